@@ -2,6 +2,10 @@
 
 The node completes an index after the file. So a file that ends before its index says is damaged, or
 another program has not written all of it yet. The agent waits until such a file stays as it is.
+
+A file of version 6 has no index, and other files can come before theirs. Such a file can end at any
+place, also between two sections. The agent waits until some seconds after its last write. The node
+moves or releases a segment long after that.
 """
 
 import time
@@ -25,21 +29,31 @@ class ArrivingFile:
         self._since_s = clock()
 
     def is_waited_for(self, result: ReadResult, path: Path) -> bool:
-        """True while the read found less than the index says, and the file may still grow."""
-        if not _ends_early(result):
+        """True while the read found less than the index says, or no index shows the end, and the
+        file may still grow."""
+        shows_end = has_known_end(result)
+        if not (_ends_early(result) if shows_end else _is_at_end(result)):
             return False
         try:
             found = path.stat()
         except OSError:
             return False
-        if self._wall_clock() - found.st_ctime > PATIENCE_S:
+        # The node's rename of a file without an index changes `st_ctime`, and is no write.
+        changed_at_s = found.st_ctime if shows_end else found.st_mtime
+        if self._wall_clock() - changed_at_s > PATIENCE_S:
             return False
-        if found.st_size >= result.order.expected_end and not _has_blocks(path):
+        is_long = shows_end and found.st_size >= result.order.expected_end
+        if is_long and not _has_blocks(path):
             return False
         seen, now_s = (result.order.name, found.st_size, found.st_mtime_ns), self._clock()
         if seen != self._seen:
             self._seen, self._since_s = seen, now_s
         return now_s - self._since_s < PATIENCE_S
+
+
+def has_known_end(result: ReadResult) -> bool:
+    """Whether an index shows where the file ends."""
+    return result.order.expected_end > 0 or result.order.completed_at > 0
 
 
 def _has_blocks(path: Path) -> bool:
@@ -51,13 +65,21 @@ def _has_blocks(path: Path) -> bool:
     return descriptor.compression is not None or descriptor.encrypted
 
 
+def _is_at_end(result: ReadResult) -> bool:
+    if not result.order.complete:
+        return False
+    if result.batch is None:
+        return isinstance(result.error, CorruptSegmentError)
+    return result.batch.stop == "end"
+
+
 def _ends_early(result: ReadResult) -> bool:
     order, batch = result.order, result.batch
-    if not order.complete:
+    if not _is_at_end(result):
         return False
     if batch is None:
-        return isinstance(result.error, CorruptSegmentError)
-    if batch.stop != "end" or not batch.gaps:
+        return True
+    if not batch.gaps:
         return False
     end = batch.gaps[-1].end
     return end is None or end >= order.expected_end

@@ -8,7 +8,7 @@ import logging
 from functools import partial
 
 from agent.cdc_raw.names import SegmentName
-from agent.pipeline.arriving_file import ArrivingFile
+from agent.pipeline.arriving_file import ArrivingFile, has_known_end
 from agent.pipeline.context import PipelineContext
 from agent.pipeline.losses import losses, may_pass
 from agent.pipeline.read_errors import is_environmental, read_error_message
@@ -80,7 +80,12 @@ class ReadStep:
             # What was read is read again, from the file as it is then.
             context.close_reader(name)
             context.scanner.request()
-            message = f"{path} ends before its index says; another program may still write it."
+            found = (
+                "ends before its index says"
+                if has_known_end(result)
+                else "was written seconds ago, and no index shows its end"
+            )
+            message = f"{path} {found}; another program may still write it."
             self._block(result, message, is_bounded=False)
             return True
         if not self._record_losses(result):

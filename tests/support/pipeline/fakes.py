@@ -1,5 +1,6 @@
 """A cdc_raw of files whose content is in memory, and what a pipeline over it needs."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ from sidecar.events import Message, ProduceArguments
 from tests.support.segments.batches import produce_arguments
 
 HEADER_BYTES = 20
+WRITTEN_AT_S = 1_700_000_000
+"""The last write to a segment of a node."""
 RECORD_BYTES = 10
 
 
@@ -248,7 +251,9 @@ class Raw:
         log = Log(SegmentName(segment_id, 7))
         log.add(*events)
         self.logs[log.name] = log
-        (self.commitlog / log.name.log).write_bytes(b"x" * 100)
+        path = self.commitlog / log.name.log
+        path.write_bytes(b"x" * 100)
+        os.utime(path, (WRITTEN_AT_S, WRITTEN_AT_S))
         self.link(log)
         if idx is not None:
             self.index(log, idx)

@@ -1,6 +1,7 @@
 """Recorded segments put into a `cdc_raw`, and what arrives of them."""
 
 import gzip
+import os
 import re
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from agent.segments.state import ReadRequest
 from commitlog import EventFormat, Schema
 from sidecar.events import Message
 from tests.oracle.reference import recordings
+from tests.support.pipeline.fakes import WRITTEN_AT_S
 from tests.support.pipeline.harness import PipelineHarness
 
 FORMAT = EventFormat(topic_prefix="demo", cluster="lab", node_id="node-1", all_tables=True)
@@ -26,11 +28,12 @@ def arrived(harness: PipelineHarness) -> list[str]:
 
 
 def put(directory: Path, name: SegmentName, content: bytes) -> Path:
-    """Writes into the file that is there, as a node does."""
+    """Writes into the file that is there, as a node did some minutes ago."""
     path = directory / name.log
     with path.open("r+b" if path.exists() else "wb") as file:
         file.write(content)
         file.truncate()
+    os.utime(path, (WRITTEN_AT_S, WRITTEN_AT_S))
     return path
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from agent.cdc_raw.names import SegmentName
 from agent.pipeline.reader import open_with
 from tests.oracle.writer import FRAMINGS, Framing, Written, write_segment
+from tests.support.pipeline.fakes import WRITTEN_AT_S
 from tests.support.pipeline.harness import PipelineHarness
 from tests.support.segments.missing_ends import SCHEMA, payload
 from tests.support.segments.segment_reading import FORMAT
@@ -22,7 +23,8 @@ from tests.support.sinks.memory_sink import MemorySink
 
 GIB = 1 << 30
 ONE, TWO = SegmentName(1, 7), SegmentName(2, 7)
-unencrypted = st.sampled_from([each for each in FRAMINGS if not each.keys])
+UNENCRYPTED = [each for each in FRAMINGS if not each.keys]
+unencrypted = st.sampled_from(UNENCRYPTED)
 LITERALS = next(each for each in FRAMINGS if each.name == "LZ4 literals")
 few = settings(max_examples=15)
 
@@ -236,4 +238,52 @@ def test_a_file_that_takes_the_name_of_an_open_segment_is_not_deleted_unread(
         assert found[:3] == [0, 1, 2]
         assert found[3:] == {"same": [0, 1, 2], "other": [100, 101], "foreign": []}[kind]
         assert (ONE.log in harness.quarantined()) == (kind == "foreign")
+        assert harness.raw.names() == set()
+
+
+@pytest.mark.parametrize("framing", UNENCRYPTED, ids=lambda framing: framing.name)
+@pytest.mark.parametrize("version", [6, 7, 8, 9])
+def test_a_file_without_an_index_is_not_deleted_while_it_is_copied(
+    framing: Framing, version: int
+) -> None:
+    """It pauses at the end of each section, and within each part of a section and of the head."""
+    payloads = [[payload(number, 40, version)] for number in range(3)]
+    segment = write_segment(payloads, version, 1, framing)
+    name, newer = SegmentName(1, version), SegmentName(2, version)
+    bounds = (*segment.markers, segment.chain_end)
+    cuts = {0, 1, *bounds, *(bound + more for bound in bounds[:-1] for more in (4, 8, 9, 16))}
+    for cut in sorted(each for each in cuts if each < len(segment.data)):
+        with agent() as harness:
+            put_quiet(harness, newer, write_segment([[payload(50, 40, version)]], version, 2).data)
+            log = harness.raw.directory / name.log
+            log.write_bytes(segment.data[:cut])
+            harness.settle()
+            harness.pass_time(6)
+            harness.settle()
+            assert log.exists(), cut
+            with log.open("ab") as file:
+                file.write(segment.data[cut:])
+            # The first read finds that the file has grown, the second one that it stays.
+            harness.pass_time(11)
+            harness.pass_time(11)
+            assert sorted(set(rows(harness))) == [0, 1, 2, 50], cut
+            assert harness.quarantined() == set(), cut
+
+
+def put_quiet(harness: PipelineHarness, name: SegmentName, data: bytes) -> None:
+    """A segment of a node, written a while ago."""
+    put(harness, name, data)
+    os.utime(harness.raw.directory / name.log, (WRITTEN_AT_S, WRITTEN_AT_S))
+
+
+@pytest.mark.parametrize("version", [6, 7])
+def test_a_file_of_a_node_without_an_index_does_not_wait(version: int) -> None:
+    name, newer = SegmentName(1, version), SegmentName(2, version)
+    with agent() as harness:
+        for each, number in ((name, 0), (newer, 1)):
+            data = write_segment([[payload(number, 40, version)]], version, each.id).data
+            put_quiet(harness, each, data)
+        (harness.raw.directory / name.idx).unlink()
+        harness.settle()
+        assert rows(harness) == [0, 1]
         assert harness.raw.names() == set()

@@ -68,20 +68,15 @@ def test_invalid_chunk_is_rejected(server: HttpServer, chunk: bytes) -> None:
 
 def test_a_client_that_streams_a_body_learns_how_to_send_it(server: HttpServer) -> None:
     """As `curl --upload-file -` and clients of a body whose length they do not know do."""
-    client = http.client.HTTPConnection(HOST, server.port)
-    client.request(
-        "POST",
-        "/change",
-        iter([b"{", b"}"]),
-        {"Content-Type": "application/json"},
-        encode_chunked=True,
+    answer = exchange(
+        server.port,
+        b"POST /change HTTP/1.1\r\nHost: localhost:%d\r\nContent-Type: application/json\r\n"
+        b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n1\r\n}\r\n0\r\n\r\n" % server.port,
     )
-    answer = client.getresponse()
-    text = answer.read().decode()
-    client.close()
-    assert (answer.status, answer.reason) == (411, "Length Required")
-    assert answer.headers["Connection"] == "close"
-    for remedy in ("Content-Length", "--data-binary @FILE"):
+    head, _, text = answer.partition(b"\r\n\r\n")
+    assert head.splitlines()[0].endswith(b" 411 Length Required")
+    assert b"\r\nconnection: close" in head.lower()
+    for remedy in (b"Content-Length", b"--data-binary @FILE"):
         assert remedy in text
 
 

@@ -13,7 +13,7 @@ pub fn adjust_table(names: NameAdjustment, table: &Arc<Table>) -> Arc<Table> {
     }
     let mut renamed = Table::clone(table);
     let mut originals: Vec<(String, i64)> = Vec::new();
-    for column in columns_of(&mut renamed) {
+    for column in columns_mut(&mut renamed) {
         let first_us = column.history.first_us;
         // Versions of one column share its name.
         match originals.iter_mut().find(|(name, _)| *name == column.name) {
@@ -26,7 +26,7 @@ pub fn adjust_table(names: NameAdjustment, table: &Arc<Table>) -> Arc<Table> {
         .map(|(name, age)| (name.as_str(), *age))
         .collect();
     let adjusted = names.adjust_unique(&ages);
-    for column in columns_of(&mut renamed) {
+    for column in columns_mut(&mut renamed) {
         let index = originals.iter().position(|(name, _)| *name == column.name);
         if let Some(name) = index.and_then(|index| adjusted.get(index)) {
             column.name.clone_from(name);
@@ -40,7 +40,7 @@ pub fn adjust_table(names: NameAdjustment, table: &Arc<Table>) -> Arc<Table> {
 /// name.
 pub fn suffixed_columns(names: NameAdjustment, table: &Arc<Table>) -> Vec<(String, String)> {
     let renamed = adjust_table(names, table);
-    let columns = crate::avro::columns_of(table).zip(crate::avro::columns_of(&renamed));
+    let columns = columns_of(table).zip(columns_of(&renamed));
     columns
         .filter(|(column, shown)| {
             column.dropped_at_us.is_none() && names.adjust(&column.name) != shown.name
@@ -88,7 +88,12 @@ fn adjust_user_type(names: NameAdjustment, user_type: &UserType) -> UserType {
     }
 }
 
-fn columns_of(table: &mut Table) -> impl Iterator<Item = &mut Column> {
+fn columns_mut(table: &mut Table) -> impl Iterator<Item = &mut Column> {
     let keys = table.partition_key.iter_mut().chain(&mut table.clustering);
     keys.chain(&mut table.columns)
+}
+
+pub(crate) fn columns_of(table: &Table) -> impl Iterator<Item = &Column> {
+    let keys = table.partition_key.iter().chain(&table.clustering);
+    keys.chain(&table.columns)
 }

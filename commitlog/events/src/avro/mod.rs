@@ -6,6 +6,6 @@ mod schema;
 pub(crate) mod time_varint;
 pub(crate) mod value;
 
+pub(crate) use plan::after_fields;
 pub use plan::{AvroPlan, ConfluentHeaders, string};
-pub(crate) use plan::{after_fields, columns_of};
 pub use schema::AfterField;

@@ -8,7 +8,7 @@ use commitlog_core::schema::{Column, Table};
 use super::schema::{AfterField, SchemaWriter};
 use crate::format::EventFormat;
 use crate::static_fragment::StaticFragment;
-use crate::table_names::adjust_table;
+use crate::table_names::{adjust_table, columns_of};
 use event_encoding::avro::{ConfluentHeader, varint};
 use event_encoding::avro_names::NameAdjustment;
 use event_encoding::encoding::Encoding;
@@ -114,11 +114,6 @@ pub fn string(texts: &[&str]) -> Vec<u8> {
         out.extend_from_slice(text.as_bytes());
     }
     out
-}
-
-pub(crate) fn columns_of(table: &Table) -> impl Iterator<Item = &Column> {
-    let keys = table.partition_key.iter().chain(&table.clustering);
-    keys.chain(&table.columns)
 }
 
 pub(crate) fn after_fields(table: &Table, left_out: &[bool]) -> Vec<AfterField> {

@@ -11,9 +11,9 @@ use super::names::distinct;
 use super::number::{ProtobufField, numbers};
 use super::schema::{RANGES, SchemaWriter};
 use super::{MessageBuffer, WireType, field, tag};
-use crate::avro::{after_fields, columns_of};
+use crate::avro::after_fields;
 use crate::format::EventFormat;
-use crate::table_names::adjust_table;
+use crate::table_names::{adjust_table, columns_of};
 
 /// Prepared bytes of a table.
 pub struct ProtobufPlan {

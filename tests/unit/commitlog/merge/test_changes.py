@@ -209,6 +209,7 @@ def test_row_ids_are_the_same_on_every_run() -> None:
         "before": None,
         "after": {"k": 1, "c": b"\x01"} | empty,
         "next_expiry_s": 20,
+        "rejected": None,
     }
     (batch,) = MERGER.typed(input_batches(items([event])), now_s=3)
     assert batch.column("cdc_row_id").to_pylist() == [change["cdc_row_id"]]

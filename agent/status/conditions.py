@@ -1,7 +1,6 @@
 """Conditions from facts. Pure: each cause gives one condition, which ends with its cause."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from agent.accord.view import AccordView
 from agent.check.directories import irregular_segments
@@ -317,10 +316,10 @@ def _unlogged(facts: Facts) -> Iterator[Condition]:
     """Writes that no segment has. A node that does not answer is reported once, by its schema."""
     unlogged = facts.unlogged
     if unlogged.tables:
-        yield replace(_of_schema(bypass_finding(unlogged.tables)), rank=Rank.LOSS)
+        yield _of_schema(bypass_finding(unlogged.tables), Rank.LOSS)
     if unlogged.is_rejected and not facts.schema.error:
         yield _of_schema(unknown_finding(unlogged.unknown))
 
 
-def _of_schema(found: Finding) -> Condition:
-    return Condition(found.code, State.DEGRADED, "schema", found.message, found.remedy)
+def _of_schema(found: Finding, rank: Rank = Rank.NONE) -> Condition:
+    return Condition(found.code, State.DEGRADED, "schema", found.message, found.remedy, rank=rank)

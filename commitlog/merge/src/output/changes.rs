@@ -257,7 +257,7 @@ impl Side {
         let mut nulls = self.nulls.finish();
         if !misfits.is_empty() {
             let is_valid = |row| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
-            let length = arrays.first().map_or(0, |array| array.len());
+            let length = arrays.first().map_or(0, Array::len);
             nulls = Some(
                 (0..length)
                     .map(|row| is_valid(row) && !misfits.contains_key(&row))

@@ -6,6 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
+pytestmark = pytest.mark.heavy
+
 REPOSITORY = Path(__file__).resolve().parents[3]
 PAGE = REPOSITORY / "docs/reference/conditions.md"
 _AGENTS = {"agent": {"Cassandra"}, "mongo_agent": {"MongoDB"}, "sidecar": {"Cassandra", "MongoDB"}}

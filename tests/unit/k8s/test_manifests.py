@@ -26,6 +26,8 @@ from tests.support.kubernetes.manifests import (
     workloads,
 )
 
+pytestmark = pytest.mark.heavy
+
 PROMETHEUS = {K8S / "monitoring" / name for name in ("prometheus.yaml", "rules", "scrape")}
 RELEASES = ("1.30", "1.34", "1.37")
 """Of Kubernetes, whose schemas are asked."""

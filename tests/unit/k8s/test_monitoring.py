@@ -13,6 +13,8 @@ from tests.support.checks.promql import TARGET_LABELS, labels_of, problems, sele
 from tests.support.monitoring.__main__ import FOLDER, MANUAL, written
 from tests.support.monitoring.rules import PAGE, RULE_FILES, rules_of
 
+pytestmark = pytest.mark.heavy
+
 REPOSITORY = Path(__file__).resolve().parents[3]
 DOCS = REPOSITORY / "docs"
 RULE_TESTS = REPOSITORY / "tests" / "integration" / "monitoring"

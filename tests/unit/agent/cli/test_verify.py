@@ -19,6 +19,8 @@ from tests.support.agents.agent_command import AGENT
 from tests.support.agents.agent_directory import AgentDir, payload, write_segment
 from tests.support.agents.agent_main import agent
 
+pytestmark = pytest.mark.heavy
+
 SECTIONS = [[payload(1), payload(2)], [], [payload(3, bytes(500))]]
 
 

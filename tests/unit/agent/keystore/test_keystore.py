@@ -14,6 +14,8 @@ from tests.oracle.reference.recordings import OWN
 from tests.support.servers.java import java_home
 from tests.support.servers.keystore import make_keystore
 
+pytestmark = pytest.mark.heavy
+
 RECORDED = OWN / "5.0" / "encrypted" / "cassandra.keystore"
 DES3 = ("-J-Dkeystore.pkcs12.keyProtectionAlgorithm=PBEWithSHA1AndDESede",)
 SHA1_MAC = ("-J-Dkeystore.pkcs12.macAlgorithm=HmacPBESHA1",)

@@ -17,6 +17,8 @@ from tests.oracle.writer import FRAMINGS, MARKER_LENGTH, Framing, Written, write
 from tests.support.pipeline.harness import PipelineHarness
 from tests.support.segments.missing_ends import SCHEMA, ends_of, lengths, payload, starts
 
+pytestmark = pytest.mark.heavy
+
 FORMAT = EventFormat(topic_prefix="demo", cluster="lab", node_id="node-1", all_tables=True)
 LIVES = ("closed", "released", "replayed")
 every_framing = pytest.mark.parametrize("framing", FRAMINGS, ids=lambda each: each.name)

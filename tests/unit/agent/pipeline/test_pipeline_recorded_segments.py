@@ -24,6 +24,8 @@ from tests.support.segments.recorded_segments import (
     unpack,
 )
 
+pytestmark = pytest.mark.heavy
+
 NAME = SegmentName(1, 7)
 
 

@@ -19,6 +19,8 @@ from tests.support.pipeline.harness import MakeHarness, PipelineHarness
 from tests.support.segments.recorded_segments import FORMAT, put
 from tests.support.sinks.memory_sink import MemorySink
 
+pytestmark = pytest.mark.heavy
+
 TOPIC = "schema-changes"
 NOTHING = Schema.from_cql("")
 FOLDERS = (

@@ -34,6 +34,8 @@ from tests.support.segments.damaged_segments import (
 )
 from tests.support.segments.segment_reading import overwrite
 
+pytestmark = pytest.mark.heavy
+
 SECTIONS = [mutations(0, 6), mutations(6, 1), [], mutations(7, 5)]
 # Chunks so small that a section has several.
 ENCRYPTED = (aes_cbc(128), aes_cfb(128), aes_ofb(128), aes_ctr(128))

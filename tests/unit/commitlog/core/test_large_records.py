@@ -8,6 +8,8 @@ from tests.oracle.writer import FRAMINGS, PLAIN, Framing, insert, mutation, upda
 from tests.support.segments.damaged_segments import NAME, SCHEMA, TABLE
 from tests.support.segments.segment_reading import dump
 
+pytestmark = pytest.mark.heavy
+
 KIB = 1 << 10
 CHUNK_ENDS = (256 * KIB, 1024 * KIB)
 SIZES = {

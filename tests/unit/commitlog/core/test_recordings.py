@@ -16,6 +16,8 @@ from tests.oracle.reference.sections import read_sections
 from tests.support.events.expected_events import Json
 from tests.support.segments.segment_reading import dump, overwrite, reader_of, schema_of, unpacked
 
+pytestmark = pytest.mark.heavy
+
 SCENARIOS = scenarios()
 REPLAYED = [
     scenario

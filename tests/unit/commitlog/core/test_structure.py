@@ -28,6 +28,8 @@ from tests.oracle.writer.strategies import workloads
 from tests.support.segments.damaged_segments import LZ4, NAME, PLAIN, SCHEMA, TABLE, flips
 from tests.support.segments.segment_reading import dump, overwrite, reader_of, schema_of, unpacked
 
+pytestmark = pytest.mark.heavy
+
 Json = dict[str, Any]
 
 _PLACES = ("at", "bytes", "ck_values", "row_estimate")

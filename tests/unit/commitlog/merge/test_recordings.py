@@ -17,6 +17,8 @@ from tests.support.events.merge_batches import Item, input_batches, items, raw_r
 from tests.support.segments.merged_recordings import read, seconds
 from tests.support.segments.segment_reading import schema_of
 
+pytestmark = pytest.mark.heavy
+
 SEED = 25
 
 

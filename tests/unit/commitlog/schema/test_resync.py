@@ -21,6 +21,8 @@ from tests.oracle.reference.mutation import (
 from tests.oracle.writer import insert, mutation, update, write_segment
 from tests.support.segments.schema_stream import FORMAT
 
+pytestmark = pytest.mark.heavy
+
 IDS = [UUID(int=0x5A1C395EB41F11E59F22BA0BE0483C00 + number) for number in range(6)]
 
 LAST_BYTE = 0x01

@@ -35,6 +35,8 @@ from tests.support.checks.json_schemas import (
     schema_document,
 )
 
+pytestmark = pytest.mark.heavy
+
 NAME = "CommitLog-7-1.log"
 TABLE = {
     **{"table": "ks.t", "id": "1", "state": "copying", "rows": 3, "percent": 12.5, "ranges": 4},

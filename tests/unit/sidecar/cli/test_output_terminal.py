@@ -14,6 +14,8 @@ from tests.support.agents.agent_command import AGENT
 from tests.support.agents.agent_directory import AgentDir, payload, write_segment
 from tests.support.agents.agent_main import agent
 
+pytestmark = pytest.mark.heavy
+
 NAME = "CommitLog-7-1.log"
 COMMANDS = {
     ("check",): "file.path",

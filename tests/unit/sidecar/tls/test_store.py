@@ -13,6 +13,8 @@ from sidecar.tls.store_file import UnreadableStoreError
 from tests.support.servers.certificates import Authority
 from tests.support.servers.java import java_home
 
+pytestmark = pytest.mark.heavy
+
 PASSWORD = "changeit"
 CERTIFICATE = b"-----BEGIN CERTIFICATE-----"
 

@@ -372,9 +372,8 @@ def test_masked_values_are_neither_copied_nor_compared(
         assert pages.masked_before("masks.P") == ""
         body = pages.ask(select, "ONE", 10, None).result().body
         assert pages.masked_after("masks.P") == ""
-        (page,) = own.read("masks.P", select, "ONE", 10)
         assert b"Alice" in body
-        assert page.body == body
+        assert body in [page.body for page in own.read("masks.P", select, "ONE", 10)]
         assert [each["code"] for each in rights()] == ["rights_ok"]
 
 

@@ -54,7 +54,7 @@ def copy_while_writes_go_on(
     writing = threading.Thread(target=write)
     writing.start()
     agent.process.wait_until(
-        lambda: 0 < agent.copy_of(table).get("percent", 0) < 90, "a part of it"
+        lambda: 20 < agent.copy_of(table).get("percent", 0) < 90, "a part of it"
     )
     agent.process.kill()
     before = len(agent.events(is_snapshot=True))

@@ -72,7 +72,7 @@ def test_reconcile_rejects_avro_with_a_remedy(spark: SparkSession, copies: list[
     tables = select_tables(read_schema(RECORDING / "node1" / "schema.cql"))
     record = copies[0]
     assert str(refusal(tables.events(events(frame(spark, [record]))))) == (
-        f"The record {record.topic}/0/0 is Avro, but reconcile reads JSON. Set "
+        f"The record {record.topic}/0/0 is Avro, but the merge reads JSON. Set "
         "`value.converter=json` for the agents."
     )
 
@@ -92,7 +92,7 @@ def test_json_inside_an_avro_value_is_not_an_event(spark: SparkSession, tmp_path
     schema.write_text(ddl)
     record = Record(message.headers, message.value, message.key, message.topic)
     found = select_tables(read_schema(schema)).events(events(frame(spark, [record])))
-    assert "is Avro, but reconcile reads JSON" in str(refusal(found))
+    assert "is Avro, but the merge reads JSON" in str(refusal(found))
 
 
 def refusal(rows: DataFrame) -> InputError:

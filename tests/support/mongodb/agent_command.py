@@ -46,7 +46,7 @@ def configuration(
         "http.host": "127.0.0.1",
         "http.port": "0",
         "mongodb.hosts": hosts,
-        "mongodb.server.selection.timeout.ms": "2000",
+        "mongodb.server.selection.timeout.ms": "60000",
         "connect.max.attempts": "1",
         "connect.backoff.initial.delay.ms": "1",
     }

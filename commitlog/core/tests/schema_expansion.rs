@@ -168,3 +168,15 @@ fn a_wide_table_is_read() {
     );
     assert_eq!(names(&parse_cql(&text).unwrap()), ["wide"]);
 }
+
+/// Each symbol becomes a token, which takes 40 bytes.
+#[test]
+fn a_statement_of_millions_of_symbols_is_rejected() {
+    let symbols = format!("CREATE TABLE k.t {}", "(".repeat(3 << 20));
+    let error = parse_cql(&symbols).unwrap_err().to_string();
+    assert!(
+        error.contains("more than 2097152 words and symbols"),
+        "{error}"
+    );
+    assert!(parse_cql(&";".repeat(3 << 20)).unwrap().tables().is_empty());
+}

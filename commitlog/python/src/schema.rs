@@ -125,41 +125,42 @@ impl PartialEq for Schema {
 impl Schema {
     #[staticmethod]
     #[pyo3(signature = (text, *, seen_at_us = 0))]
-    fn from_cql(text: &str, seen_at_us: i64) -> PyResult<Self> {
-        schema::parse_cql(text)
+    fn from_cql(py: Python<'_>, text: &str, seen_at_us: i64) -> PyResult<Self> {
+        py.detach(|| schema::parse_cql(text))
             .map(|schema| Self(Arc::new(schema.seen_at(seen_at_us))))
             .map_err(|error| from_schema_error(&error))
     }
 
     #[staticmethod]
     #[pyo3(signature = (rows, *, seen_at_us = 0))]
-    fn from_system_rows(rows: &[u8], seen_at_us: i64) -> PyResult<Self> {
-        schema::parse_system_rows(rows)
+    fn from_system_rows(py: Python<'_>, rows: &[u8], seen_at_us: i64) -> PyResult<Self> {
+        py.detach(|| schema::parse_system_rows(rows))
             .map(|schema| Self(Arc::new(schema.seen_at(seen_at_us))))
             .map_err(|error| from_schema_error(&error))
     }
 
     #[staticmethod]
-    fn from_stored(stored: &[u8]) -> PyResult<Self> {
-        schema::Schema::from_stored(stored)
+    fn from_stored(py: Python<'_>, stored: &[u8]) -> PyResult<Self> {
+        py.detach(|| schema::Schema::from_stored(stored))
             .map(|schema| Self(Arc::new(schema)))
             .map_err(|error| from_schema_error(&error))
     }
 
     fn to_stored<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, self.0.to_stored().as_bytes())
+        let stored = py.detach(|| self.0.to_stored());
+        PyBytes::new(py, stored.as_bytes())
     }
 
-    fn merged(&self, newer: &Self) -> Self {
-        Self(Arc::new(self.0.merged(&newer.0)))
+    fn merged(&self, py: Python<'_>, newer: &Self) -> Self {
+        py.detach(|| Self(Arc::new(self.0.merged(&newer.0))))
     }
 
     fn with_changes(&self, changes: &SchemaChanges) -> Self {
         Self(Arc::new(self.0.with_changes(changes.0.iter())))
     }
 
-    fn bounded(&self, alive: &Self, limit: usize) -> Self {
-        Self(Arc::new(self.0.bounded(&alive.0, limit)))
+    fn bounded(&self, py: Python<'_>, alive: &Self, limit: usize) -> Self {
+        py.detach(|| Self(Arc::new(self.0.bounded(&alive.0, limit))))
     }
 
     fn tables(&self) -> Vec<Table> {

@@ -8,7 +8,7 @@ mod declaration;
 mod options;
 mod table_statement;
 
-use super::token::{TokenKind, tokens};
+use super::token::{TokenKind, statements};
 use super::token_cursor::TokenCursor;
 use super::type_expression::TypeExpression;
 use super::type_name::{UserTypeDeclaration, UserTypes};
@@ -34,11 +34,9 @@ pub use table_statement::{TableStatement, parse_table_statement};
 /// [`SchemaError::Syntax`] with the line, for a text that is not understood, a type that is not
 /// declared, or a table or view without its id.
 pub fn parse_cql(text: &str) -> Result<Schema> {
-    let tokens = tokens(text)?;
-    let mut rest = TokenCursor::new(&tokens);
     let mut reader = DdlReader::default();
-    while !rest.at_end() {
-        reader.statement(&mut rest.statement())?;
+    for statement in statements(text) {
+        reader.statement(&mut TokenCursor::new(&statement?))?;
     }
     reader.finish()
 }

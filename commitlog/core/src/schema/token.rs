@@ -42,22 +42,28 @@ impl std::fmt::Display for TokenKind<'_> {
     }
 }
 
+/// A token takes 40 bytes, and a text can have one at each byte. A table of 2,000 columns has 10,000.
+const MOST_TOKENS: usize = 2 << 20;
+
 /// Splits CQL text into tokens; comments vanish.
 ///
 /// # Errors
 /// [`SchemaError::Syntax`] for a string, a quoted name or a comment without an end, with the
-/// line it begins on.
+/// line it begins on, and for more than [`MOST_TOKENS`].
 pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>> {
-    let mut lexer = Lexer {
-        rest: text,
-        line: 1,
-        in_reference_structure: false,
-    };
-    let mut tokens = Vec::new();
-    while let Some(token) = lexer.token()? {
-        tokens.push(token);
-    }
-    Ok(tokens)
+    Ok(Lexer::new(text).tokens(None)?.0)
+}
+
+/// The tokens of each statement of a text, without the `;`. Only one statement is in memory.
+///
+/// # Errors
+/// As [`tokens`]; read no further after one.
+pub(super) fn statements(text: &str) -> impl Iterator<Item = Result<Vec<Token<'_>>>> {
+    let mut lexer = Lexer::new(text);
+    std::iter::from_fn(move || match lexer.tokens(Some(';')) {
+        Ok((tokens, false)) if tokens.is_empty() => None,
+        found => Some(found.map(|(tokens, _)| tokens)),
+    })
 }
 
 struct Lexer<'a> {
@@ -67,6 +73,31 @@ struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
+    fn new(text: &'a str) -> Self {
+        Self {
+            rest: text,
+            line: 1,
+            in_reference_structure: false,
+        }
+    }
+
+    /// The tokens before the next `end`, which is taken too, or all; and whether it is there.
+    fn tokens(&mut self, end: Option<char>) -> Result<(Vec<Token<'a>>, bool)> {
+        let mut tokens = Vec::new();
+        while let Some(token) = self.token()? {
+            if matches!(token.kind, TokenKind::Symbol(symbol) if Some(symbol) == end) {
+                return Ok((tokens, true));
+            }
+            if tokens.len() == MOST_TOKENS {
+                let what = format!("a statement has more than {MOST_TOKENS} words and symbols");
+                let line = token.line;
+                return Err(SchemaError::Syntax { line, what });
+            }
+            tokens.push(token);
+        }
+        Ok((tokens, false))
+    }
+
     /// The next token, or `None` at the end of the text.
     fn token(&mut self) -> Result<Option<Token<'a>>> {
         while self.skip_blank_or_comment()? {}

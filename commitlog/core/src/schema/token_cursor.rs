@@ -163,17 +163,6 @@ impl<'a> TokenCursor<'a> {
             self.position += 1;
         }
     }
-
-    /// The tokens up to the next `;` as a statement of its own; the `;` is taken too.
-    pub fn statement(&mut self) -> TokenCursor<'a> {
-        let rest = self.tokens.get(self.position..).unwrap_or_default();
-        let end = rest
-            .iter()
-            .position(|token| token.kind == TokenKind::Symbol(';'));
-        let length = end.unwrap_or(rest.len());
-        self.position += length + usize::from(end.is_some());
-        TokenCursor::new(rest.get(..length).unwrap_or_default())
-    }
 }
 
 fn is_word(token: Option<&TokenKind<'_>>, word: &str) -> bool {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use mongo_encoder::error::BsonError;
 use mongo_encoder::reply;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -23,15 +24,17 @@ impl StreamReply {
     #[new]
     fn new(py: Python<'_>, reply: &Bound<'_, PyAny>) -> PyResult<Self> {
         let bytes = Arc::new(input(reply)?);
-        let mut reply = py
-            .detach(|| reply::parse_reply(bytes.bytes()))
-            .map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let ranges = std::mem::take(&mut reply.events);
-        let events = Py::new(py, ChangeEvents::of_reply(Arc::clone(&bytes), ranges))?;
+        let (reply, events) = py
+            .detach(|| {
+                let mut reply = reply::parse_reply(bytes.bytes())?;
+                let ranges = std::mem::take(&mut reply.events);
+                Ok((reply, ChangeEvents::of_reply(Arc::clone(&bytes), ranges)))
+            })
+            .map_err(|error: BsonError| PyValueError::new_err(error.to_string()))?;
         Ok(Self {
             bytes,
             reply,
-            events,
+            events: Py::new(py, events)?,
         })
     }
 

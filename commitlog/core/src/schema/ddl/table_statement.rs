@@ -3,7 +3,7 @@
 use super::alter::added_columns;
 use super::create_table::column_list;
 use super::options::Options;
-use super::{DdlReader, tokens};
+use super::{DdlReader, statements};
 use crate::schema::token_cursor::TokenCursor;
 use crate::schema::{Result, TableId};
 
@@ -32,14 +32,12 @@ pub enum TableStatement {
 /// Reads CREATE TABLE, and ALTER TABLE with ADD or RENAME; `keyspace` is that of a bare name.
 /// `None` for other statements, and for what is not understood.
 pub fn parse_table_statement(keyspace: &str, text: &str) -> Option<TableStatement> {
-    let tokens = tokens(text).ok()?;
+    let first = statements(text).next()?.ok()?;
     let reader = DdlReader {
         keyspace: keyspace.to_owned(),
         ..DdlReader::default()
     };
-    reader
-        .table_statement(&mut TokenCursor::new(&tokens).statement())
-        .ok()?
+    reader.table_statement(&mut TokenCursor::new(&first)).ok()?
 }
 
 impl DdlReader {

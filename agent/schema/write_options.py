@@ -16,8 +16,10 @@ TRANSACTIONAL_MIGRATION_FROM = "transactional_migration_from"
 Options = Mapping[str, str]
 """Values in lower case by the name of the option; an option of a later release is absent."""
 
-_STRING = r"'(?:[^']|'')*'"
-_NAME = r'(?:"(?:[^"]|"")*"|\w+)'
+# Possessive: a matcher that may come back takes 100 bytes for each letter of a comment.
+_STRING = r"'[^']*+(?:''[^']*+)*+'"
+_QUOTED = r'"[^"]*+(?:""[^"]*+)*+"'
+_NAME = rf"(?:{_QUOTED}|\w+)"
 # DESCRIBE puts a table with COMPACT STORAGE into a comment, after this line.
 _REFERENCE = re.escape("(this should not be used to reproduce this schema)")
 # Strings, comments and quoted names are consumed whole, so that nothing within them matches.
@@ -27,10 +29,10 @@ _TOKEN = re.compile(
          (?P<first>{_NAME})(?:\s*\.\s*(?P<second>{_NAME}))?)
     | \b(?P<option>{DURABLE_WRITES}|{REPLICATION_TYPE}|{TRANSACTIONAL_MODE}
          |{TRANSACTIONAL_MIGRATION_FROM})\s*=\s*(?P<value>{_STRING}|\w+)
-    | (?:\A|;)\s*USE\s+(?P<used>{_NAME})
-    | (?P<end>;)
-    | /\*(?:(?!\*/).)*?{_REFERENCE}
-    | {_STRING} | "(?:[^"]|"")*" | \$\$.*?\$\$ | /\*.*?(?:\*/|\Z) | (?:--|//)[^\n]*
+    | (?P<end>\A|;(?:\s*+;)*+)\s*+(?:USE\s+(?P<used>{_NAME}))?
+    | /\*(?:[^*(]++|\*(?!/)|(?!{_REFERENCE})\()*+{_REFERENCE}
+    | {_STRING} | {_QUOTED} | \$\$.*?\$\$ | /\*.*?(?:\*/|\Z) | (?:--|//)[^\n]*+
+    | \w++ | \s++ | [^\w\s'"$/;-]++
     """,
     re.IGNORECASE | re.DOTALL | re.VERBOSE,
 )

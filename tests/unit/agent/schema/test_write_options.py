@@ -1,6 +1,10 @@
 """Options that decide whether a change reaches the commit log, from CQL text and from rows."""
 
-from agent.schema.write_options import options_from_cql, options_from_rows
+import tracemalloc
+
+import pytest
+
+from agent.schema.write_options import _TOKEN, options_from_cql, options_from_rows
 
 # Printed by DESCRIBE SCHEMA of Cassandra 6.0-alpha2; some options are left out.
 DESCRIBED = """
@@ -100,3 +104,24 @@ def test_rows_of_older_releases() -> None:
         "nd": {"durable_writes": "false"},
     }
     assert options.tables == {"nd.t": {}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["'{}'", '"{}"', "/*{}*/", "$${}$$", "--{}", "{}"],
+    ids=["text", "name", "comment", "function", "line", "bare"],
+)
+@pytest.mark.parametrize("part", ["a", "''", '""', " ", ";", "(", "*"])
+def test_a_long_text_is_few_tokens_and_takes_no_memory(text: str, part: str) -> None:
+    """A user of the node may write megabytes into a comment. A matcher that may come back would
+    take 100 bytes for each letter, and hold the interpreter between two tokens."""
+    statement = (
+        f"CREATE KEYSPACE a WITH durable_writes = false AND x = {text.format(part * 50_000)}"
+    )
+    tracemalloc.start()
+    options_from_cql(statement)
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak_bytes < 2 * len(statement) + 100_000
+    found = [*_TOKEN.finditer(statement)]
+    assert sum(len(token[0]) for token in found) >= len(statement) - 10

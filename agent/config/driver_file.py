@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sidecar.errors import ConfigError
+from sidecar.files.regular import read_bounded
 from sidecar.properties.source import Origin, Setting
 
 if TYPE_CHECKING:
     from hocon import HoconObject, HoconValue
 
 PROPERTY = "cassandra.driver.config.file"
+_MAX_BYTES = 256 << 10
+"""The driver's own `reference.conf` has half of it; the parser takes seconds for a MiB."""
 _ROOT = "datastax-java-driver"
 _POINTS = "basic.contact-points"
 _LOGIN = "advanced.auth-provider"
@@ -134,7 +137,12 @@ def _document(path: Path, environment: Mapping[str, str] | None) -> "HoconObject
     if "\0" in str(path):
         raise ConfigError(f"`{PROPERTY}` must not contain the character NUL. Remove it.")
     try:
-        read = hocon.parse_file(str(path), env=None if environment is None else dict(environment))
+        read = hocon.parse_file(
+            str(path),
+            env=None if environment is None else dict(environment),
+            # Also for each file that it includes.
+            read_file=lambda name: read_bounded(Path(name), _MAX_BYTES).decode("utf-8-sig"),
+        )
         root = read.get_value(_ROOT)
     except OSError as error:
         raise ConfigError(

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from agent.config.driver_file import driver_stores
 from agent.config.properties import NodeProperties
 from sidecar.errors import ConfigError
+from sidecar.files.regular import read_bounded
 from sidecar.properties.source import read_properties
 from sidecar.tls.context import client_context
 from sidecar.tls.memory_file import MemoryFile
-from sidecar.tls.store_file import UnreadableStoreError
+from sidecar.tls.store_file import MAX_BYTES, UnreadableStoreError
 
 if TYPE_CHECKING:
     from sidecar.tls.store import TlsStore
@@ -130,7 +131,7 @@ def _java_files(stores: Mapping[str, str]) -> _Files:
 
 def _content(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_bounded(path, MAX_BYTES)
     except OSError as error:
         raise ConfigError(f"cassandra.ssl: cannot read {path}: {error.strerror}.") from error
 

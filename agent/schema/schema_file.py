@@ -6,7 +6,10 @@ from agent.schema.source import KnownSchema, NodeIdentity
 from agent.schema.write_options import WriteOptions, options_from_cql
 from commitlog import Schema, SchemaError
 from sidecar.errors import ConfigError, UnavailableError
+from sidecar.files.regular import read_bounded
 
+_MAX_BYTES = 16 << 20
+"""5,000 tables with all their options have less."""
 _Signature = tuple[int, int, int]
 
 
@@ -44,7 +47,7 @@ class SchemaFile:
             signature = (status.st_ino, status.st_size, status.st_mtime_ns)
             if self._schema is not None and signature == self._signature:
                 return self._schema
-            text = self._path.read_text(encoding="utf-8")
+            text = read_bounded(self._path, _MAX_BYTES).decode("utf-8")
         except OSError as error:
             raise ValueError(f"schema.file: cannot read {self._path}: {error.strerror}.") from error
         except UnicodeDecodeError as error:

@@ -25,9 +25,10 @@ from mongo_agent.config.connection import ConnectionProperties
 from mongo_agent.server.affinity import select_server
 from mongo_agent.server.deployment import LOAD_BALANCED
 from sidecar.errors import ConfigError
+from sidecar.files.regular import read_bounded
 from sidecar.properties.text import MASK
 from sidecar.tls.memory_file import MemoryFile
-from sidecar.tls.store_file import StoreFile, read_identity, read_trusted
+from sidecar.tls.store_file import MAX_BYTES, StoreFile, read_identity, read_trusted
 
 _PEM = b"-----BEGIN "
 _APPLICATION = "mongo-agent"
@@ -212,7 +213,7 @@ def _store(path: Path, password: SecretStr | None) -> StoreFile:
 
 def _pem_problems(name: str, path: Path) -> Iterator[str]:
     try:
-        content = path.read_bytes()
+        content = read_bounded(path, MAX_BYTES)
     except OSError as error:
         yield f"`{name}`: {path} cannot be read: {error.strerror}. Check path and permissions."
         return

@@ -11,6 +11,7 @@ import os
 import stat
 from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 _SAFE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 CREATION_MODE = 0o640
@@ -47,10 +48,14 @@ def open_new(path: Path, mode: int = CREATION_MODE) -> int:
 def read_regular(path: Path, max_bytes: int) -> bytes:
     """The content of a regular file. Raises OSError, EFBIG above `max_bytes`."""
     with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
-        content = file.read(max_bytes + 1)
-    if len(content) > max_bytes:
-        raise OSError(errno.EFBIG, f"it has more than {max_bytes} bytes", str(path))
-    return content
+        return _content(file, max_bytes, path)
+
+
+def read_bounded(path: Path, max_bytes: int) -> bytes:
+    """The content of a file that the operator names, which may be a link, a pipe or a device.
+    Raises OSError, EFBIG above `max_bytes`."""
+    with path.open("rb") as file:
+        return _content(file, max_bytes, path)
 
 
 def link_regular(source: Path, target: Path) -> None:
@@ -81,6 +86,13 @@ def make_directory(path: Path) -> None:
     found = path.lstat()
     if stat.S_ISLNK(found.st_mode) and found.st_uid not in (0, os.geteuid()):
         raise OSError(errno.EPERM, "it is a symbolic link of another user", str(path))
+
+
+def _content(file: IO[bytes], max_bytes: int, path: Path) -> bytes:
+    content = file.read(max_bytes + 1)
+    if len(content) > max_bytes:
+        raise OSError(errno.EFBIG, f"it has more than {max_bytes} bytes", str(path))
+    return content
 
 
 def _symbolic_link(path: Path) -> OSError:

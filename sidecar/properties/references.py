@@ -11,6 +11,9 @@ from pathlib import Path
 
 import javaproperties
 
+from sidecar.files.regular import read_bounded
+from sidecar.properties.source import MAX_BYTES
+
 _ANY = re.compile(r"(\$?)\$\{([^}]*)\}")
 _PROVIDERS = ("env", "file")
 _ALLOWED = "`${env:NAME}`, `${file:/path}` and `${file:/path:name}`"
@@ -82,7 +85,7 @@ def _file(target: str) -> str:
     path_text, colon, name = target.partition(":")
     path = Path(path_text)
     try:
-        content = path.read_bytes()
+        content = read_bounded(path, MAX_BYTES)
         text = content.decode("utf-8")
     except OSError as error:
         raise ValueError(

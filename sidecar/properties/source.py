@@ -9,7 +9,10 @@ from pathlib import Path
 import javaproperties
 
 from sidecar.errors import ConfigError
+from sidecar.files.regular import read_bounded
 
+MAX_BYTES = 1 << 20
+"""Of a properties file, and of a file that a value refers to."""
 _NO_TEXT = re.compile(r"[\uD800-\uDFFF]")
 """Unpaired surrogates: escapes can express them, but no file or client accepts them."""
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -45,7 +48,7 @@ def read_properties(path: Path) -> list[Setting]:
     Raises ConfigError when the file cannot be read or has a bad escape.
     """
     try:
-        content = path.read_bytes()
+        content = read_bounded(path, MAX_BYTES)
     except OSError as error:
         raise ConfigError(
             f"The configuration file {path} cannot be read: {error.strerror}."

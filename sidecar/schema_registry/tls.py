@@ -7,9 +7,10 @@ import ssl
 from dataclasses import dataclass
 
 from sidecar.errors import ConfigError
+from sidecar.files.regular import read_bounded
 from sidecar.tls.context import client_context
 from sidecar.tls.memory_file import MemoryFile
-from sidecar.tls.store_file import StoreFile, bounded_content, read_identity, read_trusted
+from sidecar.tls.store_file import MAX_BYTES, StoreFile, read_identity, read_trusted
 
 _PEM = b"-----BEGIN "
 
@@ -70,6 +71,6 @@ def _load(
 
 def _is_pem(name: str, store: StoreFile) -> bool:
     try:
-        return _PEM in bounded_content(store.path)
+        return _PEM in read_bounded(store.path, MAX_BYTES)
     except OSError as error:
         raise ConfigError(f"`{name}`: {store.path} cannot be read: {error.strerror}.") from error

@@ -15,8 +15,9 @@ from cryptography.hazmat.primitives.serialization import (
     pkcs12,
 )
 
+from sidecar.files.regular import read_bounded
 from sidecar.tls import jks
-from sidecar.tls.store_file import WRONG_PASSWORD, UnreadableStoreError, bounded_content
+from sidecar.tls.store_file import MAX_BYTES, WRONG_PASSWORD, UnreadableStoreError
 
 _JCEKS_MAGIC = bytes.fromhex("cececece")
 _PEM = b"-----BEGIN "
@@ -44,7 +45,7 @@ def read_store(path: Path, password: str | None, key_password: str | None = None
     Without a password certificates are read as Java does, without a check of the store.
     `key_password` defaults to `password`.
     """
-    data = bounded_content(path)
+    data = read_bounded(path, MAX_BYTES)
     if data.startswith(jks.MAGIC):
         return _of_jks(data, password, key_password)
     if data.startswith(_JCEKS_MAGIC):

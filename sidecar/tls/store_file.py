@@ -1,6 +1,5 @@
 """Stores in properties, read with errors that name the property."""
 
-import errno
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,18 +14,8 @@ class UnreadableStoreError(ValueError):
     """Not a store of this kind, or a wrong password; the message is a clause."""
 
 
-_MAX_BYTES = 16 << 20
-
-
-def bounded_content(path: Path) -> bytes:
-    """The content of a store. Raises OSError, also for a file that is too long for one."""
-    with path.open("rb") as file:
-        content = file.read(_MAX_BYTES + 1)
-    if len(content) > _MAX_BYTES:
-        raise OSError(errno.EFBIG, f"it has more than {_MAX_BYTES >> 20} MiB", str(path))
-    return content
-
-
+MAX_BYTES = 16 << 20
+"""Of a store, and of a PEM file in its place."""
 WRONG_PASSWORD = "its password is wrong, or the file is damaged"
 """Java's formats do not distinguish these causes."""
 

@@ -10,12 +10,15 @@ import pytest
 from agent.cdc_raw.idx import Idx
 from agent.cdc_raw.move import move
 from agent.cdc_raw.observation import observe
+from agent.config.driver_file import driver_settings
 from agent.keystore.segment_opener import open_segment
 from agent.keystore.source import KeySource
 from agent.quarantine.entries import SnapshotName, parse_quarantine_key
 from agent.quarantine.quarantine import Quarantine
 from agent.quarantine.reason import LostRange
 from agent.schema.history import SchemaHistory
+from agent.schema.schema_file import SchemaFile
+from agent.schema.source import NodeIdentity
 from agent.transfer.archive import ArchiveTransfer
 from agent.transfer.delete import DeleteTransfer
 from commitlog import SegmentReader
@@ -24,9 +27,14 @@ from sidecar.files.directories import exposed_directories
 from sidecar.files.fsync import append_lines, write_synced
 from sidecar.files.regular import make_directory, read_regular
 from sidecar.offsets.properties_store import PropertiesStore
+from sidecar.properties.references import resolve
+from sidecar.properties.source import read_properties
 from sidecar.sinks.file import FileSink
+from sidecar.tls.store import read_store
 from tests.support.agents.agent_directory import payload, write_segment
 from tests.support.agents.planted_files import NAME, SECRET
+
+IDENTITY = NodeIdentity("node-1", "lab")
 
 
 @pytest.fixture
@@ -249,6 +257,25 @@ def test_a_file_without_end_is_not_read_to_it(tmp_path: Path) -> None:
         file.truncate(1 << 40)
     with pytest.raises(OSError, match="more than 4096 bytes"):
         read_regular(big, 4096)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        pytest.param(read_properties, id="configuration"),
+        pytest.param(lambda path: resolve(f"${{file:{path}}}", {}), id="reference"),
+        pytest.param(lambda path: SchemaFile(path, IDENTITY).fetch(), id="schema"),
+        pytest.param(driver_settings, id="HOCON"),
+        pytest.param(lambda path: read_store(path, ""), id="TLS store"),
+    ],
+)
+def test_an_operators_file_without_end_is_an_error(
+    tmp_path: Path, read: Callable[[Path], object]
+) -> None:
+    endless = tmp_path / "link"
+    endless.symlink_to("/dev/zero")
+    with pytest.raises((ConfigError, ValueError, OSError), match=r"more than \d+ bytes"):
+        read(endless)
 
 
 def test_directories_that_every_user_can_write_are_named(tmp_path: Path) -> None:

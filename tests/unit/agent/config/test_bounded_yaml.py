@@ -20,6 +20,7 @@ BOMBS = {
     "a long number": (f"native_transport_port: {'9' * 5000}\n", "invalid date or number"),
     "a day that no month has": ("cluster_name: 2001-99-99\n", "invalid date or number"),
     "an object of Python": ("cluster_name: !!python/object:os.system {}\n", "not valid YAML"),
+    "many values": ("cluster_name: [" + "x," * 20_000 + "]\n", "more than 20000 values"),
     "too long": ("#" * MAX_BYTES + "\n" + "a: 1\n", "more than"),
 }
 

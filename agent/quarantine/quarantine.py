@@ -15,13 +15,17 @@ from typing import Protocol
 from agent.cdc_raw.move import move
 from agent.cdc_raw.names import SegmentName
 from agent.quarantine.files import EVENTS, REASON, REMOTE, RETRY, segments_with_suffix
-from agent.quarantine.reason import LostRange, QuarantineReason, parse_reason, reason_text
+from agent.quarantine.reason import (
+    MAX_REASON_BYTES,
+    LostRange,
+    QuarantineReason,
+    parse_reason,
+    reason_text,
+)
 from agent.quarantine.requeue import cancel_request, requeue
 from sidecar.dead_letters.dead_letter import DeadLetter, event_line
 from sidecar.files.fsync import append_lines, sync_directory, write_synced
 from sidecar.files.regular import make_directory, read_regular
-
-_MAX_REASON_BYTES = 64 << 20
 
 
 class QuarantineSource(Protocol):
@@ -57,7 +61,7 @@ class Quarantine:
         """The reason to quarantine a segment; None without one. Raises OSError."""
         path = self._reason_path(name)
         try:
-            text = read_regular(path, _MAX_REASON_BYTES)
+            text = read_regular(path, MAX_REASON_BYTES)
         except FileNotFoundError:
             return None
         try:

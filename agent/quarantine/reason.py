@@ -5,7 +5,10 @@ from dataclasses import asdict, dataclass, replace
 
 import orjson
 
+from sidecar.bounded_json import bounded_json
+
 _MAX_RANGES = 1000
+MAX_REASON_BYTES = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ class QuarantineReason:
 
 def parse_reason(text: bytes) -> QuarantineReason:
     """Raises ValueError, TypeError or KeyError when the text is not a reason."""
-    document = orjson.loads(text)
+    document = bounded_json(text, MAX_REASON_BYTES)
     ranges = document["ranges"]
     if not isinstance(ranges, list):
         raise TypeError("ranges must be a list")

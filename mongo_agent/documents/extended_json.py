@@ -11,6 +11,7 @@ from typing import Any
 from bson import json_util
 from bson.errors import BSONError
 
+_MAX_LENGTH = 1 << 20
 MAX_DEPTH = 100
 """The server's limit for nested levels."""
 
@@ -18,7 +19,7 @@ MAX_DEPTH = 100
 def parse_extended_json(text: str | bytes) -> Any:
     """Parse extended JSON. Raises ValueError."""
     try:
-        found = json_util.loads(text)
+        found = json_util.loads(_bounded(text))
     except json.JSONDecodeError as error:
         raise ValueError(f"invalid JSON ({error.msg} at column {error.colno})") from error
     except (BSONError, TypeError, ValueError, LookupError, ArithmeticError) as error:
@@ -39,9 +40,15 @@ def parse_filter(text: str) -> dict[str, Any]:
 def parse_json(text: str | bytes) -> Any:
     """Parse plain JSON. Raises ValueError."""
     try:
-        return check_depth(json.loads(text))
+        return check_depth(json.loads(_bounded(text)))
     except RecursionError as error:
         raise ValueError(f"more than {MAX_DEPTH} nested levels") from error
+
+
+def _bounded(text: str | bytes) -> str | bytes:
+    if len(text) > _MAX_LENGTH:
+        raise ValueError(f"more than {_MAX_LENGTH} characters")
+    return text
 
 
 def check_depth(value: Any) -> Any:

@@ -66,7 +66,13 @@ def test_a_list_of_ranges_is_bounded(quarantine: Quarantine) -> None:
     assert reason.ranges_left_out == 500
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"ranges": 5}', "{", '{"ranges": [{"a": 1}]}'])
+MANY = '{"ranges": [' + "[]," * 50_000 + "1]}"
+DEEP = "[" * 100_000
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", '{"ranges": 5}', "{", '{"ranges": [{"a": 1}]}', MANY, DEEP]
+)
 def test_a_reason_that_was_changed_still_keeps_the_segment(
     quarantine: Quarantine, text: str
 ) -> None:

@@ -94,3 +94,12 @@ def event(operation: str, key: object = 7, **others: object) -> bytes:
             **others,
         }
     )
+
+
+def nested_document(depth: int, *, is_array: bool) -> bytes:
+    """As BSON, made from its end, as each level has its length."""
+    kind = b"\x04" if is_array else b"\x03"
+    levels = depth - 1
+    sizes = [5 + 8 * level for level in range(levels + 1)]
+    starts = b"".join(size.to_bytes(4, "little") + kind + b"a\0" for size in reversed(sizes[1:]))
+    return starts + (5).to_bytes(4, "little") + bytes(levels + 1)

@@ -179,7 +179,7 @@ faults: prerequisites-test setup ## Run the whole fault matrix on real servers; 
 	@CDC_RECORD_FAULTS=1 $(PY) -m pytest -o python_files="test_*.py slow_*.py" tests/acceptance/faults tests/acceptance/security/slow_*.py --deselect tests/acceptance/faults/test_matrix.py $(ARGS)
 	@$(PY) -m tests.acceptance.faults.matrix
 
-attacks: setup ## Attack running agents over HTTP and as a schema registry; verifies /live, holds and memory (takes minutes)
+attacks: setup ## Attack agents by clients, servers and files; verifies /live, holds and memory (takes ten minutes)
 	@$(PY) -m tests.acceptance.attacks $(ARGS)
 
 accord: prerequisites-test setup ## Capture transactions of Accord on real nodes of Cassandra 6.0

@@ -1,9 +1,9 @@
 """`make attacks`: attacks on agents in processes of their own.
 
 Each row must show `/live` within a second, no hold of the interpreter over 50 ms, and memory within
-the limit of the example pod. Prints a table for docs/evidence/attacks.md; exit code 1 for a row
-that does not hold. A word as argument chooses the attacks with it in their name. Another kind of
-attack is one more function that yields rows.
+the limit of the example pod; for files at the start, a message or a running agent within seconds.
+Prints the tables of docs/evidence/attacks.md; exit code 1 for a row that does not hold. A word as
+argument chooses the attacks with it in their name.
 """
 
 import sys
@@ -18,14 +18,17 @@ from mongo_agent.status import view as mongo_view
 from sidecar.history.recorder import Column
 from sidecar.history.ring_file import FILE_NAME
 from sidecar.history.ring_format import Layout, encode_file
-from tests.acceptance.attacks import of_registry
-from tests.acceptance.attacks.over_http import OVER_HTTP, Attack
-from tests.acceptance.attacks.target import Measured, Target, Watch
+from tests.acceptance.attacks import of_files, of_mongodb, of_servers, of_starts
+from tests.acceptance.attacks.over_http import ATTACK_S, OVER_HTTP, Attack
+from tests.acceptance.attacks.target import MEMORY_MIB, Measured, Target, Watch
 from tests.support.agents.agent_directory import AgentDir, payload, write_segment
+from tests.support.mongodb.proxy import MongoProxy
+from tests.support.mongodb.server import MongoReplicaSet
+from tests.support.mongodb.server.client import Client
+from tests.support.servers.answering import answering
 
 SLOWEST_S = 1.0
 HELD_MS = 50.0
-MEMORY_MIB = 448.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,10 @@ def attacked(target: Target, program: str, name: str, attack: Attack) -> Row:
     return Row(program, name, watch.measured(), target.is_alive)
 
 
+def wait(target: Target) -> None:
+    time.sleep(ATTACK_S)
+
+
 def fill_history(offsets: Path, columns: Sequence[Column]) -> None:
     """The last 24 hours with long numbers: the largest answer of an agent."""
     layout = Layout(tuple(column.name for column in columns))
@@ -102,36 +109,63 @@ def mongo_settings(folder: Path) -> dict[str, str]:
 def http_rows(folder: Path, chosen: str) -> Iterator[Row]:
     for program, settings in (("agent", cassandra_settings), ("mongo_agent", mongo_settings)):
         with Target(program, settings(folder / program), folder / program) as target:
-            yield attacked(target, program, "none, for comparison", of_registry.wait)
+            yield attacked(target, program, "none, for comparison", wait)
             for name, attack in OVER_HTTP.items():
                 if chosen in name:
                     yield attacked(target, program, name, attack)
 
 
-def registry_rows(folder: Path, chosen: str) -> Iterator[Row]:
-    for number, (name, body) in enumerate(of_registry.ANSWERS.items()):
-        text = f"a schema registry that answers {name}"
-        if chosen not in text:
-            continue
-        own = folder / f"registry-{number}"
-        with of_registry.answering(body) as (port, requests):
-            settings = {**cassandra_settings(own), **of_registry.registry_settings(port)}
-            with Target("agent", settings, own) as target:
-                row = attacked(target, "agent", text, of_registry.wait)
-            if not requests:
-                raise SystemExit(f"{text}: it was never asked")
-        yield row
+def server_rows(folder: Path, chosen: str) -> Iterator[Row]:
+    for name, (answers, settings, environment) in of_servers.ASKED.items():
+        for answer, body in answers.items():
+            text = f"{name} answers {answer}"
+            if chosen in text:
+                own = folder / text.replace(" ", "-")
+                with answering(*of_servers.answer(body)) as server:
+                    changes = of_servers.filled(settings, server.url)
+                    outside = of_servers.filled(environment, server.url)
+                    with Target("agent", cassandra_settings(own) | changes, own, outside) as target:
+                        yield attacked(target, "agent", text, of_servers.asked(server))
+
+
+def file_rows(folder: Path, chosen: str) -> Iterator[Row]:
+    for name, (plant, seen) in of_files.FILES.items():
+        if chosen in name:
+            own = folder / name.replace(" ", "-")
+            with Target("agent", cassandra_settings(own) | of_files.SETTINGS, own) as target:
+                yield attacked(target, "agent", name, of_files.planted(own, plant, seen))
+
+
+def mongodb_rows(folder: Path, chosen: str) -> Iterator[Row]:
+    with MongoReplicaSet() as servers, Client(servers.connection_string) as client:
+        for name, fault in of_mongodb.ATTACKS.items():
+            if chosen in name:
+                own = folder / name.replace(" ", "-")
+                settings, signals = mongo_settings(own) | of_mongodb.SETTINGS, own / "signals.txt"
+                with MongoProxy(servers.members[0]) as proxy:
+                    settings["mongodb.connection.string"] = proxy.connection_string
+                    settings["signal.file"] = str(signals)
+                    attack = of_mongodb.attack(proxy, client, signals, fault)
+                    with Target("mongo_agent", settings, own) as target:
+                        yield attacked(target, "mongo_agent", name, attack)
 
 
 def main() -> int:
     chosen = sys.argv[1] if len(sys.argv) > 1 else ""
-    print(HEADINGS, flush=True)
     is_fine = True
     with tempfile.TemporaryDirectory() as name:
-        for rows in (http_rows, registry_rows):
-            for row in rows(Path(name), chosen):
+        folder = Path(name)
+        print(HEADINGS, flush=True)
+        for rows in (http_rows, server_rows, file_rows, mongodb_rows):
+            for row in rows(folder, chosen):
                 print(row, flush=True)
                 is_fine &= row.holds
+        print(f"\n{of_starts.HEADINGS}", flush=True)
+        for start in (start for start in of_starts.STARTS if chosen in start):
+            own = folder / str(hash(start))
+            line, holds = of_starts.started(start, own, cassandra_settings(own))
+            print(line, flush=True)
+            is_fine &= holds
     return 0 if is_fine else 1
 
 

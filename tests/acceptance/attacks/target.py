@@ -2,6 +2,8 @@
 
 import http.client
 import os
+import re
+import resource
 import signal
 import socket
 import subprocess
@@ -9,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -16,6 +19,8 @@ from typing import Self
 from tests.support.servers.processes import DEADLINE_S, free_port, wait_until
 
 HOST = "127.0.0.1"
+MEMORY_MIB = 448
+"""The limit of the example pod."""
 _PAUSE_S = 0.05
 _PATIENCE_S = 30.0
 
@@ -37,9 +42,18 @@ class Measured:
 class Target:
     """An agent in a process of its own; `with` starts and ends it."""
 
-    def __init__(self, program: str, settings: Mapping[str, str], folder: Path) -> None:
+    def __init__(
+        self,
+        program: str,
+        settings: Mapping[str, str],
+        folder: Path,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """`environment` is added to that of this process."""
         self.port = free_port()
-        self._folder = folder
+        self._environment = {**os.environ, **(environment or {})}
+        self._reads_segments = program == "agent"
+        self._log = folder / "agent.log"
         self._holds = folder / "holds"
         own = {**settings, "http.host": HOST, "http.port": str(self.port)}
         path = folder / "attacked.properties"
@@ -50,12 +64,24 @@ class Target:
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
-        log = (self._folder / "agent.log").open("wb")
-        self._process = subprocess.Popen(self._command, stdout=log, stderr=log)
-        wait_until(lambda: self.probe()[0], "the agent to answer /live")
+        self.begin()
+        wait_until(lambda: self.probe()[0] or not self.is_alive, "the agent to answer /live")
+        assert self.is_alive, self.log
         return self
 
+    def begin(self) -> None:
+        """Starts it, and does not wait until it answers."""
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                self._command, stdout=log, stderr=log, env=self._environment
+            )
+        if self._reads_segments:
+            self.limit_data(MEMORY_MIB << 20)
+
     def __exit__(self, *exception: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
         assert self._process is not None
         self._process.send_signal(signal.SIGTERM)
         try:
@@ -66,17 +92,42 @@ class Target:
 
     @property
     def is_alive(self) -> bool:
-        return self._process is not None and self._process.poll() is None
+        return self._process is not None and self.exit_code is None
+
+    @property
+    def exit_code(self) -> int | None:
+        """None while it runs."""
+        return None if self._process is None else self._process.poll()
+
+    def limit_data(self, max_bytes: int) -> None:
+        """The parser respects this limit as that of a control group, and anybody may set it."""
+        if self._process is not None and self.is_alive:
+            limits = (max_bytes, resource.RLIM_INFINITY)
+            resource.prlimit(self._process.pid, resource.RLIMIT_DATA, limits)
+
+    @property
+    def log(self) -> str:
+        """What it wrote so far."""
+        return self._log.read_text(errors="replace")
+
+    def get(self, path: str) -> str:
+        """The answer to a GET, whether the agent is healthy or not; empty without one."""
+        status, text = self._answer(path)
+        return text if status in (200, 503) else ""
 
     def probe(self) -> tuple[bool, float]:
         """Whether `/live` answers 200, and after how many seconds."""
         begin = time.monotonic()
+        return self._answer("/live")[0] == 200, time.monotonic() - begin
+
+    def _answer(self, path: str) -> tuple[int, str]:
         connection = http.client.HTTPConnection(HOST, self.port, timeout=_PATIENCE_S)
         try:
-            connection.request("GET", "/live")
-            return connection.getresponse().status == 200, time.monotonic() - begin
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
         except OSError:
-            return False, time.monotonic() - begin
+            return 0, ""
         finally:
             connection.close()
 
@@ -86,14 +137,14 @@ class Target:
         return client
 
     def memory_mib(self) -> float:
+        """The largest resident memory so far, by the kernel: a look could miss a short use."""
         assert self._process is not None
-        total = 0
+        total_kib = 0
         for pid in (self._process.pid, *_children(self._process.pid)):
-            try:
-                total += int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-            except (OSError, IndexError):
-                continue
-        return total * os.sysconf("SC_PAGE_SIZE") / (1 << 20)
+            with suppress(OSError):
+                found = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
+                total_kib += int(found[1]) if found else 0
+        return total_kib / 1024
 
     def holds_ms(self) -> list[float]:
         try:
@@ -103,10 +154,12 @@ class Target:
 
 
 def _children(pid: int) -> list[int]:
-    try:
-        return list(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
-    except OSError:
-        return []
+    """Each thread has its own children: the worker of a store is that of the uploads' thread."""
+    found: list[int] = []
+    for file in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):
+            found += map(int, file.read_text().split())
+    return found
 
 
 class Watch:

@@ -1,0 +1,77 @@
+"""Attacks of the programs that the agent asks: a schema registry, stores, services of a cloud."""
+
+import time
+from collections.abc import Mapping
+
+from tests.acceptance.attacks.over_http import ATTACK_S, Attack
+from tests.acceptance.attacks.target import Target
+from tests.support.servers.answering import OK, Answering
+from tests.support.servers.processes import wait_until
+
+MIB = 1 << 20
+_LISTS = b'{"status":"ok","items":[' + b"[]," * (4 * MIB // 3 - 20) + b"1]}"
+_SMALL = b'{"status":"ok","x":[' + b"[]," * (250 * 1024 // 3) + b"1]}"
+_ENTITIES = b"".join(b'<!ENTITY a%d "%s">' % (n, b"&a%d;" % (n - 1) * 10) for n in range(1, 30))
+_NAMES = b",".join(b'{"name":"cdc/error/node-1/%s%d"}' % (b"a" * 3000, n) for n in range(1000))
+_JSON: dict[str, bytes] = {
+    "4 MiB of empty lists": _LISTS,
+    "JSON nested 100,000 deep": b"[" * 100_000,
+    "without end": b"",
+}
+_TEXT = {"16 MiB of one text": b'{"id":1,"x":"' + b"a" * (16 * MIB) + b'"}'}
+_XML: dict[str, bytes] = {
+    "4 MiB of empty elements": b"<a>" + b"<b/>" * (MIB - 8) + b"</a>",
+    "XML nested 200,000 deep": b"<a>" * 200_000,
+    "entities that stand for 10^28 letters": b'<!DOCTYPE a [<!ENTITY a0 "a">%s]><a>&a28;</a>'
+    % _ENTITIES,
+    "without end": b"",
+}
+_PAGES = {"pages of long names without end": b'{"nextPageToken":"a","items":[%s]}' % _NAMES}
+_REGISTRY = {
+    f"{part}.converter{name}": value
+    for part in ("key", "value")
+    for name, value in (
+        ("", "io.confluent.connect.avro.AvroConverter"),
+        (".schema.registry.url", "{url}"),
+    )
+}
+_PLACE, _LISTED = "remote.commit.log.relocation.dir", "commit.log.error.reprocessing.enabled"
+_GCS = {"commit.log.transfer.class": "GCS", _PLACE: "gs://archive/cdc", _LISTED: "true"}
+_S3 = {"commit.log.transfer.class": "s3", _PLACE: "s3://archive/cdc", _LISTED: "true"}
+_NO_FILE = {"AWS_SHARED_CREDENTIALS_FILE": "/none", "CLOUDSDK_CONFIG": "/none"}
+_IMDS = {"AWS_EC2_METADATA_SERVICE_ENDPOINT": "{url}", **_NO_FILE}
+_CONTAINER = {"AWS_CONTAINER_CREDENTIALS_FULL_URI": "{url}/a", **_NO_FILE}
+_KEYS = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
+Texts = Mapping[str, str]
+ASKED: dict[str, tuple[Mapping[str, bytes], Texts, Texts]] = {
+    "a schema registry": (_JSON | _TEXT | {"250 KiB of empty lists": _SMALL}, _REGISTRY, {}),
+    "Google's store": (_JSON | _TEXT | _PAGES, _GCS, {"STORAGE_EMULATOR_HOST": "{url}"}),
+    "Google's metadata service": (_JSON, _GCS, {"GCE_METADATA_HOST": "{host}", **_NO_FILE}),
+    "S3": (_XML, _S3 | {"storage.s3.endpoint": "{url}"}, _KEYS),
+    "Amazon's metadata service": (_JSON, _S3, _IMDS),
+    "Amazon's service for containers": (_JSON, _S3, _CONTAINER),
+}
+"""Answers, and the settings and the environment by which the agent asks `{url}`."""
+
+
+def answer(body: bytes) -> tuple[bytes, bytes]:
+    """What the server sends, and what it sends again and again; no body is one without end."""
+    head = OK + b"Content-Type: application/json\r\nMetadata-Flavor: Google\r\n"
+    if not body:
+        return head + b'\r\n{"items":["', b"a" * MIB
+    return head + b"Content-Length: %d\r\n\r\n" % len(body) + body, b""
+
+
+def filled(values: Texts, url: str) -> dict[str, str]:
+    host = url.removeprefix("http://")
+    return {k: v.replace("{url}", url).replace("{host}", host) for k, v in values.items()}
+
+
+def asked(server: Answering) -> Attack:
+    """The agent asks by itself."""
+
+    def attack(target: Target) -> None:
+        wait_until(lambda: bool(server.requests) or not target.is_alive, "a request")
+        time.sleep(ATTACK_S)
+
+    return attack

@@ -28,10 +28,12 @@ class Rule:
 
 @dataclass(frozen=True)
 class Expectations:
-    """`failures` run and must fail; `excluded` cases do not run."""
+    """`failures` run and must fail; `excluded` cases do not run. `timed` cases depend on a clock:
+    one that fails beside other suites counts as it ends alone."""
 
     failures: tuple[Rule, ...] = ()
     excluded: tuple[Rule, ...] = ()
+    timed: tuple[Rule, ...] = ()
 
     def failure(self, case: str, series: str) -> Rule | None:
         return next((rule for rule in self.failures if rule.covers(case, series)), None)
@@ -49,7 +51,21 @@ def read_expectations(driver: str) -> Expectations:
 def read_rules(file: Path) -> Expectations:
     """The rules of a TOML file. Raises KeyError for a rule without `cases` or `reason`."""
     document = tomllib.loads(file.read_text(encoding="utf-8"))
-    return Expectations(_rules(document.get("failure", ())), _rules(document.get("excluded", ())))
+    kinds = (_rules(document.get(kind, ())) for kind in ("failure", "excluded", "timed"))
+    return Expectations(*kinds)
+
+
+def timed_failures(
+    results: Mapping[str, CaseResult], expectations: Expectations, series: str
+) -> tuple[str, ...]:
+    """The cases that failed unexpectedly and depend on a clock."""
+    return tuple(
+        case
+        for case, result in results.items()
+        if result.outcome is Outcome.FAILED
+        and expectations.failure(case, series) is None
+        and any(rule.covers(case, series) for rule in expectations.timed)
+    )
 
 
 def problems(

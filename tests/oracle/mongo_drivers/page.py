@@ -26,7 +26,9 @@ driver specifications wrote these cases; none is in this repository.
 
 The server is a replica set of one or three members on loopback and behaves as each release in
 turn. An unexpected failure fails the command. So does a case that passes although `pymongo.toml`
-or `go.toml` in `tests/oracle/mongo_drivers` expects it to fail.
+or `go.toml` in `tests/oracle/mongo_drivers` expects it to fail. A case that these files list under
+`timed` depends on a clock. If it fails beside other suites, its suite runs again alone after them,
+and that outcome counts.
 """
 
 
@@ -37,6 +39,7 @@ def render(parts: Sequence[tuple[Driver, Sequence[SuiteRun]]], day: date, unexpe
         pieces += [f"\n## Results of {driver.name} {driver.version}\n\n", *_table(runs)]
         pieces += ["\n### Expected failures\n\n", *_failures(runs, driver.expectations)]
         pieces += ["\n### Not run\n\n", *_excluded(driver.expectations)]
+        pieces += ["\n### Run again alone\n\n", *_repeated(runs)]
         pieces += ["\n### Not supported\n\n", *_skipped(runs)]
     return "".join(pieces).rstrip() + "\n"
 
@@ -75,6 +78,13 @@ def _excluded(expectations: Expectations) -> Iterator[str]:
         yield "None.\n"
     found = {rule.reason: {case: [""] for case in rule.cases} for rule in expectations.excluded}
     yield from _lists(found, {""})
+
+
+def _repeated(runs: Sequence[SuiteRun]) -> Iterator[str]:
+    found = [(case, run.series) for run in runs for case in run.repeated]
+    yield from (f"* `{case}`, {series}\n" for case, series in found)
+    if not found:
+        yield "None.\n"
 
 
 def _lists(found: Mapping[str, Mapping[str, Sequence[str]]], all_series: set[str]) -> Iterator[str]:

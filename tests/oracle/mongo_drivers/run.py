@@ -1,11 +1,12 @@
 """One suite of a driver against a replica set of its own."""
 
 import subprocess
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.oracle.mongo_drivers.driver import Driver
+from tests.oracle.mongo_drivers.expectations import Expectations, timed_failures
 from tests.oracle.mongo_drivers.results import CaseResult, Outcome
 from tests.oracle.mongo_drivers.suites import Suite
 from tests.support.mongodb.server import MongoReplicaSet
@@ -15,12 +16,26 @@ from tests.support.servers.errors import ServerFailedError
 
 @dataclass(frozen=True)
 class SuiteRun:
-    """The outcome of one suite on one release. `problems` are faults of the run as a whole."""
+    """The outcome of one suite on one release. `problems` are faults of the run as a whole.
+    `repeated` cases depend on a clock, failed, and have the result of a run alone."""
 
     suite: Suite
     series: str
     results: Mapping[str, CaseResult]
     problems: tuple[str, ...] = ()
+    repeated: tuple[str, ...] = ()
+
+
+def repeat_timed(
+    run: SuiteRun, expectations: Expectations, run_alone: Callable[[], SuiteRun]
+) -> SuiteRun:
+    """The run with other results for the cases that failed and depend on a clock, if any."""
+    failed = timed_failures(run.results, expectations, run.series)
+    if not failed:
+        return run
+    alone = run_alone().results
+    found = {case: alone.get(case, run.results[case]) for case in failed}
+    return replace(run, results={**run.results, **found}, repeated=failed)
 
 
 def run_suite(driver: Driver, suite: Suite, version: str, log: Path) -> SuiteRun:

@@ -22,7 +22,7 @@ from tests.oracle.mongo_drivers.results import (
     read_junit,
     read_test2json,
 )
-from tests.oracle.mongo_drivers.run import SuiteRun
+from tests.oracle.mongo_drivers.run import SuiteRun, repeat_timed
 from tests.oracle.mongo_drivers.suites import Suite
 
 _JUNIT = """<testsuites><testsuite>
@@ -68,6 +68,29 @@ def test_unexpected_failures_and_unexpected_passes_are_problems() -> None:
     # The rule is of another release.
     found = list(problems(results, expectations, "5.0"))
     assert [problem.partition(" ")[0] for problem in found] == ["b", "c"]
+
+
+@pytest.mark.parametrize("alone", [Outcome.PASSED, Outcome.FAILED])
+def test_a_failed_case_that_depends_on_a_clock_counts_as_it_ends_alone(alone: Outcome) -> None:
+    """Another failure stays, whatever a second run shows."""
+    suite = Suite("server discovery", ())
+    timed = Expectations(timed=(Rule(("sdam/*",), "a clock"),))
+    outcomes = {"sdam/a": Outcome.FAILED, "sdam/b": Outcome.PASSED, "crud": Outcome.FAILED}
+    first = {case: CaseResult(case, outcome) for case, outcome in outcomes.items()}
+    again = {case: CaseResult(case, alone) for case in outcomes}
+    run = repeat_timed(SuiteRun(suite, "8.0", first), timed, lambda: SuiteRun(suite, "8.0", again))
+    assert run.repeated == ("sdam/a",)
+    assert {case: each.outcome for case, each in run.results.items()} == {
+        **outcomes,
+        "sdam/a": alone,
+    }
+    assert len(list(problems(run.results, timed, "8.0"))) == (1 if alone is Outcome.PASSED else 2)
+
+
+def test_a_run_without_a_timed_failure_is_not_repeated() -> None:
+    run = SuiteRun(Suite("crud", ()), "8.0", {"crud": CaseResult("crud", Outcome.FAILED)})
+    timed = Expectations(timed=(Rule(("sdam/*",), "a clock"),))
+    assert repeat_timed(run, timed, lambda: pytest.fail("it ran again")) == run
 
 
 def test_outcomes_of_go_tests() -> None:

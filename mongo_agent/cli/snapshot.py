@@ -39,6 +39,12 @@ def snapshot() -> None:
     metavar="NAME QUERY",
     help="Include only documents that match a query in extended JSON.",
 )
+@click.option(
+    "--replace",
+    "replaces",
+    is_flag=True,
+    help="Also publish deletes of documents that only the topics have, after a drop or a rename.",
+)
 @json_output(SnapshotAnswer)
 @click.pass_obj
 def start(
@@ -46,12 +52,17 @@ def start(
     address: AgentAddress,
     names: tuple[str, ...],
     filters: tuple[tuple[str, str], ...],
+    replaces: bool,
 ) -> None:
     """Snapshot the collections NAMES: `database.collection`, or regular expressions over it."""
+    if replaces and filters:
+        raise click.UsageError("Use either --filter or --replace.")
     conditions = [{"data-collection": name, "filter": query} for name, query in filters]
     data: dict[str, Any] = {**_KIND, "data-collections": list(names)}
     if conditions:
         data["additional-conditions"] = conditions
+    if replaces:
+        data["replace"] = True
     _send(invocation, address, "execute-snapshot", data)
 
 

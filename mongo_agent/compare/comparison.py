@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from mongo_agent.compare.document_state import ABSENT, UNKNOWN, DocumentState
 from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.documents.document_state import ABSENT, UNKNOWN, DocumentState
 from sidecar.check.finding import first_names
 
 

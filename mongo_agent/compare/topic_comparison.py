@@ -7,7 +7,7 @@ topic. So no read needs a fixed cluster time, and reading a large collection may
 """
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from bson import CodecOptions
@@ -15,21 +15,22 @@ from bson.raw_bson import RawBSONDocument
 from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
-from mongo_agent.capture.catalogue import CollectionInfo, list_collections
+from mongo_agent.capture.catalogue import CollectionInfo, CollectionKind, list_collections
 from mongo_agent.change_stream.cursor import StreamFailedError, current_cluster_time
 from mongo_agent.check.capture_plan import plan_of
 from mongo_agent.compare.comparison import ComparedCollection, TopicState, compare_collection
-from mongo_agent.compare.document_state import document_state
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.config.shard_assignment import at_shard
 from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.documents.document_state import document_state
 from mongo_agent.encoder import MongoEncoder
-from mongo_agent.offsets.agent_offsets import parse_offsets, stored_cluster
+from mongo_agent.offsets.agent_offsets import StreamOffset, parse_offsets, stored_cluster
 from mongo_agent.offsets.kafka_store import load_offsets
 from mongo_agent.pipeline.stream_factory import encoder
 from mongo_agent.server.deployment import Deployment
 from mongo_agent.server.errors import server_error
 from mongo_agent.server.shards import list_shards
+from mongo_agent.snapshot.records import ReplacedCollection
 from sidecar.errors import ConfigError, UnavailableError
 from sidecar.sinks.kafka.topics.access import existing_topics
 from sidecar.sinks.kafka.topics.reader import committed_records
@@ -65,7 +66,7 @@ def compare(
             "with or without schemas."
         )
     tasks = _tasks(client, config, deployment)
-    collections = _chosen(client, config, names)
+    collections = _chosen(client, config, names, _replaced(tasks, deployment))
     encode = encoder(config, deployment)
     since = _now(client)
     read = {
@@ -104,13 +105,30 @@ def _tasks(client: Client, config: MongoConfig, deployment: Deployment) -> list[
     return [at_shard(config, shard) for shard in shards]
 
 
-def _chosen(client: Client, config: MongoConfig, names: tuple[str, ...]) -> list[CollectionInfo]:
+def _replaced(tasks: Sequence[MongoConfig], deployment: Deployment) -> list[ReplacedCollection]:
+    """The collections whose topics no longer follow, as the agents stored them."""
+    offsets = (each for task in tasks for each in _stored(task, deployment))
+    return [each for offset in offsets for each in offset.snapshot.replaced]
+
+
+def _chosen(
+    client: Client,
+    config: MongoConfig,
+    names: tuple[str, ...],
+    replaced: Sequence[ReplacedCollection],
+) -> list[CollectionInfo]:
+    """The captured collections; also those that are gone and that a name or a report names."""
     try:
         listed = list(list_collections(client, config.scopes))
     except PyMongoError as error:
         raise server_error(error) from error
     captured = [each for each in listed if plan_of(each, config).is_captured]
     by_name = {f"{each.database}.{each.name}": each for each in captured}
+    existing = {f"{each.database}.{each.name}" for each in listed}
+    for name in (*names, *(each.namespace for each in replaced)):
+        database, _, collection = name.partition(".")
+        if name not in existing and config.namespaces.captures(database, collection):
+            by_name[name] = CollectionInfo(database, collection, CollectionKind.PLAIN)
     for name in names:
         if name not in by_name:
             raise ConfigError(
@@ -202,13 +220,17 @@ def _reached(tasks: Sequence[MongoConfig], deployment: Deployment) -> ClusterTim
     """The time up to which every task has delivered; None while one has not stored its offset."""
     times: list[ClusterTime] = []
     for task in tasks:
-        values = load_offsets(task, deployment).values
-        cluster = deployment.cluster if task.shard is None else stored_cluster(values)
-        streams = parse_offsets(values, cluster).streams.values()
+        streams = _stored(task, deployment)
         if not streams:
             return None
         times += [offset.stream.time for offset in streams]
     return min(times)
+
+
+def _stored(task: MongoConfig, deployment: Deployment) -> Collection[StreamOffset]:
+    values = load_offsets(task, deployment).values
+    cluster = deployment.cluster if task.shard is None else stored_cluster(values)
+    return parse_offsets(values, cluster).streams.values()
 
 
 def _read_topic(settings: Any, name: str, topics: dict[str, TopicState]) -> None:

@@ -6,6 +6,7 @@ from pydantic import BeforeValidator
 
 from mongo_agent.change_stream.recovery import HistoryLostPolicy
 from mongo_agent.config.events import TopicPart
+from mongo_agent.snapshot.replaced import ReplacedPolicy
 from sidecar.properties.model import Properties, prop
 from sidecar.properties.types import ByteSize, LowerCase, Milliseconds
 
@@ -60,6 +61,15 @@ class PositionProperties(Properties):
         "the remedy. `resnapshot`: it takes a new snapshot. `skip`: it continues from now and "
         "records the gap. Not set: `resnapshot` with `snapshot.mode=when_needed` or `always`, else "
         "`fail`.",
+    )
+    replaced_policy: Annotated[ReplacedPolicy, LowerCase] = prop(
+        "collection.replaced.policy",
+        default="report",
+        doc="Action when a captured collection is dropped, or renamed from or to a captured name, "
+        "which has no event for its documents. `report`: the agent is degraded and names the "
+        "command that ends it. `resnapshot`: it publishes the documents of the new collection and "
+        "deletes of those that only the topic has. `skip`: nothing, because consumers follow "
+        "`topic.schema.changes`.",
     )
     failure_handling: Annotated[Literal["quarantine", "fail"], BeforeValidator(_handling)] = prop(
         "event.processing.failure.handling.mode",

@@ -8,10 +8,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from bson import json_util
+from bson import DatetimeConversion, json_util
 from bson.errors import BSONError
 
 _MAX_LENGTH = 1 << 20
+_OPTIONS = json_util.JSONOptions(datetime_conversion=DatetimeConversion.DATETIME_AUTO)
+"""Python has no date before year 1 or after 9999."""
 MAX_DEPTH = 100
 """The server's limit for nested levels."""
 
@@ -19,7 +21,7 @@ MAX_DEPTH = 100
 def parse_extended_json(text: str | bytes) -> Any:
     """Parse extended JSON. Raises ValueError."""
     try:
-        found = json_util.loads(_bounded(text))
+        found = json_util.loads(_bounded(text), json_options=_OPTIONS)
     except json.JSONDecodeError as error:
         raise ValueError(f"invalid JSON ({error.msg} at column {error.colno})") from error
     except (BSONError, TypeError, ValueError, LookupError, ArithmeticError) as error:

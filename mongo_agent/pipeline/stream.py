@@ -198,9 +198,9 @@ class Stream:
 
     def _keep_read_losses(self, read: StreamBatch) -> bool:
         """False while a loss or a dead letter cannot be recorded."""
-        gaps, lost = self._replaced(read), read.lost
+        gaps, lost = [], read.lost
         if lost is not None:
-            gaps.insert(0, LostTimeRange(lost.since.values(), lost.reason))
+            gaps.append(LostTimeRange(lost.since.values(), lost.reason))
         for index, gap in enumerate(gaps):
             if index < self._kept:
                 continue
@@ -219,12 +219,6 @@ class Stream:
             self._kept = index + 1
         self._kept = 0
         return True
-
-    def _replaced(self, read: StreamBatch) -> list[LostTimeRange]:
-        if not has_ddl_events(read.batch.skipped, read.batch.counts):
-            return []
-        since = self._position.stream.values()
-        return [LostTimeRange(since, each) for each in self.snapshotter.replaced(read.events)]
 
     def _keep_chunk_losses(self, chunk: EncodedChunk) -> bool:
         for index, rejected in enumerate(chunk.rejected):

@@ -1,7 +1,7 @@
 """Makes streams and their snapshots from the configuration."""
 
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Literal
@@ -25,10 +25,14 @@ from mongo_agent.pipeline.schemas import Schemas
 from mongo_agent.pipeline.stream import Stream
 from mongo_agent.server.deployment import Deployment
 from mongo_agent.snapshot.progress import SnapshotProgress
+from mongo_agent.snapshot.replaced import ReplacementRules
 from mongo_agent.snapshot.snapshot_mode import progress_at_start
 from mongo_agent.snapshot.snapshotter import Snapshotter
 from sidecar.errors import UnavailableError
+from sidecar.sinks.kafka.topics.access import existing_topics
+from sidecar.sinks.kafka.topics.reader import TopicRecord, committed_records
 
+_TOPIC_TIMEOUT_S = 30.0
 _SKIPPABLE: tuple[Literal["c", "u", "d"], ...] = ("c", "u", "d")
 
 
@@ -108,6 +112,8 @@ class StreamFactory:
             waits_when_denied=properties.waits_when_denied,
             is_ready=partial(self._is_ready, wake),
             wait_for_ids=self._schemas.registration.wait if has_many_schemas else None,
+            rules=ReplacementRules(properties.replaced_policy, self._no_deletes),
+            records=None if self._no_deletes else self._records,
         )
         reader.start()
         return Stream(
@@ -137,6 +143,25 @@ class StreamFactory:
             if not lacking:
                 self._ready.add((database, collection))
         return (database, collection) in self._ready
+
+    @property
+    def _no_deletes(self) -> str:
+        """Why the agent cannot publish deletes of documents that only topics have, or empty."""
+        properties = self._config.properties
+        if properties.sink != "kafka":
+            return "the agent reads only topics of Kafka"
+        if properties.uses_avro or properties.transform_names or properties.event_transform:
+            return "the agent reads only topics with JSON without transformations"
+        if "d" in properties.skipped_operations:
+            return "`skipped.operations` leaves deletes out"
+        is_shard = properties.deployment == "shard" or self._config.shard is not None
+        return "other agents write into the same topics" if is_shard else ""
+
+    def _records(self, database: str, collection: str) -> Iterator[TopicRecord]:
+        settings = self._config.properties.kafka_producer
+        topic = self._config.topic_of(database, collection)
+        if topic in existing_topics(settings, _TOPIC_TIMEOUT_S):
+            yield from committed_records(settings, topic, _TOPIC_TIMEOUT_S)
 
     def _namespaces(self, stream: str) -> Namespaces:
         """The captured collections in the scope of a stream."""

@@ -102,6 +102,8 @@ class StreamSet:
                 self.streams[name] = self._open_stream(name, position, self._wake)
         worked = False
         for stream in self.streams.values():
+            reached = self._flusher.reached.streams[stream.name]
+            stream.snapshotter.acknowledge(reached.snapshot, reached.stream.time)
             for _ in range(_READS_IN_A_TICK):
                 if not (self._delivery.wants_more and self._delivery.has_room):
                     return worked

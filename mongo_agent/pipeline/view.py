@@ -9,6 +9,7 @@ from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.offsets import AgentOffsets
 from mongo_agent.pipeline.last_message import MessageSummary
 from mongo_agent.pipeline.snapshot_clock import SnapshotClock
+from mongo_agent.snapshot.records import ReplacedCollection
 from mongo_agent.snapshot.view import SnapshotView
 from sidecar.status.publisher import DeliveryView
 
@@ -27,6 +28,10 @@ class StreamView:
     last_transaction: str | None = None
     snapshot_error: str = ""
     """Why collections cannot be read for a snapshot; empty while they can."""
+    replaced: Sequence[ReplacedCollection] = ()
+    """Collections whose topics wait for a command to follow them."""
+    no_deletes: str = ""
+    """Why the agent cannot publish deletes for them; empty if it can."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,6 +98,8 @@ def _stream_view(stream: Stream, stored: StreamOffset | None) -> StreamView:
         last_snapshotted=stream.last_snapshotted,
         last_transaction=stream.last_transaction,
         snapshot_error=stream.snapshotter.error,
+        replaced=stream.snapshotter.reported,
+        no_deletes=stream.snapshotter.rules.no_deletes,
     )
 
 

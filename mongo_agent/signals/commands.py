@@ -1,7 +1,7 @@
 """Commands of signals: Debezium's types and the fields of their data.
 
     execute-snapshot   {"type": "incremental", "data-collections": […], "additional-conditions":
-                       [{"data-collection": …, "filter": …}]}
+                       [{"data-collection": …, "filter": …}], "replace": true}
     stop-snapshot      {"type": "incremental", "data-collections": […]}
     pause-snapshot     {"type": "incremental"}
     resume-snapshot    {"type": "incremental"}
@@ -21,15 +21,20 @@ from mongo_agent.signals.signal import InvalidSignalError, Signal
 _KINDS = ("incremental", "blocking")
 _TYPE, _COLLECTIONS, _CONDITIONS = "type", "data-collections", "additional-conditions"
 _COLLECTION, _FILTER = "data-collection", "filter"
+_REPLACE = "replace"
 _MESSAGE = "message"
 
 
 @dataclass(frozen=True, slots=True)
 class ExecuteSnapshot:
-    """Snapshot the matching collections. `filters` are pairs of a name and a query."""
+    """Snapshot the matching collections. `filters` are pairs of a name and a query.
+
+    `replaces`: also delete the documents that only their topics have.
+    """
 
     names: tuple[str, ...]
     filters: tuple[tuple[str, str], ...]
+    replaces: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +63,18 @@ def parse_command(signal: Signal) -> Command:
     match signal.type:
         case "execute-snapshot":
             _check_kind(data)
-            _check_names(data, (_TYPE, _COLLECTIONS, _CONDITIONS))
+            _check_names(data, (_TYPE, _COLLECTIONS, _CONDITIONS, _REPLACE))
             if _COLLECTIONS not in data:
                 raise InvalidSignalError(
                     f"`{_COLLECTIONS}` must list the collections to snapshot: names or regular "
                     "expressions over `database.collection`."
                 )
-            return ExecuteSnapshot(_collections(data), _conditions(data))
+            filters, replaces = _conditions(data), data.get(_REPLACE, False)
+            if not isinstance(replaces, bool) or (replaces and filters):
+                raise InvalidSignalError(
+                    f"`{_REPLACE}` must be true or false, and true only without `{_CONDITIONS}`."
+                )
+            return ExecuteSnapshot(_collections(data), filters, replaces)
         case "stop-snapshot":
             _check_kind(data, is_needed=True)
             _check_names(data, (_TYPE, _COLLECTIONS))

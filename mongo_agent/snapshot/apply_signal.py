@@ -16,18 +16,24 @@ from mongo_agent.signals.signal import InvalidSignalError, Signal, SignalResult
 from mongo_agent.snapshot.collections import name_expression
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.records import (
+    ReplacedCollection,
     SnapshotOutcome,
     SnapshotReason,
     SnapshotRequest,
 )
+from mongo_agent.snapshot.replaced import ReplacementRules, ordered, unreported
 from sidecar.check.finding import first_names
 
 _PLAIN_NAME = re.compile(r"([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)")
+_NO_DELETES = ReplacementRules()
 _STOPPED = "stopped by a signal"
 
 
 def apply_signal(
-    progress: SnapshotProgress, signal: Signal, namespaces: Namespaces
+    progress: SnapshotProgress,
+    signal: Signal,
+    namespaces: Namespaces,
+    rules: ReplacementRules = _NO_DELETES,
 ) -> tuple[SnapshotProgress, SignalResult]:
     """The progress after a signal, and the result. A rejected signal changes only `seen`."""
     if signal.occurrence is not None and signal.occurrence in progress.seen:
@@ -36,6 +42,8 @@ def apply_signal(
     try:
         asked = parse_command(signal)
         match asked:
+            case ExecuteSnapshot(replaces=True):
+                return _replace(seen, asked, namespaces, rules)
             case ExecuteSnapshot():
                 return _execute(seen, signal, asked, namespaces)
             case StopSnapshot():
@@ -61,6 +69,41 @@ def _execute(
     if progress.is_paused:
         message += " Snapshots are paused; send `resume-snapshot` to resume them."
     return progress.requested(request), SignalResult(True, message)
+
+
+def _replace(
+    progress: SnapshotProgress,
+    asked: ExecuteSnapshot,
+    namespaces: Namespaces,
+    rules: ReplacementRules,
+) -> tuple[SnapshotProgress, SignalResult]:
+    _check(asked, namespaces)
+    entries = [each for name in asked.names for each in _meant(name, progress)]
+    if not entries:
+        raise InvalidSignalError(
+            f"No replaced collection matches {first_names(asked.names)}. Name a captured "
+            "collection as `database.collection`."
+        )
+    for entry in entries:
+        progress = ordered(progress, entry, rules)
+    message = f"The topics of {first_names([each.namespace for each in entries])} "
+    if rules.no_deletes:
+        message += (
+            "get the documents that they lack, but no deletes, "
+            f"because {rules.no_deletes}: delete documents of the old collections in the target."
+        )
+    else:
+        message += "get the documents that they lack, and deletes of those that only they have."
+    return progress, SignalResult(True, message)
+
+
+def _meant(name: str, progress: SnapshotProgress) -> list[ReplacedCollection]:
+    """The replaced collections that a name selects, else a captured collection of this name."""
+    exact = [each for each in progress.replaced if each.namespace == name]
+    expression = name_expression(name, is_linear=True)
+    found = exact or [each for each in progress.replaced if expression.matches(each.namespace)]
+    plain = _PLAIN_NAME.fullmatch(name)
+    return found if found or plain is None else [unreported(plain[1], plain[2])]
 
 
 def _check(asked: ExecuteSnapshot, namespaces: Namespaces) -> None:

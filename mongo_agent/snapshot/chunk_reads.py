@@ -67,8 +67,8 @@ class ChunkReads:
         self._reader = reader
         self._encoder = encoder
         self._wake = wake
-        # One more thread plans.
-        self._threads = ThreadPoolExecutor(threads + 1, thread_name_prefix="snapshot")
+        # One more thread plans, and one reads topics.
+        self._threads = ThreadPoolExecutor(threads + 2, thread_name_prefix="snapshot")
 
     def submit(self, run: Callable[[], T]) -> Future[T]:
         future = self._threads.submit(run)

@@ -9,7 +9,7 @@ as its shards answer, and no server promises the order of an index that a hint n
 
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -147,6 +147,21 @@ class CollectionReader:
         if read.read_to < point:
             raise PyMongoError(f"the server's time {read.read_to} is before the stream's, {point}")
         return read
+
+    def present(
+        self, snapshot: CollectionSnapshot, ids: Sequence[Any], point: ClusterTime
+    ) -> list[bytes]:
+        """The raw `{_id: …}` of documents with these `_id`s, as of a time after a point."""
+        command: dict[str, Any] = {"find": snapshot.collection, "projection": _FIELD}
+        command |= {"filter": {"_id": {"$in": list(ids)}}, "limit": 2**31 - 1}
+        if self._settings.has_index_bounds:
+            command["readConcern"] = {"level": "majority", "afterClusterTime": point.timestamp}
+        with self._session() as session:
+            found = list(self._found(snapshot, [command], session))
+            read_to = self._cluster_time(session)
+        if read_to < point:
+            raise PyMongoError(f"the server's time {read_to} is before the stream's, {point}")
+        return found
 
     def _read(
         self, snapshot: CollectionSnapshot, chunk: Chunk, concern: dict[str, Any] | None

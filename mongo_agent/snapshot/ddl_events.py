@@ -18,7 +18,7 @@ from bson.raw_bson import RawBSONDocument
 from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.snapshot.progress import SnapshotProgress
-from mongo_agent.snapshot.records import CollectionSnapshot, SnapshotOutcome, SnapshotReason
+from mongo_agent.snapshot.records import CollectionSnapshot, SnapshotOutcome
 
 _OPERATIONS = ("drop", "dropDatabase", "rename")
 _PUBLISHED = "schema"
@@ -114,27 +114,6 @@ def _after_rename(
             each.number, SnapshotOutcome.DROPPED, f"replaced by {source}, which was renamed"
         )
     return progress
-
-
-def replaced_collections(
-    progress: SnapshotProgress, events: Iterable[bytes], namespaces: Namespaces
-) -> Iterator[str]:
-    """Reports of captured collections that got their documents by a rename of one that is not
-    captured: the stream has no events of them, and no unfinished snapshot reads them."""
-    if any(each.reason is SnapshotReason.INITIAL for each in progress.requests):
-        return
-    running = {each.namespace for each in progress.collections}
-    for event in ddl_events(events):
-        if event.to is None or event.collection is None or not namespaces.captures(*event.to):
-            continue
-        source, target = f"{event.database}.{event.collection}", ".".join(event.to)
-        is_captured = namespaces.captures(event.database, event.collection)
-        if not is_captured and running.isdisjoint((source, target)):
-            yield (
-                f"{target} was replaced by {source} at {event.time}, as by `$out` or mapReduce, "
-                "and the stream has no events of its documents: run "
-                f"`mongo-agent snapshot start '{target}'`"
-            )
 
 
 def _origin(snapshot: CollectionSnapshot) -> tuple[object, ...]:

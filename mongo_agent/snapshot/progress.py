@@ -20,6 +20,7 @@ from mongo_agent.snapshot.records import (
     CollectionSnapshot,
     FinishedSnapshot,
     InitialSnapshot,
+    ReplacedCollection,
     SelectedCollection,
     SnapshotOutcome,
     SnapshotReason,
@@ -29,6 +30,8 @@ from sidecar.errors import OffsetStoreError
 
 KEPT_FINISHED = 200
 """Finished collections to show; older ones are only counted."""
+KEPT_REPLACED = 1000
+"""Replaced collections until a command or a snapshot ends them; the oldest leave first."""
 _KEPT_SEEN = 100
 _VERSION = 1
 _VERSION_NAME = "version"
@@ -57,6 +60,7 @@ class SnapshotProgress:
     scope: Namespaces | None = None
     seen: tuple[str, ...] = ()
     kafka_offset: int | None = None
+    replaced: tuple[ReplacedCollection, ...] = ()
 
     @property
     def is_idle(self) -> bool:
@@ -211,6 +215,16 @@ class SnapshotProgress:
         seen = self.seen if occurrence is None else (*self.seen, occurrence)[-_KEPT_SEEN:]
         offset = self.kafka_offset if kafka_offset is None else kafka_offset
         return replace(self, seen=seen, kafka_offset=offset)
+
+    def with_replaced(self, entry: ReplacedCollection) -> "SnapshotProgress":
+        """Add a replaced collection; a later replacement of its name takes the place of it."""
+        others = self.without_replaced(entry.namespace).replaced
+        return replace(self, replaced=(*others, entry)[-KEPT_REPLACED:])
+
+    def without_replaced(self, namespace: str) -> "SnapshotProgress":
+        """Forget a replaced collection: the topic follows it, or an operator accepts that."""
+        left = tuple(each for each in self.replaced if each.namespace != namespace)
+        return replace(self, replaced=left)
 
     def to_json(self) -> str:
         """The stored form, one line without default values."""

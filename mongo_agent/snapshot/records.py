@@ -124,6 +124,26 @@ class CollectionSnapshot:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplacedCollection:
+    """A captured name whose documents changed as a whole, by a drop or a rename at `since`.
+
+    The topic may have documents that the collection lacks. `is_missing`: it may also lack documents
+    of the collection. `is_requested`: the agent is to publish both.
+    """
+
+    database: str
+    collection: str
+    since: ClusterTime
+    cause: str
+    is_missing: bool = False
+    is_requested: bool = False
+
+    @property
+    def namespace(self) -> str:
+        return f"{self.database}.{self.collection}"
+
+
+@dataclass(frozen=True, slots=True)
 class FinishedSnapshot:
     """A finished snapshot of a collection. `note` explains the outcome."""
 

@@ -63,6 +63,9 @@ def _without_uncaptured(progress: SnapshotProgress, namespaces: Namespaces) -> S
         for each in progress.collections
         if not namespaces.captures(each.database, each.collection)
     ]
+    for each in progress.replaced:
+        if not namespaces.captures(each.database, each.collection):
+            progress = progress.without_replaced(each.namespace)
     return _ended(progress, gone, _NOT_CAPTURED)
 
 

@@ -27,7 +27,7 @@ from mongo_agent.snapshot.apply_signal import apply_signal
 from mongo_agent.snapshot.chunk_reads import ChunkContent, ChunkRead, ChunkReads, WaitForIds
 from mongo_agent.snapshot.collection_reader import CollectionReader
 from mongo_agent.snapshot.collections import Client
-from mongo_agent.snapshot.ddl_events import after_ddl_event, ddl_events, replaced_collections
+from mongo_agent.snapshot.ddl_events import after_ddl_event, ddl_events
 from mongo_agent.snapshot.encoding import ChunkPart, EncodedChunk, encode_chunk
 from mongo_agent.snapshot.planner import Plan, Planner, PlanTask, ResolvedRequest
 from mongo_agent.snapshot.progress import SnapshotProgress
@@ -37,11 +37,14 @@ from mongo_agent.snapshot.records import (
     Chunk,
     CollectionSnapshot,
     InitialSnapshot,
+    ReplacedCollection,
     SnapshotOutcome,
 )
+from mongo_agent.snapshot.replaced import ReplacementRules, after_replacement
 from mongo_agent.snapshot.settings import SnapshotSettings
 from mongo_agent.snapshot.snapshot_markers import ChunkPlacement
 from mongo_agent.snapshot.snapshot_mode import restarted
+from mongo_agent.snapshot.topic_sweep import Records, TopicSweep
 from mongo_agent.snapshot.view import SnapshotView, view_of
 from mongo_agent.snapshot.windows import touches
 from sidecar.logs import fields
@@ -70,12 +73,15 @@ class Snapshotter:
         waits_when_denied: bool = False,
         is_ready: Callable[[str, str], bool] = lambda database, collection: True,
         wait_for_ids: WaitForIds | None = None,
+        rules: ReplacementRules | None = None,
+        records: Records | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """With `waits_when_denied` the agent retries rejected credentials without a limit.
 
         `is_ready` returns whether documents of a database and collection can be encoded;
-        `wait_for_ids` is that of ChunkReads; `clock` is in seconds.
+        `wait_for_ids` is that of ChunkReads; `rules` apply to drops and renames, and `records`
+        reads the topics of collections; `clock` is in seconds.
         """
         self._is_ready = is_ready
         self._encoder = encoder
@@ -88,6 +94,9 @@ class Snapshotter:
         self._reads = ChunkReads(
             reader, encoder, settings.threads, wake=wake, wait_for_ids=wait_for_ids
         )
+        self.rules = rules or ReplacementRules()
+        self._sweep = TopicSweep(reader, encoder, records, self._reads.submit, clock)
+        self._acknowledged: tuple[ReplacedCollection, ...] = ()
         self._planning: tuple[PlanTask, Future[Plan]] | None = None
         self._round: deque[ChunkRead] = deque()
         self._windows: list[ChunkRead] = []
@@ -111,21 +120,25 @@ class Snapshotter:
     def wants_point(self) -> bool:
         """Whether a round could begin at a point."""
         self._settle()
-        if self._round or not self._may_read:
+        if self.holds_stream or not self._may_read:
             return False
+        if self._sweep.is_ready:
+            return True
         ready = len(self._ready(is_plain=False))
         return ready >= self._settings.threads or (ready > 0 and self._planning is None)
 
     @property
     def holds_stream(self) -> bool:
         """Whether a round is being read; the stream must not advance meanwhile."""
-        return bool(self._round)
+        return bool(self._round) or self._sweep.is_reading
 
     def begin(self, point: ClusterTime) -> None:
         """Read a round at a point: all events up to it are in the output, and no later ones."""
         if self._round:
             raise ValueError("a round begins before the last one is taken")
         self._point = point
+        if self._sweep.is_ready:
+            self._sweep.begin(point)
         for snapshot, chunk in self._ready(is_plain=False)[: self._settings.threads]:
             self._round.append(self._reads.at(snapshot, chunk, point))
 
@@ -135,7 +148,7 @@ class Snapshotter:
         for event in ddl_events(events):
             before = self._progress
             after = after_ddl_event(before, event, self._namespaces, is_merged=is_merged)
-            self._move_to(after)
+            self._move_to(after_replacement(after, event, self._namespaces, self.rules))
             if event.to is not None and after.collections != before.collections:
                 is_captured = self._namespaces.captures(*event.to)
                 logger.log(
@@ -149,9 +162,16 @@ class Snapshotter:
                     ),
                 )
 
-    def replaced(self, events: ChangeEvents) -> list[str]:
-        """Reports of collections that a batch replaces, before its drops and renames apply."""
-        return list(replaced_collections(self._progress, events, self._namespaces))
+    def acknowledge(self, progress: SnapshotProgress, time: ClusterTime) -> None:
+        """Record the stored progress and time: all earlier messages are in the topics."""
+        self._acknowledged = tuple(each for each in progress.replaced if each.since <= time)
+
+    @property
+    def reported(self) -> Sequence[ReplacedCollection]:
+        """Replaced collections that wait for a command."""
+        can_delete = not self.rules.no_deletes
+        found = self._progress.replaced
+        return [each for each in found if not (each.is_requested and can_delete)]
 
     def passed(self, events: ChangeEvents, time: ClusterTime, scanned: ClusterTime) -> None:
         """Record events of the stream in the output; all events up to `time` are.
@@ -180,12 +200,16 @@ class Snapshotter:
         for read in [each for each in self._windows if self._is_over(each)]:
             self._windows.remove(read)
             taken += self._taken(read)
+        if (swept := self._sweep.take()) is not None:
+            if swept.is_last and swept.entry in self._progress.replaced:
+                self._move_to(self._progress.without_replaced(swept.entry.namespace))
+            taken.append(EncodedChunk(swept.deletes, swept.entry.namespace, self._progress))
         if not taken and self._retry.error is not None:
             raise self._retry.error
         return taken
 
     def apply(self, signal: Signal) -> SignalResult:
-        progress, result = apply_signal(self._progress, signal, self._namespaces)
+        progress, result = apply_signal(self._progress, signal, self._namespaces, self.rules)
         self._move_to(progress)
         self._reset_rate()
         logger.log(
@@ -205,7 +229,7 @@ class Snapshotter:
     @property
     def error(self) -> str:
         """Why the last read failed; empty after a successful read."""
-        return self._retry.message
+        return self._retry.message or self._sweep.error
 
     def view(self) -> SnapshotView:
         """The progress for the page, metrics and HTTP."""
@@ -226,6 +250,8 @@ class Snapshotter:
             self._plan(*planning)
         if not self._may_read:
             return
+        wanted = [each for each in self._progress.replaced if each.is_requested]
+        self._sweep.settle([each for each in wanted if each in self._acknowledged])
         if self._planning is None:
             chunks = _PLANNED_AHEAD * self._settings.threads
             # Chunks that wait for a schema take no room from other collections.

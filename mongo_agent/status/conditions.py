@@ -1,8 +1,10 @@
 """Conditions from facts. Pure: each cause gives one condition, which ends with its cause."""
 
+import shlex
 from collections.abc import Iterator
 
 from mongo_agent.status.facts import ElectionFacts, Facts, StreamFacts
+from sidecar.check.finding import first_names
 from sidecar.dead_letters.dead_letter import TOO_LARGE_REMEDY
 from sidecar.health.condition import Condition, Rank, State, Status, status_of
 from sidecar.sinks.kafka.leader_election.role import Role
@@ -18,6 +20,8 @@ from sidecar.status.facts import (
 )
 from sidecar.status.findings import SameCause, with_findings
 
+_NAMED = 5
+"""Collections that a remedy names; of more it selects all."""
 ELECTION = "election"
 """The component of the consumer group that elects the leader."""
 
@@ -84,6 +88,7 @@ def _own(facts: Facts) -> Iterator[Condition]:
     yield from _progress(facts)
     yield from unregistered(facts)
     for stream in facts.streams:
+        yield from _replaced(stream)
         yield from _snapshot(stream)
 
 
@@ -172,6 +177,28 @@ def _lost(facts: Facts) -> Iterator[Condition]:
             f"If an event is too large, {TOO_LARGE_REMEDY}. Publish these events, whole in that "
             "file, by other means, then move it away.",
         )
+
+
+def _replaced(stream: StreamFacts) -> Iterator[Condition]:
+    if not stream.replaced:
+        return
+    names = [each.namespace for each in stream.replaced]
+    named = first_names([f"{each.namespace} ({each.cause})" for each in stream.replaced])
+    chosen = names if len(names) <= _NAMED else [".*"]
+    remedy = f"Run `mongo-agent snapshot start --replace {shlex.join(chosen)}`."
+    if stream.no_deletes:
+        remedy = (
+            f"Delete the documents of the old collections in the target: {stream.no_deletes}, so "
+            f"the command publishes no deletes. {remedy}"
+        )
+    yield Condition(
+        "collection_replaced",
+        State.DEGRADED,
+        snapshot_component(stream.name),
+        f"Collections changed as a whole, without an event for each document: {named}. Their "
+        "topics have documents of the old collections, or lack documents of the new ones.",
+        remedy,
+    )
 
 
 def _snapshot(stream: StreamFacts) -> Iterator[Condition]:

@@ -1,9 +1,11 @@
 """The facts that the agent's status follows from. The defaults are those of a healthy agent."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from mongo_agent.dead_letters.quarantine import Usage
 from mongo_agent.server.oplog_monitor import StreamWarning
+from mongo_agent.snapshot.records import ReplacedCollection
 from sidecar.sinks.kafka.leader_election.role import Role
 from sidecar.status.facts import ServiceFacts
 
@@ -20,6 +22,10 @@ class StreamFacts:
     """The agent ends with the error of `message`, which has its remedy."""
     snapshot_error: str = ""
     """Why no documents can be read for a snapshot."""
+    replaced: Sequence[ReplacedCollection] = ()
+    """Collections whose topics wait for a command to follow them."""
+    no_deletes: str = ""
+    """Why the agent cannot publish deletes for them; empty if it can."""
 
 
 @dataclass(frozen=True, slots=True)

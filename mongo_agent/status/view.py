@@ -177,6 +177,8 @@ class MongoStatus(StatusReporter[View]):
             stream.state.message,
             has_ended=stream.state.has_ended,
             snapshot_error=stream.snapshot_error,
+            replaced=stream.replaced,
+            no_deletes=stream.no_deletes,
         )
         if self._oplog is None:
             return facts

@@ -158,8 +158,8 @@ def test_or_ends_the_agent(small_replies: tuple[RunAgent, Client]) -> None:
 def test_a_collection_that_is_replaced_without_events(
     writer: Client, run_agent: RunAgent, tmp_path: Path, source: str
 ) -> None:
-    """As `$out` and mapReduce do: the temporary collection has no topic, the loss is on record, and
-    the command that the record names copies the documents."""
+    """As `$out` and mapReduce do: the temporary collection has no topic, the status reports the
+    loss, and the command of its remedy copies the documents."""
     properties = {
         "database_include_list": "shop",
         "signal_enabled_channels": "source",
@@ -173,13 +173,17 @@ def test_a_collection_that_is_replaced_without_events(
         writer.shop.b.insert_one({"_id": 4})
         published = agent.wait_for(2)
         assert [(each.topic, each.id) for each in published] == [("p.shop.b", 1), ("p.shop.b", 4)]
-        record = json.loads((tmp_path / "offsets" / "quarantine" / "gaps.ndjson").read_text())
-        assert record["reason"].startswith("shop.b was replaced by ")
-        assert "`mongo-agent snapshot start 'shop.b'`" in record["reason"]
-        data = json.dumps({"data-collections": ["shop.b"]})
+        agent.wait_until(lambda: agent.service.status.status().conditions, "the condition")
+        (condition,) = agent.service.status.status().conditions
+        # The server moves a collection of another database by a temporary one.
+        temporary = "shop.tmp" if database == "crm" else source
+        assert f"shop.b (replaced by {temporary}" in condition.message
+        assert "`mongo-agent snapshot start --replace shop.b`" in condition.remedy
+        data = json.dumps({"data-collections": ["shop.b"], "replace": True})
         writer.ops.signals.insert_one({"type": "execute-snapshot", "data": data})
         copied = [each.id for each in agent.wait_for(3) if each.kind == "read"]
         assert sorted(copied) == [2, 3, 4]
+        agent.wait_until(lambda: not agent.service.status.status().conditions, "its end")
 
 
 @pytest.mark.parametrize("version", ["4.4.29", "5.0.31", "6.0.8"])

@@ -13,7 +13,6 @@ from mongo_agent.snapshot.ddl_events import (
     after_ddl_event,
     ddl_events,
     has_ddl_events,
-    replaced_collections,
 )
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.records import (
@@ -128,30 +127,3 @@ def test_batches_without_such_events_are_not_read() -> None:
     assert not has_ddl_events({"not captured": 3}, {("shop.a", "insert"): 1})
     assert has_ddl_events({"rename": 1}, {})
     assert has_ddl_events({}, {("shop.a", "schema"): 1})
-
-
-@pytest.mark.parametrize("source", ["shop.tmp.agg_out.7", "shop.tmp.mr.b_1", "crm.a", "shop.a"])
-@pytest.mark.parametrize("target", ["shop.b", "crm.b"])
-@pytest.mark.parametrize("running", ["", "b", "other"])
-def test_a_collection_without_events_of_its_documents_is_known(
-    source: str, target: str, running: str
-) -> None:
-    """Unless the old name had them, or a snapshot copies them."""
-    captured = Namespaces(include_databases=("shop",))
-    (from_database, from_name), (database, name) = (
-        each.split(".", maxsplit=1) for each in (source, target)
-    )
-    event = bson.encode(
-        {
-            "operationType": "rename",
-            "clusterTime": Timestamp(6, 1),
-            "ns": {"db": from_database, "coll": from_name},
-            "to": {"db": database, "coll": name},
-        }
-    )
-    begun = progress(running) if running else SnapshotProgress()
-    found = [each.split()[0] for each in replaced_collections(begun, [event], captured)]
-    is_lost = source != "shop.a" and target == "shop.b" and running != "b"
-    assert found == ([target] if is_lost else [])
-    asked = SnapshotProgress().requested(REQUEST)
-    assert list(replaced_collections(asked, [event], captured)) == []

@@ -1,6 +1,7 @@
 """What the MongoDB agent reports follows from its facts: every fact alone and every pair."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -9,12 +10,14 @@ from typing import Any
 import pytest
 
 from mongo_agent.dead_letters.quarantine import LostTimeRange, Quarantine, Unreadable, Usage
+from mongo_agent.documents.cluster_time import NEVER
 from mongo_agent.server.oplog_monitor import (
     StreamLag,
     StreamWarning,
     WarningThresholds,
     stream_warning,
 )
+from mongo_agent.snapshot.records import ReplacedCollection
 from mongo_agent.status.conditions import conditions_of, status_from
 from mongo_agent.status.facts import ElectionFacts, Facts, StreamFacts
 from sidecar.check.finding import fault
@@ -24,6 +27,8 @@ from sidecar.sinks.base import SinkState
 from sidecar.sinks.kafka.leader_election.role import Role
 
 WARNINGS = WarningThresholds(headroom_ms=3_600_000, stall_ms=60_000, lag_ms=60_000)
+DROPPED = ReplacedCollection("shop", "a", NEVER, "dropped")
+RENAMED = ReplacedCollection("shop", "b c", NEVER, "renamed to shop.d")
 # What is set, and the condition that it gives: code, state, component, a piece of its text.
 CASES: Mapping[str, tuple[dict[str, Any], str, State, str, str]] = {
     "stalled": ({"stalled_s": 121.0}, "pipeline_stalled", State.FAILING, "pipeline", "for 2 min."),
@@ -67,6 +72,13 @@ CASES: Mapping[str, tuple[dict[str, Any], str, State, str, str]] = {
         State.DEGRADED,
         "snapshot",
         "not authorized",
+    ),
+    "replaced": (
+        {"streams": (StreamFacts(replaced=[DROPPED, RENAMED]),)},
+        "collection_replaced",
+        State.DEGRADED,
+        "snapshot",
+        "`mongo-agent snapshot start --replace shop.a 'shop.b c'`",
     ),
     "offsets": (
         {"save_error": "The disk is full."},
@@ -196,6 +208,16 @@ def test_rejected_events_name_the_ways_on() -> None:
     assert "kafka.producer.max.request.size" in condition.remedy
     assert "exclude the column or field with field.exclude.list" in condition.remedy
     assert "whole in that file" in condition.remedy
+
+
+def test_many_replaced_collections_have_one_command() -> None:
+    many = [replace(DROPPED, collection=f"c{number}") for number in range(6)]
+    stream = StreamFacts(replaced=many, no_deletes="the agent reads only topics of Kafka")
+    (condition,) = conditions_of(Facts(streams=(stream,)))
+    assert "shop.c4 (dropped), …" in condition.message
+    assert condition.remedy.startswith("Delete the documents of the old collections in the target")
+    assert "the agent reads only topics of Kafka" in condition.remedy
+    assert "`mongo-agent snapshot start --replace '.*'`" in condition.remedy
 
 
 def test_quarantine_counts_its_content(tmp_path: Path) -> None:

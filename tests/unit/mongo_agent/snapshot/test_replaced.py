@@ -1,0 +1,181 @@
+"""Drops and renames of captured collections, and the command that ends their reports."""
+
+from dataclasses import replace
+
+import pytest
+
+from mongo_agent.capture.namespaces import Namespaces
+from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.signals.signal import Signal, SignalResult
+from mongo_agent.snapshot.apply_signal import apply_signal
+from mongo_agent.snapshot.ddl_events import DdlEvent
+from mongo_agent.snapshot.progress import KEPT_REPLACED, SnapshotProgress
+from mongo_agent.snapshot.records import (
+    ReplacedCollection,
+    SelectedCollection,
+    SnapshotReason,
+    SnapshotRequest,
+)
+from mongo_agent.snapshot.replaced import ReplacedPolicy, ReplacementRules, after_replacement
+from mongo_agent.snapshot.snapshot_mode import progress_at_start
+
+SHOP = Namespaces(include_collections=("shop[.][a-d]",))
+TIME, LATER = ClusterTime(5, 1), ClusterTime(6, 1)
+EMPTY = SnapshotProgress()
+
+
+def renamed(source: str, target: str, time: ClusterTime = TIME) -> DdlEvent:
+    return DdlEvent(time, "shop", source, ("shop", target))
+
+
+def dropped(name: str | None, time: ClusterTime = TIME) -> DdlEvent:
+    return DdlEvent(time, "shop", name)
+
+
+def after(
+    *events: DdlEvent,
+    progress: SnapshotProgress = EMPTY,
+    policy: ReplacedPolicy = "report",
+    no_deletes: str = "",
+) -> SnapshotProgress:
+    for event in events:
+        progress = after_replacement(progress, event, SHOP, ReplacementRules(policy, no_deletes))
+    return SnapshotProgress.from_json(progress.to_json())
+
+
+def entries(progress: SnapshotProgress) -> list[tuple[str, str, bool]]:
+    return [(each.collection, each.cause, each.is_missing) for each in progress.replaced]
+
+
+@pytest.mark.parametrize(
+    ("event", "found"),
+    [
+        (dropped("a"), [("a", "dropped", False)]),
+        (dropped("x"), []),
+        (dropped(None), []),
+        (
+            renamed("a", "b"),
+            [("a", "renamed to shop.b", False), ("b", "replaced by shop.a", True)],
+        ),
+        (renamed("a", "x"), [("a", "renamed to shop.x", False)]),
+        (renamed("x", "b"), [("b", "replaced by shop.x", True)]),
+        (renamed("tmp.agg_out.1", "b"), [("b", "replaced by shop.tmp.agg_out.1", True)]),
+        (renamed("x", "y"), []),
+    ],
+)
+def test_a_captured_name_that_changes_is_on_record(
+    event: DdlEvent, found: list[tuple[str, str, bool]]
+) -> None:
+    assert entries(after(event)) == found
+    assert after(event, policy="skip") == EMPTY
+    assert after(event).is_idle
+
+
+def test_the_last_event_of_a_name_counts_and_a_repeated_one_does_not() -> None:
+    swap = [renamed("a", "x"), renamed("b", "a", LATER)]
+    found = after(*swap)
+    assert entries(found) == [
+        ("b", "renamed to shop.a", False),
+        ("a", "replaced by shop.b", True),
+    ]
+    assert after(*swap, progress=found) == found
+    assert entries(after(dropped("a", ClusterTime(7, 1)), progress=found))[-1] == (
+        "a",
+        "dropped",
+        False,
+    )
+
+
+def test_documents_that_a_snapshot_reads_are_not_missing() -> None:
+    initial = EMPTY.requested(SnapshotRequest(SnapshotReason.INITIAL))
+    assert [each.is_missing for each in after(renamed("x", "a"), progress=initial).replaced] == [
+        False
+    ]
+    begun = initial.resolved(initial.requests[0], [SelectedCollection("shop", "a")], LATER)
+    assert not after(renamed("x", "a"), progress=begun).replaced[0].is_missing
+    assert after(renamed("x", "a", ClusterTime(7, 1)), progress=begun).replaced[0].is_missing
+
+
+def test_resnapshot_requests_both_or_what_the_agent_can() -> None:
+    found = after(renamed("a", "b"), policy="resnapshot")
+    assert [each.is_requested for each in found.replaced] == [True, True]
+    assert [each.names for each in found.requests] == [(r"(?-i:shop\.b)",)]
+    partly = after(renamed("a", "b"), policy="resnapshot", no_deletes="because")
+    assert [(each.is_requested, each.is_missing) for each in partly.replaced] == [
+        (False, False),
+        (False, False),
+    ]
+    assert len(partly.requests) == 1
+
+
+def test_entries_are_bounded() -> None:
+    progress = EMPTY
+    for number in range(KEPT_REPLACED + 3):
+        progress = progress.with_replaced(ReplacedCollection("shop", f"c{number}", TIME, "dropped"))
+    assert len(progress.replaced) == KEPT_REPLACED
+    assert progress.replaced[-1].collection == f"c{KEPT_REPLACED + 2}"
+
+
+def test_a_start_forgets_what_is_no_longer_captured() -> None:
+    found = after(renamed("a", "b"))
+    started = progress_at_start(found, "initial", Namespaces(include_collections=("shop[.]b",)))
+    assert [each.collection for each in started.replaced] == ["b"]
+
+
+def ordered(
+    progress: SnapshotProgress, *names: str, no_deletes: str = "", **data: object
+) -> tuple[SnapshotProgress, SignalResult]:
+    content = {"data-collections": list(names), "replace": True, **data}
+    signal = Signal("7", "execute-snapshot", content, "http")
+    return apply_signal(progress, signal, SHOP, ReplacementRules("report", no_deletes))
+
+
+def test_a_command_requests_what_an_entry_needs() -> None:
+    found = after(renamed("a", "b"), dropped("c"))
+    progress, result = ordered(found, "shop.[bc]")
+    assert result.is_accepted
+    assert "shop.b, shop.c get the documents that they lack, and deletes" in result.message
+    assert [(each.collection, each.is_requested) for each in progress.replaced] == [
+        ("a", False),
+        ("b", True),
+        ("c", True),
+    ]
+    assert len(progress.requests) == 1
+
+
+def test_a_command_without_deletes_ends_the_report() -> None:
+    found = after(renamed("a", "b"))
+    progress, result = ordered(found, ".*", no_deletes="the topic is Avro")
+    assert progress.replaced == ()
+    assert len(progress.requests) == 1
+    assert "no deletes, because the topic is Avro" in result.message
+
+
+def test_a_command_for_a_collection_without_an_event() -> None:
+    progress, result = ordered(EMPTY, "shop.d")
+    assert result.is_accepted
+    assert [(each.collection, each.is_requested) for each in progress.replaced] == [("d", True)]
+    assert len(progress.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("names", "data", "message"),
+    [
+        (["shop.x"], {}, "does not capture shop.x"),
+        (["other.*"], {}, "No replaced collection matches other.*"),
+        (["shop.["], {}, "shop.["),
+        (["shop.a"], {"replace": 1}, "`replace` must be true or false"),
+        (
+            ["shop.a"],
+            {"additional-conditions": [{"data-collection": "shop.a", "filter": "{}"}]},
+            "only without `additional-conditions`",
+        ),
+    ],
+)
+def test_a_command_that_selects_nothing(
+    names: list[str], data: dict[str, object], message: str
+) -> None:
+    progress, result = ordered(EMPTY, *names, **data)
+    assert not result.is_accepted
+    assert message in result.message
+    assert replace(progress, seen=()) == EMPTY

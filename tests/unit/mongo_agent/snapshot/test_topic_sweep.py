@@ -1,0 +1,114 @@
+"""Keys of documents that a topic does not delete."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import bson
+import pytest
+from bson import Binary, Decimal128, Int64, MaxKey, MinKey, ObjectId, Timestamp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.encoder import MongoEncoder
+from mongo_agent.snapshot.records import ReplacedCollection
+from mongo_agent.snapshot.topic_sweep import _id_of, live_keys
+from sidecar.errors import SidecarError
+from sidecar.sinks.kafka.topics.reader import TopicRecord
+
+ENTRY = ReplacedCollection("shop", "a", ClusterTime(1, 1), "dropped")
+ENCODER = MongoEncoder(topic_prefix="L", replica_set="rs0", node_id="agent-1")
+
+
+def encoded(
+    operation: str, identity: Any, collection: str = "a", encoder: MongoEncoder = ENCODER
+) -> list[TopicRecord]:
+    change = {
+        "_id": {"_data": ""},
+        "operationType": operation,
+        "clusterTime": Timestamp(5, 1),
+        "ns": {"db": "shop", "coll": collection},
+        "documentKey": {"_id": identity},
+    }
+    if operation == "insert":
+        change["fullDocument"] = {"_id": identity}
+    batch = encoder.encode([bson.encode(change)])
+    return [
+        TopicRecord(key, value, headers)
+        for _, key, value, headers, _ in batch.messages(0, len(batch))
+    ]
+
+
+@given(
+    changes=st.lists(
+        st.tuples(st.sampled_from(["insert", "delete"]), st.integers(0, 9), st.sampled_from("ab")),
+        max_size=30,
+    ),
+    most=st.integers(1, 10),
+)
+def test_a_share_at_a_time_is_all_of_them(changes: list[tuple[str, int, str]], most: int) -> None:
+    """However few keys memory may hold."""
+    records = [each for change in changes for each in encoded(*change)]
+    live: set[int] = set()
+    for operation, identity, collection in changes:
+        if collection == "a":
+            (live.add if operation == "insert" else live.discard)(identity)
+
+    def read(database: str, collection: str) -> Iterator[TopicRecord]:
+        assert (database, collection) == ("shop", "a")
+        return iter(records)
+
+    found = [key for keys in live_keys(read, ENTRY, most) for key in keys]
+    assert sorted(found) == sorted(f'{{"id":"{each}"}}'.encode() for each in live)
+
+
+@pytest.mark.parametrize("schemas", [False, True])
+@pytest.mark.parametrize(
+    "identity",
+    [
+        7,
+        Int64(2**40),
+        -1.5,
+        1e300,
+        "text",
+        "",
+        None,
+        True,
+        ObjectId(b"twelve bytes"),
+        Decimal128("13.25"),
+        Binary(b"\x00\xff", 4 + 124),
+        Binary(bytes(16), 4),
+        Timestamp(3, 4),
+        MinKey(),
+        MaxKey(),
+        {"region": "eu", "n": Int64(5), "list": [1, {"x": "y"}]},
+        bson.DatetimeMS(1_700_000_000_123),
+        bson.DatetimeMS(-62_135_596_800_001),
+    ],
+    ids=repr,
+)
+def test_an_id_has_the_same_key_again(identity: Any, schemas: bool) -> None:
+    encoder = ENCODER
+    if schemas:
+        encoder = MongoEncoder(
+            topic_prefix="L",
+            replica_set="r",
+            node_id="n",
+            key="json_with_schema",
+            value="json_with_schema",
+        )
+    (inserted,) = encoded("insert", identity, encoder=encoder)
+    assert inserted.key is not None
+    (found,) = _id_of(inserted.key)
+    assert encoded("delete", found, encoder=encoder)[0].key == inserted.key
+
+
+@pytest.mark.parametrize("key", [b"", b"no JSON", b"[]", b'{"id":"{"}', b'{"other":"1"}', b'"x"'])
+def test_a_key_that_is_no_id_is_left_out(key: bytes) -> None:
+    assert list(_id_of(key)) == []
+
+
+def test_a_topic_without_json_names_the_remedy() -> None:
+    record = TopicRecord(b"k", b"\x00\x00\x00\x00\x01", [])
+    with pytest.raises(SidecarError, match=r"collection\.replaced\.policy=skip"):
+        list(live_keys(lambda *_: [record], ENTRY))

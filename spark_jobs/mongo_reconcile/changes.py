@@ -3,12 +3,14 @@
     collection  string   `database.collection`
     id          string   `_id` as extended JSON, as the message key has it
     position    struct   order of the changes of a document; compares as a whole
-    state       string   `live`, `deleted`, or `unknown` if the event lacks the document
+    state       string   `live`, `deleted`, or `unknown` if the event lacks the document; `cleared`
+                         for a drop or a rename, which ends all earlier documents of a collection
     document    string   the document as extended JSON; null unless `live`
     place       string   `topic/partition/offset` of the record
 
-Kafka tombstones have no value and are skipped. Keys and values are JSON, with or without a schema
-and payload.
+A drop has the `id` `NO_ID`, and a rename is two such rows: one for each name. Other events on
+collections (create, indexes) are skipped, as are Kafka tombstones, which have no value. Keys and
+values are JSON, with or without a schema and payload.
 
 The order is that of the oplog: the cluster time in the header `cdc.source`. No member of an event
 replaces it. `source.ts_ms` is the wall clock of a primary, which an election can set back.
@@ -31,13 +33,17 @@ UNTIMED = -1
 change precedes all changes with one, as Debezium's events precede those of the agent after it."""
 CHANGE_COLUMNS = ("collection", "id", "position", "state", "document", "place")
 OPERATIONS = ("c", "u", "d", "r")
+NO_ID = ""
+"""The `id` of a row about a whole collection. No `_id` is an empty text."""
+CLEARED = "cleared"
 
 _ENVELOPE = """
-    op: string, after: string,
+    op: string, after: string, operation: string, event: string,
     source: struct<db: string, collection: string>,
     transaction: struct<total_order: bigint>
 """
 _VALUE = f"{_ENVELOPE}, payload: struct<{_ENVELOPE}>"
+_NAMES = "ns: struct<db: string, coll: string>, to: struct<db: string, coll: string>"
 _KEY = "id: string, payload: struct<id: string>"
 _ONLY_COLLECTIONS = "Read only topics of collections."
 _DEFAULTS = MongoOptions()
@@ -65,25 +71,47 @@ def changes(records: DataFrame, options: MongoOptions = _DEFAULTS) -> DataFrame:
             (_is_avro(F.col("key")) | _is_avro(F.col("value"))).alias("_is_avro"),
             F.coalesce(key[UNREAD], value[UNREAD]).isNotNull().alias("_is_unread"),
         )
+        .withColumn("_about", json_value(event["event"], _NAMES))
+        .withColumn("_is_ddl", _is_ddl(event, options))
         .withColumn("_error", _change_error(F.col("id"), event, F.col("place")))
     )
-    source = event["source"]
-    collection = F.concat_ws(".", source["db"], source["collection"])
-    checked = F.when(F.col("_error").isNull(), collection)
+    is_ddl, checked = F.col("_is_ddl"), F.when(F.col("_error").isNull(), _collections(event))
+    named = checked.otherwise(F.array(F.raise_error(F.col("_error")).cast("string")))
+    state = F.when(is_ddl, CLEARED).otherwise(_state(event))
     return found.select(
-        checked.otherwise(F.raise_error(F.col("_error")).cast("string")).alias("collection"),
-        "id",
+        F.explode(named).alias("collection"),
+        F.when(is_ddl, NO_ID).otherwise(F.col("id")).alias("id"),
         _position(event, options).cast(POSITION).alias("position"),
-        _state(event).alias("state"),
-        F.when(_state(event) == "live", event["after"]).alias("document"),
+        state.alias("state"),
+        F.when(state == "live", event["after"]).alias("document"),
         "place",
     )
 
 
+def _is_ddl(event: Column, options: MongoOptions) -> Column:
+    """Whether a record is of `topic.schema.changes`, whose order only cluster times have."""
+    is_ordered = F.lit(options.order_by == "cluster-time")
+    return is_ordered & event["op"].isNull() & event["operation"].isNotNull()
+
+
+def _collections(event: Column) -> Column:
+    """The names that a record is about."""
+    source, about, operation = event["source"], F.col("_about"), event["operation"]
+    names = [F.concat_ws(".", about[each]["db"], about[each]["coll"]) for each in ("ns", "to")]
+    of_ddl = F.when(operation == "drop", F.array(names[0])).when(
+        operation == "rename", F.array(*names)
+    )
+    of_document = F.array(F.concat_ws(".", source["db"], source["collection"]))
+    nothing = F.array().cast("array<string>")
+    return F.when(F.col("_is_ddl"), F.coalesce(of_ddl, nothing)).otherwise(of_document)
+
+
 def _payload(value: Column) -> Column:
     """The envelope: the value itself, or its payload if it has a schema."""
-    return F.when(value["payload"]["op"].isNotNull(), value["payload"]).otherwise(
-        F.struct(*(value[name].alias(name) for name in ("op", "after", "source", "transaction")))
+    payload = value["payload"]
+    names = ("op", "after", "operation", "event", "source", "transaction")
+    return F.when(F.coalesce(payload["op"], payload["operation"]).isNotNull(), payload).otherwise(
+        F.struct(*(value[name].alias(name) for name in names))
     )
 
 
@@ -96,8 +124,11 @@ def _position(event: Column, options: MongoOptions) -> Column:
     timed = F.struct(
         F.regexp_extract(origin, _CLUSTER_TIME, 1).try_cast("bigint"),
         F.regexp_extract(origin, _CLUSTER_TIME, 2).try_cast("bigint"),
-        event["op"] != "r",
-        F.coalesce(event["transaction"]["total_order"], F.lit(0)),
+        F.coalesce(event["op"] != "r", F.lit(False)),
+        # A snapshot at the time of a drop or a rename has the documents after it.
+        F.when(F.col("_is_ddl"), -1).otherwise(
+            F.coalesce(event["transaction"]["total_order"], F.lit(0))
+        ),
         offset,
     )
     has_time = F.coalesce(F.regexp_like(origin, F.lit(_CLUSTER_TIME)), F.lit(False))
@@ -119,9 +150,10 @@ def _is_avro(part: Column) -> Column:
 
 def _change_error(identity: Column, event: Column, place: Column) -> Column:
     """The error text for a record that is not a change; null for a change."""
-    source = event["source"]
+    source, is_ddl = event["source"], F.col("_is_ddl")
     operation = F.coalesce(event["op"], F.lit("missing"))
     no_source = source["db"].isNull() | source["collection"].isNull()
+    has_time = F.coalesce(F.regexp_like(F.col("_origin"), F.lit(_CLUSTER_TIME)), F.lit(False))
     return (
         F.when(
             F.col("_is_avro"),
@@ -136,7 +168,11 @@ def _change_error(identity: Column, event: Column, place: Column) -> Column:
             record_error(place, f" has no document `id` in its key. {_ONLY_COLLECTIONS}"),
         )
         .when(
-            ~operation.isin(*OPERATIONS),
+            is_ddl & ~has_time,
+            record_error(place, " is a change of a collection without a cluster time."),
+        )
+        .when(
+            ~is_ddl & ~operation.isin(*OPERATIONS),
             record_error(
                 place,
                 " is not a change of a document: its `op` is ",
@@ -145,14 +181,14 @@ def _change_error(identity: Column, event: Column, place: Column) -> Column:
             ),
         )
         .when(
-            no_source,
+            ~is_ddl & no_source,
             record_error(
                 place,
                 " lacks `db` or `collection` in its `source`. " + _ONLY_COLLECTIONS,
             ),
         )
         .when(
-            F.col("_is_unread"),
+            F.col("_is_unread") | (is_ddl & F.col("_about")[UNREAD].isNotNull()),
             record_error(
                 place,
                 " has a key or a value with a member that is not JSON or has another type. "

@@ -1,15 +1,18 @@
 """The Delta table of the latest documents, with one row for each document.
 
 The row of a deleted document stays, without its content, until no older change can arrive again.
+A drop or a rename of a collection has a row without an id, which stays: it ends all earlier changes
+of the collection, whenever they arrive.
 """
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.errors import CheckpointError
-from spark_jobs.mongo_reconcile.changes import POSITION, UNTIMED
+from spark_jobs.mongo_reconcile.changes import CLEARED, NO_ID, POSITION, UNTIMED
 from spark_jobs.mongo_reconcile.latest import KEY, latest, order_error, raised
 
+_IS_CLEARED = f"id = '{NO_ID}'"
 _COLUMNS = (
     "collection STRING NOT NULL, id STRING NOT NULL, "
     f"position {POSITION}, state STRING NOT NULL, document STRING, place STRING, "
@@ -36,7 +39,45 @@ class DocumentTable:
     def apply(self, changes: DataFrame, seen_ms: int) -> None:
         """Merge changes, seen at `seen_ms`. Repeated and older changes have no effect."""
         seen_at = F.timestamp_millis(F.lit(seen_ms))
-        new = latest(changes).withColumn("seen_at", seen_at)
+        new = latest(changes).withColumn("seen_at", seen_at).persist()
+        try:
+            self._apply(self._without_ended(new))
+            cleared = new.where(_IS_CLEARED)
+            if not cleared.isEmpty():
+                self._clear(cleared)
+        finally:
+            new.unpersist()
+
+    def _without_ended(self, new: DataFrame) -> DataFrame:
+        """New changes; those before the last drop or rename of their collection as deletes."""
+        # A micro-batch has its own session.
+        known = new.sparkSession.read.format("delta").load(self._uri).where(_IS_CLEARED)
+        ends = known.select("collection", "position").unionAll(
+            new.where(_IS_CLEARED).select("collection", "position")
+        )
+        last = ends.groupBy("collection").agg(F.max("position").alias("_end"))
+        is_document = ~F.expr(_IS_CLEARED)
+        is_ended = is_document & F.coalesce(F.col("position") < F.col("_end"), F.lit(False))
+        return (
+            new.join(F.broadcast(last), "collection", "left")
+            .withColumn("state", F.when(is_ended, "deleted").otherwise(F.col("state")))
+            .withColumn("document", F.when(~is_ended, F.col("document")))
+            .drop("_end")
+        )
+
+    def _clear(self, cleared: DataFrame) -> None:
+        """Delete the known documents that a drop or a rename ends."""
+        cleared.createOrReplaceTempView("cleared_collections")
+        cleared.sparkSession.sql(
+            f"""
+            MERGE INTO {self._table} AS known USING cleared_collections AS new
+            ON known.collection = new.collection AND known.id <> '{NO_ID}'
+                AND known.state <> 'deleted' AND known.position < new.position
+            WHEN MATCHED THEN UPDATE SET state = 'deleted', document = NULL, seen_at = new.seen_at
+            """
+        )
+
+    def _apply(self, new: DataFrame) -> None:
         on = " AND ".join(f"known.{name} = new.{name}" for name in KEY)
         new.createOrReplaceTempView("new_documents")
         error = order_error(
@@ -79,14 +120,15 @@ class DocumentTable:
         `is_known` is false and the document null if the latest event did not contain the document.
         The agent must then send full documents.
         """
-        exists = (F.col("collection") == collection) & (F.col("state") != "deleted")
+        is_gone = F.col("state").isin("deleted", CLEARED)
+        exists = (F.col("collection") == collection) & ~is_gone
         is_known = F.col("state") == "live"
         return self.rows().where(exists).select("id", "document", is_known.alias("is_known"))
 
     def counts(self) -> dict[str, dict[str, int]]:
         """The number of documents by collection and state."""
         counts: dict[str, dict[str, int]] = {}
-        of_state = self.rows().groupBy("collection", "state").count()
+        of_state = self.rows().where(f"NOT {_IS_CLEARED}").groupBy("collection", "state").count()
         for collection, state, count in of_state.collect():
             counts.setdefault(collection, {})[state] = count
         return counts

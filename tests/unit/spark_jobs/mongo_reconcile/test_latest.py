@@ -1,5 +1,6 @@
 """Changes in any order and any batches, compared with their collection."""
 
+import json
 import random
 from pathlib import Path
 
@@ -96,6 +97,63 @@ def test_a_table_over_repeated_batches(
     assert states == {"unknown", "live"}
 
 
+def ddl(offset: int, time: tuple[int, int], name: str, to: str | None, *, wrapped: bool) -> Record:
+    """A drop or a rename as `topic.schema.changes` has it, with and without a schema."""
+    event = {"ns": {"db": name, "coll": "cust"}}
+    if to is not None:
+        event["to"] = {"db": to, "coll": "cust"}
+    operation = "drop" if to is None else "rename"
+    value = {"source": {"db": name}, "operation": operation, "event": event, "ts_ms": 5}
+    if wrapped:
+        value = {"schema": {}, "payload": {**value, "event": json.dumps(event)}}
+    return record(offset, f"{name}.cust", value, time=time, partition=9)
+
+
+def test_drops_and_renames_end_documents_in_any_order(spark: SparkSession, tmp_path: Path) -> None:
+    """As the policy `resnapshot` sends them: a snapshot follows a rename to a captured name."""
+    seed = random.getrandbits(32)
+    print(f"seed {seed}")
+    chosen = random.Random(seed)
+    held: dict[str, dict[str, str]] = {name: {} for name in ("a", "b", "c")}
+    records: list[Record] = []
+
+    def send(name: str, key: str, op: str, time: tuple[int, int]) -> None:
+        value = envelope(op, held[name].get(key), 5, db=name)
+        records.append(record(len(records), key, value, time=time))
+
+    for step in range(1, 150):
+        time = (1_700_000_000 + step // 3, step)
+        name, to = chosen.sample(sorted(held), 2)
+        match chosen.choices(("write", "delete", "drop", "rename"), (8, 3, 1, 1))[0]:
+            case "write":
+                key = str(chosen.randrange(6))
+                held[name][key] = f'{{"step": {step}}}'
+                send(name, key, "c", time)
+            case "delete":
+                key = str(chosen.randrange(6))
+                if held[name].pop(key, None) is not None:
+                    send(name, key, "d", time)
+            case "drop":
+                held[name] = {}
+                records.append(ddl(len(records), time, name, None, wrapped=step % 2 == 0))
+            case "rename":
+                held[to], held[name] = held[name], {}
+                records.append(ddl(len(records), time, name, to, wrapped=step % 2 == 0))
+                for key in held[to]:
+                    send(to, key, "r", time)
+    other = {"source": {"db": "a"}, "operation": "createIndexes", "event": {}, "ts_ms": 5}
+    records.append(record(len(records), "a.cust", other, time=(5, 1)))
+    documents = DocumentTable(spark, str(tmp_path / "table"))
+    chosen.shuffle(records)
+    for start in range(0, len(records), 60):
+        documents.apply(changes(frame(spark, records[start : start + 60])), seen_ms=1)
+    documents.apply(changes(frame(spark, chosen.sample(records, 20))), seen_ms=1)
+    for name, expected_documents in held.items():
+        shown = documents.current(f"{name}.cust").collect()
+        assert {row.id: row.document for row in shown} == expected_documents
+    assert {state for of in documents.counts().values() for state in of} <= {"live", "deleted"}
+
+
 def test_payloads_with_schemas_and_every_type_of_key(spark: SparkSession) -> None:
     keys = ("1234", "12.34", '"1234"', '{"hi": "kafka","nums": [10.0,100.0]}')
     records = []
@@ -120,6 +178,14 @@ def test_payloads_with_schemas_and_every_type_of_key(spark: SparkSession) -> Non
         (record(7, "7", {"status": "BEGIN"}), "its `op` is missing, not one of c, u, d, r"),
         (record(7, "7", envelope("t", None, 5)), "its `op` is t, not one"),
         (record(7, "7", {"op": "c", "after": "{}"}), "lacks `db` or `collection`"),
+        (
+            record(7, "7", {"operation": "drop", "event": {"ns": {"db": "a", "coll": "b"}}}),
+            "is a change of a collection without a cluster time",
+        ),
+        (
+            record(7, "7", {"operation": "drop", "event": {"ns": 7}}, time=(5, 1)),
+            "has a key or a value with a member that is not JSON or has another type",
+        ),
         (Record(None, b"no json", b'{"id": "7"}', TOPIC, 0, 7), "its `op` is missing"),
         (
             record(7, "7", {**envelope("c", "{}", 5), "transaction": {"total_order": "x"}}),

@@ -28,6 +28,7 @@ from agent.check.rights import check_snapshot_rights
 from agent.check.segments import check_segments
 from agent.check.store import check_store, store_text
 from agent.check.topic_names import check_topic_names
+from agent.check.truncations import check_truncations
 from agent.check.unlogged import check_unlogged_writes
 from agent.config.loader import directory_problems
 from agent.node.quota import grant_sentence
@@ -131,6 +132,10 @@ def _unlogged(probe: AgentProbe) -> Iterator[Finding]:
         yield from check_unlogged_writes(unlogged)
 
 
+def _truncations(probe: AgentProbe) -> Iterator[Finding]:
+    yield from check_truncations(probe.truncated)
+
+
 def _registry(probe: AgentProbe) -> Iterator[Finding]:
     properties = probe.config.properties
     subject = f"{properties.topic_prefix}-value"
@@ -205,6 +210,7 @@ CHECKS: tuple[Check[AgentProbe], ...] = (
     Check("cdc_raw", _room, server=_node_text),
     Check("rights", _rights, server=_node_text, runs_in_agent=False),
     Check("tables", _tables, server=_node_text),
+    Check("truncations", _truncations, server=_node_text),
     Check("unlogged writes", _unlogged, server=_node_text, runs_in_agent=False),
     Check("offsets", _progress, server=_node_text, runs_in_agent=False),
     Check("broker", check_broker, server=lambda probe: broker_text(probe.config.properties)),

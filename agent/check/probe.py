@@ -19,6 +19,7 @@ from agent.node.host_ids import known_node
 from agent.node.owner import offsets_owner
 from agent.node.rights import role_rights
 from agent.node.running_settings import running_settings
+from agent.node.truncations import Acknowledgements, Truncation, read_truncations
 from agent.schema import NodeIdentity, SchemaHolder
 from agent.schema.node_schema import schema_rows
 from agent.schema.node_write_options import read_write_options
@@ -52,6 +53,7 @@ class NodeAnswer:
     """Rights of the agent's role; None without authorization, and in a running agent."""
     masked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Masked columns by table."""
+    truncations: tuple[Truncation, ...] = ()
     error: SidecarError | None = None
     """Why the node does not answer, or rejects the agent."""
     settings_error: SidecarError | None = None
@@ -90,6 +92,17 @@ class AgentProbe:
             publication.published,
             captures_transactions=self.config.properties.accord_journal_enabled,
         )
+
+    @property
+    def truncated(self) -> dict[str, Truncation]:
+        """Unacknowledged truncations by published table."""
+        schema, publication = self.node().schema, self.publication
+        if schema is None or publication is None:
+            return {}
+        tables = {table.id: f"{table.keyspace}.{table.name}" for table in schema.tables()}
+        names = {key: name for key, name in tables.items() if name in publication.published}
+        acknowledged = Acknowledgements(self.config.properties.offset_directory)
+        return acknowledged.open_ones(self.node().truncations, names)
 
     @property
     def topic_uses(self) -> list[TopicUse]:
@@ -200,7 +213,10 @@ def _completed(config: AgentConfig, known: NodeAnswer) -> NodeAnswer:
         return known
     connection = node_connection(config)
     try:
-        return _queried(config, connection, known)
+        answer = _queried(config, connection, known)
+        if answer.error is None:
+            Acknowledgements(config.properties.offset_directory).begin(answer.truncations)
+        return answer
     finally:
         connection.close()
 
@@ -211,7 +227,10 @@ def _queried(config: AgentConfig, connection: NodeConnection, known: NodeAnswer)
         facts = connection.facts()
     except SidecarError as error:
         return replace(known, error=error)
-    answer = replace(known, facts=facts)
+    try:
+        answer = replace(known, facts=facts, truncations=read_truncations(connection))
+    except SidecarError as error:
+        return replace(known, error=error)
     if config.properties.node_id is None:
         owner = known.node_id or offsets_owner(config.properties.offset_directory)
         try:

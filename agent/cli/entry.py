@@ -11,6 +11,7 @@ from agent.cli.offsets import offsets
 from agent.cli.quarantine import quarantine
 from agent.cli.snapshot import snapshot
 from agent.cli.start_problems import start_problems
+from agent.cli.truncations import truncations
 from agent.cli.verify import verify
 from agent.config.document import configuration_document
 from agent.config.loader import AgentConfig, load_config
@@ -84,6 +85,7 @@ for command in (
     offsets,
     quarantine,
     snapshot,
+    truncations,
     dump,
     verify,
     completion_command("agent"),

@@ -1,0 +1,83 @@
+"""Truncations of tables, which the commit log lacks and the node records in `system.local`."""
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from struct import Struct
+
+from agent.node.connection import NodeConnection
+from sidecar.errors import ConfigError
+from sidecar.offsets.properties_store import PropertiesStore
+
+FILE = "truncations.properties"
+"""In `offset.backing.store.dir`: acknowledged times in milliseconds by table id, and by name."""
+
+# Cassandra's SystemKeyspace.truncationAsMapEntry, CommitLogPosition.serializer.
+_ENTRY = Struct(">qiq")
+
+
+@dataclass(frozen=True, slots=True)
+class Truncation:
+    """The last TRUNCATE of a table: the end of its earlier writes in the node's commit log."""
+
+    table_id: str
+    segment_id: int
+    position: int
+    at_ms: int
+
+
+def read_truncations(connection: NodeConnection) -> tuple[Truncation, ...]:
+    """Raises as `NodeConnection`. Entries of another form are left out."""
+    (row,) = connection.rows("SELECT truncated_at FROM system.local")
+    return tuple(parse_truncations(row["truncated_at"] or {}))
+
+
+def parse_truncations(entries: Mapping[object, bytes]) -> Iterator[Truncation]:
+    """The entries of `truncated_at`: table id to blob."""
+    for table_id, entry in entries.items():
+        if len(entry) == _ENTRY.size:
+            yield Truncation(str(table_id), *_ENTRY.unpack(entry))
+
+
+class Acknowledgements:
+    """Which truncations an operator, or the first start, has taken note of.
+
+    Raises `OffsetStoreError` and `OffsetSaveError`.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._store = PropertiesStore(directory, FILE)
+
+    def begin(self, truncations: Iterable[Truncation]) -> None:
+        """At the first start of an agent, truncations precede everything that it publishes."""
+        if not self._store.load().values:
+            known = {each.table_id: str(each.at_ms) for each in truncations}
+            self._store.save({"since": _now_ms(), **known})
+
+    def acknowledge(self, tables: Iterable[str]) -> None:
+        """Take note of all truncations of tables, as `keyspace.table`, until now. Raises
+        ConfigError before the first start."""
+        known = self._store.load().values
+        if not known:
+            raise ConfigError(f"{self._store.path}: no agent has started with this directory.")
+        self._store.save({**known, **dict.fromkeys(tables, _now_ms())})
+
+    def open_ones(
+        self, truncations: Iterable[Truncation], names: Mapping[str, str]
+    ) -> dict[str, Truncation]:
+        """The others by table; `names` has the published tables by id. None before the first
+        start."""
+        known = self._store.load().values
+        if not known:
+            return {}
+        return {
+            name: each
+            for each in truncations
+            if (name := names.get(each.table_id)) is not None
+            and each.at_ms > max(int(known.get(key, -1)) for key in (each.table_id, name))
+        }
+
+
+def _now_ms() -> str:
+    return str(time.time_ns() // 1_000_000)

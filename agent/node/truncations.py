@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from struct import Struct
+from typing import Any
 
 from agent.node.connection import NodeConnection
 from sidecar.errors import ConfigError
@@ -33,7 +34,7 @@ def read_truncations(connection: NodeConnection) -> tuple[Truncation, ...]:
     return tuple(parse_truncations(row["truncated_at"] or {}))
 
 
-def parse_truncations(entries: Mapping[object, bytes]) -> Iterator[Truncation]:
+def parse_truncations(entries: Mapping[Any, bytes]) -> Iterator[Truncation]:
     """The entries of `truncated_at`: table id to blob."""
     for table_id, entry in entries.items():
         if len(entry) == _ENTRY.size:

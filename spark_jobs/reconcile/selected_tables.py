@@ -3,12 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.reconcile.replica_copies import drop_replica_copies
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
 from spark_jobs.source.cells import OTHER_TABLES, read_cells
+
+_FROM_EPOCH = "1b255f4def2540a6"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +30,40 @@ class SelectedTables:
 
         A rejected event fails the query.
         """
+        rejects = self._newer_table if self.skips_others else None
         if "id" in records.columns:
-            events = read_cells(drop_replica_copies(records), self.rejected, self.counters)
+            copies = drop_replica_copies(records)
+            events = read_cells(copies, self.rejected, self.counters, rejects)
         else:
-            events = read_cells(records, self.rejected, self.counters).dropDuplicates()
+            events = read_cells(records, self.rejected, self.counters, rejects).dropDuplicates()
         if self.skips_others:
             events = events.where(F.col("table").isin(*(table.id for table in self.tables)))
         return events
+
+    def _newer_table(self, table: Column, place: Column) -> Column:
+        """The reason to reject an event of a later table of a selected name, by its topic. Events
+        of an earlier one are skipped: its rows are gone in Cassandra."""
+        reason = F.lit(None).cast("string")
+        for each in self.tables:
+            topic = rf"[.-]{each.keyspace}[.-]{each.name}/\d+/\d+$"
+            is_newer = place.rlike(topic) & (_created(table) > _created(F.lit(each.id)))
+            text = (
+                f"is of a table {each.full_name} that was created after the one with the id "
+                f"{each.id} in `schema.file`. Describe the schema again"
+            )
+            reason = F.when(is_newer, text).otherwise(reason)
+        return reason
+
+
+def _created(table: Column) -> Column:
+    """A text that grows with the creation of a table; null for an id that does not show it.
+
+    Cassandra makes time UUIDs, and from 6.0 on ids from an epoch (`TableId#MAGIC`).
+    """
+    digits = F.translate(table, "-", "")
+    time = F.concat(F.lit("0"), digits.substr(14, 3), digits.substr(9, 4), digits.substr(1, 8))
+    epoch = F.concat(F.lit("1"), digits.substr(17, 16))
+    return F.when(digits.startswith(_FROM_EPOCH), epoch).when(digits.substr(13, 1) == "1", time)
 
 
 def select_tables(

@@ -5,7 +5,7 @@ that later merges it, so a stored event can always be merged. That reader has no
 length of texts, names and numbers, unlike Spark's JSON functions.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -22,6 +22,7 @@ def read_cells(
     events: DataFrame,
     rejected: Mapping[str, str] | None = None,
     counters: Collection[str] = (),
+    rejects: Callable[[Column, Column], Column] | None = None,
 ) -> DataFrame:
     """One row for each event with a value: `table` (its id), `token`, `ck` (binary) and `event`.
 
@@ -31,7 +32,8 @@ def read_cells(
 
     An invalid value fails the query, so no write is lost silently. `rejected` maps table ids to a
     reason to fail the query too. The reason of `OTHER_TABLES` applies to all tables that are not
-    in the mapping. An empty reason accepts the table. `counters` are the ids of counter tables,
+    in the mapping. An empty reason accepts the table. `rejects` maps the table id and the place of
+    an event to a further reason, or null. `counters` are the ids of counter tables,
     whose contexts are verified.
     """
     reader = EventReader(counters)
@@ -41,7 +43,8 @@ def read_cells(
         .select(_place(events).alias("place"), value.alias("value"))
         .mapInArrow(reader.read_all, from_arrow_schema(reader.schema))
     )
-    reason = F.coalesce(F.col("error"), _rejection(F.col("table"), rejected or {}))
+    further = F.lit(None) if rejects is None else rejects(F.col("table"), F.col("place"))
+    reason = F.coalesce(F.col("error"), _rejection(F.col("table"), rejected or {}), further)
     message = F.concat(F.lit(MESSAGE_PREFIX), F.col("place"), F.lit(" "), reason, F.lit("."))
     table = F.when(reason.isNull(), F.col("table")).otherwise(F.raise_error(message).cast("string"))
     return read.select(table.alias("table"), "token", "ck", "event")

@@ -57,7 +57,7 @@ def test_a_truncation_is_reported_until_it_is_acknowledged(
             process.wait_until("the first answer of the node", stored.exists)
             node.execute("TRUNCATE shop.later")
             node.execute("TRUNCATE shop.other")
-            process.wait_until("the report", lambda: reports(process))
+            process.wait_until("the report", lambda: bool(reports(process)))
             (report,) = reports(process)
             assert "shop.later (at " in report["message"]
             assert "shop.before" not in report["message"]
@@ -71,5 +71,5 @@ def test_a_truncation_is_reported_until_it_is_acknowledged(
             assert agent(*remedy[1].split(), *command).exit_code == 0
             process.wait_until("the end of the report", lambda: not reports(process))
             node.execute("TRUNCATE shop.later")
-            process.wait_until("the next report", lambda: reports(process))
+            process.wait_until("the next report", lambda: bool(reports(process)))
             assert process.stop() == 0

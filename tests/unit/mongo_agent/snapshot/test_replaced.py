@@ -1,6 +1,7 @@
 """Drops and renames of captured collections, and the command that ends their reports."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -123,7 +124,7 @@ def test_a_start_forgets_what_is_no_longer_captured() -> None:
 
 
 def ordered(
-    progress: SnapshotProgress, *names: str, no_deletes: str = "", **data: object
+    progress: SnapshotProgress, *names: str, no_deletes: str = "", **data: Any
 ) -> tuple[SnapshotProgress, SignalResult]:
     content = {"data-collections": list(names), "replace": True, **data}
     signal = Signal("7", "execute-snapshot", content, "http")
@@ -173,7 +174,7 @@ def test_a_command_for_a_collection_without_an_event() -> None:
     ],
 )
 def test_a_command_that_selects_nothing(
-    names: list[str], data: dict[str, object], message: str
+    names: list[str], data: dict[str, Any], message: str
 ) -> None:
     progress, result = ordered(EMPTY, *names, **data)
     assert not result.is_accepted

@@ -110,3 +110,35 @@ def test_whole_counters_are_stored_once_and_unselected_tables_are_skipped(
 def test_an_undescribed_table_is_an_error(schema: SourceSchema) -> None:
     with pytest.raises(ConfigError, match=r"describes no table shop\.a\. It describes shop\.hits"):
         select_tables(schema, ["shop.a"])
+
+
+@pytest.mark.parametrize(
+    ("table", "topic", "is_rejected"),
+    [
+        # The time of a UUID begins with its last digits.
+        ("00000000-b41f-11e5-9f22-ba0be0483c18", "p.shop.orders", False),
+        ("7a1c395e-b41f-11e5-9f22-ba0be0483c18", "p.shop.orders", True),
+        ("00000000-b420-11e5-9f22-ba0be0483c18", "p-shop-orders", True),
+        ("ffffffff-ffff-11e4-9f22-ba0be0483c18", "p.shop.orders", False),
+        ("00000000-0000-11e6-9f22-ba0be0483c18", "p.shop.orders", True),
+        ("1b255f4d-ef25-40a6-0000-000000000009", "p.shop.orders", True),
+        ("00000000-0000-11e6-9f22-ba0be0483c18", "p.shop.orders_2", False),
+        ("00000000-0000-11e6-9f22-ba0be0483c18", "p.other.orders", False),
+        (OTHER, "p.shop.orders", False),
+    ],
+)
+def test_a_table_that_was_created_again(
+    spark: SparkSession, schema: SourceSchema, table: str, topic: str, is_rejected: bool
+) -> None:
+    """Events of an earlier one are skipped; a later one needs another `schema.file`."""
+    selected = select_tables(schema, ["shop.orders"])
+    found = [record(ORDERS), replace(record(table), topic=topic)]
+    if not is_rejected:
+        assert stored(spark, selected, *found) == [ORDERS]
+        return
+    with pytest.raises(Exception, match="was created after") as caught:
+        stored(spark, selected, *found)
+    error = mapped_error(caught.value)
+    assert isinstance(error, InputError)
+    assert f"The record {topic}/3/17 is of a table shop.orders" in str(error)
+    assert "Describe the schema again" in str(error)

@@ -6,8 +6,6 @@ from datetime import UTC, datetime
 from agent.node.truncations import Truncation
 from sidecar.check.finding import Finding, first_names, warning
 
-TRUNCATED = "table_truncated"
-
 
 def check_truncations(truncated: Mapping[str, Truncation]) -> Iterator[Finding]:
     """One finding for all unacknowledged truncations, by table."""
@@ -23,7 +21,7 @@ def check_truncations(truncated: Mapping[str, Truncation]) -> Iterator[Finding]:
         f"Delete them in each target; for a version store of Spark: python -m "
         f"spark_jobs.reconcile.truncate {command}, for each table. Then run `agent truncations "
         f"acknowledge {' '.join(truncated)}` on each node.",
-        code=TRUNCATED,
+        code="table_truncated",
     )
 
 

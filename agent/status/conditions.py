@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from agent.accord.view import AccordView
 from agent.check.directories import irregular_segments
 from agent.check.node import check_tables
-from agent.check.truncations import TRUNCATED
 from agent.check.unlogged import bypass_finding, unknown_finding
 from agent.pipeline.view import BlockedView
 from agent.snapshot.status import snapshot_conditions
@@ -321,8 +320,8 @@ def _unlogged(facts: Facts) -> Iterator[Condition]:
     if unlogged.is_rejected and not facts.schema.error:
         yield _of_schema(unknown_finding(unlogged.unknown))
     for found in facts.findings:
-        if found.code == TRUNCATED:
-            yield Condition(found.code, State.WARNING, "schema", found.message, found.remedy)
+        if found.code == "table_truncated":
+            yield Condition("table_truncated", State.WARNING, "schema", found.message, found.remedy)
 
 
 def _of_schema(found: Finding, rank: Rank = Rank.NONE) -> Condition:

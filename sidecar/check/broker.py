@@ -53,8 +53,9 @@ def ask_broker(properties: SidecarProperties, timeout_s: float = ANSWER_S) -> Br
 
 
 def broker_of_run(state: SinkState, properties: SidecarProperties) -> BrokerAnswer:
-    """The answer in a running agent, without a request while the sink does not reach the broker."""
-    if state.healthy or state in (NOT_OPEN, CLOSED):
+    """The answer in a running agent, without a request while the sink does not reach the broker. A
+    sink that only waits for topics reaches it."""
+    if state.healthy or state.topics or state in (NOT_OPEN, CLOSED):
         return ask_broker(properties)
     return BrokerAnswer(error=UnavailableError(state.message))
 

@@ -131,7 +131,7 @@ class Delivery(Generic[Source, Position]):
         waits = None if topic is None else topic.state
         if waits is not None and (state.healthy or state.code == DEAD_LETTERS_WAITING):
             return replace(waits, healthy=state.healthy and self.has_room)
-        if not state.topics or self.has_room:
+        if not (state.healthy and state.topics) or self.has_room:
             return state
         return replace(
             state,

@@ -155,15 +155,23 @@ class KafkaClient:
         if self.liveness.is_probe_due():
             self._probe()
 
-    def state(self, rejected: Mapping[str, TopicProblem] = MappingProxyType({})) -> SinkState:
-        """`rejected` are topics in which a broker rejected an event."""
+    def state(
+        self,
+        rejected: Mapping[str, TopicProblem] = MappingProxyType({}),
+        *,
+        others_pass: bool = True,
+    ) -> SinkState:
+        """`rejected` are topics in which a broker rejected an event. With `others_pass` events of
+        other topics overtake those of an unavailable one."""
         error = self.liveness.error()
         if self.liveness.is_unavailable() and error is not None:
             remedy = "Start the broker, or correct kafka.producer.bootstrap.servers."
             return SinkState(False, error, remedy=remedy, detail=self.liveness.reason)
         waiting = {**self.missing, **rejected} if self._producer is not None else {}
         if waiting:
-            return _waiting_state(waiting)
+            assert self._topics is not None
+            has_others = others_pass and not self._topics.known <= waiting.keys()
+            return _waiting_state(waiting, has_others=has_others)
         if error is not None:
             remedy = "Check that every partition has min.insync.replicas replicas in sync."
             return SinkState(False, error, remedy=remedy)
@@ -203,17 +211,20 @@ class KafkaClient:
             self.liveness.probed(False)
 
 
-def _waiting_state(waiting: Mapping[str, TopicProblem]) -> SinkState:
-    """One message for all unavailable topics, with the remedy of the worst."""
+def _waiting_state(waiting: Mapping[str, TopicProblem], *, has_others: bool) -> SinkState:
+    """One message for all unavailable topics, with the remedy of the worst. The sink is healthy
+    while it delivers events of others."""
     worst = min(waiting.values(), key=lambda each: _CODES.index(each.code))
     shown = [each.message for each in waiting.values()][:_SHOWN_TOPICS]
     if len(waiting) > _SHOWN_TOPICS:
         shown.append(f"{len(waiting) - _SHOWN_TOPICS} more topics wait")
-    message = (
-        f"{'; '.join(shown)}. Events of other topics are delivered while the in-flight window has "
-        "room"
+    others = (
+        "Events of other topics are delivered while the in-flight window has room"
+        if has_others
+        else "Until then no event of any topic is delivered"
     )
-    return SinkState(True, message, tuple(waiting), worst.code, worst.remedy)
+    message = f"{'; '.join(shown)}. {others}"
+    return SinkState(has_others, message, tuple(waiting), worst.code, worst.remedy)
 
 
 def kafka_error(raised: BaseException) -> KafkaError:

@@ -214,7 +214,8 @@ def test_a_topic_deleted_under_the_sink_is_waited_for(
     wait_until(lambda: "deleted" not in broker.topics(), "the topic to be gone")
     delivery = Delivery(sink, spread(["deleted"], 50))
     delivery.until(lambda: sink.state().topics == ("deleted",), "the report")
-    assert sink.state().code == "topic_missing"
+    state = sink.state()
+    assert (state.healthy, state.code) == (False, "topic_missing"), "no topic is left"
     broker.create_topic("deleted", 1)
     delivery.run()
     assert len(broker.consume_all("deleted")) == 50

@@ -1,7 +1,7 @@
 """Partition counts of topics, and the creation of missing topics."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -76,6 +76,11 @@ class TopicMetadata:
         self._ask_at_s: dict[str, float] = {}
         self._pause_s = _PAUSE_S
         self.missing: dict[str, TopicProblem] = {}
+
+    @property
+    def known(self) -> Set[str]:
+        """Topics with a partition count."""
+        return self._counts.keys()
 
     def partition_count(self, topic: str, timeout_s: float) -> int | None:
         """The count or None. Raises AccessDeniedError, or ConfigError for an invalid name."""

@@ -13,9 +13,14 @@ from sidecar.sinks.base import CLOSED, NOT_OPEN, SinkState
 PROPERTIES = cast(SidecarProperties, SimpleNamespace(kafka_producer={}))
 
 
-@pytest.mark.parametrize("state", [NOT_OPEN, CLOSED, SinkState(True, "")], ids=str)
+@pytest.mark.parametrize(
+    "state",
+    [NOT_OPEN, CLOSED, SinkState(True, ""), SinkState(False, "no topic", ("t",), "topic_missing")],
+    ids=str,
+)
 def test_the_broker_answers(monkeypatch: pytest.MonkeyPatch, state: SinkState) -> None:
-    """A sink that is not open yet does not mean that the broker is unavailable."""
+    """A sink that is not open yet, or waits for topics, does not mean that the broker is
+    unavailable."""
     monkeypatch.setattr("sidecar.check.broker.existing_topics", lambda *_: {"shop": 1})
     answer = broker_of_run(state, PROPERTIES)
     assert (answer.topics, answer.error) == ({"shop": 1}, None)

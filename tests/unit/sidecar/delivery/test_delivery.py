@@ -85,10 +85,14 @@ def test_waiting_dead_letters_are_named_with_their_cause(
     assert state.message.endswith("the dead-letter topic dlq: no Kafka broker answers")
 
 
-def test_an_unavailable_sink_is_the_cause_that_is_reported(make: Make) -> None:
-    delivery, sink = make(100)
-    sink.shown = AWAY
-    assert delivery.sink_state == AWAY
+@pytest.mark.parametrize("max_events", [1, 100])
+@pytest.mark.parametrize("own", [AWAY, SinkState(False, "no topic", ("t",), "topic_missing")])
+def test_an_unavailable_sink_is_the_cause_that_is_reported(
+    make: Make, max_events: int, own: SinkState
+) -> None:
+    delivery, sink = make(max_events)
+    sink.shown = own
+    assert delivery.sink_state == own
 
 
 @given(

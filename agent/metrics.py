@@ -85,8 +85,8 @@ class AgentMetrics:
         )
         self.raw_time_to_full_seconds = gauge(
             "cdc_raw_time_to_full_seconds",
-            "Seconds until cdc_raw is full at the growth of the last ten minutes; +Inf when it "
-            "does not grow, NaN when it is not known.",
+            "Seconds until cdc_raw is full at the fastest growth over 30 s to ten minutes; +Inf "
+            "when it does not grow, NaN when it is not known.",
         )
         self.blocked = gauge(
             "cdc_blocked",

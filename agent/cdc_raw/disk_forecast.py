@@ -9,8 +9,12 @@ _SHORTEST_S = 30.0
 
 
 class GrowthRate:
-    """The rate over the last ten minutes: segments arrive as whole files, so a shorter window would
-    show steps. There is no rate in the first 30 s."""
+    """The fastest growth up to now over 30 s to ten minutes, so that quiet minutes and deletions
+    before an outage do not hide it. There is no rate in the first 30 s.
+
+    Segments arrive as whole files: while one arrives at least every 30 s, the rate is at least half
+    of the true one.
+    """
 
     def __init__(self) -> None:
         self._sizes: deque[tuple[float, int]] = deque()
@@ -28,10 +32,13 @@ class GrowthRate:
         """Negative while it shrinks; None while unknown."""
         if not self._sizes:
             return None
-        (first_s, first_bytes), (last_s, last_bytes) = self._sizes[0], self._sizes[-1]
-        if last_s - first_s < _SHORTEST_S:
-            return None
-        return (last_bytes - first_bytes) / (last_s - first_s)
+        last_s, last_bytes = self._sizes[-1]
+        rates = (
+            (last_bytes - size_bytes) / (last_s - at_s)
+            for at_s, size_bytes in self._sizes
+            if last_s - at_s >= _SHORTEST_S
+        )
+        return max(rates, default=None)
 
 
 def time_to_full_s(size_bytes: int, limit_bytes: int | None, bytes_per_s: float | None) -> float:

@@ -51,6 +51,8 @@ class DirectoryScanner:
         """Why the last scan failed, or what it could not read; empty after a good scan."""
         self.last = Observation()
         """The result of the last scan."""
+        self.is_current = False
+        """False before the first scan, and while the directory cannot be read."""
         self._removed_bytes = 0
 
     @property
@@ -96,6 +98,7 @@ class DirectoryScanner:
         try:
             self.last = observe(self._directory, is_completed, self._commit_log)
         except OSError as error:
+            self.is_current = False
             found = access_denial(self._directory) if isinstance(error, PermissionError) else None
             self.error = (
                 f"{self._directory} cannot be looked at ({error.strerror or error}); it is tried "
@@ -103,6 +106,7 @@ class DirectoryScanner:
             ).rstrip()
             self._repeated.log("look", self.error)
             return None
+        self.is_current = True
         self._repeated.resolved("look", f"{self._directory} can be looked at again.")
         self.error = _of_indexes(self._directory, self.last)
         self._log_irregular_files(self.last)

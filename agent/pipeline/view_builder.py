@@ -41,7 +41,8 @@ class ViewBuilder:
             self._quarantine_at_s = context.clock()
             took_s = self._quarantine_at_s - now_s
             self._quarantine_pause_s = _PAUSE_SHARE * took_s if took_s > _LONG_SCAN_S else 0.0
-        self._raw_growth.add(scanner.size_bytes, now_s)
+        if scanner.is_current:
+            self._raw_growth.add(scanner.size_bytes, now_s)
         lag_bytes = segments.readable_bytes
         return View(
             at_s=now_s,

@@ -80,3 +80,14 @@ def test_a_segment_that_does_not_follow_its_index_is_reported_in_time(
         pass
     assert harness.collect() == newer.ids()
     assert (harness.quarantine.directory / f"{log.name.log}.reason.json").exists()
+
+
+def test_the_first_size_is_that_of_the_first_scan(harness: PipelineHarness) -> None:
+    """A size of 0 before it would be growth."""
+    harness.raw.live(1, 5)
+    for _ in range(10):
+        assert not harness.view.raw_growth_bytes_per_s
+        harness.clock.advance(6.0)
+        harness.pipeline.tick()
+    assert harness.view.raw_bytes
+    assert harness.view.raw_growth_bytes_per_s == 0.0

@@ -18,7 +18,7 @@ from agent.config.loader import OFFSET_FILE, SNAPSHOT_FILE, AgentConfig
 from agent.config.model import SERVICE_NAME
 from agent.keystore.source import KeySource
 from agent.metrics import AgentMetrics
-from agent.node.connect import node_connection
+from agent.node.connect import node_address, node_connection
 from agent.node.quota import configured_quota, deletes_at_bytes, node_quota
 from agent.pipeline.pipeline import Pipeline
 from agent.pipeline.read_attempts import ReadAttempts
@@ -96,7 +96,7 @@ class AgentService:
         self._schema_ids = SchemaIds()
         self._registrar = create_registrar(
             self._schema_ids,
-            config.properties.registries(),
+            lambda: config.properties.reread().registries(),
             waits_when_denied=config.properties.waits_when_denied,
         )
         self._status.registrar = self._registrar
@@ -239,7 +239,9 @@ class AgentService:
                 ranges=properties.snapshot_ranges,
                 page_bytes=min(_PAGE_BYTES, max(1, properties.inflight_max_bytes // 8)),
             ),
-            PageConnection(node_connection(config).address, event_format.admits),
+            PageConnection(
+                node_address(config), event_format.admits, partial(node_address, config)
+            ),
             SchemaEncoders(self._holder, event_format, self._registrar),
             snapshot_offsets_from_entries(stored.values, identity.node_id),
             on_ready=self._status.wake_pipeline,
@@ -289,7 +291,9 @@ class AgentService:
         if properties.watermark_topic is None:
             return None
         prober = NodeProber(
-            PageConnection(node_connection(config).address, event_format.admits),
+            PageConnection(
+                node_address(config), event_format.admits, partial(node_address, config)
+            ),
             config.node_settings,
             properties.watermark_sync_lag_ms,
         )

@@ -152,6 +152,7 @@ def running_probe(
     registrar: Registrar[Unregistered] | None = None,
 ) -> AgentProbe:
     """For a running agent. `sink` returns the state of its sink."""
+    config = config.reread()
     return AgentProbe(
         config,
         CachedAnswer(lambda: _completed(config, _known(holder))),

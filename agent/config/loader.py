@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agent.config.cross_validation import cross_validation_problems, cross_validation_warnings
@@ -44,6 +44,10 @@ class AgentConfig:
     @property
     def properties(self) -> AgentProperties:
         return self.loaded.properties
+
+    def reread(self) -> "AgentConfig":
+        """The same with each `${file:…}` read again."""
+        return replace(self, loaded=replace(self.loaded, properties=self.properties.reread()))
 
     @property
     def cluster_name(self) -> str | None:

@@ -7,7 +7,8 @@ import logging
 import socket
 import ssl
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -93,8 +94,12 @@ class NodeConnection:
     rejects the login. The next call reconnects.
     """
 
-    def __init__(self, address: NodeAddress) -> None:
+    def __init__(
+        self, address: NodeAddress, reread: Callable[[], NodeAddress] | None = None
+    ) -> None:
+        """`reread` returns the address before each connection."""
         self.address = address
+        self._reread = reread
         self._lock = threading.Lock()
         self._session: Session | None = None
 
@@ -133,6 +138,9 @@ class NodeConnection:
             self._disconnect()
 
     def _connect(self) -> Session:
+        if self._reread is not None:
+            with suppress(ConfigError):
+                self.address = self._reread()
         address = self.address
         try:
             policy = WhiteListRoundRobinPolicy(address.hosts)

@@ -58,9 +58,15 @@ class PageConnection(NodeConnection):
     Raises as `NodeConnection`, and `RejectedTableError` when the node rejects a statement.
     """
 
-    def __init__(self, address: NodeAddress, is_included: Callable[[str, str], bool]) -> None:
-        """`is_included` returns whether the configuration publishes a keyspace and table."""
-        super().__init__(address)
+    def __init__(
+        self,
+        address: NodeAddress,
+        is_included: Callable[[str, str], bool],
+        reread: Callable[[], NodeAddress] | None = None,
+    ) -> None:
+        """`is_included` returns whether the configuration publishes a keyspace and table; `reread`
+        as for `NodeConnection`."""
+        super().__init__(address, reread)
         self._is_included = is_included
         self._raw: Session | None = None
         login = address.credentials

@@ -116,6 +116,7 @@ def probe_of_run(
     `error` returns why the streams cannot reach the server, or an empty string; `sink` returns the
     sink's state.
     """
+    config = config.reread()
 
     def ask() -> ServerAnswer:
         known = error()

@@ -1,7 +1,7 @@
 """Loading of properties files into the agent's configuration."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mongo_agent.capture.match_stage import CHANGES
@@ -20,7 +20,12 @@ from mongo_agent.change_stream.recovery import HistoryLostPolicy
 from mongo_agent.change_stream.settings import StreamOptions
 from mongo_agent.change_stream.tokens import Token, token_from_json
 from mongo_agent.config.capture import AWAIT_MS
-from mongo_agent.config.client import ClientSettings, client_problem, client_settings
+from mongo_agent.config.client import (
+    ClientSettings,
+    client_problem,
+    client_settings,
+    settings_of_set,
+)
 from mongo_agent.config.configuration_warnings import configuration_warnings
 from mongo_agent.config.cross_validation import cross_validation_errors
 from mongo_agent.config.debezium import DebeziumProperties
@@ -97,6 +102,17 @@ class MongoConfig:
             and self.namespaces.captures(database, collection)
             and self.snapshot.chosen.captures(database, collection)
         )
+
+    def reread(self) -> "MongoConfig":
+        """The same with each `${file:…}` read again."""
+        again = self.properties.reread()
+        if again is self.properties:
+            return self
+        client = seeds = client_settings(again)
+        if self.shard is not None:
+            client = settings_of_set(client, self.shard.replica_set, self.shard.hosts)
+        loaded = replace(self.loaded, properties=again)
+        return replace(self, loaded=loaded, client=client, seeds=self.seeds and seeds)
 
     @property
     def signal_collection(self) -> str | None:

@@ -1,11 +1,10 @@
 """The ids of schemas that messages need where keys or values are Avro."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 from commitlog import SchemaIds, Unregistered
-from sidecar.schema_registry.registrar import Registrar, create_registrar
+from sidecar.schema_registry.registrar import Registrar, Side, create_registrar
 from sidecar.schema_registry.registration import SchemaRegistration, SchemaRequests
 from sidecar.schema_registry.settings import RegistrySettings
 
@@ -19,13 +18,14 @@ class Schemas:
 
 
 def create_schemas(
-    registries: Mapping[Literal["key", "value"], RegistrySettings],
+    registries: Callable[[], Mapping[Side, RegistrySettings]],
     blocked_timeout_ms: int,
     transaction_topic: str | None,
     *,
     waits_when_denied: bool = True,
 ) -> Schemas:
-    """By the settings of the sides that are Avro. `transaction_topic` has the begin and end of
+    """By the settings of the sides that are Avro; `registries` is asked again after denied access.
+    `transaction_topic` has the begin and end of
     transactions, which are never abandoned. Raises ConfigError."""
     ids = SchemaIds()
     registrar = create_registrar(ids, registries, waits_when_denied=waits_when_denied)

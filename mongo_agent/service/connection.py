@@ -5,11 +5,11 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import pymongo
 from pymongo import MongoClient
+from pymongo.errors import PyMongoError
 
 from mongo_agent.change_stream.settings import StreamOptions
 from mongo_agent.change_stream.start_after import supported_options
@@ -18,19 +18,21 @@ from mongo_agent.check.guardrail import enforce_limit
 from mongo_agent.check.server_features import check_features
 from mongo_agent.check.topic_names import require_separate_topics
 from mongo_agent.config.loading import MongoConfig
-from mongo_agent.config.shard_assignment import assignment, at_shard
+from mongo_agent.config.shard_assignment import Assignment, assignment, at_shard
 from mongo_agent.server.deployment import Deployment, deployment_error, discover
 from mongo_agent.server.elections import ElectionCounter
 from sidecar.check.finding import Level
-from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
+from sidecar.errors import AccessDeniedError, ConfigError, SidecarError, UnavailableError
 from sidecar.logs import RateLimitedLog, fields
-from sidecar.process.lifecycle import Stop
+from sidecar.process.lifecycle import PartStop, Stop
 from sidecar.process.wait_policy import Answered
+from sidecar.process.worker import Worker
 
 logger = logging.getLogger(__name__)
 
 _CLOSE_S = 2.0
 _LOOK_S = 10.0
+_LOGIN_S = 5.0
 
 Client = MongoClient[Any]
 OnError = Callable[[str], None]
@@ -52,7 +54,10 @@ def assigned(config: MongoConfig, stop: Stop, on_error: OnError) -> MongoConfig 
     """The configuration for the shard of this task, where it has one. Waits for a shard; None when
     the stop came first."""
     known = None
-    ask = partial(assignment, config, round(_LOOK_S * 1000))
+
+    def ask() -> Assignment:
+        return assignment(config.reread(), round(_LOOK_S * 1000))
+
     while (found := _answer(config, ask, stop, _LOOK_S, on_error)) is not None:
         if found.config is not None:
             shard = found.config.shard
@@ -63,6 +68,36 @@ def assigned(config: MongoConfig, stop: Stop, on_error: OnError) -> MongoConfig 
             known = found.shards
         stop.wait(config.properties.poll_interval_ms / 1000)
     return None
+
+
+@contextmanager
+def until_new_login(config: MongoConfig, stop: Stop) -> Iterator[Stop]:
+    """A stop that is also requested when MongoDB accepts a login that an operator has put into the
+    files of the configuration: an open client keeps its login."""
+    part = PartStop(stop)
+
+    def watch(ended: threading.Event) -> None:
+        while not ended.wait(_LOGIN_S):
+            again = config.reread()
+            if dict(again.properties) != dict(config.properties) and _is_accepted(again):
+                logger.info("MongoDB accepts the new login; the agent connects with it")
+                part.request()
+                return
+
+    try:
+        with Worker("login", watch):
+            yield part
+    finally:
+        part.close()
+
+
+def _is_accepted(config: MongoConfig) -> bool:
+    try:
+        with MongoClient[Any](**config.client.prompt(round(_LOOK_S * 1000))) as client:
+            discover(client)
+    except (SidecarError, PyMongoError):
+        return False
+    return True
 
 
 @contextmanager

@@ -145,7 +145,7 @@ class MongoDelivery:
     def _create_schemas(self) -> Schemas:
         properties = self._properties
         schemas = create_schemas(
-            properties.registries(),
+            lambda: properties.reread().registries(),
             properties.schema_blocked_timeout_ms,
             properties.transaction_topic_name if properties.provide_transaction_metadata else None,
             waits_when_denied=properties.waits_when_denied,

@@ -13,7 +13,14 @@ from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets.kafka_store import election_settings
 from mongo_agent.server.deployment import Deployment
 from mongo_agent.server.elections import ElectionCounter
-from mongo_agent.service.connection import Client, Server, assigned, identified, opened_client
+from mongo_agent.service.connection import (
+    Client,
+    Server,
+    assigned,
+    identified,
+    opened_client,
+    until_new_login,
+)
 from mongo_agent.service.delivery import MongoDelivery
 from mongo_agent.signals.http import signal_pages
 from mongo_agent.status.debezium import CONNECTOR, attributes_of
@@ -75,11 +82,19 @@ class MongoService:
         """Runs until `stop` is requested. Raises errors that waiting cannot resolve."""
         with self._shell.running(self._config.properties.offset_directory):
             try:
-                config = assigned(self._config, stop, self.status.wait_for)
-                if config is not None:
-                    self._run_assigned(config, stop)
+                while self._run_with_login(stop):
+                    self._config = self._config.reread()
+                    self._delivery.end_term()
             finally:
                 self._delivery.close()
+
+    def _run_with_login(self, stop: Stop) -> bool:
+        """Runs until the stop; True when it is to connect with another login."""
+        with until_new_login(self._config, stop) as part:
+            config = assigned(self._config, part, self.status.wait_for)
+            if config is not None:
+                self._run_assigned(config, part)
+            return part.requested and not stop.requested
 
     def _run_assigned(self, config: MongoConfig, stop: Stop) -> None:
         elections = ElectionCounter()

@@ -19,8 +19,9 @@ _POINTS = """\
 * The agent reports all errors at once, with file and line. An unknown name is an error; the message
   suggests the nearest known name.
 * `${env:NAME}` stands for an environment variable, `${file:/path}` for the content of a file, and
-  `${file:/path:name}` for one property of a properties file. They also work inside a value. Any
-  other `${…}` is an error; write a literal `${` as `$${`. The agent never prints secrets.
+  `${file:/path:name}` for one property of a properties file. They also work inside a value. Files
+  are read again for each connection, so a new password needs no restart. Any other `${…}` is an
+  error; write a literal `${` as `$${`. The agent never prints secrets.
 * Sizes are bytes or have a unit: `64k`, `16Mi`, `64MiB`, `1g`, all powers of 1024.
 * Durations are milliseconds or have a unit: `250ms`, `10s`, `5m`, `1h`, `1d`. `10m` is ten
   minutes as a duration and 10 MiB as a size. `COMMAND config show` prints bytes and

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar, get_args
 
@@ -107,7 +108,10 @@ class _Reading(Generic[Model]):
             raise ConfigError(*dict.fromkeys(self._problems))
         self._warnings.extend(properties.warnings())
         self._warnings.extend(self._secrets_on_command_line())
-        return LoadedProperties(properties, tuple(self._used.values()), tuple(self._warnings))
+        settings = tuple(self._used.values())
+        if any("${file:" in setting.value for setting in settings):
+            properties.note_source(partial(_read_again, self._model, settings, self._environment))
+        return LoadedProperties(properties, settings, tuple(self._warnings))
 
     def _secrets_on_command_line(self) -> Iterator[str]:
         for name, setting in self._used.items():
@@ -228,6 +232,14 @@ class _Reading(Generic[Model]):
         if not setting.value and reason != _EMPTY:
             return [f"{_place(setting)} is empty, and {reason}."]
         return [f"{_place(setting)} {reason}{_shown(setting, declaration, reason)}."]
+
+
+def _read_again(
+    model: type[Model], settings: Sequence[Setting], environment: Mapping[str, str]
+) -> Model:
+    reading = _Reading(model, environment)
+    reading.add(settings)
+    return reading.result().properties
 
 
 def _located(sentence: str, settings: Mapping[str, Setting]) -> str:

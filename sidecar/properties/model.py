@@ -1,14 +1,24 @@
 """The base class of configuration models, and the declaration of a property."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    SecretStr,
+)
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError, PydanticUndefined
 
+from sidecar.errors import ConfigError
 from sidecar.properties.text import value_text
 
 _LARGEST = (1 << 63) - 1
@@ -141,6 +151,26 @@ class Properties(BaseModel):
 
     inert: ClassVar[Mapping[str, str]] = {}
     unsupported: ClassVar[Mapping[str, str]] = {}
+    _read_again: Callable[[], Self] | None = PrivateAttr(default=None)
+    _latest: Self | None = PrivateAttr(default=None)
+
+    def note_source(self, read_again: Callable[[], Self]) -> None:
+        """How to read the settings with references to files again; it may raise ConfigError."""
+        self._read_again = read_again
+
+    def reread(self) -> Self:
+        """The same settings with each `${file:…}` read again, before a connection: an operator may
+        have changed a password. These ones while a file is unusable."""
+        if self._read_again is not None:
+            with suppress(ConfigError):
+                self._latest = self._read_again()
+                return self._latest
+        return self
+
+    @property
+    def latest(self) -> Self:
+        """The settings that were read last."""
+        return self if self._latest is None else self._latest
 
     def warnings(self) -> tuple[str, ...]:
         """Messages about accepted settings without the expected effect."""

@@ -74,21 +74,33 @@ def hiding(loaded: "LoadedProperties[Properties]") -> Callable[[str], str]:
 
     Short secrets and plain words stay: they also occur in other texts.
     """
-    forms = {form for secret in _secrets(loaded) for form in _forms(secret)}
-    if not forms:
-        return str
-    # Longest first, or a part of it would remain.
-    found = re.compile("|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True)))
+    seen = loaded.properties
+    forms = _forms_of(seen)
+    found = _any_of(forms)
 
     def hide(text: str) -> str:
-        return found.sub(MASK, text)
+        nonlocal seen, forms, found
+        if (latest := loaded.properties.latest) is not seen:
+            seen, forms = latest, forms | _forms_of(latest)
+            found = _any_of(forms)
+        return text if found is None else found.sub(MASK, text)
 
     return hide
 
 
-def _secrets(loaded: "LoadedProperties[Properties]") -> Iterator[str]:
-    for field_name, _, declaration in declarations(type(loaded.properties)):
-        value = getattr(loaded.properties, field_name)
+def _forms_of(properties: "Properties") -> frozenset[str]:
+    return frozenset(form for secret in _secrets(properties) for form in _forms(secret))
+
+
+def _any_of(forms: frozenset[str]) -> re.Pattern[str] | None:
+    # Longest first, or a part of it would remain.
+    ordered = sorted(forms, key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, ordered))) if forms else None
+
+
+def _secrets(properties: "Properties") -> Iterator[str]:
+    for field_name, _, declaration in declarations(type(properties)):
+        value = getattr(properties, field_name)
         if isinstance(value, SecretStr):
             yield from _parts(value.get_secret_value())
         elif declaration.is_prefix:

@@ -13,7 +13,7 @@ import json
 import re
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, InvalidStateError, wait
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from urllib3.response import BaseHTTPResponse
 from urllib3.util import Timeout, make_headers
 
 from sidecar.bounded_json import bounded_json
-from sidecar.errors import AccessDeniedError, Policy, SidecarError, UnavailableError
+from sidecar.errors import AccessDeniedError, ConfigError, Policy, SidecarError, UnavailableError
 from sidecar.schema_registry.canonical import canonical, canonical_protobuf
 from sidecar.schema_registry.settings import RegistrySettings
 from sidecar.schema_registry.tls import tls_context
@@ -77,15 +77,25 @@ class SchemaRegistry(Protocol):
 class RegistryClient:
     """A registry over HTTP. For one thread at a time."""
 
-    def __init__(self, settings: RegistrySettings) -> None:
-        """Connects at the first request. Raises ConfigError for an unusable store."""
-        self._settings = settings
+    def __init__(
+        self,
+        settings: RegistrySettings,
+        reread: Callable[[], RegistrySettings] | None = None,
+    ) -> None:
+        """Connects at the first request. `reread` returns the settings after denied access. Raises
+        ConfigError for an unusable store."""
+        self._reread = reread
         self._urls = list(settings.urls)
+        self._closed: Future[None] = Future()
+        self._use(settings)
+
+    def _use(self, settings: RegistrySettings) -> None:
         headers = {"Accept": f"{_JSON}, application/json", "Content-Type": _JSON}
         if settings.token is not None:
             headers["Authorization"] = f"Bearer {settings.token}"
         elif settings.user_info is not None:
             headers |= make_headers(basic_auth=settings.user_info)
+        self._settings = settings
         self._pool = urllib3.PoolManager(
             num_pools=len(self._urls),
             headers=headers,
@@ -94,7 +104,17 @@ class RegistryClient:
             timeout=Timeout(connect=min(_CONNECT_S, settings.timeout_s), read=settings.timeout_s),
             retries=False,
         )
-        self._closed: Future[None] = Future()
+
+    def _has_new_login(self) -> bool:
+        """Uses settings that differ from the present ones."""
+        if self._reread is None:
+            return False
+        with suppress(ConfigError):
+            again = self._reread()
+            if again != self._settings:
+                self._use(again)
+                return True
+        return False
 
     def schema_id(self, subject: str, schema: str) -> int:
         """See `SchemaRegistry`; registers or looks up by the settings of the converter."""
@@ -161,6 +181,8 @@ class RegistryClient:
                 return _document(url, answer.content)
             reply_text = f"{url} answers {answer.status}: {_message(answer.content)}"
             if answer.status in _ACCESS_DENIED:
+                if self._has_new_login():
+                    return self._ask(method, path, subject, schema, is_survey=is_survey)
                 raise AccessDeniedError(f"The schema registry denies access: {reply_text}")
             if answer.status in _REJECTED_SCHEMA:
                 if is_survey:

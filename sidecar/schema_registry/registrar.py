@@ -7,10 +7,11 @@ wait for a slow registry; any thread may read the result.
 import logging
 import threading
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import Enum, auto
+from functools import partial
 from typing import Generic, Literal, Protocol, TypeVar
 
 from sidecar.errors import AccessDeniedError, UnavailableError
@@ -24,11 +25,14 @@ _MAX_VERIFIED = 1000
 _VERIFIED_AT_ONCE = 16
 
 
+Side = Literal["key", "value"]
+
+
 class Unregistered(Protocol):
     """A schema without an id, with the names that its subject may derive from."""
 
     @property
-    def side(self) -> Literal["key", "value"]: ...
+    def side(self) -> Side: ...
     @property
     def topic(self) -> str: ...
     @property
@@ -91,18 +95,23 @@ class Subjects:
 
 def create_registrar(
     ids: SchemaIds[SchemaOf],
-    registries: Mapping[Literal["key", "value"], RegistrySettings],
+    registries: Callable[[], Mapping[Side, RegistrySettings]],
     *,
     waits_when_denied: bool = True,
 ) -> "Registrar[SchemaOf]":
-    """A registrar for the sides that are Avro.
+    """A registrar for the sides that are Avro. `registries` is asked again after denied access.
 
     With `waits_when_denied` the agent retries a registry that denies it access; otherwise it ends.
     Raises ConfigError.
     """
-    clients = {side: RegistryClient(settings) for side, settings in registries.items()}
+    known = registries()
+
+    def again(side: Side) -> RegistrySettings:
+        return registries()[side]
+
+    clients = {side: RegistryClient(known[side], partial(again, side)) for side in known}
     sides: dict[str, Subjects] = {
-        side: Subjects(client, registries[side].strategy) for side, client in clients.items()
+        side: Subjects(client, known[side].strategy) for side, client in clients.items()
     }
     return Registrar(
         ids, sides, clients=tuple(clients.values()), waits_when_denied=waits_when_denied

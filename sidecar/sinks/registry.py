@@ -6,7 +6,7 @@ A new kind of sink is one module, one entry here, and one name in `SinkName`.
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, Self
 
 from sidecar.errors import ConfigError
 from sidecar.offsets.position_store import PositionRecords, PositionStore, SinkPositions
@@ -40,6 +40,7 @@ class SinkProperties(Protocol):
     def inflight_max_events(self) -> int: ...
     @property
     def inflight_max_bytes(self) -> int: ...
+    def reread(self) -> Self: ...
 
 
 class DeadLetterProperties(SinkProperties, Protocol):
@@ -62,6 +63,7 @@ def _kafka(properties: SinkProperties) -> Sink:
         properties.kafka_producer,
         topic_creation(properties.topic_creation_enable, properties.topic_creation_default),
         waits_when_denied=properties.waits_when_denied,
+        reread=lambda: properties.reread().kafka_producer,
     )
 
 
@@ -159,5 +161,6 @@ def create_sink_and_store(
         ),
         topic_creation(properties.topic_creation_enable, properties.topic_creation_default),
         waits_when_denied=properties.waits_when_denied,
+        reread=lambda: properties.reread().kafka_producer,
     )
     return sink, SinkPositions(sink)

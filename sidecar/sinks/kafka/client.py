@@ -6,13 +6,14 @@ Shared by the plain and the transactional sink: settings, client errors, livenes
 import logging
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, Literal
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
-from sidecar.errors import SidecarError
+from sidecar.errors import ConfigError, SidecarError
 from sidecar.logs import RateLimitedLog, fields
 from sidecar.sinks.base import SinkState
 from sidecar.sinks.kafka.broker_liveness import BrokerLiveness
@@ -40,15 +41,18 @@ class KafkaClient:
         fatal: Callable[[KafkaError], SidecarError],
         *,
         waits_when_denied: bool = True,
+        reread: Callable[[], Mapping[str, str]] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`settings` are `kafka.producer.*` without the prefix.
+        """`settings` are `kafka.producer.*` without the prefix; `reread` returns them before each
+        connection.
 
         `fatal` maps a fatal client error to the exception to raise. With `waits_when_denied` a
         topic without rights is retried, otherwise it raises. `clock` returns seconds.
         """
         self.waits_when_denied = waits_when_denied
         self._settings = settings
+        self._reread = reread
         self.config: Mapping[str, str] = client_config(settings)
         self.servers = self.config.get("bootstrap.servers", "")
         self._creation = creation
@@ -65,6 +69,11 @@ class KafkaClient:
         that the client rejects."""
         self._error = None
         self.liveness = BrokerLiveness(self.servers, self._clock)
+        if self._reread is not None:
+            # An unusable store is perhaps half written.
+            with suppress(ConfigError):
+                again = self._reread()
+                self.config, self._settings = client_config(again), again
         return self.replace_producer(settings)
 
     def replace_producer(self, settings: Mapping[str, Any]) -> Producer:

@@ -52,12 +52,19 @@ class KafkaSink:
         creation: TopicCreation | None = None,
         *,
         waits_when_denied: bool = True,
+        reread: Callable[[], Mapping[str, str]] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`settings` are `kafka.producer.*` without the prefix. With `waits_when_denied` a topic
+        """`settings` are `kafka.producer.*` without the prefix; `reread` returns them before each
+        connection. With `waits_when_denied` a topic
         without rights is retried, otherwise it raises. `clock` returns seconds."""
         self.client = KafkaClient(
-            settings, creation, _fatal_error, waits_when_denied=waits_when_denied, clock=clock
+            settings,
+            creation,
+            _fatal_error,
+            waits_when_denied=waits_when_denied,
+            reread=reread,
+            clock=clock,
         )
         self._clock = clock
         self.batch_size = BatchSize(self.client.config, clock=clock)

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from sidecar.errors import AccessDeniedError
+from sidecar.sinks.kafka.sink import KafkaSink
 from sidecar.sinks.kafka.topics.access import existing_topics
 from sidecar.sinks.kafka.topics.metadata import TopicCreation
 from tests.support.segments.batches import message
@@ -66,6 +67,26 @@ def test_a_wrong_login_is_rejected(
     ) as caught:
         make_sink(secured_broker.secured, **settings)
     assert not re.search("wrong|right", str(caught.value))
+
+
+def test_a_corrected_password_needs_no_restart(secured_broker: SecuredBroker) -> None:
+    secured_broker.create_topic("corrected")
+    servers = {"bootstrap.servers": secured_broker.secured}
+
+    def settings(password: str) -> dict[str, str]:
+        named = login("writer", password).items()
+        return servers | {name.replace("_", "."): value for name, value in named}
+
+    now = settings("wrong")
+    sink = KafkaSink(now, reread=lambda: now)
+    with pytest.raises(AccessDeniedError):
+        sink.open()
+    sink.close(0.0)
+    now = settings("right")
+    sink.open()
+    Delivery(sink, [message("corrected", 0, 0)]).run()
+    sink.close(DEADLINE_S)
+    assert len(secured_broker.consume_all("corrected")) == 1
 
 
 @pytest.mark.parametrize("topic", ["secured", "secured-not-there"])

@@ -30,7 +30,7 @@ class RegisteredIds(Ids):
         self._registry = registry
         self.registrar = create_registrar(
             self.ids,
-            {
+            lambda: {
                 side: registry_settings(
                     f"{side}.converter.", {**named, f"{side}.subject.name.strategy": strategy}, side
                 )

@@ -215,6 +215,10 @@ class MongoReplicaSet:
             self._listeners[address] = Listener(self._deployment, member, bound, self._tls)
         self._listeners[address].start()
 
+    def set_users(self, users: Sequence[User]) -> None:
+        """Those of connections from now on."""
+        self._deployment.users = tuple(users)
+
     def drop_connections(self) -> None:
         """Close every client's connection, in the middle of whatever it does."""
         with self._deployment.changed:

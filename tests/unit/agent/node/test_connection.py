@@ -1,6 +1,7 @@
 """What is said of a node that does not answer."""
 
 import re
+from dataclasses import replace
 from unittest.mock import patch
 
 import pytest
@@ -8,8 +9,8 @@ from cassandra import OperationTimedOut
 from cassandra.cluster import NoHostAvailable
 from cassandra.connection import ConnectionShutdown
 
-from agent.node.connection import NodeAddress, NodeConnection
-from sidecar.errors import UnavailableError
+from agent.node.connection import Credentials, NodeAddress, NodeConnection
+from sidecar.errors import ConfigError, UnavailableError
 
 NOWHERE = NodeConnection(NodeAddress(["127.0.0.1"], 9))
 
@@ -40,3 +41,22 @@ def test_a_node_without_a_host_id_is_reported() -> None:
         pytest.raises(UnavailableError, match=r"has no host id\. Restart the node"),
     ):
         NOWHERE.facts()
+
+
+def test_each_connection_has_the_login_of_now() -> None:
+    """A store of certificates that is half written leaves the login."""
+    passwords = iter(["second", "", "third"])
+
+    def now() -> NodeAddress:
+        if not (password := next(passwords)):
+            raise ConfigError("cassandra.ssl: half written")
+        return replace(NOWHERE.address, credentials=Credentials("cdc", password))
+
+    connection = NodeConnection(NOWHERE.address, now)
+    used = []
+    for _ in range(3):
+        with pytest.raises(UnavailableError):
+            connection.facts()
+        assert connection.address.credentials is not None
+        used.append(connection.address.credentials.password)
+    assert used == ["second", "second", "third"]

@@ -252,3 +252,40 @@ def test_a_field_needs_a_declaration() -> None:
 
         class Model(Properties):
             pin: str
+
+
+def test_references_to_files_are_read_again(path: Path, tmp_path: Path) -> None:
+    """A changed password; a change of the properties file needs a restart."""
+    secret = tmp_path / "secret"
+    secret.write_text("first\n")
+    text = f"topic.prefix=shop\npassword=${{file:{secret}}}\nkafka.producer.a=${{file:{secret}}}\n"
+    at_start = loaded(path, text).properties
+    path.write_text("topic.prefix=other\n")
+    for content in ("second\n", "third\n"):
+        secret.write_text(content)
+        again = at_start.reread()
+        assert (again.password, again.topic_prefix) == (SecretStr(content.strip()), "shop")
+        assert again.producer == {"a": content.strip()}
+        assert at_start.latest is again
+    assert at_start.password == SecretStr("first")
+
+
+@pytest.mark.parametrize("fault", ["absent", "rejected"])
+def test_an_unusable_file_leaves_the_settings(path: Path, tmp_path: Path, fault: str) -> None:
+    port = tmp_path / "port"
+    port.write_text("9")
+    at_start = loaded(path, f"topic.prefix=shop\nhttp.port=${{file:{port}}}\n").properties
+    if fault == "absent":
+        port.unlink()
+    else:
+        port.write_text("none")
+    assert at_start.reread() is at_start.latest is at_start
+
+
+def test_without_a_file_nothing_is_read_again(path: Path) -> None:
+    environment = {"WORD": "secret"}
+    at_start = loaded(
+        path, "topic.prefix=shop\npassword=${env:WORD}\n", environment=environment
+    ).properties
+    environment["WORD"] = "other"
+    assert at_start.reread() is at_start

@@ -8,6 +8,7 @@ import pytest
 from sidecar.properties.loading import load
 from sidecar.properties.secrets import hiding, is_secret_name, shown_text, shown_value
 from sidecar.properties.show import rows
+from sidecar.properties.text import MASK
 from sidecar.sinks.kafka.config.java_names import KNOWN
 from tests.support.agents.property_models import ShopProperties
 
@@ -169,3 +170,15 @@ def test_without_secrets_texts_stay(tmp_path: Path) -> None:
     path = tmp_path / "cdc.properties"
     path.write_text("topic.prefix=shop")
     assert hiding(load(ShopProperties, [path]))("any text") == "any text"
+
+
+def test_a_secret_that_is_read_later_is_hidden_too(tmp_path: Path) -> None:
+    secret, path = tmp_path / "secret", tmp_path / "cdc.properties"
+    secret.write_text("first-secret-1")
+    path.write_text(f"topic.prefix=shop\npassword=${{file:{secret}}}\n")
+    loaded = load(ShopProperties, [path])
+    hide = hiding(loaded)
+    secret.write_text("second-secret-2")
+    assert hide("second-secret-2") == "second-secret-2"
+    loaded.properties.reread()
+    assert hide("first-secret-1 second-secret-2 shop") == f"{MASK} {MASK} shop"

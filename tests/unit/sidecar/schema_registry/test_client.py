@@ -1,5 +1,6 @@
 """The registry's client against a registry on loopback."""
 
+import base64
 import json
 import socket
 import threading
@@ -209,3 +210,29 @@ def test_a_mistake_is_one_sentence(settings: dict[str, str], problem: str) -> No
         registry_settings(PREFIX, {"schema.registry.url": "http://h:1", **settings}, "value")
     assert len(raised.value.problems) == 1
     assert problem in raised.value.problems[0]
+
+
+def test_denied_access_reads_the_login_again(registry: FakeRegistry) -> None:
+    password = "first"
+
+    def now() -> RegistrySettings:
+        named = {
+            "schema.registry.url": registry.url,
+            "basic.auth.credentials.source": "USER_INFO",
+            "basic.auth.user.info": f"cdc:{password}",
+        }
+        return registry_settings(PREFIX, named, "value")
+
+    def denies(method: str, subject: str) -> tuple[int, dict[str, str]] | None:
+        header = registry.requests[-1][2]["authorization"].removeprefix("Basic ")
+        is_right = base64.b64decode(header) == b"cdc:second"
+        return None if is_right else (401, {"message": "no"})
+
+    registry.mood = denies
+    asking = RegistryClient(now(), now)
+    with pytest.raises(AccessDeniedError):
+        asking.schema_id("s", SCHEMA)
+    assert len(registry.requests) == 1, "the login is the same"
+    password = "second"
+    assert asking.has_schema(asking.schema_id("s", SCHEMA), SCHEMA)
+    assert len(registry.requests) == 4

@@ -53,3 +53,31 @@ def test_a_sink_without_any_topic_to_write_to_is_unhealthy(
     assert state.healthy == (not unavailable or (others_pass and bool(others)))
     if unavailable:
         assert ("no event of any topic" in state.message) is not state.healthy
+
+
+def test_each_connection_has_the_settings_of_now() -> None:
+    """An unusable keystore is perhaps half written, so the settings stay."""
+
+    def settings(password: str) -> dict[str, str]:
+        return {
+            "bootstrap.servers": "127.0.0.1:9",
+            "security.protocol": "SASL_PLAINTEXT",
+            "sasl.mechanism": "PLAIN",
+            "sasl.username": "cdc",
+            "sasl.password": password,
+        }
+
+    now = settings("second")
+    client = KafkaClient(
+        settings("first"), None, lambda _: SinkRestartError("failed"), reread=lambda: now
+    )
+    for change, password in (({}, "second"), ({"sasl.password": "third"}, "third")):
+        now.update(change)
+        client.open({})
+        assert client.config["sasl.password"] == password
+        assert client.connection()["sasl.password"] == password
+        client.release()
+    now |= {"sasl.password": "fourth", "ssl.truststore.location": "/nowhere.jks"}
+    client.open({})
+    assert client.config["sasl.password"] == "third"
+    client.release()

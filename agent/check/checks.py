@@ -20,7 +20,7 @@ from agent.check.node import (
     check_schema,
     check_settings,
     check_tables,
-    check_unknown_settings,
+    unknown_limit,
 )
 from agent.check.offsets import check_offsets
 from agent.check.probe import AgentProbe
@@ -31,7 +31,7 @@ from agent.check.topic_names import check_topic_names
 from agent.check.truncations import check_truncations
 from agent.check.unlogged import check_unlogged_writes
 from agent.config.loader import directory_problems
-from agent.node.quota import grant_sentence
+from agent.node.quota import unknown_quota
 from agent.quarantine.files import DIRECTORY
 from agent.quarantine.quarantine import Quarantine
 from sidecar.check.broker import broker_text, check_broker, check_compaction, check_topics
@@ -99,9 +99,8 @@ def _settings(probe: AgentProbe) -> Iterator[Finding]:
         yield from check_settings(settings)
     elif answer.error is None:
         # `_node` reports a node that does not answer.
-        remedy = grant_sentence(probe.config)
-        is_asked = answer.facts is not None
-        yield from check_unknown_settings(answer.settings_error, remedy, is_asked=is_asked)
+        quota = unknown_quota(probe.config, answer.facts, answer.settings_error)
+        yield unknown_limit(quota, probe.config.cdc_raw_directory)
 
 
 def _room(probe: AgentProbe) -> Iterator[Finding]:

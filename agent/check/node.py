@@ -1,7 +1,9 @@
 """Checks of the node: connection, settings, captured tables."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
+from agent.cdc_raw.quota import Quota
 from agent.check.publication import Publication
 from agent.config.loader import AgentConfig
 from agent.config.node_settings import NodeSettings
@@ -112,26 +114,14 @@ def check_settings(settings: NodeSettings) -> Iterator[Finding]:
     yield ok("repair", message)
 
 
-def check_unknown_settings(
-    error: SidecarError | None, remedy: str, *, is_asked: bool
-) -> Iterator[Finding]:
-    """Unknown settings of the node; `remedy` is the statement that grants access."""
-    set_file = "Set cassandra.config to the node's cassandra.yaml."
-    if error is not None:
-        yield fault(
-            "settings",
-            f"The node's settings cannot be read, so the limit of cdc_raw is unknown: {error}",
-            f"{remedy} Or: {set_file}",
-            code="settings_not_readable",
-        )
-        return
-    why = "the node has no system_views.settings" if is_asked else "there is no connection to it"
-    yield fault(
+def unknown_limit(quota: Quota, directory: Path) -> Finding:
+    """A limit of `cdc_raw` that nobody knows: events are delivered all the same."""
+    return warning(
         "settings",
-        f"The node's settings and the limit of cdc_raw are unknown: {why}, and cassandra.config is "
-        "not set.",
-        set_file,
-        code="settings_unknown",
+        f"The node's limit for {directory} is unknown, so the agent cannot warn before it is full: "
+        f"{quota.error}",
+        quota.remedy,
+        code="cdc_raw_quota_unknown",
     )
 
 

@@ -6,6 +6,7 @@ from agent.cdc_raw.quota import Quota
 from agent.config.loader import AgentConfig
 from agent.config.node_settings import NodeSettings, cdc_total_limit_bytes
 from agent.node.connect import node_connection
+from agent.node.connection import NodeFacts
 from agent.node.rights import SETTINGS, grants
 from agent.node.running_settings import running_settings
 from sidecar.errors import SidecarError
@@ -31,19 +32,31 @@ def deletes_at_bytes(config: AgentConfig) -> int | None:
 def node_quota(config: AgentConfig) -> Quota:
     """The limit that the node reports (4.0 and later). Blocks for seconds without an answer."""
     if config.properties.schema_file is not None:
-        return Quota(None, "with schema.file there is no connection to the node.", _SET_CONFIG)
+        return unknown_quota(config, None, None)
     connection = node_connection(config)
     try:
         facts = connection.facts()
         settings = running_settings(connection, facts)
     except SidecarError as failure:
-        return Quota(None, str(failure), f"{grant_sentence(config)} Or: {_SET_CONFIG}")
+        return unknown_quota(config, None, failure)
     finally:
         connection.close()
     if settings is None:
-        error = f"Cassandra {facts.release_version} has no table system_views.settings."
-        return Quota(None, error, _SET_CONFIG)
+        return unknown_quota(config, facts, None)
     return Quota(_limit_bytes(config, settings))
+
+
+def unknown_quota(
+    config: AgentConfig, facts: NodeFacts | None, error: SidecarError | None
+) -> Quota:
+    """Why neither `cassandra.config` nor the node has the limit. `error` is that of the request for
+    the settings; `facts` are None without a connection."""
+    if error is not None:
+        return Quota(None, str(error), f"{grant_sentence(config)} Or: {_SET_CONFIG}")
+    if facts is None:
+        return Quota(None, "with schema.file there is no connection to the node.", _SET_CONFIG)
+    release = facts.release_version
+    return Quota(None, f"Cassandra {release} has no table system_views.settings.", _SET_CONFIG)
 
 
 def grant_sentence(config: AgentConfig) -> str:

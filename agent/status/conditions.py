@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from agent.accord.view import AccordView
 from agent.check.directories import irregular_segments
-from agent.check.node import check_tables
+from agent.check.node import check_tables, unknown_limit
 from agent.check.unlogged import bypass_finding, unknown_finding
 from agent.pipeline.view import BlockedView
 from agent.snapshot.status import snapshot_conditions
@@ -58,7 +58,7 @@ _SAME_CAUSE: SameCause = {
     ),
     "file.path": UNAVAILABLE,
     "segments": frozenset(("segment_blocked", "cdc_raw_unreadable")),
-    "settings": frozenset(("cdc_raw_quota_unknown",)) | _NODE,
+    "settings": _NODE,
     "transfer": frozenset(("transfer_unavailable",)),
     "keystore": frozenset(("segment_blocked",)),
     "tables": frozenset(("no_table_captured", "no_table_published", "list_entry_unmatched")),
@@ -237,14 +237,8 @@ def _room(facts: Facts) -> Iterator[Condition]:
     quota = facts.quota
     if quota.is_missing and not facts.schema.error:
         # A node that does not answer is reported once, by its schema.
-        yield Condition(
-            "cdc_raw_quota_unknown",
-            State.WARNING,
-            "cdc_raw",
-            f"The node's limit for {facts.cdc_raw_directory} is unknown, so the agent cannot warn "
-            f"before it is full: {quota.error}",
-            quota.remedy,
-        )
+        unknown = unknown_limit(quota, facts.cdc_raw_directory)
+        yield Condition(unknown.code, State.WARNING, "cdc_raw", unknown.message, unknown.remedy)
     elif quota.limit_bytes and facts.raw_bytes >= _NEARLY_FULL * quota.limit_bytes:
         yield Condition(
             "cdc_raw_nearly_full",
@@ -325,4 +319,5 @@ def _unlogged(facts: Facts) -> Iterator[Condition]:
 
 
 def _of_schema(found: Finding, rank: Rank = Rank.NONE) -> Condition:
-    return Condition(found.code, State.DEGRADED, "schema", found.message, found.remedy, rank=rank)
+    state = State.DEGRADED if found.level is Level.FAULT else State.WARNING
+    return Condition(found.code, state, "schema", found.message, found.remedy, rank=rank)

@@ -156,6 +156,6 @@ def check_headroom(
     message = f"{reach}; its oldest entry is {distance} older than the stored offset."
     if headroom_s < warning_s:
         remedy = f"Check that the agent runs and delivers; {grow}"
-        yield warning("oplog", message, remedy, code="oplog_headroom_low")
+        yield fault("oplog", message, remedy, code="oplog_headroom_low")
     else:
         yield ok("oplog", message)

@@ -315,8 +315,8 @@ def test_the_grants_that_check_prints_resolve_its_findings(
         return {each["code"]: each for each in json.loads(done.output)["findings"]}
 
     before = findings()
-    denied, unread = before["snapshot_rights_missing"], before["settings_not_readable"]
-    assert (denied["level"], unread["level"]) == ("warning", "fault")
+    denied, unread = before["snapshot_rights_missing"], before["cdc_raw_quota_unknown"]
+    assert (denied["level"], unread["level"]) == ("warning", "warning")
     assert "3 of 3 published tables" in denied["message"]
     grants = re.findall(r"GRANT [^;]*;", denied["remedy"] + unread["remedy"])
     assert grants == [
@@ -327,7 +327,7 @@ def test_the_grants_that_check_prints_resolve_its_findings(
     for statement in grants:
         link.rows(statement)
     # The node keeps rights in a cache for some seconds.
-    missing = {"snapshot_rights_missing", "settings_not_readable"}
+    missing = {"snapshot_rights_missing", "cdc_raw_quota_unknown"}
     wait_until(lambda: missing.isdisjoint(findings()), "the rights")
     granted = findings()
     assert "can read the 3 published tables" in granted["rights_ok"]["message"]

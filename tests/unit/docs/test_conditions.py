@@ -140,3 +140,15 @@ def test_every_warning_and_fault_has_a_literal_code() -> None:
     codes = [_keyword(call, "code") for call in calls]
     assert all(code is not None and _literal(code) for code in codes)
     assert len(calls) > 60
+
+
+def test_a_code_of_a_check_and_of_a_running_agent_has_one_level() -> None:
+    """A warning of `check` leaves the running agent healthy, a fault does not."""
+    levels = {code.name: code.kind for code in _findings() if code.kind != "found"}
+    listed = {
+        code: "warning" if status == "warning" else "fault"
+        for names, _, status, *_ in _rows("Conditions")
+        for code in _CODE.findall(names)
+    }
+    both = levels.keys() & listed.keys()
+    assert {code: listed[code] for code in both} == {code: levels[code] for code in both}

@@ -45,7 +45,7 @@ class Case:
 
     @property
     def state(self) -> State:
-        if self.code == "cdc_raw_quota_unknown":
+        if self.code in ("cdc_raw_quota_unknown", "unlogged_writes_unknown"):
             return State.WARNING
         return State.FAILING if self.code in FAILING else State.DEGRADED
 

@@ -24,7 +24,7 @@ REJECTED_EVENT = "rejected_event"
 REASONS = (DAMAGE, UNKNOWN_SCHEMA, UNREADABLE, VANISHED, REJECTED_EVENT)
 
 # Dispositions of `segments_finished`.
-TRANSFERRED = "transferred"
+DELIVERED = "delivered"
 QUARANTINED = "quarantined"
 
 
@@ -53,7 +53,7 @@ class AgentMetrics:
         )
         self.segments_finished = counter(
             "cdc_segments_finished_total",
-            "Segments that left cdc_raw, by disposition: transferred or quarantined.",
+            "Segments that left cdc_raw, by disposition: delivered or quarantined.",
             ("disposition",),
         )
         self.read_segment = gauge(READ_SEGMENT, "Id of the last segment that the agent read.")
@@ -199,7 +199,7 @@ class AgentMetrics:
         )
         for reason in REASONS:
             self.quarantined.labels(reason)
-        for disposition in (TRANSFERRED, QUARANTINED):
+        for disposition in (DELIVERED, QUARANTINED):
             self.segments_finished.labels(disposition)
         for phase in Phase:
             self.segments.labels(phase.value)

@@ -53,7 +53,7 @@ from sidecar.logs import fields
 from sidecar.metrics import DeliveryMetrics
 from sidecar.offsets.properties_store import PropertiesStore
 from sidecar.process.lifecycle import Stop
-from sidecar.properties.secrets import hiding
+from sidecar.properties.commands import presenting
 from sidecar.runtime.service import ServiceShell
 from sidecar.schema_registry.registrar import create_registrar
 from sidecar.sinks.base import Sink
@@ -116,7 +116,7 @@ class AgentService:
             quarantined=self._metrics.quarantined,
             quarantine_max_bytes=properties.quarantine_max_bytes,
             pages=[snapshot_pages(lambda: self._status.snapshot)],
-            hide=hiding(config.loaded),
+            hide=presenting(config.loaded),
             history_columns=HISTORY,
         )
         self._note_identity(holder.identity)

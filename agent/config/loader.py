@@ -106,11 +106,9 @@ def load_config(
         beneath=_driver_settings(paths, over, environment),
         overrides=over,
         environment=environment,
+        cross=cross_validation_problems,
     )
     properties = loaded.properties
-    problems = list(cross_validation_problems(properties))
-    if problems:
-        raise ConfigError(*problems)
     node_settings = None
     if properties.cassandra_config is not None:
         node_settings = read_cassandra_yaml(properties.cassandra_config)

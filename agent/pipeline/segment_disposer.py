@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from agent.cdc_raw.names import SegmentName, is_temporary
-from agent.metrics import QUARANTINED, REJECTED_EVENT, TRANSFERRED, AgentMetrics
+from agent.metrics import DELIVERED, QUARANTINED, REJECTED_EVENT, AgentMetrics
 from agent.pipeline.schema_changes import SchemaStart
 from agent.quarantine.quarantine import Quarantine
 from agent.quarantine.reason import LostRange
@@ -223,7 +223,7 @@ class SegmentDisposer:
             reason = self._quarantine.reason(name)
             if reason is None or not reason.ranges:
                 self._transfer.transfer(log, idx)
-                disposition = TRANSFERRED
+                disposition = DELIVERED
             elif self._quarantine.add_segment(name, log, idx):
                 disposition = QUARANTINED
                 self.has_changed_quarantine = True

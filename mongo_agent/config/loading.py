@@ -178,11 +178,9 @@ def load_config(
         files,
         overrides=command_line_settings(overrides),
         environment=environment,
+        cross=cross_validation_errors,
     )
     properties = loaded.properties
-    problems = list(cross_validation_errors(properties))
-    if problems:
-        raise ConfigError(*map(loaded.located, problems))
     client = client_settings(properties)
     problem = client_problem(client)
     if problem is not None:

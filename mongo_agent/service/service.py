@@ -31,7 +31,7 @@ from sidecar.errors import LockedError, SidecarError
 from sidecar.logs import fields
 from sidecar.metrics import DeliveryMetrics
 from sidecar.process.lifecycle import Stop
-from sidecar.properties.secrets import hiding
+from sidecar.properties.commands import presenting
 from sidecar.runtime.service import ServiceShell
 from sidecar.sinks.base import Sink
 from sidecar.sinks.kafka.leader_election.election import LeaderElection
@@ -69,7 +69,7 @@ class MongoService:
             quarantined=metrics.quarantined,
             quarantine_max_bytes=properties.quarantine_max_bytes,
             pages=[signal_pages(self._delivery.send, self._delivery.snapshots)],
-            hide=hiding(config.loaded),
+            hide=presenting(config.loaded),
             history_columns=HISTORY,
         )
 

@@ -12,6 +12,7 @@ from sidecar.cli.output import json_output, print_json
 from sidecar.cli.tables import print_rows
 from sidecar.errors import ConfigError
 from sidecar.properties.show import rows
+from sidecar.transform import transform_named
 
 
 def config_group(document: Callable[[], str], page: str) -> click.Group:
@@ -67,11 +68,15 @@ def _check(invocation: Invocation[Any]) -> None:
 
     Exit code 2 if there is one.
     """
-    config = invocation.usable_config()
+    config = invocation.config()
     # Imported here: the Kafka client loads slowly.
     from sidecar.sinks.registry import sink_problems
 
-    problems = sink_problems(config.properties)
+    problems = [
+        *invocation.problems(config),
+        *sink_problems(config.properties),
+        *_transform_problems(config.properties.event_transform),
+    ]
     if problems:
         raise ConfigError(*problems)
     if invocation.is_json:
@@ -106,6 +111,15 @@ def _show(invocation: Invocation[Any], show_all: bool) -> None:
         [(row.name, row.value, row.origin) for row in shown],
         lambda name, value, origin: f"{name}={value}  # {origin}",
     )
+
+
+def _transform_problems(name: str | None) -> tuple[str, ...]:
+    try:
+        if name is not None:
+            transform_named(name)
+    except ConfigError as error:
+        return error.problems
+    return ()
 
 
 def _warn(config: Configuration) -> None:

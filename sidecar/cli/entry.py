@@ -11,6 +11,7 @@ from sidecar.cli.invocation import Invocation, invocation_of
 from sidecar.cli.output import ErrorReport, print_json
 from sidecar.errors import ConfigError, SidecarError
 from sidecar.process import deferred_sigterm
+from sidecar.properties.commands import runnable
 
 CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _FAULT = 1
@@ -77,7 +78,7 @@ def _exit_with(
     if is_debugging:
         traceback.print_exception(error)
     code = error.exit_code if isinstance(error, SidecarError) else _FAULT
-    sentences = _sentences(error, is_expected)
+    sentences = [runnable(each, invocation.files) for each in _sentences(error, is_expected)]
     if invocation.is_json:
         _print_error(sentences, code)
         sys.exit(code)

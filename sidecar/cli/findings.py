@@ -4,7 +4,8 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -19,6 +20,7 @@ from sidecar.check.running import Waiting, run_checks
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.output import json_output, print_json
 from sidecar.errors import ConfigError
+from sidecar.properties.commands import runnable
 
 ProbeOf = Callable[[Any], AbstractContextManager[ProbeT]]
 
@@ -62,23 +64,29 @@ def check_command(
                 checks,
                 lambda: stack.enter_context(probe(invocation.config())),
                 as_json=invocation.is_json,
+                files=invocation.files,
             )
 
     return check
 
 
 def check_and_exit(
-    checks: Sequence[Check[ProbeT]], load: Callable[[], ProbeT], *, as_json: bool
+    checks: Sequence[Check[ProbeT]],
+    load: Callable[[], ProbeT],
+    *,
+    as_json: bool,
+    files: Sequence[Path] = (),
 ) -> None:
     """Run the checks, print each finding, and end the process: with 0 without a fault, else with 1.
+    Commands in remedies have the `files` of the configuration.
 
     `load` reads the configuration. With `--json` its mistakes are findings, with exit code 2.
     """
     if as_json:
-        sys.exit(_json(checks, load))
+        sys.exit(_json(checks, load, files))
     probe = load()
     with _Progress() as progress:
-        found = run_checks(checks, probe, progress.show)
+        found = (_runnable(each, files) for each in run_checks(checks, probe, progress.show))
         sys.exit(show_findings(found, before=progress.hide))
 
 
@@ -99,7 +107,14 @@ def show_findings(found: Iterable[Finding], before: Callable[[], None] = lambda:
     return FAULTY if levels[Level.FAULT] else 0
 
 
-def _json(checks: Sequence[Check[ProbeT]], load: Callable[[], ProbeT]) -> int:
+def _runnable(finding: Finding, files: Sequence[Path]) -> Finding:
+    message, remedy = (runnable(text, files) for text in (finding.message, finding.remedy))
+    return replace(finding, message=message, remedy=remedy)
+
+
+def _json(
+    checks: Sequence[Check[ProbeT]], load: Callable[[], ProbeT], files: Sequence[Path]
+) -> int:
     try:
         probe = load()
     except ConfigError as error:
@@ -113,6 +128,7 @@ def _json(checks: Sequence[Check[ProbeT]], load: Callable[[], ProbeT]) -> int:
         with _Progress() as progress:
             findings = list(run_checks(checks, probe, progress.show))
         code = FAULTY if any(each.level is Level.FAULT for each in findings) else 0
+    findings = [_runnable(each, files) for each in findings]
     levels = Counter(finding.level for finding in findings)
     print_json(CheckReport(tuple(findings), {level: levels[level] for level in Level}, code))
     return code

@@ -14,7 +14,7 @@ from sidecar.logs import LogLevel, fields
 from sidecar.process import lifecycle
 from sidecar.process.privacy import forbid_dumps
 from sidecar.process.tune_malloc import tune_malloc
-from sidecar.properties.secrets import hiding
+from sidecar.properties.commands import presenting
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +67,7 @@ def run_service(
     properties = config.properties
     logs.set_constant_fields(instance.log_fields())
     level: LogLevel = "debug" if is_debugging else properties.log_level
-    logs.configure(properties.log_format, level, hide=hiding(config.loaded))
+    logs.configure(properties.log_format, level, hide=presenting(config.loaded))
     for name in quiet:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     for sentence in config.warnings:

@@ -16,6 +16,8 @@ INERT: Mapping[str, str] = {
     "tasks.max": _NO_CONNECT,
     "converters": "the agent has no custom converters.",
     "custom.sanitize.pattern": "the agent uses `custom.metric.tags` unchanged.",
+    "internal.key.converter": _NO_CONNECT,
+    "internal.value.converter": _NO_CONNECT,
     "extended.headers.enabled": "the headers are those of docs/reference/event-format.md.",
     "topic.cache.size": "the agent needs no cache.",
 }

@@ -85,7 +85,8 @@ def _problem(name: str, path: Path) -> str | None:
                 f"{name}: {path} is a symbolic link to {path.readlink()}, which does not exist. "
                 "Create that directory or correct the link."
             )
-        return f"{name}: the directory {path} does not exist. Create it."
+        command = f"mkdir -p {shlex.quote(str(path))}"
+        return f"{name}: the directory {path} does not exist. Create it: `{command}`."
     except OSError as error:
         rights = _rights(path) if isinstance(error, PermissionError) else ""
         return (

@@ -2,7 +2,8 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import partial
@@ -22,6 +23,9 @@ Model = TypeVar("Model", bound=Properties)
 Seen = TypeVar("Seen", bound=Properties, covariant=True)
 
 _EMPTY = "must not be empty"
+_OF_A_SHELL = re.compile(r"~|\$[A-Za-z_]")
+_SERVER_SOURCE = "debezium.source."
+_SERVER = re.compile(r"debezium\.|quarkus\.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +48,17 @@ def load(
     beneath: Sequence[Setting] = (),
     overrides: Sequence[Setting] = (),
     environment: Mapping[str, str] | None = None,
+    cross: Callable[[Model], Iterable[str]] = lambda _: (),
 ) -> LoadedProperties[Model]:
     """Load settings `beneath`, then the files, then the overrides; later layers take precedence.
 
-    `environment` resolves `${env:…}`; default: that of the process. Raises ConfigError with one
-    message for each mistake.
+    `cross` returns contradictions between properties. `environment` resolves `${env:…}`; default:
+    that of the process. Raises ConfigError with one message for each mistake.
     """
     paths = tuple(files)
     layers = [list(beneath), *(read_properties(path) for path in paths)]
     layers.append(list(overrides))
-    reading = _Reading(model, os.environ if environment is None else environment)
+    reading = _Reading(model, os.environ if environment is None else environment, cross)
     for layer in layers:
         reading.add(layer)
     return replace(reading.result(), files=paths)
@@ -62,7 +67,13 @@ def load(
 class _Reading(Generic[Model]):
     """Collects values, problems and warnings over all layers."""
 
-    def __init__(self, model: type[Model], environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        model: type[Model],
+        environment: Mapping[str, str],
+        cross: Callable[[Model], Iterable[str]] = lambda _: (),
+    ) -> None:
+        self._cross = cross
         self._model = model
         self._environment = environment
         self._names: dict[str, tuple[str, Declaration]] = {}
@@ -102,16 +113,46 @@ class _Reading(Generic[Model]):
         try:
             properties = self._model(**self._values)
         except ValidationError as error:
-            for details in error.errors(include_url=False, include_input=False):
+            found = error.errors(include_url=False, include_input=False)
+            for details in found:
                 self._problems.extend(self._sentences(details))
+            self._problems.extend(
+                self._contradictions({str(d["loc"][0]) for d in found if d["loc"]})
+            )
+        else:
+            self._problems.extend(_located(each, self._used) for each in self._cross(properties))
         if properties is None or self._problems:
             raise ConfigError(*dict.fromkeys(self._problems))
         self._warnings.extend(properties.warnings())
+        self._warnings.extend(self._empty_lists(properties))
         self._warnings.extend(self._secrets_on_command_line())
         settings = tuple(self._used.values())
         if any("${file:" in setting.value for setting in settings):
             properties.note_source(partial(_read_again, self._model, settings, self._environment))
         return LoadedProperties(properties, settings, tuple(self._warnings))
+
+    def _contradictions(self, unusable: Set[str]) -> Iterator[str]:
+        """Those between the other properties, while some are `unusable`, by their fields."""
+        fields = {name: (info, declared) for name, info, declared in declarations(self._model)}
+        values = {name: value for name, value in self._values.items() if name not in unusable}
+        values |= {
+            name: "x" for name in unusable if name in fields and fields[name][0].is_required()
+        }
+        names = [f"`{fields[name][1].name}" for name in unusable if name in fields]
+        with suppress(ValidationError):
+            for problem in self._cross(self._model(**values)):
+                if not any(name in problem for name in names):
+                    yield _located(problem, self._used)
+
+    def _empty_lists(self, properties: Model) -> Iterator[str]:
+        for field_name, _, declaration in declarations(self._model):
+            setting = self._used.get(declaration.name)
+            is_selecting = declaration.name.endswith(".include.list")
+            if setting is not None and is_selecting and getattr(properties, field_name) == ():
+                yield (
+                    f"{_place(setting)} is empty, so everything is published. Write a value, or "
+                    "remove the line."
+                )
 
     def _secrets_on_command_line(self) -> Iterator[str]:
         for name, setting in self._used.items():
@@ -185,6 +226,9 @@ class _Reading(Generic[Model]):
             problem = "must not contain the character NUL"
         elif declaration.name in self._paths and not value:
             problem = _EMPTY
+        elif declaration.name in self._paths and _OF_A_SHELL.match(value):
+            whole = Path(os.path.expandvars(value)).expanduser()
+            problem = f"is not read by a shell: write the whole path, `{setting.name}={whole}`"
         if problem is not None:
             self._problem(setting, problem)
             self._unresolved.add(declaration.name)
@@ -198,6 +242,12 @@ class _Reading(Generic[Model]):
             self._warnings.append(f"{_place(setting)} has no effect here: {inert}")
         elif unsupported is not None:
             self._problem(setting, f"is not supported: {unsupported}")
+        elif setting.name.startswith(_SERVER_SOURCE):
+            name = setting.name.removeprefix(_SERVER_SOURCE)
+            self._problem(setting, f"is a name of Debezium Server. Write `{name}`")
+        elif _SERVER.match(setting.name):
+            reason = "belongs to Debezium Server. Remove it; `sink` and `kafka.producer.*` name the"
+            self._problem(setting, f"{reason} destination")
         else:
             self._problem(setting, f"is not a known property{self._nearest(setting.name)}")
 

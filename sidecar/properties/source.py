@@ -1,6 +1,7 @@
 """Read Java properties files: each name and value with its origin."""
 
 import codecs
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -43,7 +44,8 @@ class Setting:
 
 
 def read_properties(path: Path) -> list[Setting]:
-    """The properties of a file, in order. UTF-8 with \\u escapes, or else Latin-1.
+    """The properties of a file, in order. UTF-8 with \\u escapes, or else Latin-1; or the JSON that
+    Kafka Connect takes: `{"name": …, "config": {…}}`.
 
     Raises ConfigError when the file cannot be read or has a bad escape.
     """
@@ -63,6 +65,8 @@ def read_properties(path: Path) -> list[Setting]:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = content.decode("iso-8859-1")
+    if text.lstrip().startswith("{"):
+        return _json_settings(path, text)
     settings = []
     line = 1
     try:
@@ -76,6 +80,22 @@ def read_properties(path: Path) -> list[Setting]:
     except javaproperties.InvalidUEscapeError as error:
         raise ConfigError(f"{path}:{line}: {error} is not a character.") from error
     return settings
+
+
+def _json_settings(path: Path, text: str) -> list[Setting]:
+    try:
+        document = json.loads(text)
+        values = document.get("config", document).items()
+    except (ValueError, AttributeError) as error:
+        raise ConfigError(
+            f"{path}: it starts as JSON of Kafka Connect and is none: {error}. Correct it, or "
+            "write one `name=value` a line."
+        ) from error
+    origin = Origin(str(path))
+    return [
+        Setting(name, value if isinstance(value, str) else json.dumps(value), origin)
+        for name, value in values
+    ]
 
 
 def _wide_encoding(content: bytes) -> str | None:

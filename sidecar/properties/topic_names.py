@@ -13,14 +13,9 @@ _NOT_ALLOWED = re.compile(r"[^A-Za-z0-9._-]")
 
 
 def _topic_prefix(value: str) -> str:
-    invalid = _NOT_ALLOWED.search(value)
-    if invalid is not None:
-        hint = ""
-        if re.search(r"\s[#!]", value):
-            hint = "; put comments on a separate line"
-        raise ValueError(
-            f"may only contain letters, digits, `.`, `_` and `-`, not `{invalid[0]}`{hint}"
-        )
+    if _NOT_ALLOWED.search(value):
+        hint = "; put comments on a separate line" if re.search(r"\s[#!]", value) else ""
+        raise ValueError(f"may only contain letters, digits, `.`, `_` and `-`{hint}")
     if len(value) > _LONGEST_PREFIX:
         raise ValueError(
             f"has {len(value)} characters; at most {_LONGEST_PREFIX} are allowed: Kafka allows "

@@ -260,6 +260,5 @@ class _ClientLog:
     def log(self, level: int, pattern: str, kind: str, client: str, text: str) -> None:
         """Called by the client with the pattern `%s [%s] %s`."""
         line = text.partition("]: ")[2] or text
-        # The sink itself reports the effect of an error on delivery.
-        level = min(level, logging.WARNING)
-        self._repeated.log(kind, "Kafka client message", level, kind=kind, text=line)
+        # The sink itself reports the effect of an error on delivery, and most need no operator.
+        self._repeated.log(kind, f"Kafka client: {line}", min(level, logging.INFO), kind=kind)

@@ -88,7 +88,7 @@ MISTAKES = [
         {"topic.prefix": "foo # my prefix"},
         "letters, digits, `.`, `_` and `-` | comment",
     ),
-    mistake("letters", {"topic.prefix": "für"}, "`ü` | letters, digits"),
+    mistake("letters", {"topic.prefix": "für"}, "not `für` | letters, digits"),
     mistake("long prefix", {"topic.prefix": "p" * 300}, "300 | 249"),
     mistake(
         "TLS not on",

@@ -80,7 +80,7 @@ def test_the_minimum_is_enough(tmp_path: Path) -> None:
         ({"storage.s3.kms.key.id": "key-1"}, ["needs `storage.s3.server.side.encryption=aws:kms`"]),
         (
             {"accord.journal.enabled": "true", "schema.file": "/schema.cql"},
-            ["`accord.journal.enabled` needs the node"],
+            ["`accord.journal.enabled`", "needs the node", ":6)"],
         ),
     ],
 )

@@ -289,3 +289,49 @@ def test_without_a_file_nothing_is_read_again(path: Path) -> None:
     ).properties
     environment["WORD"] = "other"
     assert at_start.reread() is at_start
+
+
+@pytest.mark.parametrize("written", ["~/off", "$HOME/off"])
+def test_a_path_of_a_shell_has_its_whole_form_as_the_remedy(
+    path: Path, monkeypatch: pytest.MonkeyPatch, written: str
+) -> None:
+    monkeypatch.setenv("HOME", "/home/cdc")
+    (problem,) = problems(path, f"topic.prefix=shop\nfolder={written}\n")
+    assert problem == (
+        "`folder` (FILE:2) is not read by a shell: write the whole path, `folder=/home/cdc/off`."
+    )
+    (line,) = (each for each in problem.split("`") if "=" in each)
+    assert loaded(path, f"topic.prefix=shop\n{line}\n").properties.folder == Path("/home/cdc/off")
+
+
+def test_names_of_debezium_server_are_recognised(path: Path) -> None:
+    found = problems(
+        path,
+        "debezium.source.topic.prefix=shop\ndebezium.sink.type=kafka\nquarkus.log.level=INFO\n",
+    )
+    assert found[:3] == [
+        "`debezium.source.topic.prefix` (FILE:1) is a name of Debezium Server. Write "
+        "`topic.prefix`.",
+        *(
+            f"`{name}` (FILE:{line}) belongs to Debezium Server. Remove it; `sink` and "
+            "`kafka.producer.*` name the destination."
+            for line, name in ((2, "debezium.sink.type"), (3, "quarkus.log.level"))
+        ),
+    ]
+
+
+def test_contradictions_are_reported_beside_other_mistakes(path: Path) -> None:
+    """Not those that a mistake may have caused."""
+
+    def cross(properties: ShopProperties) -> list[str]:
+        assert properties.timeout_ms == 7
+        return ["`timeout.ms` contradicts `hosts`", "`http.port` contradicts `hosts`"]
+
+    path.write_text("topic.prefix=\nhttp.port=x\ntimeout.ms=7\n")
+    with pytest.raises(ConfigError) as caught:
+        load(ShopProperties, [path], cross=cross)
+    assert [each.replace(str(path), "FILE") for each in caught.value.problems] == [
+        "`topic.prefix` (FILE:1) must not be empty.",
+        "`http.port` (FILE:2) must be a whole number, not `x`.",
+        "`timeout.ms` (FILE:3) contradicts `hosts`.",
+    ]

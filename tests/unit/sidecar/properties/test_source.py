@@ -1,5 +1,6 @@
 """Java properties files, with the place of each value."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -78,3 +79,21 @@ def test_the_command_line() -> None:
 def test_an_origin_reads_as_file_and_line() -> None:
     assert str(Origin("cdc.properties", 3)) == "cdc.properties:3"
     assert str(Origin("default")) == "default"
+
+
+@pytest.mark.parametrize("is_nested", [True, False])
+def test_the_json_of_kafka_connect_is_a_configuration(tmp_path: Path, is_nested: bool) -> None:
+    config = {"topic.prefix": "shop\u00fc", "tasks.max": 1, "enabled": True}
+    document = {"name": "x", "config": config} if is_nested else config
+    found = read(tmp_path, json.dumps(document, indent=1).encode())
+    assert found == {
+        "topic.prefix": ("shopü", None),
+        "tasks.max": ("1", None),
+        "enabled": ("true", None),
+    }
+
+
+@pytest.mark.parametrize("content", ['{"name": ', '{"config": []}'])
+def test_torn_json_is_reported(tmp_path: Path, content: str) -> None:
+    with pytest.raises(ConfigError, match=r"starts as JSON of Kafka Connect .* `name=value`"):
+        read(tmp_path, content.encode())

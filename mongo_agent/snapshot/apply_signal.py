@@ -133,26 +133,27 @@ def _check_expression(name: str) -> None:
 def _stop(progress: SnapshotProgress, asked: StopSnapshot) -> tuple[SnapshotProgress, SignalResult]:
     for name in asked.names:
         _check_expression(name)
+    expressions = [(name, name_expression(name)) for name in asked.names]
+
+    def is_meant(namespace: str) -> bool:
+        return not expressions or any(
+            namespace == name or expression.matches(namespace) for name, expression in expressions
+        )
+
+    skipped = [each.namespace for each in progress.refused if is_meant(each.namespace)]
+    progress = progress.with_refused_skipped(skipped)
     if not asked.names:
         stopped = progress.collections
         progress = progress.without_requests()
     else:
-        expressions = [(name, name_expression(name)) for name in asked.names]
-        stopped = tuple(
-            each
-            for each in progress.collections
-            if any(
-                each.namespace == name or expression.matches(each.namespace)
-                for name, expression in expressions
-            )
-        )
+        stopped = tuple(each for each in progress.collections if is_meant(each.namespace))
         requests = [replace(each, but=(*each.but, *asked.names)) for each in progress.requests]
         progress = replace(progress, requests=tuple(requests))
     for each in stopped:
         progress = progress.ended(each.number, SnapshotOutcome.STOPPED, _STOPPED)
-    if not stopped:
+    names = [*(each.namespace for each in stopped), *skipped]
+    if not names:
         return progress, SignalResult(True, "No snapshot of these collections is running.")
-    names = [each.namespace for each in stopped]
     return progress, SignalResult(True, f"The snapshot of {first_names(names)} is stopped.")
 
 

@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pymongo import MongoClient
+from pymongo.errors import OperationFailure
 
 from mongo_agent.capture.catalogue import CollectionKind, kind_of
 from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.regular_expressions import Pattern, compile_pattern
+from mongo_agent.server.failures import Failure, classify_failure
 from mongo_agent.snapshot.records import SelectedCollection, SnapshotReason, SnapshotRequest
 from mongo_agent.snapshot.settings import SnapshotSettings
 
@@ -79,12 +81,21 @@ def with_estimates(
     return sorted(known, key=lambda each: each.estimated != 0)
 
 
-def _estimated_count(client: Client, selected: SelectedCollection) -> int:
-    """The driver's collections reject names with dots that the server accepts (`a.`, `a..b`)."""
+def _estimated_count(client: Client, selected: SelectedCollection) -> int | None:
+    """None if the server cannot count this collection.
+
+    The driver's collections reject names with dots that the server accepts (`a.`, `a..b`).
+    """
     preference = client.read_preference
-    reply = client[selected.database].command(
-        "count", selected.collection, read_preference=preference
-    )
+    try:
+        reply = client[selected.database].command(
+            "count", selected.collection, read_preference=preference
+        )
+    except OperationFailure as error:
+        if classify_failure(error.code) in (Failure.AUTHORISATION, Failure.OTHER):
+            # Its reads report the fault; the other collections are copied.
+            return None
+        raise
     return int(reply["n"])
 
 

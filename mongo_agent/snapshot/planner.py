@@ -63,11 +63,14 @@ class Planner:
         reader: CollectionReader,
         namespaces: Namespaces,
         settings: SnapshotSettings,
-        is_ready: Callable[[str, str], bool],
+        is_ready: Callable[[CollectionSnapshot], bool],
+        turns: Callable[[CollectionSnapshot], int],
     ) -> None:
-        """`is_ready` returns whether documents of a database and collection can be encoded; the
-        planner skips collections until then."""
+        """`is_ready` returns whether a collection may be read and encoded; the planner skips it
+        until then. `turns` returns its failures; collections with fewer come
+        first, and a failing one is not planned ahead."""
         self._is_ready = is_ready
+        self._turns = turns
         self._client = client
         self._reader = reader
         self._namespaces = namespaces
@@ -79,9 +82,12 @@ class Planner:
             return PlanTask(None, partial(self._resolve, progress.requests[0]))
         if room <= 0:
             return None
-        unplanned = (each for each in progress.collections if not each.is_planned)
-        ready = (each for each in unplanned if self._is_ready(each.database, each.collection))
-        snapshot = next(ready, None)
+        unplanned = [
+            each
+            for each in progress.collections
+            if not each.is_planned and not (each.chunks and self._turns(each))
+        ]
+        snapshot = min(filter(self._is_ready, unplanned), key=self._turns, default=None)
         return (
             None if snapshot is None else PlanTask(snapshot, partial(self._bounds, snapshot, room))
         )

@@ -8,7 +8,7 @@ documents, so a restart resumes there. A partly read chunk leaves its rest as a 
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from pydantic import ConfigDict, TypeAdapter, with_config
@@ -207,6 +207,22 @@ class SnapshotProgress:
         progress = replace(self, requests=(), is_aborted=self.is_aborted or is_aborted)
         return progress._with_finished([])
 
+    @property
+    def refused(self) -> tuple[FinishedSnapshot, ...]:
+        """Collections that the server refused, and that no later snapshot copied."""
+        last = {each.namespace: each for each in self.finished}
+        return tuple(each for each in last.values() if each.outcome is SnapshotOutcome.REFUSED)
+
+    def with_refused_skipped(self, namespaces: Collection[str]) -> "SnapshotProgress":
+        """Record that an operator skips refused collections."""
+        finished = tuple(
+            replace(each, outcome=SnapshotOutcome.STOPPED)
+            if each.outcome is SnapshotOutcome.REFUSED and each.namespace in namespaces
+            else each
+            for each in self.finished
+        )
+        return replace(self, finished=finished)
+
     def paused(self, is_paused: bool) -> "SnapshotProgress":
         return replace(self, is_paused=is_paused)
 
@@ -261,10 +277,18 @@ class SnapshotProgress:
         ends = self.initial is InitialSnapshot.RUNNING and not is_running
         return replace(
             self,
-            finished=(*self.finished, *finished)[-KEPT_FINISHED:],
+            finished=_kept((*self.finished, *finished)),
             finished_count=self.finished_count + len(finished),
             initial=InitialSnapshot.DONE if ends else self.initial,
         )
+
+
+def _kept(finished: tuple[FinishedSnapshot, ...]) -> tuple[FinishedSnapshot, ...]:
+    """The last ones, and refused ones, which the status names."""
+    older, kept = finished[:-KEPT_FINISHED], finished[-KEPT_FINISHED:]
+    last = {each.namespace: each for each in finished}
+    refused = (each for each in older if each.outcome is SnapshotOutcome.REFUSED)
+    return (*(each for each in refused if last[each.namespace] is each), *kept)
 
 
 def _entry(

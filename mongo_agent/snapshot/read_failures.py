@@ -2,8 +2,14 @@
 
 from enum import Enum
 
-from pymongo.errors import OperationFailure, PyMongoError
+from pymongo.errors import (
+    NotPrimaryError,
+    OperationFailure,
+    PyMongoError,
+    ServerSelectionTimeoutError,
+)
 
+from mongo_agent.server.errors import authorisation_message, error_text
 from mongo_agent.server.failures import RESUMABLE_LABEL, Failure, classify_failure
 from mongo_agent.snapshot.records import CollectionSnapshot
 
@@ -26,9 +32,11 @@ class ReadFailure(Enum):
     PLAIN = "plain"
     """The server has no reads at a cluster time: read without from now on."""
     AGAIN = "again"
-    """Retry with growing pauses: an election, a lost connection."""
+    """All reads pause and retry with growing pauses: an election, no server."""
+    COLLECTION = "collection"
+    """This collection alone pauses: a missing privilege, damage, any unexpected error."""
     DENIED = "denied"
-    """A missing privilege: retry, because it can be granted meanwhile."""
+    """The list of collections needs a privilege: retry, because it can be granted meanwhile."""
     REJECTED = "rejected"
     """The server rejects the filter: the snapshot of this collection ends."""
     FATAL = "fatal"
@@ -36,14 +44,18 @@ class ReadFailure(Enum):
 
 
 def classify_read_failure(
-    error: PyMongoError, snapshot: CollectionSnapshot | None, *, is_exact: bool = False
+    error: Exception, snapshot: CollectionSnapshot | None, *, is_exact: bool = False
 ) -> ReadFailure:
     """Classify an error of reading `snapshot`, or of listing collections if that is None.
 
     `is_exact` marks a read at a cluster time.
     """
+    of_one = ReadFailure.AGAIN if snapshot is None else ReadFailure.COLLECTION
     if not isinstance(error, OperationFailure):
-        return ReadFailure.AGAIN
+        # A timeout, or a server that ends, may be due to one collection. If no server is left, the
+        # driver selects none.
+        is_shared = isinstance(error, (NotPrimaryError, ServerSelectionTimeoutError))
+        return ReadFailure.AGAIN if is_shared else of_one
     if is_exact and error.code in _TOO_OLD:
         return ReadFailure.CAPPED if _CAPPED in str(error) else ReadFailure.LATER
     labels = [RESUMABLE_LABEL] if error.has_error_label(RESUMABLE_LABEL) else []
@@ -51,10 +63,23 @@ def classify_read_failure(
     if failure is Failure.AUTHENTICATION:
         return ReadFailure.FATAL
     if failure is Failure.AUTHORISATION:
-        return ReadFailure.DENIED
+        return ReadFailure.DENIED if snapshot is None else ReadFailure.COLLECTION
     if failure is Failure.RESUMABLE:
         return ReadFailure.AGAIN
     has_filter = snapshot is not None and snapshot.filter is not None
     if is_exact and error.code in _NO_CLUSTER_TIME and not (has_filter and error.code == 9):
         return ReadFailure.PLAIN
-    return ReadFailure.REJECTED if has_filter else ReadFailure.AGAIN
+    return ReadFailure.REJECTED if has_filter else of_one
+
+
+def failure_text(error: Exception, snapshot: CollectionSnapshot) -> str:
+    """A sentence with the collection, the error and, for a server error, its code."""
+    if not isinstance(error, PyMongoError):
+        reason = f"unexpected error ({type(error).__name__}: {error})"
+        return f"{snapshot.namespace}: {reason}. Set log.level=debug for details."
+    text = error_text(error)
+    if not isinstance(error, OperationFailure):
+        return f"{snapshot.namespace}: {text}."
+    if classify_failure(error.code) is Failure.AUTHORISATION:
+        return f"{snapshot.namespace}: {authorisation_message(text)}"
+    return f"{snapshot.namespace}: {text} (code {error.code})."

@@ -33,7 +33,6 @@ class ReadRetry:
         self._clock = clock
         self._delays_ms = backoff.delays_ms()
         self._not_before_s = clock() + first_delay_ms / 1000
-        self._is_too_old = False
         self.error: SidecarError | None = None
         """The error that ended all reads."""
         self.message = ""
@@ -45,18 +44,7 @@ class ReadRetry:
 
     def succeeded(self) -> None:
         self._delays_ms = self._backoff.delays_ms()
-        self._is_too_old = False
         self.message = ""
-
-    def was_too_old(self, error: PyMongoError) -> None:
-        """Record that the time of a read left the server's history.
-
-        The first retry follows at once, at a later time. Further ones pause, because the time may
-        not advance.
-        """
-        if self._is_too_old:
-            self.failed(error)
-        self._is_too_old = True
 
     def failed(self, error: PyMongoError, missing: str = "") -> None:
         """Record a failed read; `missing` is the message about a missing privilege. Parallel reads

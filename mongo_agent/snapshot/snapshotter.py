@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 
-from pymongo.errors import ProtocolError, PyMongoError
+from pymongo.errors import PyMongoError
 
 from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.change_stream.backoff import Backoff
@@ -25,13 +25,14 @@ from mongo_agent.server.errors import authorisation_message, error_text
 from mongo_agent.signals.signal import Signal, SignalResult
 from mongo_agent.snapshot.apply_signal import apply_signal
 from mongo_agent.snapshot.chunk_reads import ChunkContent, ChunkRead, ChunkReads, WaitForIds
-from mongo_agent.snapshot.collection_reader import CollectionReader
+from mongo_agent.snapshot.collection_reader import CollectionReader, ReadingStoppedError
 from mongo_agent.snapshot.collections import Client
 from mongo_agent.snapshot.ddl_events import after_ddl_event, ddl_events
 from mongo_agent.snapshot.encoding import ChunkPart, EncodedChunk, encode_chunk
+from mongo_agent.snapshot.failing_collections import FailingCollections
 from mongo_agent.snapshot.planner import Plan, Planner, PlanTask, ResolvedRequest
 from mongo_agent.snapshot.progress import SnapshotProgress
-from mongo_agent.snapshot.read_failures import ReadFailure, classify_read_failure
+from mongo_agent.snapshot.read_failures import ReadFailure, classify_read_failure, failure_text
 from mongo_agent.snapshot.read_retry import ReadRetry
 from mongo_agent.snapshot.records import (
     Chunk,
@@ -47,6 +48,7 @@ from mongo_agent.snapshot.snapshot_mode import restarted
 from mongo_agent.snapshot.topic_sweep import Records, TopicSweep
 from mongo_agent.snapshot.view import SnapshotView, view_of
 from mongo_agent.snapshot.windows import touches
+from sidecar.errors import SidecarError
 from sidecar.logs import fields
 
 logger = logging.getLogger(__name__)
@@ -89,8 +91,12 @@ class Snapshotter:
         self._settings = settings
         self._progress = progress
         self._clock = clock
+        backoff = backoff or Backoff()
+        self._failing = FailingCollections(backoff, clock)
         reader = CollectionReader(client, settings)
-        self._planner = Planner(client, reader, namespaces, settings, is_ready)
+        self._planner = Planner(
+            client, reader, namespaces, settings, self._is_readable, self._failing.turns
+        )
         self._reads = ChunkReads(
             reader, encoder, settings.threads, wake=wake, wait_for_ids=wait_for_ids
         )
@@ -104,10 +110,10 @@ class Snapshotter:
         self._passed = NEVER
         self._scanned = NEVER
         self._gone: dict[int, ClusterTime] = {}
-        self._reread: tuple[int, Chunk] | None = None
+        self._reread: set[tuple[int, Chunk]] = set()
         self._reads_at_times = settings.has_index_bounds
         self._retry = ReadRetry(
-            backoff or Backoff(), clock, settings.delay_ms, waits_when_denied=waits_when_denied
+            backoff, clock, settings.delay_ms, waits_when_denied=waits_when_denied
         )
         self._reset_rate()
 
@@ -196,10 +202,10 @@ class Snapshotter:
         self._settle()
         taken: list[EncodedChunk] = []
         while self._round and self._round[0].future.done():
-            taken += self._taken(self._round.popleft())
+            taken += self._isolated(self._round.popleft())
         for read in [each for each in self._windows if self._is_over(each)]:
             self._windows.remove(read)
-            taken += self._taken(read)
+            taken += self._isolated(read)
         if (swept := self._sweep.take()) is not None:
             if swept.is_last and swept.entry in self._progress.replaced:
                 self._move_to(self._progress.without_replaced(swept.entry.namespace))
@@ -210,6 +216,7 @@ class Snapshotter:
 
     def apply(self, signal: Signal) -> SignalResult:
         progress, result = apply_signal(self._progress, signal, self._namespaces, self.rules)
+        self._failing.retry()
         self._move_to(progress)
         self._reset_rate()
         logger.log(
@@ -229,11 +236,12 @@ class Snapshotter:
     @property
     def error(self) -> str:
         """Why the last read failed; empty after a successful read."""
-        return self._retry.message or self._sweep.error
+        return self._retry.message or self._sweep.error or self._failing.message
 
     def view(self) -> SnapshotView:
         """The progress for the page, metrics and HTTP."""
-        return view_of(self._progress, self._delivered, self._clock() - self._measured_from_s)
+        elapsed_s = self._clock() - self._measured_from_s
+        return view_of(self._progress, self._delivered, elapsed_s, self._failing.reasons)
 
     def close(self) -> None:
         """Abandon running reads; they are not in the progress."""
@@ -254,9 +262,10 @@ class Snapshotter:
         self._sweep.settle([each for each in wanted if each in self._acknowledged])
         if self._planning is None:
             chunks = _PLANNED_AHEAD * self._settings.threads
-            # Chunks that wait for a schema take no room from other collections.
-            ready = len(self._ready(is_plain=False)) + len(self._ready(is_plain=True))
-            task = self._planner.next(self._progress, chunks - ready)
+            # Chunks that wait for a schema, or fail, take no room from other collections.
+            ready = [*self._ready(is_plain=False), *self._ready(is_plain=True)]
+            ready = [each for each in ready if not self._failing.turns(each[0])]
+            task = self._planner.next(self._progress, chunks - len(ready))
             if task is not None:
                 self._planning = task, self._reads.submit(task.run)
         self._open_windows()
@@ -264,7 +273,11 @@ class Snapshotter:
     def _plan(self, task: PlanTask, planning: Future[Plan]) -> None:
         try:
             plan = planning.result()
-        except PyMongoError as error:
+        except (SidecarError, MemoryError, ReadingStoppedError):
+            raise
+        except Exception as error:
+            if task.snapshot is None and not isinstance(error, PyMongoError):
+                raise
             self._failed(error, task.snapshot)
             return
         self._retry.succeeded()
@@ -276,12 +289,18 @@ class Snapshotter:
         self._move_to(plan.applied(self._progress))
 
     def _ready(self, *, is_plain: bool) -> list[tuple[CollectionSnapshot, Chunk]]:
-        """Chunks that no thread reads and whose documents can be encoded, in order."""
-        return [
+        """Chunks that no thread reads and that may be read and encoded, in order."""
+        ready = [
             (snapshot, chunk)
             for snapshot, chunk in self._unread(is_plain=is_plain)
-            if self._is_named(snapshot) and self._is_ready(snapshot.database, snapshot.collection)
+            if self._is_named(snapshot) and self._is_readable(snapshot)
         ]
+        return sorted(ready, key=lambda each: self._failing.turns(each[0]))
+
+    def _is_readable(self, snapshot: CollectionSnapshot) -> bool:
+        """Whether a collection is not paused, and its documents can be encoded."""
+        is_ready = self._is_ready(snapshot.database, snapshot.collection)
+        return is_ready and self._failing.may_read(snapshot)
 
     def _is_named(self, snapshot: CollectionSnapshot) -> bool:
         """Whether a read at the present point finds the collection under its name."""
@@ -314,14 +333,20 @@ class Snapshotter:
         read.window.rows = read.future.result().rows
         return read.window.has_passed(self._passed)
 
+    def _isolated(self, read: ChunkRead) -> list[EncodedChunk]:
+        """As `_taken`. Any error of a read or of its messages concerns its collection alone."""
+        try:
+            return self._taken(read)
+        except (SidecarError, MemoryError, ReadingStoppedError):
+            raise
+        except Exception as error:
+            self._failed(error, read.snapshot, is_exact=read.window is None)
+            return []
+
     def _taken(self, read: ChunkRead) -> list[EncodedChunk]:
         """The messages of a read and the progress after them; empty if it must be repeated, or is
         no longer wanted."""
-        try:
-            content = read.future.result()
-        except PyMongoError as error:
-            self._failed(error, read.snapshot, is_exact=read.window is None)
-            return []
+        content = read.future.result()
         window, before = read.window, self._progress
         snapshot = before.entry(read.snapshot.number)
         if snapshot is None or read.chunk not in snapshot.chunks or (window and window.is_void):
@@ -344,6 +369,8 @@ class Snapshotter:
         if self._is_in_doubt(snapshot, read.chunk, parts):
             return []
         self._retry.succeeded()
+        self._failing.succeeded(snapshot.number)
+        self._reread.discard((snapshot.number, read.chunk))
         self._delivered += content.count
         taken: list[EncodedChunk] = []
         chunk = read.chunk
@@ -365,10 +392,11 @@ class Snapshotter:
         """Whether bytes may have been damaged on their way. A second read shows that the server
         has them so; only then they become dead letters."""
         damaged = [each for part in parts for each in part.rejected if each.is_malformed]
-        if not damaged or self._reread == (snapshot.number, chunk):
+        if not damaged or (snapshot.number, chunk) in self._reread:
             return False
-        self._reread = snapshot.number, chunk
-        self._retry.failed(ProtocolError(f"a document is damaged: {damaged[0].cause}"))
+        self._reread.add((snapshot.number, chunk))
+        reason = f"{snapshot.namespace}: a document is damaged: {damaged[0].cause}."
+        self._failing.failed(snapshot, reason)
         return True
 
     def _move_to(self, progress: SnapshotProgress) -> None:
@@ -384,17 +412,26 @@ class Snapshotter:
                 ),
             )
         self._progress = progress
+        self._failing.retain({each.number for each in progress.collections})
 
     def _reset_rate(self) -> None:
         """Restart the measurement; the rate before a pause or signal says nothing."""
         self._delivered, self._measured_from_s = 0, self._clock()
 
     def _failed(
-        self, error: PyMongoError, snapshot: CollectionSnapshot | None, *, is_exact: bool = False
+        self, error: Exception, snapshot: CollectionSnapshot | None, *, is_exact: bool = False
     ) -> None:
-        match classify_read_failure(error, snapshot, is_exact=is_exact):
-            case ReadFailure.LATER:
-                self._retry.was_too_old(error)
+        failure = classify_read_failure(error, snapshot, is_exact=is_exact)
+        if snapshot is not None and failure in (ReadFailure.COLLECTION, ReadFailure.LATER):
+            logger.debug("traceback of the failed read", exc_info=error)
+            is_too_old = failure is ReadFailure.LATER
+            reason = failure_text(error, snapshot)
+            self._failing.failed(snapshot, reason, is_too_old=is_too_old)
+            return
+        assert isinstance(error, PyMongoError)
+        if snapshot is not None:
+            self._failing.passed_over(snapshot)
+        match failure:
             case ReadFailure.CAPPED if snapshot is not None:
                 self._move_to(self._progress.without_cluster_time(snapshot.number))
             case ReadFailure.PLAIN:

@@ -1,10 +1,14 @@
 """The progress of snapshots for the page, metrics and HTTP."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from types import MappingProxyType
 from typing import Any
 
 from mongo_agent.snapshot.progress import SnapshotProgress
-from mongo_agent.snapshot.records import CollectionSnapshot, FinishedSnapshot
+from mongo_agent.snapshot.records import CollectionSnapshot, FinishedSnapshot, SnapshotOutcome
+
+_FAILING = "failing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +17,7 @@ class CollectionView:
 
     collection: str
     state: str
-    """`waiting`, `copying`, or the outcome."""
+    """`waiting`, `copying`, `failing`, or the outcome."""
     reason: str
     documents: int
     chunks: int
@@ -22,6 +26,7 @@ class CollectionView:
     percent: float | None = None
     signal: str | None = None
     note: str | None = None
+    """The reason of `failing` or of the outcome."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +49,29 @@ class SnapshotView:
     remaining_s: float | None = None
     """An estimate."""
 
+    @property
+    def rejected(self) -> dict[str, str]:
+        """The reasons by collection, of those that cannot be copied."""
+        last = {each.collection: each for each in self.collections}
+        return {
+            name: each.note or ""
+            for name, each in last.items()
+            if each.state in (_FAILING, SnapshotOutcome.REFUSED.value)
+        }
+
     def values(self) -> dict[str, Any]:
         """The JSON form, without unknown values."""
         return asdict(self, dict_factory=_known)
 
 
-def view_of(progress: SnapshotProgress, delivered: int = 0, elapsed_s: float = 0.0) -> SnapshotView:
-    """Build the view; this process delivered `delivered` documents in `elapsed_s` seconds."""
+def view_of(
+    progress: SnapshotProgress,
+    delivered: int = 0,
+    elapsed_s: float = 0.0,
+    failing: Mapping[int, str] = MappingProxyType({}),
+) -> SnapshotView:
+    """Build the view; this process delivered `delivered` documents in `elapsed_s` seconds.
+    `failing` has the reasons of collections that are set aside, by number."""
     remaining = [_remaining(each) for each in progress.collections]
     known = [each for each in remaining if each is not None]
     remaining_documents = sum(known) if known or not remaining else None
@@ -65,7 +86,7 @@ def view_of(progress: SnapshotProgress, delivered: int = 0, elapsed_s: float = 0
         is_aborted=progress.is_aborted,
         collections=(
             *map(_ended_view, progress.finished),
-            *map(_open_view, progress.collections),
+            *(_open_view(each, failing.get(each.number)) for each in progress.collections),
         ),
         requests=len(progress.requests),
         remaining_collections=len(progress.collections),
@@ -82,7 +103,8 @@ def _remaining(snapshot: CollectionSnapshot) -> int | None:
     return max(0, snapshot.estimated - snapshot.documents)
 
 
-def _open_view(snapshot: CollectionSnapshot) -> CollectionView:
+def _open_view(snapshot: CollectionSnapshot, failure: str | None) -> CollectionView:
+    state = "copying" if snapshot.planned_to is not None or snapshot.is_planned else "waiting"
     remaining = _remaining(snapshot)
     percent = None
     if remaining is not None:
@@ -90,13 +112,14 @@ def _open_view(snapshot: CollectionSnapshot) -> CollectionView:
         percent = round(100 * snapshot.documents / total, 1) if total else 100.0
     return CollectionView(
         snapshot.namespace,
-        "copying" if snapshot.planned_to is not None or snapshot.is_planned else "waiting",
+        state if failure is None else _FAILING,
         snapshot.reason.value,
         snapshot.documents,
         snapshot.delivered_chunks,
         None if remaining is None else snapshot.estimated,
         percent,
         snapshot.signal,
+        failure,
     )
 
 

@@ -211,3 +211,17 @@ def _snapshot(stream: StreamFacts) -> Iterator[Condition]:
             "Start the servers or grant `find` on the collections; the snapshot resumes.",
             rank=Rank.LATE,
         )
+    if stream.snapshot_rejected:
+        name, reason = next(iter(stream.snapshot_rejected.items()))
+        others = len(stream.snapshot_rejected) - 1
+        more = f" {others} more cannot be copied." if others else ""
+        quoted = shlex.quote(name)
+        yield Condition(
+            "snapshot_collection_rejected",
+            State.DEGRADED,
+            snapshot_component(stream.name),
+            f"The collection {name} cannot be copied; the others are. {reason.rstrip('.')}.{more}",
+            "Correct the cause. The agent retries; after a rejected filter, run "
+            f"`mongo-agent snapshot start {quoted}`. Skip the collection with "
+            f"`mongo-agent snapshot stop {quoted}`.",
+        )

@@ -1,6 +1,6 @@
 """The facts that the agent's status follows from. The defaults are those of a healthy agent."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mongo_agent.dead_letters.quarantine import Usage
@@ -26,6 +26,8 @@ class StreamFacts:
     """Collections whose topics wait for a command to follow them."""
     no_deletes: str = ""
     """Why the agent cannot publish deletes for them; empty if it can."""
+    snapshot_rejected: Mapping[str, str] = field(default_factory=dict)
+    """The reasons by collection, of those that cannot be copied."""
 
 
 @dataclass(frozen=True, slots=True)

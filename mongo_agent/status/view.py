@@ -179,6 +179,7 @@ class MongoStatus(StatusReporter[View]):
             snapshot_error=stream.snapshot_error,
             replaced=stream.replaced,
             no_deletes=stream.no_deletes,
+            snapshot_rejected=stream.snapshot.rejected,
         )
         if self._oplog is None:
             return facts

@@ -1,0 +1,102 @@
+"""Collections whose reads fail while the other collections are copied.
+
+The pauses of a collection double up to that of the back-off, without an end. After some failures
+the status names the collection with the reason.
+"""
+
+import logging
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+
+from mongo_agent.change_stream.backoff import Backoff
+from mongo_agent.snapshot.records import CollectionSnapshot
+from sidecar.logs import fields
+
+logger = logging.getLogger(__name__)
+
+TRIES = 5
+"""Failures after which a collection is set aside."""
+
+
+@dataclass
+class _Failing:
+    delays_ms: Iterator[int]
+    tries: int = 0
+    turns: int = 0
+    """Failures, those of the connection included."""
+    not_before_s: float = field(default=float("-inf"))
+    reason: str = ""
+
+    @property
+    def is_aside(self) -> bool:
+        return self.tries >= TRIES
+
+
+class FailingCollections:
+    """By the number of the snapshot. Used by one thread."""
+
+    def __init__(self, backoff: Backoff, clock: Callable[[], float]) -> None:
+        """`clock` is in seconds."""
+        self._backoff = backoff
+        self._clock = clock
+        self._failing: dict[int, _Failing] = {}
+
+    def may_read(self, snapshot: CollectionSnapshot) -> bool:
+        failing = self._failing.get(snapshot.number)
+        return failing is None or self._clock() >= failing.not_before_s
+
+    def turns(self, snapshot: CollectionSnapshot) -> int:
+        """Failed reads since the last successful one. Collections with fewer are read first."""
+        failing = self._failing.get(snapshot.number)
+        return 0 if failing is None else failing.turns
+
+    def passed_over(self, snapshot: CollectionSnapshot) -> None:
+        """Record a failure that may concern all collections: the others are read first."""
+        self._of(snapshot).turns += 1
+
+    def failed(
+        self, snapshot: CollectionSnapshot, reason: str, *, is_too_old: bool = False
+    ) -> None:
+        """Record a failed read. Parallel reads that fail together count once.
+
+        `is_too_old`: the time of the read left the server's history. The first retry follows at
+        once, at a later time. Further ones pause, because the time may not advance.
+        """
+        if not self.may_read(snapshot):
+            return
+        failing = self._of(snapshot)
+        failing.tries, failing.turns = failing.tries + 1, failing.turns + 1
+        if is_too_old and failing.tries == 1:
+            return
+        failing.reason = reason
+        pause_ms = next(failing.delays_ms, self._backoff.max_delay_ms)
+        failing.not_before_s = self._clock() + pause_ms / 1000
+        logger.warning(
+            "reading a collection failed; the agent retries and copies the others meanwhile",
+            extra=fields(collection=snapshot.namespace, pause_ms=pause_ms, error=reason),
+        )
+
+    def _of(self, snapshot: CollectionSnapshot) -> _Failing:
+        return self._failing.setdefault(snapshot.number, _Failing(self._backoff.delays_ms()))
+
+    def succeeded(self, number: int) -> None:
+        self._failing.pop(number, None)
+
+    def retry(self) -> None:
+        """Read all of them again at once: an operator acted."""
+        self._failing.clear()
+
+    def retain(self, numbers: Collection[int]) -> None:
+        """Forget snapshots that ended."""
+        self._failing = {each: self._failing[each] for each in self._failing.keys() & numbers}
+
+    @property
+    def reasons(self) -> dict[int, str]:
+        """The reasons of the collections that are set aside."""
+        return {each: failing.reason for each, failing in self._failing.items() if failing.is_aside}
+
+    @property
+    def message(self) -> str:
+        """The last failure of a collection that is retried soon; empty without one."""
+        soon = [each.reason for each in self._failing.values() if not each.is_aside and each.reason]
+        return soon[-1] if soon else ""

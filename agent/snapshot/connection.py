@@ -17,6 +17,7 @@ from cassandra.query import SimpleStatement
 from agent.node.connection import NodeAddress, NodeConnection
 from agent.snapshot.errors import RejectedTableError, ReplicasDownError, ReplicasMissingError
 from agent.snapshot.plan import NodeTable
+from agent.snapshot.read_failure import read_failure
 from agent.snapshot.ring import PARTITIONER, Ring, RingNode
 from agent.snapshot.sources import Page
 from commitlog.masking import MaskGuard
@@ -176,7 +177,9 @@ class PageConnection(NodeConnection):
         if isinstance(error, Unavailable):
             alive = f"{error.alive_replicas} of {error.required_replicas} replicas are up"
             return ReplicasDownError(alive)
-        if isinstance(error, (ReadTimeout, ReadFailure)):
+        if isinstance(error, ReadFailure):
+            return read_failure(error)
+        if isinstance(error, ReadTimeout):
             answered = f"{error.received_responses} of {error.required_responses} replicas answered"
             return ReplicasMissingError(answered)
         self.close()

@@ -15,6 +15,17 @@ class PostponedTableError(Exception):
     """A schema registry rejects the schemas of this table; others can be copied."""
 
 
+class TableReadError(UnavailableError):
+    """Replicas failed to read this table; the message has their reasons.
+
+    `is_lasting`: a later attempt is likely to fail, too.
+    """
+
+    def __init__(self, message: str, *, is_lasting: bool) -> None:
+        super().__init__(message)
+        self.is_lasting = is_lasting
+
+
 class ReplicasMissingError(UnavailableError):
     """The consistency level needs more replicas than answer; the message has their number."""
 

@@ -9,14 +9,30 @@ from agent.snapshot.offsets import State, TableSnapshot
 class PostponedTables:
     """For the snapshot thread."""
 
-    def __init__(self, pause_s: float, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        pause_s: float,
+        *,
+        first_pause_s: float = 1.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Pauses after failed reads of a table double from the first to the longest, `pause_s`."""
         self._pause_s = pause_s
+        self._first_pause_s = first_pause_s
         self._clock = clock
         self._tables: dict[str, tuple[float, str]] = {}
+        self._failures: dict[str, int] = {}
 
     def postpone(self, table_id: str, reason: str) -> None:
         """`reason` is a message for the operator."""
         self._tables[table_id] = (self._clock() + self._pause_s, reason)
+
+    def failed(self, table_id: str, reason: str) -> int:
+        """Postpone a table after a failed read. Returns the failures since the last success."""
+        failures = self._failures[table_id] = self._failures.get(table_id, 0) + 1
+        pause_s = min(self._pause_s, self._first_pause_s * 2 ** min(failures - 1, 30))
+        self._tables[table_id] = (self._clock() + pause_s, reason)
+        return failures
 
     def is_postponed(self, table_id: str) -> bool:
         """True until the pause ends."""
@@ -26,6 +42,7 @@ class PostponedTables:
     def clear(self, table_id: str) -> None:
         """The table can be copied, or its snapshot was restarted."""
         self._tables.pop(table_id, None)
+        self._failures.pop(table_id, None)
 
     def pending(self, tables: Mapping[str, TableSnapshot]) -> tuple[str, float]:
         """The reason of the first postponed table, and the seconds until the next retry; empty and
@@ -35,6 +52,7 @@ class PostponedTables:
             for table_id, entry in self._tables.items()
             if table_id in tables and tables[table_id].state is State.COPYING
         }
+        self._failures = {each: self._failures[each] for each in self._failures if each in tables}
         if not self._tables:
             return "", float("inf")
         reasons = [reason for _, reason in self._tables.values()]

@@ -11,6 +11,7 @@ from agent.snapshot.errors import (
     PostponedTableError,
     RejectedTableError,
     ReplicasMissingError,
+    TableReadError,
 )
 from agent.snapshot.offsets import State, TableSnapshot, new_table_snapshot
 from agent.snapshot.partition import EncodedPage, SnapshotPartition
@@ -21,8 +22,7 @@ from agent.snapshot.rejected_statements import RejectedStatements
 from agent.snapshot.ring import TokenRange, primary_ranges, replica_ranges, whole_ring
 from agent.snapshot.sources import EncoderSource, SnapshotNode
 from agent.snapshot.state import NextRead, SnapshotState
-from commitlog import MalformedValueError, SchemaError
-from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
+from sidecar.errors import AccessDeniedError, ConfigError, SidecarError, UnavailableError
 from sidecar.logs import RateLimitedLog, fields
 
 logger = logging.getLogger(__name__)
@@ -30,8 +30,11 @@ logger = logging.getLogger(__name__)
 _REJECTED_PAUSE_S = 0.5
 _FIRST_PAUSE_S = 1.0
 _LONGEST_PAUSE_S = 30.0
+_LEAST = ("NODE_LOCAL", "LOCAL_ONE", "ONE")
 _LOG_INTERVAL_S = 30.0
 _CLOSE_S = 5.0
+_MOST_FAILURES = 5
+"""Failed reads of one row after which a table is set aside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,8 @@ class SnapshotWorker:
         self._encoders = encoders
         self._state = state
         self._on_ready = on_ready
-        self._postponed = PostponedTables(postponed_s)
+        self._postponed = PostponedTables(postponed_s, first_pause_s=_FIRST_PAUSE_S)
+        self._not_begun: dict[NodeTable, str] = {}
         self._rejected = RejectedStatements()
         self._sizes: dict[str, PageSize] = {}
         self._throttle = Throttle(settings.rows_per_second)
@@ -125,13 +129,10 @@ class SnapshotWorker:
                 has_worked = self._read()
                 pause_s = _FIRST_PAUSE_S
                 reason, due_in_s = self._postponed.pending(self._state.offsets.tables)
-                self._report(reason)
+                self._report(reason or next(iter(self._not_begun.values()), ""))
                 if not has_worked:
                     self._state.wait(min(self._scan_in_s, due_in_s))
-            except ReplicasMissingError as error:
-                self._report(self._missing_replicas(error))
-                pause_s = self._wait_longer(pause_s)
-            except (UnavailableError, SchemaError, MalformedValueError) as error:
+            except UnavailableError as error:
                 self._report(f"The snapshot waits: {error}")
                 pause_s = self._wait_longer(pause_s)
             except (ConfigError, AccessDeniedError) as error:
@@ -158,8 +159,11 @@ class SnapshotWorker:
         tables = self._node.tables()
         is_first = not self._has_scanned
         found = plan(tables, self._state.offsets, self._settings.mode, is_first_scan=is_first)
-        for table in found.begin:
-            self.begin(table)
+        again = [table for table in self._not_begun if table in tables and table.is_published]
+        self._not_begun.clear()
+        for table in (*again, *found.begin):
+            if table.table_id not in self._state.offsets.tables:
+                self._begin_isolated(table)
         forgotten = self._state.scanned(found.forget, found.counter_tables)
         self._has_scanned = True
         self._scan_at_s = time.monotonic() + self._settings.scan_interval_ms / 1000
@@ -172,37 +176,73 @@ class SnapshotWorker:
         if found.begin or forgotten:
             self._on_ready()
 
+    def _begin_isolated(self, table: NodeTable) -> None:
+        """Starts a snapshot; a fault of this table delays it until the next scan."""
+        try:
+            self.begin(table)
+        except Exception as error:
+            self._require_own_fault(error)
+            self._not_begun[table] = f"The snapshot of {table.full_name} waits: {_text(error)}"
+
     def _read(self) -> bool:
         """Reads a page and waits until it is accepted; False when there is nothing to read."""
         order = self._state.next_read(self._postponed.is_postponed)
         if order is None:
             return False
+        try:
+            self._read_page(order)
+        except Exception as error:
+            self._open = None
+            self._require_own_fault(error)
+            self._failed(order.table, error)
+        return True
+
+    def _require_own_fault(self, error: Exception) -> None:
+        """Raises the error of everything that all tables share: memory, settings and the node."""
+        if isinstance(error, (MemoryError, ConfigError)):
+            raise error
+        if isinstance(error, (UnavailableError, AccessDeniedError)):
+            # An answer shows that the fault is of this table.
+            self._node.ring()
+
+    def _failed(self, table: TableSnapshot, error: Exception) -> None:
+        """Postpones a table; sets it aside when even single rows fail for a reason that lasts."""
+        text = _text(error)
+        if isinstance(error, ReplicasMissingError):
+            text = self._missing_replicas(error)
+        logger.debug("stack trace of the error", exc_info=error)
+        failures = self._postponed.failed(
+            table.table_id, f"The snapshot of {table.table} waits: {text}"
+        )
+        size = self._sizes.get(table.table_id)
+        is_lasting = isinstance(error, TableReadError) and error.is_lasting
+        if is_lasting and failures >= _MOST_FAILURES and (size is None or size.rows == 1):
+            self._reject_finally(table, text)
+
+    def _read_page(self, order: NextRead) -> None:
         table = order.table
         try:
             reader = self._reader(order)
         except PostponedTableError as error:
             reason = f"The snapshot of {table.table} waits: {error}"
             self._postponed.postpone(table.table_id, reason)
-            return True
+            return
         except MaskedTableError as error:
             self._reject_finally(table, str(error))
-            return True
-        self._postponed.clear(table.table_id)
+            return
         if (due_in_s := reader.due_in_s) > 0:
             self._state.wait(due_in_s)
-            return True
+            return
         try:
             batch = reader.read()
             if self._node.masked_after(table.table):
                 # The next reader of the range decides.
                 self._open = None
-                return True
+                return
         except RejectedTableError as error:
             self._reject(table, reader.cql, str(error))
-            return True
-        except BaseException:
-            self._open = None
-            raise
+            return
+        self._postponed.clear(table.table_id)
         if reader.is_done:
             self._open = None
         partition = SnapshotPartition(table.table_id, table.table, order.range, table.started_us)
@@ -211,7 +251,6 @@ class SnapshotWorker:
             self._rejected.clear(table.table_id)
             self._log_progress(table)
             self._on_ready()
-        return True
 
     def _reader(self, order: NextRead) -> RangeReader:
         """The open reader, or a new one."""
@@ -255,17 +294,19 @@ class SnapshotWorker:
     def _reject_finally(self, table: TableSnapshot, reason: str) -> None:
         self._open = None
         self._rejected.clear(table.table_id)
+        self._postponed.clear(table.table_id)
         logger.warning("a table cannot be copied", extra=fields(table=table.table, reason=reason))
         self._state.put(replace(table, state=State.REFUSED, reason=reason))
         self._on_ready()
 
     def _missing_replicas(self, error: ReplicasMissingError) -> str:
         peers = self._node.unreachable_peers()
+        is_least = self._settings.consistency in ("LOCAL_QUORUM", *_LEAST)
+        remedy = "" if is_least else ", or set snapshot.consistency=LOCAL_QUORUM"
         who = f"{', '.join(peers)} does not answer" if peers else "a replica does not answer"
         return (
-            f"The snapshot waits: snapshot.consistency={self._settings.consistency} needs more "
-            f"replicas than answer ({error}); {who}. Start it, or set "
-            "snapshot.consistency=LOCAL_QUORUM."
+            f"snapshot.consistency={self._settings.consistency} needs more replicas than answer "
+            f"({error}); {who}. Start it{remedy}."
         )
 
     def _report(self, error: str) -> None:
@@ -290,3 +331,12 @@ class SnapshotWorker:
     def _wait_longer(self, pause_s: float) -> float:
         self._state.wait(pause_s)
         return min(_LONGEST_PAUSE_S, pause_s * 2)
+
+
+def _text(error: Exception) -> str:
+    if isinstance(error, SidecarError):
+        return str(error)
+    return (
+        f"an unexpected error ({type(error).__name__}: {error}). The agent retries. Set "
+        "log.level=debug for details."
+    )

@@ -224,20 +224,20 @@ def test_no_page_with_masks_is_taken(first: int) -> None:
     """The node answers this page and all later ones with masks."""
     masks: list[Row] = []
     node = FakeNode(masks=masks_of(masks, []))
-    node.on_page = lambda number: masks.extend([MASK] * (number == first))
-    taken = 0
+    are_taken = threading.Event()
+
+    def on_page(number: int) -> None:
+        if number == first:
+            # A rejection drops the pages that wait.
+            are_taken.wait()
+            masks.append(MASK)
+
+    node.on_page = on_page
     with running(node) as snapshot:
-
-        def is_rejected() -> bool:
-            nonlocal taken
-            if (ready := snapshot.peek()) is not None:
-                snapshot.take()
-                acknowledge(snapshot, ready)
-                taken += 1
-            return state(snapshot) is State.REFUSED
-
-        wait_until(is_rejected, "the rejection")
-        assert taken <= first
+        for _ in range(first):
+            acknowledge(snapshot, taken(snapshot))
+        are_taken.set()
+        wait_until(lambda: state(snapshot) is State.REFUSED, "the rejection")
         assert snapshot.peek() is None
         (table,) = snapshot.offsets.tables.values()
         assert table.reason.endswith('GRANT UNMASK ON ks.t TO "cdc";')

@@ -6,6 +6,7 @@ from pydantic import AfterValidator, model_validator
 
 from sidecar.properties.model import Properties, prop
 from sidecar.properties.types import CommaList, LowerCase, Milliseconds
+from spark_jobs.options.invalid_records import InvalidRecordOptions
 from spark_jobs.options.producer import ProducerOptions
 from spark_jobs.options.session import SessionOptions
 from spark_jobs.options.source import SourceOptions
@@ -42,7 +43,7 @@ class DedupeOptions(Properties):
     )
 
 
-class SinkOptions(ProducerOptions):
+class SinkOptions(InvalidRecordOptions, ProducerOptions):
     """Targets of events and of invalid records."""
 
     sinks: Annotated[CommaList, AfterValidator(_lower_all)] = prop(
@@ -67,21 +68,6 @@ class SinkOptions(ProducerOptions):
         doc="Target partition of an event. `source`: the number of its source partition, so each "
         "partition key stays in one partition. `key`: Kafka's choice by the message key.",
     )
-    invalid_records: Annotated[Literal["fail", "dead-letter"], LowerCase] = prop(
-        "invalid.records",
-        default="fail",
-        deprecated=("records.without.id",),
-        deprecated_values={"aside": "dead-letter"},
-        doc="Handling of records without the headers of an event. `fail`: the job fails with "
-        "their place before it writes any part of the micro-batch. `dead-letter`: the job writes "
-        "them to `dead.letter.path`.",
-    )
-    dead_letter_path: Location | None = prop(
-        "dead.letter.path",
-        default=None,
-        deprecated=("aside.path",),
-        doc="Folder or URI of the Delta table of invalid records.",
-    )
 
     @model_validator(mode="after")
     def _sinks_are_complete(self) -> "SinkOptions":
@@ -94,15 +80,7 @@ class SinkOptions(ProducerOptions):
             raise ValueError(
                 "`sink.topic` or `sink.topic.prefix` must be set for `sink=kafka`, but not both"
             )
-        if (self.invalid_records == "dead-letter") != (self.dead_letter_path is not None):
-            raise ValueError(
-                "`dead.letter.path` must be set for `invalid.records=dead-letter`, and only then"
-            )
-        events, invalid = self.delta_path, self.dead_letter_path
-        if events and invalid and overlap(events, invalid):
-            raise ValueError(
-                f"`dead.letter.path` and `sink.delta.path` overlap. {SEPARATE_FOLDERS}"
-            )
+        self.require_separate_dead_letters(sink_delta_path=self.delta_path)
         return self
 
     def warnings(self) -> tuple[str, ...]:

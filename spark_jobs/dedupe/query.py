@@ -20,6 +20,7 @@ from spark_jobs.dedupe.stats import INPUT, OUTPUT
 from spark_jobs.job_description import job_description
 from spark_jobs.progress import start_query
 from spark_jobs.source.events import EVENT_COLUMNS, events
+from spark_jobs.source.invalid_records import InvalidRecords
 
 _TABLE_COLUMNS = tuple(name for name in EVENT_COLUMNS if name != "headers")
 
@@ -76,9 +77,9 @@ def _write_batch(
 ) -> None:
     """Write to Delta first: Delta skips a repeated batch, but Kafka would have it twice."""
     if options.dead_letter_path is not None:
-        invalid_records = batch.where("id is null").select("key", "value", *EVENT_COLUMNS[6:])
         with _described(batch, batch_id, "append invalid records"):
-            _append(invalid_records, options.dead_letter_path, batch_id, checkpoint)
+            invalid = InvalidRecords(options.dead_letter_path, checkpoint.id)
+            invalid.append(batch.where("id is null"), batch_id)
         batch = batch.where("id is not null")
     if options.delta_path is not None:
         with _described(batch, batch_id, "append to Delta"):

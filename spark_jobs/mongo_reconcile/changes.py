@@ -22,6 +22,7 @@ from pyspark.sql import functions as F
 from spark_jobs.error_mapping import record_error
 from spark_jobs.mongo_reconcile.options import MongoOptions
 from spark_jobs.source.events import header
+from spark_jobs.source.invalid_records import RAW_COLUMNS
 from spark_jobs.source.json_values import UNREAD, json_value
 
 POSITION = (
@@ -51,11 +52,14 @@ _DEFAULTS = MongoOptions()
 _CLUSTER_TIME = r"/(\d{1,10})\.(\d{1,10})/\d+$"
 
 
-def changes(records: DataFrame, options: MongoOptions = _DEFAULTS) -> DataFrame:
+def changes(
+    records: DataFrame, options: MongoOptions = _DEFAULTS, *, keep_invalid: bool = False
+) -> DataFrame:
     """Changes with `CHANGE_COLUMNS` from records of the Kafka source with their headers.
 
     A record that is not a change of a document fails the query with an `InputError` that names its
-    place.
+    place. With `keep_invalid` it stays, with the reason in the column `error`, and all rows also
+    have `RAW_COLUMNS`.
     """
     key = json_value(F.col("key").cast("string"), _KEY)
     value = json_value(F.col("value").cast("string"), _VALUE)
@@ -65,7 +69,7 @@ def changes(records: DataFrame, options: MongoOptions = _DEFAULTS) -> DataFrame:
         .select(
             F.coalesce(key["payload"]["id"], key["id"]).alias("id"),
             _payload(value).alias("_event"),
-            F.col("offset").alias("_offset"),
+            *RAW_COLUMNS,
             header("cdc.source").cast("string").alias("_origin"),
             F.concat_ws("/", "topic", "partition", "offset").alias("place"),
             (_is_avro(F.col("key")) | _is_avro(F.col("value"))).alias("_is_avro"),
@@ -76,15 +80,18 @@ def changes(records: DataFrame, options: MongoOptions = _DEFAULTS) -> DataFrame:
         .withColumn("_error", _change_error(F.col("id"), event, F.col("place")))
     )
     is_ddl, checked = F.col("_is_ddl"), F.when(F.col("_error").isNull(), _collections(event))
-    named = checked.otherwise(F.array(F.raise_error(F.col("_error")).cast("string")))
+    kept = (*RAW_COLUMNS, F.col("_error").alias("error")) if keep_invalid else ()
+    if not keep_invalid:
+        checked = checked.otherwise(F.array(F.raise_error(F.col("_error")).cast("string")))
     state = F.when(is_ddl, CLEARED).otherwise(_state(event))
     return found.select(
-        F.explode(named).alias("collection"),
+        F.explode_outer(checked).alias("collection"),
         F.when(is_ddl, NO_ID).otherwise(F.col("id")).alias("id"),
         _position(event, options).cast(POSITION).alias("position"),
         state.alias("state"),
         F.when(state == "live", event["after"]).alias("document"),
         "place",
+        *kept,
     )
 
 
@@ -117,7 +124,7 @@ def _payload(value: Column) -> Column:
 
 def _position(event: Column, options: MongoOptions) -> Column:
     """Cluster time, then the order within it, then the offset in the topic."""
-    offset, origin = F.col("_offset"), F.col("_origin")
+    offset, origin = F.col("offset"), F.col("_origin")
     untimed = F.struct(F.lit(UNTIMED), F.lit(0), F.lit(False), F.lit(0), offset)
     if options.order_by == "topic":
         return untimed

@@ -11,26 +11,30 @@ from collections.abc import Mapping
 from typing import Any
 
 from prometheus_client import CollectorRegistry
+from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from sidecar.logs import fields
 from spark_jobs import metrics_files
 from spark_jobs.checkpoint_owner import CheckpointOwner, acquire_checkpoint
 from spark_jobs.job_description import job_description
-from spark_jobs.mongo_reconcile.changes import changes
+from spark_jobs.mongo_reconcile.changes import CHANGE_COLUMNS, changes
 from spark_jobs.mongo_reconcile.document_table import DocumentTable
 from spark_jobs.mongo_reconcile.options import MongoJobOptions
 from spark_jobs.options.command_line import JobReport
 from spark_jobs.progress import MicroBatch, follow, micro_batch, start_query, stop_on_signals
 from spark_jobs.progress_line import Show, no_line, progress_line
 from spark_jobs.session import create_job_session, isolated_session
+from spark_jobs.source.invalid_records import InvalidRecords
 from spark_jobs.source.kafka import read_stream
 from spark_jobs.source.topics import SourceTopics
 
 logger = logging.getLogger(__name__)
 _PREFIX = "cdc_mongo_reconcile_"
 _HELP_TEXTS = {"records": "Records read."}
+_FAIL = InvalidRecords()
 _PURGE_INTERVAL_MS = 3_600_000
 
 
@@ -61,7 +65,8 @@ def run(
     documents = DocumentTable(session, options.table_path)
     topics = SourceTopics(session, options, compacted="accept")
     records = read_stream(session, options, is_limited=options.trigger != "once")
-    query = start_merging(records, documents, options)
+    invalid = InvalidRecords(options.dead_letter_path, checkpoint.id)
+    query = start_merging(records, documents, options, invalid)
     logger.info(
         "mongo_reconcile started",
         extra=fields(topics=owner.topics, order=options.order_by, new=checkpoint.is_new),
@@ -73,10 +78,13 @@ def run(
 
 
 def start_merging(
-    records: DataFrame, documents: DocumentTable, options: MongoJobOptions
+    records: DataFrame,
+    documents: DocumentTable,
+    options: MongoJobOptions,
+    invalid: InvalidRecords = _FAIL,
 ) -> StreamingQuery:
     """Start the query that merges records of the Kafka source into the table."""
-    writer = records.writeStream.foreachBatch(_Writer(documents, options).write)
+    writer = records.writeStream.foreachBatch(_Writer(documents, options, invalid).write)
     return start_query(writer, "mongo-reconcile", options)
 
 
@@ -98,7 +106,10 @@ def summary(collections: Mapping[str, Mapping[str, int]]) -> str:
 class _Writer:
     """Merges micro-batches, and purges old deletes once an hour."""
 
-    def __init__(self, documents: DocumentTable, options: MongoJobOptions) -> None:
+    def __init__(
+        self, documents: DocumentTable, options: MongoJobOptions, invalid: InvalidRecords
+    ) -> None:
+        self._invalid = invalid
         self._documents = documents
         self._options = options
         self._purged_ms = 0
@@ -106,11 +117,24 @@ class _Writer:
     def write(self, records: DataFrame, number: int) -> None:
         session, now_ms = records.sparkSession, time.time_ns() // 1_000_000
         with job_description(session, f"mongo_reconcile: merge micro-batch {number}"):
-            self._documents.apply(changes(records, self._options), now_ms)
+            if self._invalid.path is None:
+                self._documents.apply(changes(records, self._options), now_ms)
+            else:
+                self._merge_valid(records, number, now_ms)
         if now_ms - self._purged_ms >= _PURGE_INTERVAL_MS:
             with job_description(session, "mongo_reconcile: purge old deletes"):
                 self._documents.purge(now_ms - self._options.tombstone_retention_ms)
             self._purged_ms = now_ms
+
+    def _merge_valid(self, records: DataFrame, number: int, now_ms: int) -> None:
+        """Merge the valid changes, and append the other records to the dead letters."""
+        cached = changes(records, self._options, keep_invalid=True).persist(StorageLevel.DISK_ONLY)
+        try:
+            self._invalid.append(cached.where(F.col("error").isNotNull()), number)
+            valid = cached.where(F.col("error").isNull()).select(*CHANGE_COLUMNS)
+            self._documents.apply(valid, now_ms)
+        finally:
+            cached.unpersist()
 
 
 class _RecordCounter:

@@ -6,6 +6,7 @@ from pydantic import model_validator
 
 from sidecar.properties.model import Properties, prop
 from sidecar.properties.types import LowerCase, Milliseconds
+from spark_jobs.options.invalid_records import InvalidRecordOptions
 from spark_jobs.options.session import SessionOptions
 from spark_jobs.options.source import SourceOptions
 from spark_jobs.options.stream import StreamOptions
@@ -46,13 +47,16 @@ class TableOptions(Properties):
 
 
 # A pydantic model orders its fields by its bases, from the last to the first.
-class MongoJobOptions(SessionOptions, StreamOptions, TableOptions, MongoOptions, SourceOptions):
+class MongoJobOptions(
+    SessionOptions, StreamOptions, InvalidRecordOptions, TableOptions, MongoOptions, SourceOptions
+):
     """Options of `python -m spark_jobs.mongo_reconcile`."""
 
     @model_validator(mode="after")
     def _folders_are_separate(self) -> "MongoJobOptions":
         if overlap(self.checkpoint, self.table_path):
             raise ValueError(f"`checkpoint` and `table.path` overlap. {SEPARATE_FOLDERS}")
+        self.require_separate_dead_letters(checkpoint=self.checkpoint, table_path=self.table_path)
         return self
 
     def fixed(self) -> dict[str, str]:

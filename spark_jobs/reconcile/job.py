@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from sidecar.logs import fields
 from spark_jobs import metrics_files
@@ -26,7 +28,9 @@ from spark_jobs.reconcile.stats import RunStats, write
 from spark_jobs.reconcile.store import Batch, Offsets, VersionStore
 from spark_jobs.reconcile.store.commits import offsets_of_batch
 from spark_jobs.session import create_job_session, isolated_session
+from spark_jobs.source.cells import place_of
 from spark_jobs.source.events import events
+from spark_jobs.source.invalid_records import RAW_COLUMNS, InvalidRecords
 from spark_jobs.source.kafka import read_stream
 from spark_jobs.source.topics import SourceTopics
 from spark_jobs.storage import Folder
@@ -36,6 +40,7 @@ JOB = "reconcile"
 _FORMAT = "2"
 """A checkpoint of another format has read events that the store lacks."""
 _SIZE_INTERVAL_S = 60
+_FAIL = InvalidRecords()
 Report = Callable[[RunStats, bool], None]
 """Receives the statistics of a run, and whether it has failed."""
 
@@ -102,9 +107,13 @@ def run(
     checkpoint = acquire_checkpoint(session, options.checkpoint, owner)
     topics = SourceTopics(session, options, compacted="reject")
     records = read_stream(session, options, is_limited=options.trigger != "once")
-    job = StreamingReconcile(store, schema, tables, checkpoint.id, options.history_s)
+    invalid = InvalidRecords(options.dead_letter_path, checkpoint.id)
+    job = StreamingReconcile(store, schema, tables, checkpoint.id, options.history_s, invalid)
     # Spark computes every column of a micro-batch, even if it is not used.
-    stream = events(records).select(*READ)
+    if invalid.path is None:
+        stream = events(records).select(*READ)
+    else:
+        stream = events(records, keep_invalid=True).select("id", *RAW_COLUMNS, "error")
     verify = topics.verify
     return job.run(stream, options, tick=tick, report=report, verify=verify, stop=stop)
 
@@ -123,7 +132,10 @@ class StreamingReconcile:
         tables: SelectedTables,
         app: str,
         history_s: int = 0,
+        invalid: InvalidRecords = _FAIL,
     ) -> None:
+        """With the path of `invalid` the streams have its columns and `error`."""
+        self._invalid = invalid
         self._store = store
         self._schema = schema
         self._tables = tables
@@ -173,6 +185,19 @@ class StreamingReconcile:
                 self._measure_store()
         return self._stats
 
+    def _write_valid(self, records: DataFrame, batch: Batch) -> None:
+        """Store the valid events, and append the other records to the dead letters."""
+        cached = records.persist(StorageLevel.DISK_ONLY)
+        try:
+            valid, rejected = self._tables.split(cached.where(F.col("error").isNull()))
+            has_place = place_of(cached).eqNullSafe(F.col("place"))
+            rejected = cached.drop("error").join(F.broadcast(rejected), has_place).drop("place")
+            invalid = cached.where(F.col("error").isNotNull())
+            self._invalid.append(invalid.unionByName(rejected), batch.number)
+            self._store.append(valid, batch)
+        finally:
+            cached.unpersist()
+
     def _measure_store(self) -> None:
         with job_description(self._store.session, "reconcile: measure the store"):
             self._stats = replace(self._stats, store=self._store.size())
@@ -181,7 +206,11 @@ class StreamingReconcile:
     def _write(self, frame: DataFrame, number: int, offsets: Offsets) -> None:
         session = self._store.session
         with job_description(session, f"reconcile: append micro-batch {number}"):
-            reconcile(frame, self._store, self._tables, Batch(self._app, number, offsets))
+            batch = Batch(self._app, number, offsets)
+            if self._invalid.path is None:
+                reconcile(frame, self._store, self._tables, batch)
+            else:
+                self._write_valid(frame, batch)
         # In the same thread as the writes, so compaction never conflicts with them.
         with job_description(session, f"reconcile: compact after micro-batch {number}"):
             compacted = compact(self._store, self._schema, int(time.time()), self._history_s)

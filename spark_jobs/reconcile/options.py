@@ -8,6 +8,7 @@ from pydantic import model_validator
 
 from sidecar.properties.model import Properties, prop
 from sidecar.properties.types import LowerCase
+from spark_jobs.options.invalid_records import InvalidRecordOptions
 from spark_jobs.options.session import SessionOptions
 from spark_jobs.options.source import SourceOptions
 from spark_jobs.options.stream import StreamOptions
@@ -66,7 +67,9 @@ class TableOptions(Properties):
     )
 
 
-class ReconcileOptions(SessionOptions, SourceOptions, StreamOptions, TableOptions):
+class ReconcileOptions(
+    SessionOptions, SourceOptions, StreamOptions, InvalidRecordOptions, TableOptions
+):
     """Options of `python -m spark_jobs.reconcile`."""
 
     tables: TableList = prop(
@@ -93,6 +96,7 @@ class ReconcileOptions(SessionOptions, SourceOptions, StreamOptions, TableOption
     def _folders_are_separate(self) -> "ReconcileOptions":
         if overlap(self.checkpoint, self.output):
             raise ValueError(f"`checkpoint` and `output` overlap. {SEPARATE_FOLDERS}")
+        self.require_separate_dead_letters(checkpoint=self.checkpoint, output=self.output)
         return self
 
     def warnings(self) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """The selected tables of a job, and the reasons to reject events of other tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
@@ -30,15 +30,32 @@ class SelectedTables:
 
         A rejected event fails the query.
         """
-        rejects = self._newer_table if self.skips_others else None
         if "id" in records.columns:
             copies = drop_replica_copies(records)
-            events = read_cells(copies, self.rejected, self.counters, rejects)
+            events = read_cells(copies, self.rejected, self.counters, self._rejects)
         else:
-            events = read_cells(records, self.rejected, self.counters, rejects).dropDuplicates()
+            events = read_cells(
+                records, self.rejected, self.counters, self._rejects
+            ).dropDuplicates()
+        return self._selected(events)
+
+    def split(self, records: DataFrame) -> tuple[DataFrame, DataFrame]:
+        """As `events`, and the rejected events with `place` and `error`. `records` have ids; both
+        results read them, so cache the records."""
+        copies = drop_replica_copies(records)
+        read = read_cells(copies, self.rejected, self.counters, self._rejects, keep_invalid=True)
+        accepted = read.where(F.col("error").isNull()).drop("place", "error")
+        rejected = read.where(F.col("error").isNotNull()).select("place", "error")
+        return self._selected(accepted), rejected
+
+    def _selected(self, events: DataFrame) -> DataFrame:
         if self.skips_others:
             events = events.where(F.col("table").isin(*(table.id for table in self.tables)))
         return events
+
+    @property
+    def _rejects(self) -> Callable[[Column, Column], Column] | None:
+        return self._newer_table if self.skips_others else None
 
     def _newer_table(self, table: Column, place: Column) -> Column:
         """The reason to reject an event of a later table of a selected name, by its topic. Events

@@ -23,6 +23,8 @@ def read_cells(
     rejected: Mapping[str, str] | None = None,
     counters: Collection[str] = (),
     rejects: Callable[[Column, Column], Column] | None = None,
+    *,
+    keep_invalid: bool = False,
 ) -> DataFrame:
     """One row for each event with a value: `table` (its id), `token`, `ck` (binary) and `event`.
 
@@ -35,22 +37,29 @@ def read_cells(
     in the mapping. An empty reason accepts the table. `rejects` maps the table id and the place of
     an event to a further reason, or null. `counters` are the ids of counter tables,
     whose contexts are verified.
+
+    With `keep_invalid` an invalid or rejected value stays. Its `table` is null, and the columns
+    `place` and `error` have its name and the message.
     """
     reader = EventReader(counters)
     value = F.col("value").cast("binary")
     read = (
         events.where(F.col("value").isNotNull())
-        .select(_place(events).alias("place"), value.alias("value"))
+        .select(place_of(events).alias("place"), value.alias("value"))
         .mapInArrow(reader.read_all, from_arrow_schema(reader.schema))
     )
     further = F.lit(None) if rejects is None else rejects(F.col("table"), F.col("place"))
     reason = F.coalesce(F.col("error"), _rejection(F.col("table"), rejected or {}), further)
     message = F.concat(F.lit(MESSAGE_PREFIX), F.col("place"), F.lit(" "), reason, F.lit("."))
-    table = F.when(reason.isNull(), F.col("table")).otherwise(F.raise_error(message).cast("string"))
+    table = F.when(reason.isNull(), F.col("table"))
+    if keep_invalid:
+        error = F.when(reason.isNotNull(), message).alias("error")
+        return read.select(table.alias("table"), "token", "ck", "event", "place", error)
+    table = table.otherwise(F.raise_error(message).cast("string"))
     return read.select(table.alias("table"), "token", "ck", "event")
 
 
-def _place(events: DataFrame) -> Column:
+def place_of(events: DataFrame) -> Column:
     """The name of an event in error messages."""
     if {"topic", "partition", "offset"} <= set(events.columns):
         return F.concat(F.lit("The record "), F.concat_ws("/", "topic", "partition", "offset"))

@@ -33,8 +33,8 @@ def events(records: DataFrame, *, keep_invalid: bool = False) -> DataFrame:
     """Events with `EVENT_COLUMNS` from records of the Kafka source.
 
     A record without the headers of an event fails the query with an `InputError` that names its
-    place. The expression of `id` has this check. With `keep_invalid` the record stays, and its
-    `id` and `kind` are null.
+    place. The expression of `id` has this check. With `keep_invalid` the record stays, its `id` and
+    `kind` are null, and the column `error` has the reason.
     """
     found = records.select(
         header("cdc.id").alias("id"),
@@ -48,6 +48,7 @@ def events(records: DataFrame, *, keep_invalid: bool = False) -> DataFrame:
     if keep_invalid:
         checked = F.when(error.isNull(), identity)
         kind = F.when(error.isNull(), kind)
+        found = found.withColumn("error", error)
     else:
         checked = F.when(error.isNull(), identity).otherwise(F.raise_error(error).cast("binary"))
     return found.withColumns({"id": checked, "kind": kind})

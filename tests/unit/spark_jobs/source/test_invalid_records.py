@@ -1,0 +1,173 @@
+"""A record that a job cannot use stops no other one: it becomes a dead letter with its reason."""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from sidecar.errors import ConfigError
+from spark_jobs.error_mapping import mapped_error
+from spark_jobs.errors import InputError
+from spark_jobs.mongo_reconcile.changes import OPERATIONS
+from spark_jobs.mongo_reconcile.document_table import DocumentTable
+from spark_jobs.mongo_reconcile.job import start_merging
+from spark_jobs.mongo_reconcile.options import MongoJobOptions
+from spark_jobs.options.stream import StreamOptions
+from spark_jobs.reconcile.job import StreamingReconcile
+from spark_jobs.reconcile.options import ReconcileOptions
+from spark_jobs.reconcile.selected_tables import select_tables
+from spark_jobs.reconcile.source_table import read_schema
+from spark_jobs.reconcile.store import VersionStore
+from spark_jobs.source.events import KINDS, events
+from spark_jobs.source.invalid_records import RAW_COLUMNS, InvalidRecords
+from tests.support.spark.mongo_topic import envelope, record
+from tests.support.spark.options import options_of
+from tests.support.spark.records import Record, RecordStream, headers_of
+
+TABLES = ("first", "second", "counted")
+IDS = {name: f"5a1c395e-b41f-11e5-9f22-ba0be0483c1{n}" for n, name in enumerate(TABLES)}
+DDL = "".join(
+    f"CREATE TABLE shop.{name} (k int PRIMARY KEY, v {'counter' if name == 'counted' else 'text'}) "
+    f"WITH ID = {IDS[name]};"
+    for name in TABLES
+)
+
+
+def event(table_id: str) -> bytes:
+    cells = {"kind": "row", "id": table_id, "pk": "AAAAAQ==", "token": 1, "ck": "", "ckv": []}
+    return json.dumps({"cells": {**cells, "live": {"ts": 1}}}).encode()
+
+
+def numbered(records: Iterable[Record]) -> list[Record]:
+    """The records with their own event ids and offsets."""
+    return [
+        Record(each.headers, each.value, each.key, each.topic, 0, offset)
+        for offset, each in enumerate(records)
+    ]
+
+
+def headers(number: int, **changes: Any) -> tuple[tuple[str, bytes | None], ...]:
+    return headers_of(hashlib.md5(str(number).encode()).digest(), **changes)
+
+
+GOOD = [Record(headers(n), event(IDS[name])) for n, name in enumerate(TABLES[:2])]
+OF_EVENTS = {
+    "no header": (Record(None, event(IDS["first"])), "has no header `cdc.id`"),
+    "short id": (Record(headers_of(b"1"), event(IDS["first"])), "of 1 bytes instead of 16"),
+    "other kind": (Record(headers(9, kind="cell")), f"not one of {', '.join(KINDS)}"),
+    "bad time": (
+        Record((*headers(9)[:2], ("cdc.ts_us", b"now"), *headers(9)[3:])),
+        "not a time in microseconds",
+    ),
+    "no cells": (Record(headers(9), b'{"op": "i"}'), "cells"),
+    "no JSON": (Record(headers(9), b"{"), "not"),
+    "Avro": (Record(headers(9), b"\0\0\0\0\1abc"), "Avro"),
+    "unknown table": (Record(headers(9), event(IDS["first"][:-1] + "9")), "does not describe"),
+    "counters": (Record(headers(9), event(IDS["counted"])), "counter table shop.counted"),
+}
+
+
+def dead_letters(spark: SparkSession, path: Path) -> list[Any]:
+    return spark.read.format("delta").load(str(path)).collect()
+
+
+@pytest.mark.parametrize("is_kept", [True, False], ids=["dead-letter", "fail"])
+@pytest.mark.parametrize("name", OF_EVENTS)
+def test_reconcile_stores_the_other_events(
+    spark: SparkSession, tmp_path: Path, name: str, is_kept: bool
+) -> None:
+    broken, reason = OF_EVENTS[name]
+    (tmp_path / "schema.cql").write_text(DDL)
+    schema = read_schema(tmp_path / "schema.cql")
+    stream = RecordStream(spark, tmp_path / "topic")
+    stream.add(numbered([GOOD[0], broken, GOOD[1]]))
+    store = VersionStore(spark, str(tmp_path / "store"), buckets=1)
+    invalid = InvalidRecords(str(tmp_path / "dead") if is_kept else None, "job")
+    job = StreamingReconcile(store, schema, select_tables(schema), "job", invalid=invalid)
+    options = StreamOptions(checkpoint=str(tmp_path / "checkpoint"))
+    read = events(stream.read(), keep_invalid=is_kept)
+    if not is_kept:
+        with pytest.raises(Exception, match=r"record shop\.orders/0/1") as raised:
+            job.run(read, options)
+        assert isinstance(mapped_error(raised.value), InputError)
+        return
+    job.run(read, options)
+    assert {row["table"] for row in store._all().collect()} == {IDS["first"], IDS["second"]}
+    (dead,) = dead_letters(spark, tmp_path / "dead")
+    assert dead["error"].startswith("The record shop.orders/0/1 ")
+    assert reason in dead["error"]
+    assert (bytes(dead["value"]), dead["offset"]) == (broken.value, 1)
+    assert set(dead.asDict()) == {*RAW_COLUMNS, "error"}
+
+
+DOCUMENT = envelope("c", "{}", 1)
+OF_CHANGES = {
+    "no id": (record(1, None, DOCUMENT, time=(1, 1)), "has no document `id`"),
+    "other operation": (
+        record(1, "1", envelope("m", None, 1), time=(1, 1)),
+        f"not one of {', '.join(OPERATIONS)}",
+    ),
+    "no source": (
+        record(1, "1", {**DOCUMENT, "source": {"db": "shop"}}, time=(1, 1)),
+        "lacks `db` or `collection`",
+    ),
+    "Avro": (Record(None, b"\0\0\0\0\1abc", b"\0\0\0\0\1abc"), "is Avro"),
+    "no JSON": (Record(None, b"{", b'{"id": "1"}'), "op"),
+}
+
+
+@pytest.mark.parametrize("is_kept", [True, False], ids=["dead-letter", "fail"])
+@pytest.mark.parametrize("name", OF_CHANGES)
+def test_mongo_reconcile_merges_the_other_changes(
+    spark: SparkSession, tmp_path: Path, name: str, is_kept: bool
+) -> None:
+    broken, reason = OF_CHANGES[name]
+    stream = RecordStream(spark, tmp_path / "topic")
+    good = [
+        record(number, str(number), envelope("c", "{}", 1, db=db), time=(1, number))
+        for number, db in enumerate(("shop", "crm"))
+    ]
+    stream.add(numbered([good[0], broken, good[1]]))
+    documents = DocumentTable(spark, str(tmp_path / "documents"))
+    given = {
+        "kafka.bootstrap.servers": "b:1",
+        "topics": "t",
+        "checkpoint": str(tmp_path / "checkpoint"),
+        "table.path": str(tmp_path / "documents"),
+    }
+    options = options_of(MongoJobOptions, given)
+    invalid = InvalidRecords(str(tmp_path / "dead") if is_kept else None, "job")
+    query = start_merging(stream.read(), documents, options, invalid)
+    if not is_kept:
+        with pytest.raises(Exception, match="/0/1") as raised:
+            query.awaitTermination()
+        assert isinstance(mapped_error(raised.value), InputError)
+        return
+    query.awaitTermination()
+    assert documents.counts() == {"shop.cust": {"live": 1}, "crm.cust": {"live": 1}}
+    (dead,) = dead_letters(spark, tmp_path / "dead")
+    assert reason in dead["error"]
+    assert (bytes(dead["value"]), dead["offset"]) == (broken.value, 1)
+
+
+def test_the_table_is_apart_from_the_others(tmp_path: Path) -> None:
+    (tmp_path / "s.cql").write_text(DDL)
+    given = {
+        "kafka.bootstrap.servers": "b:1",
+        "topics": "t",
+        "checkpoint": "/c",
+        "output": "/o",
+        "schema.file": str(tmp_path / "s.cql"),
+        "invalid.records": "dead-letter",
+    }
+    apart = options_of(ReconcileOptions, {**given, "dead.letter.path": "/d"})
+    assert apart.dead_letter_path == "/d"
+    for path in ("/c/d", "/o"):
+        with pytest.raises(ConfigError, match="overlap"):
+            options_of(ReconcileOptions, {**given, "dead.letter.path": path})
+    with pytest.raises(ConfigError, match="must be set"):
+        options_of(ReconcileOptions, given)

@@ -3,6 +3,7 @@
 from functools import partial
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from spark_jobs.reconcile.merged import merged, merger_of
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
@@ -21,6 +22,26 @@ def visible_rows(
     merger = merger_of(schema, table)
     rows = partial(merger.rows, now_s=now_s, truncated_us=store.truncated_us(table.id))
     return merged(store.rows(table.id), rows, merger.rows_schema)
+
+
+def first_changes(
+    store: VersionStore, schema: SourceSchema, table: SourceTable, now_s: int
+) -> DataFrame:
+    """The source table at a second as the changes of a first fill (`Merger.changes`).
+
+    A row whose value has no typed form is `rejected`, with its key; `after` has each other row.
+    """
+    merger, truncated_us = merger_of(schema, table), store.truncated_us(table.id)
+    changes = partial(
+        merger.changes,
+        before_s=now_s,
+        after_s=now_s,
+        before_truncated_us=truncated_us,
+        after_truncated_us=truncated_us,
+        each=False,
+    )
+    rows = store.rows(table.id).select("token", "event", "state", F.lit(True).alias("is_new"))
+    return merged(rows, changes, merger.changes_schema)
 
 
 def table_at(

@@ -9,7 +9,7 @@ from sidecar.store.base import StoreError
 MAX_RESPONSE_BYTES = 4 << 20
 """Google's longest listing page has 1,000 objects in less than 3 MiB."""
 _MAX_VALUES = 200_000
-MAX_NAMES = 1_000_000
+MAX_NAMES = 100_000
 _READ_BYTES = 64 << 10
 
 

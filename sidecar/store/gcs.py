@@ -187,7 +187,7 @@ class GcsStore:
         """Converts errors of the client to StoreError; errors of local files pass."""
         try:
             yield
-        except StoreError:
+        except (StoreError, MemoryError):
             raise
         except Exception as error:
             # Connection errors of `requests` are OSErrors without a file name.

@@ -21,8 +21,8 @@ from sidecar.store.base import Store, StoreError
 # A tenth of a processor when others of the control group want all of it: enough for a node that
 # writes at full speed.
 _NICENESS = 10
-_MAX_DATA_BYTES = 256 << 20
-"""The clients of both kinds of store take 55 MiB together."""
+_MAX_DATA_BYTES = 96 << 20
+"""A client takes 50 MiB. Three workers may run: for uploads, the quarantine and the check."""
 
 Request = tuple[str, tuple[Any, ...]]
 """A method name of `Store`, and its arguments."""

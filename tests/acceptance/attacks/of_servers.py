@@ -41,12 +41,13 @@ _S3 = {"commit.log.transfer.class": "s3", _PLACE: "s3://archive/cdc", _LISTED: "
 _NO_FILE = {"AWS_SHARED_CREDENTIALS_FILE": "/none", "CLOUDSDK_CONFIG": "/none"}
 _IMDS = {"AWS_EC2_METADATA_SERVICE_ENDPOINT": "{url}", **_NO_FILE}
 _CONTAINER = {"AWS_CONTAINER_CREDENTIALS_FULL_URI": "{url}/a", **_NO_FILE}
+_GCE = {"GCE_METADATA_HOST": "{host}", "GCE_METADATA_IP": "{host}", **_NO_FILE}
 _KEYS = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
 Texts = Mapping[str, str]
 ASKED: dict[str, tuple[Mapping[str, bytes], Texts, Texts]] = {
     "a schema registry": (_JSON | _TEXT | {"250 KiB of empty lists": _SMALL}, _REGISTRY, {}),
     "Google's store": (_JSON | _TEXT | _PAGES, _GCS, {"STORAGE_EMULATOR_HOST": "{url}"}),
-    "Google's metadata service": (_JSON, _GCS, {"GCE_METADATA_HOST": "{host}", **_NO_FILE}),
+    "Google's metadata service": (_JSON, _GCS, _GCE),
     "S3": (_XML, _S3 | {"storage.s3.endpoint": "{url}"}, _KEYS),
     "Amazon's metadata service": (_JSON, _S3, _IMDS),
     "Amazon's service for containers": (_JSON, _S3, _CONTAINER),

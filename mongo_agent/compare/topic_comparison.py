@@ -30,7 +30,6 @@ from mongo_agent.pipeline.stream_factory import encoder
 from mongo_agent.server.deployment import Deployment
 from mongo_agent.server.errors import server_error
 from mongo_agent.server.shards import list_shards
-from mongo_agent.snapshot.records import ReplacedCollection
 from sidecar.errors import ConfigError, UnavailableError
 from sidecar.sinks.kafka.topics.access import existing_topics
 from sidecar.sinks.kafka.topics.reader import committed_records
@@ -66,15 +65,20 @@ def compare(
             "with or without schemas."
         )
     tasks = _tasks(client, config, deployment)
-    collections = _chosen(client, config, names, _replaced(tasks, deployment))
+    collections = _chosen(client, config, names)
     encode = encoder(config, deployment)
     since = _now(client)
     read = {
         f"{each.database}.{each.name}": _documents(client, encode, each) for each in collections
     }
     _wait_for_delivery(tasks, deployment, _now(client), wait_s)
+    if not names:
+        # Collections that are gone, and whose topics no longer follow.
+        offsets = (each for task in tasks for each in _stored(task, deployment))
+        replaced = [each for offset in offsets for each in offset.snapshot.replaced]
+        read = {each.namespace: {} for each in replaced} | read
     topics = {collection: TopicState(since) for collection in read}
-    wanted = dict.fromkeys(config.topic_of(each.database, each.name) for each in collections)
+    wanted = dict.fromkeys(config.topic_of(*_split(name)) for name in read)
     settings = config.properties.kafka_producer
     existing = existing_topics(settings, _ANSWER_S)
     for name in wanted:
@@ -105,19 +109,13 @@ def _tasks(client: Client, config: MongoConfig, deployment: Deployment) -> list[
     return [at_shard(config, shard) for shard in shards]
 
 
-def _replaced(tasks: Sequence[MongoConfig], deployment: Deployment) -> list[ReplacedCollection]:
-    """The collections whose topics no longer follow, as the agents stored them."""
-    offsets = (each for task in tasks for each in _stored(task, deployment))
-    return [each for offset in offsets for each in offset.snapshot.replaced]
+def _split(name: str) -> tuple[str, str]:
+    database, _, collection = name.partition(".")
+    return database, collection
 
 
-def _chosen(
-    client: Client,
-    config: MongoConfig,
-    names: tuple[str, ...],
-    replaced: Sequence[ReplacedCollection],
-) -> list[CollectionInfo]:
-    """The captured collections; also those that are gone and that a name or a report names."""
+def _chosen(client: Client, config: MongoConfig, names: tuple[str, ...]) -> list[CollectionInfo]:
+    """The captured collections, or those with these names, which may be gone."""
     try:
         listed = list(list_collections(client, config.scopes))
     except PyMongoError as error:
@@ -125,8 +123,8 @@ def _chosen(
     captured = [each for each in listed if plan_of(each, config).is_captured]
     by_name = {f"{each.database}.{each.name}": each for each in captured}
     existing = {f"{each.database}.{each.name}" for each in listed}
-    for name in (*names, *(each.namespace for each in replaced)):
-        database, _, collection = name.partition(".")
+    for name in names:
+        database, collection = _split(name)
         if name not in existing and config.namespaces.captures(database, collection):
             by_name[name] = CollectionInfo(database, collection, CollectionKind.PLAIN)
     for name in names:

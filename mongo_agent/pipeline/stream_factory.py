@@ -32,7 +32,7 @@ from sidecar.errors import UnavailableError
 from sidecar.sinks.kafka.topics.access import existing_topics
 from sidecar.sinks.kafka.topics.reader import TopicRecord, committed_records
 
-_TOPIC_TIMEOUT_S = 30.0
+_TOPIC_TIMEOUT_S = 10.0
 _SKIPPABLE: tuple[Literal["c", "u", "d"], ...] = ("c", "u", "d")
 
 

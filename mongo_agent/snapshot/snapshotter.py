@@ -245,6 +245,7 @@ class Snapshotter:
 
     def close(self) -> None:
         """Abandon running reads; they are not in the progress."""
+        self._sweep.close()
         self._reads.close()
 
     @property

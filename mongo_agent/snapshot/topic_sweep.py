@@ -8,6 +8,7 @@ Memory is bounded: the sweep reads the topic again for each share of too many ke
 """
 
 import logging
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
@@ -26,7 +27,7 @@ from mongo_agent.documents.document_state import ABSENT, document_state
 from mongo_agent.documents.extended_json import parse_extended_json
 from mongo_agent.encoder import MongoBatch, MongoEncoder
 from mongo_agent.server.errors import error_text
-from mongo_agent.snapshot.collection_reader import CollectionReader
+from mongo_agent.snapshot.collection_reader import CollectionReader, ReadingStoppedError
 from mongo_agent.snapshot.records import CollectionSnapshot, ReplacedCollection, SnapshotReason
 from sidecar.errors import SidecarError
 from sidecar.sinks.kafka.topics.reader import TopicRecord
@@ -69,6 +70,7 @@ class TopicSweep:
         self._submit = submit
         self._clock = clock
         self._retry_at_s = clock()
+        self._closed = threading.Event()
         self._entry: ReplacedCollection | None = None
         self._batches: Iterator[list[bytes]] = iter(())
         self._keys: Future[list[bytes]] | None = None
@@ -96,10 +98,21 @@ class TopicSweep:
             if not wanted or self._clock() < self._retry_at_s:
                 return
             self._entry = wanted[0]
-            self._batches = live_keys(self._records, self._entry)
+            self._batches = live_keys(self._until_closed, self._entry)
         if self._keys is None:
             batches = self._batches
             self._keys = self._submit(lambda: next(batches, []))
+
+    def close(self) -> None:
+        """Stop reading at the next record."""
+        self._closed.set()
+
+    def _until_closed(self, database: str, collection: str) -> Iterator[TopicRecord]:
+        assert self._records is not None
+        for record in self._records(database, collection):
+            if self._closed.is_set():
+                raise ReadingStoppedError
+            yield record
 
     def begin(self, point: ClusterTime) -> None:
         """Ask the server for the next documents, after all events up to a point."""
@@ -123,6 +136,7 @@ class TopicSweep:
         self.error = ""
         if swept.is_last:
             self._entry = None
+            logger.info("%s follows its collection again", swept.entry.namespace)
         return swept
 
     def _swept(

@@ -1,6 +1,8 @@
 """Keys of documents that a topic does not delete."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import repeat
 from typing import Any
 
 import bson
@@ -8,11 +10,14 @@ import pytest
 from bson import Binary, Decimal128, Int64, MaxKey, MinKey, ObjectId, Timestamp
 from hypothesis import given
 from hypothesis import strategies as st
+from pymongo import MongoClient
 
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.encoder import MongoEncoder
+from mongo_agent.snapshot.collection_reader import CollectionReader
 from mongo_agent.snapshot.records import ReplacedCollection
-from mongo_agent.snapshot.topic_sweep import _id_of, live_keys
+from mongo_agent.snapshot.settings import SnapshotSettings
+from mongo_agent.snapshot.topic_sweep import TopicSweep, _id_of, live_keys
 from sidecar.errors import SidecarError
 from sidecar.sinks.kafka.topics.reader import TopicRecord
 
@@ -60,6 +65,16 @@ def test_a_share_at_a_time_is_all_of_them(changes: list[tuple[str, int, str]], m
 
     found = [key for keys in live_keys(read, ENTRY, most) for key in keys]
     assert sorted(found) == sorted(f'{{"id":"{each}"}}'.encode() for each in live)
+
+
+def test_a_stop_ends_the_reading_of_a_long_topic() -> None:
+    reader = CollectionReader(MongoClient(connect=False), SnapshotSettings())
+    record = TopicRecord(b"k", None, [])
+    with ThreadPoolExecutor(1) as threads:
+        sweep = TopicSweep(reader, ENCODER, lambda *_: repeat(record), threads.submit)
+        sweep.settle([ENTRY])
+        assert not sweep.is_ready
+        sweep.close()
 
 
 @pytest.mark.parametrize("schemas", [False, True])

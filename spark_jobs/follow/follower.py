@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
 from sidecar.logs import fields
-from spark_jobs.column_names import ColumnNameError
+from spark_jobs.error_mapping import mapped_error
 from spark_jobs.errors import JobError
 from spark_jobs.follow.changes_between import changes_between, no_changes, planned_changes
 from spark_jobs.follow.dead_letters import DeadLetters
@@ -60,8 +60,8 @@ class Follower:
     ) -> None:
         """Finish interrupted batches, and read the positions of the tables from the handler.
 
-        Raises `JobError` if the store no longer has the log of a position, and `ColumnNameError`
-        if the target can store none of the tables.
+        Raises `JobError` if the store no longer has the log of a position, and the error of the
+        first table if none can be followed.
         """
         self._store = store
         self._schema = schema
@@ -72,11 +72,12 @@ class Follower:
         self._version = store.version()
         self._applied = {table.id: TableStats() for table in tables}
         self._known = KnownSchemas(Folder(store.session, folder), schema)
-        self._rejected: dict[str, ColumnNameError] = {}
+        self._rejected: dict[str, Exception] = {}
+        self._failed: dict[str, Exception] = {}
+        self._positions: dict[str, Position | None] = {}
         self._tables = tables = [table for table in tables if self._is_accepted(table)]
         if self._rejected and not tables:
             raise next(iter(self._rejected.values()))
-        self._positions = {table.id: handler.position(table) for table in tables}
         self._stored = dict(self._positions)
         self._next_idle_s = 0.0
         self._earlier = {
@@ -104,7 +105,10 @@ class Follower:
         }
 
     def step(self) -> int:
-        """Apply all changes up to now. Returns the number of tables that had some."""
+        """Apply all changes up to now. Returns the number of tables that had some.
+
+        A table that fails is tried again in the next step. Raises the error if all of them fail.
+        """
         new = list(self._store.commits_after(self._version))
         if new:
             self._version = new[-1].version
@@ -112,23 +116,55 @@ class Follower:
             if any(commit.kind == "truncate" for commit in new):
                 self._truncated_us = self._store.truncated_tables(self._version)
             self._offsets = latest_offsets([Commit(0, "other", {}, self._offsets), *new])
-        applied = sum(map(self._follow, self._tables))
+        applied = sum(map(self._follow_isolated, self._tables))
+        if self._tables and len(self._failed) == len(self._tables):
+            raise next(iter(self._failed.values()))
         self._store_idle_positions()
         self._forget_commits()
         return applied
 
     @property
-    def rejected(self) -> Mapping[str, ColumnNameError]:
-        """Tables that the target cannot store, with the reasons. The others are followed."""
-        return self._rejected
+    def rejected(self) -> Mapping[str, BaseException]:
+        """Tables that cannot be followed, with the reasons. The others are followed."""
+        failed = {**self._rejected, **self._failed}
+        return {name: mapped_error(error) for name, error in failed.items()}
+
+    def _follow_isolated(self, table: SourceTable) -> bool:
+        """Follow a table; any error concerns this table alone."""
+        try:
+            if table.full_name in self._failed:
+                self._reopen(table)
+            is_applied = self._follow(table)
+        except MemoryError:
+            raise
+        except Exception as error:
+            if table.full_name not in self._failed:
+                name, reason = table.full_name, mapped_error(error)
+                logger.error("table %s is not followed: %s", name, reason, extra=fields(table=name))
+            logger.debug("stack trace of the error", exc_info=error)
+            self._failed[table.full_name] = error
+            return False
+        if self._failed.pop(table.full_name, None) is not None:
+            logger.info("table followed again", extra=fields(table=table.full_name))
+        return is_applied
+
+    def _reopen(self, table: SourceTable) -> None:
+        """As a restart would: the target may have a part of the batch that failed."""
+        self._finish_interrupted(table)
+        position = self._handler.position(table)
+        if position != self._stored[table.id]:
+            self._positions[table.id] = self._stored[table.id] = position
 
     def _is_accepted(self, table: SourceTable) -> bool:
-        """Finish the interrupted batch of a table, unless the target cannot store it."""
+        """Finish the interrupted batch of a table and read its position, unless it is rejected."""
         try:
             self._finish_interrupted(table)
-        except ColumnNameError as error:
+            self._positions[table.id] = self._handler.position(table)
+        except Exception as error:
             self._rejected[table.full_name] = error
-            logger.error("table rejected: %s", error, extra=fields(table=table.full_name))
+            logger.debug("stack trace of the error", exc_info=error)
+            name, reason = table.full_name, mapped_error(error)
+            logger.error("table %s rejected: %s", name, reason, extra=fields(table=name))
             return False
         return True
 
@@ -265,6 +301,8 @@ class Follower:
         if begun_s < self._next_idle_s:
             return
         for table in self._tables:
+            if table.full_name in self._failed:
+                continue
             position, stored = self._positions[table.id], self._stored[table.id]
             if position is None or stored is None or position.store_version == stored.store_version:
                 continue

@@ -7,6 +7,7 @@ from pyspark.sql import SparkSession
 
 from sidecar.errors import ConfigError
 from spark_jobs import metrics_files
+from spark_jobs.errors import JobError
 from spark_jobs.follow.follower import Follower
 from spark_jobs.follow.stats import add_metrics, summary
 from spark_jobs.progress_line import Show
@@ -28,8 +29,8 @@ def run_follower(
     batches.
 
     Fills the store if the options name topics; otherwise another job does. `job` names the job in
-    its metrics. Raises what `spark_jobs.reconcile.job.run` raises, and `ConfigError` at the end if
-    the target could not store some of the tables.
+    its metrics. Raises what `spark_jobs.reconcile.job.run` raises, and at the end `ConfigError`
+    or `JobError` if some of the tables could not be followed.
     """
 
     def report(store: RunStats | None, has_failed: bool) -> None:
@@ -58,6 +59,9 @@ def run_follower(
                 report(None, has_failed=False)
                 stop.wait(options.trigger_interval_ms / 1000)
                 follower.step()
-    if follower.rejected:
-        raise ConfigError(*map(str, follower.rejected.values()))
+    if rejected := follower.rejected:
+        if all(isinstance(error, ConfigError) for error in rejected.values()):
+            raise ConfigError(*map(str, rejected.values()))
+        reasons = (f"{name}: {error}" for name, error in rejected.items())
+        raise JobError("Some tables could not be followed. " + " ".join(reasons))
     return sum(stats.batches for stats in follower.stats.values())

@@ -5,12 +5,15 @@ The algebra of changes is proved without Spark, in `tests/unit/commitlog/merge/t
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from sidecar.errors import ConfigError
 from spark_jobs.column_names import ColumnNameError
-from spark_jobs.errors import JobError
+from spark_jobs.errors import InputError, JobError
 from spark_jobs.follow import Follower, Position
 from spark_jobs.follow.follower import IDLE_S
 from spark_jobs.reconcile.compaction import compact
@@ -172,3 +175,69 @@ def test_a_table_that_the_target_cannot_store_leaves_the_others(
     ]
     with pytest.raises(ColumnNameError, match="reserves the name"):
         follower([source.table])
+
+
+PLACES = ("interrupted", "position", "apply")
+FAULTS: dict[str, Exception] = {
+    "name": ColumnNameError("the target reserves the name of a column."),
+    "options": ConfigError("the layout differs."),
+    "job": JobError("another job writes to the target."),
+    "record": InputError("the value at 1 is damaged."),
+    "Spark": PySparkException("[PARSE_SYNTAX_ERROR] a syntax error"),
+    "any": ZeroDivisionError("by nought"),
+}
+
+
+@pytest.fixture(scope="module")
+def filled(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Source:
+    source = Source(spark, tmp_path_factory.mktemp("filled"), events=10)
+    source.add(source.values)
+    return source
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_of_one_table_leaves_the_others(
+    filled: Source, tmp_path: Path, place: str, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    is_failing = [True]
+
+    class Target(RecordingHandler):
+        def _fail(self, table: SourceTable, at: str) -> None:
+            if is_failing[0] and at == place and table.full_name == TABLE:
+                raise FAULTS[name]
+
+        def interrupted(self, table: SourceTable) -> None:
+            self._fail(table, "interrupted")
+
+        def position(self, table: SourceTable) -> Position | None:
+            self._fail(table, "position")
+            return super().position(table)
+
+        def apply(self, table: SourceTable, *arguments: Any, **named: Any) -> None:
+            self._fail(table, "apply")
+            super().apply(table, *arguments, **named)
+
+    source, target = filled, Target()
+    other = source.schema.table("shop.u")
+    tables = [source.table, other]
+    followed = Follower(source.store, source.schema, tables, str(tmp_path / "follower"), target)
+    followed.step()
+    assert str(FAULTS[name]) in str(followed.rejected[TABLE])
+    assert target.positions.keys() == {other.id}
+    assert TABLE in caplog.text
+    is_failing[0] = False
+    followed.step()
+    is_tried_again = place == "apply"
+    assert (source.table.id in target.positions) == is_tried_again
+    assert bool(followed.rejected) != is_tried_again
+
+
+def test_a_fault_of_all_tables_ends_the_job(filled: Source) -> None:
+    class Target(RecordingHandler):
+        def apply(self, *arguments: Any, **named: Any) -> None:
+            raise JobError("the disk is full.")
+
+    follower = filled.follower(Target())
+    with pytest.raises(JobError, match="the disk is full"):
+        follower.step()

@@ -227,7 +227,6 @@ class AgentService:
             return None
         store = PropertiesStore(properties.offset_directory, SNAPSHOT_FILE, properties.topic_prefix)
         stored = store.load()
-        store.adopt(stored)
         if stored.recovered_from_previous is not None:
             logger.warning(stored.recovered_from_previous)
         return Snapshot(
@@ -333,7 +332,6 @@ class AgentService:
         prefix = properties.topic_prefix
         store = PropertiesStore(properties.offset_directory, OFFSET_FILE, prefix)
         stored = store.load()
-        store.adopt(stored)
         self._shell.note_recovery(stored)
         ledger = offsets_from_entries(stored.values, identity.node_id)
         accord = self._accord(identity, ledger)

@@ -17,10 +17,6 @@ from spark_jobs.storage import Folder
 FILE = "cdc-job.json"
 FORMAT = 1
 
-_RENAMED_OPTIONS = {"records.without.id": "invalid.records"}
-_RENAMED_VALUES = {("invalid.records", "aside"): "dead-letter"}
-"""Options and values that release 0.1.0 stored under other names."""
-
 
 @dataclass(frozen=True, slots=True)
 class CheckpointOwner:
@@ -76,9 +72,8 @@ def _differences(known: Mapping[str, object], owner: CheckpointOwner) -> list[st
     for name, now in (("job", owner.job), ("topics", owner.topics)):
         if known[name] != now:
             found.append(f"its {name} is `{known[name]}`, not `{now}`")
-    stored = known["fixed"]
-    assert isinstance(stored, dict)
-    before = _with_current_names(stored)
+    before = known["fixed"]
+    assert isinstance(before, dict)
     for name in sorted(before.keys() | owner.fixed.keys()):
         was, now = before.get(name, ""), owner.fixed.get(name, "")
         if was != now:
@@ -87,8 +82,3 @@ def _differences(known: Mapping[str, object], owner: CheckpointOwner) -> list[st
     if not found and known.get("store_id", owner.store_id) != owner.store_id:
         found.append("its version store was removed, and there is a new one at the same place")
     return found
-
-
-def _with_current_names(stored: Mapping[str, str]) -> dict[str, str]:
-    renamed = {_RENAMED_OPTIONS.get(name, name): value for name, value in stored.items()}
-    return {name: _RENAMED_VALUES.get((name, value), value) for name, value in renamed.items()}

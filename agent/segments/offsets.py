@@ -91,7 +91,7 @@ class SegmentOffsets:
         }
 
     def to_stored(self) -> dict[str, str]:
-        """The entries of the offsets file; older releases skip the fingerprints."""
+        """The entries of the offsets file, with fingerprints."""
         known = {f"{FINGERPRINT}{name}": f"{each:08x}" for name, each in self.fingerprints.items()}
         return {**self.to_entries(), **known}
 

@@ -72,8 +72,6 @@ class MongoDelivery:
         if isinstance(store, SinkPositions):
             stored = or_of_file(stored, config, deployment)
         shell.note_recovery(stored)
-        if isinstance(store, PropertiesStore):
-            store.adopt(stored)
         dead_letters = self._dead_letters()
         streams = StreamFactory(
             config,

@@ -3,8 +3,7 @@
 The lock is `flock` on a descriptor of the directory itself: it writes nothing, and the kernel
 releases it when the process ends for any reason. But every user who may read a directory can lock
 it. So a lock that only processes of other users hold is passed over, and the agent's own directory
-has a second lock: a file that only the agent's user can open. Releases before 0.2.0 know the first
-lock alone, and both releases take it.
+has a second lock: a file that only the agent's user can open.
 """
 
 import errno

@@ -8,9 +8,7 @@
     CommitLog-7-1699.log=40961
     CommitLog-7-1700.log=COMPLETED
 
-The version, the prefix and names that begin with `#fingerprint.` are comments, so that older
-releases read the file too. Files of 0.1.0 have none of them: they are of version 1, and the prefix
-is recorded by the next save.
+The version, the prefix and names that begin with `#fingerprint.` are comments of the properties.
 
 There is always at least one good file. A save writes and syncs a temporary file, links the good
 file as `<name>.previous`, and then renames the temporary file.
@@ -47,7 +45,7 @@ _HEADER_LINES = 4
 class StoredOffsets:
     """The stored values; `recovered_from_previous` is why the previous copy was used.
 
-    `topic_prefix` is the prefix of the topics that the offsets belong to; None: a file of 0.1.0.
+    `topic_prefix` is the prefix of the topics that the offsets belong to; None: it records none.
     """
 
     values: Mapping[str, str]
@@ -55,8 +53,8 @@ class StoredOffsets:
     topic_prefix: str | None = None
 
 
-class NewerFormatError(OffsetStoreError):
-    """The offset file was written by a later release."""
+class OtherFormatError(OffsetStoreError):
+    """Another release wrote the offset file."""
 
 
 class PropertiesStore:
@@ -72,7 +70,7 @@ class PropertiesStore:
 
     def load(self) -> StoredOffsets:
         """Nothing stored yet gives no values. Raises OffsetStoreError when both files are bad or
-        of a later release, ConfigError when they belong to topics of another prefix."""
+        of another format, ConfigError when they belong to topics of another prefix."""
         stored = self._load()
         if None not in (self._topic_prefix, stored.topic_prefix) and (
             stored.topic_prefix != self._topic_prefix
@@ -92,11 +90,6 @@ class PropertiesStore:
         if stored.values:
             self.save(stored.values)
         return stored.topic_prefix
-
-    def adopt(self, stored: StoredOffsets) -> None:
-        """Record the prefix in a file that has none, as those of 0.1.0. Raises OffsetSaveError."""
-        if stored.values and stored.topic_prefix is None and self._topic_prefix is not None:
-            self.save(stored.values)
 
     def _load(self) -> StoredOffsets:
         try:
@@ -212,19 +205,20 @@ def _read(path: Path) -> _Reading:
         return _Reading(damage=str(error))
     version, prefix = _header(text)
     if version != str(FORMAT_VERSION):
-        raise NewerFormatError(
+        raise OtherFormatError(
             f"The offset file {path} has format version {version}; this release reads "
-            f"{FORMAT_VERSION}. Start the release that wrote it, or restore the copy from "
-            "before the upgrade."
+            f"{FORMAT_VERSION}. Start the release that wrote it, restore the copy from before the "
+            "upgrade, or move the file away: the agent then starts without offsets and repeats "
+            "events."
         )
     return _Reading(values, None, prefix)
 
 
 def _header(text: bytes) -> tuple[str, str | None]:
-    """The version of a file's form, which is 1 without a line that says so, and the prefix."""
+    """The version of a file's form, and the prefix."""
     lines = b"\n".join(text.split(b"\n", _HEADER_LINES)[:_HEADER_LINES])
     version, prefix = _VERSION_LINE.search(lines), _PREFIX_LINE.search(lines)
     return (
-        "1" if version is None else version[1].decode("ascii", "replace").strip(),
+        "none" if version is None else version[1].decode("ascii", "replace").strip(),
         None if prefix is None else prefix[1].decode("ascii", "replace").strip(),
     )

@@ -9,6 +9,17 @@ from typing import Any
 
 import pytest
 
+from agent.accord.capture import OFFSET_FILE as ACCORD_FILE
+from agent.accord.position import position_from_entries
+from agent.config.loader import OFFSET_FILE, SNAPSHOT_FILE
+from agent.pipeline.read_attempts import FILE as READS_FILE
+from agent.pipeline.read_attempts import parse_note
+from agent.schema.announcements import AnnouncementStore
+from agent.schema.history import SchemaHistory
+from agent.segments.offsets import offsets_from_entries
+from agent.snapshot.offsets import snapshot_offsets_from_entries
+from agent.watermark.store import CoverageStore
+from sidecar.offsets.properties_store import PropertiesStore
 from tests.support.agents.agent_directory import AgentDir
 from tests.support.agents.agent_health import health
 from tests.support.agents.agent_main import agent
@@ -132,6 +143,32 @@ def test_its_quarantine_is_retried(state: ReleasedState, agent_dir: AgentDir) ->
     found = {in_segment(each["headers"]["cdc.source"], damaged) for each in delivered(agent_dir)}
     assert found
     assert None not in found
+
+
+def test_each_of_its_files_is_read(state: ReleasedState, agent_dir: AgentDir) -> None:
+    state.restore("offsets", agent_dir.offsets)
+    node_id, segments = state.recorded["node_id"], state.recorded["segments"]
+
+    def entries(name: str) -> Mapping[str, str]:
+        stored = PropertiesStore(agent_dir.offsets, name, "shop").load()
+        assert (stored.topic_prefix, stored.recovered_from_previous) == ("shop", None)
+        return stored.values
+
+    offsets = offsets_from_entries(entries(OFFSET_FILE), node_id)
+    assert {each.log for each in (*offsets.completed, *offsets.positions)} == set(segments)
+    assert [each.log for each in offsets.fingerprints] == [segments[-1]]
+    (table,) = snapshot_offsets_from_entries(entries(SNAPSHOT_FILE), node_id).tables.values()
+    assert (table.table, table.state.value) == ("shop.orders", "copying")
+    journal = position_from_entries(entries(ACCORD_FILE), node_id)
+    assert (journal.offset, journal.next_id) == (4096, 7)
+    coverage = CoverageStore(agent_dir.offsets, "shop", node_id).load()
+    assert coverage is not None
+    assert list(coverage.holdings.tables) == ["shop.orders"]
+    assert AnnouncementStore(agent_dir.offsets, node_id).load() is not None
+    known = SchemaHistory(agent_dir.offsets).load()
+    assert known is not None
+    assert known.identity.node_id == node_id
+    assert parse_note((agent_dir.offsets / READS_FILE).read_bytes()).boot_id
 
 
 def test_its_offsets_are_shown(state: ReleasedState, agent_dir: AgentDir) -> None:

@@ -1,17 +1,15 @@
-"""State files: version of the format, the prefix of their topics, and files of release 0.1.0."""
+"""State files: version of the format, and the prefix of their topics."""
 
 import hashlib
-import shutil
 from pathlib import Path
 
 import pytest
 
 from sidecar.errors import ConfigError, OffsetStoreError
-from sidecar.offsets.properties_store import FORMAT_VERSION, PropertiesStore, decode, encode
+from sidecar.offsets.properties_store import FORMAT_VERSION, PropertiesStore, encode
 from tests.support.agents.agent_directory import AgentDir
 from tests.support.agents.agent_main import agent
 
-OLD = Path(__file__).parent / "state-0.1.0" / "cassandra"
 NAME = "segment_offset.properties"
 VALUES = {"node.id": "node-1", "CommitLog-7-1.log": "COMPLETED"}
 
@@ -25,24 +23,12 @@ def of_version(version: str) -> bytes:
     return b"#sha256=" + hashlib.sha256(body).hexdigest().encode() + b"\n" + body
 
 
-def test_a_file_of_0_1_0_is_read_and_adopted(tmp_path: Path) -> None:
-    shutil.copytree(OLD, tmp_path, dirs_exist_ok=True)
-    store = PropertiesStore(tmp_path, NAME, "shop")
-    stored = store.load()
-    assert stored.topic_prefix is None
-    assert stored.values["CommitLog-7-1700000000002.log"] == "81922"
-    store.adopt(stored)
-    again = PropertiesStore(tmp_path, NAME, "shop").load()
-    assert (again.values, again.topic_prefix) == (stored.values, "shop")
-    with pytest.raises(ConfigError, match="accept-prefix"):
-        PropertiesStore(tmp_path, NAME, "other").load()
-
-
-def test_version_and_prefix_are_comments_for_0_1_0(tmp_path: Path) -> None:
-    store = PropertiesStore(tmp_path, NAME, "shop")
-    store.save(VALUES)
-    assert decode(store.path.read_bytes()) == VALUES
-    assert f"#format.version={FORMAT_VERSION}\n#topic.prefix=shop\n" in store.path.read_text()
+def test_a_file_without_a_version_is_rejected(tmp_path: Path) -> None:
+    body = encode(VALUES).split(b"\n", 1)[1].replace(b"#format.version=1\n", b"")
+    checksum = hashlib.sha256(body).hexdigest().encode()
+    (tmp_path / NAME).write_bytes(b"#sha256=" + checksum + b"\n" + body)
+    with pytest.raises(OffsetStoreError, match=r"format version none.*move the file away"):
+        PropertiesStore(tmp_path, NAME).load()
 
 
 def test_a_newer_version_is_rejected_even_with_a_good_previous_copy(tmp_path: Path) -> None:

@@ -4,6 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from mongo_agent.offsets import OFFSET_FILE
+from mongo_agent.offsets.agent_offsets import parse_offsets
+from sidecar.offsets.properties_store import PropertiesStore
 from tests.support.agents.released_state import ReleasedState, released_versions
 from tests.support.record.state.mongodb import (
     STORED,
@@ -15,6 +18,17 @@ from tests.support.record.state.mongodb import (
     published,
 )
 from tests.support.servers.agent_process import AgentProcess
+
+
+@pytest.mark.parametrize("version", released_versions())
+def test_its_offsets_are_read(version: str, tmp_path: Path) -> None:
+    ReleasedState.of(version, "mongodb").restore("offsets", tmp_path)
+    stored = PropertiesStore(tmp_path, OFFSET_FILE, "shop").load()
+    assert (stored.topic_prefix, stored.recovered_from_previous) == ("shop", None)
+    (offset,) = parse_offsets(stored.values, "rs0").streams.values()
+    (collection,) = offset.snapshot.collections
+    assert (collection.namespace, len(collection.chunks)) == ("shop.customers", 2)
+    assert offset.stream.fingerprint is not None
 
 
 @pytest.mark.parametrize("version", released_versions())

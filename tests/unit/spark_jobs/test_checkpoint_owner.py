@@ -1,5 +1,6 @@
 """Ownership of a checkpoint."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.checkpoint_owner import FILE, CheckpointOwner, acquire_checkpoint
 from spark_jobs.errors import CheckpointError
+from tests.support.agents.released_state import RELEASES, released_versions
 
 JOB = CheckpointOwner("dedupe", "shop.orders", {"identity": "event", "sink": "delta"})
 OTHERS = {
@@ -27,6 +29,14 @@ def test_a_job_resumes_from_its_checkpoint(spark: SparkSession, tmp_path: Path) 
     assert first.is_new and not again.is_new
     assert first.id == again.id
     assert acquire_checkpoint(spark, str(tmp_path / "d"), JOB).id != first.id
+
+
+@pytest.mark.parametrize("version", released_versions())
+def test_a_job_resumes_from_a_checkpoint_of_every_release(
+    spark: SparkSession, tmp_path: Path, version: str
+) -> None:
+    shutil.copyfile(RELEASES / version / "spark" / FILE, tmp_path / FILE)
+    assert not acquire_checkpoint(spark, str(tmp_path), JOB).is_new
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -61,12 +71,3 @@ def test_a_checkpoint_of_another_program_is_rejected(spark: SparkSession, tmp_pa
     (tmp_path / "metadata").write_text('{"id":"x"}')
     with pytest.raises(CheckpointError, match="written by another program"):
         acquire_checkpoint(spark, str(tmp_path), JOB)
-
-
-def test_a_checkpoint_of_release_0_1_0_stays_valid(spark: SparkSession, tmp_path: Path) -> None:
-    old = CheckpointOwner("dedupe", "shop.orders", {"records.without.id": "aside"})
-    new = replace(old, fixed={"invalid.records": "dead-letter"})
-    first = acquire_checkpoint(spark, str(tmp_path), old)
-    assert acquire_checkpoint(spark, str(tmp_path), new).id == first.id
-    with pytest.raises(CheckpointError, match=r"its `invalid\.records` is `dead-letter`"):
-        acquire_checkpoint(spark, str(tmp_path), replace(old, fixed={"invalid.records": "fail"}))

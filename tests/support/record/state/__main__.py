@@ -20,10 +20,12 @@ TARGET = Path(__file__).parents[3] / "fixtures" / "state"
     required=True,
     help="Directory with the release's `agent` and `mongo-agent`.",
 )
-def main(programs: Path) -> None:
+@click.option("--version", help="Its version; default: that of the programs.")
+def main(programs: Path, version: str | None) -> None:
     """Record the state files of an installed release."""
-    done = subprocess.run([programs / "agent", "--version"], capture_output=True, check=True)
-    version = done.stdout.decode().split()[-1]
+    if version is None:
+        done = subprocess.run([programs / "agent", "--version"], capture_output=True, check=True)
+        version = done.stdout.decode().split()[-1]
     with tempfile.TemporaryDirectory(prefix="state-", dir=cache_directory()) as scratch:
         record_cassandra(programs / "agent", version, TARGET / version / "cassandra", Path(scratch))
         record_mongodb(programs / "mongo-agent", TARGET / version / "mongodb", Path(scratch))

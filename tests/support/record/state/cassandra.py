@@ -23,6 +23,7 @@ from tests.support.servers.cassandra import CassandraNode, segment_id
 from tests.support.servers.cassandra_settings import NodeSettings
 from tests.support.servers.kafka import KafkaBroker
 
+TOPIC = "shop.shop.orders"
 TABLE_ID = "5a1c395e-b41f-11e5-9f22-ba0be0483c18"
 KEYSPACE = (
     "CREATE KEYSPACE shop WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}"
@@ -35,7 +36,11 @@ ROWS = 400
 """Rows in each of the three segments."""
 LARGE_BYTES = 20_000
 _DEADLINE_S = 300
-_SNAPSHOT_ROWS_PER_S = 20
+_TO_FILE = {
+    "snapshot.rows.per.second": 20,
+    "watermark.topic": "shop.watermarks",
+    "include.schema.changes": "true",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +151,7 @@ class _Release:
 
     def reject_one(self, segment: Path, broker: KafkaBroker) -> list[dict[str, Any]]:
         """Publishes a segment to Kafka, which allows events of half of `LARGE_BYTES`."""
-        broker.create_topic("shop.shop.orders")
+        broker.create_topic(TOPIC)
         agent = self._agent(
             {
                 "sink": "kafka",
@@ -176,9 +181,7 @@ class _Release:
         data[row : row + 8] = b"\xff" * 8
         copy = self._put(damaged, bytes(data), "completed")
         self._put(last, last.read_bytes(), f"{stopped_at}\n")
-        agent = self._agent(
-            {"snapshot.mode": "initial", "snapshot.rows.per.second": _SNAPSHOT_ROWS_PER_S}
-        )
+        agent = self._agent({**_TO_FILE, "snapshot.mode": "initial"})
         agent.launch()
 
         def is_reached() -> bool:
@@ -197,12 +200,7 @@ class _Release:
 
     def publish_and_die(self, last: Path, saved_at: int, killed_at: int) -> None:
         """Saves the offset `saved_at`, publishes up to `killed_at` and is killed."""
-        agent = self._agent(
-            {
-                "offset.flush.interval.ms": 86_400_000,
-                "snapshot.rows.per.second": _SNAPSHOT_ROWS_PER_S,
-            }
-        )
+        agent = self._agent({**_TO_FILE, "offset.flush.interval.ms": 86_400_000})
         data = last.read_bytes()
         self._put(last, data, f"{saved_at}\n")
         agent.launch()
@@ -232,7 +230,8 @@ class _Release:
             return []
         whole = self._events.read_bytes().rpartition(b"\n")[0].splitlines()
         events = [orjson.loads(line) for line in whole]
-        return [_named(each["value"], each["headers"]) for each in events]
+        changes = (each for each in events if each["topic"] == TOPIC)
+        return [_named(each["value"], each["headers"]) for each in changes]
 
     def keep(self, target: Path) -> None:
         """Copies offsets and quarantine, segments packed."""
@@ -241,7 +240,7 @@ class _Release:
             for path in sorted(source.iterdir()):
                 if path.suffix == ".log":
                     pack(path, target / name / f"{path.name}.gz")
-                elif path.is_file() and not path.name.startswith("."):
+                elif path.is_file() and not path.name.startswith(".") and path.suffix != ".ring":
                     shutil.copyfile(path, target / name / path.name)
 
     @property

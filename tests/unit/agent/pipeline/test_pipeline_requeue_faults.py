@@ -201,8 +201,7 @@ def test_the_message_goes_with_the_request(
     assert harness.leave_error == ""
 
 
-def test_segment_half_moved_by_an_older_release_is_requeued(harness: PipelineHarness) -> None:
-    """0.1.0 moved the index, failed at the segment, and reported that it had vanished."""
+def test_segment_whose_index_alone_is_in_cdc_raw_is_requeued(harness: PipelineHarness) -> None:
     log = quarantined_log(harness)
     (harness.relocation / "error" / log.name.idx).rename(harness.raw.directory / log.name.idx)
     (harness.relocation / "error" / f"{log.name.log}.reason.json").unlink()

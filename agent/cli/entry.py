@@ -19,7 +19,6 @@ from agent.config.model import SERVICE_NAME
 from commitlog import CommitLogError, __version__
 from sidecar.cli.completion import completion_command
 from sidecar.cli.config import config_group
-from sidecar.cli.deprecated import deprecated_command
 from sidecar.cli.entry import CONTEXT_SETTINGS, begin, run_command_line
 from sidecar.cli.findings import ProbeOf, check_command
 from sidecar.cli.fleet import fleet
@@ -91,7 +90,6 @@ for command in (
     completion_command("agent"),
 ):
     agent.add_command(command)
-agent.add_command(deprecated_command(quarantine, "agent segments", "agent quarantine"))
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from agent.config.loader import OFFSET_FILE, SNAPSHOT_FILE, AgentConfig, directory_problems
-from sidecar.cli.deprecated import deprecated_option
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.output import MessageReport, json_output, print_message
 from sidecar.errors import ConfigError
@@ -25,7 +24,6 @@ class ResetOffsets(MessageReport):
 
 @click.command("reset", short_help="Start again with the oldest segment.")
 @configuration_options
-@deprecated_option("--copies", "--snapshots", is_flag=True)
 @click.option("--snapshots", is_flag=True, help="Also reset the offsets of snapshots.")
 @json_output(ResetOffsets)
 @click.pass_obj

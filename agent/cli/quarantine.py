@@ -56,13 +56,6 @@ class QuarantinedSegment:
     dead_letters: int
     dead_letter_reasons: tuple[str, ...]
     is_retry_requested: bool
-    # Renamed in 0.2.0; the old names stay for one release.
-    refused_events: int
-    """Deprecated name of `dead_letters`."""
-    refusals: tuple[str, ...]
-    """Deprecated name of `dead_letter_reasons`."""
-    is_asked_for: bool
-    """Deprecated name of `is_retry_requested`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +219,4 @@ def quarantined_segment(each: QuarantineEntry) -> QuarantinedSegment:
         dead_letters=dead_letters.count,
         dead_letter_reasons=dead_letters.reasons,
         is_retry_requested=each.is_retry_requested,
-        refused_events=dead_letters.count,
-        refusals=dead_letters.reasons,
-        is_asked_for=each.is_retry_requested,
     )

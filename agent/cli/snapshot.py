@@ -10,7 +10,6 @@ from rich.text import Text
 
 from agent.config.loader import AgentConfig
 from sidecar.cli.agent_client import AgentAddress, AgentClient, address_options, agents_answer
-from sidecar.cli.deprecated import former_option
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.output import json_output
 from sidecar.cli.snapshots import (
@@ -21,7 +20,6 @@ from sidecar.cli.snapshots import (
 )
 
 _tables = click.argument("tables", nargs=-1, metavar="KEYSPACE.TABLE…")
-_former_table = former_option("--table", "KEYSPACE.TABLE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,28 +67,24 @@ def snapshot() -> None:
 @snapshot.command("start", short_help="Copy tables from the beginning.")
 @configuration_options
 @address_options
-@_former_table
 @_tables
 @json_output(SnapshotAnswer)
 @click.pass_obj
 def start(
     invocation: Invocation[AgentConfig],
     address: AgentAddress,
-    former: tuple[str, ...],
     tables: tuple[str, ...],
 ) -> None:
     """Copy all rows of tables, even if they were copied before."""
-    chosen = (*tables, *former)
-    if not chosen:
+    if not tables:
         raise click.UsageError("Name the tables to copy: KEYSPACE.TABLE…")
-    _send(invocation, AgentClient.of(invocation, address), "start", chosen)
+    _send(invocation, AgentClient.of(invocation, address), "start", tables)
 
 
 @snapshot.command("stop", short_help="Stop the snapshots of tables.")
 @configuration_options
 @address_options
 @click.option("--all", "is_all", is_flag=True, help="Stop all running snapshots.")
-@_former_table
 @_tables
 @json_output(SnapshotAnswer)
 @click.pass_obj
@@ -98,26 +92,23 @@ def stop(
     invocation: Invocation[AgentConfig],
     address: AgentAddress,
     is_all: bool,
-    former: tuple[str, ...],
     tables: tuple[str, ...],
 ) -> None:
     """Stop the snapshots of tables. Only `start` restarts them."""
-    chosen = (*tables, *former)
-    if is_all == bool(chosen):
+    if is_all == bool(tables):
         raise click.UsageError("Name tables as KEYSPACE.TABLE, or use --all.")
     client = AgentClient.of(invocation, address)
     if is_all:
         with agents_answer():
             found = client.get("/snapshot").get("tables", ())
-            chosen = tuple(each["table"] for each in found if each["state"] == "copying")
-    _send(invocation, client, "stop", chosen)
+            tables = tuple(each["table"] for each in found if each["state"] == "copying")
+    _send(invocation, client, "stop", tables)
 
 
 @snapshot.command("status", short_help="Show the state of snapshots.")
 @configuration_options
 @address_options
 @click.option("--follow", is_flag=True, help="Repeat until no snapshot is running.")
-@_former_table
 @_tables
 @json_output(
     SnapshotStatus, lines=True, text="Print one line of JSON; with --follow one each second."
@@ -127,19 +118,17 @@ def status(
     invocation: Invocation[AgentConfig],
     address: AgentAddress,
     follow: bool,
-    former: tuple[str, ...],
     tables: tuple[str, ...],
 ) -> None:
     """Show each table, or those named, with its copied rows and the completed part of its token
     ranges."""
     client = AgentClient.of(invocation, address)
-    chosen = {*tables, *former}
 
     def fetch() -> Mapping[str, Any]:
         document = dict(client.get("/snapshot"))
-        if chosen:
+        if tables:
             known = document.get("tables", ())
-            document["tables"] = [each for each in known if each["table"] in chosen]
+            document["tables"] = [each for each in known if each["table"] in tables]
         return document
 
     show_progress(

@@ -426,7 +426,6 @@ class SegmentProperties(Properties):
     )
     blocked_timeout_ms: Milliseconds = prop(
         "segment.blocked.timeout.ms",
-        deprecated=["segment.hold.max.ms"],
         default=600_000,
         doc="Time for which a record of an unknown table or column waits for the schema, or an "
         "encrypted segment for its key. After it the agent quarantines the segment.",

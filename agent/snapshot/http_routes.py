@@ -4,10 +4,9 @@ GET  /snapshot         state of the snapshot of each table
 POST /snapshot/start   {"table": "keyspace.table"}   copies a table from the beginning
 POST /snapshot/stop    {"table": "keyspace.table"}   stops the snapshot of a table
 
-POST returns {"accepted", "message"}, and for one release also `sentence`, the old name of
-`message`. Without `http.token.file` any client of `http.host` and `http.port` can start snapshots.
-The body must be `application/json`, which a browser does not send across origins without a
-preflight request.
+POST returns {"accepted", "message"}. Without `http.token.file` any client of `http.host` and
+`http.port` can start snapshots. The body must be `application/json`, which a browser does not send
+across origins without a preflight request.
 """
 
 from collections.abc import Callable

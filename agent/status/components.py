@@ -39,12 +39,6 @@ def _schema(status: Status, facts: Facts) -> Component:
     return component_of(status, "schema", f"{tables} tables are known", details)
 
 
-def _segment_counts(view: View) -> dict[str, int]:
-    counts = {phase.value: view.count_by_phase.get(phase, 0) for phase in Phase}
-    # Renamed in 0.2.0; the old name stays for one release.
-    return {**counts, "held": counts[Phase.BLOCKED.value]}
-
-
 def _raw(status: Status, facts: Facts, view: View) -> Component:
     details: dict[str, object] = {
         "bytes": view.raw_bytes,
@@ -52,7 +46,7 @@ def _raw(status: Status, facts: Facts, view: View) -> Component:
         "time_to_full_s": _time_to_full_s(facts, view),
         "lag_bytes": view.lag_bytes,
         "lag_s": round(view.lag_s, 3),
-        "segments": _segment_counts(view),
+        "segments": {phase.value: view.count_by_phase.get(phase, 0) for phase in Phase},
     }
     if view.other_files:
         details["no_segments"] = view.other_files[:5]

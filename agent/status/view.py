@@ -147,8 +147,6 @@ class AgentStatus(StatusReporter[View]):
             "segments": usage.segments,
             "ranges": usage.ranges,
             "dead_letters": usage.dead_letters,
-            # Renamed in 0.2.0; the old name stays for one release.
-            "refused_events": usage.dead_letters,
             "oldest": [*usage.available_names, *usage.missing_names],
             "max_bytes": self._quarantine_max_bytes,
         }

@@ -38,10 +38,6 @@ class ShownStream:
     pipeline_fingerprint: str | None
     snapshots_pending: int
     snapshots_finished: int
-    copies_to_do: int
-    """Deprecated name of `snapshots_pending`."""
-    copies_done: int
-    """Deprecated name of `snapshots_finished`."""
 
 
 @click.group("offsets", short_help="Show or import offsets, or accept a new topic.prefix.")
@@ -117,15 +113,11 @@ def _row(name: str, shown: ShownStream, second: int) -> tuple[str, ...]:
 
 
 def _shown(offset: StreamOffset) -> ShownStream:
-    pending = len(offset.snapshot.requests) + len(offset.snapshot.collections)
-    finished = offset.snapshot.finished_count
     return ShownStream(
         cluster_time=str(offset.stream.time),
         token=json.loads(token_to_json(offset.stream.token)),
         cluster=offset.stream.cluster,
         pipeline_fingerprint=offset.stream.fingerprint,
-        snapshots_pending=pending,
-        snapshots_finished=finished,
-        copies_to_do=pending,
-        copies_done=finished,
+        snapshots_pending=len(offset.snapshot.requests) + len(offset.snapshot.collections),
+        snapshots_finished=offset.snapshot.finished_count,
     )

@@ -12,7 +12,6 @@ from mongo_agent.config.loading import MongoConfig
 from mongo_agent.signals.client import SignalClient
 from mongo_agent.snapshot.view import SnapshotView
 from sidecar.cli.agent_client import AgentAddress, address_options
-from sidecar.cli.deprecated import warn_renamed
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.output import json_output
 from sidecar.cli.snapshots import SnapshotAnswer, empty_bars, print_answer, show_progress
@@ -77,10 +76,8 @@ def stop(
     invocation: Invocation[MongoConfig], address: AgentAddress, is_all: bool, names: tuple[str, ...]
 ) -> None:
     """Stop the snapshots of NAMES, or all snapshots, including the initial one."""
-    if is_all and names:
+    if is_all == bool(names):
         raise click.UsageError("Use either NAMES or --all.")
-    if not names and not is_all:
-        warn_renamed("snapshot stop (no names)", "snapshot stop --all")
     data = {**_KIND, **({"data-collections": list(names)} if names else {})}
     _send(invocation, address, "stop-snapshot", data)
 

@@ -62,7 +62,6 @@ class EncodingProperties(ConverterProperties):
     )
     schema_blocked_timeout_ms: Milliseconds = prop(
         "schema.blocked.timeout.ms",
-        deprecated=["schema.hold.max.ms"],
         default=600_000,
         doc="Time for which a stream waits for a schema that the registry rejects. Afterwards the "
         "agent quarantines the events of this schema until the registry accepts it. The agent "

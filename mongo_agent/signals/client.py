@@ -10,9 +10,7 @@ from sidecar.cli.agent_client import AgentClient
 class SignalClient(AgentClient):
     def send(self, kind: str, data: Mapping[str, Any]) -> SignalResult:
         found = self.post("/signals", {"type": kind, "data": data})
-        return SignalResult(
-            bool(found.get("accepted")), str(found.get("message", found.get("sentence")))
-        )
+        return SignalResult(bool(found.get("accepted")), str(found.get("message")))
 
     def snapshots(self) -> Mapping[str, Mapping[str, Any]]:
         """The progress of snapshots, by stream."""

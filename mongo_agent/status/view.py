@@ -122,8 +122,6 @@ class MongoStatus(StatusReporter[View]):
         return {
             "bytes": view.quarantine.size_bytes,
             "dead_letters": view.quarantine.dead_letters,
-            # Renamed in 0.2.0; the old name stays for one release.
-            "refused_events": view.quarantine.dead_letters,
             "gaps": view.quarantine.gaps,
             "max_bytes": self._quarantine_max_bytes,
         }
@@ -211,5 +209,4 @@ def _snapshot(status: Status, stream: StreamView) -> Component:
         message = "snapshots are paused; the signal `resume-snapshot` resumes them"
     details = {"is_running": snapshot.is_running, "is_paused": snapshot.is_paused}
     name = snapshot_component(stream.name)
-    component = component_of(status, name, message, details)
-    return replace(component, former_name=name.replace("snapshot", "copy", 1))
+    return component_of(status, name, message, details)

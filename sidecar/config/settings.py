@@ -177,7 +177,6 @@ class SidecarProperties(Properties):
     )
     access_denied_action: Annotated[Literal["wait", "exit"], LowerCase] = prop(
         "access.denied.action",
-        deprecated=["refused.action"],
         default="wait",
         doc="Action when Kafka, the database or a schema registry rejects the agent's "
         "credentials or denies access. `wait`: it is not ready and retries with a "

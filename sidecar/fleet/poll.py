@@ -55,12 +55,10 @@ def ask(target: Target, timeout_s: float, access: Access | None = None) -> Agent
     deadline_s = time.monotonic() + timeout_s
     try:
         health = get(f"{target.url}/health", deadline_s, access)
-        document, build = _document(health), None
+        document = _document(health)
         if document is None:
             return unreachable(target, _rejection(health))
-        if "instance" not in document:
-            build = _document(get(f"{target.url}/buildinfo", deadline_s, access))
-        return report_of(target, document, build, is_ok=health.status == 200)
+        return report_of(target, document, is_ok=health.status == 200)
     except TimeoutError:
         return unreachable(target, f"no answer within {timeout_s:g} s")
     except OSError as error:

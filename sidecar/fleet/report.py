@@ -60,18 +60,9 @@ def unreachable(target: Target, reason: str) -> AgentReport:
     return AgentReport(target.name, target.url, "unreachable", _clean(reason))
 
 
-def report_of(
-    target: Target,
-    health: Mapping[str, Any],
-    build: Mapping[str, Any] | None = None,
-    *,
-    is_ok: bool = False,
-) -> AgentReport:
-    """`health` is the answer of `/health`, `is_ok` whether its HTTP status was 200. `build` is that
-    of `/buildinfo`, for an agent of 0.1.0, which has no `instance`."""
+def report_of(target: Target, health: Mapping[str, Any], *, is_ok: bool = False) -> AgentReport:
+    """`health` is the answer of `/health`, `is_ok` whether its HTTP status was 200."""
     instance = _part(health, "instance")
-    if not instance and build is not None:
-        instance = {"service": build.get("service_name"), "version": build.get("version")}
     components = _part(health, "components")
     sink, quarantine = _part(components, "sink"), _part(components, "quarantine")
     raw = _part(components, "cdc_raw")
@@ -79,7 +70,7 @@ def report_of(
         target.name,
         target.url,
         _state(health, is_ok),
-        _text(health.get("message", health.get("sentence"))) or "",
+        _text(health.get("message")) or "",
         _codes(health),
         **{name: _text(instance.get(name)) for name in _IDENTITY},
         configuration_fingerprint=_text(health.get("configuration_fingerprint")),

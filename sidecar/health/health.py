@@ -18,8 +18,6 @@ class Component:
     message: str
     """What it does, or the message and remedy of each of its conditions."""
     details: Mapping[str, object] = field(default_factory=dict)
-    former_name: str = ""
-    """Its name before 0.2.0, under which `/health` reports it too for one release."""
 
     @property
     def ok(self) -> bool:
@@ -44,15 +42,12 @@ class Health:
             "message": self.message,
             "conditions": [condition_document(each) for each in self.status.conditions],
             "components": {
-                name: {
+                part.name: {
                     "status": part.state.value,
                     "message": part.message,
-                    # Renamed in 0.2.0; the old name stays for one release.
-                    "sentence": part.message,
                     **part.details,
                 }
                 for part in self.components
-                for name in filter(None, (part.name, part.former_name))
             },
         }
 

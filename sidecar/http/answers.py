@@ -12,5 +12,5 @@ def json_answer(value: Mapping[str, object], status: int = 200) -> Response:
 
 
 def request_answer(is_accepted: bool, message: str, status: int) -> Response:
-    """The answer to a request; `sentence` is the name of `message` in 0.1.0, for one release."""
-    return json_answer({"accepted": is_accepted, "message": message, "sentence": message}, status)
+    """The answer to a request."""
+    return json_answer({"accepted": is_accepted, "message": message}, status)

@@ -259,10 +259,5 @@ def _word(ok: bool) -> str:
 
 
 def _probe(result: ProbeResult) -> Response:
-    document = {
-        "status": _word(result.ok),
-        "message": result.message,
-        # Deprecated name of 0.1.0.
-        "sentence": result.message,
-    }
+    document = {"status": _word(result.ok), "message": result.message}
     return json_answer(document, 200 if result.ok else 503)

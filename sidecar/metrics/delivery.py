@@ -17,7 +17,6 @@ from prometheus_client.platform_collector import PlatformCollector
 from prometheus_client.process_collector import ProcessCollector
 
 from sidecar.instance import Instance
-from sidecar.metrics.deprecated import DeprecatedNames
 from sidecar.metrics.status import StatusMetrics
 
 # No query needs the second series of each counter.
@@ -96,5 +95,5 @@ class DeliveryMetrics:
         self._build.info(instance.labels())
 
     def render(self) -> bytes:
-        """The body of `/metrics`, with deprecated names."""
-        return generate_latest(DeprecatedNames(self.registry))
+        """The body of `/metrics`."""
+        return generate_latest(self.registry)

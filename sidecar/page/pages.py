@@ -67,14 +67,12 @@ def page_values(
         **asdict(summary),
         "status": health.state.value,
         "message": health.message,
-        # Renamed in 0.2.0; the old name stays for one release.
-        "sentence": health.message,
         "conditions": [condition_document(each) for each in health.status.conditions],
         "components": [
             {"name": part.name, "status": part.state.value, "message": part.message}
             for part in health.components
         ],
-        "warnings": [{**asdict(line), "sentence": line.message} for line in recent.lines],
+        "warnings": [asdict(line) for line in recent.lines],
     }
 
 

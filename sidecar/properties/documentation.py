@@ -58,10 +58,6 @@ def documentation_table(model: type[Properties]) -> str:
         meaning = _escaped(declaration.doc)
         if declaration.aliases:
             meaning += f" Also: {_code(declaration.aliases)}."
-        if declaration.deprecated:
-            meaning += f" Deprecated name: {_code(declaration.deprecated)}."
-        if declaration.deprecated_values:
-            meaning += f" Deprecated value: {_code(declaration.deprecated_values)}."
         if declaration.secret:
             meaning += " Masked in all output."
         cells = (name, _kind(info, declaration), _default(info, declaration), meaning)

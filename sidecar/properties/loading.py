@@ -188,7 +188,6 @@ class _Reading(Generic[Model]):
         self._note_comment(setting, declared)
         if known is not None:
             field_name, declaration = known
-            value = self._renamed(setting, declaration, value)
             self._values[field_name] = value
             self._check_text(setting, declaration, value)
             return declaration.name
@@ -205,19 +204,6 @@ class _Reading(Generic[Model]):
                 f"{_place(setting)} contains `#`, which is part of the value "
                 f"`{shown_text(setting.value)}`. Put comments on a separate line."
             )
-
-    def _renamed(self, setting: Setting, declaration: Declaration, value: str) -> str:
-        """The value by today's name. Warns about a deprecated name or value."""
-        if setting.name in declaration.deprecated:
-            self._warnings.append(f"{_place(setting)}: renamed in 0.2.0. Use `{declaration.name}`.")
-        current = declaration.deprecated_values.get(value.strip().lower())
-        if current is None:
-            return value
-        self._warnings.append(
-            f"`{setting.name}={value}` ({setting.origin}): renamed in 0.2.0. "
-            f"Use `{declaration.name}={current}`."
-        )
-        return current
 
     def _check_text(self, setting: Setting, declaration: Declaration, value: str) -> None:
         """Reject values that pydantic accepts: an empty path would be the working directory."""
@@ -253,7 +239,7 @@ class _Reading(Generic[Model]):
 
     def _nearest(self, name: str) -> str:
         known = [
-            *(n for n, (_, declared) in self._names.items() if n not in declared.deprecated),
+            *self._names,
             *(declaration.name for _, declaration in self._prefixes),
             *self._model.inert,
             *self._model.unsupported,

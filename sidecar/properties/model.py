@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Self
 
@@ -38,10 +38,6 @@ class Declaration:
     name: str
     doc: str
     aliases: tuple[str, ...] = ()
-    deprecated: tuple[str, ...] = ()
-    """Names of an earlier release, accepted with a warning."""
-    deprecated_values: Mapping[str, str] = field(default_factory=dict)
-    """Values of an earlier release, in lower case, and their replacements."""
     secret: bool = False
     is_prefix: bool = False
     has_placeholders: bool = False
@@ -51,8 +47,8 @@ class Declaration:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every name under which the property can be set, today's first."""
-        return (self.name, *self.aliases, *self.deprecated)
+        """Every name under which the property can be set, the documented one first."""
+        return (self.name, *self.aliases)
 
 
 def prop(
@@ -61,8 +57,6 @@ def prop(
     doc: str,
     default: Any = PydanticUndefined,
     aliases: Sequence[str] = (),
-    deprecated: Sequence[str] = (),
-    deprecated_values: Mapping[str, str] | None = None,
     secret: bool = False,
     rejected_values: Mapping[str, str] | None = None,
     ge: float | None = None,
@@ -74,12 +68,11 @@ def prop(
 ) -> Any:
     """Declare a field: its dotted name, description and constraints.
 
-    Without `default` the property is required. `aliases` are other names for it. `deprecated` names
-    and values of an earlier release are accepted with a warning that names the new one. A `secret`
-    field has the type `SecretStr` and is never shown. `rejected_values` maps values of
-    unsupported features, as `config show` writes them, to the reason. A number with a minimum also
-    fits 64 bits. With `has_placeholders` unknown `${…}` stay in the value. `is_per_node` keeps the
-    property out of the fingerprint of a configuration.
+    Without `default` the property is required. `aliases` are other names for it. A `secret` field
+    has the type `SecretStr` and is never shown. `rejected_values` maps values of unsupported
+    features, as `config show` writes them, to the reason. A number with a minimum also fits 64
+    bits. With `has_placeholders` unknown `${…}` stay in the value. `is_per_node` keeps the property
+    out of the fingerprint of a configuration.
     """
     if le is None and (ge is not None or gt is not None):
         le = _LARGEST
@@ -88,8 +81,6 @@ def prop(
             name,
             doc,
             tuple(aliases),
-            tuple(deprecated),
-            MappingProxyType(dict(deprecated_values or {})),
             secret,
             has_placeholders=has_placeholders,
             is_per_node=is_per_node,

@@ -107,7 +107,6 @@ class ReplicaOptions(Properties):
     replica_idle_timeout_ms: Milliseconds = prop(
         "replica.idle.timeout.ms",
         default=3_600_000,
-        deprecated=("silent.after.ms",),
         doc="Time without a record of a node after which the job reports the node as idle.",
     )
 

@@ -65,7 +65,7 @@ class Reporter:
 
 
 def registry_of(stats: RunStats, now_ms: int) -> CollectorRegistry:
-    """The statistics as metrics of Prometheus, also under their names of release 0.1.0."""
+    """The statistics as metrics of Prometheus."""
     registry = CollectorRegistry()
     counters = {
         "records": (stats.records, "Records read, including replica copies."),
@@ -73,14 +73,6 @@ def registry_of(stats: RunStats, now_ms: int) -> CollectorRegistry:
         "replica_copies_dropped": (stats.replica_copies_dropped, "Replica copies dropped."),
         "invalid_records": (stats.invalid_records, "Records without the headers of an event."),
         "batches": (stats.batches, "Micro-batches that read at least one record."),
-        "copies_dropped": (
-            stats.replica_copies_dropped,
-            f"Deprecated: use {PREFIX}replica_copies_dropped_total.",
-        ),
-        "records_without_id": (
-            stats.invalid_records,
-            f"Deprecated: use {PREFIX}invalid_records_total.",
-        ),
     }
     for name, (value, text) in counters.items():
         Counter(PREFIX + name, text, registry=registry).inc(value)
@@ -88,10 +80,6 @@ def registry_of(stats: RunStats, now_ms: int) -> CollectorRegistry:
         "replica_copies_per_event": (
             stats.replica_copies_per_event,
             "Average replica copies of an event since the start of the run.",
-        ),
-        "copies_per_event": (
-            stats.replica_copies_per_event,
-            f"Deprecated: use {PREFIX}replica_copies_per_event.",
         ),
         "state_rows": (stats.state_rows, "Keys in the state store."),
         "state_bytes": (stats.state_bytes, "Memory of the state store in bytes."),
@@ -108,14 +96,10 @@ def registry_of(stats: RunStats, now_ms: int) -> CollectorRegistry:
 
 
 def _add_idle(registry: CollectorRegistry, stats: RunStats, now_ms: int) -> None:
-    texts = {
-        "replica_idle_seconds": "Seconds since the last record of a node, by node id.",
-        "replica_silent_seconds": f"Deprecated: use {PREFIX}replica_idle_seconds.",
-    }
-    for name, text in texts.items():
-        gauge = Gauge(PREFIX + name, text, ["node"], registry=registry)
-        for node, idle_ms in stats.idle_ms(now_ms).items():
-            gauge.labels(node).set(idle_ms / 1000)
+    text = "Seconds since the last record of a node, by node id."
+    gauge = Gauge(f"{PREFIX}replica_idle_seconds", text, ["node"], registry=registry)
+    for node, idle_ms in stats.idle_ms(now_ms).items():
+        gauge.labels(node).set(idle_ms / 1000)
 
 
 def _rounded(value: float | None) -> float | None:

@@ -72,8 +72,8 @@ class RunStats:
         return dict(sorted(idle.items(), key=lambda each: (-each[1], each[0])))
 
     def as_json(self, now_ms: int) -> dict[str, Any]:
-        """All statistics by name, and under their names of release 0.1.0."""
-        stats = {
+        """All statistics by name."""
+        return {
             "at_ms": now_ms,
             "batches": self.batches,
             "records": self.records,
@@ -86,7 +86,6 @@ class RunStats:
             "newest_write_us": self.newest_write_us,
             "replica_idle_ms": self.idle_ms(now_ms),
         }
-        return stats | {old: stats[new] for old, new in _DEPRECATED_NAMES.items()}
 
     def summary(self, now_ms: int, idle_timeout_ms: int) -> str:
         """The text that the job prints at the end of a run."""
@@ -104,14 +103,6 @@ class RunStats:
         ]
         lines += [f"  {node} idle for {ms / 1000:,.0f} s" for node, ms in idle.items()]
         return "\n".join(lines)
-
-
-_DEPRECATED_NAMES = {
-    "records_without_id": "invalid_records",
-    "copies_dropped": "replica_copies_dropped",
-    "copies_per_event": "replica_copies_per_event",
-    "replica_silent_ms": "replica_idle_ms",
-}
 
 
 def batch_stats(progress: Mapping[str, Any]) -> BatchStats:

@@ -15,8 +15,6 @@ class InvalidRecordOptions(Properties):
     invalid_records: Annotated[Literal["fail", "dead-letter"], LowerCase] = prop(
         "invalid.records",
         default="fail",
-        deprecated=("records.without.id",),
-        deprecated_values={"aside": "dead-letter"},
         doc="Handling of records that the job cannot read. `fail`: the job fails with "
         "their place before it writes any part of the micro-batch. `dead-letter`: the job writes "
         "them to `dead.letter.path`, with the reason, and continues.",
@@ -24,7 +22,6 @@ class InvalidRecordOptions(Properties):
     dead_letter_path: Location | None = prop(
         "dead.letter.path",
         default=None,
-        deprecated=("aside.path",),
         doc="Folder or URI of the Delta table of invalid records.",
     )
 

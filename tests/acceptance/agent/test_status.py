@@ -54,7 +54,7 @@ def test_an_agent_that_publishes_nothing_is_degraded_says_why_and_names_it_at_it
         with urllib.request.urlopen(f"{process.url}/page.json") as answer:
             page = json.load(answer)
         assert page["state"] == "degraded"
-        assert page["sentence"] == document["message"]
+        assert page["message"] == document["message"]
         assert page["conditions"] == document["conditions"]
         assert process.stop() == 0
     last = [line for line in log.read_text().splitlines() if "WARNING" in line][-3:]

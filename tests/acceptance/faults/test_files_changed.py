@@ -101,7 +101,6 @@ def test_segments_of_another_user(harness: FilesystemHarness, report: Report) ->
         path.chmod(0o600)
     harness.give(UID)
     first = min(paths)
-    # Given up after this time in 0.1.0.
     short = {"segment.blocked.timeout.ms": "1000"}
     with harness.running(short, as_user(UID)) as agent:
         body = agent.until_not_ok(

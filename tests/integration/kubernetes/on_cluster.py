@@ -19,7 +19,6 @@ from tests.support.kubernetes.manifests import (
     K8S,
     OVERLAYS,
     OWN_STATEFULSET,
-    RELEASED_OVERLAYS,
     WORKLOADS,
     objects,
     pod_of,
@@ -28,7 +27,6 @@ from tests.support.kubernetes.operators import config_map, resource, stateful_se
 
 CHART = str(K8S / "chart")
 POLICIES = sorted((K8S / "examples" / "network-policies").glob("*.yaml"))
-RELEASED = Path(__file__).parents[2] / "unit" / "k8s" / "released"
 RECIPES = ("bitnami", "cass-operator", "k8ssandra", "mongodb-community", "percona-mongodb")
 HOSTED = "cassandra-daemonset"
 NODES = {"machine-1", "machine-2"}
@@ -108,24 +106,6 @@ def test_pods_run_at_their_level_of_pod_security(
     cluster.namespace(namespace, level(directory))
     deploy(cluster, namespace, in_namespace(objects(directory), namespace))
     assert images(cluster, namespace)
-
-
-@pytest.mark.parametrize("directory", RELEASED_OVERLAYS, ids=lambda each: each.name)
-def test_an_upgrade_from_0_1_0_rolls_out(cluster: KubernetesCluster, directory: Path) -> None:
-    namespace = f"old-{directory.name}"
-    cluster.namespace(namespace, level(directory))
-    released = list(yaml.safe_load_all((RELEASED / f"{directory.name}-0.1.0.yaml").read_text()))
-    deploy(cluster, namespace, in_namespace(released, namespace))
-    claims = {each["metadata"]["name"] for each in cluster.get("pvc", namespace)}
-    new = in_namespace(objects(directory), namespace)
-    for each in new:
-        if each["kind"] in ("StatefulSet", "DaemonSet"):
-            for container in pod_of(each)["containers"]:
-                if container["name"] == "cdc":
-                    container["image"] += "-next"
-    deploy(cluster, namespace, new)
-    assert all(each.endswith("-next") for each in images(cluster, namespace))
-    assert {each["metadata"]["name"] for each in cluster.get("pvc", namespace)} == claims
 
 
 @pytest.mark.parametrize("name", RECIPES)

@@ -9,7 +9,6 @@ from agent.metrics import AgentMetrics
 from mongo_agent.metrics import MongoMetrics
 from sidecar.instance import Instance
 from sidecar.metrics import DeliveryMetrics
-from sidecar.metrics.deprecated import RENAMED, RENAMED_LABELS
 from spark_jobs import metrics_files
 from spark_jobs.dedupe import reporter as dedupe
 from spark_jobs.dedupe.stats import BatchStats, RunStats
@@ -28,7 +27,6 @@ This page lists every metric of `/metrics` and of the Spark jobs' files, except 
 (`process_*`, `python_info`). `make docs` writes it from the code. A test fails when a listed metric
 loses its name, type or labels. [Alarms](../how-to/alarms.md) is the runbook.
 """
-_DEPRECATED = "Deprecated: use "
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -79,7 +77,7 @@ def spark_registries() -> dict[str, CollectorRegistry]:
 
 
 def spark() -> list[Metric]:
-    """The metrics in the files of the jobs, also deprecated ones."""
+    """The metrics in the files of the jobs."""
     found = set()
     for job, registry in spark_registries().items():
         metrics_files.add_run(registry, job, 1, MicroBatch(1, 1), has_failed=False)
@@ -96,7 +94,7 @@ def all_metrics() -> dict[str, list[Metric]]:
         "Both agents: delivery": shared,
         "Cassandra": [each for each in cassandra if each not in shared],
         "MongoDB": [each for each in mongo if each not in shared],
-        "Spark": [each for each in spark() if not each.doc.startswith(_DEPRECATED)],
+        "Spark": spark(),
     }
 
 
@@ -108,23 +106,7 @@ def table() -> str:
             labels = ", ".join(f"`{label}`" for label in each.labels)
             lines.append(f"| `{each.name}` | {each.type} | {labels} | {each.doc} |")
         lines.append("")
-    lines += [
-        "## Deprecated names",
-        "",
-        "The agents and jobs export the old names too. The release after 0.2.0 removes them.",
-        "",
-        "| old | new |",
-        "| - | - |",
-    ]
-    of_spark = {
-        each.name: each.doc.removeprefix(_DEPRECATED).rstrip(".")
-        for each in spark()
-        if each.doc.startswith(_DEPRECATED)
-    }
-    renamed = sorted({**RENAMED, **of_spark}.items())
-    lines += [f"| `{old}` | `{new}` |" for old, new in renamed]
-    lines += [f"| label `{old}` | label `{new}` |" for old, new in sorted(RENAMED_LABELS.items())]
-    return "\n".join([*lines, ""])
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -7,8 +7,6 @@ from tests.support.kubernetes.kustomize import Object, build, finished
 REPOSITORY = Path(__file__).resolve().parents[3]
 K8S = REPOSITORY / "k8s"
 OVERLAYS = sorted(path.parent for path in (K8S / "overlays").rglob("kustomization.yaml"))
-RELEASED_OVERLAYS = [each for each in OVERLAYS if each.name != "mongo-standby"]
-"""Those of release 0.1.0."""
 OWN_STATEFULSET = K8S / "recipes" / "statefulset"
 WHOLE = [*OVERLAYS, OWN_STATEFULSET]
 """Kustomizations whose objects Kubernetes itself knows."""

@@ -8,7 +8,6 @@ import pytest
 
 from agent.config import model as agent_model
 from mongo_agent.config import model as mongo_model
-from sidecar.metrics.deprecated import RENAMED
 from sidecar.properties.model import declarations
 from tests.support.checks.documentation import (
     DOCS,
@@ -106,29 +105,6 @@ def test_texts_of_metrics_and_properties_stand_alone() -> None:
         or any(re.search(pattern, plain(text), re.IGNORECASE) for pattern in BANNED)
     ]
     assert wrong == []
-
-
-def test_pages_use_the_present_names() -> None:
-    """Generated tables, the glossary and the changelog list the deprecated names."""
-    old = set(RENAMED)
-    for model in (*dict(agent_model.GROUPS).values(), *dict(mongo_model.GROUPS).values()):
-        for _, _, declaration in declarations(model):
-            old |= set(declaration.deprecated)
-    lists = {
-        "CHANGELOG.md",
-        "glossary.md",
-        "configuration.md",
-        "mongodb-configuration.md",
-        "metrics.md",
-    }
-    found = [
-        (name(page), used)
-        for page in PAGES
-        if page.name not in lists
-        for used in re.findall(r"`([\w.]+)[`{=]", page.read_text(encoding="utf-8"))
-        if used in old
-    ]
-    assert found == []
 
 
 def slugs(page: Path) -> set[str]:

@@ -17,7 +17,6 @@ from tests.support.kubernetes.manifests import (
     K8S,
     OVERLAYS,
     OWN_STATEFULSET,
-    RELEASED_OVERLAYS,
     REPOSITORY,
     WHOLE,
     objects,
@@ -32,9 +31,6 @@ PROMETHEUS = {K8S / "monitoring" / name for name in ("prometheus.yaml", "rules",
 RELEASES = ("1.30", "1.34", "1.37")
 """Of Kubernetes, whose schemas are asked."""
 POLICIES = sorted((K8S / "examples" / "network-policies").glob("*.yaml"))
-RELEASED = Path(__file__).parent / "released"
-# Of StatefulSets and DaemonSets; the API server rejects a change.
-IMMUTABLE = ("selector", "serviceName", "podManagementPolicy", "volumeClaimTemplates")
 VERSION = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["version"]
 # Of resources that come with operators there is no schema: what they may have, as far as we use it.
 POD_MONITOR = {"namespaceSelector", "selector", "podMetricsEndpoints"}
@@ -284,26 +280,6 @@ def test_monitors_find_every_agent() -> None:
         for workload, _ in agents(directory):
             labels: dict[str, Any] = workload["spec"]["template"]["metadata"]["labels"]
             assert any(wanted.items() <= labels.items() for wanted in selectors.values())
-
-
-@pytest.mark.parametrize("directory", RELEASED_OVERLAYS, ids=lambda each: each.name)
-def test_an_upgrade_from_0_1_0_changes_no_immutable_field(directory: Path) -> None:
-    released = list(yaml.safe_load_all((RELEASED / f"{directory.name}-0.1.0.yaml").read_text()))
-    old = {(each["kind"], each["metadata"]["name"]): each for each in released}
-    for new in workloads(directory):
-        before = old[new["kind"], new["metadata"]["name"]]["spec"]
-        for name in IMMUTABLE:
-            assert new["spec"].get(name) == before.get(name), name
-        # The agents find their offsets.
-        assert volumes_by_path(new) == volumes_by_path({"spec": before})
-
-
-def volumes_by_path(workload: Object) -> Object:
-    """The volumes that an agent writes to."""
-    pod = workload["spec"]["template"]["spec"]
-    (agent,) = (each for each in pod["containers"] if each["name"] == "cdc")
-    mounts = (each for each in agent["volumeMounts"] if not each.get("readOnly"))
-    return {each["mountPath"]: each["name"] for each in mounts}
 
 
 def test_faults_are_found() -> None:

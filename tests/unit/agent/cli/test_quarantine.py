@@ -156,14 +156,3 @@ def test_segment_without_reason_file_is_reported(agent_dir: AgentDir, quarantine
     table = " ".join(agent("quarantine", "list", "--config", quarantined).output.split())
     assert NAME in table
     assert "is missing" in table
-
-
-def test_the_old_command_and_the_old_names_in_json_still_work(agent_dir: AgentDir) -> None:
-    error = agent_dir.relocation / "error"
-    refused(error / f"{NAME}.events.ndjson", "too large")
-    outcome = agent("segments", "list", "--json", "--config", agent_dir.configuration())
-    (listed,) = json.loads(outcome.output)
-    assert listed["refused_events"] == listed["dead_letters"] == 1
-    assert listed["refusals"] == listed["dead_letter_reasons"]
-    assert not listed["is_asked_for"]
-    assert "`agent segments`: renamed in 0.2.0. Use `agent quarantine`." in outcome.errors

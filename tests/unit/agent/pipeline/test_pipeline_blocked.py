@@ -68,7 +68,7 @@ def test_an_abandoned_record_quarantines_its_segment(make_harness: MakeHarness) 
     ]
     text = harness.metrics.delivery.render().decode()
     assert 'cdc_quarantined_total{reason="unknown_schema"} 2.0' in text
-    assert 'cdc_segments_finished_total{disposition="quarantined",way="quarantined"} 1.0' in text
+    assert 'cdc_segments_finished_total{disposition="quarantined"} 1.0' in text
 
 
 def test_abandoned_table_does_not_block_again(make_harness: MakeHarness) -> None:

@@ -170,7 +170,7 @@ def test_counts_read_and_sent_events(harness: PipelineHarness) -> None:
     assert "cdc_mutations_total 2.0" in text
     assert "cdc_events_sent_total 5.0" in text
     assert "cdc_events_acknowledged_total 5.0" in text
-    assert 'cdc_segments_finished_total{disposition="delivered",way="delivered"} 1.0' in text
+    assert 'cdc_segments_finished_total{disposition="delivered"} 1.0' in text
     assert 'cdc_segments{state="waiting"} 0.0' in text
 
 

@@ -71,4 +71,4 @@ def test_a_stream_that_stands_still_is_found() -> None:
     assert watch.details("")["oplog_headroom_s"] == 1_000_010
     metrics = MongoMetrics(DeliveryMetrics("test", "0"))
     watch.set_gauges(metrics)
-    assert b'cdc_oplog_headroom_seconds{lane="",stream=""} 1.00001e+06' in metrics.delivery.render()
+    assert b'cdc_oplog_headroom_seconds{stream=""} 1.00001e+06' in metrics.delivery.render()

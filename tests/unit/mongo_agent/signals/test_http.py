@@ -45,7 +45,7 @@ def test_a_signal_is_answered(pages: FlaskClient, agent: Agent) -> None:
 def test_invalid_signal_is_rejected_with_a_message(pages: FlaskClient) -> None:
     reply = pages.post("/signals", json={"type": "start"})
     assert reply.status_code == 422
-    assert "The type 'start' is unknown" in reply.get_json()["sentence"]
+    assert "The type 'start' is unknown" in reply.get_json()["message"]
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_agent_without_answer_is_reported(pages: FlaskClient, agent: Agent) -> N
     agent.is_silent = True
     reply = pages.post("/signals", json=EXECUTE)
     assert reply.status_code == 503
-    assert "it is starting or stopping" in reply.get_json()["sentence"]
+    assert "it is starting or stopping" in reply.get_json()["message"]
 
 
 def test_the_client_speaks_to_a_running_agent(client: SignalClient) -> None:

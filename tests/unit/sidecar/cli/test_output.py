@@ -232,12 +232,6 @@ def test_a_rejected_table_is_a_failure(site: Site, capsys: pytest.CaptureFixture
     assert agent(*arguments).exit_code == 4
 
 
-def test_an_old_option_still_names_a_table(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
-    done = runner(capsys)("snapshot", "start", "--table", "ks.t", "--config", site.configuration)
-    assert done.exit_code == 0
-    assert "`--table`: renamed in 0.2.0. Use `KEYSPACE.TABLE`." in done.errors
-
-
 def test_pipes_get_plain_columns(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     agent: Run = runner(capsys)
     packed = site.agent_dir.relocation / f"{'long' * 40}"

@@ -106,7 +106,7 @@ def test_a_mistake_in_the_arguments_is_json_too(agent: Run, port: int) -> None:
 
 
 def test_sizes_and_times_are_for_people() -> None:
-    raw = {"bytes": 1_059_715, "limit_bytes": 1 << 26, "segments": {"reading": 1, "held": 1}}
+    raw = {"bytes": 1_059_715, "limit_bytes": 1 << 26, "segments": {"reading": 1, "blocked": 1}}
     kept = {"bytes": 2048, "max_bytes": 1 << 30, "segments": 2, "ranges": 3}
     report = parse_status(
         "http://a",

@@ -62,15 +62,6 @@ def test_no_targets_are_no_reports() -> None:
     assert poll([], DEADLINE_S) == []
 
 
-def test_an_agent_of_the_first_release_is_asked_for_its_build() -> None:
-    old = health_answer({"status": "ok", "sentence": "All is delivered.", "components": {}})
-    build = http_answer({"service_name": "cdc-sidecar-cassandra", "version": "0.1.0"})
-    with fake_agents([old, build]) as (agent,):
-        report = ask(parse_target(agent.address), DEADLINE_S)
-    assert (report.state, report.version) == ("ok", "0.1.0")
-    assert [each.split()[1] for each in agent.requests] == [b"/health", b"/buildinfo"]
-
-
 def test_deeply_nested_json_is_no_agent() -> None:
     body = b"[" * 100_000
     head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n".encode()

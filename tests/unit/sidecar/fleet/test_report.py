@@ -71,13 +71,6 @@ def test_the_quarantine_of_mongodb_counts_dead_letters_and_gaps() -> None:
     assert report_of(TARGET, health(components=parts)).quarantined == 3
 
 
-def test_an_agent_of_the_first_release_is_named_by_its_build() -> None:
-    old = {"status": "ok", "sentence": "All is delivered.", "components": {}}
-    found = report_of(TARGET, old, {"service_name": "cdc-sidecar-cassandra", "version": "0.1.0"})
-    assert (found.state, found.version, found.place) == ("ok", "0.1.0", "node-1")
-    assert found.message == "All is delivered."
-
-
 @pytest.mark.parametrize(("is_ok", "state"), [(True, "ok"), (False, "failing")])
 def test_an_unknown_status_follows_the_answer(is_ok: bool, state: str) -> None:
     assert report_of(TARGET, {"status": "well"}, is_ok=is_ok).state == state
@@ -94,4 +87,4 @@ def test_control_characters_never_reach_a_terminal() -> None:
 def test_any_answer_gives_a_report(document: dict[str, Any], part: Any) -> None:
     names = ("sink", "quarantine", "cdc_raw", "snapshot")
     for answer in (document, health(components=dict.fromkeys(names, part))):
-        assert report_of(TARGET, answer, document).state
+        assert report_of(TARGET, answer).state

@@ -59,7 +59,7 @@ def test_live_and_ready(client: FlaskClient, status: FakeStatus, ok: bool) -> No
         assert answer.status_code == (200 if ok else 503)
         said = json.loads(answer.text)
         assert said["status"] == ("ok" if ok else "failing")
-        assert said["sentence"].endswith(".")
+        assert said["message"].endswith(".")
 
 
 def test_health_of_an_agent_without_conditions(client: FlaskClient) -> None:
@@ -74,7 +74,6 @@ def test_health_of_an_agent_without_conditions(client: FlaskClient) -> None:
             "sink": {
                 "status": "ok",
                 "message": "It works.",
-                "sentence": "It works.",
                 "unacknowledged_events": 3,
             }
         },
@@ -105,13 +104,11 @@ def test_health_names_every_condition_with_its_remedy(
             "sink": {
                 "status": "failing",
                 "message": "No broker answers. Start it.",
-                "sentence": "No broker answers. Start it.",
                 "unacknowledged_events": 3,
             },
             "offsets": {
                 "status": "degraded",
                 "message": "The disk is full. Make room.",
-                "sentence": "The disk is full. Make room.",
             },
         },
     }
@@ -235,6 +232,6 @@ def test_secrets_are_hidden_in_json(status: FakeStatus) -> None:
     health = app.test_client().get("/health")
     assert "sesame" not in health.text
     assert health.json is not None
-    assert "********" in health.json["components"]["sink"]["sentence"]
+    assert "********" in health.json["components"]["sink"]["message"]
     assert health.status_code == 503
     assert app.test_client().get("/metrics").text == "cdc_sink_up 1.0\n"

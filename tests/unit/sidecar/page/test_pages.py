@@ -230,7 +230,7 @@ def test_page_lists_the_last_warnings_and_errors() -> None:
     logger.warning("after the end")
     told = application(SUMMARY, trouble).test_client().get("/page.json").json
     lines = (told or {})["warnings"]
-    assert [(line["level"], line["sentence"], line["fields"]) for line in lines] == [
+    assert [(line["level"], line["message"], line["fields"]) for line in lines] == [
         ("warning", "no answer", "attempt=2"),
         ("warning", "no answer", "attempt=1"),
     ]

@@ -3,9 +3,6 @@
 import pytest
 
 from sidecar.errors import ConfigError
-from sidecar.properties.loading import load
-from sidecar.properties.source import command_line_settings
-from spark_jobs.dedupe.options import DedupeJobOptions
 from tests.support.spark.dedupe_stream import job_options
 
 GOOD = {"checkpoint": "/c", "sink_delta_path": "/t"}
@@ -68,24 +65,3 @@ def test_fixed_options_of_a_checkpoint() -> None:
         "invalid.records": "fail",
         "state.partitions": "4",
     }
-
-
-def test_names_and_values_of_release_0_1_0_work_with_a_warning() -> None:
-    given = {
-        "kafka.bootstrap.servers": "h:1",
-        "topics": "a",
-        "checkpoint": "/c",
-        "sink.delta.path": "/t",
-        "records.without.id": "aside",
-        "aside.path": "/d",
-        "silent.after.ms": "5000",
-    }
-    settings = command_line_settings([f"{name}={value}" for name, value in given.items()])
-    loaded = load(DedupeJobOptions, [], overrides=settings)
-    options = loaded.properties
-    assert (options.invalid_records, options.dead_letter_path) == ("dead-letter", "/d")
-    assert options.replica_idle_timeout_ms == 5000
-    warnings = "\n".join(loaded.warnings)
-    for name in ("invalid.records", "dead.letter.path", "replica.idle.timeout.ms"):
-        assert f"renamed in 0.2.0. Use `{name}`." in warnings
-    assert "Use `invalid.records=dead-letter`." in warnings

@@ -14,21 +14,16 @@ AT_MS = 1_795_277_866_260
 BATCH = BatchStats(4, AT_MS, 10, 1, 3, frozenset("ab"), 7, 8, 150, 2, 1500)
 
 
-def test_prometheus_names_and_those_of_release_0_1_0() -> None:
+def test_prometheus_names() -> None:
     text = generate_latest(registry_of(RunStats().plus(BATCH), AT_MS + 2000)).decode()
     for line in (
         "cdc_dedupe_records_total 10.0",
         "cdc_dedupe_events_total 3.0",
         "cdc_dedupe_replica_copies_dropped_total 6.0",
-        "cdc_dedupe_copies_dropped_total 6.0",
         "cdc_dedupe_invalid_records_total 1.0",
-        "cdc_dedupe_records_without_id_total 1.0",
         "cdc_dedupe_replica_copies_per_event 3.0",
-        "cdc_dedupe_copies_per_event 3.0",
         "cdc_dedupe_state_rows 8.0",
         'cdc_dedupe_replica_idle_seconds{node="a"} 2.0',
-        'cdc_dedupe_replica_silent_seconds{node="a"} 2.0',
-        "Deprecated: use cdc_dedupe_replica_copies_dropped_total.",
     ):
         assert line in text
 

@@ -58,11 +58,3 @@ def test_the_replica_that_is_idle_longest_comes_first() -> None:
 
 def test_a_run_without_events_has_a_summary() -> None:
     assert "replica copies per event  -" in RunStats().summary(AT_MS, 1)
-
-
-def test_json_has_the_names_of_release_0_1_0_too() -> None:
-    stats = RunStats(node_seen_ms={"a": AT_MS}).plus(BATCH).as_json(AT_MS)
-    assert stats["records_without_id"] == stats["invalid_records"] == 1
-    assert stats["copies_dropped"] == stats["replica_copies_dropped"] == 6
-    assert stats["copies_per_event"] == stats["replica_copies_per_event"] == 3.0
-    assert stats["replica_silent_ms"] == stats["replica_idle_ms"] == {"a": 0, "b": 0}

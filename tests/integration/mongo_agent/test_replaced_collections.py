@@ -9,7 +9,12 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
+from bson import ObjectId
 
+from mongo_agent.check.connection_diagnostics import connected
+from mongo_agent.compare.comparison import ComparedCollection
+from mongo_agent.compare.topic_comparison import compare
+from mongo_agent.service import create_service
 from mongo_agent.snapshot import topic_sweep
 from sidecar.health.condition import Condition
 from sidecar.sinks.kafka.topics.reader import TopicRecord
@@ -17,6 +22,7 @@ from tests.support.mongodb.agent_command import mongo_agent
 from tests.support.mongodb.running_agent import RunAgent, RunningAgent
 from tests.support.mongodb.server import MongoReplicaSet
 from tests.support.mongodb.server.client import Client
+from tests.support.servers.kafka import KafkaBroker
 from tests.support.sinks.memory_sink import MemorySink
 
 NAMES = ("a", "b", "c")
@@ -126,6 +132,11 @@ def settle(agent: RunningAgent, replica_set: MongoReplicaSet) -> None:
     last = replica_set.write_noop()
     replica_set.write_noop()
     agent.wait_until_stored(last)
+    wait_for_snapshots(agent)
+
+
+def wait_for_snapshots(agent: RunningAgent) -> None:
+    """Until no snapshot or sweep is left to do, as stored."""
 
     def is_still() -> bool:
         values = json.loads(str(dict(agent.service.status.offsets()["stored"])["copies"]))  # type: ignore[call-overload]
@@ -207,3 +218,54 @@ def test_topics_follow_by_themselves(
             settle(agent, three_members)
             assert different(writer, agent) == []
             assert reported(agent) == []
+
+
+def compared(agent: RunningAgent, *names: str) -> dict[str, ComparedCollection]:
+    config = agent.configuration()
+    with connected(config) as (client, deployment):
+        found = compare(client, config, deployment, names, wait_s=60)
+    return {each.collection: each for each in found}
+
+
+@pytest.mark.servers
+def test_a_weekly_swap_and_a_drop_in_kafka(
+    broker: KafkaBroker, topic_prefix: str, writer: Client, run_agent: RunAgent
+) -> None:
+    """`compare` finds what differs, also of a collection that is gone, until the command."""
+    properties = {
+        "topic.prefix": topic_prefix,
+        "sink": "kafka",
+        "topic.creation.enable": "true",
+        "topic.creation.default.partitions": 3,
+        "kafka.producer.bootstrap.servers": broker.bootstrap,
+        "snapshot.mode": "initial",
+        "database.include.list": "shop",
+    }
+    shop = writer.shop
+    shop.data.insert_many([{"_id": n, "week": 1} for n in range(40)])
+    shop.gone.insert_many([{"_id": ObjectId()} for _ in range(3)])
+    agent = run_agent(properties=properties)
+    agent.service = create_service(agent.configuration())
+    with agent:
+        agent.wait_until(lambda: agent.has_begun and not agent.is_snapshot_running, "the copies")
+        for week, over in ((2, False), (3, True)):
+            shop.data_new.insert_many([{"_id": n, "week": week} for n in range(20, 50 + week)])
+            if not over:
+                shop.data.rename("data_old")
+            shop.data_new.rename("data", dropTarget=over)
+        shop.gone.drop()
+        agent.wait_until(lambda: "shop.gone" in str(reported(agent)), "the report")
+        found = compared(agent)
+        counts = {name: (each.missing, each.surplus) for name, each in found.items()}
+        # Those of week 1 that are not in week 3 are left over; week 3 has the others anew.
+        assert counts["shop.data"] == (13, 20)
+        assert found["shop.data"].different == 20
+        assert counts["shop.gone"] == (0, 3)
+        assert counts["shop.data_new"] == (0, 33)
+        (condition,) = reported(agent)
+        follow_remedy(agent, condition)
+        agent.wait_until(lambda: not reported(agent), "the end of the condition")
+        wait_for_snapshots(agent)
+        after = compared(agent, "shop.data", "shop.data_old", "shop.data_new", "shop.gone")
+        assert [name for name, each in after.items() if not each.is_equal] == []
+        assert after["shop.data"].equal == 33

@@ -40,6 +40,15 @@ class TableMerger:
         without_us: tuple[int, int] | None = None,
     ) -> MergeSession:
         """Visible rows with the columns of `SELECT *`."""
+    def first_changes(
+        self,
+        *,
+        now_s: int,
+        truncated_us: int | None = None,
+        until_us: int | None = None,
+        without_us: tuple[int, int] | None = None,
+    ) -> MergeSession:
+        """Visible rows as the changes of a table that had none. Every input row is new."""
     def changes(
         self,
         *,

@@ -142,6 +142,23 @@ class Merger:
         )
         return _run(session, batches)
 
+    def first_changes(
+        self,
+        batches: Iterable[pa.RecordBatch],
+        *,
+        now_s: int,
+        truncated_us: int | None = None,
+        until_us: int | None = None,
+        without_us: tuple[int, int] | None = None,
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows of `typed` as `changes` of a table that had none; options as in `rows`.
+
+        A row with a value that has no typed form is `rejected`. Every input row has `is_new`."""
+        session = self._merger.first_changes(
+            now_s=now_s, truncated_us=truncated_us, until_us=until_us, without_us=without_us
+        )
+        return _run(session, batches)
+
     def changes(
         self,
         batches: Iterable[pa.RecordBatch],

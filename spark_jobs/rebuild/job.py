@@ -22,6 +22,7 @@ from spark_jobs.rebuild.targets import write_rows, write_statements
 from spark_jobs.rebuild.window import Window
 from spark_jobs.reconcile.merged import merged, merger_of, typed_row
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable, read_schema
+from spark_jobs.reconcile.visible_rows import first_changes, left_out_text, write_typed
 from spark_jobs.session import create_job_session, require_iceberg
 
 logger = logging.getLogger(__name__)
@@ -51,16 +52,19 @@ def run(session: SparkSession, options: RebuildOptions, schema: SourceSchema) ->
         require_iceberg(session)
     sources = open_sources(session, options, schema, table, window)
     _log_start(sources, table)
-    counted = Observation()
-    rows = F.count(F.lit(1)).alias("rows")
+    rejected: list[str] = []
     try:
         with job_description(session, f"rebuild: {table.full_name}, write {options.format}"):
             if options.format != "cql":
-                typed = _typed(sources, merger_of(schema, table), window)
-                write_rows(typed.observe(counted, rows), options.format, options.target)
+                form, target = options.format, options.target
+                merge = window.merge_options(sources.truncations_us)
+                changes = first_changes(sources.rows, merger_of(schema, table), merge)
+                rows, rejected = write_typed(changes, lambda each: write_rows(each, form, target))
             elif writer is not None:
                 statements = _statements(sources, merger_of(schema, table), window, writer, options)
-                write_statements(statements.observe(counted, rows), options.target)
+                counted, count = Observation(), F.count(F.lit(1)).alias("rows")
+                write_statements(statements.observe(counted, count), options.target)
+                rows = counted.get["rows"]
     except PySparkException as error:
         if options.output is not None and any(text in str(error) for text in _VACUUMED):
             raise JobError(
@@ -70,12 +74,7 @@ def run(session: SparkSession, options: RebuildOptions, schema: SourceSchema) ->
                 "since the table was created."
             ) from error
         raise
-    return _report(options, table, window, sources, counted.get["rows"])
-
-
-def _typed(sources: Sources, merger: Merger, window: Window) -> DataFrame:
-    merge = partial(merger.typed, **window.merge_options(sources.truncations_us))
-    return merged(sources.rows, merge, merger.typed_schema).drop("cdc_row_id")
+    return _report(options, table, window, sources, rows, rejected)
 
 
 def _statements(
@@ -105,11 +104,17 @@ def _log_start(sources: Sources, table: SourceTable) -> None:
 
 
 def _report(
-    options: RebuildOptions, table: SourceTable, window: Window, sources: Sources, rows: int
+    options: RebuildOptions,
+    table: SourceTable,
+    window: Window,
+    sources: Sources,
+    rows: int,
+    rejected: list[str],
 ) -> JobReport:
     unread = sources.unread()
     what = "statements" if options.format == "cql" else "rows"
-    lines = [f"Wrote {rows} {what} of {table.full_name} to {options.target}"]
+    wrote = f"Wrote {rows} {what} of {table.full_name} to {options.target}"
+    lines = [wrote + left_out_text(rejected)]
     if unread:
         lines.append(
             f"{len(unread)} ranges of segments could not be read. Their writes are missing unless "
@@ -122,6 +127,7 @@ def _report(
             "table": table.full_name,
             what: rows,
             "second": window.second,
+            "rejected": rejected,
             "target": options.target,
             "segments": None if sources.segments is None else sources.segments.count,
             "unread": list(map(str, unread)),

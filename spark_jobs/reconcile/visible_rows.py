@@ -1,13 +1,21 @@
 """The rows that `SELECT *` shows at a second: raw, or with the columns and types of the table."""
 
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
+from commitlog.merge import Merger
 from spark_jobs.reconcile.merged import merged, merger_of
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
 from spark_jobs.reconcile.store import VersionStore
+
+MOST_REJECTED = 100
+"""Rejected rows that a job collects."""
+_SHOWN = 5
 
 
 def visible_rows(
@@ -24,24 +32,43 @@ def visible_rows(
     return merged(store.rows(table.id), rows, merger.rows_schema)
 
 
-def first_changes(
+def changes_at(
     store: VersionStore, schema: SourceSchema, table: SourceTable, now_s: int
 ) -> DataFrame:
-    """The source table at a second as the changes of a first fill (`Merger.changes`).
+    """The source table at a second, as `first_changes`."""
+    options = {"now_s": now_s, "truncated_us": store.truncated_us(table.id)}
+    return first_changes(store.rows(table.id), merger_of(schema, table), options)
+
+
+def first_changes(stored: DataFrame, merger: Merger, options: Mapping[str, Any]) -> DataFrame:
+    """Stored rows as changes of a table that had none; `options` are those of `Merger.rows`.
 
     A row whose value has no typed form is `rejected`, with its key; `after` has each other row.
     """
-    merger, truncated_us = merger_of(schema, table), store.truncated_us(table.id)
-    changes = partial(
-        merger.changes,
-        before_s=now_s,
-        after_s=now_s,
-        before_truncated_us=truncated_us,
-        after_truncated_us=truncated_us,
-        each=False,
-    )
-    rows = store.rows(table.id).select("token", "event", "state", F.lit(True).alias("is_new"))
-    return merged(rows, changes, merger.changes_schema)
+    rows = stored.select("token", "event", "state", F.lit(True).alias("is_new"))
+    return merged(rows, partial(merger.first_changes, **options), merger.changes_schema)
+
+
+def write_typed(changes: DataFrame, write: Callable[[DataFrame], None]) -> tuple[int, list[str]]:
+    """Write the visible rows of `first_changes`. Returns their number, and the rejected rows."""
+    cached, counted = changes.persist(StorageLevel.DISK_ONLY), Observation()
+    try:
+        typed = cached.where(F.col("op").isNotNull()).select("after.*")
+        write(typed.observe(counted, F.count(F.lit(1)).alias("rows")))
+        rejected = cached.where(F.col("rejected").isNotNull()).select("rejected")
+        left_out = [row["rejected"] for row in rejected.limit(MOST_REJECTED).collect()]
+    finally:
+        cached.unpersist()
+    return counted.get["rows"], left_out
+
+
+def left_out_text(rejected: Sequence[str]) -> str:
+    """For the report of a job; empty without rejected rows."""
+    if not rejected:
+        return ""
+    count = f"{len(rejected)}" if len(rejected) < MOST_REJECTED else f"at least {len(rejected)}"
+    shown = "; ".join(rejected[:_SHOWN])
+    return f". Left out {count} rows whose values have no typed form: {shown}"
 
 
 def table_at(

@@ -70,6 +70,20 @@ impl Merger {
         self.session(Box::new(changes), Window::default(), true)
     }
 
+    /// Visible rows as the changes of a table that had none. Every input row is new.
+    pub fn first_changes(&self, view: View) -> Session {
+        let output = ChangeRows::new(self.typed_rows(), self.typed_rows());
+        let instants = Instants {
+            before_s: view.now_s,
+            after_s: view.now_s,
+            before_truncated_us: view.truncated_us,
+            after_truncated_us: view.truncated_us,
+            each: false,
+        };
+        let changes = Changes::new(instants, output);
+        self.session(Box::new(changes), view.window, true)
+    }
+
     /// Row states. `keep_superseded`: states of the dropped versions too.
     pub fn compact(&self, purge: Purge, keep_superseded: bool) -> Session {
         let compaction = Compaction::new(purge, keep_superseded);

@@ -65,6 +65,20 @@ impl TableMerger {
         )
     }
 
+    #[pyo3(signature = (*, now_s, truncated_us = None, until_us = None, without_us = None))]
+    fn first_changes(
+        &self,
+        now_s: i64,
+        truncated_us: Option<i64>,
+        until_us: Option<i64>,
+        without_us: Option<(i64, i64)>,
+    ) -> MergeSession {
+        MergeSession(
+            self.merger
+                .first_changes(view(now_s, truncated_us, until_us, without_us)),
+        )
+    }
+
     #[pyo3(signature = (*, before_s, after_s, each, before_truncated_us = None,
         after_truncated_us = None))]
     fn changes(

@@ -86,6 +86,25 @@ def test_views_without_some_writes(events: list[EventValue], first_us: int, last
     assert raw(events, without_us=(first_us, last_us)) == table_of(kept).rows(11)
 
 
+@given(EVENTS, TIMES_US, TIMES_US)
+def test_first_changes_are_the_typed_rows(
+    events: list[EventValue], first_us: int, last_us: int
+) -> None:
+    for options in (
+        {},
+        {"truncated_us": first_us},
+        {"until_us": first_us},
+        {"without_us": (first_us, last_us)},
+    ):
+        view: dict[str, Any] = {"now_s": 11, **options}
+        typed = MERGER.typed(input_batches(items(events)), **view)
+        changes = MERGER.first_changes(input_batches(items(events, is_new=True)), **view)
+        shown = [row for batch in typed for row in batch.to_pylist()]
+        found = [row for batch in changes for row in batch.to_pylist() if row["op"] is not None]
+        assert [{"cdc_row_id": row["cdc_row_id"], **row["after"]} for row in found] == shown
+        assert {row["op"] for row in found} <= {"c"}
+
+
 @given(EVENTS, st.dictionaries(st.sampled_from("abms"), st.integers(0, 3)))
 def test_dropped_columns(events: list[EventValue], dropped: dict[str, int]) -> None:
     """A column that returned shows cells after its drop; one that is gone shows none."""

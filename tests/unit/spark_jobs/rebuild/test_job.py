@@ -11,6 +11,7 @@ from spark_jobs.rebuild.job import run
 from spark_jobs.rebuild.options import RebuildOptions
 from spark_jobs.reconcile.source_table import read_schema
 from tests.support.segments.archive import archive, recording
+from tests.support.spark import far_timestamps
 from tests.support.spark.options import options_of
 
 RECORDING = recording("5.0/types")
@@ -68,3 +69,21 @@ def test_segments_that_do_not_reach_back_are_an_error(spark: SparkSession, folde
         log.rename(archived / "CommitLog-7-1900000000000.log")
     with pytest.raises(JobError, match="the oldest segment is from 2030"):
         rebuild(spark, folder)
+
+
+@pytest.mark.parametrize(
+    "window", [AT, {"without.from": "2029-01-01T00:00:00Z", "without.to": "2029-01-02T00:00:00Z"}]
+)
+def test_a_row_with_a_far_timestamp_is_named(
+    spark: SparkSession, tmp_path: Path, window: dict[str, str]
+) -> None:
+    """CQL allows times beyond 64-bit microseconds; the target has the other rows."""
+    store = far_timestamps.fill(spark, tmp_path)
+    given = {"table": far_timestamps.NAME, "target": str(tmp_path / "rebuilt")}
+    settings = {**store, **given, **window, "accept.incomplete": "true"}
+    options = options_of(RebuildOptions, settings)
+    report = run(spark, options, read_schema(options.schema_file))
+    rows = spark.read.parquet(str(tmp_path / "rebuilt")).collect()
+    assert sorted(row["k"] for row in rows) == far_timestamps.FITTING
+    assert far_timestamps.REJECTED in report.message
+    assert far_timestamps.REJECTED in str(report.values["rejected"])

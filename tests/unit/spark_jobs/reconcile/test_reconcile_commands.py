@@ -1,10 +1,8 @@
 """The commands view, truncate and purge on a version store."""
 
 import runpy
-import struct
 import subprocess
 import sys
-from base64 import b64encode
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,8 +12,8 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.reconcile.job import reconcile
 from spark_jobs.reconcile.selected_tables import select_tables
-from spark_jobs.reconcile.source_table import read_schema
 from spark_jobs.reconcile.store import VersionStore
+from tests.support.spark import far_timestamps
 from tests.support.spark.forms import frame
 from tests.support.spark.view_cases import ANEW, EVENTS, ID, NOW_S, schema
 
@@ -91,26 +89,15 @@ def test_the_view_names_a_row_with_a_far_timestamp(
     spark: SparkSession, tmp_path: Path, run: Run
 ) -> None:
     """CQL allows times beyond 64-bit microseconds; the view has the other rows."""
-    (tmp_path / "schema.cql").write_text(
-        f"CREATE TABLE shop.t (k int PRIMARY KEY, at timestamp) WITH ID = {ID};"
+    far_timestamps.fill(spark, tmp_path, buckets=BUCKETS)
+    code, said, _ = run(
+        "view", table=far_timestamps.NAME, view_output=tmp_path / "view", at_s=NOW_S
     )
-    far_ms = ((1 << 63) - 1) // 1000 + 1
-    events = []
-    for key, millis in ((1, 7), (2, far_ms), (3, 8)):
-        at = b64encode(struct.pack(">q", millis)).decode()
-        pk = b64encode(struct.pack(">i", key)).decode()
-        place = {"kind": "row", "id": ID, "pk": pk, "token": key, "ck": "", "ckv": []}
-        cell = {"col": "at", "ts": 1, "val": at}
-        events.append({"cells": {**place, "live": {"ts": 1}, "cell": [cell]}})
-    store = VersionStore(spark, str(tmp_path / "versions"), buckets=BUCKETS)
-    tables = select_tables(read_schema(tmp_path / "schema.cql"))
-    reconcile(frame(spark, tmp_path / "events", events), store, tables)
-    code, said, _ = run("view", table="shop.t", view_output=tmp_path / "view", at_s=NOW_S)
     assert code == 0
     assert "Wrote 2 rows of shop.t" in said
-    assert "Left out 1 rows whose values have no typed form: partition key 0x00000002" in said
+    assert f"Left out 1 rows whose values have no typed form: {far_timestamps.REJECTED}" in said
     found = spark.read.format("delta").load(str(tmp_path / "view"))
-    assert sorted(row["k"] for row in found.collect()) == [1, 3]
+    assert sorted(row["k"] for row in found.collect()) == far_timestamps.FITTING
 
 
 @pytest.mark.parametrize(

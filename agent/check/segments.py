@@ -84,8 +84,8 @@ def _remedy(file: Path, directory: Path, settings: NodeSettings | None) -> str:
     made_in = settings.commitlog_directory if settings is not None else None
     parents = " ".join(shlex.quote(str(each)) for each in (made_in, directory) if each is not None)
     acl = (
-        f"setfacl -m u:{uid}:r {shlex.quote(str(directory))}/CommitLog-*; "
-        f"setfacl -d -m u:{uid}:r {parents}"
+        f"`setfacl -m u:{uid}:r {shlex.quote(str(directory))}/CommitLog-*; "
+        f"setfacl -d -m u:{uid}:r {parents}`"
     )
     group = _group(status.st_gid)
     if stat.S_IMODE(status.st_mode) & stat.S_IRGRP:

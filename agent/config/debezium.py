@@ -73,7 +73,9 @@ class DebeziumProperties(Properties):
         "heartbeat.",
         doc="Accepted and ignored: the agent sends no heartbeats; see `watermark.topic`.",
     )
-    signal: PassThrough = pass_through("signal.", doc="Accepted and ignored: use `agent snapshot`.")
+    signal: PassThrough = pass_through(
+        "signal.", doc="Accepted and ignored: use `agent snapshot start KEYSPACE.TABLE`."
+    )
     notification: PassThrough = pass_through(
         "notification.", doc="Accepted and ignored: the agent sends no notifications."
     )

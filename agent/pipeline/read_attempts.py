@@ -116,7 +116,7 @@ class ReadAttempts:
             raise DeadlyReadError(
                 f"the agent ended {MAX_DEATHS} times in a row while it read position {position}. "
                 "Search the system's log for its end (`journalctl -k`, `kubectl describe pod`): if "
-                "memory was short, raise its limit. Then run `agent quarantine retry`"
+                "memory was short, raise its limit. Then run `agent quarantine retry --all`"
             )
         self._write(self._note.before_read(place))
         try:

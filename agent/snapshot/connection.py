@@ -108,7 +108,7 @@ class PageConnection(NodeConnection):
         if here["partitioner"] != PARTITIONER:
             raise ConfigError(
                 f"The cluster uses {here['partitioner']}; snapshots support only "
-                "Murmur3Partitioner. Set snapshot.mode=never."
+                "Murmur3Partitioner, so `snapshot.mode=never` is required."
             )
         peers = self.rows("SELECT host_id, data_center, rack, tokens FROM system.peers")
         nodes = tuple(

@@ -58,7 +58,10 @@ def snapshot_conditions(facts: SnapshotFacts) -> Iterator[Condition]:
             health.State.DEGRADED,
             _COMPONENT,
             f"Existing rows cannot be read: {facts.error}",
-            "Start the node and its replicas, or grant SELECT on the tables; the snapshot resumes.",
+            "Set snapshot.mode=never, and restart the agent."
+            if "snapshot.mode=never" in facts.error
+            else "Start the node and its replicas, or grant SELECT on the tables; the snapshot "
+            "resumes.",
             rank=health.Rank.LATE,
         )
     if facts.save_error:

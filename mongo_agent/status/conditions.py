@@ -164,7 +164,8 @@ def _lost(facts: Facts) -> Iterator[Condition]:
             State.DEGRADED,
             "quarantine",
             f"Changes of {changes} were not delivered: {directory}/gaps.ndjson has the reasons.",
-            "Copy the collections with `mongo-agent snapshot start`, then move that file away.",
+            "Copy the collections with `mongo-agent snapshot start DATABASE.COLLECTION`, then move "
+            f"that file away: `mv {directory}/gaps.ndjson {directory}/gaps.old`.",
         )
     if usage.dead_letters:
         count = usage.dead_letters

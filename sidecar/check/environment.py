@@ -1,6 +1,7 @@
 """Checks of the agent's environment: transform, tracing, token, sink file, quarantine size."""
 
 import os
+import shlex
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -70,7 +71,7 @@ def check_token(properties: SidecarProperties) -> Iterator[Finding]:
         yield warning(
             "http.token.file",
             f"{file} has mode {mode:04o}: other users of this machine can read the token.",
-            f"chmod {mode & ~0o077:04o} {file}",
+            f"`chmod {mode & ~0o077:04o} {shlex.quote(str(file))}`",
             code="http_token_readable_by_others",
         )
     else:

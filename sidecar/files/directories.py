@@ -54,7 +54,8 @@ def exposed_directories(wanted: Iterable[tuple[str, Path]]) -> list[str]:
     """A message for each directory in which every user may replace files; `wanted` as in
     `directory_problems`, which reports inaccessible ones."""
     return [
-        f"{name}: every user of this machine can replace files in {path}. Run `chmod o-w {path}`."
+        f"{name}: every user of this machine can replace files in {path}. Run `chmod o-w "
+        f"{shlex.quote(str(path))}`."
         for name, path in wanted
         if _is_exposed(path)
     ]
@@ -85,8 +86,10 @@ def _problem(name: str, path: Path) -> str | None:
                 f"{name}: {path} is a symbolic link to {path.readlink()}, which does not exist. "
                 "Create that directory or correct the link."
             )
-        command = f"mkdir -p {shlex.quote(str(path))}"
-        return f"{name}: the directory {path} does not exist. Create it: `{command}`."
+        return (
+            f"{name}: the directory {path} does not exist. Create it: `mkdir -p "
+            f"{shlex.quote(str(path))}`."
+        )
     except OSError as error:
         rights = _rights(path) if isinstance(error, PermissionError) else ""
         return (
@@ -117,7 +120,7 @@ def _rights(path: Path) -> str:
             rights = "rwx" if place == path else "x"
             return (
                 f"{process}; {place} belongs to user {user_text(status.st_uid)} and group "
-                f"{group_text(status.st_gid)} with mode {mode}. Run: setfacl -m "
-                f"u:{uid}:{rights} {shlex.quote(str(place))}"
+                f"{group_text(status.st_gid)} with mode {mode}. Run: `setfacl "
+                f"-m u:{uid}:{rights} {shlex.quote(str(place))}`."
             )
     return f"{process}."

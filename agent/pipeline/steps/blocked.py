@@ -60,7 +60,7 @@ class BlockedStep:
                 if obstacle.is_again:
                     logger.info(
                         "the schema registry accepts the schemas of a table again; run `agent "
-                        "quarantine retry` for its quarantined segments",
+                        "quarantine retry --all` for its quarantined segments",
                         extra=fields(
                             segment=obstacle.name, schema=obstacle.unregistered[-1].record
                         ),

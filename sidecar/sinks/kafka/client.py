@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -180,7 +181,12 @@ class KafkaClient:
         if waiting:
             assert self._topics is not None
             has_others = others_pass and not self._topics.known <= waiting.keys()
-            return _waiting_state(waiting, has_others=has_others)
+            state = _waiting_state(waiting, has_others=has_others)
+            user = self.config.get("sasl.username", "NAME")
+            remedy = state.remedy.replace("BROKER", self.servers).replace(
+                "User:NAME", f"User:{user}"
+            )
+            return replace(state, remedy=remedy)
         if error is not None:
             remedy = "Check that every partition has min.insync.replicas replicas in sync."
             return SinkState(False, error, remedy=remedy)

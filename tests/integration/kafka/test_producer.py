@@ -86,7 +86,10 @@ def test_a_missing_topic_is_waited_for(broker: KafkaBroker, make_sink: SinkFacto
     state = sink.state()
     assert (state.healthy, state.code, state.topics) == (True, "topic_missing", ("missing",))
     assert state.message.startswith("the topic missing does not exist.")
-    assert state.remedy == "Create it, or set topic.creation.enable=true."
+    assert state.remedy == (
+        f"Create it (`kafka-topics.sh --bootstrap-server {broker.bootstrap} --create --topic "
+        "missing`), or set topic.creation.enable=true."
+    )
     broker.create_topic("missing", 3)
     delivery.run()
     assert sink.state().healthy

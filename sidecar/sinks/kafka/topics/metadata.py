@@ -123,7 +123,8 @@ class TopicMetadata:
                     self.missing[topic] = TopicProblem(
                         "topic_missing",
                         f"the topic {topic} does not exist",
-                        "Create it, or set topic.creation.enable=true.",
+                        "Create it (`kafka-topics.sh --bootstrap-server BROKER --create --topic "
+                        f"{topic}`), or set topic.creation.enable=true.",
                     )
             case KafkaError.TOPIC_EXCEPTION:
                 raise ConfigError(
@@ -180,8 +181,8 @@ def topic_access_denied(topic: str, error: KafkaError, subject: str) -> TopicPro
         "topic_access_denied",
         f"{subject[:1].lower()}{subject[1:]} is denied to this user: {reason(error)}",
         "Allow the user to write and describe it, and to create it where "
-        f"topic.creation.enable=true: kafka-acls --add --allow-principal User:… --topic {topic} "
-        "--operation Write --operation Describe",
+        "topic.creation.enable=true: `kafka-acls.sh --bootstrap-server BROKER --add "
+        f"--allow-principal User:NAME --topic {topic} --operation Write --operation Describe`",
     )
 
 

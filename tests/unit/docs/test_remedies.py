@@ -1,0 +1,136 @@
+"""Commands that messages of the programs print: each parses as printed, and a test executes each.
+
+A new command without an entry in `EXECUTED` fails.
+"""
+
+import ast
+import re
+import shlex
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from agent.cli.entry import agent
+from mongo_agent.cli.entry import mongo_agent
+from sidecar.cli.invocation import Invocation
+from sidecar.properties.commands import runnable
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+ROOMS = ("agent", "mongo_agent", "sidecar", "spark_jobs")
+PROGRAMS = {"agent": agent, "mongo-agent": mongo_agent}
+_WORDS = r"agent|mongo-agent|chgrp|chmod|iconv|kafka-\w+\.sh|mkdir|mv|python -m|setfacl"
+_COMMAND = re.compile(rf"`((?:{_WORDS}) [^`]*)`")
+_GENERATED = {"document.py"}
+"""Texts of pages, whose examples other tests execute."""
+
+REMEDIES = "acceptance/agent/test_remedies.py"
+EXECUTED = {
+    "agent quarantine discard NAME": f"{REMEDIES}::test_a_lost_segment_is_discarded",
+    "agent quarantine discard {}": f"{REMEDIES}::test_a_lost_segment_is_discarded",
+    "agent quarantine list": f"{REMEDIES}::test_a_quarantined_segment_is_read_again",
+    "agent quarantine retry --all": f"{REMEDIES}::test_a_quarantined_segment_is_read_again",
+    "agent quarantine retry {}": f"{REMEDIES}::test_a_quarantined_segment_is_read_again",
+    "agent offsets accept-prefix": f"{REMEDIES}::test_offsets_of_another_prefix",
+    "agent offsets reset --snapshots": f"{REMEDIES}::test_offsets_of_another_prefix",
+    "agent check": f"{REMEDIES}::test_a_directory",
+    "chgrp {} {} && chmod g+{} {}": "unit/sidecar/files/test_access.py",
+    "chmod o-w {}": f"{REMEDIES}::test_a_directory",
+    "chmod {} {}": f"{REMEDIES}::test_a_token_that_others_can_read",
+    "mkdir -p {}": f"{REMEDIES}::test_a_directory",
+    "kafka-acls.sh --bootstrap-server BROKER --add --allow-principal User:NAME --topic {} "
+    "--operation Write --operation Describe": "integration/kafka/test_security.py",
+}
+"""By the command with `{}` for inserted texts: the test that executes it and sees the fault end."""
+
+PARSED_ONLY = {
+    "agent quarantine retry": "names a command, in the text of a property",
+    "agent snapshot start": "names a command, in the text of a property",
+    "agent snapshot start KEYSPACE.TABLE": "needs a node",
+    "agent snapshot start {}": "needs a node",
+    "agent snapshot stop {}": "needs a node",
+    "mongo-agent check": "needs a server",
+    "mongo-agent plan": "needs a server",
+    "mongo-agent snapshot start DATABASE.COLLECTION": "needs a server",
+    "mongo-agent snapshot start '{}'": "needs a server",
+    "mv {}/gaps.ndjson {}/gaps.old": "needs a server",
+    "kafka-topics.sh --bootstrap-server BROKER --create --topic {}": "needs Kafka's programs",
+    "setfacl -m u:{}:r {}/CommitLog-*; setfacl -d -m u:{}:r {}": "needs ACLs",
+    "setfacl -m u:{}:{} {}": "needs ACLs",
+    "python -m spark_jobs.jars": "fetches from the network",
+    "python -m spark_jobs.jars --spark {} {}": "fetches from the network",
+    "python -m spark_jobs.jars DIR": "fetches from the network",
+    "python -m spark_jobs.tables": "names a job",
+}
+"""Commands whose servers no test here has, with the reason. The list must not grow."""
+
+
+def _text(node: ast.AST) -> str | None:
+    match node:
+        case ast.Constant(value=str() as text):
+            return text
+        case ast.JoinedStr(values=parts):
+            return "".join(str(p.value) if isinstance(p, ast.Constant) else "{}" for p in parts)
+    return None
+
+
+def _commands_of(tree: ast.Module) -> Iterator[str]:
+    skipped = {
+        id(part)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.JoinedStr)
+        or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+        for part in ast.walk(node)
+        if part is not node
+    }
+    for node in ast.walk(tree):
+        if id(node) not in skipped and (text := _text(node)) is not None:
+            yield from (" ".join(each.split()) for each in _COMMAND.findall(text))
+
+
+@cache
+def commands() -> frozenset[str]:
+    """All commands in backticks in texts of the programs, except in docstrings."""
+    return frozenset(
+        command
+        for room in ROOMS
+        for file in (REPOSITORY / room).rglob("*.py")
+        if file.name not in _GENERATED
+        for command in _commands_of(ast.parse(file.read_text(encoding="utf-8")))
+    )
+
+
+def _of_agents() -> list[str]:
+    return sorted(each for each in commands() if each.split()[0] in PROGRAMS)
+
+
+@pytest.mark.parametrize("command", _of_agents())
+def test_a_command_parses_as_it_is_printed(command: str, tmp_path: Path) -> None:
+    file = tmp_path / "a b.properties"
+    printed = runnable(f"`{command.replace('{}', 'ks.t')}`", [file]).strip("`")
+    program, *words = shlex.split(printed)
+    group: Any = PROGRAMS[program]
+    invocation: Invocation[Any] = Invocation(program, lambda *_: None, lambda _: [])
+    context = group.make_context(program, words, obj=invocation)
+    while isinstance(context.command, click.Group):
+        # A group alone is a program that runs, or a topic.
+        name, found, rest = context.command.resolve_command(
+            context, [*context._protected_args, *context.args]
+        )
+        context = found.make_context(name, rest, parent=context)
+    assert invocation.files == [file]
+
+
+def test_every_command_is_executed_by_a_test() -> None:
+    assert commands() == EXECUTED.keys() | PARSED_ONLY.keys()
+    assert not EXECUTED.keys() & PARSED_ONLY.keys()
+
+
+@pytest.mark.parametrize("test", sorted(set(EXECUTED.values())))
+def test_the_named_test_exists(test: str) -> None:
+    path, _, name = test.partition("::")
+    text = (REPOSITORY / "tests" / path).read_text(encoding="utf-8")
+    assert f"def {name}" in text

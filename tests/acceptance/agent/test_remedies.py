@@ -145,10 +145,11 @@ def test_a_lost_segment_is_discarded(agent_dir: AgentDir) -> None:
     """After its tables are copied again by the other command, which needs a node."""
     write_segment(agent_dir.cdc_raw, 1, [[payload(1)]]).unlink()
     write_segment(agent_dir.cdc_raw, 2, [[payload(2)]])
-    with running(agent_dir) as process:
+    with running(agent_dir, cdc_dir_poll_interval_ms="100") as process:
         commands = commands_in(shown(process, "segment_lost")["remedy"])
         (command,) = _with(commands, " quarantine discard CommitLog")
-        paste(command)
+        # The answer to the prompt, without a terminal.
+        paste(f"{command} --yes")
         process.wait_until("health", lambda: health(process)[0] == 200)
 
 

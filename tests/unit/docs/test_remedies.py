@@ -120,6 +120,7 @@ def test_a_command_parses_as_it_is_printed(command: str, tmp_path: Path) -> None
         name, found, rest = context.command.resolve_command(
             context, [*context._protected_args, *context.args]
         )
+        assert found is not None
         context = found.make_context(name, rest, parent=context)
     assert invocation.files == [file]
 

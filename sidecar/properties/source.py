@@ -9,6 +9,7 @@ from pathlib import Path
 
 import javaproperties
 
+from sidecar.bounded_json import bounded_json
 from sidecar.errors import ConfigError
 from sidecar.files.regular import read_bounded
 
@@ -84,9 +85,9 @@ def read_properties(path: Path) -> list[Setting]:
 
 def _json_settings(path: Path, text: str) -> list[Setting]:
     try:
-        document = json.loads(text)
+        document = bounded_json(text.encode(), 1 << 20, 10_000)
         values = document.get("config", document).items()
-    except (ValueError, AttributeError) as error:
+    except (ValueError, AttributeError, RecursionError) as error:
         raise ConfigError(
             f"{path}: it starts as JSON of Kafka Connect and is none: {error}. Correct it, or "
             "write one `name=value` a line."

@@ -17,6 +17,7 @@ from mongo_agent.offsets.agent_offsets import parse_offsets
 from mongo_agent.offsets.kafka_store import load_offsets
 from mongo_agent.server.deployment import Deployment, oldest_oplog_time
 from mongo_agent.server.failures import Failure
+from mongo_agent.server.oplog_monitor import is_headroom_low
 from sidecar.check.finding import Finding, fault, ok, warning
 from sidecar.errors import ConfigError, SidecarError, UnavailableError
 from sidecar.quantities import duration_text
@@ -154,7 +155,8 @@ def check_headroom(
         return
     distance = f"{duration_text(headroom_s)} ({headroom_s} s)"
     message = f"{reach}; its oldest entry is {distance} older than the stored offset."
-    if headroom_s < warning_s:
+    behind_s = newest.second - position.second
+    if is_headroom_low(headroom_s, behind_s, config.properties.oplog_headroom_warning_ms):
         remedy = f"Check that the agent runs and delivers; {grow}"
         yield fault("oplog", message, remedy, code="oplog_headroom_low")
     else:

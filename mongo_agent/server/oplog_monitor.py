@@ -85,6 +85,12 @@ class StreamWarning:
         return f"{self.message}: {self.remedy}"
 
 
+def is_headroom_low(headroom_s: float, behind_s: float, warning_ms: int) -> bool:
+    """Whether the oldest entry of the oplog comes near an offset that is `behind_s` old."""
+    # The oldest entry of a new oplog is recent, too, and does not move.
+    return 0 < warning_ms and headroom_s < min(behind_s, warning_ms / 1000)
+
+
 def stream_warning(findings: StreamLag, warnings: WarningThresholds) -> StreamWarning | None:
     """The most severe warning; None without one."""
     headroom_s, behind_s = findings.headroom_s, findings.behind_s
@@ -103,9 +109,7 @@ def stream_warning(findings: StreamLag, warnings: WarningThresholds) -> StreamWa
             "the loss of the majority of members",
             "check `rs.status()` and the sink",
         )
-    # The oldest entry of a new oplog is recent, too, and does not move.
-    near_s = min(behind_s, warnings.headroom_ms / 1000)
-    if headroom_s is not None and headroom_s < near_s and warnings.headroom_ms:
+    if headroom_s is not None and is_headroom_low(headroom_s, behind_s, warnings.headroom_ms):
         return StreamWarning(
             "oplog_headroom_low",
             f"the oldest entry of the oplog is only {headroom_s} s older than the stored offset",

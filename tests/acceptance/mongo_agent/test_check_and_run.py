@@ -189,7 +189,7 @@ def test_a_missing_privilege_is_found_by_both(tmp_path: Path, hosts: str) -> Non
     reason = "not authorized on admin"
     assert reason in stream["message"]
     assert reason in ran.errors
-    assert "Run `mongo-agent check`" in ran.errors
+    assert f"Run `mongo-agent --config {path} check`" in ran.errors
     assert "Traceback" not in ran.errors
 
 

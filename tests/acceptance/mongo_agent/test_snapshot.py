@@ -58,7 +58,7 @@ def test_pause_resume_stop(agent: Agent, url: str) -> None:
     assert agent.progress.is_paused
     assert run("resume", "--url", url).output == "Snapshots resume.\n"
     assert "No snapshot of these collections" in run("stop", "--url", url, "shop.a").output
-    assert "No snapshot of these collections" in run("stop", "--url", url).output
+    assert "No snapshot of these collections" in run("stop", "--url", url, "--all").output
 
 
 def test_rejected_signal_raises_its_error(url: str) -> None:

@@ -94,7 +94,7 @@ def test_a_node_without_a_keystore(tmp_path: Path, text: str) -> None:
 
 def test_faults_are_reported_at_the_start(agent_dir: AgentDir) -> None:
     for changes, what in [
-        ({"commit.log.keystore.path": "conf/keys"}, "`commit.log.keystore.path` must be an abs"),
+        ({"commit.log.keystore.path": "conf/keys"}, "must be an absolute path"),
         ({"commit.log.keystore.type": "BKS"}, "commit.log.keystore.type"),
     ]:
         with pytest.raises(ConfigError) as caught:

@@ -129,7 +129,7 @@ def test_dead_letters_of_a_snapshot_are_listed_and_discarded(agent_dir: AgentDir
     assert (listed["segment"], listed["dead_letters"]) == ("snapshot-ks.t", 2)
     outcome = agent("quarantine", "retry", "snapshot-ks.t", "--config", configuration)
     assert outcome.exit_code == 2
-    assert "`agent snapshot start ks.t`" in outcome.errors
+    assert "snapshot start ks.t`" in outcome.errors
     outcome = agent("quarantine", "discard", "--all", "--yes", "--config", configuration)
     assert (outcome.exit_code, outcome.errors) == (0, "")
     assert list(error.iterdir()) == []

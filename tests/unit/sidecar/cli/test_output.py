@@ -11,6 +11,7 @@ import jsonschema
 import pytest
 from flask import Blueprint, Response, request
 
+from agent.node.truncations import Acknowledgements
 from agent.quarantine.files import DIRECTORY, EVENTS, REASON
 from agent.quarantine.reason import LostRange, QuarantineReason, reason_text
 from mongo_agent.capture.catalogue import CollectionInfo, CollectionKind
@@ -87,6 +88,7 @@ def site(agent_dir: AgentDir) -> Iterator[Site]:
         answer = {"accepted": is_known, "message": f"{path}: {is_known}."}
         return Response(json.dumps(answer), mimetype="application/json")
 
+    Acknowledgements(agent_dir.offsets).begin(())
     kept = agent_dir.relocation / DIRECTORY
     kept.mkdir()
     for number in (1, 2):
@@ -132,6 +134,7 @@ CASES = (
     Case("snapshot start", lambda site: ["ks.t", "ks.u"]),
     Case("snapshot stop", lambda site: ["--all"]),
     Case("snapshot status"),
+    Case("truncations acknowledge", lambda site: ["ks.t"]),
     Case("verify", lambda site: [site.agent_dir.cdc_raw], is_configured=False),
     Case(
         "dump",

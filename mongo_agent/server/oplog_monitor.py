@@ -88,7 +88,7 @@ class StreamWarning:
 def is_headroom_low(headroom_s: float, behind_s: float, warning_ms: int) -> bool:
     """Whether the oldest entry of the oplog comes near an offset that is `behind_s` old."""
     # The oldest entry of a new oplog is recent, too, and does not move.
-    return 0 < warning_ms and headroom_s < min(behind_s, warning_ms / 1000)
+    return warning_ms > 0 and headroom_s < min(behind_s, warning_ms / 1000)
 
 
 def stream_warning(findings: StreamLag, warnings: WarningThresholds) -> StreamWarning | None:

@@ -388,7 +388,7 @@ class SegmentReader:
         """Schema changes in the last record of the last `dump`; apply them before the next."""
     def scan(self, schema: Schema, *, limit: int | None = None, complete: bool = True) -> Scan:
         """Visit every cell up to the end, without output. Releases the GIL."""
-    def structure(
+    def tree(
         self,
         schema: Schema | None = None,
         *,
@@ -396,7 +396,7 @@ class SegmentReader:
         complete: bool = True,
         max_bytes: int = 1 << 20,
     ) -> bytes:
-        """Return the next lines of the structure; b"" at the end. Releases the GIL."""
+        """Return the next lines of the tree; b"" at the end. Releases the GIL."""
     def verify(
         self,
         *,

@@ -1,4 +1,4 @@
-"""`agent dump`: prints segments as events, canonical dump, or structure."""
+"""`agent dump`: prints segments as events, canonical dump, or tree."""
 
 import os
 import sys
@@ -15,7 +15,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from agent.cli.keystore import keystore_options
 from agent.cli.segment_files import SegmentFile, find_segments
-from agent.cli.structure import write_structure
 from agent.keystore.segment_opener import open_segment, with_key_advice
 from agent.keystore.source import KeySource
 from commitlog import (
@@ -58,16 +57,15 @@ class Findings:
     "--schema",
     "schema_path",
     type=click.Path(path_type=Path),
-    help="Output of DESCRIBE SCHEMA WITH INTERNALS; optional with --structure and --tree.",
+    help="Output of DESCRIBE SCHEMA WITH INTERNALS; optional with --tree.",
 )
 @click.option("--mutations", "form", flag_value="mutations", help="Print the canonical dump.")
 @click.option(
-    "--structure",
+    "--tree",
     "form",
-    flag_value="structure",
-    help="Print header, sections, records, gaps and mutations with positions, as JSON.",
+    flag_value="tree",
+    help="Print sections, records, rows, cells and gaps as a tree.",
 )
-@click.option("--tree", "form", flag_value="tree", help="Print the structure as a tree.")
 @click.option("--idx-limit", is_flag=True, help="Stop at the position in the _cdc.idx file.")
 @click.option(
     "--table",
@@ -114,9 +112,9 @@ def dump(
     Problems are printed to stderr with segment and position, and set the exit code to 1.
     """
     if form == "tree" and invocation_of(click.get_current_context()).is_json:
-        raise click.UsageError("--tree prints no JSON. Use --structure instead.")
-    if schema_path is None and form not in ("structure", "tree"):
-        raise click.UsageError("--schema is required, except with --structure and --tree.")
+        raise click.UsageError("--tree prints no JSON. Use --mutations instead.")
+    if schema_path is None and form != "tree":
+        raise click.UsageError("--schema is required, except with --tree.")
     schema = None if schema_path is None else read_schema(schema_path)
     segments = find_segments(paths)
     if form is not None and tables:
@@ -202,9 +200,8 @@ def dump_segment(
     try:
         with segment.decompressed() as path, with_key_advice(keystore):
             reader = open_segment(path, segment.name.log, keystore)
-            if schema is None or form in ("structure", "tree"):
-                target = None if form == "tree" else output
-                write_structure(reader, schema, limit, complete, target, findings.report)
+            if schema is None or form == "tree":
+                _write_tree(reader, schema, limit, complete, output, findings)
                 return schema
             if event_format is None:
                 return _write_mutations(reader, schema, limit, complete, output, findings)
@@ -212,6 +209,20 @@ def dump_segment(
     except CommitLogError as error:
         findings.report(str(error))
         return schema
+
+
+def _write_tree(
+    reader: SegmentReader,
+    schema: Schema | None,
+    limit: int | None,
+    complete: bool,
+    output: BinaryIO,
+    findings: Findings,
+) -> None:
+    while lines := reader.tree(schema, limit=limit, complete=complete, max_bytes=_BATCH_BYTES):
+        output.write(lines)
+    for gap in reader.gaps:
+        findings.report(gap_message(gap))
 
 
 def _write_mutations(

@@ -38,5 +38,4 @@ mod table_id;
 mod times;
 mod type_inference;
 mod unfiltered;
-pub mod update_head;
 pub mod verify;

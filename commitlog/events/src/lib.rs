@@ -2,8 +2,8 @@
 //!
 //! [`reader::EventReader`] reads a segment and fills [`batch::EventBatch`]es. `publisher` decides
 //! which tables are published and in which order, `encoder` writes keys and values, `counters`
-//! follows the shards of counters, and `identity` hashes event ids. [`structure`] lists the parts
-//! of a segment. `docs/reference/event-format.md` describes the bytes.
+//! follows the shards of counters, and `identity` hashes event ids. [`tree`] shows a segment
+//! as text. `docs/reference/event-format.md` describes the bytes.
 
 mod announcements;
 pub mod avro;
@@ -32,8 +32,8 @@ mod row_cells;
 pub mod schema_event;
 pub mod snapshot;
 mod static_fragment;
-pub mod structure;
 mod table_names;
 mod time_text;
 pub mod token;
+pub mod tree;
 pub mod value;

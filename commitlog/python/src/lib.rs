@@ -24,7 +24,7 @@ mod reader;
 mod row_decoder;
 mod schema;
 mod snapshot;
-mod structure;
+mod verification;
 
 use pyo3::prelude::*;
 
@@ -61,7 +61,7 @@ mod _commitlog {
     #[pymodule_export]
     use crate::snapshot::SnapshotEncoder;
     #[pymodule_export]
-    use crate::structure::Verification;
+    use crate::verification::Verification;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -18,7 +18,7 @@ use commitlog_core::verify;
 use commitlog_events::batch;
 use commitlog_events::counters;
 use commitlog_events::reader::{EventReader, ReadRequest};
-use commitlog_events::structure::StructureWriter;
+use commitlog_events::tree::TreeWriter;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMapping};
 
@@ -30,7 +30,7 @@ use crate::descriptor::{Descriptor, keys_of, open, segment_name};
 use crate::error::from_segment_error;
 use crate::format::EventFormat;
 use crate::schema::{Schema, SchemaChanges};
-use crate::structure::Verification;
+use crate::verification::Verification;
 
 /// What `scan` saw.
 #[pyclass(frozen, get_all, module = "commitlog")]
@@ -53,7 +53,7 @@ struct State {
     /// Schema changes after which the last `dump` stopped.
     changes: Vec<SchemaChange>,
     verification: verify::Verification,
-    structure: Option<StructureWriter>,
+    tree: Option<TreeWriter>,
     gaps: Vec<segment::Gap>,
     skipped: HashMap<&'static str, u64>,
 }
@@ -231,7 +231,7 @@ impl SegmentReader {
                 decoder: None,
                 changes: Vec::new(),
                 verification: verify::Verification::default(),
-                structure: None,
+                tree: None,
                 gaps: Vec::new(),
                 skipped: HashMap::new(),
             }),
@@ -359,7 +359,7 @@ impl SegmentReader {
     }
 
     #[pyo3(signature = (schema = None, *, limit = None, complete = true, max_bytes = 1 << 20))]
-    fn structure<'py>(
+    fn tree<'py>(
         &self,
         py: Python<'py>,
         schema: Option<&Schema>,
@@ -369,12 +369,13 @@ impl SegmentReader {
     ) -> PyResult<Bound<'py, PyBytes>> {
         let schema = schema.map(|schema| Arc::clone(&schema.0));
         let lines = self.detached(py, |state| {
-            let writer = &mut state.structure;
-            let writer =
-                writer.get_or_insert_with(|| StructureWriter::new(schema.unwrap_or_default()));
-            writer.write(&mut state.segment, limit, complete, max_bytes)
+            let writer = &mut state.tree;
+            let writer = writer.get_or_insert_with(|| TreeWriter::new(schema.unwrap_or_default()));
+            let lines = writer.write(&mut state.segment, limit, complete, max_bytes);
+            state.gaps.append(&mut writer.gaps);
+            lines
         })?;
-        Ok(PyBytes::new(py, &lines))
+        Ok(PyBytes::new(py, lines.as_bytes()))
     }
 
     #[pyo3(signature = (*, limit = None, complete = true, expected_end = 0,

@@ -140,11 +140,6 @@ impl<S: Source> SegmentReader<S> {
         self.chain.tail()
     }
 
-    /// Whether the checksum of a section's marker is good.
-    pub fn marker_is_good(&self, section: &Section) -> Result<bool> {
-        self.chain.marker_is_good(section)
-    }
-
     /// Whether the segment is stored without blocks, so that logical positions are physical ones.
     pub fn is_plain(&self) -> bool {
         self.chain.is_plain()

@@ -119,25 +119,6 @@ fn half(hasher: &blake3::Hasher) -> [u8; 16] {
     half
 }
 
-/// The shards of a context; null for what is none.
-pub(crate) fn shards_json(context: &[u8]) -> serde_json::Value {
-    let shards = read_shards(context).ok().map(|shards| {
-        let shards = shards.into_iter().map(|shard| {
-            let mut out = Vec::new();
-            write_shard(
-                &mut out,
-                &CounterDelta {
-                    shard,
-                    growth: None,
-                },
-            );
-            serde_json::from_slice(&out).unwrap_or_default()
-        });
-        serde_json::Value::Array(shards.collect())
-    });
-    shards.unwrap_or_default()
-}
-
 /// Appends `{"value":null,…,"shards":[…]}`. The value is null because no shard is the counter's.
 pub fn write_shards(out: &mut Vec<u8>, shards: &[CounterDelta]) {
     out.extend_from_slice(b"{\"value\":null,\"deletion_ts\":null,\"set\":true,\"shards\":[");

@@ -118,11 +118,6 @@ impl<S: Source> Chain<S> {
         self.file().tail(self.marker_physical)
     }
 
-    /// Whether the checksum of a section's marker is good.
-    pub fn marker_is_good(&self, section: &Section) -> Result<bool> {
-        self.file().is_marker(section.marker_physical)
-    }
-
     /// Leaves a section that is read to its end.
     pub fn close_section(&mut self) {
         self.section = None;

@@ -19,7 +19,7 @@ const REVERSED: &str = "org.apache.cassandra.db.marshal.ReversedType(";
 struct StoredSchema {
     tables: Vec<StoredTable>,
     types: Vec<StoredType>,
-    /// Absent before 6.0; earlier releases of the agent pass over it.
+    /// Absent before Cassandra 6.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     epochs: Option<StoredEpochs>,
 }
@@ -36,11 +36,9 @@ struct StoredTable {
     is_view: bool,
     cdc: bool,
     counter: bool,
-    #[serde(default)]
     dense: bool,
     as_of_us: i64,
     whole_us: i64,
-    #[serde(default = "never")]
     changed_us: i64,
     partition_key: Vec<StoredColumn>,
     clustering: Vec<StoredColumn>,
@@ -55,8 +53,7 @@ struct StoredColumn {
     /// Name of Cassandra's class: whole, user types with all their fields.
     class: String,
     dropped_at_us: Option<i64>,
-    /// Absent in files of 0.1.0: their columns keep the names that they have.
-    first_us: Option<i64>,
+    first_us: i64,
     seen_us: i64,
     gone_us: i64,
     drops_us: Vec<i64>,
@@ -69,10 +66,6 @@ struct StoredType {
     first_us: i64,
     last_us: i64,
     fields: Vec<(String, String)>,
-}
-
-fn never() -> i64 {
-    i64::MIN
 }
 
 impl Schema {
@@ -214,7 +207,7 @@ impl StoredColumn {
             name: column.name.clone(),
             class: marshal_name(&column.cql_type, column.multi_cell, column.reversed),
             dropped_at_us: column.dropped_at_us,
-            first_us: Some(column.history.first_us),
+            first_us: column.history.first_us,
             seen_us: column.history.seen_us,
             gone_us: column.history.gone_us,
             drops_us: column.history.drops_us.clone(),
@@ -231,7 +224,7 @@ impl StoredColumn {
             reversed: self.class.starts_with(REVERSED),
             dropped_at_us: self.dropped_at_us,
             history: ColumnHistory {
-                first_us: self.first_us.unwrap_or(i64::MIN),
+                first_us: self.first_us,
                 seen_us: self.seen_us,
                 gone_us: self.gone_us,
                 drops_us: self.drops_us.clone(),

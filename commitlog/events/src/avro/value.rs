@@ -228,7 +228,7 @@ impl ValueWriter<'_> {
         let decimal = Decimal::parse(bytes)?;
         match self.modes.decimal {
             DecimalMode::Double => {
-                let number = decimal.to_f64(self.scratch);
+                let number = decimal.to_f64(self.scratch)?;
                 text.literal(&number.to_le_bytes());
             }
             DecimalMode::Precise => {

@@ -226,7 +226,7 @@ impl ValueWriter<'_> {
         let decimal = Decimal::parse(bytes)?;
         match self.modes.decimal {
             DecimalMode::Double => {
-                let value = decimal.to_f64(self.scratch);
+                let value = decimal.to_f64(self.scratch)?;
                 self.buffer.fixed64(number, value.to_le_bytes());
             }
             DecimalMode::Precise => {

@@ -1,6 +1,5 @@
 //! `decimal` and `varint`: integers of any length, with and without a scale.
 
-mod approximate;
 mod integer;
 
 use commitlog_core::cql_type::CqlType;
@@ -9,8 +8,6 @@ use super::{MAX_DIGITS, Result, ValueError};
 
 pub use integer::Integer;
 
-/// Unscaled bytes up to which [`Decimal::to_f64`] converts every digit; about 9,800 digits.
-const EXACT_BYTES: usize = 4096;
 /// Integers and powers of ten up to here are exact as doubles, so one division is too.
 const EXACT_POWER: usize = 22;
 
@@ -43,23 +40,17 @@ impl<'a> Decimal<'a> {
 
     /// The nearest double, half to even, infinite beyond the range (`BigDecimal#doubleValue`).
     ///
-    /// The work is bounded whatever the scale. An unscaled value of more than 4,096 bytes counts
-    /// by its first 134 digits: the result can then be off by one unit in the last place, if the
-    /// value is closer than that to the middle between two doubles. `scratch` is left as it was.
-    pub fn to_f64(self, scratch: &mut Vec<u8>) -> f64 {
-        if let Some(number) = self.unscaled.to_i128() {
-            if let Some(double) = exact_quotient(number, self.scale) {
-                return double;
-            }
-        } else if self.unscaled.bytes().len() > EXACT_BYTES {
-            let magnitude = self.unscaled.magnitude();
-            let double = approximate::to_f64(&magnitude, self.scale);
-            return if self.unscaled.is_negative() {
-                -double
-            } else {
-                double
-            };
+    /// The work is bounded: the scale adds no digits, and a number of more than [`MAX_DIGITS`]
+    /// digits is an error if it is in the range of doubles. `scratch` is left as it was.
+    pub fn to_f64(self, scratch: &mut Vec<u8>) -> Result<f64> {
+        let number = self.unscaled.to_i128();
+        if let Some(double) = number.and_then(|number| exact_quotient(number, self.scale)) {
+            return Ok(double);
         }
+        if let Some(double) = self.beyond_doubles() {
+            return Ok(double);
+        }
+        self.unscaled.check_digits(&CqlType::Decimal)?;
         let start = scratch.len();
         self.unscaled.write_text(scratch);
         scratch.push(b'e');
@@ -71,7 +62,25 @@ impl<'a> Decimal<'a> {
             .and_then(|text| text.parse().ok());
         scratch.truncate(start);
         // Digits and an exponent always parse.
-        double.unwrap_or(f64::NAN)
+        Ok(double.unwrap_or(f64::NAN))
+    }
+
+    /// Infinity or zero if a number of many bytes is far beyond the range of doubles.
+    fn beyond_doubles(self) -> Option<f64> {
+        let bytes = self.unscaled.bytes().len() as i64;
+        // Within 5 of the digits before the point.
+        let digits = bytes.saturating_mul(8 * 30_103) / 100_000;
+        let double = match digits.saturating_sub(i64::from(self.scale)) {
+            _ if bytes <= 16 => return None,
+            320.. => f64::INFINITY,
+            ..=-340 => 0.0,
+            _ => return None,
+        };
+        Some(if self.unscaled.is_negative() {
+            -double
+        } else {
+            double
+        })
     }
 
     /// Digits without an exponent (`BigDecimal#toPlainString`).

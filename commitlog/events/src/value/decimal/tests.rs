@@ -25,7 +25,7 @@ fn scientific(scale: i32, unscaled: i128) -> String {
 
 fn double(bytes: &[u8]) -> f64 {
     let mut scratch = b"kept".to_vec();
-    let double = Decimal::parse(bytes).unwrap().to_f64(&mut scratch);
+    let double = Decimal::parse(bytes).unwrap().to_f64(&mut scratch).unwrap();
     assert_eq!(scratch, b"kept");
     double
 }
@@ -99,6 +99,23 @@ fn doubles_of_long_values() {
         let text = format!("{}e-{}", String::from_utf8(digits).unwrap(), decimal.scale);
         assert_eq!(double(&bytes), text.parse::<f64>().unwrap());
     }
+}
+
+#[test]
+fn doubles_are_bounded() {
+    let mut huge = vec![0; 4];
+    huge.resize(1 << 20, 0x55);
+    assert_eq!(double(&huge), f64::INFINITY);
+    huge[..4].copy_from_slice(&i32::MAX.to_be_bytes());
+    assert_eq!(double(&huge), 0.0);
+    huge[..4].copy_from_slice(&2_525_000_i32.to_be_bytes());
+    let mut scratch = b"kept".to_vec();
+    let error = Decimal::parse(&huge)
+        .unwrap()
+        .to_f64(&mut scratch)
+        .unwrap_err();
+    assert!(matches!(error.problem(), Problem::Digits { .. }), "{error}");
+    assert_eq!(scratch, b"kept");
 }
 
 #[test]

@@ -61,7 +61,7 @@ pub(super) fn write_decimal(out: &mut Vec<u8>, bytes: &[u8], mode: DecimalMode) 
     let decimal = Decimal::parse(bytes)?;
     match mode {
         DecimalMode::Double => {
-            let number = decimal.to_f64(out);
+            let number = decimal.to_f64(out)?;
             write_f64(out, number);
         }
         DecimalMode::Precise => {

@@ -175,6 +175,7 @@ impl EventIntake {
             .map_err(|error| from_merge_error(&error))
     }
 
+    #[expect(clippy::unused_self, reason = "the protocol calls it on an instance")]
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         export_schema(py, &intake_fields())
     }

@@ -7,7 +7,7 @@ has one cluster time; a transaction is one entry of several changes.
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -92,6 +92,12 @@ class Clock:
     def __init__(self) -> None:
         self._last = Timestamp(0, 0)
         self.ahead_s = 0
+        self.wall_ahead_ms = 0
+
+    def wall_time(self) -> datetime:
+        """That of the primary, in UTC and whole milliseconds; an election may set it back."""
+        now = datetime.now(UTC) + timedelta(milliseconds=self.wall_ahead_ms)
+        return now.replace(microsecond=now.microsecond // 1000 * 1000, tzinfo=None)
 
     def count_from(self, time_s: int) -> None:
         """Later times are counted from this one, which is in the future, and not by the wall."""
@@ -102,7 +108,7 @@ class Clock:
         self._last = max(self._last, time)
 
     def tick(self) -> Timestamp:
-        now_s = int(datetime.now(UTC).timestamp()) + self.ahead_s
+        now_s = int(datetime.now(UTC).timestamp()) + self.ahead_s + self.wall_ahead_ms // 1000
         self._last = next_time(self._last, now_s)
         return self._last
 
@@ -153,10 +159,7 @@ class Oplog:
         time: Timestamp | None = None,
     ) -> Entry:
         """A new entry at the next time, or at one that the clock gave for it."""
-        now = datetime.now(UTC)
-        # What clients get is whole milliseconds.
-        wall_time = now.replace(microsecond=now.microsecond // 1000 * 1000, tzinfo=None)
-        entry = Entry(time or self._clock.tick(), wall_time, changes, transaction)
+        entry = Entry(time or self._clock.tick(), self._clock.wall_time(), changes, transaction)
         self._entries.append(entry)
         if self.most_bytes is not None:
             self._cap(entry, self.most_bytes)

@@ -236,6 +236,12 @@ class MongoReplicaSet:
         with self._deployment.changed:
             self._deployment.clock.ahead_s += seconds
 
+    def set_clock(self, ahead_ms: int) -> None:
+        """The clock of the primary is so far ahead from now on, or behind. Cluster times never go
+        back."""
+        with self._deployment.changed:
+            self._deployment.clock.wall_ahead_ms = ahead_ms
+
     def count_time_from(self, time_s: int) -> None:
         """Cluster times are counted from this one on, which is later than now: each run has the
         same."""

@@ -107,6 +107,16 @@ class MongoShardedCluster:
             raise ServerFailedError("a router failed") from failures[0]
         error.add_note(f"a router failed: {failures[0]!r}")
 
+    def set_clock(self, ahead_ms: int) -> None:
+        """As of a replica set; the clocks of all shards."""
+        with self._deployment.changed:
+            self._deployment.clock.wall_ahead_ms = ahead_ms
+
+    def write_noop(self) -> Timestamp:
+        """Move the cluster time by an entry without changes, on each shard."""
+        times = [shard.write_noop() for shard in self.shards]
+        return max(times)
+
     def add_shard(self) -> MongoReplicaSet:
         """Documents of sharded collections move to it as by a balancer, without events."""
         with self._deployment.changed:

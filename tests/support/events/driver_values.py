@@ -13,6 +13,24 @@ from tests.support.workloads.cql_types import CqlType
 PROTOCOL_VERSION = 5
 CALENDAR_DAYS = range(-719_162, 2_932_897)
 """Days since 1970 that Python has a date for."""
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+
+
+class _Timestamp(cqltypes.DateType):  # type: ignore[misc]
+    """Exact; beyond Python's calendar the milliseconds since 1970."""
+
+    @staticmethod
+    def deserialize(raw: bytes, protocol_version: int) -> datetime.datetime | int:
+        return moment(int.from_bytes(raw, signed=True))
+
+
+def moment(milliseconds: int) -> datetime.datetime | int:
+    """The time so long after 1970; the number where Python has no date for it."""
+    if milliseconds // 86_400_000 not in CALENDAR_DAYS:
+        return milliseconds
+    return _EPOCH + datetime.timedelta(milliseconds=milliseconds)
+
+
 NATIVE = {
     "ascii": cqltypes.AsciiType,
     "bigint": cqltypes.LongType,
@@ -28,7 +46,7 @@ NATIVE = {
     "smallint": cqltypes.ShortType,
     "text": cqltypes.UTF8Type,
     "time": cqltypes.TimeType,
-    "timestamp": cqltypes.DateType,
+    "timestamp": _Timestamp,
     "timeuuid": cqltypes.TimeUUIDType,
     "tinyint": cqltypes.ByteType,
     "uuid": cqltypes.UUIDType,
@@ -75,7 +93,7 @@ def shown(cql_type: CqlType, value: Any) -> Any:
         case "time":
             return value.nanosecond_time
         case "timestamp":
-            return _whole_milliseconds(value)
+            return value if isinstance(value, int) else _whole_milliseconds(value)
         case "duration":
             assert isinstance(value, Duration)
             return {

@@ -3,7 +3,14 @@
 from collections.abc import Mapping
 
 from cassandra.auth import PlainTextAuthProvider
-from cassandra.cluster import Cluster, NoHostAvailable, Session
+from cassandra.cluster import (
+    EXEC_PROFILE_DEFAULT,
+    Cluster,
+    ExecutionProfile,
+    NoHostAvailable,
+    Session,
+)
+from cassandra.policies import WhiteListRoundRobinPolicy
 
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.processes import DEADLINE_S, wait_until
@@ -22,10 +29,15 @@ def logged_in(node: CassandraNode, user: str = "cassandra", password: str = "cas
     found: list[Session] = []
 
     def is_connected() -> bool:
+        host = node.address.host
+        profile = ExecutionProfile(
+            load_balancing_policy=WhiteListRoundRobinPolicy([host]), request_timeout=DEADLINE_S
+        )
         cluster = Cluster(
-            [node.address.host],
+            [host],
             port=node.address.cql_port,
             auth_provider=PlainTextAuthProvider(user, password),
+            execution_profiles={EXEC_PROFILE_DEFAULT: profile},
             connect_timeout=DEADLINE_S,
         )
         try:
@@ -33,7 +45,6 @@ def logged_in(node: CassandraNode, user: str = "cassandra", password: str = "cas
         except NoHostAvailable:
             cluster.shutdown()
             return False
-        found[0].default_timeout = DEADLINE_S
         return True
 
     wait_until(is_connected, f"the role {user}")

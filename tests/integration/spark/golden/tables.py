@@ -4,7 +4,6 @@ Twice: cell by cell in raw bytes with write times and TTLs, as `visible` gives r
 the view has them. A line for each difference.
 """
 
-import datetime
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -17,7 +16,7 @@ from pyspark.sql import Row as SparkRow
 from tests.integration.spark.golden.selected import Row, Selected, elements
 from tests.oracle.merge.plain import plain_clustering
 from tests.oracle.merge.typed import PROTOCOL_VERSION, time_uuid_order
-from tests.support.events.driver_values import CALENDAR_DAYS, driver_value
+from tests.support.events.driver_values import CALENDAR_DAYS, driver_value, moment
 from tests.support.events.exact_values import exact
 from tests.support.workloads.cql_types import CqlType
 
@@ -103,7 +102,8 @@ def value_of(scalar: Any) -> Any:
         case pa.Date32Scalar() if scalar.is_valid and scalar.value not in CALENDAR_DAYS:
             return scalar.value
         case pa.TimestampScalar() if scalar.is_valid:
-            return scalar.as_py().astimezone(datetime.UTC)
+            # Columns are in microseconds.
+            return moment(scalar.value // 1000)
         case pa.StructScalar() if scalar.is_valid:
             return {name: value_of(scalar[name]) for name in scalar.type.names}
         case pa.MapScalar() if scalar.is_valid:

@@ -1,6 +1,5 @@
 """Hostile names: a target rejects them, or stores and returns their values."""
 
-import contextlib
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +24,7 @@ from spark_jobs.tables.commit_position import CommitPosition
 from spark_jobs.tables.job import run as run_tables
 from spark_jobs.tables.options import TablesJobOptions
 from tests.support.spark.options import options_of
+from tests.support.spark.reserved_words import LIBRARIES, reserved_words
 from tests.support.spark.typed_tables import (
     APP,
     NAME,
@@ -38,18 +38,6 @@ from tests.support.spark.typed_tables import (
 )
 
 FORMATS: tuple[Format, ...] = ("delta", "iceberg", "parquet")
-LIBRARIES = (
-    "org.apache.iceberg.MetadataColumns",
-    "org.apache.spark.sql.catalyst.util.RowDeltaUtils",
-    "org.apache.spark.sql.catalyst.analysis.RewriteMergeIntoTable",
-    "org.apache.spark.sql.execution.datasources.FileFormat",
-    "org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat",
-    "org.apache.spark.sql.delta.DeltaParquetFileFormat",
-    "org.apache.spark.sql.delta.commands.cdc.CDCReader",
-    "org.apache.spark.sql.delta.commands.MergeIntoCommandBase",
-    "org.apache.spark.sql.delta.commands.DeletionVectorBitmapGenerator",
-)
-"""Classes with names of columns that formats and plans add."""
 HOSTILE = " `.,\"'\\=;{}()[]\n\tßſ"
 Levels = list[str]
 
@@ -128,28 +116,6 @@ def _paths(kind: DataType) -> Iterator[tuple[str, ...]]:
     for name, child in children.items():
         yield (name,)
         yield from ((name, *path) for path in _paths(child))
-
-
-def reserved_words(spark: SparkSession) -> list[str]:
-    """The names of columns in the constants of the libraries."""
-    assert spark._jvm is not None
-    loader = spark._jvm.java.lang.Thread.currentThread().getContextClassLoader()
-    found: set[str] = set()
-    for name in LIBRARIES:
-        is_java = name.startswith("org.apache.iceberg")
-        kind = loader.loadClass(name if is_java else f"{name}$")
-        if is_java:
-            fields = (field.get(None) for field in kind.getFields())
-            found |= {field.name() for field in fields if hasattr(field, "fieldId")}
-            continue
-        module = kind.getField("MODULE$").get(None)
-        for method in kind.getMethods():
-            if method.getParameterCount() == 0 and method.getReturnType().getName().endswith(
-                "lang.String"
-            ):
-                with contextlib.suppress(Exception):
-                    found.add(getattr(module, method.getName())())
-    return sorted(name for name in found if name and name.isidentifier())
 
 
 @pytest.mark.parametrize("format_", ["iceberg", pytest.param("delta", marks=pytest.mark.slow)])

@@ -38,7 +38,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup build demo demo-live demo-spark test test-all test-stages pytest test-fast cargo-build rust-checks python-checks lint-python lint-rust types-python types-extension test-spark test-cluster test-cassandra test-kafka test-submit test-spark-releases registry test-page check lint audit fmt types cargo-test coverage deny \
-	bench attacks faults faults-page fuzz soak soak-parser mongo-soak mongo-faults peer mongo-conformance mongo-real mongo-real-check mongo-servers fixtures dist packages-check pythons-check arm-check images images-check image-files monitoring monitoring-check kubernetes-check ansible-check lifecycle accord chart docs site lock clean prerequisites prerequisites-test
+	bench attacks faults faults-page fuzz soak soak-parser strangers mongo-soak mongo-faults peer mongo-conformance mongo-real mongo-real-check mongo-servers fixtures dist packages-check pythons-check arm-check images images-check image-files monitoring monitoring-check kubernetes-check ansible-check lifecycle accord chart docs site lock clean prerequisites prerequisites-test
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -174,6 +174,9 @@ mongo-soak: prerequisites-test setup ## Run the kill test of the MongoDB agent f
 
 soak-parser: prerequisites-test setup ## Compare the parser with Cassandra's own reader over random workloads
 	@$(PY) -m tests.oracle.soak_parser $(ARGS)
+
+strangers: prerequisites-test setup ## Run rounds of hostile names, values, clocks and faults over whole paths, from a seed
+	@$(PY) -m tests.acceptance.strangers $(ARGS)
 
 faults: prerequisites-test setup ## Run the whole fault matrix on real servers; writes docs/evidence/faults.md
 	@CDC_RECORD_FAULTS=1 $(PY) -m pytest -o python_files="test_*.py slow_*.py" tests/acceptance/faults tests/acceptance/security/slow_*.py --deselect tests/acceptance/faults/test_matrix.py $(ARGS)

@@ -1,0 +1,350 @@
+"""The path from Cassandra to the version store and to typed tables, in both formats."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from functools import partial
+from pathlib import Path as Folder
+from threading import Event
+
+from cassandra import DriverException, RequestExecutionException
+from cassandra.protocol import ErrorMessage
+from confluent_kafka import KafkaException
+from pyspark.sql import DataFrame
+
+from spark_jobs.error_mapping import mapped_error
+from spark_jobs.reconcile.source_table import read_schema
+from spark_jobs.reconcile.store import VersionStore
+from spark_jobs.reconcile.visible_rows import table_at
+from spark_jobs.tables.job import run as run_tables
+from spark_jobs.tables.options import TablesJobOptions
+from spark_jobs.tables.target import read_table
+from tests.acceptance.strangers.path import Difference, Path, Round, Step
+from tests.acceptance.strangers.secured_node import LARGEST_CELL_BYTES
+from tests.acceptance.strangers.servers import LARGEST_MESSAGE_BYTES
+from tests.integration.spark.golden.selected import Selected, select_tables
+from tests.integration.spark.golden.tables import wrong_values
+from tests.support.node.linked_cdc_raw import LinkedCdcRaw
+from tests.support.record.folder import user_schema
+from tests.support.servers.agent_process import AgentProcess
+from tests.support.servers.processes import wait_until
+from tests.support.spark.options import options_of
+from tests.support.strangers.cql import (
+    KEYSPACE_LETTERS,
+    Column,
+    StrangeTable,
+    column_name,
+    definition,
+    quoted,
+    statement,
+    strange_table,
+    strange_type,
+    value_type,
+    word,
+)
+from tests.support.workloads.cql_types import CqlType, create_type
+
+_TABLE_LETTERS = 222
+_QUIET_S = 12
+_DEADLINE_S = 150
+_TICK_S = 0.3
+_MOMENT_S = 3
+_BUCKETS = "2"
+_ROW_ID = "cdc_row_id"
+_PASSWORD = "of-the-agent"
+_SENTENCE = 300
+_FORMATS = ("delta", "iceberg")
+_ERRORS = (DriverException, RequestExecutionException, ErrorMessage)
+
+
+class CassandraPath(Path):
+    """Rows, schema changes and faults in a keyspace of its own."""
+
+    def __init__(self, of: Round) -> None:
+        super().__init__(of)
+        self._node = of.servers.node
+        self._keyspace = f"{word(self.chance, KEYSPACE_LETTERS - 8)}_{of.number}"
+        self._types: list[CqlType] = []
+        self._tables: list[StrangeTable] = []
+        # Far times hide what follows, so they are rare in most rounds.
+        self._timed = self.chance.choice((0.0, 0.01, 0.3))
+        self._remade = ""
+        """A topic that was deleted and created again: the jobs stop, for all tables."""
+        self._failed = 0
+        self._executed = 0
+
+    def start(self, stack: ExitStack) -> None:
+        self._execute(
+            f"CREATE KEYSPACE {quoted(self._keyspace)} WITH replication = "
+            "{'class': 'SimpleStrategy', 'replication_factor': 1}"
+        )
+        stack.callback(self._execute, f"DROP KEYSPACE {quoted(self._keyspace)}")
+        self._make_role()
+        for number in range(self.chance.randrange(3)):
+            of = strange_type(self.chance, f"t{number}")
+            if self._execute(create_type(quoted(self._keyspace), of)):
+                self._types.append(of)
+        wanted = self.chance.size(1, 5)
+        while len(self._tables) < wanted:
+            self.round.step(self._create())
+        self._execute(f"CREATE TABLE {self._marker} (id int PRIMARY KEY) WITH cdc = true")
+        self.round.step(self.write(300))
+        folder = self.round.directory
+        cdc_raw = stack.enter_context(LinkedCdcRaw(self._node, folder / "cdc_raw"))
+        self.agent = AgentProcess("agent", folder, self._properties(cdc_raw))
+
+    def steps(self) -> list[Step]:
+        return [
+            *super().steps(),
+            (self._write_large, 0.7),
+            (self._create, 1),
+            (self._add_column, 1),
+            (self._drop_column, 0.7),
+            (self._grow_type, 0.5),
+            (self._make_topic_again, 0.2),
+        ]
+
+    def write(self, most: int) -> str:
+        count = self.chance.size(1, most)
+        for _ in range(count):
+            table = self.chance.choice(self._tables)
+            self._execute(statement(self.chance, table, self._timed))
+        return f"write {count}"
+
+    def _write_large(self) -> str:
+        """A cell of any size up to the largest that the node takes."""
+        tables = [
+            (table, column)
+            for table in self._tables
+            for column in table.others
+            if column.type.name in ("blob", "text") and not column.type.of
+        ]
+        if not tables:
+            return "no column for a large cell"
+        table, column = self.chance.choice(tables)
+        size = self.chance.extent(LARGEST_CELL_BYTES, 1 << 20)
+        content = self.chance.randbytes(size)
+        text = f"'{content.hex()[:size]}'" if column.type.name == "text" else f"0x{content.hex()}"
+        key = [
+            (each, self.chance.choice(each.values))
+            for each in (*table.partition, *table.clustering)
+        ]
+        names = ", ".join(quoted(each.name) for each in (*(each for each, _ in key), column))
+        values = ", ".join((*(value for _, value in key), text))
+        is_done = self._execute(f"INSERT INTO {table.cql} ({names}) VALUES ({values})")
+        return f"a cell of {size:,} bytes in {table.full_name}{'' if is_done else ': rejected'}"
+
+    def _create(self) -> str:
+        name = word(self.chance, _TABLE_LETTERS)
+        reserved = self.round.servers.reserved
+        table = strange_table(self.chance, self._keyspace, name, reserved, self._types)
+        if self._execute(table.create):
+            self._tables.append(table)
+            return table.create
+        return f"rejected: {table.create}"
+
+    def _add_column(self) -> str:
+        table = self.chance.choice(self._tables)
+        names = [each.name for each in (*table.partition, *table.clustering, *table.others)]
+        taken = [*names, *table.dropped]
+        name = column_name(self.chance, taken, self.round.servers.reserved)
+        column = Column(name, value_type(self.chance, self._types), self.chance.flag(0.1))
+        change = f"ALTER TABLE {table.cql} ADD {definition(column)}"
+        if self._execute(change):
+            table.others.append(column)
+        return change
+
+    def _drop_column(self) -> str:
+        table = self.chance.choice(self._tables)
+        if len(table.others) < 2:
+            return "no column to drop"
+        column = self.chance.choice(table.others)
+        change = f"ALTER TABLE {table.cql} DROP {quoted(column.name)}"
+        if self._execute(change):
+            table.others.remove(column)
+            table.dropped.add(column.name)
+        return change
+
+    def _grow_type(self) -> str:
+        if not self._types:
+            return "no type to grow"
+        of = self.chance.choice(self._types)
+        name = quoted(column_name(self.chance, [each.strip('"') for each in of.fields], ()))
+        change = f"ALTER TYPE {quoted(self._keyspace)}.{of.name} ADD {name} int"
+        self._execute(change)
+        return change
+
+    def run_jobs(self) -> str:
+        """Both formats over what the topics have; their messages count."""
+        if not self.topics():
+            return "no topic to read"
+        self._schema.write_text(user_schema(self._node), encoding="utf-8")
+        shown = []
+        for format_ in _FORMATS:
+            try:
+                with self.round.said.of_jobs():
+                    run_tables(self.round.spark, self._options(format_), stop=Event())
+                shown.append(format_)
+            except Exception as error:
+                shown.append(self.round.job_failed(f"tables in {format_}", error))
+        return f"tables: {', '.join(shown)}"
+
+    def _make_topic_again(self) -> str:
+        """A topic that a job has read, deleted and created: its next run stops and names it."""
+        topics = self.topics()
+        if not (self.round.directory / "checkpoint-delta").exists() or self._remade:
+            return "no topic that a job has read"
+        self._remade = self.chance.choice(topics)
+        self.round.broker.admin().delete_topics([self._remade])[self._remade].result()
+        wait_until(lambda: self._remade not in self.topics(), "the topic to go")
+        config = {"max.message.bytes": str(LARGEST_MESSAGE_BYTES)}
+        with suppress(KafkaException):
+            # The agent may be first.
+            self.round.broker.create_topic(self._remade, self.chance.size(1, 4), config)
+        return f"topic {self._remade} again"
+
+    @property
+    def _marker(self) -> str:
+        return f"{quoted(self._keyspace)}.marker"
+
+    @property
+    def _schema(self) -> Folder:
+        return self.round.directory / "schema.cql"
+
+    @property
+    def _role(self) -> str:
+        return f"cdc_{self.round.number}"
+
+    def _make_role(self) -> None:
+        self._execute(f"CREATE ROLE {self._role} WITH PASSWORD = '{_PASSWORD}' AND LOGIN = true")
+        for right in ("SELECT", *(("UNMASK",) if self.chance.flag(0.5) else ())):
+            self._execute(f"GRANT {right} ON ALL KEYSPACES TO {self._role}")
+            self.round.step(f"the agent has {right}")
+
+    def _execute(self, cql: str) -> bool:
+        """Whether the node took it; one that it rejects is no statement of the round."""
+        try:
+            self._node.execute(cql)
+        except _ERRORS:
+            self._failed += 1
+            return False
+        self._executed += 1
+        return True
+
+    def _properties(self, cdc_raw: LinkedCdcRaw) -> dict[str, object]:
+        chance, folder = self.chance, self.round.directory
+        for name in ("offsets", "relocation"):
+            (folder / name).mkdir()
+        settings: dict[str, object] = {
+            "topic.prefix": self.round.topics,
+            "cassandra.config": self._node.yaml,
+            "cassandra.username": self._role,
+            "cassandra.password": _PASSWORD,
+            "cdc.raw.directory": cdc_raw.folder,
+            "offset.backing.store.dir": folder / "offsets",
+            "commit.log.relocation.dir": folder / "relocation",
+            "kafka.producer.bootstrap.servers": self.round.broker.bootstrap,
+            "kafka.producer.max.request.size": LARGEST_MESSAGE_BYTES,
+            "snapshot.mode": "initial",
+            "snapshot.scan.interval.ms": 300,
+            "topic.creation.enable": "true",
+            "topic.creation.default.partitions": chance.size(1, 4),
+            "topic.creation.default.replication.factor": 1,
+            "topic.creation.default.max.message.bytes": LARGEST_MESSAGE_BYTES,
+            "inflight.max.events": chance.size(100, 10_000),
+            "offset.flush.interval.ms": chance.choice((0, 1000)),
+            # The keyspaces of other rounds, and of the harness.
+            "table.include.list": f"{self._keyspace}[.].*",
+        }
+        if chance.flag(0.1):
+            settings["topic.creation.default.cleanup.policy"] = "compact"
+        self.round.step(f"agent: {settings}")
+        return settings
+
+    def _options(self, format_: str) -> TablesJobOptions:
+        folder = self.round.directory
+        target = str(folder / "tables") if format_ == "delta" else f"lake.r{self.round.number}"
+        settings = {
+            "output": str(folder / "versions"),
+            "buckets": _BUCKETS,
+            "schema.file": str(self._schema),
+            "checkpoint": str(folder / f"checkpoint-{format_}"),
+            "format": format_,
+            "target": target,
+            "state.partitions": "2",
+        }
+        # The second format follows the store that the first one fills.
+        if format_ == _FORMATS[0]:
+            settings |= {
+                "kafka.bootstrap.servers": self.round.broker.bootstrap,
+                "topics.pattern": f"{self.round.topics}[.].*",
+            }
+        return options_of(TablesJobOptions, settings)
+
+    def settle(self) -> bool:
+        """Until the marker has arrived, snapshots are done and nothing moves."""
+        self.write(30)
+        self._execute(f"INSERT INTO {self._marker} (id) VALUES (1)")
+        end_s = since_s = time.monotonic()
+        end_s += _DEADLINE_S
+        last: object = None
+        marker = f"{self.round.topics}.{self._keyspace}.marker"
+        has_arrived = False
+        while time.monotonic() < end_s and self.agent.is_running:
+            topics = self.topics()
+            ends = self.round.broker.end_offsets(*topics) if topics else {}
+            has_arrived = any(end for (topic, _), end in ends.items() if topic == marker)
+            snapshot = self.agent.ask("/snapshot") or {"is_running": True}
+            now = (ends, snapshot.get("is_running"))
+            if now != last:
+                last, since_s = now, time.monotonic()
+            quiet_s = time.monotonic() - since_s
+            is_done = has_arrived and not snapshot.get("is_running")
+            if quiet_s > (_QUIET_S / 4 if is_done else 2 * _QUIET_S):
+                return has_arrived
+            time.sleep(_TICK_S)
+        return has_arrived
+
+    def compare(self) -> list[Difference]:
+        for path in (self.round.directory / "relocation").rglob("*"):
+            if path.is_file() and path.suffix in (".json", ".ndjson", ".txt"):
+                self.round.said.add(path.read_text(errors="replace"))
+        names = [table.full_name for table in self._tables]
+        selected = select_tables(self._node, names)
+        now_s = int(time.time())
+        found: list[Difference] = []
+        for each in selected:
+            self.round.compared += len(each.rows)
+            stored = partial(self._stored, each.name, now_s)
+            found += self._compared("the store", each, stored)
+            for format_ in _FORMATS:
+                typed = partial(self._typed, format_, each.name)
+                found += self._compared(f"the table in {format_}", each, typed)
+        return found
+
+    def _stored(self, name: str, now_s: int) -> DataFrame:
+        schema = read_schema(self._schema)
+        store = VersionStore(
+            self.round.spark, str(self.round.directory / "versions"), buckets=int(_BUCKETS)
+        )
+        return table_at(store, schema, schema.table(name), now_s).drop(_ROW_ID)
+
+    def _typed(self, format_: str, name: str) -> DataFrame:
+        return read_table(self.round.spark, self._options(format_), name).drop(_ROW_ID)
+
+    def _compared(
+        self, target: str, selected: Selected, read: Callable[[], DataFrame]
+    ) -> Iterator[Difference]:
+        keyspace, _, table = selected.name.partition(".")
+        topic = f"{self.round.topics}.{selected.name}"
+        names = (selected.name, f"{quoted(keyspace)}.{quoted(table)}", topic, self._remade)
+        try:
+            frame = read()
+            problems = list(wrong_values(selected, frame))
+        except Exception as error:
+            self.round.said.add(str(mapped_error(error)))
+            problems = [f"{selected.name}: cannot be read: {str(error)[:_SENTENCE]}"]
+            if not selected.rows:
+                problems = []
+        for problem in problems:
+            yield Difference(target, names, problem.removeprefix(f"{selected.name}: "))

@@ -1,0 +1,202 @@
+"""Random writes to hostile collections, and what a reader of the server sees of them."""
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+from bson import CodecOptions, decode, encode
+from bson.codec_options import DatetimeConversion
+from bson.raw_bson import RawBSONDocument
+from pymongo import MongoClient
+from pymongo.errors import PyMongoError
+
+from tests.support.strangers import bson_values
+from tests.support.strangers.chance import Chance, cut
+
+CODEC = CodecOptions[dict[str, Any]](datetime_conversion=DatetimeConversion.DATETIME_MS)
+_RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)
+_DATABASE_BYTES = 63
+_NAMESPACE_BYTES = 255
+_IN_DATABASES = '/\\. "$*<>:|?\0'
+_IN_COLLECTIONS = "$\0"
+_IDS = 60
+_INTERNAL = ("admin", "config", "local")
+
+Place = tuple[str, str]
+"""A database and a collection."""
+
+
+class MongoSource:
+    """Collections with documents out of one pool of `_id`s; collections of a round share it."""
+
+    def __init__(self, chance: Chance, client: MongoClient[Any], *, is_sharded: bool) -> None:
+        self._chance = chance
+        self._client = client
+        self._is_sharded = is_sharded
+        found = (bson_values.identity(chance) for _ in range(4 * chance.size(4, _IDS)))
+        self._ids = list({encode({"": each}, codec_options=CODEC): each for each in found}.values())
+        self.places: list[Place] = []
+        self.renamed: set[Place] = set()
+        self.largest_bytes = int(client.admin.command("hello")["maxBsonObjectSize"])
+        self.failed = 0
+        """Writes without an answer, or that the server rejected."""
+
+    def create(self) -> Place | None:
+        """Another collection, at times one that resembles another; None without a free name."""
+        place = self._name()
+        if place in self.places or any(_is_like(place, other) for other in self.places):
+            return None
+        database, name = place
+        if not self._done(lambda: self._client[database].command("create", name)):
+            return None
+        self.places.append(place)
+        if self._is_sharded and self._chance.flag(0.8):
+            full = f"{database}.{name}"
+            key = {self._chance.choice(("_id", "spread")): 1}
+            self._done(lambda: self._client.admin.command("shardCollection", full, key=key))
+        return place
+
+    def write(self, count: int) -> None:
+        """So many changes of any documents."""
+        for _ in range(count):
+            self._change(self._chance.choice(self.places))
+
+    def fill(self, place: Place, count: int) -> None:
+        """Inserts alone, several in a command."""
+        ids = self._chance.sample(self._ids, min(count, len(self._ids)))
+        documents = [self._document(each) for each in ids]
+        self._command(place, "insert", documents=documents, ordered=False)
+
+    def add_ids(self, count: int) -> None:
+        """More plain `_id`s, for collections of many chunks."""
+        self._ids += [self._chance.text(12) for _ in range(count)]
+
+    def write_large(self, place: Place) -> int:
+        """One document of any size up to the largest; returns its bytes."""
+        size = self._chance.extent(self.largest_bytes, 1 << 20)
+        document = self._document(self._chance.choice(self._ids))
+        used = len(encode({**document, "large": b""}, codec_options=CODEC)) + 64
+        document["large"] = bson_values.payload(self._chance, max(size - used, 1))
+        self._command(
+            place,
+            "update",
+            updates=[{"q": {"_id": document["_id"]}, "u": document, "upsert": True}],
+        )
+        return size
+
+    def transact(self) -> None:
+        """Several changes at one cluster time."""
+        with (
+            contextlib.suppress(PyMongoError),
+            self._client.start_session() as session,
+            session.start_transaction(),
+        ):
+            for _ in range(self._chance.size(1, 12)):
+                self._change(self._chance.choice(self.places), session)
+
+    def rename(self) -> tuple[Place, Place] | None:
+        """A collection under another name, over another collection too."""
+        old = self._chance.choice(self.places)
+        new = self._chance.choice(self.places) if self._chance.flag(0.5) else self._name(old[0])
+        if new == old or self._is_sharded or new[0] != old[0]:
+            return None
+        names = [".".join(each) for each in (old, new)]
+        if not self._done(
+            lambda: self._client.admin.command(
+                "renameCollection", names[0], to=names[1], dropTarget=True
+            )
+        ):
+            return None
+        self.renamed |= {old, new}
+        self.places = [each for each in self.places if each not in (old, new)] + [new]
+        return old, new
+
+    def drop(self) -> Place:
+        place = self._chance.choice(self.places)
+        self.drop_place(place)
+        return place
+
+    def drop_place(self, place: Place) -> None:
+        self._command(place, "drop")
+        self.renamed.add(place)
+        if len(self.places) > 1:
+            self.places.remove(place)
+
+    def seen(self) -> dict[tuple[str, str], bytes]:
+        """All documents as they are read, by collection and `_id`."""
+        found = {}
+        for database in self._client.list_database_names():
+            if database in _INTERNAL:
+                continue
+            raw = self._client.get_database(database, codec_options=_RAW)
+            for name in self._client[database].list_collection_names():
+                for document in raw.cursor_command({"find": name}, codec_options=_RAW):
+                    whole = bytes(document.raw)
+                    found[f"{database}.{name}", identity_text(decode(whole, CODEC)["_id"])] = whole
+        return found
+
+    def _change(self, place: Place, session: Any = None) -> None:
+        identity = self._chance.choice(self._ids)
+        match self._chance.randrange(5):
+            case 0:
+                deletes = [{"q": {"_id": identity}, "limit": 1}]
+                self._command(place, "delete", session, deletes=deletes)
+            case 1:
+                name = bson_values.field_name(self._chance) or "v"
+                change = {"$set": {name: bson_values.value(self._chance)}} if name != "_id" else {}
+                if change:
+                    updates = [{"q": {"_id": identity}, "u": change}]
+                    self._command(place, "update", session, updates=updates)
+            case _:
+                update = {"q": {"_id": identity}, "u": self._document(identity), "upsert": True}
+                self._command(place, "update", session, updates=[update])
+
+    def _document(self, identity: Any) -> dict[str, Any]:
+        # A shard key does not change, so it follows from the `_id`.
+        spread = sum(encode({"": identity}, codec_options=CODEC))
+        return {"_id": identity, "spread": spread, **bson_values.fields(self._chance)}
+
+    def _command(self, place: Place, command: str, session: Any = None, **options: Any) -> None:
+        database, name = place
+        self._done(
+            lambda: self._client[database].command(
+                {command: name, **options}, session=session, codec_options=CODEC
+            )
+        )
+
+    def _done(self, write: Callable[[], Any]) -> bool:
+        try:
+            reply = write()
+        except PyMongoError:
+            self.failed += 1
+            return False
+        self.failed += bool(reply.get("writeErrors"))
+        return True
+
+    def _name(self, database: str | None = None) -> Place:
+        if self.places and self._chance.flag(0.4):
+            known, name = self._chance.choice(self.places)
+            twin = cut(
+                self._chance.twin(name, _IN_COLLECTIONS), _NAMESPACE_BYTES - 1 - len(known.encode())
+            )
+            return known, twin or name
+        if database is None:
+            if self.places and self._chance.flag(0.5):
+                database = self._chance.choice(self.places)[0]
+            else:
+                letters = self._chance.extent(_DATABASE_BYTES)
+                text = self._chance.text(letters, _IN_DATABASES, _DATABASE_BYTES)
+                database = text if text not in ("", *_INTERNAL) else "d"
+        most = _NAMESPACE_BYTES - 1 - len(database.encode())
+        name = self._chance.text(self._chance.extent(most), _IN_COLLECTIONS, most)
+        return database, name or "c"
+
+
+def identity_text(identity: Any) -> str:
+    """An `_id` of any type as text that tells types apart."""
+    return encode({"": identity}, codec_options=CODEC).hex()
+
+
+def _is_like(place: Place, other: Place) -> bool:
+    """Servers reject databases that differ in case alone."""
+    return place[0] != other[0] and place[0].lower() == other[0].lower()

@@ -1,0 +1,236 @@
+"""What both paths have: the place of a round, its steps, its differences, and the verdict."""
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path as Folder
+from typing import Self
+
+from pyspark.sql import SparkSession
+
+from sidecar.errors import SidecarError
+from spark_jobs.error_mapping import mapped_error
+from tests.acceptance.strangers.said import Said
+from tests.acceptance.strangers.servers import Servers
+from tests.support.servers.agent_process import AgentProcess
+from tests.support.servers.kafka import KafkaBroker
+from tests.support.servers.processes import wait_until
+from tests.support.strangers.chance import Chance
+
+_MOMENT_S = 4
+_SHOWN = 3
+_LETTERS = 100
+_TEXT_LETTERS = 400
+
+
+Step = tuple[Callable[[], str], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Something that a target has, lacks or has otherwise. `names`: one of them in a sentence of
+    the product explains it."""
+
+    target: str
+    names: tuple[str, ...]
+    text: str
+
+
+@dataclass
+class Round:
+    """`topics` is the prefix of its topics; the servers serve all rounds."""
+
+    number: int
+    chance: Chance
+    directory: Folder
+    servers: Servers
+    steps: list[str] = field(default_factory=list)
+    said: Said = field(default_factory=Said)
+    failures: list[Difference] = field(default_factory=list)
+    """Errors of jobs that are no messages of the product."""
+    compared: int = 0
+    """Rows and documents that were compared."""
+    _begun_s: float = field(default_factory=time.monotonic)
+
+    def job_failed(self, job: str, error: Exception) -> str:
+        """Count what the command line of the job would print; returns its begin."""
+        mapped = mapped_error(error)
+        if isinstance(mapped, SidecarError):
+            self.said.add(f"{job}: {mapped}")
+        else:
+            self.failures.append(Difference(job, (type(error).__name__,), str(error)))
+        return f"{job}: {str(mapped)[:_TEXT_LETTERS]}"
+
+    @property
+    def broker(self) -> KafkaBroker:
+        return self.servers.broker
+
+    @property
+    def spark(self) -> SparkSession:
+        return self.servers.spark
+
+    @property
+    def topics(self) -> str:
+        return f"r{self.number}"
+
+    def step(self, text: str) -> None:
+        self.steps.append(f"{time.monotonic() - self._begun_s:.0f} s: {text}")
+
+
+class Path(ABC):
+    """`with SomePath(round) as path: path.play()`; the differences follow."""
+
+    agent: AgentProcess
+
+    def __init__(self, of: Round) -> None:
+        self.round = of
+        self.chance = of.chance
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        with self._stack as stack:
+            self.start(stack)
+            stack.callback(lambda: self.agent.end())
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._stack.__exit__(None, None, None)
+
+    @abstractmethod
+    def start(self, stack: ExitStack) -> None:
+        """Start the source, and make the agent."""
+
+    @abstractmethod
+    def write(self, most: int) -> str:
+        """Up to so many random changes."""
+
+    @abstractmethod
+    def run_jobs(self) -> str:
+        """The jobs over what the topics have; their messages count."""
+
+    @abstractmethod
+    def settle(self) -> bool:
+        """Whether the agent has delivered everything; False after a while without progress."""
+
+    @abstractmethod
+    def compare(self) -> list[Difference]:
+        """Of all targets."""
+
+    def steps(self) -> list[Step]:
+        """What may happen, by weight."""
+        return [
+            (lambda: self.write(200), 6),
+            (self.kill_agent, 1),
+            (self.restart_agent, 0.5),
+            (self.run_jobs, 0.5),
+            (self.restart_broker, 0.15),
+        ]
+
+    def play(self) -> list[Difference]:
+        """Random steps, then all that the agent says, and the comparison."""
+        with self.round.said.following(self.agent):
+            self.agent.launch()
+            for _ in range(self.chance.size(3, 14)):
+                step = self.chance.choices(*zip(*self.steps(), strict=True))[0]
+                self.round.step(step())
+                if self.chance.flag(0.6):
+                    self._let_it_read()
+            is_drained = self.settle()
+            self.round.step("settled" if is_drained else "not all has arrived")
+            self.round.said.ask(self.agent)
+        self.round.step(self.run_jobs())
+        log = self.agent.configuration.with_name("agent.log")
+        self.round.said.read_log(log.read_text(errors="replace").splitlines())
+        found = [*self.round.failures, *self.compare()]
+        if not self.agent.is_running:
+            text = f"ended with {self.agent.exit_status}"
+            found.append(Difference("the agent", ("the process",), text))
+        elif not is_drained and not self.round.said.conditions:
+            found.append(Difference("the agent", ("delivery",), "does not advance"))
+        return found
+
+    def kill_agent(self) -> str:
+        if self.agent.is_running:
+            self.agent.kill()
+        written = self.write(100)
+        self.agent.launch()
+        return f"kill the agent, {written}, start it"
+
+    def restart_agent(self) -> str:
+        """SIGTERM, once it can obey; one that refused to start stays as it is."""
+        agent = self.agent
+        wait_until(lambda: bool(agent.get("/ping")) or not agent.is_running, "an answer")
+        if agent.is_running:
+            agent.stop()
+        written = self.write(100)
+        agent.launch()
+        return f"stop the agent, {written}, start it"
+
+    def restart_broker(self) -> str:
+        self.round.broker.kill()
+        written = self.write(50)
+        self.round.broker.start()
+        return f"kill the broker, {written}, start it"
+
+    def topics(self) -> list[str]:
+        prefix = f"{self.round.topics}."
+        return [each for each in self.round.broker.topics() if each.startswith(prefix)]
+
+    def _let_it_read(self) -> None:
+        """Until the agent has brought something, or for a moment: a fault may strike earlier."""
+
+        def is_read() -> bool:
+            return self.agent.get("/metrics") != before or time.monotonic() > end_s
+
+        end_s = time.monotonic() + self.chance.random() * _MOMENT_S
+        before = self.agent.get("/metrics")
+        wait_until(is_read, "a moment")
+
+
+def unexplained(differences: Iterable[Difference], said: Said) -> list[str]:
+    """A line for each target and object whose differences no sentence explains."""
+    found: dict[tuple[str, str], list[Difference]] = {}
+    for each in differences:
+        if said.names(*each.names) is None:
+            found.setdefault((each.target, each.names[0]), []).append(each)
+    return [
+        f"{target}: {shown(name)} differs {len(each)} times, and nothing says so: "
+        + "; ".join(one.text[:_TEXT_LETTERS] for one in each[:_SHOWN])
+        for (target, name), each in found.items()
+    ]
+
+
+def shown(name: str) -> str:
+    """A name on a terminal."""
+    text = ascii(name)
+    return text if len(text) <= _LETTERS else f"{text[:_LETTERS]}… ({len(name)} letters)"
+
+
+def compared(
+    target: str,
+    source: Mapping[tuple[str, str], bytes],
+    actual: Mapping[tuple[str, str], bytes],
+    names: Mapping[str, tuple[str, ...]],
+) -> list[Difference]:
+    """By (object, key): what the source has, and what the target has."""
+    found = []
+    for key in sorted(source.keys() | actual.keys()):
+        expected, there = source.get(key), actual.get(key)
+        if expected == there:
+            continue
+        kind = "is missing" if there is None else "is left" if expected is None else "differs"
+        shown = "" if expected is None or there is None else f": {_apart(expected, there)}"
+        name, row = key
+        text = f"{row} {kind}{shown}"
+        found.append(Difference(target, names.get(name, (name,)), text))
+    return found
+
+
+def _apart(one: bytes, other: bytes) -> str:
+    """The places from which on two texts differ."""
+    at = next((n for n, pair in enumerate(zip(one, other, strict=False)) if len(set(pair)) > 1), 0)
+    start = max(at - 20, 0)
+    return f"{one[start : at + 60]!r} became {other[start : at + 60]!r}"

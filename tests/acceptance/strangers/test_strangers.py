@@ -1,0 +1,89 @@
+"""The parts of the campaign that need no servers."""
+
+from pathlib import Path
+
+import pytest
+from bson import decode, encode
+
+from tests.acceptance.strangers.mends import MENDS, REPOSITORY, overlay
+from tests.acceptance.strangers.mongo_source import CODEC
+from tests.acceptance.strangers.path import Difference, compared, unexplained
+from tests.acceptance.strangers.said import Said
+from tests.support.strangers import bson_values
+from tests.support.strangers.chance import Chance
+from tests.support.strangers.cql import statement, strange_table, write_time
+
+SEEDS = [f"7/{number}" for number in range(50)]
+
+
+def test_a_choice_follows_from_its_seed_and_reaches_both_ends() -> None:
+    found = [Chance(seed).extent(1000, 10) for seed in SEEDS]
+    assert found == [Chance(seed).extent(1000, 10) for seed in SEEDS]
+    assert all(10 <= each <= 1000 for each in found)
+    assert min(found) < 20
+    assert max(found) > 990
+    chance = Chance(1)
+    for bits in (2, 8, 64, 4000):
+        drawn = [chance.integer(bits) for _ in range(200)]
+        assert all(-(1 << bits - 1) <= each < 1 << bits - 1 for each in drawn)
+
+
+def test_texts_have_an_encoding_and_keep_to_their_limits() -> None:
+    for seed in SEEDS:
+        chance = Chance(seed)
+        text = chance.text(60, forbidden="$", most_bytes=63)
+        assert len(text.encode()) <= 63
+        assert "$" not in text
+        assert chance.twin(text or "a").encode()
+
+
+def test_documents_are_read_as_they_were_written() -> None:
+    for seed in SEEDS:
+        chance = Chance(seed)
+        document = {"_id": bson_values.identity(chance), **bson_values.fields(chance)}
+        raw = encode(document, codec_options=CODEC)
+        again: dict[str, object] = decode(raw, codec_options=CODEC)
+        assert encode(again, codec_options=CODEC) == raw
+
+
+def test_statements_are_of_their_table() -> None:
+    for seed in SEEDS:
+        chance = Chance(seed)
+        table = strange_table(chance, "k", "t", ["reserved"], [])
+        names = [each.name for each in (*table.partition, *table.clustering, *table.others)]
+        assert len(set(names)) == len(names)
+        assert table.create.startswith('CREATE TABLE "k"."t" (')
+        assert '"k"."t"' in statement(chance, table, timed=0.5)
+        assert abs(write_time(chance)) < 1 << 63
+
+
+def test_a_sentence_that_names_an_object_explains_its_differences() -> None:
+    source = {("a.b", "1"): b"x", ("a.c", "1"): b"x", ("a.c", "2"): b"y"}
+    target = {("a.b", "1"): b"x", ("a.c", "1"): b"z", ("a.c", "3"): b"y"}
+    found = compared("table", source, target, {"a.c": ("a.c", "p.a.c")})
+    assert [each.text.split(":")[0] for each in found] == ["1 differs", "2 is missing", "3 is left"]
+    said = Said()
+    assert len(unexplained(found, said)) == 1
+    said.add("Events of the topic p.a.c wait.")
+    assert unexplained(found, said) == []
+    assert unexplained([Difference("table", ("a.d",), "")], said) != []
+
+
+def test_a_condition_that_ended_explains_nothing() -> None:
+    said = Said()
+    line = "2026-01-01T00:00:00Z WARNING sidecar.status.log: the topic a waits."
+    said.read_log([line, "2026-01-01T00:00:00Z INFO    b: the topic b waits."])
+    assert said.names("a waits") == line
+    assert said.names("b waits") is None
+    said.note(["the topic a waits."])
+    assert said.names("a waits") == "the topic a waits."
+    said.note([])
+    assert said.names("a waits") is None
+
+
+@pytest.mark.parametrize("name", sorted(MENDS))
+def test_a_mend_can_be_taken_out(name: str, tmp_path: Path) -> None:
+    place = overlay(name, tmp_path / "overlay")
+    for each in MENDS[name]:
+        assert (place / each.file).read_text() != (REPOSITORY / each.file).read_text()
+        compile((place / each.file).read_text(), each.file, "exec")

@@ -1,0 +1,1 @@
+"""What strangers do: names, sizes, values and clocks that nobody here has chosen."""

@@ -1,0 +1,114 @@
+"""BSON values of every type, by random bits up to the limits of each type."""
+
+import struct
+from typing import Any
+
+from bson import (
+    Binary,
+    Code,
+    DatetimeMS,
+    Decimal128,
+    Int64,
+    MaxKey,
+    MinKey,
+    ObjectId,
+    Regex,
+    Timestamp,
+)
+
+from tests.support.strangers.chance import Chance
+
+_LETTERS = 24
+_DEPTH = 4
+_NUL = "\0"
+
+
+def identity(chance: Chance) -> Any:
+    """An `_id`; servers take every type but arrays, expressions and undefined."""
+    while True:
+        found = value(chance, _DEPTH - 1)
+        if not isinstance(found, (list, Regex)) and not _has_dollar(found):
+            return found
+
+
+def fields(chance: Chance, most: int = 6) -> dict[str, Any]:
+    """The fields of a document without its `_id`."""
+    names = (field_name(chance) for _ in range(chance.randrange(most)))
+    return {name: value(chance) for name in names if name != "_id"}
+
+
+def field_name(chance: Chance) -> str:
+    """A name that is no operator and no path; an empty one is legal."""
+    return chance.text(chance.randrange(8), forbidden=f"{_NUL}$.")
+
+
+def value(chance: Chance, depth: int = 0) -> Any:
+    """Of any type; the deeper, the more often a scalar."""
+    if depth < _DEPTH and chance.flag(0.3 / (depth + 1)):
+        if chance.flag(0.5):
+            return [value(chance, depth + 1) for _ in range(chance.randrange(5))]
+        return {field_name(chance): value(chance, depth + 1) for _ in range(chance.randrange(5))}
+    return chance.choice(_SCALARS)(chance)
+
+
+def payload(chance: Chance, size_bytes: int) -> Any:
+    """A value that weighs about so many bytes: binary, or text of one random letter."""
+    if chance.flag(0.5):
+        return Binary(chance.randbytes(size_bytes), 0)
+    letter = chance.letter(_NUL)
+    return letter * (size_bytes // len(letter.encode()))
+
+
+def _has_dollar(found: Any) -> bool:
+    if not isinstance(found, dict):
+        return False
+    return any(name.startswith("$") or _has_dollar(each) for name, each in found.items())
+
+
+def _double(chance: Chance) -> float:
+    """By random bits: infinities, the smallest ones and NaN among them."""
+    if chance.flag(0.3):
+        return float(chance.integer(64))
+    exponent = chance.choice((0, (1 << 11) - 1, chance.getrandbits(11)))
+    fraction = chance.choice((0, 1 << 51, chance.getrandbits(52)))
+    bits = chance.getrandbits(1) << 63 | exponent << 52 | fraction
+    if exponent == (1 << 11) - 1 and fraction:
+        # Drivers keep neither the sign nor the payload of what is not a number.
+        bits = exponent << 52 | 1 << 51
+    return float(struct.unpack("<d", struct.pack("<Q", bits))[0])
+
+
+def _decimal(chance: Chance) -> Decimal128:
+    digits = chance.getrandbits(chance.size(1, 112))
+    text = f"{'-' * chance.getrandbits(1)}{digits}"
+    return (
+        Decimal128(f"{text[:34]}E{chance.integer(13)}") if chance.flag(0.8) else _no_number(chance)
+    )
+
+
+def _no_number(chance: Chance) -> Decimal128:
+    return Decimal128(str(float(chance.choice((-1, 1))) * float("inf")))
+
+
+_SCALARS = (
+    lambda chance: None,
+    lambda chance: chance.flag(0.5),
+    lambda chance: chance.integer(32),
+    lambda chance: Int64(chance.integer(64)),
+    _double,
+    _decimal,
+    lambda chance: chance.text(chance.randrange(_LETTERS)),
+    lambda chance: Binary(
+        chance.randbytes(chance.randrange(_LETTERS)), chance.choice((0, 1, 5, 128))
+    ),
+    lambda chance: Binary(chance.randbytes(16), chance.choice((3, 4))),
+    lambda chance: ObjectId(chance.randbytes(12)),
+    lambda chance: DatetimeMS(chance.integer(64)),
+    lambda chance: Timestamp(chance.getrandbits(32), chance.getrandbits(32)),
+    lambda chance: Regex(
+        chance.text(chance.randrange(8), forbidden=_NUL), chance.choice(("", "i", "m"))
+    ),
+    lambda chance: Code(chance.text(chance.randrange(8))),
+    lambda chance: MinKey(),
+    lambda chance: MaxKey(),
+)

@@ -35,7 +35,9 @@ from tests.support.strangers.cql import (
     StrangeTable,
     column_name,
     definition,
+    insert,
     quoted,
+    row_key,
     statement,
     strange_table,
     strange_type,
@@ -125,13 +127,8 @@ class CassandraPath(Path):
         size = self.chance.extent(LARGEST_CELL_BYTES, 1 << 20)
         content = self.chance.randbytes(size)
         text = f"'{content.hex()[:size]}'" if column.type.name == "text" else f"0x{content.hex()}"
-        key = [
-            (each, self.chance.choice(each.values))
-            for each in (*table.partition, *table.clustering)
-        ]
-        names = ", ".join(quoted(each.name) for each in (*(each for each, _ in key), column))
-        values = ", ".join((*(value for _, value in key), text))
-        is_done = self._execute(f"INSERT INTO {table.cql} ({names}) VALUES ({values})")
+        cells = [*row_key(self.chance, table), (column, text)]
+        is_done = self._execute(insert(table, cells))
         return f"a cell of {size:,} bytes in {table.full_name}{'' if is_done else ': rejected'}"
 
     def _create(self) -> str:

@@ -84,13 +84,11 @@ def overlay(name: str, folder: Path) -> Path:
             ignore=shutil.ignore_patterns("__pycache__", "src", "target"),
         )
     for each in MENDS[name]:
-        source = REPOSITORY / each.file
-        text = source.read_text(encoding="utf-8")
-        if text.count(each.text) != 1:
-            raise ValueError(
-                f"{each.file} has {each.text!r} {text.count(each.text)} times, not once"
-            )
         target = folder / each.file
+        text = target.read_text(encoding="utf-8")
+        if text.count(each.text) != 1:
+            times = text.count(each.text)
+            raise ValueError(f"{each.file} has {each.text!r} {times} times, not once")
         target.unlink()
         target.write_text(text.replace(each.text, each.by), encoding="utf-8")
     return folder

@@ -85,5 +85,7 @@ def test_a_condition_that_ended_explains_nothing() -> None:
 def test_a_mend_can_be_taken_out(name: str, tmp_path: Path) -> None:
     place = overlay(name, tmp_path / "overlay")
     for each in MENDS[name]:
-        assert (place / each.file).read_text() != (REPOSITORY / each.file).read_text()
-        compile((place / each.file).read_text(), each.file, "exec")
+        text = (place / each.file).read_text()
+        assert each.by in text
+        assert text != (REPOSITORY / each.file).read_text()
+        compile(text, each.file, "exec")

@@ -79,15 +79,10 @@ def _double(chance: Chance) -> float:
 
 
 def _decimal(chance: Chance) -> Decimal128:
-    digits = chance.getrandbits(chance.size(1, 112))
-    text = f"{'-' * chance.getrandbits(1)}{digits}"
-    return (
-        Decimal128(f"{text[:34]}E{chance.integer(13)}") if chance.flag(0.8) else _no_number(chance)
-    )
-
-
-def _no_number(chance: Chance) -> Decimal128:
-    return Decimal128(str(float(chance.choice((-1, 1))) * float("inf")))
+    if chance.flag(0.2):
+        return Decimal128(str(chance.choice((-1, 1)) * float("inf")))
+    digits = str(chance.getrandbits(chance.size(1, 112)))[:34]
+    return Decimal128(f"{chance.choice(('-', ''))}{digits}E{chance.integer(13)}")
 
 
 _SCALARS = (

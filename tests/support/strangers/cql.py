@@ -107,7 +107,7 @@ def strange_table(
         names.append(column_name(chance, names, reserved))
         of = scalar(chance.choice(kinds)) if is_key else value_type(chance, types)
         values = tuple(value(chance, of) for _ in range(chance.size(1, 60))) if is_key else ()
-        return Column(names[-1], of, not is_key and chance.flag(0.1), values)
+        return Column(names[-1], of, not is_key and chance.flag(0.25), values)
 
     return StrangeTable(
         keyspace,
@@ -168,7 +168,7 @@ def value(chance: Chance, of: CqlType) -> str:
 def statement(chance: Chance, table: StrangeTable, timed: float) -> str:
     """One write: a row, some of its cells, or a deletion; a share of them `timed`, at any time of
     64 bits."""
-    key = [(each, chance.choice(each.values)) for each in (*table.partition, *table.clustering)]
+    key = row_key(chance, table)
     time = f" USING TIMESTAMP {write_time(chance)}" if chance.flag(timed) else ""
     where = " AND ".join(f"{quoted(each.name)} = {text}" for each, text in key)
     draw = chance.random()
@@ -187,10 +187,18 @@ def statement(chance: Chance, table: StrangeTable, timed: float) -> str:
     if draw < 0.4:
         sets = ", ".join(f"{quoted(each.name)} = {value(chance, each.type)}" for each in some)
         return f"UPDATE {table.cql}{time} SET {sets} WHERE {where}"
-    cells = [*key, *((each, value(chance, each.type)) for each in some)]
+    return insert(table, [*key, *((each, value(chance, each.type)) for each in some)]) + time
+
+
+def insert(table: StrangeTable, cells: Sequence[tuple[Column, str]]) -> str:
     names = ", ".join(quoted(each.name) for each, _ in cells)
     texts = ", ".join(text for _, text in cells)
-    return f"INSERT INTO {table.cql} ({names}) VALUES ({texts}){time}"
+    return f"INSERT INTO {table.cql} ({names}) VALUES ({texts})"
+
+
+def row_key(chance: Chance, table: StrangeTable) -> list[tuple[Column, str]]:
+    """Out of the values of the key columns."""
+    return [(each, chance.choice(each.values)) for each in (*table.partition, *table.clustering)]
 
 
 def write_time(chance: Chance) -> int:

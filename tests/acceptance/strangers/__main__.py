@@ -17,10 +17,10 @@ from pathlib import Path
 from rich.console import Console
 
 from tests.acceptance.strangers.cassandra_path import CassandraPath
-from tests.acceptance.strangers.mends import MENDS, run_without
+from tests.acceptance.strangers.mends import MENDS, remove_overlay, run_without
 from tests.acceptance.strangers.mongo_path import MongoPath
 from tests.acceptance.strangers.path import Path as OnePath
-from tests.acceptance.strangers.path import Round, shown, unexplained
+from tests.acceptance.strangers.path import Round, explanations, shown, unexplained
 from tests.acceptance.strangers.servers import Servers
 from tests.support.strangers.chance import Chance
 
@@ -48,6 +48,7 @@ def main() -> int:
             number += 1
     if not (failed and arguments.keep):
         shutil.rmtree(directory)
+    remove_overlay()
     return 1 if failed else 0
 
 
@@ -73,12 +74,14 @@ def _round(
         differences = []
         findings = [f"the round failed:\n{traceback.format_exc(limit=-4)}"]
     took_s = time.monotonic() - begun_s
-    explained = len({each.names for each in differences}) - len(findings)
+    explained = explanations(differences, played.said)
     console.print(
         f"{number} {path}: {len(played.steps)} steps, {played.compared:,} rows, "
-        f"{max(explained, 0)} explained, {len(findings)} findings, {took_s:.0f} s",
+        f"{len(explained)} explained, {len(findings)} findings, {took_s:.0f} s",
         markup=False,
     )
+    for each in explained:
+        console.print(f"  explained by {each}", markup=False)
     if findings:
         console.print(*findings, sep="\n", markup=False)
         steps = [shown(step) for step in played.steps]
@@ -104,7 +107,7 @@ def _arguments() -> argparse.Namespace:
     arguments = parser.parse_args()
     if arguments.without:
         folder = Path(tempfile.mkdtemp(prefix="strangers-", dir=arguments.directory))
-        run_without(arguments.without, folder / "without")
+        run_without(arguments.without, folder)
     if arguments.seed is None:
         arguments.seed = secrets.randbits(32)
     return arguments

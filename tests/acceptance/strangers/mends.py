@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[3]
+_OVERLAY = "CDC_STRANGERS_OVERLAY"
 _PACKAGES = ("agent", "commitlog", "mongo_agent", "sidecar", "spark_jobs")
 
 
@@ -96,12 +97,20 @@ def overlay(name: str, folder: Path) -> Path:
 
 def run_without(name: str, folder: Path) -> None:
     """Replace this process by one over the overlay; its children use the overlay too."""
-    place = overlay(name, folder)
+    place = overlay(name, folder / "without")
     arguments = [each for each in sys.argv[1:] if each not in ("--without", name)]
     command = [sys.executable, "-m", "tests.acceptance.strangers", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(place), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(place), _OVERLAY: str(folder)}
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"
     os.chdir(place)
     os.execve(sys.executable, command, environment)
+
+
+def remove_overlay() -> None:
+    """At the end of a process that `run_without` began."""
+    if place := os.environ.get(_OVERLAY):
+        os.chdir(REPOSITORY)
+        shutil.rmtree(place)
 
 
 def _link(source: str, target: str) -> None:

@@ -203,6 +203,12 @@ def unexplained(differences: Iterable[Difference], said: Said) -> list[str]:
     ]
 
 
+def explanations(differences: Iterable[Difference], said: Said) -> list[str]:
+    """The sentences that explain differences, each once."""
+    found = {said.names(*each.names): None for each in differences}
+    return [shown(each) for each in found if each is not None]
+
+
 def shown(name: str) -> str:
     """A name on a terminal."""
     text = ascii(name)

@@ -47,7 +47,7 @@ from tests.support.strangers.cql import (
 from tests.support.workloads.cql_types import CqlType, create_type
 
 _TABLE_LETTERS = 222
-_QUIET_S = 12
+_QUIET_S = 3
 _DEADLINE_S = 150
 _TICK_S = 0.3
 _MOMENT_S = 3
@@ -90,6 +90,7 @@ class CassandraPath(Path):
         while len(self._tables) < wanted:
             self.round.step(self._create())
         self._execute(f"CREATE TABLE {self._marker} (id int PRIMARY KEY) WITH cdc = true")
+        self._execute(f"INSERT INTO {self._marker} (id) VALUES (1)")
         self.round.step(self.write(300))
         folder = self.round.directory
         cdc_raw = stack.enter_context(LinkedCdcRaw(self._node, folder / "cdc_raw"))
@@ -279,28 +280,40 @@ class CassandraPath(Path):
         return options_of(TablesJobOptions, settings)
 
     def settle(self) -> bool:
-        """Until the marker has arrived, snapshots are done and nothing moves."""
+        """Until a row of the marker has come through the log, and nothing moves any more."""
         self.write(30)
-        self._execute(f"INSERT INTO {self._marker} (id) VALUES (1)")
-        end_s = since_s = time.monotonic()
-        end_s += _DEADLINE_S
+        # Its snapshot brings rows too, so the last one is written after it.
+        if not self._waited(lambda: self._is_copied() and bool(self._markers())):
+            return False
+        before = self._markers()
+        self._execute(f"INSERT INTO {self._marker} (id) VALUES (2)")
+        if not self._waited(lambda: self._markers() > before):
+            return False
         last: object = None
-        marker = f"{self.round.topics}.{self._keyspace}.marker"
-        has_arrived = False
+        while (now := (self._ends(), self._is_copied())) != last:
+            last = now
+            time.sleep(_QUIET_S)
+        return True
+
+    def _waited(self, condition: Callable[[], bool]) -> bool:
+        """Whether it comes true before the deadline and the end of the agent."""
+        end_s = time.monotonic() + _DEADLINE_S
         while time.monotonic() < end_s and self.agent.is_running:
-            topics = self.topics()
-            ends = self.round.broker.end_offsets(*topics) if topics else {}
-            has_arrived = any(end for (topic, _), end in ends.items() if topic == marker)
-            snapshot = self.agent.ask("/snapshot") or {"is_running": True}
-            now = (ends, snapshot.get("is_running"))
-            if now != last:
-                last, since_s = now, time.monotonic()
-            quiet_s = time.monotonic() - since_s
-            is_done = has_arrived and not snapshot.get("is_running")
-            if quiet_s > (_QUIET_S / 4 if is_done else 2 * _QUIET_S):
-                return has_arrived
+            if condition():
+                return True
             time.sleep(_TICK_S)
-        return has_arrived
+        return False
+
+    def _ends(self) -> dict[tuple[str, int], int]:
+        topics = self.topics()
+        return self.round.broker.end_offsets(*topics) if topics else {}
+
+    def _markers(self) -> int:
+        marker = f"{self.round.topics}.{self._keyspace}.marker"
+        return sum(end for (topic, _), end in self._ends().items() if topic == marker)
+
+    def _is_copied(self) -> bool:
+        return not (self.agent.ask("/snapshot") or {}).get("is_running", True)
 
     def compare(self) -> list[Difference]:
         for path in (self.round.directory / "relocation").rglob("*"):

@@ -246,7 +246,7 @@ class MongoPath(Path):
 
     def _follow_the_remedy(self) -> bool:
         """After a refusal that names collections, one of them goes."""
-        tail = self.agent.log_tail()
+        tail = self.agent.log_tail().rstrip().rpartition("\n")[2]
         named = [each for each in self._source.places if ".".join(each) in tail]
         if self.agent.exit_status != _REFUSED or len(named) < 2:
             return False

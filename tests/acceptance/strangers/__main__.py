@@ -11,106 +11,84 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable
 from pathlib import Path
 
-from rich.console import Console
-
 from tests.acceptance.strangers.cassandra_path import CassandraPath
-from tests.acceptance.strangers.mends import MENDS, remove_overlay, run_without
+from tests.acceptance.strangers.mends import MENDS, run_without
 from tests.acceptance.strangers.mongo_path import MongoPath
 from tests.acceptance.strangers.path import Path as OnePath
 from tests.acceptance.strangers.path import Round, explanations, shown, unexplained
 from tests.acceptance.strangers.servers import Servers
 from tests.support.strangers.chance import Chance
 
-_PATHS: dict[str, Callable[[Round], OnePath]] = {
-    "cassandra": CassandraPath,
-    "mongo": MongoPath,
-}
+_PATHS: dict[str, type[OnePath]] = {"cassandra": CassandraPath, "mongo": MongoPath}
 
 
 def main() -> int:
     arguments = _arguments()
-    console = Console(highlight=False, soft_wrap=True)
+    if arguments.without:
+        return run_without(arguments.without)
+    seed = secrets.randbits(32) if arguments.seed is None else arguments.seed
     directory = Path(tempfile.mkdtemp(prefix="strangers-", dir=arguments.directory))
-    console.print(
-        f"Seed {arguments.seed}, {arguments.minutes:g} minutes; files are in {directory}."
-    )
+    print(f"Seed {seed}, {arguments.minutes:g} minutes; files are in {directory}.", flush=True)
     failed = 0
     with Servers(directory) as servers:
         end_s = time.monotonic() + arguments.minutes * 60
         number = arguments.round or 1
         while time.monotonic() < end_s or number == 1:
-            failed += _round(arguments, number, directory, servers, console)
+            chance = Chance(f"{seed}/{number}")
+            path = arguments.path or Chance(f"path of {seed}/{number}").choice(sorted(_PATHS))
+            place = directory / str(number)
+            place.mkdir()
+            if _has_finding(path, Round(number, chance, place, servers)):
+                failed += 1
+                again = f"--path {path} --seed {seed} --round {number}"
+                print(f'The same round: make strangers ARGS="{again}"', flush=True)
+            elif not arguments.keep:
+                shutil.rmtree(place)
             if arguments.round or (failed and not arguments.go_on):
                 break
             number += 1
     if not (failed and arguments.keep):
         shutil.rmtree(directory)
-    remove_overlay()
     return 1 if failed else 0
 
 
-def _round(
-    arguments: argparse.Namespace,
-    number: int,
-    directory: Path,
-    servers: Servers,
-    console: Console,
-) -> bool:
-    """Whether it has a finding."""
-    chance = Chance(f"{arguments.seed}/{number}")
-    path = arguments.path or chance.choice(sorted(_PATHS))
-    place = directory / str(number)
-    place.mkdir()
-    played = Round(number, chance, place, servers)
+def _has_finding(path: str, played: Round) -> bool:
     begun_s = time.monotonic()
+    differences = []
     try:
         with _PATHS[path](played) as of_path:
             differences = of_path.play()
         findings = unexplained(differences, played.said)
     except Exception:
-        differences = []
         findings = [f"the round failed:\n{traceback.format_exc(limit=-4)}"]
-    took_s = time.monotonic() - begun_s
     explained = explanations(differences, played.said)
-    console.print(
-        f"{number} {path}: {len(played.steps)} steps, {played.compared:,} rows, "
-        f"{len(explained)} explained, {len(findings)} findings, {took_s:.0f} s",
-        markup=False,
+    print(
+        f"{played.number} {path}: {len(played.steps)} steps, {played.compared:,} rows, "
+        f"{len(explained)} explained, {len(findings)} findings, {time.monotonic() - begun_s:.0f} s"
     )
-    for each in explained:
-        console.print(f"  explained by {each}", markup=False)
+    lines = [f"  explained by {each}" for each in explained] + findings
     if findings:
-        console.print(*findings, sep="\n", markup=False)
-        steps = [shown(step) for step in played.steps]
-        console.print("Steps:", *steps, sep="\n  ", markup=False)
-        (place / "steps.txt").write_text("\n".join(played.steps))
-        again = f"make strangers ARGS='--seed {arguments.seed} --round {number}'"
-        console.print(f"The same round: {again}", markup=False)
-    elif not arguments.keep:
-        shutil.rmtree(place)
+        lines += ["Steps:", *(f"  {shown(step)}" for step in played.steps)]
+        (played.directory / "steps.txt").write_text("\n".join(played.steps))
+    # Names may have letters that the terminal lacks.
+    print("".join(f"{line}\n" for line in lines).encode("ascii", "backslashreplace").decode())
+    sys.stdout.flush()
     return bool(findings)
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make strangers ARGS='…'", description=__doc__)
     parser.add_argument("--minutes", type=float, default=20, help="begin no round after that")
-    parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument("--seed", type=int)
     parser.add_argument("--round", type=int, default=0, help="only this one")
     parser.add_argument("--path", choices=sorted(_PATHS))
     parser.add_argument("--without", choices=sorted(MENDS), help="with this mend taken out")
     parser.add_argument("--go-on", action="store_true", help="further rounds after a finding")
     parser.add_argument("--keep", action="store_true", help="keep the files")
     parser.add_argument("--directory", type=Path, help="where the files go")
-    arguments = parser.parse_args()
-    if arguments.without:
-        folder = Path(tempfile.mkdtemp(prefix="strangers-", dir=arguments.directory))
-        run_without(arguments.without, folder)
-    if arguments.seed is None:
-        arguments.seed = secrets.randbits(32)
-    return arguments
+    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -20,8 +20,7 @@ from spark_jobs.tables.job import run as run_tables
 from spark_jobs.tables.options import TablesJobOptions
 from spark_jobs.tables.target import read_table
 from tests.acceptance.strangers.path import Difference, Path, Round, Step
-from tests.acceptance.strangers.secured_node import LARGEST_CELL_BYTES
-from tests.acceptance.strangers.servers import LARGEST_MESSAGE_BYTES
+from tests.acceptance.strangers.servers import LARGEST_CELL_BYTES, LARGEST_MESSAGE_BYTES
 from tests.integration.spark.golden.selected import Selected, select_tables
 from tests.integration.spark.golden.tables import wrong_values
 from tests.support.node.linked_cdc_raw import LinkedCdcRaw
@@ -31,17 +30,16 @@ from tests.support.servers.processes import wait_until
 from tests.support.spark.options import options_of
 from tests.support.strangers.cql import (
     KEYSPACE_LETTERS,
-    Column,
     StrangeTable,
     column_name,
     definition,
     insert,
+    other_column,
     quoted,
     row_key,
     statement,
     strange_table,
     strange_type,
-    value_type,
     word,
 )
 from tests.support.workloads.cql_types import CqlType, create_type
@@ -143,10 +141,8 @@ class CassandraPath(Path):
 
     def _add_column(self) -> str:
         table = self.chance.choice(self._tables)
-        names = [each.name for each in (*table.partition, *table.clustering, *table.others)]
-        taken = [*names, *table.dropped]
-        name = column_name(self.chance, taken, self.round.servers.reserved)
-        column = Column(name, value_type(self.chance, self._types), self.chance.flag(0.1))
+        taken = [each.name for each in table.columns] + sorted(table.dropped)
+        column = other_column(self.chance, taken, self.round.servers.reserved, self._types)
         change = f"ALTER TABLE {table.cql} ADD {definition(column)}"
         if self._execute(change):
             table.others.append(column)
@@ -196,8 +192,7 @@ class CassandraPath(Path):
         self.round.broker.admin().delete_topics([self._remade])[self._remade].result()
         wait_until(lambda: self._remade not in self.topics(), "the topic to go")
         config = {"max.message.bytes": str(LARGEST_MESSAGE_BYTES)}
-        with suppress(KafkaException):
-            # The agent may be first.
+        with suppress(KafkaException):  # the agent may be first
             self.round.broker.create_topic(self._remade, self.chance.size(1, 4), config)
         return f"topic {self._remade} again"
 

@@ -1,74 +1,47 @@
-"""Mends taken out again, to see that the campaign finds what they mend: `--without NAME`.
-
-A mend is named by its kind. Each is a piece of production code with the text that it had before in
-spirit: the smallest change that brings the fault back.
-"""
+"""Mends taken out again, to see that the campaign finds what they mend: `--without NAME`."""
 
 import os
 import shutil
+import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[3]
-_OVERLAY = "CDC_STRANGERS_OVERLAY"
 _PACKAGES = ("agent", "commitlog", "mongo_agent", "sidecar", "spark_jobs")
+_CHUNKS = "mongo_agent/snapshot/collection_reader.py"
+_FOLLOWER = "spark_jobs/follow/follower.py"
+_TIMES = "spark_jobs/mongo_reconcile/changes.py"
 
-
-@dataclass(frozen=True, slots=True)
-class Replaced:
-    """A text that a file of the repository has once."""
-
-    file: str
-    text: str
-    by: str
-
-
-MENDS: Mapping[str, Sequence[Replaced]] = {
-    "sorted-chunks": (
-        Replaced(
+MENDS: Mapping[str, Sequence[tuple[str, str, str]]] = {
+    "sorted-chunks": [
+        (
             "mongo_agent/snapshot/collection_reader.py",
-            '{"find": snapshot.collection, "sort": _FIELD}',
-            '{"find": snapshot.collection}',
-        ),
-    ),
-    "masked-values": (
-        Replaced(
-            "commitlog/masking.py",
-            "if not columns or rights is None or rights.can_unmask(table):",
-            "if True:",
-        ),
-    ),
-    "long-json": (Replaced("spark_jobs/source/json_values.py", ", **_NO_LIMITS", ""),),
-    "rejected-table-alone": (
-        Replaced(
-            "spark_jobs/follow/follower.py",
-            "self._rejected[table.full_name] = error",
-            "raise",
-        ),
-    ),
-    "shared-topics": (Replaced("sidecar/check/topic_names.py", "if not shared:", "if True:"),),
-    "reserved-columns": (
-        Replaced(
-            "spark_jobs/column_names.py",
-            "if problem is not None:",
-            "if problem is not None and False:",
-        ),
-    ),
-    "cluster-times": (
-        Replaced(
-            "spark_jobs/mongo_reconcile/changes.py",
-            "source: struct<db: string, collection: string>",
-            "source: struct<db: string, collection: string, ts_ms: bigint>",
-        ),
-        Replaced(
-            "spark_jobs/mongo_reconcile/changes.py",
+            '.collection, "sort": _FIELD}',
+            ".collection}",
+        )
+    ],
+    "masked-values": [
+        ("commitlog/masking.py", "if not columns or rights is None or", "if True or")
+    ],
+    "long-json": [("spark_jobs/source/json_values.py", ", **_NO_LIMITS", "")],
+    "rejected-table-alone": [(_FOLLOWER, "self._rejected[table.full_name] = error", "raise")],
+    "shared-topics": [("sidecar/check/topic_names.py", "if not shared:", "if True:")],
+    "reserved-columns": [
+        ("spark_jobs/column_names.py", "if problem is not None:", "if problem and False:")
+    ],
+    "cluster-times": [
+        (_TIMES, "collection: string>", "collection: string, ts_ms: bigint>"),
+        (
+            _TIMES,
             'F.regexp_extract(origin, _CLUSTER_TIME, 1).try_cast("bigint")',
             'event["source"]["ts_ms"]',
         ),
-    ),
+    ],
 }
+"""By the kind of the fault: the smallest changes that bring it back. Each is a file, a text that it
+has once, and the other text."""
 
 
 def overlay(name: str, folder: Path) -> Path:
@@ -77,41 +50,25 @@ def overlay(name: str, folder: Path) -> Path:
     for path in REPOSITORY.iterdir():
         if path.name not in _PACKAGES:
             (folder / path.name).symlink_to(path)
+    ignored = shutil.ignore_patterns("__pycache__", "src", "target")
     for package in _PACKAGES:
-        shutil.copytree(
-            REPOSITORY / package,
-            folder / package,
-            copy_function=_link,
-            ignore=shutil.ignore_patterns("__pycache__", "src", "target"),
-        )
-    for each in MENDS[name]:
-        target = folder / each.file
-        text = target.read_text(encoding="utf-8")
-        if text.count(each.text) != 1:
-            times = text.count(each.text)
-            raise ValueError(f"{each.file} has {each.text!r} {times} times, not once")
+        source = REPOSITORY / package
+        shutil.copytree(source, folder / package, ignore=ignored, copy_function=os.symlink)
+    for file, text, by in MENDS[name]:
+        target = folder / file
+        content = target.read_text(encoding="utf-8")
+        if content.count(text) != 1:
+            raise ValueError(f"{file} has {text!r} {content.count(text)} times, not once")
         target.unlink()
-        target.write_text(text.replace(each.text, each.by), encoding="utf-8")
+        target.write_text(content.replace(text, by), encoding="utf-8")
     return folder
 
 
-def run_without(name: str, folder: Path) -> None:
-    """Replace this process by one over the overlay; its children use the overlay too."""
-    place = overlay(name, folder / "without")
+def run_without(name: str) -> int:
+    """The exit code of the campaign over the overlay, which its agents use too."""
     arguments = [each for each in sys.argv[1:] if each not in ("--without", name)]
     command = [sys.executable, "-m", "tests.acceptance.strangers", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(place), _OVERLAY: str(folder)}
-    environment["PYTHONDONTWRITEBYTECODE"] = "1"
-    os.chdir(place)
-    os.execve(sys.executable, command, environment)
-
-
-def remove_overlay() -> None:
-    """At the end of a process that `run_without` began."""
-    if place := os.environ.get(_OVERLAY):
-        os.chdir(REPOSITORY)
-        shutil.rmtree(place)
-
-
-def _link(source: str, target: str) -> None:
-    Path(target).symlink_to(source)
+    with tempfile.TemporaryDirectory(prefix="strangers-") as folder:
+        place = overlay(name, Path(folder) / "without")
+        environment = {"PYTHONPATH": str(place), "PYTHONDONTWRITEBYTECODE": "1"}
+        return subprocess.run(command, cwd=place, env=os.environ | environment).returncode

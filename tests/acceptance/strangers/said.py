@@ -8,28 +8,32 @@ import logging
 import re
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from tests.support.servers.agent_process import AgentProcess
 
 _INTERVAL_S = 0.5
-_LOUD = re.compile(r"^\S+ (?:WARNING|ERROR|CRITICAL) ")
-_OF_CLIENTS = "Kafka client message"
+_LOUD = re.compile(r"^\S+ (?:WARNING|ERROR|CRITICAL) (?!.*Kafka client message)")
 
 
-class Said:
+class Said(logging.Handler):
     """`with said.following(agent):` asks `/health` in a thread; `sentences` are all that count."""
 
     def __init__(self) -> None:
+        super().__init__(logging.WARNING)
         self._seen: set[str] = set()
-        self._now: list[str] = []
+        self.conditions: list[str] = []
+        """Those that hold now."""
         self._lines: list[str] = []
         self._others: list[str] = []
 
     def add(self, text: str) -> None:
         """A message of a job, a dead letter or an answer of a command."""
         self._others.append(text)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.add(f"{record.getMessage()} {getattr(record, 'sidecar_fields', '')}")
 
     @contextmanager
     def following(self, agent: AgentProcess) -> Iterator[None]:
@@ -51,41 +55,32 @@ class Said:
     @contextmanager
     def of_jobs(self) -> Iterator[None]:
         """Inside the block the warnings of Spark jobs are noted."""
-        handler = _Handler(self._others)
         logger = logging.getLogger("spark_jobs")
-        logger.addHandler(handler)
+        logger.addHandler(self)
         try:
             yield
         finally:
-            logger.removeHandler(handler)
+            logger.removeHandler(self)
 
     def ask(self, agent: AgentProcess) -> None:
         """The present conditions of a running agent."""
-        try:
-            health = agent.ask("/health") or {}
-        except (ValueError, OSError):
-            return
-        self.note(_messages(health))
+        with suppress(ValueError, OSError):
+            self.note(_messages(agent.ask("/health") or {}))
 
     def note(self, messages: Iterable[str]) -> None:
         """The conditions that hold now."""
-        self._now = list(messages)
-        self._seen.update(self._now)
+        self.conditions = list(messages)
+        self._seen.update(self.conditions)
 
     def read_log(self, lines: Iterable[str]) -> None:
         """The whole log of an agent, at the end."""
-        self._lines = [line for line in lines if _LOUD.match(line) and _OF_CLIENTS not in line]
-
-    @property
-    def conditions(self) -> list[str]:
-        """Those that hold now."""
-        return list(self._now)
+        self._lines = list(filter(_LOUD.match, lines))
 
     @property
     def sentences(self) -> list[str]:
-        gone = [each for each in self._seen if each not in self._now]
+        gone = self._seen.difference(self.conditions)
         lines = [line for line in self._lines if not any(each in line for each in gone)]
-        return [*self._now, *lines, *self._others]
+        return [*self.conditions, *lines, *self._others]
 
     def names(self, *names: str) -> str | None:
         """The first sentence with one of the names, as it is or as texts show it."""
@@ -93,24 +88,9 @@ class Said:
         return next((each for each in self.sentences if any(one in each for one in wanted)), None)
 
 
-class _Handler(logging.Handler):
-    def __init__(self, texts: list[str]) -> None:
-        super().__init__(logging.WARNING)
-        self._texts = texts
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self._texts.append(f"{record.getMessage()} {getattr(record, 'sidecar_fields', '')}")
-
-
 def _shown(name: str) -> set[str]:
-    return {
-        name,
-        json.dumps(name)[1:-1],
-        json.dumps(name, ensure_ascii=False)[1:-1],
-        repr(name)[1:-1],
-        ascii(name)[1:-1],
-        name.replace('"', '""'),
-    }
+    texts = (json.dumps(name), json.dumps(name, ensure_ascii=False), repr(name), ascii(name))
+    return {name, name.replace('"', '""'), *(text[1:-1] for text in texts)}
 
 
 def _messages(health: Any) -> Iterator[str]:

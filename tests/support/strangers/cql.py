@@ -64,11 +64,14 @@ class StrangeTable:
         return f"{self.keyspace}.{self.name}"
 
     @property
+    def columns(self) -> list[Column]:
+        return [*self.partition, *self.clustering, *self.others]
+
+    @property
     def create(self) -> str:
-        columns = [*self.partition, *self.clustering, *self.others]
         keys = ["(" + ", ".join(quoted(each.name) for each in self.partition) + ")"]
         keys += [quoted(each.name) for each in self.clustering]
-        lines = ", ".join(definition(each) for each in columns)
+        lines = ", ".join(definition(each) for each in self.columns)
         return f"CREATE TABLE {self.cql} ({lines}, PRIMARY KEY ({', '.join(keys)})) WITH cdc = true"
 
 
@@ -97,25 +100,33 @@ def column_name(chance: Chance, taken: Sequence[str], reserved: Sequence[str]) -
             return name
 
 
+def other_column(
+    chance: Chance, taken: Sequence[str], reserved: Sequence[str], types: Sequence[CqlType]
+) -> Column:
+    """Of no key. Where a name does not begin in ASCII, Cassandra leaves the deletion of a
+    collection out of its log, so a collection is frozen there."""
+    name = column_name(chance, taken, reserved)
+    of = value_type(chance, types)
+    return Column(name, of if name[0].isascii() else of.frozen(), chance.flag(0.25))
+
+
 def strange_table(
     chance: Chance, keyspace: str, name: str, reserved: Sequence[str], types: Sequence[CqlType]
 ) -> StrangeTable:
     """With up to two columns in each part of its key and up to six others."""
     names: list[str] = []
-
-    def column(kinds: Sequence[str], *, is_key: bool) -> Column:
+    columns: list[Column] = []
+    partition, clustering = chance.randrange(1, 3), chance.randrange(3)
+    for _ in range(partition + clustering):
         names.append(column_name(chance, names, reserved))
-        of = scalar(chance.choice(kinds)) if is_key else value_type(chance, types)
-        values = tuple(value(chance, of) for _ in range(chance.size(1, 60))) if is_key else ()
-        return Column(names[-1], of, not is_key and chance.flag(0.25), values)
-
-    return StrangeTable(
-        keyspace,
-        name,
-        [column(_KEYS, is_key=True) for _ in range(chance.randrange(1, 3))],
-        [column(_KEYS, is_key=True) for _ in range(chance.randrange(3))],
-        [column((), is_key=False) for _ in range(chance.randrange(1, 7))],
-    )
+        of = scalar(chance.choice(_KEYS))
+        values = tuple(value(chance, of) for _ in range(chance.size(1, 60)))
+        columns.append(Column(names[-1], of, values=values))
+    others: list[Column] = []
+    for _ in range(chance.randrange(1, 7)):
+        others.append(other_column(chance, names, reserved, types))
+        names.append(others[-1].name)
+    return StrangeTable(keyspace, name, columns[:partition], columns[partition:], others)
 
 
 def strange_type(chance: Chance, name: str) -> CqlType:

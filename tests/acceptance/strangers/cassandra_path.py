@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from functools import partial
-from pathlib import Path as Folder
 from threading import Event
 
 from cassandra import DriverException, RequestExecutionException
@@ -20,7 +19,7 @@ from spark_jobs.tables.job import run as run_tables
 from spark_jobs.tables.options import TablesJobOptions
 from spark_jobs.tables.target import read_table
 from tests.acceptance.strangers.path import Difference, Path, Round, Step
-from tests.acceptance.strangers.servers import LARGEST_CELL_BYTES, LARGEST_MESSAGE_BYTES
+from tests.acceptance.strangers.servers import LARGEST_CELL_BYTES
 from tests.integration.spark.golden.selected import Selected, select_tables
 from tests.integration.spark.golden.tables import wrong_values
 from tests.support.node.linked_cdc_raw import LinkedCdcRaw
@@ -28,33 +27,19 @@ from tests.support.record.folder import user_schema
 from tests.support.servers.agent_process import AgentProcess
 from tests.support.servers.processes import wait_until
 from tests.support.spark.options import options_of
-from tests.support.strangers.cql import (
-    KEYSPACE_LETTERS,
-    StrangeTable,
-    column_name,
-    definition,
-    insert,
-    other_column,
-    quoted,
-    row_key,
-    statement,
-    strange_table,
-    strange_type,
-    word,
-)
+from tests.support.strangers import cql
+from tests.support.strangers.cql import StrangeTable, insert, quoted, row_key, word
 from tests.support.workloads.cql_types import CqlType, create_type
 
 _TABLE_LETTERS = 222
 _QUIET_S = 3
 _DEADLINE_S = 150
 _TICK_S = 0.3
-_MOMENT_S = 3
 _BUCKETS = "2"
 _ROW_ID = "cdc_row_id"
 _PASSWORD = "of-the-agent"
 _SENTENCE = 300
 _FORMATS = ("delta", "iceberg")
-_ERRORS = (DriverException, RequestExecutionException, ErrorMessage)
 
 
 class CassandraPath(Path):
@@ -63,15 +48,16 @@ class CassandraPath(Path):
     def __init__(self, of: Round) -> None:
         super().__init__(of)
         self._node = of.servers.node
-        self._keyspace = f"{word(self.chance, KEYSPACE_LETTERS - 8)}_{of.number}"
+        self._keyspace = f"{word(self.chance, cql.KEYSPACE_LETTERS - 8)}_{of.number}"
+        self._marker = f"{quoted(self._keyspace)}.marker"
+        self._role = f"cdc_{of.number}"
+        self._schema = of.directory / "schema.cql"
         self._types: list[CqlType] = []
         self._tables: list[StrangeTable] = []
         # Far times hide what follows, so they are rare in most rounds.
         self._timed = self.chance.choice((0.0, 0.01, 0.3))
         self._remade = ""
         """A topic that was deleted and created again: the jobs stop, for all tables."""
-        self._failed = 0
-        self._executed = 0
 
     def start(self, stack: ExitStack) -> None:
         self._execute(
@@ -81,15 +67,19 @@ class CassandraPath(Path):
         stack.callback(self._execute, f"DROP KEYSPACE {quoted(self._keyspace)}")
         self._make_role()
         for number in range(self.chance.randrange(3)):
-            of = strange_type(self.chance, f"t{number}")
+            of = cql.strange_type(self.chance, f"t{number}")
             if self._execute(create_type(quoted(self._keyspace), of)):
                 self._types.append(of)
         wanted = self.chance.size(1, 5)
         while len(self._tables) < wanted:
             self.round.step(self._create())
+        for table in self._tables:
+            table.is_old = True
         self._execute(f"CREATE TABLE {self._marker} (id int PRIMARY KEY) WITH cdc = true")
         self._execute(f"INSERT INTO {self._marker} (id) VALUES (1)")
         self.round.step(self.write(300))
+        while self.chance.flag(0.5):
+            self.round.step(self._create())
         folder = self.round.directory
         cdc_raw = stack.enter_context(LinkedCdcRaw(self._node, folder / "cdc_raw"))
         self.agent = AgentProcess("agent", folder, self._properties(cdc_raw))
@@ -109,20 +99,16 @@ class CassandraPath(Path):
         count = self.chance.size(1, most)
         for _ in range(count):
             table = self.chance.choice(self._tables)
-            self._execute(statement(self.chance, table, self._timed))
+            self._execute(cql.statement(self.chance, table, self._timed))
         return f"write {count}"
 
     def _write_large(self) -> str:
         """A cell of any size up to the largest that the node takes."""
-        tables = [
-            (table, column)
-            for table in self._tables
-            for column in table.others
-            if column.type.name in ("blob", "text") and not column.type.of
-        ]
-        if not tables:
+        table = self.chance.choice(self._tables)
+        large = [each for each in table.others if each.type.cql in ("blob", "text")]
+        if not large:
             return "no column for a large cell"
-        table, column = self.chance.choice(tables)
+        column = self.chance.choice(large)
         size = self.chance.extent(LARGEST_CELL_BYTES, 1 << 20)
         content = self.chance.randbytes(size)
         text = f"'{content.hex()[:size]}'" if column.type.name == "text" else f"0x{content.hex()}"
@@ -133,17 +119,17 @@ class CassandraPath(Path):
     def _create(self) -> str:
         name = word(self.chance, _TABLE_LETTERS)
         reserved = self.round.servers.reserved
-        table = strange_table(self.chance, self._keyspace, name, reserved, self._types)
-        if self._execute(table.create):
-            self._tables.append(table)
-            return table.create
-        return f"rejected: {table.create}"
+        table = cql.strange_table(self.chance, self._keyspace, name, reserved, self._types)
+        if not self._execute(table.create):
+            return f"rejected: {table.create}"
+        self._tables.append(table)
+        return table.create
 
     def _add_column(self) -> str:
         table = self.chance.choice(self._tables)
         taken = [each.name for each in table.columns] + sorted(table.dropped)
-        column = other_column(self.chance, taken, self.round.servers.reserved, self._types)
-        change = f"ALTER TABLE {table.cql} ADD {definition(column)}"
+        column = cql.other_column(self.chance, taken, self.round.servers.reserved, self._types)
+        change = f"ALTER TABLE {table.cql} ADD {cql.definition(column)}"
         if self._execute(change):
             table.others.append(column)
         return change
@@ -163,7 +149,7 @@ class CassandraPath(Path):
         if not self._types:
             return "no type to grow"
         of = self.chance.choice(self._types)
-        name = quoted(column_name(self.chance, [each.strip('"') for each in of.fields], ()))
+        name = quoted(cql.column_name(self.chance, [each.strip('"') for each in of.fields], ()))
         change = f"ALTER TYPE {quoted(self._keyspace)}.{of.name} ADD {name} int"
         self._execute(change)
         return change
@@ -173,15 +159,12 @@ class CassandraPath(Path):
         if not self.topics():
             return "no topic to read"
         self._schema.write_text(user_schema(self._node), encoding="utf-8")
-        shown = []
-        for format_ in _FORMATS:
-            try:
-                with self.round.said.of_jobs():
-                    run_tables(self.round.spark, self._options(format_), stop=Event())
-                shown.append(format_)
-            except Exception as error:
-                shown.append(self.round.job_failed(f"tables in {format_}", error))
-        return f"tables: {', '.join(shown)}"
+        run = partial(run_tables, self.round.spark, stop=Event())
+        shown = [
+            self.round.job(f"tables in {format_}", partial(run, self._options(format_)))
+            for format_ in _FORMATS
+        ]
+        return ", ".join(shown)
 
     def _make_topic_again(self) -> str:
         """A topic that a job has read, deleted and created: its next run stops and names it."""
@@ -191,22 +174,9 @@ class CassandraPath(Path):
         self._remade = self.chance.choice(topics)
         self.round.broker.admin().delete_topics([self._remade])[self._remade].result()
         wait_until(lambda: self._remade not in self.topics(), "the topic to go")
-        config = {"max.message.bytes": str(LARGEST_MESSAGE_BYTES)}
         with suppress(KafkaException):  # the agent may be first
-            self.round.broker.create_topic(self._remade, self.chance.size(1, 4), config)
+            self.create_topic(self._remade)
         return f"topic {self._remade} again"
-
-    @property
-    def _marker(self) -> str:
-        return f"{quoted(self._keyspace)}.marker"
-
-    @property
-    def _schema(self) -> Folder:
-        return self.round.directory / "schema.cql"
-
-    @property
-    def _role(self) -> str:
-        return f"cdc_{self.round.number}"
 
     def _make_role(self) -> None:
         self._execute(f"CREATE ROLE {self._role} WITH PASSWORD = '{_PASSWORD}' AND LOGIN = true")
@@ -216,19 +186,16 @@ class CassandraPath(Path):
 
     def _execute(self, cql: str) -> bool:
         """Whether the node took it; one that it rejects is no statement of the round."""
-        try:
+        with suppress(DriverException, RequestExecutionException, ErrorMessage):
             self._node.execute(cql)
-        except _ERRORS:
-            self._failed += 1
-            return False
-        self._executed += 1
-        return True
+            return True
+        return False
 
     def _properties(self, cdc_raw: LinkedCdcRaw) -> dict[str, object]:
         chance, folder = self.chance, self.round.directory
         for name in ("offsets", "relocation"):
             (folder / name).mkdir()
-        settings: dict[str, object] = {
+        settings = self.settings() | {
             "topic.prefix": self.round.topics,
             "cassandra.config": self._node.yaml,
             "cassandra.username": self._role,
@@ -236,14 +203,8 @@ class CassandraPath(Path):
             "cdc.raw.directory": cdc_raw.folder,
             "offset.backing.store.dir": folder / "offsets",
             "commit.log.relocation.dir": folder / "relocation",
-            "kafka.producer.bootstrap.servers": self.round.broker.bootstrap,
-            "kafka.producer.max.request.size": LARGEST_MESSAGE_BYTES,
             "snapshot.mode": "initial",
             "snapshot.scan.interval.ms": 300,
-            "topic.creation.enable": "true",
-            "topic.creation.default.partitions": chance.size(1, 4),
-            "topic.creation.default.replication.factor": 1,
-            "topic.creation.default.max.message.bytes": LARGEST_MESSAGE_BYTES,
             "inflight.max.events": chance.size(100, 10_000),
             "offset.flush.interval.ms": chance.choice((0, 1000)),
             # The keyspaces of other rounds, and of the harness.
@@ -268,10 +229,7 @@ class CassandraPath(Path):
         }
         # The second format follows the store that the first one fills.
         if format_ == _FORMATS[0]:
-            settings |= {
-                "kafka.bootstrap.servers": self.round.broker.bootstrap,
-                "topics.pattern": f"{self.round.topics}[.].*",
-            }
+            settings |= self.job_settings
         return options_of(TablesJobOptions, settings)
 
     def settle(self) -> bool:
@@ -285,7 +243,7 @@ class CassandraPath(Path):
         if not self._waited(lambda: self._markers() > before):
             return False
         last: object = None
-        while (now := (self._ends(), self._is_copied())) != last:
+        while (now := (self.ends(), self._is_copied())) != last:
             last = now
             time.sleep(_QUIET_S)
         return True
@@ -293,19 +251,13 @@ class CassandraPath(Path):
     def _waited(self, condition: Callable[[], bool]) -> bool:
         """Whether it comes true before the deadline and the end of the agent."""
         end_s = time.monotonic() + _DEADLINE_S
-        while time.monotonic() < end_s and self.agent.is_running:
-            if condition():
-                return True
+        while not (is_true := condition()) and time.monotonic() < end_s and self.agent.is_running:
             time.sleep(_TICK_S)
-        return False
-
-    def _ends(self) -> dict[tuple[str, int], int]:
-        topics = self.topics()
-        return self.round.broker.end_offsets(*topics) if topics else {}
+        return is_true
 
     def _markers(self) -> int:
         marker = f"{self.round.topics}.{self._keyspace}.marker"
-        return sum(end for (topic, _), end in self._ends().items() if topic == marker)
+        return sum(end for (topic, _), end in self.ends().items() if topic == marker)
 
     def _is_copied(self) -> bool:
         return not (self.agent.ask("/snapshot") or {}).get("is_running", True)
@@ -314,28 +266,21 @@ class CassandraPath(Path):
         for path in (self.round.directory / "relocation").rglob("*"):
             if path.is_file() and path.suffix in (".json", ".ndjson", ".txt"):
                 self.round.said.add(path.read_text(errors="replace"))
-        names = [table.full_name for table in self._tables]
-        selected = select_tables(self._node, names)
+        selected = select_tables(self._node, [table.full_name for table in self._tables])
         now_s = int(time.time())
         found: list[Difference] = []
         for each in selected:
             self.round.compared += len(each.rows)
-            stored = partial(self._stored, each.name, now_s)
-            found += self._compared("the store", each, stored)
+            found += self._compared("the store", each, partial(self._stored, each.name, now_s))
             for format_ in _FORMATS:
-                typed = partial(self._typed, format_, each.name)
-                found += self._compared(f"the table in {format_}", each, typed)
+                read = partial(read_table, self.round.spark, self._options(format_), each.name)
+                found += self._compared(f"the table in {format_}", each, read)
         return found
 
     def _stored(self, name: str, now_s: int) -> DataFrame:
-        schema = read_schema(self._schema)
-        store = VersionStore(
-            self.round.spark, str(self.round.directory / "versions"), buckets=int(_BUCKETS)
-        )
-        return table_at(store, schema, schema.table(name), now_s).drop(_ROW_ID)
-
-    def _typed(self, format_: str, name: str) -> DataFrame:
-        return read_table(self.round.spark, self._options(format_), name).drop(_ROW_ID)
+        schema, folder = read_schema(self._schema), str(self.round.directory / "versions")
+        store = VersionStore(self.round.spark, folder, buckets=int(_BUCKETS))
+        return table_at(store, schema, schema.table(name), now_s)
 
     def _compared(
         self, target: str, selected: Selected, read: Callable[[], DataFrame]
@@ -344,12 +289,9 @@ class CassandraPath(Path):
         topic = f"{self.round.topics}.{selected.name}"
         names = (selected.name, f"{quoted(keyspace)}.{quoted(table)}", topic, self._remade)
         try:
-            frame = read()
-            problems = list(wrong_values(selected, frame))
+            problems = list(wrong_values(selected, read().drop(_ROW_ID)))
         except Exception as error:
             self.round.said.add(str(mapped_error(error)))
-            problems = [f"{selected.name}: cannot be read: {str(error)[:_SENTENCE]}"]
-            if not selected.rows:
-                problems = []
+            problems = [f"cannot be read: {str(error)[:_SENTENCE]}"] if selected.rows else []
         for problem in problems:
             yield Difference(target, names, problem.removeprefix(f"{selected.name}: "))

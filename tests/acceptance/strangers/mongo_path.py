@@ -3,7 +3,6 @@
 import json
 import time
 import urllib.request
-from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
 
@@ -17,7 +16,6 @@ from spark_jobs.mongo_reconcile.job import run
 from spark_jobs.mongo_reconcile.options import MongoJobOptions
 from tests.acceptance.strangers.mongo_source import CODEC, MongoSource, Place, identity_text
 from tests.acceptance.strangers.path import Difference, Path, Round, Step, compared
-from tests.acceptance.strangers.servers import LARGEST_MESSAGE_BYTES
 from tests.support.mongodb.agent_process import MongoAgentProcess
 from tests.support.mongodb.server import MongoReplicaSet, MongoShardedCluster
 from tests.support.mongodb.server.releases import SERIES
@@ -29,7 +27,6 @@ _JSON = json_util.JSONOptions(
 _QUIET_S = 20
 """Without progress for so long, an agent is done with what it can do."""
 _DEADLINE_S = 180
-_MOMENT_S = 4
 _TICK_S = 0.2
 _DAY_MS = 86_400_000
 _NAMINGS = ("DefaultTopicNamingStrategy", "DefaultUnicodeTopicNamingStrategy")
@@ -43,6 +40,7 @@ class MongoPath(Path):
 
     def __init__(self, of: Round) -> None:
         super().__init__(of)
+        self._positions, self._changes = f"position-{of.topics}", f"schema-{of.topics}"
         self.is_sharded = self.chance.flag(0.5)
         version = f"{self.chance.choice(SERIES[1:])}.{self.chance.randrange(9, 20)}"
         if self.is_sharded:
@@ -56,24 +54,17 @@ class MongoPath(Path):
 
     def start(self, stack: ExitStack) -> None:
         stack.enter_context(self._servers)
-        client: MongoClient[Any] = stack.enter_context(
-            MongoClient(
-                self._servers.connection_string,
-                serverSelectionTimeoutMS=20_000,
-                heartbeatFrequencyMS=500,
-            )
-        )
+        times: dict[str, Any] = {"serverSelectionTimeoutMS": 20_000, "heartbeatFrequencyMS": 500}
+        client = MongoClient[Any](self._servers.connection_string, **times)
+        stack.enter_context(client)
         self._source = MongoSource(self.chance, client, is_sharded=self.is_sharded)
         if self.chance.flag(0.5):
             self._source.add_ids(self.chance.size(1, 2000))
         wanted = self.chance.size(1, 8)
         while len(self._source.places) < wanted:
-            if place := self._source.create():
-                self._source.fill(place, self.chance.size(1, 2000))
-        self.round.step(f"{len(self._source.places)} collections: {self._source.places}")
-        for topic in self._own_topics:
-            config = {"cleanup.policy": "compact"} if topic.startswith("position") else {}
-            self.round.broker.create_topic(topic, config=config)
+            self.round.step(self._source.create(2000))
+        self.round.broker.create_topic(self._positions, config={"cleanup.policy": "compact"})
+        self.round.broker.create_topic(self._changes)
         if not self._may_create:
             self._create_all_topics_but_one()
         self.agent = MongoAgentProcess(
@@ -84,67 +75,44 @@ class MongoPath(Path):
         )
 
     def write(self, most: int) -> str:
-        count = self.chance.size(1, most)
-        self._source.write(count)
-        return f"write {count}"
+        return self._source.write(most)
 
     def steps(self) -> list[Step]:
+        source = self._source
         steps: list[Step] = [
             *super().steps(),
-            (self._transact, 2),
+            (source.transact, 2),
             (self._set_clock, 3),
             (self._snapshot_again, 1),
-            (self._write_large, 0.7),
+            (source.write_large, 0.7),
         ]
         if self._may_create:
-            steps += [(self._create, 1.5), (self._rename, 0.3), (self._drop, 0.2)]
+            steps += [(source.create, 1.5), (source.rename, 0.3), (source.drop, 0.2)]
         if not self.is_sharded:
             steps += [(self._lose_a_member, 0.5), (self._drop_connections, 0.5)]
         return steps
-
-    def _transact(self) -> str:
-        self._source.transact()
-        return "a transaction"
-
-    def _write_large(self) -> str:
-        place = self.chance.choice(self._source.places)
-        return f"a document of {self._source.write_large(place):,} bytes in {place}"
-
-    def _create(self) -> str:
-        place = self._source.create()
-        if place:
-            self._source.fill(place, self.chance.size(1, 50))
-        return f"create {place}"
-
-    def _rename(self) -> str:
-        return f"rename {self._source.rename()}"
-
-    def _drop(self) -> str:
-        return f"drop {self._source.drop()}"
 
     def _set_clock(self) -> str:
         ahead_ms = self.chance.offset(_DAY_MS)
         if not self.is_sharded:
             self._servers.step_down()
         self._servers.set_clock(ahead_ms)
-        self._source.write(self.chance.size(1, 50))
-        return f"elect a primary whose clock is {ahead_ms:+,} ms ahead, and write"
+        return f"elect a primary whose clock is {ahead_ms:+,} ms ahead, {self.write(50)}"
 
     def _lose_a_member(self) -> str:
         member = self.chance.choice(self._servers.members)
         self._servers.stop_member(member)
-        self._source.write(self.chance.size(1, 20))
+        written = self.write(20)
         self._servers.start_member(member)
-        return f"lose {member} for a while"
+        return f"lose {member}, {written}, start it"
 
     def _drop_connections(self) -> str:
         self._servers.drop_connections()
         return "drop all connections"
 
     def _snapshot_again(self) -> str:
-        places = self.chance.sample(
-            self._source.places, self.chance.size(1, len(self._source.places))
-        )
+        places = self._source.places
+        places = self.chance.sample(places, self.chance.size(1, len(places)))
         names = [".".join(place) for place in places]
         signal = {"id": f"{self.chance.getrandbits(32)}", "type": "execute-snapshot"}
         body = json.dumps({**signal, "data": {"data-collections": names}}).encode()
@@ -158,42 +126,22 @@ class MongoPath(Path):
 
     def run_jobs(self) -> str:
         """The job over what the topics have; its messages count."""
-        topics = self.topics()
-        if not topics:
+        if not self.topics():
             return "no topic to reconcile"
-        folder = self.round.directory
         settings = {
-            "kafka.bootstrap.servers": self.round.broker.bootstrap,
-            "topics.pattern": f"{self.round.topics}[.].*",
-            "checkpoint": str(folder / "checkpoint"),
-            "table.path": str(folder / "table"),
-            "state.partitions": "2",
+            "checkpoint": str(self.round.directory / "checkpoint"),
+            "table.path": str(self.round.directory / "table"),
         }
-        try:
-            with self.round.said.of_jobs():
-                read = run(self.round.spark, options_of(MongoJobOptions, settings))
-        except Exception as error:
-            return self.round.job_failed("mongo_reconcile", error)
-        return f"reconcile {read} records of {len(topics)} topics"
-
-    @property
-    def _own_topics(self) -> tuple[str, str]:
-        return f"position-{self.round.topics}", f"schema-{self.round.topics}"
+        options = options_of(MongoJobOptions, settings | self.job_settings)
+        return self.round.job("mongo_reconcile", lambda: run(self.round.spark, options))
 
     def _properties(self) -> dict[str, object]:
         chance = self.chance
-        position, schema = self._own_topics
         is_unicode = chance.flag(0.5)
-        largest = LARGEST_MESSAGE_BYTES
-        settings: dict[str, object] = {
-            "kafka.producer.bootstrap.servers": self.round.broker.bootstrap,
-            "kafka.producer.max.request.size": largest,
+        settings = self.settings() | {
             "topic.naming.strategy": _NAMINGS[is_unicode],
-            "topic.schema.changes": schema,
+            "topic.schema.changes": self._changes,
             "topic.creation.enable": str(self._may_create).lower(),
-            "topic.creation.default.partitions": chance.size(1, 4),
-            "topic.creation.default.replication.factor": 1,
-            "topic.creation.default.max.message.bytes": largest,
             "json.serialization.mode": "extended",
             "incremental.snapshot.chunk.size": chance.size(1, 200),
             "snapshot.max.threads": chance.size(1, 4),
@@ -201,7 +149,7 @@ class MongoPath(Path):
             "inflight.max.events": chance.size(100 if self._may_create else 9_000, 10_000),
         }
         if chance.flag(0.5):
-            settings |= {"position.store": "kafka", "position.topic": position}
+            settings |= {"position.store": "kafka", "position.topic": self._positions}
         if is_unicode and chance.flag(0.3):
             settings["topic.creation.default.cleanup.policy"] = "compact"
         return settings
@@ -214,10 +162,9 @@ class MongoPath(Path):
     def _create_all_topics_but_one(self) -> None:
         without = self.chance.choice(self._source.places)
         self.round.step(f"no topic for {without}")
-        for place in self._source.places:
-            if place != without and (topic := self._topic(place)) != self._topic(without):
-                config = {"max.message.bytes": str(LARGEST_MESSAGE_BYTES)}
-                self.round.broker.create_topic(topic, self.chance.size(1, 4), config)
+        topics = {self._topic(each) for each in self._source.places} - {self._topic(without)}
+        for topic in sorted(topics):
+            self.create_topic(topic)
 
     def settle(self) -> bool:
         """Whether the position has passed everything; False after a while without progress."""
@@ -236,7 +183,7 @@ class MongoPath(Path):
             stored, is_running = self._progress()
             if stored >= (end.time, end.inc) and not is_running:
                 return True
-            now = (stored, self.round.broker.end_offsets(*self.topics()))
+            now = (stored, self.ends())
             if now != last:
                 last, since_s = now, time.monotonic()
             if time.monotonic() > since_s + _QUIET_S:
@@ -250,8 +197,7 @@ class MongoPath(Path):
         named = [each for each in self._source.places if ".".join(each) in tail]
         if self.agent.exit_status != _REFUSED or len(named) < 2:
             return False
-        self._source.drop_place(named[-1])
-        self.round.step(f"the agent refuses to start: drop {named[-1]}")
+        self.round.step(f"the agent refuses to start: {self._source.drop(named[-1])}")
         self.agent.launch()
         return True
 
@@ -266,7 +212,7 @@ class MongoPath(Path):
         said = self.round.said
         for path in (self.round.directory / "agent" / "offsets").rglob("*dead*"):
             said.add(path.read_text(errors="replace"))
-        for record in self.round.broker.consume_all(self._own_topics[1]):
+        for record in self.round.broker.consume_all(self._changes):
             event = json.loads(record.value or b"{}").get("event", {})
             if event.get("operationType") in _REPLACING:
                 for place in filter(None, (event.get("ns"), event.get("to"))):
@@ -276,7 +222,7 @@ class MongoPath(Path):
         places = {".".join(each): each for each in [*self._source.places, *self._source.renamed]}
         names = {name: (name, self._topic(place)) for name, place in places.items()}
         found = compared("the table of documents", source, self._table(), names)
-        found += compared("the topics by key", source, dict(self._last_of_keys()), names)
+        found += compared("the topics by key", source, self._last_of_keys(), names)
         return found
 
     def _table(self) -> dict[Key, bytes]:
@@ -285,28 +231,25 @@ class MongoPath(Path):
         table = DocumentTable(self.round.spark, str(self.round.directory / "table"))
         rows = table.rows().where("state != 'deleted'").select("collection", "id", "document")
         return dict(
-            _document(row.collection, row.document) or ((row.collection, row.id), b"unknown")
+            _document(row.collection, row.document)
+            if row.document
+            else ((row.collection, row.id), b"unknown")
             for row in rows.toLocalIterator()
         )
 
-    def _last_of_keys(self) -> Iterator[tuple[Key, bytes]]:
+    def _last_of_keys(self) -> dict[Key, bytes]:
         """What a compacted topic keeps."""
         latest: dict[tuple[str, bytes], tuple[str, str | None]] = {}
         topics = self.topics()
         for record in self.round.broker.consume_all(*topics) if topics else ():
-            if record.key is None or record.value is None:
-                continue
-            value = json.loads(record.value)
-            source = value["source"]
-            collection = f"{source['db']}.{source['collection']}"
-            latest[record.topic, record.key] = (collection, value["after"])
-        for collection, after in latest.values():
-            if after is not None and (found := _document(collection, after)):
-                yield found
+            if record.key is not None and record.value is not None:
+                value = json.loads(record.value)
+                source = value["source"]
+                collection = f"{source['db']}.{source['collection']}"
+                latest[record.topic, record.key] = (collection, value["after"])
+        return dict(_document(name, after) for name, after in latest.values() if after is not None)
 
 
-def _document(collection: str, text: str | None) -> tuple[Key, bytes] | None:
-    if text is None:
-        return None
+def _document(collection: str, text: str) -> tuple[Key, bytes]:
     document = json_util.loads(text, json_options=_JSON)
     return (collection, identity_text(document["_id"])), encode(document, codec_options=CODEC)

@@ -37,54 +37,48 @@ class MongoSource:
         self._ids = list({encode({"": each}, codec_options=CODEC): each for each in found}.values())
         self.places: list[Place] = []
         self.renamed: set[Place] = set()
-        self.largest_bytes = int(client.admin.command("hello")["maxBsonObjectSize"])
-        self.failed = 0
-        """Writes without an answer, or that the server rejected."""
+        self._largest_bytes = int(client.admin.command("hello")["maxBsonObjectSize"])
 
-    def create(self) -> Place | None:
-        """Another collection, at times one that resembles another; None without a free name."""
-        place = self._name()
-        if place in self.places or any(_is_like(place, other) for other in self.places):
-            return None
-        database, name = place
-        if not self._done(lambda: self._client[database].command("create", name)):
-            return None
+    def create(self, most: int = 50) -> str:
+        """Another collection with documents, at times one that resembles another."""
+        place = database, name = self._name()
+        admin, full = self._client.admin, f"{database}.{name}"
+        # Servers reject databases that differ in case alone.
+        others = {each.lower(): each for each, _ in self.places}
+        is_free = place not in self.places and others.get(database.lower()) in (None, database)
+        if not is_free or not self._done(lambda: self._client[database].command("create", name)):
+            return "no collection"
         self.places.append(place)
         if self._is_sharded and self._chance.flag(0.8):
-            full = f"{database}.{name}"
             key = {self._chance.choice(("_id", "spread")): 1}
-            self._done(lambda: self._client.admin.command("shardCollection", full, key=key))
-        return place
+            self._done(lambda: admin.command("shardCollection", full, key=key))
+        count = min(self._chance.size(1, most), len(self._ids))
+        documents = [self._document(each) for each in self._chance.sample(self._ids, count)]
+        self._command(place, "insert", documents=documents, ordered=False)
+        return f"create {place} with {count} documents"
 
-    def write(self, count: int) -> None:
-        """So many changes of any documents."""
+    def write(self, most: int) -> str:
+        """Changes of any documents."""
+        count = self._chance.size(1, most)
         for _ in range(count):
             self._change(self._chance.choice(self.places))
-
-    def fill(self, place: Place, count: int) -> None:
-        """Inserts alone, several in a command."""
-        ids = self._chance.sample(self._ids, min(count, len(self._ids)))
-        documents = [self._document(each) for each in ids]
-        self._command(place, "insert", documents=documents, ordered=False)
+        return f"write {count}"
 
     def add_ids(self, count: int) -> None:
         """More plain `_id`s, for collections of many chunks."""
         self._ids += [self._chance.text(12) for _ in range(count)]
 
-    def write_large(self, place: Place) -> int:
-        """One document of any size up to the largest; returns its bytes."""
-        size = self._chance.extent(self.largest_bytes, 1 << 20)
+    def write_large(self) -> str:
+        """One document of any size up to the largest."""
+        place = self._chance.choice(self.places)
+        size = self._chance.extent(self._largest_bytes, 1 << 20)
         document = self._document(self._chance.choice(self._ids))
         used = len(encode({**document, "large": b""}, codec_options=CODEC)) + 64
         document["large"] = bson_values.payload(self._chance, max(size - used, 1))
-        self._command(
-            place,
-            "update",
-            updates=[{"q": {"_id": document["_id"]}, "u": document, "upsert": True}],
-        )
-        return size
+        self._replace(place, document)
+        return f"a document of {size:,} bytes in {place}"
 
-    def transact(self) -> None:
+    def transact(self) -> str:
         """Several changes at one cluster time."""
         with (
             contextlib.suppress(PyMongoError),
@@ -93,34 +87,28 @@ class MongoSource:
         ):
             for _ in range(self._chance.size(1, 12)):
                 self._change(self._chance.choice(self.places), session)
+        return "a transaction"
 
-    def rename(self) -> tuple[Place, Place] | None:
+    def rename(self) -> str:
         """A collection under another name, over another collection too."""
         old = self._chance.choice(self.places)
         new = self._chance.choice(self.places) if self._chance.flag(0.5) else self._name(old[0])
-        if new == old or self._is_sharded or new[0] != old[0]:
-            return None
         names = [".".join(each) for each in (old, new)]
-        if not self._done(
-            lambda: self._client.admin.command(
-                "renameCollection", names[0], to=names[1], dropTarget=True
-            )
-        ):
-            return None
-        self.renamed |= {old, new}
-        self.places = [each for each in self.places if each not in (old, new)] + [new]
-        return old, new
+        if new == old or self._is_sharded or new[0] != old[0]:
+            return "no collection to rename"
+        rename = {"renameCollection": names[0], "to": names[1], "dropTarget": True}
+        if self._done(lambda: self._client.admin.command(rename)):
+            self.renamed |= {old, new}
+            self.places = [each for each in self.places if each not in (old, new)] + [new]
+        return f"rename {old} to {new}"
 
-    def drop(self) -> Place:
-        place = self._chance.choice(self.places)
-        self.drop_place(place)
-        return place
-
-    def drop_place(self, place: Place) -> None:
+    def drop(self, place: Place | None = None) -> str:
+        place = place or self._chance.choice(self.places)
         self._command(place, "drop")
         self.renamed.add(place)
         if len(self.places) > 1:
             self.places.remove(place)
+        return f"drop {place}"
 
     def seen(self) -> dict[tuple[str, str], bytes]:
         """All documents as they are read, by collection and `_id`."""
@@ -142,14 +130,17 @@ class MongoSource:
                 deletes = [{"q": {"_id": identity}, "limit": 1}]
                 self._command(place, "delete", session, deletes=deletes)
             case 1:
-                name = bson_values.field_name(self._chance) or "v"
-                change = {"$set": {name: bson_values.value(self._chance)}} if name != "_id" else {}
-                if change:
-                    updates = [{"q": {"_id": identity}, "u": change}]
-                    self._command(place, "update", session, updates=updates)
+                name = bson_values.field_name(self._chance)
+                name = name if name not in ("", "_id") else "v"
+                change = {"$set": {name: bson_values.value(self._chance)}}
+                updates = [{"q": {"_id": identity}, "u": change}]
+                self._command(place, "update", session, updates=updates)
             case _:
-                update = {"q": {"_id": identity}, "u": self._document(identity), "upsert": True}
-                self._command(place, "update", session, updates=[update])
+                self._replace(place, self._document(identity), session)
+
+    def _replace(self, place: Place, document: dict[str, Any], session: Any = None) -> None:
+        update = {"q": {"_id": document["_id"]}, "u": document, "upsert": True}
+        self._command(place, "update", session, updates=[update])
 
     def _document(self, identity: Any) -> dict[str, Any]:
         # A shard key does not change, so it follows from the `_id`.
@@ -157,46 +148,31 @@ class MongoSource:
         return {"_id": identity, "spread": spread, **bson_values.fields(self._chance)}
 
     def _command(self, place: Place, command: str, session: Any = None, **options: Any) -> None:
-        database, name = place
-        self._done(
-            lambda: self._client[database].command(
-                {command: name, **options}, session=session, codec_options=CODEC
-            )
-        )
+        database, body = self._client[place[0]], {command: place[1], **options}
+        self._done(lambda: database.command(body, session=session, codec_options=CODEC))
 
     def _done(self, write: Callable[[], Any]) -> bool:
-        try:
-            reply = write()
-        except PyMongoError:
-            self.failed += 1
-            return False
-        self.failed += bool(reply.get("writeErrors"))
-        return True
+        """Whether the server took it; one that it rejects is no write of the round."""
+        with contextlib.suppress(PyMongoError):
+            write()
+            return True
+        return False
 
     def _name(self, database: str | None = None) -> Place:
-        if self.places and self._chance.flag(0.4):
-            known, name = self._chance.choice(self.places)
-            twin = cut(
-                self._chance.twin(name, _IN_COLLECTIONS), _NAMESPACE_BYTES - 1 - len(known.encode())
-            )
-            return known, twin or name
+        chance = self._chance
+        if self.places and chance.flag(0.4):
+            known, name = chance.choice(self.places)
+            most = _NAMESPACE_BYTES - 1 - len(known.encode())
+            return known, cut(chance.twin(name, _IN_COLLECTIONS), most) or name
+        if database is None and self.places and chance.flag(0.5):
+            database = chance.choice(self.places)[0]
         if database is None:
-            if self.places and self._chance.flag(0.5):
-                database = self._chance.choice(self.places)[0]
-            else:
-                letters = self._chance.extent(_DATABASE_BYTES)
-                text = self._chance.text(letters, _IN_DATABASES, _DATABASE_BYTES)
-                database = text if text not in ("", *_INTERNAL) else "d"
+            text = chance.text(chance.extent(_DATABASE_BYTES), _IN_DATABASES, _DATABASE_BYTES)
+            database = text if text not in ("", *_INTERNAL) else "d"
         most = _NAMESPACE_BYTES - 1 - len(database.encode())
-        name = self._chance.text(self._chance.extent(most), _IN_COLLECTIONS, most)
-        return database, name or "c"
+        return database, chance.text(chance.extent(most), _IN_COLLECTIONS, most) or "c"
 
 
 def identity_text(identity: Any) -> str:
     """An `_id` of any type as text that tells types apart."""
     return encode({"": identity}, codec_options=CODEC).hex()
-
-
-def _is_like(place: Place, other: Place) -> bool:
-    """Servers reject databases that differ in case alone."""
-    return place[0] != other[0] and place[0].lower() == other[0].lower()

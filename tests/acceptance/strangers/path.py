@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from sidecar.errors import SidecarError
 from spark_jobs.error_mapping import mapped_error
 from tests.acceptance.strangers.said import Said
-from tests.acceptance.strangers.servers import Servers
+from tests.acceptance.strangers.servers import LARGEST_MESSAGE_BYTES, Servers
 from tests.support.servers.agent_process import AgentProcess
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.processes import wait_until
@@ -23,8 +23,6 @@ _MOMENT_S = 4
 _SHOWN = 3
 _LETTERS = 100
 _TEXT_LETTERS = 400
-
-
 Step = tuple[Callable[[], str], float]
 
 
@@ -51,17 +49,20 @@ class Round:
     failures: list[Difference] = field(default_factory=list)
     """Errors of jobs that are no messages of the product."""
     compared: int = 0
-    """Rows and documents that were compared."""
     _begun_s: float = field(default_factory=time.monotonic)
 
-    def job_failed(self, job: str, error: Exception) -> str:
-        """Count what the command line of the job would print; returns its begin."""
-        mapped = mapped_error(error)
-        if isinstance(mapped, SidecarError):
-            self.said.add(f"{job}: {mapped}")
-        else:
-            self.failures.append(Difference(job, (type(error).__name__,), str(error)))
-        return f"{job}: {str(mapped)[:_TEXT_LETTERS]}"
+    def job(self, name: str, run: Callable[[], object]) -> str:
+        """Run it; what its command line would print counts."""
+        try:
+            with self.said.of_jobs():
+                return f"{name}: {run()}"
+        except Exception as error:
+            mapped = mapped_error(error)
+            if isinstance(mapped, SidecarError):
+                self.said.add(f"{name}: {mapped}")
+            else:
+                self.failures.append(Difference(name, (type(error).__name__,), str(error)))
+            return f"{name}: {str(mapped)[:_TEXT_LETTERS]}"
 
     @property
     def broker(self) -> KafkaBroker:
@@ -119,6 +120,30 @@ class Path(ABC):
     def compare(self) -> list[Difference]:
         """Of all targets."""
 
+    def settings(self) -> dict[str, object]:
+        """Those of either agent."""
+        return {
+            "kafka.producer.bootstrap.servers": self.round.broker.bootstrap,
+            "kafka.producer.max.request.size": LARGEST_MESSAGE_BYTES,
+            "topic.creation.enable": "true",
+            "topic.creation.default.partitions": self.chance.size(1, 4),
+            "topic.creation.default.replication.factor": 1,
+            "topic.creation.default.max.message.bytes": LARGEST_MESSAGE_BYTES,
+        }
+
+    @property
+    def job_settings(self) -> dict[str, str]:
+        """Those of any job over topics."""
+        return {
+            "kafka.bootstrap.servers": self.round.broker.bootstrap,
+            "topics.pattern": f"{self.round.topics}[.].*",
+            "state.partitions": "2",
+        }
+
+    def create_topic(self, name: str) -> None:
+        config = {"max.message.bytes": str(LARGEST_MESSAGE_BYTES)}
+        self.round.broker.create_topic(name, self.chance.size(1, 4), config)
+
     def steps(self) -> list[Step]:
         """What may happen, by weight."""
         return [
@@ -130,7 +155,7 @@ class Path(ABC):
         ]
 
     def play(self) -> list[Difference]:
-        """Random steps, then all that the agent says, and the comparison."""
+        """Random steps, then all that the product says, and the comparison."""
         with self.round.said.following(self.agent):
             self.agent.launch()
             for _ in range(self.chance.size(3, 14)):
@@ -153,21 +178,18 @@ class Path(ABC):
         return found
 
     def kill_agent(self) -> str:
-        if self.agent.is_running:
-            self.agent.kill()
+        self.agent.end()
         written = self.write(100)
         self.agent.launch()
         return f"kill the agent, {written}, start it"
 
     def restart_agent(self) -> str:
-        """SIGTERM, once it can obey; one that refused to start stays as it is."""
+        """SIGTERM, once it can obey; one may have refused to start."""
         agent = self.agent
         wait_until(lambda: bool(agent.get("/ping")) or not agent.is_running, "an answer")
         if agent.is_running:
             agent.stop()
-        written = self.write(100)
-        agent.launch()
-        return f"stop the agent, {written}, start it"
+        return f"stop, {self.kill_agent()}"
 
     def restart_broker(self) -> str:
         self.round.broker.kill()
@@ -179,15 +201,18 @@ class Path(ABC):
         prefix = f"{self.round.topics}."
         return [each for each in self.round.broker.topics() if each.startswith(prefix)]
 
+    def ends(self) -> dict[tuple[str, int], int]:
+        """The ends of the topics, by partition."""
+        topics = self.topics()
+        return self.round.broker.end_offsets(*topics) if topics else {}
+
     def _let_it_read(self) -> None:
         """Until the agent has brought something, or for a moment: a fault may strike earlier."""
-
-        def is_read() -> bool:
-            return self.agent.get("/metrics") != before or time.monotonic() > end_s
-
         end_s = time.monotonic() + self.chance.random() * _MOMENT_S
         before = self.agent.get("/metrics")
-        wait_until(is_read, "a moment")
+        wait_until(
+            lambda: self.agent.get("/metrics") != before or time.monotonic() > end_s, "a moment"
+        )
 
 
 def unexplained(differences: Iterable[Difference], said: Said) -> list[str]:
@@ -223,15 +248,13 @@ def compared(
 ) -> list[Difference]:
     """By (object, key): what the source has, and what the target has."""
     found = []
-    for key in sorted(source.keys() | actual.keys()):
-        expected, there = source.get(key), actual.get(key)
-        if expected == there:
-            continue
-        kind = "is missing" if there is None else "is left" if expected is None else "differs"
-        shown = "" if expected is None or there is None else f": {_apart(expected, there)}"
-        name, row = key
-        text = f"{row} {kind}{shown}"
-        found.append(Difference(target, names.get(name, (name,)), text))
+    for name, row in sorted(source.keys() | actual.keys()):
+        expected, there = source.get((name, row)), actual.get((name, row))
+        if expected != there:
+            text = f"{row} is left" if expected is None else f"{row} is missing"
+            if expected is not None and there is not None:
+                text = f"{row} differs: {_apart(expected, there)}"
+            found.append(Difference(target, names.get(name, (name,)), text))
     return found
 
 

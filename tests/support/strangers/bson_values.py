@@ -3,18 +3,7 @@
 import struct
 from typing import Any
 
-from bson import (
-    Binary,
-    Code,
-    DatetimeMS,
-    Decimal128,
-    Int64,
-    MaxKey,
-    MinKey,
-    ObjectId,
-    Regex,
-    Timestamp,
-)
+import bson
 
 from tests.support.strangers.chance import Chance
 
@@ -27,7 +16,7 @@ def identity(chance: Chance) -> Any:
     """An `_id`; servers take every type but arrays, expressions and undefined."""
     while True:
         found = value(chance, _DEPTH - 1)
-        if not isinstance(found, (list, Regex)) and not _has_dollar(found):
+        if not isinstance(found, (list, bson.Regex)) and not _has_dollar(found):
             return found
 
 
@@ -54,7 +43,7 @@ def value(chance: Chance, depth: int = 0) -> Any:
 def payload(chance: Chance, size_bytes: int) -> Any:
     """A value that weighs about so many bytes: binary, or text of one random letter."""
     if chance.flag(0.5):
-        return Binary(chance.randbytes(size_bytes), 0)
+        return bson.Binary(chance.randbytes(size_bytes), 0)
     letter = chance.letter(_NUL)
     return letter * (size_bytes // len(letter.encode()))
 
@@ -78,32 +67,32 @@ def _double(chance: Chance) -> float:
     return float(struct.unpack("<d", struct.pack("<Q", bits))[0])
 
 
-def _decimal(chance: Chance) -> Decimal128:
+def _decimal(chance: Chance) -> bson.Decimal128:
     if chance.flag(0.2):
-        return Decimal128(str(chance.choice((-1, 1)) * float("inf")))
+        return bson.Decimal128(str(chance.choice((-1, 1)) * float("inf")))
     digits = str(chance.getrandbits(chance.size(1, 112)))[:34]
-    return Decimal128(f"{chance.choice(('-', ''))}{digits}E{chance.integer(13)}")
+    return bson.Decimal128(f"{chance.choice(('-', ''))}{digits}E{chance.integer(13)}")
 
 
 _SCALARS = (
     lambda chance: None,
     lambda chance: chance.flag(0.5),
     lambda chance: chance.integer(32),
-    lambda chance: Int64(chance.integer(64)),
+    lambda chance: bson.Int64(chance.integer(64)),
     _double,
     _decimal,
     lambda chance: chance.text(chance.randrange(_LETTERS)),
-    lambda chance: Binary(
+    lambda chance: bson.Binary(
         chance.randbytes(chance.randrange(_LETTERS)), chance.choice((0, 1, 5, 128))
     ),
-    lambda chance: Binary(chance.randbytes(16), chance.choice((3, 4))),
-    lambda chance: ObjectId(chance.randbytes(12)),
-    lambda chance: DatetimeMS(chance.integer(64)),
-    lambda chance: Timestamp(chance.getrandbits(32), chance.getrandbits(32)),
-    lambda chance: Regex(
+    lambda chance: bson.Binary(chance.randbytes(16), chance.choice((3, 4))),
+    lambda chance: bson.ObjectId(chance.randbytes(12)),
+    lambda chance: bson.DatetimeMS(chance.integer(64)),
+    lambda chance: bson.Timestamp(chance.getrandbits(32), chance.getrandbits(32)),
+    lambda chance: bson.Regex(
         chance.text(chance.randrange(8), forbidden=_NUL), chance.choice(("", "i", "m"))
     ),
-    lambda chance: Code(chance.text(chance.randrange(8))),
-    lambda chance: MinKey(),
-    lambda chance: MaxKey(),
+    lambda chance: bson.Code(chance.text(chance.randrange(8))),
+    lambda chance: bson.MinKey(),
+    lambda chance: bson.MaxKey(),
 )

@@ -28,6 +28,8 @@ _KEYS = (*_BITS, "date", "text", "blob", "uuid", "decimal", "time", "boolean", "
 _VALUES = (*_KEYS, "float", "timeuuid", "duration", "ascii")
 _LONGEST_TTL_S = 20 * 365 * 86_400
 _DAY_S = 86_400
+_FUTURE_US = 1 << 51
+"""In the year 2041."""
 
 
 def quoted(name: str) -> str:
@@ -46,7 +48,11 @@ class Column:
 
 @dataclass
 class StrangeTable:
-    """A table with CDC. `others` are its columns beside the key; schema changes alter them."""
+    """A table with CDC. `others` are its columns beside the key; schema changes alter them.
+
+    `is_old`: it has rows that a snapshot brings. Snapshots have no deletions, so no write may be
+    older than one of them. That includes the deletion with which a collection is replaced.
+    """
 
     keyspace: str
     name: str
@@ -54,6 +60,7 @@ class StrangeTable:
     clustering: Sequence[Column]
     others: list[Column]
     dropped: set[str] = field(default_factory=set)
+    is_old: bool = False
 
     @property
     def cql(self) -> str:
@@ -180,25 +187,29 @@ def statement(chance: Chance, table: StrangeTable, timed: float) -> str:
     """One write: a row, some of its cells, or a deletion; a share of them `timed`, at any time of
     64 bits."""
     key = row_key(chance, table)
-    time = f" USING TIMESTAMP {write_time(chance)}" if chance.flag(timed) else ""
-    where = " AND ".join(f"{quoted(each.name)} = {text}" for each, text in key)
-    draw = chance.random()
-    if draw < 0.1 or not table.others:
-        wide = " AND ".join(
-            f"{quoted(each.name)} = {text}" for each, text in key[: len(table.partition)]
-        )
-        return f"DELETE FROM {table.cql}{time} WHERE {chance.choice((where, wide))}"
     some = chance.sample(table.others, chance.randrange(1, len(table.others) + 1))
+    draw = chance.random()
+    options = []
+    has_deletion = draw < 0.2 or any(each.type.is_multi_cell for each in some)
+    if chance.flag(timed) and not (table.is_old and has_deletion):
+        time = abs(write_time(chance)) | _FUTURE_US if table.is_old else write_time(chance)
+        options = [f"TIMESTAMP {time}"]
+    if draw >= 0.2 and chance.flag(0.1):
+        options.append(f"TTL {chance.size(_DAY_S, _LONGEST_TTL_S)}")
+    using = " USING " + " AND ".join(options) if options else ""
+    parts = [f"{quoted(each.name)} = {text}" for each, text in key]
+    where = " AND ".join(parts)
+    if draw < 0.1:
+        partition = " AND ".join(parts[: len(table.partition)])
+        return f"DELETE FROM {table.cql}{using} WHERE {chance.choice((where, partition))}"
     if draw < 0.2:
         names = ", ".join(quoted(each.name) for each in some)
-        return f"DELETE {names} FROM {table.cql}{time} WHERE {where}"
-    if chance.flag(0.1):
-        ttl = f"TTL {chance.size(_DAY_S, _LONGEST_TTL_S)}"
-        time = f"{time} AND {ttl}" if time else f" USING {ttl}"
+        return f"DELETE {names} FROM {table.cql}{using} WHERE {where}"
+    cells = [(each, value(chance, each.type)) for each in some]
     if draw < 0.4:
-        sets = ", ".join(f"{quoted(each.name)} = {value(chance, each.type)}" for each in some)
-        return f"UPDATE {table.cql}{time} SET {sets} WHERE {where}"
-    return insert(table, [*key, *((each, value(chance, each.type)) for each in some)]) + time
+        sets = ", ".join(f"{quoted(each.name)} = {text}" for each, text in cells)
+        return f"UPDATE {table.cql}{using} SET {sets} WHERE {where}"
+    return insert(table, [*key, *cells]) + using
 
 
 def insert(table: StrangeTable, cells: Sequence[tuple[Column, str]]) -> str:

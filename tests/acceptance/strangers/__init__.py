@@ -1,5 +1,1 @@
-"""Rounds of hostile names, values, clocks and faults over whole paths: `make strangers`.
-
-A round draws its source, its configuration and its steps from a seed. At its end each target is
-what a reader of the source sees, or something that the product said names what differs.
-"""
+"""Rounds of hostile names, values, clocks and faults over whole paths: `make strangers`."""

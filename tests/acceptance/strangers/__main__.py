@@ -16,12 +16,11 @@ from pathlib import Path
 from tests.acceptance.strangers.cassandra_path import CassandraPath
 from tests.acceptance.strangers.mends import MENDS, run_without
 from tests.acceptance.strangers.mongo_path import MongoPath
-from tests.acceptance.strangers.path import Path as OnePath
-from tests.acceptance.strangers.path import Round, explanations, shown, unexplained
+from tests.acceptance.strangers.path import Round, shown, verdict
 from tests.acceptance.strangers.servers import Servers
 from tests.support.strangers.chance import Chance
 
-_PATHS: dict[str, type[OnePath]] = {"cassandra": CassandraPath, "mongo": MongoPath}
+_PATHS = {"cassandra": CassandraPath, "mongo": MongoPath}
 
 
 def main() -> int:
@@ -29,7 +28,7 @@ def main() -> int:
     if arguments.without:
         return run_without(arguments.without)
     seed = secrets.randbits(32) if arguments.seed is None else arguments.seed
-    directory = Path(tempfile.mkdtemp(prefix="strangers-", dir=arguments.directory))
+    directory = Path(tempfile.mkdtemp(prefix="strangers-"))
     print(f"Seed {seed}, {arguments.minutes:g} minutes; files are in {directory}.", flush=True)
     failed = 0
     with Servers(directory) as servers:
@@ -56,14 +55,11 @@ def main() -> int:
 
 def _has_finding(path: str, played: Round) -> bool:
     begun_s = time.monotonic()
-    differences = []
     try:
         with _PATHS[path](played) as of_path:
-            differences = of_path.play()
-        findings = unexplained(differences, played.said)
+            findings, explained = verdict(of_path.play(), played.said)
     except Exception:
-        findings = [f"the round failed:\n{traceback.format_exc(limit=-4)}"]
-    explained = explanations(differences, played.said)
+        findings, explained = [f"the round failed:\n{traceback.format_exc(limit=-4)}"], []
     print(
         f"{played.number} {path}: {len(played.steps)} steps, {played.compared:,} rows, "
         f"{len(explained)} explained, {len(findings)} findings, {time.monotonic() - begun_s:.0f} s"
@@ -73,8 +69,7 @@ def _has_finding(path: str, played: Round) -> bool:
         lines += ["Steps:", *(f"  {shown(step)}" for step in played.steps)]
         (played.directory / "steps.txt").write_text("\n".join(played.steps))
     # Names may have letters that the terminal lacks.
-    print("".join(f"{line}\n" for line in lines).encode("ascii", "backslashreplace").decode())
-    sys.stdout.flush()
+    print("\n".join(lines).encode("ascii", "backslashreplace").decode(), flush=True)
     return bool(findings)
 
 
@@ -87,7 +82,6 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--without", choices=sorted(MENDS), help="with this mend taken out")
     parser.add_argument("--go-on", action="store_true", help="further rounds after a finding")
     parser.add_argument("--keep", action="store_true", help="keep the files")
-    parser.add_argument("--directory", type=Path, help="where the files go")
     return parser.parse_args()
 
 

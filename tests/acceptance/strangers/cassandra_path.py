@@ -1,8 +1,8 @@
 """The path from Cassandra to the version store and to typed tables, in both formats."""
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from threading import Event
 
@@ -30,15 +30,13 @@ from tests.support.spark.options import options_of
 from tests.support.strangers import cql
 from tests.support.strangers.cql import StrangeTable, insert, quoted, row_key, word
 from tests.support.workloads.cql_types import CqlType, create_type
+from tests.support.workloads.scenario import create_keyspace
 
 _TABLE_LETTERS = 222
 _QUIET_S = 3
-_DEADLINE_S = 150
-_TICK_S = 0.3
 _BUCKETS = "2"
 _ROW_ID = "cdc_row_id"
 _PASSWORD = "of-the-agent"
-_SENTENCE = 300
 _FORMATS = ("delta", "iceberg")
 
 
@@ -59,13 +57,13 @@ class CassandraPath(Path):
         self._remade = ""
         """A topic that was deleted and created again: the jobs stop, for all tables."""
 
-    def start(self, stack: ExitStack) -> None:
-        self._execute(
-            f"CREATE KEYSPACE {quoted(self._keyspace)} WITH replication = "
-            "{'class': 'SimpleStrategy', 'replication_factor': 1}"
-        )
-        stack.callback(self._execute, f"DROP KEYSPACE {quoted(self._keyspace)}")
-        self._make_role()
+    def start(self) -> None:
+        self._execute(create_keyspace(quoted(self._keyspace)))
+        self.callback(self._execute, f"DROP KEYSPACE {quoted(self._keyspace)}")
+        self._execute(f"CREATE ROLE {self._role} WITH PASSWORD = '{_PASSWORD}' AND LOGIN = true")
+        for right in ("SELECT", "UNMASK")[: self.chance.choice((1, 1, 2))]:
+            self._execute(f"GRANT {right} ON ALL KEYSPACES TO {self._role}")
+            self.round.step(f"the agent has {right}")
         for number in range(self.chance.randrange(3)):
             of = cql.strange_type(self.chance, f"t{number}")
             if self._execute(create_type(quoted(self._keyspace), of)):
@@ -81,7 +79,7 @@ class CassandraPath(Path):
         while self.chance.flag(0.5):
             self.round.step(self._create())
         folder = self.round.directory
-        cdc_raw = stack.enter_context(LinkedCdcRaw(self._node, folder / "cdc_raw"))
+        cdc_raw = self.enter_context(LinkedCdcRaw(self._node, folder / "cdc_raw"))
         self.agent = AgentProcess("agent", folder, self._properties(cdc_raw))
 
     def steps(self) -> list[Step]:
@@ -113,22 +111,21 @@ class CassandraPath(Path):
         content = self.chance.randbytes(size)
         text = f"'{content.hex()[:size]}'" if column.type.name == "text" else f"0x{content.hex()}"
         cells = [*row_key(self.chance, table), (column, text)]
-        is_done = self._execute(insert(table, cells))
-        return f"a cell of {size:,} bytes in {table.full_name}{'' if is_done else ': rejected'}"
+        self._execute(insert(table, cells))
+        return f"a cell of {size:,} bytes in {table.full_name}"
 
     def _create(self) -> str:
         name = word(self.chance, _TABLE_LETTERS)
         reserved = self.round.servers.reserved
         table = cql.strange_table(self.chance, self._keyspace, name, reserved, self._types)
-        if not self._execute(table.create):
-            return f"rejected: {table.create}"
-        self._tables.append(table)
+        if self._execute(table.create):
+            self._tables.append(table)
         return table.create
 
     def _add_column(self) -> str:
         table = self.chance.choice(self._tables)
-        taken = [each.name for each in table.columns] + sorted(table.dropped)
-        column = cql.other_column(self.chance, taken, self.round.servers.reserved, self._types)
+        reserved = self.round.servers.reserved
+        column = cql.other_column(self.chance, table.taken, reserved, self._types)
         change = f"ALTER TABLE {table.cql} ADD {cql.definition(column)}"
         if self._execute(change):
             table.others.append(column)
@@ -154,40 +151,26 @@ class CassandraPath(Path):
         self._execute(change)
         return change
 
-    def run_jobs(self) -> str:
-        """Both formats over what the topics have; their messages count."""
-        if not self.topics():
-            return "no topic to read"
+    def jobs(self) -> Mapping[str, Callable[[], object]]:
         self._schema.write_text(user_schema(self._node), encoding="utf-8")
-        run = partial(run_tables, self.round.spark, stop=Event())
-        shown = [
-            self.round.job(f"tables in {format_}", partial(run, self._options(format_)))
-            for format_ in _FORMATS
-        ]
-        return ", ".join(shown)
+        run = partial(run_tables, self.round.servers.spark, stop=Event())
+        return {f"tables in {each}": partial(run, self._options(each)) for each in _FORMATS}
 
     def _make_topic_again(self) -> str:
         """A topic that a job has read, deleted and created: its next run stops and names it."""
-        topics = self.topics()
         if not (self.round.directory / "checkpoint-delta").exists() or self._remade:
             return "no topic that a job has read"
-        self._remade = self.chance.choice(topics)
-        self.round.broker.admin().delete_topics([self._remade])[self._remade].result()
+        self._remade = self.chance.choice(self.topics())
+        self.broker.admin().delete_topics([self._remade])[self._remade].result()
         wait_until(lambda: self._remade not in self.topics(), "the topic to go")
         with suppress(KafkaException):  # the agent may be first
             self.create_topic(self._remade)
         return f"topic {self._remade} again"
 
-    def _make_role(self) -> None:
-        self._execute(f"CREATE ROLE {self._role} WITH PASSWORD = '{_PASSWORD}' AND LOGIN = true")
-        for right in ("SELECT", *(("UNMASK",) if self.chance.flag(0.5) else ())):
-            self._execute(f"GRANT {right} ON ALL KEYSPACES TO {self._role}")
-            self.round.step(f"the agent has {right}")
-
-    def _execute(self, cql: str) -> bool:
+    def _execute(self, statement: str) -> bool:
         """Whether the node took it; one that it rejects is no statement of the round."""
         with suppress(DriverException, RequestExecutionException, ErrorMessage):
-            self._node.execute(cql)
+            self._node.execute(statement)
             return True
         return False
 
@@ -196,7 +179,7 @@ class CassandraPath(Path):
         for name in ("offsets", "relocation"):
             (folder / name).mkdir()
         settings = self.settings() | {
-            "topic.prefix": self.round.topics,
+            "topic.prefix": self.prefix,
             "cassandra.config": self._node.yaml,
             "cassandra.username": self._role,
             "cassandra.password": _PASSWORD,
@@ -217,7 +200,7 @@ class CassandraPath(Path):
 
     def _options(self, format_: str) -> TablesJobOptions:
         folder = self.round.directory
-        target = str(folder / "tables") if format_ == "delta" else f"lake.r{self.round.number}"
+        target = str(folder / "tables") if format_ == "delta" else f"lake.{self.prefix}"
         settings = {
             "output": str(folder / "versions"),
             "buckets": _BUCKETS,
@@ -236,11 +219,11 @@ class CassandraPath(Path):
         """Until a row of the marker has come through the log, and nothing moves any more."""
         self.write(30)
         # Its snapshot brings rows too, so the last one is written after it.
-        if not self._waited(lambda: self._is_copied() and bool(self._markers())):
+        if not self.waited(lambda: self._is_copied() and bool(self._markers())):
             return False
         before = self._markers()
         self._execute(f"INSERT INTO {self._marker} (id) VALUES (2)")
-        if not self._waited(lambda: self._markers() > before):
+        if not self.waited(lambda: self._markers() > before):
             return False
         last: object = None
         while (now := (self.ends(), self._is_copied())) != last:
@@ -248,15 +231,8 @@ class CassandraPath(Path):
             time.sleep(_QUIET_S)
         return True
 
-    def _waited(self, condition: Callable[[], bool]) -> bool:
-        """Whether it comes true before the deadline and the end of the agent."""
-        end_s = time.monotonic() + _DEADLINE_S
-        while not (is_true := condition()) and time.monotonic() < end_s and self.agent.is_running:
-            time.sleep(_TICK_S)
-        return is_true
-
     def _markers(self) -> int:
-        marker = f"{self.round.topics}.{self._keyspace}.marker"
+        marker = f"{self.prefix}.{self._keyspace}.marker"
         return sum(end for (topic, _), end in self.ends().items() if topic == marker)
 
     def _is_copied(self) -> bool:
@@ -267,31 +243,31 @@ class CassandraPath(Path):
             if path.is_file() and path.suffix in (".json", ".ndjson", ".txt"):
                 self.round.said.add(path.read_text(errors="replace"))
         selected = select_tables(self._node, [table.full_name for table in self._tables])
-        now_s = int(time.time())
+        now_s, spark = int(time.time()), self.round.servers.spark
         found: list[Difference] = []
         for each in selected:
             self.round.compared += len(each.rows)
             found += self._compared("the store", each, partial(self._stored, each.name, now_s))
             for format_ in _FORMATS:
-                read = partial(read_table, self.round.spark, self._options(format_), each.name)
+                read = partial(read_table, spark, self._options(format_), each.name)
                 found += self._compared(f"the table in {format_}", each, read)
         return found
 
     def _stored(self, name: str, now_s: int) -> DataFrame:
         schema, folder = read_schema(self._schema), str(self.round.directory / "versions")
-        store = VersionStore(self.round.spark, folder, buckets=int(_BUCKETS))
+        store = VersionStore(self.round.servers.spark, folder, buckets=int(_BUCKETS))
         return table_at(store, schema, schema.table(name), now_s)
 
     def _compared(
         self, target: str, selected: Selected, read: Callable[[], DataFrame]
     ) -> Iterator[Difference]:
         keyspace, _, table = selected.name.partition(".")
-        topic = f"{self.round.topics}.{selected.name}"
-        names = (selected.name, f"{quoted(keyspace)}.{quoted(table)}", topic, self._remade)
+        # Topics have the name too.
+        names = (selected.name, f"{quoted(keyspace)}.{quoted(table)}", self._remade)
         try:
             problems = list(wrong_values(selected, read().drop(_ROW_ID)))
         except Exception as error:
             self.round.said.add(str(mapped_error(error)))
-            problems = [f"cannot be read: {str(error)[:_SENTENCE]}"] if selected.rows else []
+            problems = [f"cannot be read: {error}"] if selected.rows else []
         for problem in problems:
             yield Difference(target, names, problem.removeprefix(f"{selected.name}: "))

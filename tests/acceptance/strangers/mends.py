@@ -40,8 +40,7 @@ MENDS: Mapping[str, Sequence[tuple[str, str, str]]] = {
         ),
     ],
 }
-"""By the kind of the fault: the smallest changes that bring it back. Each is a file, a text that it
-has once, and the other text."""
+"""By the fault: the smallest changes that bring it back. A file has each first text once."""
 
 
 def overlay(name: str, folder: Path) -> Path:

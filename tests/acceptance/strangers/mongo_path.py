@@ -1,9 +1,8 @@
 """The path from MongoDB to the table of documents, and to a reader of topics by their keys."""
 
 import json
-import time
 import urllib.request
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from bson import encode, json_util
@@ -21,18 +20,11 @@ from tests.support.mongodb.server import MongoReplicaSet, MongoShardedCluster
 from tests.support.mongodb.server.releases import SERIES
 from tests.support.spark.options import options_of
 
-_JSON = json_util.JSONOptions(
-    json_mode=json_util.JSONMode.CANONICAL, datetime_conversion=CODEC.datetime_conversion
-)
-_QUIET_S = 20
-"""Without progress for so long, an agent is done with what it can do."""
-_DEADLINE_S = 180
-_TICK_S = 0.2
+_JSON = json_util.CANONICAL_JSON_OPTIONS.with_options(datetime_conversion=CODEC.datetime_conversion)
 _DAY_MS = 86_400_000
 _NAMINGS = ("DefaultTopicNamingStrategy", "DefaultUnicodeTopicNamingStrategy")
 _REPLACING = ("drop", "rename", "dropDatabase")
 _REFUSED = 2
-Key = tuple[str, str]
 
 
 class MongoPath(Path):
@@ -40,7 +32,7 @@ class MongoPath(Path):
 
     def __init__(self, of: Round) -> None:
         super().__init__(of)
-        self._positions, self._changes = f"position-{of.topics}", f"schema-{of.topics}"
+        self._positions, self._changes = f"position-{self.prefix}", f"schema-{self.prefix}"
         self.is_sharded = self.chance.flag(0.5)
         version = f"{self.chance.choice(SERIES[1:])}.{self.chance.randrange(9, 20)}"
         if self.is_sharded:
@@ -52,27 +44,21 @@ class MongoPath(Path):
         self._settings = self._properties()
         of.step(f"{'shards' if self.is_sharded else 'replica set'} of {version}: {self._settings}")
 
-    def start(self, stack: ExitStack) -> None:
-        stack.enter_context(self._servers)
+    def start(self) -> None:
+        self.enter_context(self._servers)
         times: dict[str, Any] = {"serverSelectionTimeoutMS": 20_000, "heartbeatFrequencyMS": 500}
-        client = MongoClient[Any](self._servers.connection_string, **times)
-        stack.enter_context(client)
+        uri = self._servers.connection_string
+        client = self.enter_context(MongoClient[Any](uri, **times))
         self._source = MongoSource(self.chance, client, is_sharded=self.is_sharded)
-        if self.chance.flag(0.5):
-            self._source.add_ids(self.chance.size(1, 2000))
         wanted = self.chance.size(1, 8)
         while len(self._source.places) < wanted:
             self.round.step(self._source.create(2000))
-        self.round.broker.create_topic(self._positions, config={"cleanup.policy": "compact"})
-        self.round.broker.create_topic(self._changes)
+        self.broker.create_topic(self._positions, config={"cleanup.policy": "compact"})
+        self.broker.create_topic(self._changes)
         if not self._may_create:
             self._create_all_topics_but_one()
-        self.agent = MongoAgentProcess(
-            self.round.directory / "agent",
-            self._servers.connection_string,
-            self.round.topics,
-            self._settings,
-        )
+        place = self.round.directory / "agent"
+        self.agent = MongoAgentProcess(place, uri, self.prefix, self._settings)
 
     def write(self, most: int) -> str:
         return self._source.write(most)
@@ -89,7 +75,7 @@ class MongoPath(Path):
         if self._may_create:
             steps += [(source.create, 1.5), (source.rename, 0.3), (source.drop, 0.2)]
         if not self.is_sharded:
-            steps += [(self._lose_a_member, 0.5), (self._drop_connections, 0.5)]
+            steps += [(self._lose_a_member, 1)]
         return steps
 
     def _set_clock(self) -> str:
@@ -100,15 +86,14 @@ class MongoPath(Path):
         return f"elect a primary whose clock is {ahead_ms:+,} ms ahead, {self.write(50)}"
 
     def _lose_a_member(self) -> str:
+        if self.chance.flag(0.5):
+            self._servers.drop_connections()
+            return "drop all connections"
         member = self.chance.choice(self._servers.members)
         self._servers.stop_member(member)
         written = self.write(20)
         self._servers.start_member(member)
         return f"lose {member}, {written}, start it"
-
-    def _drop_connections(self) -> str:
-        self._servers.drop_connections()
-        return "drop all connections"
 
     def _snapshot_again(self) -> str:
         places = self._source.places
@@ -124,16 +109,13 @@ class MongoPath(Path):
         except OSError as error:
             return f"snapshot of {names}: {error}"
 
-    def run_jobs(self) -> str:
-        """The job over what the topics have; its messages count."""
-        if not self.topics():
-            return "no topic to reconcile"
+    def jobs(self) -> Mapping[str, Callable[[], object]]:
         settings = {
             "checkpoint": str(self.round.directory / "checkpoint"),
             "table.path": str(self.round.directory / "table"),
         }
         options = options_of(MongoJobOptions, settings | self.job_settings)
-        return self.round.job("mongo_reconcile", lambda: run(self.round.spark, options))
+        return {"mongo_reconcile": lambda: run(self.round.servers.spark, options)}
 
     def _properties(self) -> dict[str, object]:
         chance = self.chance
@@ -157,39 +139,30 @@ class MongoPath(Path):
     def _topic(self, place: Place) -> str:
         naming = self._settings["topic.naming.strategy"]
         name = default_topic if naming == _NAMINGS[0] else unicode_topic
-        return name(self.round.topics, *place)
+        return name(self.prefix, *place)
 
     def _create_all_topics_but_one(self) -> None:
         without = self.chance.choice(self._source.places)
         self.round.step(f"no topic for {without}")
-        topics = {self._topic(each) for each in self._source.places} - {self._topic(without)}
-        for topic in sorted(topics):
+        topics = {self._topic(each) for each in self._source.places}
+        for topic in sorted(topics - {self._topic(without)}):
             self.create_topic(topic)
 
     def settle(self) -> bool:
         """Whether the position has passed everything; False after a while without progress."""
         # The checks of a start see the last names.
         self.round.step(self.restart_agent())
-        end_s = time.monotonic() + _DEADLINE_S
         end = self._servers.write_noop()
-        last: object = None
-        since_s = time.monotonic()
-        while time.monotonic() < end_s:
-            self._servers.write_noop()
-            if not self.agent.is_running:
-                if not self._follow_the_remedy():
-                    return False
-                end = self._servers.write_noop()
+
+        def is_drained() -> bool:
+            nonlocal end
+            noop = self._servers.write_noop()
+            if not self.agent.is_running and self._follow_the_remedy():
+                end = noop
             stored, is_running = self._progress()
-            if stored >= (end.time, end.inc) and not is_running:
-                return True
-            now = (stored, self.ends())
-            if now != last:
-                last, since_s = now, time.monotonic()
-            if time.monotonic() > since_s + _QUIET_S:
-                return False
-            time.sleep(_TICK_S)
-        return False
+            return stored >= (end.time, end.inc) and not is_running
+
+        return self.waited(is_drained)
 
     def _follow_the_remedy(self) -> bool:
         """After a refusal that names collections, one of them goes."""
@@ -212,7 +185,7 @@ class MongoPath(Path):
         said = self.round.said
         for path in (self.round.directory / "agent" / "offsets").rglob("*dead*"):
             said.add(path.read_text(errors="replace"))
-        for record in self.round.broker.consume_all(self._changes):
+        for record in self.broker.consume_all(self._changes):
             event = json.loads(record.value or b"{}").get("event", {})
             if event.get("operationType") in _REPLACING:
                 for place in filter(None, (event.get("ns"), event.get("to"))):
@@ -225,10 +198,10 @@ class MongoPath(Path):
         found += compared("the topics by key", source, self._last_of_keys(), names)
         return found
 
-    def _table(self) -> dict[Key, bytes]:
+    def _table(self) -> dict[Place, bytes]:
         if not (self.round.directory / "table").exists():
             return {}
-        table = DocumentTable(self.round.spark, str(self.round.directory / "table"))
+        table = DocumentTable(self.round.servers.spark, str(self.round.directory / "table"))
         rows = table.rows().where("state != 'deleted'").select("collection", "id", "document")
         return dict(
             _document(row.collection, row.document)
@@ -237,11 +210,11 @@ class MongoPath(Path):
             for row in rows.toLocalIterator()
         )
 
-    def _last_of_keys(self) -> dict[Key, bytes]:
+    def _last_of_keys(self) -> dict[Place, bytes]:
         """What a compacted topic keeps."""
         latest: dict[tuple[str, bytes], tuple[str, str | None]] = {}
         topics = self.topics()
-        for record in self.round.broker.consume_all(*topics) if topics else ():
+        for record in self.broker.consume_all(*topics) if topics else ():
             if record.key is not None and record.value is not None:
                 value = json.loads(record.value)
                 source = value["source"]
@@ -250,6 +223,6 @@ class MongoPath(Path):
         return dict(_document(name, after) for name, after in latest.values() if after is not None)
 
 
-def _document(collection: str, text: str) -> tuple[Key, bytes]:
+def _document(collection: str, text: str) -> tuple[Place, bytes]:
     document = json_util.loads(text, json_options=_JSON)
     return (collection, identity_text(document["_id"])), encode(document, codec_options=CODEC)

@@ -19,7 +19,6 @@ _DATABASE_BYTES = 63
 _NAMESPACE_BYTES = 255
 _IN_DATABASES = '/\\. "$*<>:|?\0'
 _IN_COLLECTIONS = "$\0"
-_IDS = 60
 _INTERNAL = ("admin", "config", "local")
 
 Place = tuple[str, str]
@@ -33,8 +32,11 @@ class MongoSource:
         self._chance = chance
         self._client = client
         self._is_sharded = is_sharded
-        found = (bson_values.identity(chance) for _ in range(4 * chance.size(4, _IDS)))
+        found = (bson_values.identity(chance) for _ in range(4 * chance.size(4, 60)))
         self._ids = list({encode({"": each}, codec_options=CODEC): each for each in found}.values())
+        if chance.flag(0.5):
+            # For collections of many chunks.
+            self._ids += [chance.text(12) for _ in range(chance.size(1, 2000))]
         self.places: list[Place] = []
         self.renamed: set[Place] = set()
         self._largest_bytes = int(client.admin.command("hello")["maxBsonObjectSize"])
@@ -63,10 +65,6 @@ class MongoSource:
         for _ in range(count):
             self._change(self._chance.choice(self.places))
         return f"write {count}"
-
-    def add_ids(self, count: int) -> None:
-        """More plain `_id`s, for collections of many chunks."""
-        self._ids += [self._chance.text(12) for _ in range(count)]
 
     def write_large(self) -> str:
         """One document of any size up to the largest."""
@@ -124,19 +122,18 @@ class MongoSource:
         return found
 
     def _change(self, place: Place, session: Any = None) -> None:
-        identity = self._chance.choice(self._ids)
-        match self._chance.randrange(5):
-            case 0:
-                deletes = [{"q": {"_id": identity}, "limit": 1}]
-                self._command(place, "delete", session, deletes=deletes)
-            case 1:
-                name = bson_values.field_name(self._chance)
-                name = name if name not in ("", "_id") else "v"
-                change = {"$set": {name: bson_values.value(self._chance)}}
-                updates = [{"q": {"_id": identity}, "u": change}]
-                self._command(place, "update", session, updates=updates)
-            case _:
-                self._replace(place, self._document(identity), session)
+        chance, identity = self._chance, self._chance.choice(self._ids)
+        draw = chance.randrange(5)
+        if draw == 0:
+            deletes = [{"q": {"_id": identity}, "limit": 1}]
+            self._command(place, "delete", session, deletes=deletes)
+        elif draw == 1:
+            name = bson_values.field_name(chance)
+            change = {"$set": {name if name not in ("", "_id") else "v": bson_values.value(chance)}}
+            updates = [{"q": {"_id": identity}, "u": change}]
+            self._command(place, "update", session, updates=updates)
+        else:
+            self._replace(place, self._document(identity), session)
 
     def _replace(self, place: Place, document: dict[str, Any], session: Any = None) -> None:
         update = {"q": {"_id": document["_id"]}, "u": document, "upsert": True}

@@ -1,25 +1,26 @@
 """What both paths have: the place of a round, its steps, its differences, and the verdict."""
 
+import logging
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path as Folder
-from typing import Self
-
-from pyspark.sql import SparkSession
 
 from sidecar.errors import SidecarError
 from spark_jobs.error_mapping import mapped_error
 from tests.acceptance.strangers.said import Said
 from tests.acceptance.strangers.servers import LARGEST_MESSAGE_BYTES, Servers
 from tests.support.servers.agent_process import AgentProcess
-from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.processes import wait_until
 from tests.support.strangers.chance import Chance
 
 _MOMENT_S = 4
+_QUIET_S = 30
+"""Without progress for so long, an agent is done with what it can do."""
+_DEADLINE_S = 180
+_TICK_S = 0.2
 _SHOWN = 3
 _LETTERS = 100
 _TEXT_LETTERS = 400
@@ -28,8 +29,7 @@ Step = tuple[Callable[[], str], float]
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Something that a target has, lacks or has otherwise. `names`: one of them in a sentence of
-    the product explains it."""
+    """A sentence of the product with one of the names explains it."""
 
     target: str
     names: tuple[str, ...]
@@ -38,7 +38,7 @@ class Difference:
 
 @dataclass
 class Round:
-    """`topics` is the prefix of its topics; the servers serve all rounds."""
+    """The servers serve all rounds."""
 
     number: int
     chance: Chance
@@ -53,9 +53,10 @@ class Round:
 
     def job(self, name: str, run: Callable[[], object]) -> str:
         """Run it; what its command line would print counts."""
+        logger = logging.getLogger("spark_jobs")
+        logger.addHandler(self.said)
         try:
-            with self.said.of_jobs():
-                return f"{name}: {run()}"
+            return f"{name}: {run()}"
         except Exception as error:
             mapped = mapped_error(error)
             if isinstance(mapped, SidecarError):
@@ -63,45 +64,27 @@ class Round:
             else:
                 self.failures.append(Difference(name, (type(error).__name__,), str(error)))
             return f"{name}: {str(mapped)[:_TEXT_LETTERS]}"
-
-    @property
-    def broker(self) -> KafkaBroker:
-        return self.servers.broker
-
-    @property
-    def spark(self) -> SparkSession:
-        return self.servers.spark
-
-    @property
-    def topics(self) -> str:
-        return f"r{self.number}"
+        finally:
+            logger.removeHandler(self.said)
 
     def step(self, text: str) -> None:
         self.steps.append(f"{time.monotonic() - self._begun_s:.0f} s: {text}")
 
 
-class Path(ABC):
+class Path(ExitStack):
     """`with SomePath(round) as path: path.play()`; the differences follow."""
 
     agent: AgentProcess
 
     def __init__(self, of: Round) -> None:
+        super().__init__()
         self.round = of
         self.chance = of.chance
-        self._stack = ExitStack()
-
-    def __enter__(self) -> Self:
-        with self._stack as stack:
-            self.start(stack)
-            stack.callback(lambda: self.agent.end())
-            self._stack = stack.pop_all()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._stack.__exit__(None, None, None)
+        self.broker = of.servers.broker
+        self.prefix = f"r{of.number}"
 
     @abstractmethod
-    def start(self, stack: ExitStack) -> None:
+    def start(self) -> None:
         """Start the source, and make the agent."""
 
     @abstractmethod
@@ -109,8 +92,8 @@ class Path(ABC):
         """Up to so many random changes."""
 
     @abstractmethod
-    def run_jobs(self) -> str:
-        """The jobs over what the topics have; their messages count."""
+    def jobs(self) -> Mapping[str, Callable[[], object]]:
+        """Those over the topics, by name."""
 
     @abstractmethod
     def settle(self) -> bool:
@@ -120,10 +103,14 @@ class Path(ABC):
     def compare(self) -> list[Difference]:
         """Of all targets."""
 
+    def run_jobs(self) -> str:
+        jobs = self.jobs() if self.topics() else {}
+        return ", ".join(self.round.job(name, job) for name, job in jobs.items())
+
     def settings(self) -> dict[str, object]:
         """Those of either agent."""
         return {
-            "kafka.producer.bootstrap.servers": self.round.broker.bootstrap,
+            "kafka.producer.bootstrap.servers": self.broker.bootstrap,
             "kafka.producer.max.request.size": LARGEST_MESSAGE_BYTES,
             "topic.creation.enable": "true",
             "topic.creation.default.partitions": self.chance.size(1, 4),
@@ -135,14 +122,14 @@ class Path(ABC):
     def job_settings(self) -> dict[str, str]:
         """Those of any job over topics."""
         return {
-            "kafka.bootstrap.servers": self.round.broker.bootstrap,
-            "topics.pattern": f"{self.round.topics}[.].*",
+            "kafka.bootstrap.servers": self.broker.bootstrap,
+            "topics.pattern": f"{self.prefix}[.].*",
             "state.partitions": "2",
         }
 
     def create_topic(self, name: str) -> None:
         config = {"max.message.bytes": str(LARGEST_MESSAGE_BYTES)}
-        self.round.broker.create_topic(name, self.chance.size(1, 4), config)
+        self.broker.create_topic(name, self.chance.size(1, 4), config)
 
     def steps(self) -> list[Step]:
         """What may happen, by weight."""
@@ -156,13 +143,15 @@ class Path(ABC):
 
     def play(self) -> list[Difference]:
         """Random steps, then all that the product says, and the comparison."""
+        self.start()
+        self.callback(self.agent.end)
         with self.round.said.following(self.agent):
             self.agent.launch()
             for _ in range(self.chance.size(3, 14)):
                 step = self.chance.choices(*zip(*self.steps(), strict=True))[0]
                 self.round.step(step())
                 if self.chance.flag(0.6):
-                    self._let_it_read()
+                    self._let_it_read(self.chance.random() * _MOMENT_S)
             is_drained = self.settle()
             self.round.step("settled" if is_drained else "not all has arrived")
             self.round.said.ask(self.agent)
@@ -189,49 +178,56 @@ class Path(ABC):
         wait_until(lambda: bool(agent.get("/ping")) or not agent.is_running, "an answer")
         if agent.is_running:
             agent.stop()
-        return f"stop, {self.kill_agent()}"
+        return self.kill_agent().replace("kill", "stop")
 
     def restart_broker(self) -> str:
-        self.round.broker.kill()
+        self.broker.kill()
         written = self.write(50)
-        self.round.broker.start()
+        self.broker.start()
         return f"kill the broker, {written}, start it"
 
     def topics(self) -> list[str]:
-        prefix = f"{self.round.topics}."
-        return [each for each in self.round.broker.topics() if each.startswith(prefix)]
+        return [each for each in self.broker.topics() if each.startswith(f"{self.prefix}.")]
+
+    def waited(self, condition: Callable[[], bool]) -> bool:
+        """Whether it comes true before the deadline, and while the topics grow."""
+        begun_s = since_s = time.monotonic()
+        last = None
+        while not (is_true := condition()) and time.monotonic() < begun_s + _DEADLINE_S:
+            if (now := self.ends()) != last:
+                last, since_s = now, time.monotonic()
+            if time.monotonic() > since_s + _QUIET_S or not self.agent.is_running:
+                break
+            time.sleep(_TICK_S)
+        return is_true
 
     def ends(self) -> dict[tuple[str, int], int]:
         """The ends of the topics, by partition."""
         topics = self.topics()
-        return self.round.broker.end_offsets(*topics) if topics else {}
+        return self.broker.end_offsets(*topics) if topics else {}
 
-    def _let_it_read(self) -> None:
+    def _let_it_read(self, most_s: float) -> None:
         """Until the agent has brought something, or for a moment: a fault may strike earlier."""
-        end_s = time.monotonic() + self.chance.random() * _MOMENT_S
-        before = self.agent.get("/metrics")
-        wait_until(
-            lambda: self.agent.get("/metrics") != before or time.monotonic() > end_s, "a moment"
-        )
+        end_s, before = time.monotonic() + most_s, self.agent.get("/metrics")
+        self.waited(lambda: self.agent.get("/metrics") != before or time.monotonic() > end_s)
 
 
-def unexplained(differences: Iterable[Difference], said: Said) -> list[str]:
-    """A line for each target and object whose differences no sentence explains."""
-    found: dict[tuple[str, str], list[Difference]] = {}
+def verdict(differences: Iterable[Difference], said: Said) -> tuple[list[str], list[str]]:
+    """A line for each target and object whose differences no sentence explains; and the sentences
+    that explain others, each once."""
+    found: dict[tuple[str, str], list[str]] = {}
+    explained: dict[str, None] = {}
     for each in differences:
-        if said.names(*each.names) is None:
-            found.setdefault((each.target, each.names[0]), []).append(each)
-    return [
-        f"{target}: {shown(name)} differs {len(each)} times, and nothing says so: "
-        + "; ".join(one.text[:_TEXT_LETTERS] for one in each[:_SHOWN])
-        for (target, name), each in found.items()
+        if sentence := said.names(*each.names):
+            explained[shown(sentence)] = None
+        else:
+            found.setdefault((each.target, each.names[0]), []).append(each.text[:_TEXT_LETTERS])
+    findings = [
+        f"{target}: {shown(name)} differs {len(texts)} times, and nothing says so: "
+        + "; ".join(texts[:_SHOWN])
+        for (target, name), texts in found.items()
     ]
-
-
-def explanations(differences: Iterable[Difference], said: Said) -> list[str]:
-    """The sentences that explain differences, each once."""
-    found = {said.names(*each.names): None for each in differences}
-    return [shown(each) for each in found if each is not None]
+    return findings, list(explained)
 
 
 def shown(name: str) -> str:

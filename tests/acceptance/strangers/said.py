@@ -22,14 +22,13 @@ class Said(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
+        self.conditions: list[str] = []  # those that hold now
         self._seen: set[str] = set()
-        self.conditions: list[str] = []
-        """Those that hold now."""
         self._lines: list[str] = []
         self._others: list[str] = []
 
     def add(self, text: str) -> None:
-        """A message of a job, a dead letter or an answer of a command."""
+        """A message of a job or a dead letter."""
         self._others.append(text)
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -51,16 +50,6 @@ class Said(logging.Handler):
         finally:
             done.set()
             thread.join()
-
-    @contextmanager
-    def of_jobs(self) -> Iterator[None]:
-        """Inside the block the warnings of Spark jobs are noted."""
-        logger = logging.getLogger("spark_jobs")
-        logger.addHandler(self)
-        try:
-            yield
-        finally:
-            logger.removeHandler(self)
 
     def ask(self, agent: AgentProcess) -> None:
         """The present conditions of a running agent."""
@@ -93,10 +82,9 @@ def _shown(name: str) -> set[str]:
     return {name, name.replace('"', '""'), *(text[1:-1] for text in texts)}
 
 
-def _messages(health: Any) -> Iterator[str]:
+def _messages(health: Any) -> list[str]:
     """Messages of everything in the answer that is no good state."""
-    for condition in health.get("conditions", []):
-        yield str(condition.get("message", ""))
-    for component in health.get("components", {}).values():
-        if component.get("status") not in (None, "ok") and component.get("message"):
-            yield str(component["message"])
+    components = health.get("components", {}).values()
+    bad = [each for each in components if each.get("status") not in (None, "ok")]
+    messages = [each.get("message") for each in [*health.get("conditions", []), *bad]]
+    return [str(each) for each in messages if each]

@@ -3,7 +3,6 @@
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
-from typing import Self
 
 from cassandra.cluster import Session
 from pyspark.sql import SparkSession
@@ -46,36 +45,30 @@ class _SecuredNode(CassandraNode):
         return session
 
 
-class Servers:
-    """`with Servers(directory) as servers:` starts the broker; all end with the block."""
+class Servers(ExitStack):
+    """`with Servers(directory) as servers:`; all end with the block."""
 
     def __init__(self, directory: Path) -> None:
+        super().__init__()
         self._directory = directory
-        self._stack = ExitStack()
         properties = {
             "message.max.bytes": str(LARGEST_MESSAGE_BYTES),
             "replica.fetch.max.bytes": str(LARGEST_MESSAGE_BYTES),
             "socket.request.max.bytes": str(2 * LARGEST_MESSAGE_BYTES),
         }
-        self.broker = KafkaBroker(directory / "kafka", properties=properties, heap_mib=768)
-
-    def __enter__(self) -> Self:
-        self._stack.enter_context(self.broker)
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._stack.__exit__(None, None, None)
+        broker = KafkaBroker(directory / "kafka", properties=properties, heap_mib=768)
+        self.broker = self.enter_context(broker)
 
     @cached_property
     def spark(self) -> SparkSession:
         options = quiet_java_options(self._directory)
         session = local_session(fetched_jars(), options, self._directory / "lake", "3g")
-        self._stack.callback(session.stop)
+        self.callback(session.stop)
         return session
 
     @cached_property
     def node(self) -> CassandraNode:
-        return self._stack.enter_context(_SecuredNode(self._directory / "node"))
+        return self.enter_context(_SecuredNode(self._directory / "node"))
 
     @cached_property
     def reserved(self) -> list[str]:

@@ -7,7 +7,7 @@ import bson
 
 from tests.support.strangers.chance import Chance
 
-_LETTERS = 24
+_SUBTYPES = (0, 1, 5, 128)
 _DEPTH = 4
 _NUL = "\0"
 
@@ -20,9 +20,9 @@ def identity(chance: Chance) -> Any:
             return found
 
 
-def fields(chance: Chance, most: int = 6) -> dict[str, Any]:
+def fields(chance: Chance) -> dict[str, Any]:
     """The fields of a document without its `_id`."""
-    names = (field_name(chance) for _ in range(chance.randrange(most)))
+    names = (field_name(chance) for _ in range(chance.randrange(6)))
     return {name: value(chance) for name in names if name != "_id"}
 
 
@@ -44,14 +44,12 @@ def payload(chance: Chance, size_bytes: int) -> Any:
     """A value that weighs about so many bytes: binary, or text of one random letter."""
     if chance.flag(0.5):
         return bson.Binary(chance.randbytes(size_bytes), 0)
-    letter = chance.letter(_NUL)
-    return letter * (size_bytes // len(letter.encode()))
+    return (letter := chance.letter(_NUL)) * (size_bytes // len(letter.encode()))
 
 
 def _has_dollar(found: Any) -> bool:
-    if not isinstance(found, dict):
-        return False
-    return any(name.startswith("$") or _has_dollar(each) for name, each in found.items())
+    members = found.items() if isinstance(found, dict) else ()
+    return any(name.startswith("$") or _has_dollar(each) for name, each in members)
 
 
 def _double(chance: Chance) -> float:
@@ -81,17 +79,13 @@ _SCALARS = (
     lambda chance: bson.Int64(chance.integer(64)),
     _double,
     _decimal,
-    lambda chance: chance.text(chance.randrange(_LETTERS)),
-    lambda chance: bson.Binary(
-        chance.randbytes(chance.randrange(_LETTERS)), chance.choice((0, 1, 5, 128))
-    ),
+    lambda chance: chance.text(chance.randrange(24)),
+    lambda chance: bson.Binary(chance.randbytes(chance.randrange(24)), chance.choice(_SUBTYPES)),
     lambda chance: bson.Binary(chance.randbytes(16), chance.choice((3, 4))),
     lambda chance: bson.ObjectId(chance.randbytes(12)),
     lambda chance: bson.DatetimeMS(chance.integer(64)),
     lambda chance: bson.Timestamp(chance.getrandbits(32), chance.getrandbits(32)),
-    lambda chance: bson.Regex(
-        chance.text(chance.randrange(8), forbidden=_NUL), chance.choice(("", "i", "m"))
-    ),
+    lambda chance: bson.Regex(chance.text(chance.randrange(8), _NUL), "im"[chance.randrange(3) :]),
     lambda chance: bson.Code(chance.text(chance.randrange(8))),
     lambda chance: bson.MinKey(),
     lambda chance: bson.MaxKey(),

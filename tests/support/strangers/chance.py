@@ -5,16 +5,12 @@ categories of Unicode, numbers from random bits, limits from the caller.
 """
 
 import math
+import string
 import sys
-import unicodedata
-from collections import defaultdict
-from collections.abc import Mapping
 from functools import cache
+from itertools import groupby
 from random import Random
-
-_FLOAT_BITS = 1000
-_UNENCODABLE = "Cs"
-"""Surrogates, which UTF-8 does not have."""
+from unicodedata import category, normalize
 
 
 class Chance(Random):
@@ -25,11 +21,10 @@ class Chance(Random):
 
     def size(self, least: int, most: int) -> int:
         """Log-uniform, both ends included; `least` is at least 1."""
-        if most.bit_length() > _FLOAT_BITS:
-            bits = self.randrange(least.bit_length(), most.bit_length() + 1)
-            return min(max(self.getrandbits(bits), least), most)
-        found = math.exp(self.uniform(math.log(least), math.log(most + 1)))
-        return min(max(int(found), least), most)
+        exponent = self.uniform(math.log2(least), math.log2(most + 1))
+        # Also beyond the largest float.
+        found = int(2 ** (exponent % 1 + 52)) << int(exponent) >> 52
+        return min(max(found, least), most)
 
     def extent(self, most: int, least: int = 1) -> int:
         """Small or large by half, and then log-uniform from that end."""
@@ -50,35 +45,30 @@ class Chance(Random):
     def letter(self, forbidden: str = "") -> str:
         """Of any category alike."""
         while True:
-            letters = _categories()[self.choice(sorted(_categories()))]
-            found = letters[self.randrange(len(letters))]
-            if found not in forbidden:
+            if (found := self.choice(self.choice(_categories()))) not in forbidden:
                 return found
 
     def text(self, letters: int, forbidden: str = "", most_bytes: int | None = None) -> str:
         """Plain letters or those of all categories, by half; cut to a number of bytes."""
-        plain = self.flag(0.3)
-        alphabet = "".join(chr(each) for each in range(ord("a"), ord("z") + 1))
-        found = ""
-        for _ in range(letters):
-            found += self.choice(alphabet) if plain else self.letter(forbidden)
+        if self.flag(0.3):
+            found = "".join(self.choices(string.ascii_lowercase, k=letters))
+        else:
+            found = "".join(self.letter(forbidden) for _ in range(letters))
         return found if most_bytes is None else cut(found, most_bytes)
 
     def twin(self, name: str, forbidden: str = "") -> str:
         """A name that something may take for the given one: other case, another form of Unicode,
         another letter that is no letter to many, or a longer one with the same start."""
         at = self.randrange(len(name))
-        letter = name[at]
         odd = [place for place, each in enumerate(name) if not (each.isascii() and each.isalnum())]
         match self.randrange(4):
             case 0:
-                changed = letter.swapcase()
+                changed = name[at].swapcase()
             case 1:
-                return unicodedata.normalize(self.choice(("NFC", "NFD", "NFKC", "NFKD")), name)
+                return normalize(self.choice(("NFC", "NFD", "NFKC", "NFKD")), name)
             case 2:
                 at = self.choice(odd) if odd else at
-                marks = [chr(each) for each in range(ord("!"), 127) if not chr(each).isalnum()]
-                changed = self.choice([each for each in marks if each not in forbidden])
+                changed = self.choice(sorted(set(string.punctuation) - set(forbidden)))
             case _:
                 return name + self.letter(forbidden)
         return name[:at] + changed + name[at + 1 :]
@@ -90,11 +80,7 @@ def cut(text: str, most_bytes: int) -> str:
 
 
 @cache
-def _categories() -> Mapping[str, str]:
-    """All letters by their category."""
-    found: defaultdict[str, list[str]] = defaultdict(list)
-    for code in range(sys.maxunicode + 1):
-        letter = chr(code)
-        found[unicodedata.category(letter)].append(letter)
-    del found[_UNENCODABLE]
-    return {category: "".join(letters) for category, letters in found.items()}
+def _categories() -> list[str]:
+    """All letters but surrogates, which UTF-8 does not have, by their category."""
+    letters = sorted(map(chr, range(sys.maxunicode + 1)), key=category)
+    return ["".join(group) for name, group in groupby(letters, category) if name != "Cs"]

@@ -1,35 +1,34 @@
 """CQL of strangers: tables with any names of columns, values at the limits of their types."""
 
 import string
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from tests.support.strangers.chance import Chance, cut
-from tests.support.workloads.cql_types import (
-    CqlType,
-    list_of,
-    map_of,
-    scalar,
-    set_of,
-    tuple_of,
-    user_type,
-)
+from tests.support.workloads import cql_types
+from tests.support.workloads.cql_types import SCALARS, CqlType, scalar
 from tests.support.workloads.literals import literal, text_literal
 
 KEYSPACE_LETTERS = 48
 _WORD = string.ascii_letters + string.digits + "_"
 _COLUMN_BYTES = 200
-_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64, "timestamp": 64, "varint": 2000}
-_DATE_BITS = 32
-_DAY_NS = 86_400 * 10**9
-_FLOATS = {"float": 24, "double": 53}
-_LARGEST_SCALE = 1 << 12
-_KEYS = (*_BITS, "date", "text", "blob", "uuid", "decimal", "time", "boolean", "inet", "double")
-_VALUES = (*_KEYS, "float", "timeuuid", "duration", "ascii")
-_LONGEST_TTL_S = 20 * 365 * 86_400
 _DAY_S = 86_400
-_FUTURE_US = 1 << 51
-"""In the year 2041."""
+_LONGEST_TTL_S = 20 * 365 * _DAY_S
+_FUTURE_US = 1 << 51  # in the year 2041
+_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64, "timestamp": 64}
+_KEYS = tuple(each for each in SCALARS if each != "duration")
+_LITERALS: Mapping[str, Callable[[Chance], str]] = {
+    # Days from the smallest date on, as the only literal for all of them.
+    "date": lambda chance: f"'{chance.extent(1 << 32) - 1}'",
+    "time": lambda chance: str(chance.extent(_DAY_S * 10**9) - 1),
+    "decimal": lambda chance: f"{chance.integer(chance.size(2, 1000))}E{chance.offset(1 << 12)}",
+    "float": lambda chance: f"{chance.integer(24)}E{chance.offset(30)}",
+    "double": lambda chance: f"{chance.integer(53)}E{chance.offset(30)}",
+    "text": lambda chance: text_literal(chance.text(chance.size(1, 200)).replace("\0", "")),
+    "blob": lambda chance: "0x" + chance.randbytes(chance.size(1, 2000)).hex(),
+    "varint": lambda chance: str(chance.integer(chance.size(2, 2000))),
+}
 
 
 def quoted(name: str) -> str:
@@ -56,8 +55,9 @@ class StrangeTable:
 
     keyspace: str
     name: str
-    partition: Sequence[Column]
-    clustering: Sequence[Column]
+    key: Sequence[Column]
+    partition: int
+    """So many columns of the key."""
     others: list[Column]
     dropped: set[str] = field(default_factory=set)
     is_old: bool = False
@@ -72,14 +72,19 @@ class StrangeTable:
 
     @property
     def columns(self) -> list[Column]:
-        return [*self.partition, *self.clustering, *self.others]
+        return [*self.key, *self.others]
+
+    @property
+    def taken(self) -> list[str]:
+        """Names of columns, dropped ones too."""
+        return [*(each.name for each in self.columns), *sorted(self.dropped)]
 
     @property
     def create(self) -> str:
-        keys = ["(" + ", ".join(quoted(each.name) for each in self.partition) + ")"]
-        keys += [quoted(each.name) for each in self.clustering]
+        names = [quoted(each.name) for each in self.key]
+        key = ", ".join([f"({', '.join(names[: self.partition])})", *names[self.partition :]])
         lines = ", ".join(definition(each) for each in self.columns)
-        return f"CREATE TABLE {self.cql} ({lines}, PRIMARY KEY ({', '.join(keys)})) WITH cdc = true"
+        return f"CREATE TABLE {self.cql} ({lines}, PRIMARY KEY ({key})) WITH cdc = true"
 
 
 def definition(column: Column) -> str:
@@ -96,9 +101,9 @@ def column_name(chance: Chance, taken: Sequence[str], reserved: Sequence[str]) -
     """Any text; at times one that a target reserves, or that resembles another column."""
     while True:
         draw = chance.random()
-        if draw < 0.1 and reserved:
+        if draw < 0.05 and reserved:
             name = chance.choice(reserved)
-        elif draw < 0.3 and taken:
+        elif draw < 0.2 and taken:
             name = chance.twin(chance.choice(taken))
         else:
             name = chance.text(chance.size(1, 24))
@@ -121,19 +126,15 @@ def strange_table(
     chance: Chance, keyspace: str, name: str, reserved: Sequence[str], types: Sequence[CqlType]
 ) -> StrangeTable:
     """With up to two columns in each part of its key and up to six others."""
-    names: list[str] = []
-    columns: list[Column] = []
     partition, clustering = chance.randrange(1, 3), chance.randrange(3)
+    table = StrangeTable(keyspace, name, key := [], partition, [])
     for _ in range(partition + clustering):
-        names.append(column_name(chance, names, reserved))
         of = scalar(chance.choice(_KEYS))
         values = tuple(value(chance, of) for _ in range(chance.size(1, 60)))
-        columns.append(Column(names[-1], of, values=values))
-    others: list[Column] = []
+        key.append(Column(column_name(chance, table.taken, reserved), of, values=values))
     for _ in range(chance.randrange(1, 7)):
-        others.append(other_column(chance, names, reserved, types))
-        names.append(others[-1].name)
-    return StrangeTable(keyspace, name, columns[:partition], columns[partition:], others)
+        table.others.append(other_column(chance, table.taken, reserved, types))
+    return table
 
 
 def strange_type(chance: Chance, name: str) -> CqlType:
@@ -141,46 +142,37 @@ def strange_type(chance: Chance, name: str) -> CqlType:
     names: list[str] = []
     for _ in range(chance.randrange(1, 5)):
         names.append(column_name(chance, names, ()))
-    return user_type(name, [(quoted(each), scalar(chance.choice(_VALUES))) for each in names])
+    return cql_types.user_type(
+        name, [(quoted(each), scalar(chance.choice(SCALARS))) for each in names]
+    )
 
 
 def value_type(chance: Chance, types: Sequence[CqlType]) -> CqlType:
     """Mostly a scalar."""
-    of = [scalar(chance.choice(_VALUES)) for _ in range(3)]
+    of = [scalar(chance.choice(SCALARS)) for _ in range(3)]
     draw = chance.random()
     if draw < 0.6:
         return of[0]
     if draw < 0.7 and types:
         return chance.choice(types).frozen()
     hashed = [each for each in of if each.name != "duration"] or [scalar("text")]
-    kinds = (list_of(of[0]), set_of(hashed[0]), map_of(hashed[0], of[1]), tuple_of(*of))
+    kinds = (
+        cql_types.list_of(of[0]),
+        cql_types.set_of(hashed[0]),
+        cql_types.map_of(hashed[0], of[1]),
+        cql_types.tuple_of(*of),
+    )
     kind = chance.choice(kinds)
     return kind.frozen() if chance.flag(0.3) else kind
 
 
 def value(chance: Chance, of: CqlType) -> str:
     """A literal; half of the scalars by random bits of their type."""
-    name = of.name
     if of.of or chance.flag(0.5):
         return literal(chance, of)
-    if name in _BITS:
-        return str(chance.integer(chance.size(2, _BITS[name]) if name == "varint" else _BITS[name]))
-    match name:
-        case "date":
-            # Days from the smallest date on, as the only literal for all of them.
-            return f"'{chance.extent(1 << _DATE_BITS) - 1}'"
-        case "time":
-            return str(chance.extent(_DAY_NS) - 1)
-        case "decimal":
-            return f"{chance.integer(chance.size(2, 1000))}E{chance.offset(_LARGEST_SCALE)}"
-        case "float" | "double":
-            return f"{chance.integer(_FLOATS[name])}E{chance.offset(30)}"
-        case "text":
-            return text_literal(chance.text(chance.size(1, 200)).replace("\0", ""))
-        case "blob":
-            return "0x" + chance.randbytes(chance.size(1, 2000)).hex()
-        case _:
-            return literal(chance, of)
+    if bits := _BITS.get(of.name):
+        return str(chance.integer(bits))
+    return _LITERALS.get(of.name, partial(literal, of=of))(chance)
 
 
 def statement(chance: Chance, table: StrangeTable, timed: float) -> str:
@@ -192,15 +184,16 @@ def statement(chance: Chance, table: StrangeTable, timed: float) -> str:
     options = []
     has_deletion = draw < 0.2 or any(each.type.is_multi_cell for each in some)
     if chance.flag(timed) and not (table.is_old and has_deletion):
-        time = abs(write_time(chance)) | _FUTURE_US if table.is_old else write_time(chance)
-        options = [f"TIMESTAMP {time}"]
+        # Cassandra rejects the smallest.
+        time = max(chance.integer(64), 1 - (1 << 63))
+        options = [f"TIMESTAMP {abs(time) | _FUTURE_US if table.is_old else time}"]
     if draw >= 0.2 and chance.flag(0.1):
         options.append(f"TTL {chance.size(_DAY_S, _LONGEST_TTL_S)}")
     using = " USING " + " AND ".join(options) if options else ""
     parts = [f"{quoted(each.name)} = {text}" for each, text in key]
     where = " AND ".join(parts)
     if draw < 0.1:
-        partition = " AND ".join(parts[: len(table.partition)])
+        partition = " AND ".join(parts[: table.partition])
         return f"DELETE FROM {table.cql}{using} WHERE {chance.choice((where, partition))}"
     if draw < 0.2:
         names = ", ".join(quoted(each.name) for each in some)
@@ -220,9 +213,4 @@ def insert(table: StrangeTable, cells: Sequence[tuple[Column, str]]) -> str:
 
 def row_key(chance: Chance, table: StrangeTable) -> list[tuple[Column, str]]:
     """Out of the values of the key columns."""
-    return [(each, chance.choice(each.values)) for each in (*table.partition, *table.clustering)]
-
-
-def write_time(chance: Chance) -> int:
-    """Any but the smallest, which Cassandra rejects."""
-    return max(chance.integer(64), 1 - (1 << 63))
+    return [(each, chance.choice(each.values)) for each in table.key]

@@ -1,7 +1,7 @@
 """Rounds of hostile names, values, clocks and faults over whole paths.
 
-Each round has a source, topics and tables of its own, all drawn from the campaign's seed and its
-number. Prints a line a round; after a finding the steps of its round, and exit code 1.
+All of a round follows from the campaign's seed and its number. A finding shows the steps of its
+round, and leads to exit code 1.
 """
 
 import argparse

@@ -39,7 +39,9 @@ class MongoSource:
             self._ids += [chance.text(12) for _ in range(chance.size(1, 2000))]
         self.places: list[Place] = []
         self.renamed: set[Place] = set()
-        self._largest_bytes = int(client.admin.command("hello")["maxBsonObjectSize"])
+        # Servers before 6.0.9 send no event in parts, so the agent ends with one over the limit.
+        room = (1 << 20) * client.server_info()["version"].startswith("5.")
+        self._largest_bytes = int(client.admin.command("hello")["maxBsonObjectSize"]) - room
 
     def create(self, most: int = 50) -> str:
         """Another collection with documents, at times one that resembles another."""

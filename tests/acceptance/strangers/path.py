@@ -21,9 +21,7 @@ _QUIET_S = 30
 """Without progress for so long, an agent is done with what it can do."""
 _DEADLINE_S = 180
 _TICK_S = 0.2
-_SHOWN = 3
-_LETTERS = 100
-_TEXT_LETTERS = 400
+_SHOWN, _LETTERS, _TEXT_LETTERS = 3, 100, 400
 Step = tuple[Callable[[], str], float]
 
 

@@ -72,9 +72,11 @@ class Said(logging.Handler):
         return [*self.conditions, *lines, *self._others]
 
     def names(self, *names: str) -> str | None:
-        """The first sentence with one of the names, as it is or as texts show it."""
+        """A sentence with one of the names, as texts show it; or that nothing is delivered now."""
         wanted = {shown for name in names if name for shown in _shown(name)}
-        return next((each for each in self.sentences if any(one in each for one in wanted)), None)
+        stopped = [each for each in self.conditions if each.startswith("Events are not delivered:")]
+        named = (each for each in self.sentences if any(one in each for one in wanted))
+        return next(iter(stopped), None) or next(named, None)
 
 
 def _shown(name: str) -> set[str]:

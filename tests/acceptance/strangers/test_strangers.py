@@ -73,6 +73,8 @@ def test_a_condition_that_ended_explains_nothing() -> None:
     assert said.names("b waits") is None
     said.note(["the topic a waits."])
     assert said.names("a waits") == "the topic a waits."
+    said.note(["Events are not delivered: b."])
+    assert said.names("a waits") == "Events are not delivered: b."
     said.note([])
     assert said.names("a waits") is None
 

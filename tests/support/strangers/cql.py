@@ -184,8 +184,7 @@ def statement(chance: Chance, table: StrangeTable, timed: float) -> str:
     options = []
     has_deletion = draw < 0.2 or any(each.type.is_multi_cell for each in some)
     if chance.flag(timed) and not (table.is_old and has_deletion):
-        # Cassandra rejects the smallest.
-        time = max(chance.integer(64), 1 - (1 << 63))
+        time = max(chance.integer(64), 1 - (1 << 63))  # the smallest is none
         options = [f"TIMESTAMP {abs(time) | _FUTURE_US if table.is_old else time}"]
     if draw >= 0.2 and chance.flag(0.1):
         options.append(f"TTL {chance.size(_DAY_S, _LONGEST_TTL_S)}")

@@ -81,11 +81,11 @@ def changes(
     )
     is_ddl, checked = F.col("_is_ddl"), F.when(F.col("_error").isNull(), _collections(event))
     kept = (*RAW_COLUMNS, F.col("_error").alias("error")) if keep_invalid else ()
-    if not keep_invalid:
-        checked = checked.otherwise(F.array(F.raise_error(F.col("_error")).cast("string")))
+    nothing = F.lit(None) if keep_invalid else F.raise_error(F.col("_error"))
+    checked = checked.otherwise(F.array(nothing.cast("string")))
     state = F.when(is_ddl, CLEARED).otherwise(_state(event))
     return found.select(
-        F.explode_outer(checked).alias("collection"),
+        F.explode(checked).alias("collection"),
         F.when(is_ddl, NO_ID).otherwise(F.col("id")).alias("id"),
         _position(event, options).cast(POSITION).alias("position"),
         state.alias("state"),

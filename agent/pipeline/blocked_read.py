@@ -103,10 +103,10 @@ class BlockedRead:
         )
 
     def ask_again(self) -> None:
-        """The operator requests a retry: registries are asked with the next record."""
-        for missing, again_s in self._abandoned.items():
-            if again_s is not None:
-                self._abandoned[missing] = -math.inf
+        """The operator requests a retry: registries are asked with the next record, and the schema
+        for what it lacked."""
+        asked = (missing for missing, again_s in self._abandoned.items() if again_s is not None)
+        self._abandoned = dict.fromkeys(asked, -math.inf)
 
     def begin_blocked(
         self, name: SegmentName, blocked: BlockedRecord, schema: Schema, now_s: float

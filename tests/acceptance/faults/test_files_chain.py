@@ -89,7 +89,7 @@ def require_record(
     harness: FilesystemHarness, found: Recording, boundary: int, report: Report
 ) -> None:
     with harness.running() as agent:
-        agent.until_not_ok("segment_quarantined", found.name.log, "agent quarantine")
+        agent.until_not_ok("segment_quarantined", found.name.log, "quarantine list`")
         require_warning(harness, found)
         assert agent.stop() == 0
     (reason,) = harness.reasons()

@@ -169,7 +169,7 @@ def test_a_token_readable_by_others_is_mended_by_the_command(tmp_path: Path) -> 
     file.chmod(0o644)
     chosen = properties(tmp_path, http__token__file=file)
     (finding,) = check_token(chosen)
-    command, mode, path = finding.remedy.split()
+    command, mode, path = finding.remedy.strip("`").split()
     assert (command, path) == ("chmod", str(file))
     file.chmod(int(mode, 8))
     assert only(check_token(chosen))[0] is Level.OK

@@ -19,6 +19,7 @@ from zlib import crc32
 import bson
 import orjson
 from bson import Timestamp
+from bson.errors import BSONError
 from bson.raw_bson import RawBSONDocument
 from pymongo.errors import PyMongoError
 
@@ -128,7 +129,7 @@ class TopicSweep:
         done, self._deletes, self._keys = self._deletes, None, None
         try:
             swept = done.result()
-        except (PyMongoError, SidecarError) as error:
+        except (BSONError, PyMongoError, SidecarError, ValueError) as error:
             self._entry, self._retry_at_s = None, self._clock() + _RETRY_S
             self.error = error_text(error) if isinstance(error, PyMongoError) else str(error)
             logger.warning("deletes of a replaced collection wait: %s", self.error)

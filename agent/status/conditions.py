@@ -23,7 +23,7 @@ from sidecar.status.facts import (
     unregistered,
     unsaved,
 )
-from sidecar.status.findings import SameCause, with_findings
+from sidecar.status.findings import MaskedCauses, SameCause, with_findings
 
 _ACCORD_PATIENCE_S = 10.0
 """A new table is usually known sooner."""
@@ -81,13 +81,15 @@ _COMPONENTS = {
 }
 
 
-def status_from(facts: Facts) -> Status:
-    return status_of(conditions_of(facts))
+def status_from(facts: Facts, masked: MaskedCauses | None = None) -> Status:
+    return status_of(conditions_of(facts, masked))
 
 
-def conditions_of(facts: Facts) -> tuple[Condition, ...]:
+def conditions_of(facts: Facts, masked: MaskedCauses | None = None) -> tuple[Condition, ...]:
     """All conditions, in the order in which an event meets them."""
-    return with_findings(_own(facts), facts.findings, _SAME_CAUSE, _COMPONENTS)
+    return with_findings(
+        _own(facts), facts.findings, _SAME_CAUSE, _COMPONENTS, masked or MaskedCauses()
+    )
 
 
 def _own(facts: Facts) -> Iterator[Condition]:

@@ -135,7 +135,7 @@ class AgentStatus(StatusReporter[View]):
         )
 
     def status(self) -> Status:
-        return status_from(self.facts())
+        return status_from(self.facts(), self.masked_causes)
 
     def own_components(self, status: Status, view: View | None) -> Iterator[Component]:
         return own_components(status, self.facts(), view, self.snapshot)

@@ -93,7 +93,7 @@ class MongoStatus(StatusReporter[View]):
         )
 
     def status(self) -> Status:
-        return status_from(self.facts())
+        return status_from(self.facts(), self.masked_causes)
 
     def ready(self) -> ProbeResult:
         """A standby is ready, so that a rolling update continues."""

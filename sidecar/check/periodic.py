@@ -4,6 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Generic
 
 from sidecar.check.check import Check, ProbeT, findings_of
@@ -73,7 +74,8 @@ class PeriodicChecks(Worker, Generic[ProbeT]):
 
     def _make(self, number: int, probe: ProbeT) -> None:
         check = self._checks[number]
-        found = tuple(findings_of(check, probe))
+        began_s = self._clock()
+        found = tuple(replace(each, began_s=began_s) for each in findings_of(check, probe))
         is_faulty = any(finding.level is Level.FAULT for finding in found)
         pause_s = check.interval_s
         if is_faulty:
@@ -86,6 +88,7 @@ class PeriodicChecks(Worker, Generic[ProbeT]):
         findings = tuple(
             finding for each in range(len(self._checks)) for finding in self._found.get(each, ())
         )
-        if findings != self._findings:
-            self._findings = findings
+        is_changed = findings != self._findings
+        self._findings = findings
+        if is_changed:
             self._on_change()

@@ -1,6 +1,7 @@
-"""Conditions of the checks that are repeated while an agent runs. Pure."""
+"""Conditions of the checks that are repeated while an agent runs."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from sidecar.check.finding import Finding, Level
@@ -9,6 +10,36 @@ from sidecar.health.condition import Condition, State
 
 SameCause = Mapping[str, frozenset[str]]
 """By a finding's subject: codes of conditions that report the same cause."""
+
+
+class MaskedCauses:
+    """When a condition last reported the cause of each subject.
+
+    A finding whose check began before that may be of a fault that has ended since. It stays hidden
+    until its check ran again.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """`clock` gives seconds and is that of the checks."""
+        self._clock = clock
+        self._reported_s: dict[str, float] = {}
+
+    def note(self, own: Collection[Condition], same_cause: SameCause) -> None:
+        """The conditions of an agent's own parts at this moment."""
+        known = {each.code for each in own}
+        now_s = self._clock()
+        for subject, codes in same_cause.items():
+            if known & codes:
+                self._reported_s[subject] = now_s
+
+    def recent(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+        """Findings of checks that began after the last report of their cause."""
+        reported_s = self._reported_s
+        return tuple(
+            each
+            for each in findings
+            if each.subject not in reported_s or each.began_s > reported_s[each.subject]
+        )
 
 
 def finding_conditions(
@@ -44,8 +75,11 @@ def with_findings(
     findings: Sequence[Finding],
     same_cause: SameCause,
     components: Mapping[str, str],
+    masked: MaskedCauses,
 ) -> tuple[Condition, ...]:
-    """An agent's own conditions, then those of its checks."""
+    """An agent's own conditions, which are noted in `masked`, then those of its checks."""
     found = tuple(own)
+    masked.note(found, same_cause)
+    findings = masked.recent(findings)
     conditions = (*found, *finding_conditions(findings, found, same_cause, components))
     return tuple(replace(each, remedy=remedy_of(each.message, each.remedy)) for each in conditions)

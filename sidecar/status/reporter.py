@@ -15,6 +15,7 @@ from sidecar.metrics import DeliveryMetrics
 from sidecar.quantities import duration_text
 from sidecar.schema_registry.registrar import Registrar
 from sidecar.sinks.base import NOT_OPEN, SinkState
+from sidecar.status.findings import MaskedCauses
 from sidecar.status.publisher import ViewOf
 
 _STALLED_S = 120.0
@@ -68,6 +69,7 @@ class StatusReporter(ABC, Generic[ViewOf]):
         """None where no schema needs an id."""
         self.findings: Callable[[], Sequence[Finding]] = tuple
         """The last findings of the checks that are repeated."""
+        self.masked_causes = MaskedCauses()
 
     @abstractmethod
     def status(self) -> Status:

@@ -9,7 +9,7 @@ from sidecar.check.check import Check, findings_of
 from sidecar.check.finding import fault, ok
 from sidecar.files.os_errors import REMEDIES, remedy_of
 from sidecar.health.condition import Condition, State
-from sidecar.status.findings import with_findings
+from sidecar.status.findings import MaskedCauses, with_findings
 
 OTHERWISE = "Correct cdc.raw.directory, or let the agent's user read it."
 NAMED = {
@@ -32,7 +32,7 @@ def test_each_condition_and_finding_has_it(number: int) -> None:
     (found,) = findings_of(check, None)
     for remedy in (
         found.remedy,
-        *(each.remedy for each in with_findings([own], [other], {}, {})),
+        *(each.remedy for each in with_findings([own], [other], {}, {}, MaskedCauses())),
     ):
         assert remedy == REMEDIES[number]
         assert NAMED[number] in remedy

@@ -1,0 +1,69 @@
+"""A fault that has ended is not reported again by a check that began before its end."""
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sidecar.check.check import Check
+from sidecar.check.finding import Finding, fault
+from sidecar.check.periodic import PeriodicChecks
+from sidecar.health.condition import Condition, State
+from sidecar.status.findings import MaskedCauses, with_findings
+
+AWAY = Condition("sink_unavailable", State.FAILING, "sink", "The broker is away.", "Start it.")
+SAME_CAUSE = {"broker": frozenset((AWAY.code,))}
+
+
+class Outage:
+    """A broker that is away for a time, an agent that notices it, and a check that is slow."""
+
+    def __init__(self, away_s: range, check_s: int) -> None:
+        self._away_s = away_s
+        self._check_s = check_s
+        self._now_s = 0
+        self._masked = MaskedCauses(self._clock)
+        self._checks = PeriodicChecks(
+            [Check("broker", self._ask_broker)], lambda: None, clock=self._clock
+        )
+        self.shown: dict[int, tuple[str, ...]] = {}
+
+    def pass_time(self, seconds: int) -> None:
+        while self._now_s < seconds:
+            self._checks.run_due()
+            self._tick()
+
+    def _clock(self) -> float:
+        return float(self._now_s)
+
+    def _tick(self) -> None:
+        own = [AWAY] if self._now_s in self._away_s else []
+        found = with_findings(own, self._checks.findings, SAME_CAUSE, {}, self._masked)
+        self.shown[self._now_s] = tuple(each.code for each in found)
+        self._now_s += 1
+
+    def _ask_broker(self, probe: None) -> list[Finding]:
+        is_away = self._now_s in self._away_s
+        for _ in range(self._check_s):
+            self._tick()
+        return [fault("broker", "No answer.", "Start it.", code="no_answer")] if is_away else []
+
+
+@given(st.integers(1, 100), st.integers(1, 100), st.integers(0, 20))
+def test_a_masked_finding_stays_hidden_until_its_check_ran_again(
+    begin_s: int, outage_s: int, check_s: int
+) -> None:
+    away_s = range(begin_s, begin_s + outage_s)
+    outage = Outage(away_s, check_s)
+    outage.pass_time(away_s.stop + 100)
+    for at_s, codes in outage.shown.items():
+        assert codes == ((AWAY.code,) if at_s in away_s else ()), at_s
+
+
+def test_a_fault_that_remains_is_shown_by_the_next_check() -> None:
+    masked = MaskedCauses(lambda: 12.0)
+    masked.note([AWAY], SAME_CAUSE)
+    finding = fault("broker", "No answer.", "Start it.", code="no_answer")
+    old, new = (replace(finding, began_s=began_s) for began_s in (12.0, 13.0))
+    (shown,) = masked.recent([old, new])
+    assert shown is new

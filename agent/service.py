@@ -104,7 +104,7 @@ class AgentService:
         self._checks = PeriodicChecks(
             CHECKS, partial(running_probe, config, holder, self._status.sink_state, self._registrar)
         )
-        self._status.findings = lambda: self._checks.findings
+        self._status.findings = self._checks.findings
         self._shell = ServiceShell(
             properties,
             self._status,

@@ -102,7 +102,7 @@ class MongoService:
             opened_client(config, elections) as client,
             self._checks(config, client) as checks,
         ):
-            self.status.findings = lambda: checks.findings
+            self.status.findings = checks.findings
             server = identified(config, client, elections, stop, self.status.wait_for)
             if server is not None:
                 self._note_place(server.deployment)

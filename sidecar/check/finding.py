@@ -1,7 +1,7 @@
 """The finding of a check, with its remedy."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -24,8 +24,6 @@ class Finding:
     """The finding in a sentence, with place and value."""
     remedy: str
     """What to do, as a command if possible; empty for `ok`."""
-    began_s: float = field(default=0.0, compare=False)
-    """When its check began, in a running agent."""
 
 
 def ok(subject: str, message: str, *, code: str = "") -> Finding:

@@ -3,8 +3,8 @@
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Generic
 
 from sidecar.check.check import Check, ProbeT, findings_of
@@ -40,14 +40,22 @@ class PeriodicChecks(Worker, Generic[ProbeT]):
         self._probe = probe
         self._on_change = on_change
         self._clock = clock
-        self._found: dict[int, tuple[Finding, ...]] = {}
+        self._found: dict[int, tuple[float, tuple[Finding, ...]]] = {}
         self._due_s: dict[int, float] = dict.fromkeys(range(len(self._checks)), clock())
-        self._findings: tuple[Finding, ...] = ()
 
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """The last findings of each check, in the order of the list. Thread-safe."""
-        return self._findings
+    def findings(
+        self, reported_s: Mapping[str, float] = MappingProxyType({})
+    ) -> tuple[Finding, ...]:
+        """The last findings of each check, in the order of the list. Thread-safe.
+
+        Left out are findings of subjects in `reported_s` whose check began until that time.
+        """
+        return tuple(
+            each
+            for _, (began_s, found) in sorted(self._found.items())
+            for each in found
+            if each.subject not in reported_s or began_s > reported_s[each.subject]
+        )
 
     def _run(self, stopped: threading.Event) -> None:
         while not stopped.is_set():
@@ -75,7 +83,7 @@ class PeriodicChecks(Worker, Generic[ProbeT]):
     def _make(self, number: int, probe: ProbeT) -> None:
         check = self._checks[number]
         began_s = self._clock()
-        found = tuple(replace(each, began_s=began_s) for each in findings_of(check, probe))
+        found = tuple(findings_of(check, probe))
         is_faulty = any(finding.level is Level.FAULT for finding in found)
         pause_s = check.interval_s
         if is_faulty:
@@ -84,11 +92,7 @@ class PeriodicChecks(Worker, Generic[ProbeT]):
             del self._due_s[number]
         else:
             self._due_s[number] = self._clock() + pause_s
-        self._found[number] = found
-        findings = tuple(
-            finding for each in range(len(self._checks)) for finding in self._found.get(each, ())
-        )
-        is_changed = findings != self._findings
-        self._findings = findings
+        is_changed = self._found.get(number, (0.0, ()))[1] != found
+        self._found = {**self._found, number: (began_s, found)}
         if is_changed:
             self._on_change()

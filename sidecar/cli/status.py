@@ -23,7 +23,6 @@ from sidecar.quantities import duration_text, size_text
 EXIT_NOT_HEALTHY = 1
 EXIT_NO_ANSWER = 6
 _TIMEOUT_S = 10.0
-_WORDS = {"ok": "healthy", "degraded": "needs attention", "failing": "not delivering"}
 _STYLE = {"ok": "green", "warning": "yellow", "degraded": "yellow", "failing": "bold red"}
 
 Json = Mapping[str, Any]
@@ -146,7 +145,7 @@ def parse_status(url: str, found: Json) -> StatusReport:
 
 def facts(report: StatusReport) -> Iterator[tuple[str, str]]:
     """Names and values for people, in order of interest."""
-    yield "state", _WORDS.get(report.status, report.status)
+    yield "status", report.status
     yield "message", report.message
     yield from _identity(report.instance)
     if report.uptime_s is not None:

@@ -178,7 +178,7 @@ function withCommands(className, text) {
 
 function conditionRow(condition) {
   const message = element("span");
-  const parts = [chip(condition.status, STATE_WORDS[condition.status] || condition.status), " ", message, withCommands("remedy", condition.remedy)];
+  const parts = [chip(condition.status, condition.status), " ", message, withCommands("remedy", condition.remedy)];
   const detail = element("code");
   if (condition.detail) parts.push(filled(element("details"), [element("summary", "", "Technical detail"), detail]));
   return {
@@ -225,7 +225,7 @@ function showHeader(values) {
   const who = values.instance || {};
   setText(document.getElementById("who"), [values.service_name, who.host || who.node_id].filter(Boolean).join(" on "));
   document.getElementById("sentence").className = values.state;
-  setText(document.getElementById("state"), STATE_WORDS[values.state] || values.state);
+  setText(document.getElementById("state"), values.state);
   setText(document.getElementById("message"), values.message);
   const rows = identityRows(values).map((row) => ["row", row]);
   if (typeof values.uptime_s === "number") rows.push(["uptime", values.uptime_s]);

@@ -1,9 +1,6 @@
 "use strict";
 // Values as words. Messages of the agent use the same forms (sidecar/quantities.py).
 
-const STATE_WORDS = { ok: "Healthy", late: "Behind", warning: "Warning", degraded: "Needs attention",
-  failing: "Not delivering", starting: "Starting" };
-
 // Short word and explanation for the states of segments, streams and snapshots.
 const PROGRESS_WORDS = {
   waiting: ["waiting", "nothing is readable yet"],
@@ -101,12 +98,12 @@ function identityRows(values) {
 function titleOf(values) {
   const who = values.instance || {};
   const names = [who.cluster, who.host || who.node_id].filter(Boolean).join(" · ");
-  return (STATE_WORDS[values.state] || values.state) + " – " + (names || values.service_name);
+  return values.state + " – " + (names || values.service_name);
 }
 
 // What a screen reader hears: a change of the state or of the causes, never of a number.
 function announcementOf(values) {
   const codes = values.conditions.map((each) => each.code.replace(/_/g, " "));
   const causes = codes.length ? ". Causes: " + codes.join(", ") : "";
-  return "State: " + (STATE_WORDS[values.state] || values.state) + causes + ".";
+  return "State: " + values.state + causes + ".";
 }

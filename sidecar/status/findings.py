@@ -15,7 +15,7 @@ SameCause = Mapping[str, frozenset[str]]
 class MaskedCauses:
     """When a condition last reported the cause of each subject.
 
-    A finding whose check began before that may be of a fault that has ended since. It stays hidden
+    A finding whose check began before that may be of a fault that has ended. It stays hidden
     until its check ran again.
     """
 
@@ -30,16 +30,12 @@ class MaskedCauses:
         now_s = self._clock()
         for subject, codes in same_cause.items():
             if known & codes:
-                self._reported_s[subject] = now_s
+                self._reported_s = {**self._reported_s, subject: now_s}
 
-    def recent(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
-        """Findings of checks that began after the last report of their cause."""
-        reported_s = self._reported_s
-        return tuple(
-            each
-            for each in findings
-            if each.subject not in reported_s or each.began_s > reported_s[each.subject]
-        )
+    @property
+    def reported_s(self) -> Mapping[str, float]:
+        """The time of the last report by subject."""
+        return self._reported_s
 
 
 def finding_conditions(
@@ -80,6 +76,5 @@ def with_findings(
     """An agent's own conditions, which are noted in `masked`, then those of its checks."""
     found = tuple(own)
     masked.note(found, same_cause)
-    findings = masked.recent(findings)
     conditions = (*found, *finding_conditions(findings, found, same_cause, components))
     return tuple(replace(each, remedy=remedy_of(each.message, each.remedy)) for each in conditions)

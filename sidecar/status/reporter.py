@@ -67,8 +67,8 @@ class StatusReporter(ABC, Generic[ViewOf]):
         self._offset_note = ""
         self.registrar: Registrar[Any] | None = None
         """None where no schema needs an id."""
-        self.findings: Callable[[], Sequence[Finding]] = tuple
-        """The last findings of the checks that are repeated."""
+        self.findings: Callable[[Mapping[str, float]], Sequence[Finding]] = lambda reported_s: ()
+        """As `PeriodicChecks.findings`."""
         self.masked_causes = MaskedCauses()
 
     @abstractmethod
@@ -141,8 +141,9 @@ class StatusReporter(ABC, Generic[ViewOf]):
 
     def service_facts(self) -> dict[str, Any]:
         """The arguments of `ServiceFacts`, as they are now."""
+        findings = tuple(self.findings(self.masked_causes.reported_s))
         if (view := self.view) is None:
-            return {"is_started": False, "findings": tuple(self.findings())}
+            return {"is_started": False, "findings": findings}
         return {
             "is_stopping": view.is_stopping,
             "stalled_s": self.stalled_s,
@@ -152,7 +153,7 @@ class StatusReporter(ABC, Generic[ViewOf]):
             "record_error": view.record_error,
             "registry_error": "" if self.registrar is None else self.registrar.error,
             "changed_ids": None if self.registrar is None else self.registrar.changed_ids,
-            "findings": tuple(self.findings()),
+            "findings": findings,
         }
 
     def note_instance(self, instance: Instance) -> None:

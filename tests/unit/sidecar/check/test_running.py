@@ -128,11 +128,11 @@ def test_checks_are_repeated_every_minute_and_sooner_while_they_find_a_fault() -
     periodic = PeriodicChecks(
         checks,
         lambda: None,
-        on_change=lambda: changes.append(periodic.findings),
+        on_change=lambda: changes.append(periodic.findings()),
         clock=clock,
     )
     periodic.run_due()
-    assert periodic.findings == (BAD, GOOD, GOOD)
+    assert periodic.findings() == (BAD, GOOD, GOOD)
     clock.now_s = 1004.9
     periodic.run_due()
     assert changing.calls == 1
@@ -140,7 +140,7 @@ def test_checks_are_repeated_every_minute_and_sooner_while_they_find_a_fault() -
     changing.finding = GOOD
     periodic.run_due()
     assert (changing.calls, other.calls) == (2, 1)
-    assert periodic.findings == (GOOD, GOOD, GOOD)
+    assert periodic.findings() == (GOOD, GOOD, GOOD)
     clock.now_s = 1065.0
     periodic.run_due()
     assert (changing.calls, other.calls, start_only.calls) == (3, 2, 1)
@@ -159,7 +159,7 @@ def test_a_check_of_the_start_is_repeated_while_it_finds_a_fault() -> None:
     clock.now_s = 1e6
     periodic.run_due()
     assert check.calls == 2
-    assert periodic.findings == (GOOD,)
+    assert periodic.findings() == (GOOD,)
 
 
 def test_a_probe_that_cannot_be_made_is_made_again() -> None:
@@ -174,7 +174,7 @@ def test_a_probe_that_cannot_be_made_is_made_again() -> None:
     periodic = PeriodicChecks([good("a")], probe, clock=clock)
     for clock.now_s in (1000.0, 1005.0):
         periodic.run_due()
-        seen.append(periodic.findings)
+        seen.append(periodic.findings())
     assert seen == [(), (ok("a", "Well."),)]
 
 
@@ -187,6 +187,6 @@ def test_a_check_that_waits_does_not_keep_the_agent_from_ending() -> None:
         yield GOOD
 
     with PeriodicChecks([good("a"), Check("b", hang)], lambda: None) as periodic:
-        wait_until(lambda: periodic.findings == (ok("a", "Well."),), "the first finding")
+        wait_until(lambda: periodic.findings() == (ok("a", "Well."),), "the first finding")
     never.set()
-    assert all(each.level is Level.OK for each in periodic.findings)
+    assert all(each.level is Level.OK for each in periodic.findings())

@@ -43,7 +43,7 @@ def test_a_healthy_agent_gives_zero_and_plain_columns(agent: Run, port: int) -> 
     shown = agent("status", "--port", port)
     assert (shown.exit_code, shown.errors) == (0, "")
     first, second, *_ = shown.output.splitlines()
-    assert first.split() == ["state", "healthy"]
+    assert first.split() == ["status", "ok"]
     assert second.split(maxsplit=1) == ["message", "All is delivered."]
 
 

@@ -158,8 +158,8 @@ def test_a_screen_reader_hears_changes_of_the_state_alone() -> None:
     def heard(shown: object) -> Any:
         return context.eval(f"announcementOf({json.dumps(shown)})")
 
-    assert heard(values) == heard(same) == "State: Healthy."
-    assert heard(failing) == "State: Not delivering. Causes: sink unavailable."
+    assert heard(values) == heard(same) == "State: ok."
+    assert heard(failing) == "State: failing. Causes: sink unavailable."
 
 
 def test_a_chart_has_gaps_and_round_ticks() -> None:

@@ -6,7 +6,7 @@ must not resolve dependencies: a second Jackson or Hadoop on the class path caus
 `NoSuchMethodError`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 _FIRST_DELTA_NAMED_BY_SPARK = (4, 1)
 
@@ -96,3 +96,17 @@ class DependencyVersions:
 
 TESTED = DependencyVersions()
 """The versions that the tests use."""
+
+RELEASES = (
+    TESTED,
+    DependencyVersions(spark="4.0.1", iceberg="1.11.0", spark_avro="4.0.1"),
+    DependencyVersions(spark="4.2.0", iceberg=None, spark_avro="4.2.0"),
+)
+"""The versions that fit each minor of Spark. Iceberg has no runtime for Spark 4.2."""
+
+
+def versions_for(spark: str) -> DependencyVersions:
+    """The versions that fit a release of Spark. An unknown minor has those of the tests."""
+    minor = spark.split(".")[:2]
+    fitting = [each for each in RELEASES if each.spark.split(".")[:2] == minor]
+    return replace(fitting[0] if fitting else TESTED, spark=spark)

@@ -35,6 +35,7 @@ _NO_TARGET = re.compile(
     r"TimeoutException: (?P<place>Topic|Partition \d+ of topic) (?P<topic>\S+) .*not present in"
     r" metadata"
 )
+_LOST_RECORDS = re.compile(r"\[KAFKA_DATA_LOSS\.\w+\].*?Reason:\s*(?P<reason>[^\n]*)", re.DOTALL)
 _TOO_LARGE = re.compile(r"RecordTooLargeException: (?P<message>[^\n]*)")
 
 
@@ -87,6 +88,16 @@ def mapped_error(error: BaseException) -> BaseException:
             f"A message is too large for Kafka: {too_large['message'].strip()} Set "
             "`sink.kafka.max.request.size` and `max.message.bytes` of the target topic to larger "
             "values, and start the job again."
+        )
+    lost = _LOST_RECORDS.search(text)
+    if lost is not None:
+        return JobError(
+            "Kafka no longer has records that this job has not read: "
+            f"{_without_sql_state(lost['reason'])} Retention removed them, or the topic was "
+            "deleted. Their changes are missing in the target. To continue after them, start the "
+            "job with `fail.on.data.loss=false`; then start a snapshot of the tables in the agent, "
+            "which publishes their present rows. A snapshot has no deletions: to be exact, fill "
+            "the target anew with a new `checkpoint` and a new target."
         )
     if _NO_TOPIC.search(text):
         return InputError(

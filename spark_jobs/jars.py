@@ -11,20 +11,26 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 import click
 
 from sidecar.errors import SidecarError
-from spark_jobs.dependency_versions import TESTED, Artifact, DependencyVersions
+from spark_jobs.dependency_versions import (
+    TESTED,
+    Artifact,
+    DependencyVersions,
+    versions_for,
+)
 from spark_jobs.errors import SetupError
 
 _RELEASE = re.compile(r"\d+\.\d+[\w.-]*")
+_NONE = "none"
 _PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin"
 _PLUGIN_VERSION = "3.6.1"
 _RELEASES = {
-    "spark": "Release of Spark; must match `pyspark`.",
     "delta": "Release of Delta Lake.",
     "iceberg": "Release of Apache Iceberg. Use `none` for a release of Spark that it does not "
     "support, such as 4.2.",
@@ -34,7 +40,7 @@ _RELEASES = {
     "kafka_token_provider": "Release of the token provider. Use that of --spark if you use "
     "delegation tokens.",
 }
-"""The releases that a user can choose, with their help texts."""
+"""The releases that a user can choose beside Spark's, with their help texts."""
 
 
 def fetch(
@@ -116,9 +122,9 @@ def _pom(versions: DependencyVersions, directory: Path) -> str:
     )
 
 
-def _release(context: click.Context, parameter: click.Parameter, value: str) -> str | None:
-    if parameter.name == "iceberg" and value == "none":
-        return None
+def _release(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    if value is None or (parameter.name == "iceberg" and value == _NONE):
+        return value
     if not _RELEASE.fullmatch(value):
         raise click.BadParameter(f"`{value}` is not a release. Use a number such as 4.1.3.")
     return value
@@ -128,17 +134,32 @@ def _release_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add an option for each release in `_RELEASES`, in their order."""
     for name, text in reversed(_RELEASES.items()):
         flag = f"--{name.replace('_', '-')}"
-        default = getattr(TESTED, name)
-        command = click.option(flag, default=default, callback=_release, help=text)(command)
+        help_text = f"{text} Default: the one that fits --spark."
+        command = click.option(flag, callback=_release, help=help_text)(command)
     return command
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
+def _installed_spark() -> str:
+    try:
+        return version("pyspark")
+    except PackageNotFoundError:
+        return TESTED.spark
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
+@click.option(
+    "--spark",
+    default=_installed_spark,
+    show_default="that of the installed pyspark",
+    callback=_release,
+    help="Release of Spark; must match `pyspark`.",
+)
 @_release_options
-def main(directory: Path, **releases: Any) -> None:
+def main(directory: Path, spark: str, **releases: str | None) -> None:
     """Fetch the jars that the jobs need beside pyspark into DIRECTORY. Needs Maven."""
-    versions = DependencyVersions(**releases)
+    chosen = {name: None if value == _NONE else value for name, value in releases.items() if value}
+    versions = replace(versions_for(spark), **chosen)
     try:
         for path in fetch(directory, versions):
             click.echo(str(path))

@@ -15,7 +15,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 from pyspark.sql.utils import is_remote
 
-from spark_jobs.dependency_versions import DependencyVersions
+from spark_jobs.dependency_versions import versions_for
 from spark_jobs.errors import SetupError
 from spark_jobs.jars import jars_in
 from spark_jobs.options.session import SessionOptions
@@ -84,7 +84,7 @@ def create_session(
     conf.setIfMissing("spark.master", wanted.pop("spark.master", master or "local[*]"))
     conf.setIfMissing("spark.app.name", name)
     if jars is not None:
-        found = jars_in(jars, DependencyVersions(spark=pyspark.__version__))
+        found = jars_in(jars, versions_for(pyspark.__version__))
         conf.setIfMissing("spark.jars", ",".join(str(path.resolve()) for path in found))
     local = (conf.get("spark.master") or "").startswith("local")
     for key, value in {**SETTINGS, **(LOCAL_SETTINGS if local else {}), **wanted}.items():

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -49,16 +49,19 @@ def load(
     overrides: Sequence[Setting] = (),
     environment: Mapping[str, str] | None = None,
     cross: Callable[[Model], Iterable[str]] = lambda _: (),
+    elsewhere: Collection[str] = (),
 ) -> LoadedProperties[Model]:
     """Load settings `beneath`, then the files, then the overrides; later layers take precedence.
 
     `cross` returns contradictions between properties. `environment` resolves `${env:…}`; default:
-    that of the process. Raises ConfigError with one message for each mistake.
+    that of the process. `elsewhere` are names of properties of other commands, or prefixes that end
+    with a dot, which the files may have too. Raises ConfigError with one message for each mistake.
     """
     paths = tuple(files)
     layers = [list(beneath), *(read_properties(path) for path in paths)]
     layers.append(list(overrides))
-    reading = _Reading(model, os.environ if environment is None else environment, cross)
+    given = os.environ if environment is None else environment
+    reading = _Reading(model, given, cross, elsewhere)
     for layer in layers:
         reading.add(layer)
     return replace(reading.result(), files=paths)
@@ -72,8 +75,11 @@ class _Reading(Generic[Model]):
         model: type[Model],
         environment: Mapping[str, str],
         cross: Callable[[Model], Iterable[str]] = lambda _: (),
+        elsewhere: Collection[str] = (),
     ) -> None:
         self._cross = cross
+        self._elsewhere = elsewhere
+        self._ignored: list[str] = []
         self._model = model
         self._environment = environment
         self._names: dict[str, tuple[str, Declaration]] = {}
@@ -124,6 +130,9 @@ class _Reading(Generic[Model]):
         if properties is None or self._problems:
             raise ConfigError(*dict.fromkeys(self._problems))
         self._warnings.extend(properties.warnings())
+        if self._ignored:
+            names = ", ".join(f"`{each}`" for each in dict.fromkeys(self._ignored))
+            self._warnings.append(f"Properties of other jobs have no effect here: {names}.")
         self._warnings.extend(self._empty_lists(properties))
         self._warnings.extend(self._secrets_on_command_line())
         settings = tuple(self._used.values())
@@ -224,7 +233,9 @@ class _Reading(Generic[Model]):
             self._model.inert.get(setting.name),
             self._model.unsupported.get(setting.name),
         )
-        if inert is not None:
+        if setting.origin != COMMAND_LINE and self._is_elsewhere(setting.name):
+            self._ignored.append(setting.name)
+        elif inert is not None:
             self._warnings.append(f"{_place(setting)} has no effect here: {inert}")
         elif unsupported is not None:
             self._problem(setting, f"is not supported: {unsupported}")
@@ -236,6 +247,10 @@ class _Reading(Generic[Model]):
             self._problem(setting, f"{reason} destination")
         else:
             self._problem(setting, f"is not a known property{self._nearest(setting.name)}")
+
+    def _is_elsewhere(self, name: str) -> bool:
+        prefixes = tuple(each for each in self._elsewhere if each.endswith("."))
+        return name in self._elsewhere or name.startswith(prefixes)
 
     def _nearest(self, name: str) -> str:
         known = [

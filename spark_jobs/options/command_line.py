@@ -74,8 +74,12 @@ def job_command(
     def command(
         files: tuple[Path, ...], overrides: tuple[str, ...], debug: bool, as_json: bool
     ) -> None:
+        # The options of all jobs, whose packages import this module.
+        from spark_jobs.property_names import all_names
+
         try:
-            loaded = load(model, files, overrides=command_line_settings(overrides))
+            settings = command_line_settings(overrides)
+            loaded = load(model, files, overrides=settings, elsewhere=all_names())
             _start_log(loaded, debug=debug)
             report = run(loaded.properties)
         except Exception as error:

@@ -1,12 +1,14 @@
 """A topic that is created again, and a compacted one, with real brokers and jobs."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from confluent_kafka import TopicPartition
 from pyspark.sql import SparkSession
 
-from spark_jobs.errors import CheckpointError, InputError
+from spark_jobs.errors import CheckpointError, InputError, JobError
 from spark_jobs.mongo_reconcile.job import run as run_mongo
 from spark_jobs.mongo_reconcile.options import MongoJobOptions
 from spark_jobs.reconcile.job import run as run_reconcile
@@ -50,6 +52,30 @@ def test_a_topic_that_is_created_again_stops_the_job(
         with pytest.raises(CheckpointError, match=f"created again: {topic_prefix} "):
             run("a")
     assert run("b") == 10
+
+
+def test_the_printed_property_continues_after_records_that_kafka_deleted(
+    broker: KafkaBroker, topic_prefix: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    settings = {
+        "kafka.bootstrap.servers": broker.bootstrap,
+        "topics": topic_prefix,
+        "table.path": str(tmp_path / "table"),
+        "checkpoint": str(tmp_path / "checkpoint"),
+    }
+
+    def run(**more: str) -> int:
+        return run_mongo(spark, options_of(MongoJobOptions, settings | more))
+
+    send(broker, records(topic_prefix, 4))
+    assert run() == 4
+    send(broker, records(topic_prefix, 3))
+    kept = TopicPartition(topic_prefix, 0, 6)
+    broker.admin().delete_records([kept])[kept].result()
+    with pytest.raises(JobError, match=f"{topic_prefix}-0 was 4 but .* to 6\\. ") as caught:
+        run()
+    (printed,) = re.findall(r"`(fail\.on[^`]*)`", str(caught.value))
+    assert run(**dict([printed.split("=")])) == 1
 
 
 def test_reconcile_rejects_a_compacted_topic(

@@ -2,16 +2,10 @@
 
 import pyspark
 
-from spark_jobs.dependency_versions import TESTED, DependencyVersions
+from spark_jobs.dependency_versions import RELEASES as KNOWN
+from spark_jobs.dependency_versions import DependencyVersions
 
-RELEASES = {
-    each.spark: each
-    for each in (
-        TESTED,
-        DependencyVersions(spark="4.0.1", iceberg="1.11.0", spark_avro="4.0.1"),
-        DependencyVersions(spark="4.2.0", iceberg=None, spark_avro="4.2.0"),
-    )
-}
+RELEASES = {each.spark: each for each in KNOWN}
 
 
 def installed_versions() -> DependencyVersions:

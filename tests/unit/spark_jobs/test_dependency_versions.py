@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.dependency_versions import TESTED, DependencyVersions
+from spark_jobs.dependency_versions import TESTED, DependencyVersions, versions_for
 
 CONSTRAINTS = Path(__file__).resolve().parents[3] / "requirements" / "constraints.txt"
 
@@ -18,33 +18,21 @@ def test_the_tested_versions_are_those_of_the_python_packages(spark: SparkSessio
 
 
 @pytest.mark.parametrize(
-    ("versions", "expected"),
+    ("spark", "expected"),
     [
-        (TESTED, "delta-spark_4.1_2.13-4.4.0.jar"),
-        (DependencyVersions(spark="4.2.0", delta="4.4.0"), "delta-spark_4.2_2.13-4.4.0.jar"),
-        (DependencyVersions(spark="4.0.1", delta="4.4.0"), "delta-spark_4.0_2.13-4.4.0.jar"),
-        (DependencyVersions(spark="4.0.1", delta="4.0.1"), "delta-spark_2.13-4.0.1.jar"),
+        ("4.0.3", {"delta-spark_4.0_2.13-4.4.0", "iceberg-spark-runtime-4.0_2.13-1.11.0"}),
+        ("4.1.3", {"delta-spark_4.1_2.13-4.4.0", "iceberg-spark-runtime-4.1_2.13-1.12.0"}),
+        ("4.2.0", {"delta-spark_4.2_2.13-4.4.0"}),
+        ("4.9.0", {"delta-spark_4.9_2.13-4.4.0", "iceberg-spark-runtime-4.9_2.13-1.12.0"}),
     ],
 )
-def test_the_jar_of_delta_has_the_release_of_spark_in_its_name(
-    versions: DependencyVersions, expected: str
-) -> None:
-    assert expected in {artifact.file_name for artifact in versions.artifacts()}
+def test_the_jars_fit_the_release_of_spark(spark: str, expected: set[str]) -> None:
+    artifacts = versions_for(spark).artifacts()
+    names = {each.file_name.removesuffix(".jar") for each in artifacts}
+    assert f"spark-sql-kafka-0-10_2.13-{spark}" in names
+    assert {each for each in names if each.startswith(("delta-spark", "iceberg"))} == expected
 
 
-@pytest.mark.parametrize(
-    ("versions", "expected"),
-    [
-        (TESTED, ["iceberg-spark-runtime-4.1_2.13-1.12.0.jar"]),
-        (
-            DependencyVersions(spark="4.0.1", iceberg="1.11.0"),
-            ["iceberg-spark-runtime-4.0_2.13-1.11.0.jar"],
-        ),
-        (DependencyVersions(spark="4.2.0", iceberg=None), []),
-    ],
-)
-def test_a_release_of_spark_may_lack_a_jar_of_iceberg(
-    versions: DependencyVersions, expected: list[str]
-) -> None:
-    names = [artifact.file_name for artifact in versions.artifacts()]
-    assert [name for name in names if name.startswith("iceberg")] == expected
+def test_an_older_delta_lake_has_no_release_of_spark_in_its_name() -> None:
+    versions = DependencyVersions(spark="4.0.1", delta="4.0.1")
+    assert "delta-spark_2.13-4.0.1.jar" in {each.file_name for each in versions.artifacts()}

@@ -47,6 +47,12 @@ RAISED = {
         JobError,
         "which is larger than 1. Set `sink.kafka.max.request.size`",
     ),
+    "[KAFKA_DATA_LOSS.START_OFFSET_RESET] Some data may have been lost because they are not "
+    "available in Kafka any more;\nReason: Starting offset for t-0 was 1 but consumer reset to 9. "
+    "SQLSTATE: 22000\n at": (
+        JobError,
+        "Starting offset for t-0 was 1 but consumer reset to 9. Retention removed them",
+    ),
     "[DELTA_VERSION_NOT_FOUND] Cannot time travel Delta table to version 3. Available": (
         JobError,
         "fill its target anew",

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from spark_jobs.dependency_versions import TESTED
+from spark_jobs.dependency_versions import TESTED, DependencyVersions, versions_for
 from spark_jobs.errors import SetupError
 from spark_jobs.jars import jars_in, main
 
@@ -43,3 +43,28 @@ def test_the_jars_of_avro_and_iceberg_may_be_absent(tmp_path: Path) -> None:
 def test_only_iceberg_can_be_left_out(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["--iceberg", "none", "--delta", "none", str(tmp_path)])
     assert "Invalid value for '--delta': `none` is not a release." in result.output
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ([], TESTED),
+        (["--spark", "4.2.0"], versions_for("4.2.0")),
+        (["--iceberg", "none"], replace(TESTED, iceberg=None)),
+    ],
+)
+def test_releases_that_are_not_named_fit_spark(
+    options: list[str],
+    expected: DependencyVersions,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fetched: list[DependencyVersions] = []
+
+    def fetch(directory: Path, versions: DependencyVersions) -> list[Path]:
+        fetched.append(versions)
+        return []
+
+    monkeypatch.setattr("spark_jobs.jars.fetch", fetch)
+    CliRunner().invoke(main, [*options, str(tmp_path)], catch_exceptions=False)
+    assert fetched == [expected]

@@ -21,6 +21,7 @@ from spark_jobs.jars import main as fetch_jars
 from spark_jobs.mongo_reconcile.options import MongoJobOptions
 from spark_jobs.options.command_line import job_command
 from spark_jobs.options.session import SessionOptions
+from spark_jobs.property_names import all_names
 from spark_jobs.reconcile import job as reconcile_job
 from spark_jobs.reconcile.options import (
     PurgeOptions,
@@ -264,3 +265,25 @@ def test_an_invalid_release_is_an_error(option: str, value: str, tmp_path: Path)
     done = click.testing.CliRunner().invoke(fetch_jars, [option, value, str(tmp_path)])
     assert done.exit_code == 2
     assert f"`{value}` is not a release" in done.output
+
+
+@pytest.mark.parametrize("model", GOOD)
+def test_a_file_may_have_the_properties_of_all_jobs(
+    model: type[SessionOptions], tmp_path: Path
+) -> None:
+    own = {name for _, _, each in declarations(model) for name in each.names}
+    prefixes = tuple(name for name in own if name.endswith("."))
+    others = sorted(each for each in all_names() - own if not each.startswith(prefixes or "\0"))
+    lines = [f"{name}{'x' if name.endswith('.') else ''}=1" for name in others]
+    file = tmp_path / "jobs.properties"
+    file.write_text(
+        "\n".join((*lines, *(f"{name}={value}" for name, value in GOOD[model].items())))
+    )
+    (warning,) = load(model, [file], elsewhere=all_names()).warnings
+    assert warning.startswith("Properties of other jobs have no effect here: `")
+    assert warning.count("`") == 2 * len(others)
+    with pytest.raises(ConfigError, match="is not a known property"):
+        load(model, [file], overrides=command_line_settings(lines[:1]), elsewhere=all_names())
+    with pytest.raises(ConfigError, match="is not a known property"):
+        file.write_text(f"{file.read_text()}\n{others[0]}x=1")
+        load(model, [file], elsewhere=all_names())

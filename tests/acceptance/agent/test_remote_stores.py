@@ -63,8 +63,8 @@ class Store:
 
 
 @pytest.fixture(scope="module")
-def gcs_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GcsServer]:
-    with GcsServer(tmp_path_factory.mktemp("gcs")) as server:
+def gcs_server() -> Iterator[GcsServer]:
+    with GcsServer() as server:
         server.create_bucket("archive")
         yield server
 

@@ -16,8 +16,8 @@ _shared_loader = cache(create_loader)
 
 
 @pytest.fixture(scope="package")
-def gcs_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GcsServer]:
-    with GcsServer(tmp_path_factory.mktemp("gcs")) as server:
+def gcs_server() -> Iterator[GcsServer]:
+    with GcsServer() as server:
         yield server
 
 

@@ -56,9 +56,10 @@ def test_a_checksum_that_does_not_agree_keeps_the_segment_here(
     harness: TransferHarness, content: bytes
 ) -> None:
     def lie(answer: bytes) -> bytes:
-        document = json.loads(answer)
-        if "crc32c" in document:
-            document["crc32c"] = base64.b64encode(b"\0\0\0\1").decode()
+        document = json.loads(answer or "{}")
+        if "crc32c" not in document:
+            return answer
+        document["crc32c"] = base64.b64encode(b"\0\0\0\1").decode()
         return json.dumps(document).encode()
 
     harness.proxy.plan = lambda seen: Fault(rewrite=lie) if seen.is_upload else None

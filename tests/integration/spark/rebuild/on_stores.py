@@ -35,8 +35,8 @@ def s3() -> Iterator[S3Server]:
 
 
 @pytest.fixture(scope="module")
-def gcs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GcsServer]:
-    with GcsServer(tmp_path_factory.mktemp("gcs")) as server:
+def gcs() -> Iterator[GcsServer]:
+    with GcsServer() as server:
         server.create_bucket(BUCKET)
         yield server
 

@@ -35,7 +35,9 @@ _NO_TARGET = re.compile(
     r"TimeoutException: (?P<place>Topic|Partition \d+ of topic) (?P<topic>\S+) .*not present in"
     r" metadata"
 )
-_LOST_RECORDS = re.compile(r"\[KAFKA_DATA_LOSS\.\w+\].*?Reason:\s*(?P<reason>[^\n]*)", re.DOTALL)
+_LOST_RECORDS = re.compile(
+    r"not available in Kafka any more;.*?Reason:\s*(?P<reason>[^\n]*)", re.DOTALL
+)
 _TOO_LARGE = re.compile(r"RecordTooLargeException: (?P<message>[^\n]*)")
 
 
@@ -91,13 +93,13 @@ def mapped_error(error: BaseException) -> BaseException:
         )
     lost = _LOST_RECORDS.search(text)
     if lost is not None:
+        reason = _without_sql_state(lost["reason"]).rstrip(".")
         return JobError(
-            "Kafka no longer has records that this job has not read: "
-            f"{_without_sql_state(lost['reason'])} Retention removed them, or the topic was "
-            "deleted. Their changes are missing in the target. To continue after them, start the "
-            "job with `fail.on.data.loss=false`; then start a snapshot of the tables in the agent, "
-            "which publishes their present rows. A snapshot has no deletions: to be exact, fill "
-            "the target anew with a new `checkpoint` and a new target."
+            f"Kafka no longer has records that this job has not read: {reason}. Retention removed "
+            "them, or the topic was deleted. Their changes are missing in the target. To continue "
+            "after them, start the job with `fail.on.data.loss=false`; then start a snapshot of "
+            "the tables in the agent, which publishes their present rows. A snapshot has no "
+            "deletions: to be exact, fill a new target with a new `checkpoint`."
         )
     if _NO_TOPIC.search(text):
         return InputError(

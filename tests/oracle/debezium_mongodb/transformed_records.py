@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from itertools import chain, repeat, zip_longest
 from typing import Any
 
 from bson.raw_bson import RawBSONDocument
@@ -61,7 +61,8 @@ def as_parsed(our: Any, their: Any) -> Any:
             our = {**our, "type": "int32"}
         return {name: as_parsed(each, their.get(name)) for name, each in our.items()}
     if isinstance(our, list) and isinstance(their, list):
-        return [as_parsed(each, other) for each, other in zip_longest(our, their)]
+        padded = chain(their, repeat(None))
+        return [as_parsed(each, other) for each, other in zip(our, padded, strict=False)]
     return our
 
 

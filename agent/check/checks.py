@@ -28,7 +28,7 @@ from agent.check.rights import check_snapshot_rights
 from agent.check.segments import check_segments
 from agent.check.store import check_store, store_text
 from agent.check.topic_names import check_topic_names
-from agent.check.truncations import check_truncations
+from agent.check.truncations import check_drops, check_truncations
 from agent.check.unlogged import check_unlogged_writes
 from agent.config.loader import directory_problems
 from agent.node.quota import unknown_quota
@@ -133,6 +133,8 @@ def _unlogged(probe: AgentProbe) -> Iterator[Finding]:
 
 def _truncations(probe: AgentProbe) -> Iterator[Finding]:
     yield from check_truncations(probe.truncated)
+    if probe.node().table_ids is not None:
+        yield from check_drops(probe.dropped, probe.present_tables)
 
 
 def _registry(probe: AgentProbe) -> Iterator[Finding]:

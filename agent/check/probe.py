@@ -4,7 +4,7 @@ The command queries both. A running agent already has the identity and the schem
 queries only its settings.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -15,6 +15,7 @@ from agent.config.node_settings import NodeSettings
 from agent.config.topics import table_topic
 from agent.node.connect import node_connection
 from agent.node.connection import NodeConnection, NodeFacts
+from agent.node.drops import Drop, PublishedTables, read_table_ids
 from agent.node.host_ids import known_node
 from agent.node.owner import offsets_owner
 from agent.node.rights import role_rights
@@ -54,6 +55,8 @@ class NodeAnswer:
     masked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Masked columns by table."""
     truncations: tuple[Truncation, ...] = ()
+    table_ids: frozenset[str] | None = None
+    """Of all tables that the node has; None while unknown."""
     error: SidecarError | None = None
     """Why the node does not answer, or rejects the agent."""
     settings_error: SidecarError | None = None
@@ -103,6 +106,20 @@ class AgentProbe:
         names = {key: name for key, name in tables.items() if name in publication.published}
         acknowledged = Acknowledgements(self.config.properties.offset_directory)
         return acknowledged.open_ones(self.node().truncations, names)
+
+    @property
+    def dropped(self) -> dict[str, Drop]:
+        """Unacknowledged drops of tables that the agent published."""
+        directory = self.config.properties.offset_directory
+        return Acknowledgements(directory).open_drops(PublishedTables(directory).dropped())
+
+    @property
+    def present_tables(self) -> frozenset[str]:
+        """Names of the tables that the node has."""
+        schema, present = self.node().schema, self.node().table_ids
+        if schema is None or present is None:
+            return frozenset()
+        return frozenset(_names_by_id(schema, present).values())
 
     @property
     def topic_uses(self) -> list[TopicUse]:
@@ -216,10 +233,30 @@ def _completed(config: AgentConfig, known: NodeAnswer) -> NodeAnswer:
     try:
         answer = _queried(config, connection, known)
         if answer.error is None:
-            Acknowledgements(config.properties.offset_directory).begin(answer.truncations)
+            _note_tables(config, answer)
         return answer
     finally:
         connection.close()
+
+
+def _note_tables(config: AgentConfig, answer: NodeAnswer) -> None:
+    """What later truncations and drops are compared with."""
+    directory = config.properties.offset_directory
+    Acknowledgements(directory).begin(answer.truncations)
+    if answer.schema is None or answer.table_ids is None:
+        return
+    names = _names_by_id(answer.schema, answer.table_ids)
+    published = publication_of(answer.schema, config.properties).published
+    PublishedTables(directory).note(
+        {key: name for key, name in names.items() if name in published}, answer.table_ids
+    )
+
+
+def _names_by_id(schema: Schema, present: Collection[str]) -> dict[str, str]:
+    """A known schema can have dropped tables too."""
+    return {
+        each.id: f"{each.keyspace}.{each.name}" for each in schema.tables() if each.id in present
+    }
 
 
 def _queried(config: AgentConfig, connection: NodeConnection, known: NodeAnswer) -> NodeAnswer:
@@ -229,7 +266,12 @@ def _queried(config: AgentConfig, connection: NodeConnection, known: NodeAnswer)
     except SidecarError as error:
         return replace(known, error=error)
     try:
-        answer = replace(known, facts=facts, truncations=read_truncations(connection))
+        answer = replace(
+            known,
+            facts=facts,
+            truncations=read_truncations(connection),
+            table_ids=read_table_ids(connection),
+        )
     except SidecarError as error:
         return replace(known, error=error)
     if config.properties.node_id is None:

@@ -8,6 +8,7 @@ from struct import Struct
 from typing import Any
 
 from agent.node.connection import NodeConnection
+from agent.node.drops import Drop
 from sidecar.errors import ConfigError
 from sidecar.offsets.properties_store import PropertiesStore
 
@@ -57,7 +58,7 @@ class Acknowledgements:
             self._store.save({"since": _now_ms(), **known})
 
     def acknowledge(self, tables: Iterable[str]) -> None:
-        """Take note of all truncations of tables, as `keyspace.table`, until now. Raises
+        """Take note of all truncations and drops of tables, as `keyspace.table`, until now. Raises
         ConfigError before the first start."""
         known = self._store.load().values
         if not known:
@@ -77,6 +78,13 @@ class Acknowledgements:
             for each in truncations
             if (name := names.get(each.table_id)) is not None
             and each.at_ms > max(int(known.get(key, -1)) for key in (each.table_id, name))
+        }
+
+    def open_drops(self, drops: Iterable[Drop]) -> dict[str, Drop]:
+        """Those since the last acknowledgement of their table, by its name."""
+        known = self._store.load().values
+        return {
+            each.name: each for each in drops if each.noticed_ms > int(known.get(each.name, -1))
         }
 
 

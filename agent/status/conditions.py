@@ -316,8 +316,8 @@ def _unlogged(facts: Facts) -> Iterator[Condition]:
     if unlogged.is_rejected and not facts.schema.error:
         yield _of_schema(unknown_finding(unlogged.unknown))
     for found in facts.findings:
-        if found.code == "table_truncated":
-            yield Condition("table_truncated", State.WARNING, "schema", found.message, found.remedy)
+        if found.code in ("table_truncated", "table_dropped"):
+            yield Condition(found.code, State.WARNING, "schema", found.message, found.remedy)
 
 
 def _of_schema(found: Finding, rank: Rank = Rank.NONE) -> Condition:

@@ -20,12 +20,12 @@ from tests.support.servers.cassandra_settings import NodeSettings
 pytestmark = [pytest.mark.servers, pytest.mark.slow]
 
 REPLICATION = "replication = {'class': 'SimpleStrategy', 'replication_factor': 1}"
-_COMMAND = re.compile(r"`agent (truncations acknowledge [^`]+)` on each node")
+_COMMAND = re.compile(r"`agent (--config \S+ truncations acknowledge [^`]+)` on each node")
 
 
-def reports(process: AgentThread) -> list[Any]:
+def reports(process: AgentThread, code: str = "table_truncated") -> list[Any]:
     conditions = health(process)[1]["conditions"]
-    return [each for each in conditions if each["code"] == "table_truncated"]
+    return [each for each in conditions if each["code"] == code]
 
 
 @pytest.mark.parametrize("version", ["5.0.9", "3.11.19", "6.0-alpha2"])
@@ -67,9 +67,18 @@ def test_a_truncation_is_reported_until_it_is_acknowledged(
             (finding,) = (each for each in checked["findings"] if each["subject"] == "truncations")
             assert (finding["message"], finding["level"]) == (report["message"], "warning")
             remedy = _COMMAND.search(report["remedy"])
-            assert remedy is not None
-            assert agent(*remedy[1].split(), *command).exit_code == 0
+            assert remedy is not None, report["remedy"]
+            assert agent(*remedy[1].split()).exit_code == 0
             process.wait_until("the end of the report", lambda: not reports(process))
             node.execute("TRUNCATE shop.later")
             process.wait_until("the next report", lambda: bool(reports(process)))
+            node.execute("DROP TABLE shop.before")
+            node.execute("DROP TABLE shop.other")
+            process.wait_until("the drop", lambda: bool(reports(process, "table_dropped")))
+            (report,) = reports(process, "table_dropped")
+            assert "no event: shop.before." in report["message"]
+            remedy = _COMMAND.search(report["remedy"])
+            assert remedy is not None, report["remedy"]
+            assert agent(*remedy[1].split()).exit_code == 0
+            process.wait_until("its end", lambda: not reports(process, "table_dropped"))
             assert process.stop() == 0

@@ -1,6 +1,7 @@
-"""The finding of truncated tables, and its condition in a running agent."""
+"""The findings of truncated and dropped tables, and their conditions in a running agent."""
 
-from agent.check.truncations import check_truncations
+from agent.check.truncations import check_drops, check_truncations
+from agent.node.drops import Drop
 from agent.node.truncations import Truncation
 from agent.status.conditions import conditions_of
 from agent.status.facts import Facts
@@ -27,3 +28,23 @@ def test_it_names_tables_places_times_and_commands() -> None:
 def test_a_running_agent_stays_ok_and_shows_it() -> None:
     (condition,) = conditions_of(Facts(findings=tuple(check_truncations(TRUNCATED))))
     assert (condition.code, condition.state) == ("table_truncated", State.WARNING)
+
+
+DROPPED = {
+    name: Drop(name, noticed_ms)
+    for name, noticed_ms in (("shop.orders", 1_700_000_000_500), ("shop.items", 1_700_000_000_250))
+}
+
+
+def test_a_drop_has_a_remedy_for_a_table_that_is_gone_and_one_that_exists_again() -> None:
+    (found,) = check_drops(DROPPED, ["shop.items"])
+    assert (found.code, found.level) == ("table_dropped", Level.WARNING)
+    assert "dropped, which has no event: shop.items, shop.orders." in found.message
+    assert "--set table=shop.orders --set at.us=1700000000500999, for each" in found.remedy
+    assert "delete the rows of the old shop.items;" in found.remedy
+    assert "`agent truncations acknowledge shop.items shop.orders`" in found.remedy
+    assert list(check_drops({}, ["shop.items"])) == []
+    (again,) = check_drops(DROPPED, list(DROPPED))
+    assert "at.us" not in again.remedy, "the new rows would go too"
+    (condition,) = conditions_of(Facts(findings=(found,)))
+    assert (condition.code, condition.state) == ("table_dropped", State.WARNING)

@@ -11,13 +11,10 @@ result yet. A change of the test suite that loses a catch has lost a proof:
 `reach` takes paths of tests after `--`, and adds to what the folder has.
 
 modules            the modules, and the tests of each
-mutant             a mutant, its place in a file, the list of the drawn ones
-python_operators   the changes of Python lines
-rust_operators     the changes of Rust lines
-draw               draws mutants and verifies that each parses or compiles
+mutant             a mutant, and its place in a file
+draw               the changes of lines; draws mutants that parse or compile
 reach              which tests run which line of Python
 extension          builds the extension of a mutant
 first_failure      stops property tests at their first failure
 trial              tries mutants, tier by tier
-caught             the results
 """

@@ -35,10 +35,9 @@ def build_extension(folder: Path | None, name: str) -> None:
     Raises CalledProcessError where the code does not compile.
     """
     kept = None if folder is None else folder / f"{name}.so"
-    if kept is not None and kept.exists():
-        _replace(kept)
-        return
-    _replace(_build())
+    built = kept if kept is not None and kept.exists() else _build()
+    # A process that has loaded the old file keeps it.
+    _copy(built, EXTENSION)
 
 
 def store_extension(folder: Path, name: str) -> None:
@@ -46,23 +45,18 @@ def store_extension(folder: Path, name: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     kept = folder / f"{name}.so"
     if not kept.exists():
-        staged = kept.with_suffix(".new")
-        shutil.copy2(_build(), staged)
-        staged.replace(kept)
+        _copy(_build(), kept)
 
 
 def _build() -> Path:
     command = ["cargo", "build", "--quiet", "--locked", "--package", "commitlog-python"]
-    features = ["--features", "pyo3/extension-module"]
-    subprocess.run(
-        [*command, *features], cwd=REPOSITORY, env=ENVIRONMENT, check=True, capture_output=True
-    )
+    command += ["--features", "pyo3/extension-module"]
+    subprocess.run(command, cwd=REPOSITORY, env=ENVIRONMENT, check=True, capture_output=True)
     target = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target"))
     return target / "debug" / "lib_commitlog.so"
 
 
-def _replace(built: Path) -> None:
-    # A process that has loaded the old file keeps it.
-    staged = EXTENSION.with_suffix(".so.new")
-    shutil.copy2(built, staged)
-    staged.replace(EXTENSION)
+def _copy(source: Path, target: Path) -> None:
+    staged = target.with_suffix(".so.new")
+    shutil.copy2(source, staged)
+    staged.replace(target)

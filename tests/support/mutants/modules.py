@@ -1,6 +1,6 @@
 """The modules whose mutants are drawn, and the tests of each."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -8,23 +8,23 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """`files` are globs; `without` are files that belong to another module, or decide nothing."""
+    """`files` are globs; `without` are files that belong to another module, or decide nothing.
+
+    The tests of the tiers (see `trial`): `own_tests` are the first. Of Rust, `room_tests` and the
+    tests of `crates`, which begin with the crate of the files, are the second, and `wide_tests`
+    the third. `crate_tests` is cargo's choice of those that can reach the files. `server_tests`
+    need servers or a Spark session and run on demand.
+    """
 
     name: str
     files: tuple[str, ...]
     own_tests: tuple[str, ...]
-    """Of the first tier."""
     crates: tuple[str, ...] = ()
-    """Of Rust: the crate of the files first."""
     crate_tests: tuple[str, ...] = ()
-    """Cargo's choice of the tests that can reach the files; all without one."""
     room_tests: tuple[str, ...] = ()
-    """Of the second tier of Rust, before those of the crate."""
     wide_tests: tuple[str, ...] = ()
-    """Of the third tier of Rust."""
     server_tests: tuple[str, ...] = ()
-    """With real servers or a Spark session; only on demand."""
-    without: frozenset[str] = field(default_factory=frozenset)
+    without: frozenset[str] = frozenset()
 
     @property
     def is_rust(self) -> bool:

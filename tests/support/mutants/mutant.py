@@ -2,16 +2,15 @@
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
 
 from tests.support.mutants.modules import REPOSITORY
 
 DRAWN = Path(__file__).with_name("drawn.json")
-_AROUND = 3
+AROUND = 3
 """Lines on each side that tell equal lines apart."""
 
 
@@ -32,23 +31,6 @@ class Mutant:
     after: str
     above: tuple[str, ...]
     below: tuple[str, ...]
-
-    @classmethod
-    def at(
-        cls, module: str, path: Path, lines: list[str], line: int, after: str, operator: str
-    ) -> Self:
-        index = line - 1
-        return cls(
-            id="",
-            module=module,
-            file=path.relative_to(REPOSITORY).as_posix(),
-            line=line,
-            operator=operator,
-            before=lines[index],
-            after=after,
-            above=tuple(lines[max(0, index - _AROUND) : index]),
-            below=tuple(lines[index + 1 : index + 1 + _AROUND]),
-        )
 
     @property
     def path(self) -> Path:
@@ -89,8 +71,8 @@ class Mutant:
 
     def _likeness(self, lines: list[str], index: int) -> int:
         """How many of the lines around are as they were."""
-        near_above = {line.strip() for line in lines[max(0, index - 2 * _AROUND) : index]}
-        near_below = {line.strip() for line in lines[index + 1 : index + 1 + 2 * _AROUND]}
+        near_above = {line.strip() for line in lines[max(0, index - 2 * AROUND) : index]}
+        near_below = {line.strip() for line in lines[index + 1 : index + 1 + 2 * AROUND]}
         above = sum(line.strip() in near_above for line in self.above if line.strip())
         return above + sum(line.strip() in near_below for line in self.below if line.strip())
 
@@ -102,9 +84,3 @@ def drawn() -> list[Mutant]:
         Mutant(**{**record, "above": tuple(record["above"]), "below": tuple(record["below"])})
         for record in records
     ]
-
-
-def store(mutants: Iterable[Mutant], seed: int, commit: str) -> None:
-    content = {"seed": seed, "commit": commit, "mutants": [asdict(each) for each in mutants]}
-    text = json.dumps(content, indent=1, ensure_ascii=False)
-    DRAWN.write_text(f"{text}\n", encoding="utf-8")

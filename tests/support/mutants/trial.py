@@ -11,9 +11,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 from tests.support.mutants.extension import ENVIRONMENT, build_extension
 from tests.support.mutants.modules import MODULES, REPOSITORY, Module
@@ -35,16 +36,6 @@ _Tests = Callable[[], str | None]
 """Runs tests; returns the one that fails."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """`test` is the one that failed, None where the mutant survived `tried` tiers."""
-
-    test: str | None
-    tier: str | None
-    tried: str
-    seconds: float
-
-
 class DirtyFileError(Exception):
     """The file of a mutant has changes that are in no commit."""
 
@@ -58,23 +49,31 @@ class Trial:
         self._extensions = extensions
         self._tiers = tiers
 
-    def of(self, mutant: Mutant) -> Outcome:
-        """Raises DirtyFileError, PlaceGoneError."""
-        _require_clean(mutant.file)
+    def of(self, mutant: Mutant) -> dict[str, Any]:
+        """The result: `test` is the one that failed, None where the mutant survived the `tried`
+        tiers. Raises DirtyFileError, PlaceGoneError."""
+        command = ["git", "status", "--porcelain", "--", mutant.file]
+        if subprocess.run(command, cwd=REPOSITORY, capture_output=True, check=True).stdout:
+            raise DirtyFileError(f"{mutant.file}: it has changes; commit or revert them first")
         module = MODULES[mutant.module]
         begin_s = time.monotonic()
-        tried = ""
+        tried, failed = "", None
         with mutant.applied() as line:
             is_rust = module.is_rust
             tiers = self._rust(module, mutant) if is_rust else self._python(module, mutant, line)
             for tier, tests in tiers:
-                if tier not in self._tiers:
-                    continue
-                failed = tests()
-                tried += "" if tier in tried else tier
+                if tier in self._tiers:
+                    tried += "" if tier in tried else tier
+                    failed = tests()
                 if failed is not None:
-                    return Outcome(failed, tier, tried, round(time.monotonic() - begin_s, 1))
-        return Outcome(None, None, tried, round(time.monotonic() - begin_s, 1))
+                    break
+        return {
+            "caught": failed is not None,
+            "test": failed,
+            "tier": None if failed is None else tried[-1],
+            "tried": tried,
+            "seconds": round(time.monotonic() - begin_s, 1),
+        }
 
     def _rust(self, module: Module, mutant: Mutant) -> Iterator[tuple[str, _Tests]]:
         build_extension(self._extensions, mutant.id)
@@ -88,37 +87,24 @@ class Trial:
     def _python(self, module: Module, mutant: Mutant, line: int) -> Iterator[tuple[str, _Tests]]:
         if self._reach is None:
             raise ValueError(f"{mutant.id}: the tests of a Python line need --reach")
-        # A line of a class or a constant runs at the import, in no test.
-        reaching = self._reach.of_line(mutant.path, line) or self._reach.of_file(mutant.path)
+        reaching = self._reach.of(mutant.path, line)
         if not reaching:
             yield "a", partial(_pytest_failure, module.own_tests, FAST)
-        own = [test for test in reaching if _is_of(test, module.own_tests)]
-        others = [test for test in reaching if test not in own]
-        unit = [test for test in others if test.path.startswith("tests/unit/")]
-        wide = [test for test in others if test not in unit]
-        for tier, tests in (("a", own), ("b", unit), ("c", wide)):
-            yield tier, partial(_pytest_failure, [test.node_id for test in _quickest(tests)], FAST)
+        by_tier: dict[str, list[ReachingTest]] = {"a": [], "b": [], "c": []}
+        for test in reaching:
+            path = test.node_id.partition("::")[0]
+            is_own = any(path == own or path.startswith(f"{own}/") for own in module.own_tests)
+            by_tier["a" if is_own else "b" if path.startswith("tests/unit/") else "c"].append(test)
+        for tier, tests in by_tier.items():
+            yield tier, partial(_pytest_failure, _quickest(tests), FAST)
         yield "d", partial(_pytest_failure, module.server_tests, "")
 
 
-def _is_of(test: ReachingTest, paths: Iterable[str]) -> bool:
-    return any(test.path == path or test.path.startswith(f"{path}/") for path in paths)
-
-
-def _quickest(tests: list[ReachingTest]) -> Iterator[ReachingTest]:
-    left_s = _TIER_TESTS_S
-    for index, test in enumerate(tests):
-        left_s -= test.seconds
-        if index and left_s < 0:
-            return
-        yield test
-
-
-def _require_clean(file: str) -> None:
-    command = ["git", "status", "--porcelain", "--", file]
-    status = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
-    if status.stdout:
-        raise DirtyFileError(f"{file}: it has changes; commit or revert them first")
+def _quickest(tests: list[ReachingTest]) -> list[str]:
+    sums = accumulate(test.seconds for test in tests)
+    return [
+        test.node_id for test, sum_s in zip(tests, sums, strict=True) if sum_s < _TIER_TESTS_S
+    ] or [test.node_id for test in tests[:1]]
 
 
 def _pytest_failure(tests: Iterable[str], marks: str) -> str | None:

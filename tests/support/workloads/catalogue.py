@@ -1,16 +1,16 @@
 """The workloads by name.
 
-Those of recordings are the statements beside their segments (`statements.cql.gz`): change them
-there, and record them again. Others are made.
+Most are the statements beside their recorded segments (`statements.cql.gz`): change them there, and
+record them again. `random` is made.
 """
 
 import gzip
+import re
 from collections.abc import Callable
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
 
-from tests.support.workloads import large, types
 from tests.support.workloads.random_statements import build as build_random
 from tests.support.workloads.scenario import Release, Scenario
 
@@ -27,36 +27,39 @@ _RECORDED = {
     "counters": "5.0/counters",
     "views": "5.0/views",
     "constraints": "6.0/constraints",
+    "large": "5.0/large",
+    # Most of the others one after the other, for releases that are recorded once.
+    "mixed": "3.11/mixed",
 }
-_MIXED = (
-    *("collections", "deletions", "ttl", "timestamps", "wide", "batches", "transactions"),
-    "counters",
-)
 
 
 def _recorded(name: str, release: Release, seed: int) -> Scenario:
-    packed = (_FIXTURES / _RECORDED[name] / "statements.cql.gz").read_bytes()
-    statements = gzip.decompress(packed).decode().removesuffix(";\n").split(";\n")
+    return _of(name, _statements(_RECORDED[name]))
+
+
+def _types(release: Release, seed: int) -> Scenario:
+    """Every CQL type of the release as regular, static, clustering (ascending and descending) and
+    partition key."""
+    if release < (4, 0):
+        found = re.compile(r'\btypes\b|"MixedCase"').search
+        return _of("types", list(filter(found, _statements("3.11/mixed"))))
+    return _of("types", _statements("4.0/types" if release < (5, 0) else "5.0/types"))
+
+
+def _statements(folder: str) -> list[str]:
+    packed = (_FIXTURES / folder / "statements.cql.gz").read_bytes()
+    return gzip.decompress(packed).decode().removesuffix(";\n").split(";\n")
+
+
+def _of(name: str, statements: list[str]) -> Scenario:
     schema = tuple(takewhile(lambda statement: statement.startswith("CREATE"), statements))
     return Scenario(name, schema, tuple(statements[len(schema) :]))
 
 
-def _mixed(release: Release, seed: int) -> Scenario:
-    """Most of the other workloads one after the other, for releases that are recorded once."""
-    parts = [types.build(release, seed), *(_recorded(name, release, seed) for name in _MIXED)]
-    return Scenario(
-        "mixed",
-        tuple(statement for part in parts for statement in part.schema),
-        tuple(statement for part in parts for statement in part.statements),
-    )
-
-
 SCENARIOS: dict[str, Callable[[Release, int], Scenario]] = {
-    "types": types.build,
+    "types": _types,
     **{name: partial(_recorded, name) for name in _RECORDED},
-    "large": large.build,
     "random": build_random,
-    "mixed": _mixed,
 }
 
 

@@ -47,8 +47,16 @@ def _types(release: Release, seed: int) -> Scenario:
 
 
 def _statements(folder: str) -> list[str]:
+    """The statements, of which literals may have the end of a statement in them."""
     packed = (_FIXTURES / folder / "statements.cql.gz").read_bytes()
-    return gzip.decompress(packed).decode().removesuffix(";\n").split(";\n")
+    found = [""]
+    for part in gzip.decompress(packed).decode().removesuffix(";\n").split(";\n"):
+        found[-1] += part
+        if found[-1].count("'") % 2:
+            found[-1] += ";\n"
+        else:
+            found.append("")
+    return found[:-1]
 
 
 def _of(name: str, statements: list[str]) -> Scenario:

@@ -13,6 +13,7 @@ from tests.support.workloads.cql_types import (
     tuple_of,
     user_type,
 )
+from tests.support.workloads.literals import EDGES, literal
 from tests.support.workloads.scenario import Release, create_keyspace
 
 TABLES = 10
@@ -20,6 +21,9 @@ _KEY_TYPES = (
     *("int", "bigint", "text", "uuid", "timestamp", "boolean", "blob", "date", "decimal", "varint"),
     *("ascii", "inet", "smallint", "time", "timeuuid", "tinyint"),
 )
+_NOT_IN_KEYS = ("''", "0x", "0.0")
+"""Empty values may not be partition keys; 0.0 and 0 are one clustering under two spellings, of
+which Cassandra shows whichever it met first."""
 _VALUE_TYPES = (*_KEY_TYPES, "double", "float", "duration")
 
 POINT = user_type("point", [("x", scalar("int")), ("y", scalar("text"))])
@@ -32,9 +36,9 @@ class Column:
     type: CqlType
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TableShape:
-    """What a table consists of."""
+    """What a table consists of, and the few keys of its writes, so that statements meet."""
 
     keyspace: str
     name: str
@@ -44,6 +48,12 @@ class TableShape:
     regular: tuple[Column, ...]
     static: tuple[Column, ...]
     options: tuple[str, ...]
+    partitions: tuple[tuple[str, ...], ...]
+    clusterings: tuple[tuple[str, ...], ...]
+
+    @property
+    def is_counter(self) -> bool:
+        return False
 
     @property
     def full_name(self) -> str:
@@ -70,7 +80,7 @@ class TableShape:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Table(TableShape):
     """`explicit_times` is the share of the table's writes with USING TIMESTAMP."""
 
@@ -116,6 +126,10 @@ def _table(rng: random.Random, keyspace: str, number: int, release: Release) -> 
         static[-1] = Column(static[-1].name, _multi_cell(number // 2))
     return Table(
         keyspace=keyspace,
+        partitions=tuple(tuple(_key(rng, each.type, i) for each in partition) for i in range(5)),
+        clusterings=tuple(
+            tuple(dict.fromkeys(_key(rng, each.type, i) for i in range(5))) for each in clustering
+        ),
         name=f"t{number}",
         partition=partition,
         clustering=clustering,
@@ -125,6 +139,15 @@ def _table(rng: random.Random, keyspace: str, number: int, release: Release) -> 
         explicit_times=(0.0, 0.5, 1.0)[number % 3],
         options=("cdc = true", *(("read_repair = 'NONE'",) if release >= (4, 0) else ())),
     )
+
+
+def _key(rng: random.Random, of: CqlType, index: int) -> str:
+    edges = [text for text in EDGES[of.name] if text not in _NOT_IN_KEYS]
+    if index < min(3, len(edges)):
+        return edges[index]
+    while (text := literal(rng, of)) in _NOT_IN_KEYS:
+        pass
+    return text
 
 
 def _value_type(rng: random.Random) -> CqlType:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from tests.support.workloads.literals import literal
 from tests.support.workloads.random_tables import Column
 from tests.support.workloads.soak.writer import Writer
 
@@ -24,7 +23,7 @@ def _target(writer: Writer, column: Column) -> str:
         if column.type.fields:
             return f"{column.name}.{writer.rng.choice(column.type.fields)}"
         if column.type.name in ("map", "set"):
-            return f"{column.name}[{literal(writer.rng, column.type.of[0])}]"
+            return f"{column.name}[{writer.element(column.type.of[0])}]"
     return column.name
 
 

@@ -24,15 +24,13 @@ _NOT_IN_KEYS = ("''", "0x")
 _QUOTED = ('"Mixed Case {}"', '"Größe {}"', '"with ""quotes"" {}"', '"字 {}"')
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SoakTable(TableShape):
     """A table as it is at one moment. `times` says how its writes are timed: by the node's clock,
     by few times that tie, or by the extremes of 64 bits."""
 
     kind: str
     times: str
-    partitions: tuple[tuple[str, ...], ...]
-    clusterings: tuple[tuple[str, ...], ...]
     dropped: tuple[tuple[Column, bool], ...] = ()
     """Columns that can be added again, and whether they were static."""
 

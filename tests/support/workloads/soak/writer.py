@@ -3,6 +3,9 @@
 import random
 from dataclasses import dataclass
 
+from tests.support.workloads.cql_types import NEVER_EMPTY, SCALARS, CqlType
+from tests.support.workloads.literals import empty_literal, literal
+from tests.support.workloads.random_tables import TableShape
 from tests.support.workloads.soak.tables import SoakTable
 
 _BASE_US = 1_600_000_000_000_000
@@ -17,9 +20,11 @@ class Writer:
     those of a conditional batch, or of a batch with a time, may not."""
 
     rng: random.Random
-    table: SoakTable
-    is_far: bool
+    table: TableShape
+    is_far: bool = False
     is_timed: bool = True
+    has_places: bool = True
+    """Whether writes name places in lists, which a node rejects when the list is shorter."""
 
     def partition(self) -> list[str]:
         values = self.rng.choice(self.table.partitions)
@@ -32,7 +37,30 @@ class Writer:
     def row(self) -> str:
         return " AND ".join(self.partition() + self.clustering(len(self.table.clustering)))
 
+    def value(self, of: CqlType) -> str:
+        """A literal, null, or an empty value where the type has one."""
+        choice = self.rng.random()
+        if choice < 0.1:
+            return "null"
+        if choice < 0.14 and of.name in SCALARS and of.name not in NEVER_EMPTY:
+            return empty_literal(of)
+        if choice < 0.143 and of.name in ("blob", "text"):
+            # Longer than a length of two bytes can say, now and then than what is read at once.
+            most = (20_000, 90_000) if choice < 0.142 else (1 << 20, 5 << 19)
+            size = self.rng.randrange(*most)
+            return f"0x{self.rng.randbytes(size).hex()}" if of.name == "blob" else f"'{'x' * size}'"
+        return literal(self.rng, of)
+
+    def element(self, of: CqlType) -> str:
+        """A key or an element of a collection."""
+        return literal(self.rng, of)
+
+    def elements(self, of: CqlType) -> str:
+        """What is added to a set or a list, or removed from it."""
+        return literal(self.rng, of)
+
     def time(self) -> list[str]:
+        assert isinstance(self.table, SoakTable)
         time_us = random_time_us(self.rng, self.table.times)
         return [] if time_us is None or not self.is_timed else [f"TIMESTAMP {time_us}"]
 

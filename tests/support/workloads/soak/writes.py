@@ -3,8 +3,8 @@
 import random
 from collections.abc import Callable, Sequence
 
-from tests.support.workloads.cql_types import NEVER_EMPTY, SCALARS, CqlType
-from tests.support.workloads.literals import empty_literal, literal
+from tests.support.workloads.cql_types import SCALARS
+from tests.support.workloads.literals import literal
 from tests.support.workloads.random_tables import Column
 from tests.support.workloads.scenario import batch
 from tests.support.workloads.soak.deletions import delete_cells, delete_range, delete_where
@@ -83,7 +83,7 @@ def insert(writer: Writer, condition: str = "") -> str:
     values = [
         *rng.choice(table.partitions),
         *(rng.choice(each) for each in table.clusterings),
-        *(value(rng, column.type) for column in given),
+        *(writer.value(column.type) for column in given),
     ]
     return (
         f"INSERT INTO {table.full_name} ({', '.join(names)}) VALUES ({', '.join(values)})"
@@ -99,20 +99,6 @@ def update(writer: Writer) -> str:
 def update_static(writer: Writer) -> str:
     columns = _some(writer.rng, writer.table.static) or [writer.rng.choice(writer.table.static)]
     return _set(writer, columns, " AND ".join(writer.partition()))
-
-
-def value(rng: random.Random, of: CqlType) -> str:
-    """A literal, null, or an empty value where the type has one."""
-    choice = rng.random()
-    if choice < 0.1:
-        return "null"
-    if choice < 0.14 and of.name in SCALARS and of.name not in NEVER_EMPTY:
-        return empty_literal(of)
-    if choice < 0.143 and of.name in ("blob", "text"):
-        # Longer than a length of two bytes can say, now and then than what is read at once.
-        size = rng.randrange(20_000, 90_000) if choice < 0.142 else rng.randrange(1 << 20, 5 << 19)
-        return f"0x{rng.randbytes(size).hex()}" if of.name == "blob" else f"'{'x' * size}'"
-    return literal(rng, of)
 
 
 def _count(writer: Writer) -> str:
@@ -133,28 +119,29 @@ def _count(writer: Writer) -> str:
 
 
 def _set(writer: Writer, columns: Sequence[Column], where: str) -> str:
-    assignments = ", ".join(_assignment(writer.rng, column) for column in columns)
+    assignments = ", ".join(_assignment(writer, column) for column in columns)
     return f"UPDATE {writer.table.full_name}{writer.using()} SET {assignments} WHERE {where}"
 
 
-def _assignment(rng: random.Random, column: Column) -> str:
-    name, of = column.name, column.type
+def _assignment(writer: Writer, column: Column) -> str:
+    name, of, rng = column.name, column.type, writer.rng
     if not of.is_multi_cell or rng.random() < 0.4:
-        return f"{name} = {value(rng, of)}"
+        return f"{name} = {writer.value(of)}"
     if of.fields:
         index = rng.randrange(len(of.fields))
-        return f"{name}.{of.fields[index]} = {value(rng, of.of[index])}"
+        return f"{name}.{of.fields[index]} = {writer.value(of.of[index])}"
     if of.name == "map":
-        key, element = (literal(rng, each) for each in of.of)
+        key, element = (writer.element(each) for each in of.of)
         removed = f"{name} = {name} - {{{key}}}"
-        put = f"{name}[{key}] = {value(rng, of.of[1])}"
+        put = f"{name}[{key}] = {writer.value(of.of[1])}"
         return rng.choice((put, f"{name} = {name} + {{{key}: {element}}}", removed))
-    elements = literal(rng, of)
+    elements = writer.elements(of)
     if of.name == "set":
         return f"{name} = {name} {rng.choice('+-')} {elements}"
-    forms = (f"{name} = {name} + {elements}", f"{name} = {elements} + {name}")
-    by_index = f"{name}[0] = {literal(rng, of.of[0])}"
-    return rng.choice((*forms, *forms, f"{name} = {name} - {elements}", by_index))
+    forms = [f"{name} = {name} + {elements}", f"{name} = {elements} + {name}"] * 2
+    if writer.has_places:
+        forms.append(f"{name}[0] = {writer.element(of.of[0])}")
+    return rng.choice([*forms, f"{name} = {name} - {elements}"])
 
 
 def _some(rng: random.Random, columns: Sequence[Column]) -> list[Column]:

@@ -3,7 +3,6 @@
 
 mod schema_ddl;
 mod schema_expansion;
-mod schema_fixtures;
 mod schema_recorded;
 mod schema_round_trip;
 mod schema_system_rows;
@@ -11,4 +10,5 @@ mod schema_types;
 mod segment_chunks;
 mod segment_memory;
 mod segment_searches;
+mod segments;
 mod table_changes;

@@ -1,8 +1,7 @@
 //! Type names: CQL as `system_schema` and `DESCRIBE` write it, and Cassandra's Java classes.
 use std::fmt::Write;
-use std::sync::Arc;
 
-use commitlog_core::cql_type::{CqlType, UserType, UserTypeField};
+use commitlog_core::cql_type::CqlType;
 use commitlog_core::schema::{SchemaError, UserTypes, marshal_name, parse_cql, parse_type};
 
 const MARSHAL: &str = "org.apache.cassandra.db.marshal.";
@@ -19,40 +18,19 @@ fn failure(text: &str) -> String {
     what
 }
 
-fn list(element: CqlType) -> CqlType {
-    CqlType::List(Box::new(element))
-}
+const TYPES: &str = r#"
+    CREATE TYPE ks.addr (street text, "In" frozen<"inner é">);
+    CREATE TYPE ks."inner é" (a frozen<list<int>>);
+    CREATE TYPE other.addr (x int);
+    CREATE TYPE ks."int" (i int);"#;
 
-fn set(element: CqlType) -> CqlType {
-    CqlType::Set(Box::new(element))
-}
-
-fn map(key: CqlType, value: CqlType) -> CqlType {
-    CqlType::Map(Box::new(key), Box::new(value))
-}
-
-fn vector(element: CqlType, dimension: u32) -> CqlType {
-    CqlType::Vector(Box::new(element), dimension)
-}
-
-fn user_type(name: &str, fields: &[(&str, CqlType)]) -> CqlType {
-    CqlType::Udt(Arc::new(UserType {
-        keyspace: "ks".to_owned(),
-        name: name.to_owned(),
-        fields: fields
-            .iter()
-            .map(|(name, cql_type)| UserTypeField {
-                name: (*name).to_owned(),
-                cql_type: cql_type.clone(),
-            })
-            .collect(),
-    }))
-}
-
-/// `inner é (a frozen<list<int>>)` inside of `addr (street text, "In" frozen<inner é>)`.
-fn addr() -> CqlType {
-    let inner = user_type("inner é", &[("a", list(CqlType::Int))]);
-    user_type("addr", &[("street", CqlType::Text), ("In", inner)])
+/// The type of a column with user types in reach, and whether it is stored cell by cell.
+fn declared(text: &str) -> (CqlType, bool) {
+    let id = "483d7350-e5c9-11f1-998c-b39dc08f01bb";
+    let table = format!("CREATE TABLE ks.t (k int PRIMARY KEY, v {text}) WITH ID = {id};");
+    let schema = parse_cql(&format!("{TYPES} {table}")).unwrap();
+    let column = &schema.tables()[0].columns[0];
+    (column.cql_type.clone(), column.multi_cell)
 }
 
 /// Every native type by its CQL name, its class and the length of a bare value (read off
@@ -95,107 +73,58 @@ fn native_types_by_name_and_by_class() {
     assert_eq!(parsed("varchar"), (CqlType::Text, false));
 }
 
-#[test]
-fn collections_tuples_and_vectors() {
-    use CqlType::{Float, Int, Text, Tuple};
-    let cases = [
-        ("list<int>", list(Int), true),
-        ("set < text >", set(Text), true),
-        ("map<text,int>", map(Text, Int), true),
-        ("frozen<list<int>>", list(Int), false),
-        ("frozen<frozen<list<int>>>", list(Int), false),
-        ("FROZEN<Set<TEXT>>", set(Text), false),
-        ("list<frozen<list<int>>>", list(list(Int)), true),
-        (
-            "map<int, frozen<set<frozen<map<int, text>>>>>",
-            map(Int, set(map(Int, Text))),
-            true,
-        ),
-        ("tuple<int>", Tuple(vec![Int]), false),
-        (
-            "frozen<tuple<int, frozen<list<text>>>>",
-            Tuple(vec![Int, list(Text)]),
-            false,
-        ),
-        ("vector<float, 3>", vector(Float, 3), false),
-        ("frozen<vector<text,2>>", vector(Text, 2), false),
-        (
-            "vector<vector<float, 2>, 16>",
-            vector(vector(Float, 2), 16),
-            false,
-        ),
-        ("list<vector<float, 2>>", list(vector(Float, 2)), true),
-    ];
-    for (text, cql_type, multi_cell) in cases {
-        assert_eq!(parsed(text), (cql_type, multi_cell), "{text}");
-    }
-}
+/// Types and their class names as Cassandra 5.0.9 prints them. `$` is `FROZEN_ADDR`, `%` the same
+/// cell by cell.
+const CLASSES: &str = "
+list<int> | ListType(Int32Type)
+set < text > | SetType(UTF8Type)
+map<text,int> | MapType(UTF8Type,Int32Type)
+frozen<list<int>> | FrozenType(ListType(Int32Type))
+frozen<frozen<list<int>>> | FrozenType(ListType(Int32Type))
+FROZEN<Set<TEXT>> | FrozenType(SetType(UTF8Type))
+list<frozen<list<int>>> | ListType(FrozenType(ListType(Int32Type)))
+map<text, frozen<list<int>>> | MapType(UTF8Type,FrozenType(ListType(Int32Type)))
+map<int, frozen<set<frozen<map<int, text>>>>> | MapType(Int32Type,FrozenType(SetType(MapType(Int32Type,UTF8Type))))
+tuple<int> | TupleType(Int32Type)
+frozen<tuple<int, frozen<list<text>>>> | TupleType(Int32Type,ListType(UTF8Type))
+tuple<int, frozen<list<int>>, frozen<addr>> | TupleType(Int32Type,ListType(Int32Type),$)
+list<frozen<tuple<int, frozen<list<int>>>>> | ListType(TupleType(Int32Type,ListType(Int32Type)))
+vector<float, 3> | VectorType(FloatType , 3)
+frozen<vector<text,2>> | VectorType(UTF8Type , 2)
+vector<vector<float, 2>, 16> | VectorType(VectorType(FloatType , 2) , 16)
+list<vector<float, 2>> | ListType(VectorType(FloatType , 2))
+vector<frozen<list<int>>, 2> | VectorType(FrozenType(ListType(Int32Type)) , 2)
+list<frozen<vector<frozen<list<int>>, 2>>> | ListType(VectorType(FrozenType(ListType(Int32Type)) , 2))
+frozen<list<vector<frozen<list<int>>, 2>>> | FrozenType(ListType(VectorType(ListType(Int32Type) , 2)))
+tuple<vector<frozen<list<int>>, 2>> | TupleType(VectorType(ListType(Int32Type) , 2))
+set<frozen<addr>> | SetType(FrozenType($))
+frozen<set<addr>> | FrozenType(SetType($))
+frozen<ADDR> | FrozenType($)
+ks.addr | %
+addr | %
+list<frozen<\"addr\">> | ListType(FrozenType($))
+frozen<other.addr> | FrozenType(UserType(other,61646472,78:Int32Type))
+\"int\" | UserType(ks,696e74,69:Int32Type)
+int | Int32Type
+";
 
-/// Class names as Cassandra 5.0.9 prints them. `$` is `FROZEN_ADDR`.
 #[test]
 fn class_names_of_cassandra_there_and_back() {
-    use CqlType::{Float, Int, Text, Tuple};
-    let lists = list(vector(list(Int), 2));
-    let names = map(Text, list(Int));
-    let (cells, whole) = (true, false);
-    let cases = [
-        (list(Int), whole, "FrozenType(ListType(Int32Type))"),
-        (list(Int), cells, "ListType(Int32Type)"),
-        (
-            names,
-            cells,
-            "MapType(UTF8Type,FrozenType(ListType(Int32Type)))",
-        ),
-        (
-            Tuple(vec![Int, list(Int), addr()]),
-            whole,
-            "TupleType(Int32Type,ListType(Int32Type),$)",
-        ),
-        (
-            list(Tuple(vec![Int, list(Int)])),
-            cells,
-            "ListType(TupleType(Int32Type,ListType(Int32Type)))",
-        ),
-        (vector(Float, 3), whole, "VectorType(FloatType , 3)"),
-        (
-            vector(list(Int), 2),
-            whole,
-            "VectorType(FrozenType(ListType(Int32Type)) , 2)",
-        ),
-        (
-            lists.clone(),
-            cells,
-            "ListType(VectorType(FrozenType(ListType(Int32Type)) , 2))",
-        ),
-        (
-            lists,
-            whole,
-            "FrozenType(ListType(VectorType(ListType(Int32Type) , 2)))",
-        ),
-        (
-            Tuple(vec![vector(list(Int), 2)]),
-            whole,
-            "TupleType(VectorType(ListType(Int32Type) , 2))",
-        ),
-        (set(addr()), cells, "SetType(FrozenType($))"),
-        (set(addr()), whole, "FrozenType(SetType($))"),
-        (addr(), whole, "FrozenType($)"),
-        (Int, whole, "Int32Type"),
-    ];
-    for (cql_type, multi_cell, short) in cases {
-        there_and_back(
-            &cql_type,
-            multi_cell,
-            false,
-            &short.replace('$', FROZEN_ADDR),
-        );
+    let cell_by_cell = FROZEN_ADDR.replace("496e:", "496e:FrozenType(") + ")";
+    for case in CLASSES.trim().lines() {
+        let (text, short) = case.split_once(" | ").unwrap();
+        let short = short.replace('$', FROZEN_ADDR).replace('%', &cell_by_cell);
+        let (cql_type, multi_cell) = declared(text);
+        there_and_back(&cql_type, multi_cell, false, &short);
         if !multi_cell {
-            let reversed = format!("ReversedType({})", short.replace('$', FROZEN_ADDR));
-            there_and_back(&cql_type, multi_cell, true, &reversed);
+            there_and_back(
+                &cql_type,
+                multi_cell,
+                true,
+                &format!("ReversedType({short})"),
+            );
         }
     }
-    let cell_by_cell = FROZEN_ADDR.replace("496e:", "496e:FrozenType(") + ")";
-    there_and_back(&addr(), true, false, &cell_by_cell);
 }
 
 fn there_and_back(cql_type: &CqlType, multi_cell: bool, reversed: bool, short: &str) {
@@ -237,7 +166,10 @@ fn classes_that_cql_has_no_name_for() {
         assert_eq!(marshal_name(&custom, false, false), class);
         assert_eq!(custom.fixed_length(), None);
         let in_list = format!("frozen<list<'{class}'>>");
-        assert_eq!(parsed(&in_list), (list(custom.clone()), false));
+        assert_eq!(
+            parsed(&in_list),
+            (CqlType::List(Box::new(custom.clone())), false)
+        );
         let reversed = format!("'{MARSHAL}ReversedType({class})'");
         assert_eq!(parsed(&reversed), (custom, false));
     }
@@ -247,41 +179,6 @@ fn classes_that_cql_has_no_name_for() {
     );
     assert_eq!(parsed("'DateType'"), (CqlType::Timestamp, false));
     assert_eq!(parsed("'LexicalUUIDType'"), (CqlType::Uuid, false));
-}
-
-#[test]
-fn user_types_by_name() {
-    let schema = parse_cql(
-        r#"CREATE TYPE ks.addr (street text, "In" frozen<"inner é">);
-           CREATE TYPE ks."inner é" (a frozen<list<int>>);
-           CREATE TYPE other.addr (x int);
-           CREATE TYPE ks."int" (i int);
-           CREATE TABLE ks.t (k int PRIMARY KEY, a addr, b frozen<ADDR>, c ks.addr,
-               d frozen<other.addr>, e list<frozen<"addr">>, f "int")
-           WITH ID = 483d7350-e5c9-11f1-998c-b39dc08f01bb;"#,
-    )
-    .unwrap();
-    let tables = schema.tables();
-    let columns: Vec<_> = (tables[0].columns.iter())
-        .map(|column| (column.cql_type.clone(), column.multi_cell))
-        .collect();
-    let other = CqlType::Udt(Arc::new(UserType {
-        keyspace: "other".to_owned(),
-        name: "addr".to_owned(),
-        fields: vec![UserTypeField {
-            name: "x".to_owned(),
-            cql_type: CqlType::Int,
-        }],
-    }));
-    let expected = [
-        (addr(), true),
-        (addr(), false),
-        (addr(), true),
-        (other, false),
-        (list(addr()), true),
-        (user_type("int", &[("i", CqlType::Int)]), true),
-    ];
-    assert_eq!(columns, expected);
 }
 
 /// A type and what is wrong with it.

@@ -2,13 +2,12 @@
 use std::io::Write;
 
 use commitlog_core::memory::MemoryLimit;
-use commitlog_core::segment::{Fill, Gap, SegmentReader};
+use commitlog_core::segment::{Gap, SegmentReader};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::segment_chunks::{crc, record};
+use crate::segments::{NAME, lengths_read, record, segment};
 
-const ID: i64 = 7;
 const MIB: usize = 1 << 20;
 /// Sections may have half of it.
 const LIMIT: u64 = 2 * MIB as u64;
@@ -28,56 +27,29 @@ fn block(compressor: &str, records: &[u8]) -> Vec<u8> {
     }
 }
 
-/// A segment whose sections have one record of these lengths each; `None` for a plain one.
-fn segment(compressor: Option<&str>, sections: &[usize]) -> Vec<u8> {
+/// What is read with a limit of a segment whose sections have one record of these lengths each;
+/// without a compressor of a plain one.
+fn read(compressor: Option<&str>, sections: &[usize]) -> (Vec<usize>, Vec<Gap>) {
     let json = compressor.map_or("{}".to_owned(), |class| {
         format!(r#"{{"compressionClass":"{class}","compressionParameters":null}}"#)
     });
-    let (version, length) = (7_i32.to_be_bytes(), (json.len() as u32).to_be_bytes());
-    let id = ID.to_be_bytes();
-    let (high, low) = id.split_at(4);
-    let mut bytes = [&version[..], &id, &length[2..], json.as_bytes()].concat();
-    bytes.extend(crc(&[&version, low, high, &length, json.as_bytes()]));
-    for length in sections {
-        let marker = bytes.len();
+    let stored = sections.iter().map(|length| {
         let records = record(*length);
-        bytes.extend([0; 8]);
-        match compressor {
-            None => bytes.extend(records),
-            Some(class) => {
-                bytes.extend((records.len() as u32).to_be_bytes());
-                bytes.extend(block(class, &records));
-            }
-        }
-        let end = (bytes.len() as u32).to_be_bytes();
-        let place = crc(&[low, high, &(marker as u32).to_be_bytes()]);
-        bytes[marker..marker + 8].copy_from_slice(&[end, place].concat());
-    }
-    bytes
-}
-
-/// The lengths of the records that are read with a limit, and the gaps.
-fn read(bytes: Vec<u8>) -> (Vec<usize>, Vec<Gap>) {
-    let mut segment = SegmentReader::open("CommitLog-7-7.log", bytes, 0).unwrap();
-    segment.limit_memory(MemoryLimit {
+        compressor.map_or(records.clone(), |class| {
+            [
+                &(records.len() as u32).to_be_bytes()[..],
+                &block(class, &records),
+            ]
+            .concat()
+        })
+    });
+    let bytes = segment(&json, &stored.collect::<Vec<_>>());
+    let mut reader = SegmentReader::open(NAME, bytes, 0).unwrap();
+    reader.limit_memory(MemoryLimit {
         bytes: LIMIT,
         origin: "a test",
     });
-    let (mut lengths, mut gaps) = (Vec::new(), Vec::new());
-    loop {
-        match segment.fill(None, true).unwrap() {
-            Fill::End => return (lengths, gaps),
-            Fill::Gap(gap) => gaps.push(gap),
-            Fill::Records => {
-                let mut end = segment.position();
-                for record in segment.records() {
-                    lengths.push(record.payload.len());
-                    end = record.end;
-                }
-                segment.consume(end);
-            }
-        }
-    }
+    lengths_read(reader, true)
 }
 
 proptest! {
@@ -90,7 +62,7 @@ proptest! {
         ],
         sections in vec(prop_oneof![10_usize..2000, Just(MIB + MIB / 2), Just(3 * MIB)], 1..6),
     ) {
-        let (lengths, gaps) = read(segment(compressor, &sections));
+        let (lengths, gaps) = read(compressor, &sections);
         let (fit, exceed): (Vec<usize>, Vec<usize>) =
             sections.iter().partition(|length| **length < MIB);
         prop_assert_eq!(lengths, fit);

@@ -9,55 +9,15 @@ use commitlog_core::source::{InterruptibleFile, Interruption, Source};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-const ID: i64 = 7;
-const NAME: &str = "CommitLog-7-7.log";
+use crate::segments::{NAME, marker, record, segment};
+
 const MAX_BYTES: u64 = i32::MAX as u64;
 /// Bytes of the largest chunk that a search reads at once.
 const CHUNK_BYTES: u64 = 256 << 10;
 
-fn crc(parts: &[&[u8]]) -> [u8; 4] {
-    let mut hasher = crc32fast::Hasher::new();
-    for part in parts {
-        hasher.update(part);
-    }
-    hasher.finalize().to_be_bytes()
-}
-
-fn header() -> Vec<u8> {
-    let json = b"{}";
-    let (version, length) = (7_i32.to_be_bytes(), (json.len() as u32).to_be_bytes());
-    let id = ID.to_be_bytes();
-    let (high, low) = id.split_at(4);
-    let mut bytes = [&version[..], &id, &length[2..], json].concat();
-    bytes.extend(crc(&[&version, low, high, &length, json]));
-    bytes
-}
-
-fn marker(at: usize, end: usize) -> Vec<u8> {
-    let id = ID.to_be_bytes();
-    let (high, low) = id.split_at(4);
-    let place = crc(&[low, high, &(at as u32).to_be_bytes()]);
-    [(end as u32).to_be_bytes(), place].concat()
-}
-
-fn record(length: usize) -> Vec<u8> {
-    let size = (length as u32).to_be_bytes();
-    let payload = vec![1; length];
-    [
-        &size[..],
-        &crc(&[&size]),
-        &payload,
-        &crc(&[&size, &payload]),
-    ]
-    .concat()
-}
-
 /// A header and one section with these records.
 fn section(records: &[u8]) -> Vec<u8> {
-    let mut bytes = header();
-    bytes.extend(marker(bytes.len(), bytes.len() + 8 + records.len()));
-    bytes.extend(records);
-    bytes
+    segment("{}", &[records.to_vec()])
 }
 
 /// A file of holes with some data, which counts what is read of it.

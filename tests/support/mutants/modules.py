@@ -43,7 +43,7 @@ def _of_core(name: str, *files: str) -> Module:
         name,
         files,
         crates=("commitlog-core",),
-        crate_tests=("--lib", "--test", "segment_chunks"),
+        crate_tests=("--lib", "--test", "all"),
         own_tests=("tests/unit/commitlog/core",),
         room_tests=(
             "tests/unit/commitlog/schema",

@@ -1,7 +1,6 @@
 """Avro's own Java library over our messages: what consumers in Java read, and what a registry
 asks before it takes a schema."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import commitlog
 from tests.oracle.reference.recordings import Scenario
 from tests.support.avro.changes import CHANGE_NAMES, CHANGES, HEAD_BYTES, NUMBER, schemas_of
 from tests.support.avro.encodings import MODES, Encoding, cases, in_both
-from tests.support.avro.java_avro import JavaAvro, RefusedByJavaError
+from tests.support.avro.java_avro import JavaAvro
 from tests.support.avro.reading import Ids, differences
 from tests.support.avro.recordings import check
 from tests.support.avro.tables import DDL, ONE_SEGMENT, both, grown_tables, inserted
@@ -101,12 +100,3 @@ def test_backward_compatibility_rejects_changed_types(java: JavaAvro, tmp_path: 
         assert not found.is_compatible
         assert not found.is_readable
         assert found.why
-
-
-def test_java_takes_no_schema_of_one_name_for_all_columns(java: JavaAvro) -> None:
-    """What Debezium's connector writes for a table whose columns have two types."""
-    cell = {"type": "record", "name": "cell_value", "fields": [{"name": "value", "type": "int"}]}
-    other = {**cell, "fields": [{"name": "value", "type": "string"}]}
-    fields = [{"name": "a", "type": cell}, {"name": "b", "type": other}]
-    with pytest.raises(RefusedByJavaError, match="redefine"):
-        java.parse(1, json.dumps({"type": "record", "name": "after", "fields": fields}))

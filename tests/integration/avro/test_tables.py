@@ -1,14 +1,8 @@
-"""Made tables: every type to a depth of three, names of any kind, columns left out, tables that
-change."""
+"""Made tables: every type to a depth of three, names of any kind, columns left out."""
 
-import io
-import json
 from pathlib import Path
 from typing import Any
 
-import fastavro
-import pytest
-from fastavro.schema import SchemaParseException
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -57,39 +51,6 @@ def test_columns_are_left_out_of_after_and_cells(tmp_path: Path) -> None:
     assert plain["after"] == whole["after"]
     _, avro, plain = both(path, ddl, exclude_columns=[("ks", "t", "a"), ("ks", "t", "b")])
     assert "cell" not in plain["cells"]
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("a int", "a int, b text"),
-        ("a int, b text", "a int"),
-        ("a frozen<u>", "a frozen<u>, b frozen<u>"),
-    ],
-)
-def test_an_old_value_is_read_by_the_schema_of_a_changed_table(
-    tmp_path: Path, before: str, after: str
-) -> None:
-    kinds = "CREATE TYPE ks.u (x int, y text);\n"
-    one, two = (kinds + DDL.format(columns=columns) for columns in (before, after))
-    value = b"\0\0\0\1" if "u" not in before else b"\0\0\0\4\0\0\0\1"
-    ids, avro, _ = both(inserted(tmp_path, one, {"a": value}), one)
-    newer, _, _ = both(inserted(tmp_path, two, {"a": value}), two)
-    schemas = [json.loads(found.schemas[-1].schema) for found in (ids, newer)]
-    writer, reader = (fastavro.parse_schema(schema) for schema in schemas)
-    found = fastavro.schemaless_reader(io.BytesIO(avro[5:]), writer, reader)
-    assert isinstance(found, dict)
-    assert found["after"]["a"] == ids.decoded(avro)["after"]["a"]
-    assert found["after"].get("b") is None
-
-
-def test_a_record_for_each_column_and_one_for_each_type() -> None:
-    """What Debezium's connector writes, one name for all columns, is no schema."""
-    cell = {"type": "record", "name": "cell_value", "fields": [{"name": "value", "type": "int"}]}
-    other = {**cell, "fields": [{"name": "value", "type": "string"}]}
-    fields = [{"name": "a", "type": cell}, {"name": "b", "type": other}]
-    with pytest.raises(SchemaParseException):
-        fastavro.parse_schema({"type": "record", "name": "after", "fields": fields})
 
 
 def test_a_type_that_is_used_twice_is_a_reference(tmp_path: Path) -> None:

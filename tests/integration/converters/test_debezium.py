@@ -12,30 +12,24 @@ import commitlog
 from tests.oracle.debezium.schemas import FILE, MODES, TOPIC_PREFIX
 from tests.oracle.reference import parse_schema
 from tests.oracle.reference.model import Liveness, PartitionUpdate, Row
-from tests.oracle.writer import Form, write_mutation, write_segment
 from tests.support.avro.reading import messages
+from tests.support.avro.tables import format_of, segment_of
 from tests.support.converters.comparison import WithSchema
 
-
-def recorded() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(gzip.decompress(FILE.read_bytes()))
-    return found
+TWO_COLUMNS = b"\0\1a\0" + b"\0\x08" + bytes(7) + b"\1\0"
 
 
 def our_schemas(folder: Path, cql: str, mode: str) -> dict[str, tuple[Any, Any]]:
     """Of key and value of an event of each table, by the topic behind its prefix."""
-    payloads = []
+    updates = []
     for table in parse_schema(cql).tables.values():
         row = Row((b"",) * len(table.clustering), Liveness(1, None, None), None, False, (), ())
-        update = PartitionUpdate(table, partition_key(len(table.partition_key)), None, None, (row,))
-        payloads.append(write_mutation([update], Form(version=7)))
-    path = folder / "CommitLog-7-1.log"
-    path.write_bytes(write_segment([payloads], version=7).data)
+        key = b"\0\0\0\1" if len(table.partition_key) == 1 else TWO_COLUMNS
+        updates.append(PartitionUpdate(table, key, None, None, (row,)))
+    path = segment_of(folder, updates)
     exact: Any = "double" if mode == "default" else mode
-    event_format = commitlog.EventFormat(
+    event_format = format_of(
         topic_prefix=f"{TOPIC_PREFIX}-{mode}",
-        cluster="c",
-        node_id="n",
         cells=False,
         key="json_with_schema",
         value="json_with_schema",
@@ -52,15 +46,9 @@ def our_schemas(folder: Path, cql: str, mode: str) -> dict[str, tuple[Any, Any]]
     }
 
 
-def partition_key(columns: int) -> bytes:
-    if columns == 1:
-        return b"\0\0\0\1"
-    return b"\0\1a\0" + b"\0\x08" + bytes(7) + b"\1\0"
-
-
 @pytest.mark.parametrize("mode", MODES)
 def test_schemas_are_those_of_debezium(mode: str, tmp_path: Path) -> None:
-    found = recorded()
+    found = json.loads(gzip.decompress(FILE.read_bytes()))
     ours = our_schemas(tmp_path, found["schema"], mode)
     sent = found["modes"][mode]
     assert len(sent) == 3

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from commitlog import EventFormat, Schema, SnapshotEncoder
 from tests.oracle.reference.recordings import Scenario
 from tests.support.avro.encodings import MODES, Encoding, cases, in_both, is_of_types
-from tests.support.avro.reading import Message
 from tests.support.converters.comparison import WithSchema, is_same
 from tests.support.converters.connect import Connect, Decimals
+from tests.support.node.snapshot_rows import DDL, TABLE_ID, encode, integer, long, row
 
 DIGITS: Encoding = {"key_decimals": "numeric", "value_decimals": "numeric"}
 EXACT: Encoding = {"decimal": "precise", "varint": "precise", **DIGITS}
@@ -27,18 +28,11 @@ def connect() -> Iterator[Connect]:
         yield running
 
 
-def both(
-    scenario: Scenario, modes: Encoding, folder: Path, encoding: str
-) -> Iterator[tuple[Message, Message]]:
-    """Each event in an encoding, and as plain JSON."""
-    return in_both(scenario, modes, None, folder, encoding=encoding)
-
-
 @pytest.mark.parametrize(("scenario", "modes"), cases(*MODES, EXACT, {"layout": "debezium-1.x"}))
 def test_connect_reads_every_message(
     scenario: Scenario, modes: Encoding, tmp_path: Path, connect: Connect
 ) -> None:
-    pairs = both(scenario, modes, tmp_path, "json_with_schema")
+    pairs = in_both(scenario, modes, None, tmp_path, encoding="json_with_schema")
     found = list(pairs if is_of_types(scenario) else islice(pairs, _SOME))
     decimals: Decimals = "NUMERIC" if "key_decimals" in modes else "BASE64"
     for part in ("key", "value"):
@@ -69,8 +63,8 @@ def test_text_equals_the_string_converter(
     and what is no number, or a zero below zero, is zero."""
     compared = 0
     pairs = zip(
-        both(scenario, modes, tmp_path, "string"),
-        both(scenario, {**modes, **DIGITS}, tmp_path, "json_with_schema"),
+        in_both(scenario, modes, None, tmp_path, encoding="string"),
+        in_both(scenario, {**modes, **DIGITS}, None, tmp_path, encoding="json_with_schema"),
         strict=True,
     )
     for (text, _), (schema, plain) in islice(pairs, 1000):
@@ -120,3 +114,26 @@ def has_large_map(schema: dict[str, Any], value: Any) -> bool:
                 for key, each in pairs
             )
     return False
+
+
+def copied(encoding: Any) -> list[tuple[bytes, bytes]]:
+    """Key and value of a copied row."""
+    event_format = EventFormat(
+        topic_prefix="x", cluster="c", node_id="n", key=encoding, value=encoding
+    )
+    made = SnapshotEncoder(
+        Schema.from_cql(DDL), TABLE_ID, event_format, element_times=True, started_us=1
+    )
+    batch = encode([row(1, 2, v=(integer(5), long(1000), None))], made)
+    return [(key, value or b"") for _, key, value, _, _ in batch.messages(0, len(batch))]
+
+
+def test_connect_reads_copied_rows(connect: Connect) -> None:
+    ((key, value),) = copied("json_with_schema")
+    ((plain_key, plain_value),) = copied("json")
+    for ours, plain in ((key, plain_key), (value, plain_value)):
+        (theirs,) = connect.rewritten([ours], "json")
+        check(ours, plain, theirs)
+    (text,) = connect.rewritten([key], "string")
+    assert json.loads(plain_value)["source"]["snapshot"] == "true"
+    assert copied("string")[0][0] == text == b"Struct{k=1,c=2}"

@@ -9,11 +9,10 @@ import pytest
 import commitlog
 from tests.oracle.reference import parse_schema
 from tests.oracle.reference.model import Bound, Cell, Deletion, Liveness, PartitionUpdate, Row
-from tests.oracle.writer import Form, write_mutation, write_segment
 from tests.support.avro.reading import Ids
+from tests.support.avro.tables import TIME_US, format_of, segment_of
 from tests.support.segments.segment_reading import reader_of
 
-TIME_US = 1_795_000_000_000_000
 DDL = """CREATE TABLE ks.t (k int, c int, v int, PRIMARY KEY (k, c))
   WITH ID = 5a1c395e-b41f-11e5-9f22-ba0be0483c18 AND cdc = true;"""
 KEY = b"\0\0\0\7"
@@ -40,22 +39,13 @@ def segment(folder: Path) -> Path:
         PartitionUpdate(table, KEY, None, None, bounds),
         PartitionUpdate(table, KEY, DELETION, None, ()),
     ]
-    path = folder / "CommitLog-7-1.log"
-    payloads = [write_mutation([update], Form(version=7)) for update in updates]
-    path.write_bytes(write_segment([payloads], version=7).data)
-    return path
+    return segment_of(folder, updates)
 
 
 def read(folder: Path, encoding: Any, *, tombstones: bool) -> commitlog.EventBatch:
     ids = Ids()
-    event_format = commitlog.EventFormat(
-        topic_prefix="p",
-        cluster="c",
-        node_id="n",
-        key=encoding,
-        value=encoding,
-        schema_ids=ids.ids,
-        tombstones=tombstones,
+    event_format = format_of(
+        key=encoding, value=encoding, schema_ids=ids.ids, tombstones=tombstones
     )
     schema = commitlog.Schema.from_cql(DDL)
     reader = reader_of(segment(folder))
@@ -72,18 +62,11 @@ def test_a_tombstone_has_the_key_and_the_id_of_its_delete(tmp_path: Path, encodi
     found = batch.messages(0, len(batch))
     kinds = [dict(headers)["cdc.kind"] for _, _, _, headers, _ in found]
     assert kinds == [b"row", b"row", b"row", b"row", b"range", b"partition", b"partition"]
-    assert [value is None for _, _, value, _, _ in found] == [
-        *(False, False, True, False),
-        *(False, False, True),
-    ]
+    assert [at for at, message in enumerate(found) if message[2] is None] == [2, 6]
     for at in (2, 6):
         delete, tombstone = found[at - 1], found[at]
         assert delete[:2] + delete[3:] == tombstone[:2] + tombstone[3:]
-    assert batch.counts == {
-        ("ks.t", "i"): 2,
-        ("ks.t", "d"): 2,
-        ("ks.t", "r"): 1,
-    }
+    assert batch.counts == {("ks.t", "i"): 2, ("ks.t", "d"): 2, ("ks.t", "r"): 1}
     plain = read(tmp_path, encoding, tombstones=False)
     others = [message for message in found if message[2] is not None]
     for one, two in zip(plain.messages(0, len(plain)), others, strict=True):

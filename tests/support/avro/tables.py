@@ -1,6 +1,7 @@
 """Rows of given tables as JSON and as Avro."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -26,15 +27,23 @@ def format_of(*, topic_prefix: str = "p", **choices: Any) -> commitlog.EventForm
     )
 
 
-def inserted(folder: Path, ddl: str, values: dict[str, bytes]) -> Path:
-    """A segment with one row of the only table of `ddl`, whose key is an int."""
-    (table,) = parse_schema(ddl).tables.values()
-    cells = tuple(Cell(name, None, TIME_US, None, None, values[name]) for name in sorted(values))
-    row = Row((), Liveness(TIME_US, None, None), None, False, (), cells)
-    update = PartitionUpdate(table, b"\0\0\0\7", None, None, (row,))
+def segment_of(folder: Path, updates: Iterable[PartitionUpdate]) -> Path:
+    """A segment with a mutation for each update."""
+    payloads = [write_mutation([update], Form(version=7)) for update in updates]
     path = folder / "CommitLog-7-1.log"
-    path.write_bytes(write_segment([[write_mutation([update], Form(version=7))]], version=7).data)
+    path.write_bytes(write_segment([payloads], version=7).data)
     return path
+
+
+def inserted(folder: Path, ddl: str, *rows: dict[str, bytes]) -> Path:
+    """A segment with rows of the only table of `ddl`, whose key is an int, from 7 on."""
+    (table,) = parse_schema(ddl).tables.values()
+    updates = []
+    for key, values in enumerate(rows, 7):
+        cells = [Cell(name, None, TIME_US, None, None, values[name]) for name in sorted(values)]
+        row = Row((), Liveness(TIME_US, None, None), None, False, (), tuple(cells))
+        updates.append(PartitionUpdate(table, key.to_bytes(4), None, None, (row,)))
+    return segment_of(folder, updates)
 
 
 def both(

@@ -50,6 +50,7 @@ def compile_all(schemas: Sequence[str]) -> list[descriptor_pb2.FileDescriptorPro
     return found
 
 
+@cache
 def message_class(schema: str) -> type[Message]:
     """The class of the first message of a schema."""
     (file,) = compile_all([schema])

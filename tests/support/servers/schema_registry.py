@@ -74,10 +74,10 @@ class SchemaRegistryServer(Server):
         """The schema of an id."""
         return str(_answer(f"{self.url}/schemas/ids/{number}")["schema"])
 
-    def versions(self, subject: str) -> list[str]:
-        """Schemas of a subject, the oldest first."""
+    def versions(self, subject: str) -> list[int]:
+        """Ids of a subject's schemas, the oldest first."""
         versions = f"{self.url}/subjects/{quote(subject, safe='')}/versions"
-        return [str(_answer(f"{versions}/{at}")["schema"]) for at in sorted(_answer(versions))]
+        return [int(_answer(f"{versions}/{at}")["id"]) for at in sorted(_answer(versions))]
 
     def allow_any(self, subject: str) -> None:
         """Versions are compared no more, which its own API says, not Confluent's."""

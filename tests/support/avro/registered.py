@@ -9,8 +9,8 @@ import fastavro
 import commitlog
 from sidecar.schema_registry.registrar import Registration, RegistrationStatus, create_registrar
 from sidecar.schema_registry.settings import registry_settings
+from tests.support.avro.live import Registry
 from tests.support.avro.reading import Ids
-from tests.support.servers.apicurio import ApicurioRegistry
 
 SIDES: tuple[Literal["key"], Literal["value"]] = ("key", "value")
 
@@ -21,7 +21,7 @@ class RegisteredIds(Ids):
 
     def __init__(
         self,
-        registry: ApicurioRegistry,
+        registry: Registry,
         settings: Mapping[str, str] | None = None,
         strategy: str = "TopicNameStrategy",
     ) -> None:

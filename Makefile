@@ -98,7 +98,7 @@ test-spark-releases: prerequisites-test setup ## Run core tests of the Spark job
 	@$(PY) -m tests.integration.spark.releases $(ARGS)
 
 registry: prerequisites-test setup ## Test Avro and Protobuf against two real schema registries from Maven Central (159 MB)
-	@CDC_TEST_REGISTRY=apicurio $(PY) -m pytest $(addprefix tests/integration/,avro/on_registry.py protobuf/on_apicurio.py $(addprefix avro/,real_registry/types_on_apicurio.py real_registry/schemas_on_apicurio.py test_live.py)) $(ARGS)
+	@CDC_TEST_REGISTRY=apicurio $(PY) -m pytest $(addprefix tests/integration/,avro/on_registries.py protobuf/on_apicurio.py avro/test_live.py) $(ARGS)
 
 test-page: setup ## Test the status page in Chromium with axe-core; needs Chromium and npm
 	@$(PY) -m tests.acceptance.page $(ARGS)

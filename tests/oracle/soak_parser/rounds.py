@@ -5,7 +5,7 @@ import json
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -55,10 +55,8 @@ def run_round(
     seeds: Sequence[int],
     kept: Path,
     totals: Totals,
-    done: Callable[[int], None] = lambda seed: None,
 ) -> None:
-    """One workload for each seed; `kept` gets a folder for each that fails. `done` is told of each
-    workload that has run.
+    """One workload for each seed; `kept` gets a folder for each that fails.
 
     Nothing of a round is compared in which the node does not answer; it is started again then.
     """
@@ -68,7 +66,6 @@ def run_round(
         try:
             for seed in seeds:
                 recorded.append(recorder.run(workload(seed, kind.release, is_far=kind.is_far)))
-                done(seed)
             segments = recorder.segments(folder)
         except NO_ANSWER as error:
             totals.unfinished[f"{type(error).__name__}: {error}"[:120]] += len(seeds)

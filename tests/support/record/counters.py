@@ -5,13 +5,12 @@ import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from cassandra import ConsistencyLevel
 from cassandra.query import SimpleStatement
 
-from tests.support.record.folder import new_folder, write_nodes
-from tests.support.servers.cassandra_settings import NodeSettings
-from tests.support.servers.cluster import CassandraCluster
+from tests.support.record.cluster import record_writes
 from tests.support.workloads.scenario import batch
 
 KEYSPACES = {"single": 1, "triple": 3}
@@ -68,25 +67,16 @@ def statements() -> Iterator[str]:
 
 
 def record(folder: Path, scratch: Path) -> str:
-    """`node1`, `node2`, `node3` and `answers.json` under `folder`; everything at ALL, each write
-    through another node."""
-    new_folder(folder)
-    tables, writes = list(schema()), list(statements())
-    with CassandraCluster(scratch / "cluster", settings=NodeSettings(heap_mib=384)) as cluster:
-        for text in tables:
-            cluster.nodes[0].execute(text)
-        sessions = [node.session() for node in cluster.nodes]
-        for number, text in enumerate(writes):
-            statement = SimpleStatement(text, consistency_level=ConsistencyLevel.ALL)
-            sessions[number % len(sessions)].execute(statement)
+    """`node1`, `node2`, `node3` and `answers.json` under `folder`."""
+
+    def ask(session: Any) -> None:
         answers = {}
         for keyspace in KEYSPACES:
             query = SimpleStatement(
                 f"SELECT page, day, seen, kept, visits FROM {keyspace}.hits",
                 consistency_level=ConsistencyLevel.ALL,
             )
-            answers[keyspace] = sorted(list(row) for row in sessions[0].execute(query))
+            answers[keyspace] = sorted(list(row) for row in session.execute(query))
         (folder / "answers.json").write_text(json.dumps(answers, indent=1) + "\n")
-        described = cluster.nodes[0].describe_schema()
-        cluster.stop()
-        return write_nodes(folder, cluster.nodes, described, [*tables, *writes])
+
+    return record_writes(folder, scratch, list(schema()), list(statements()), ask=ask)

@@ -10,7 +10,6 @@ from pathlib import Path
 from tests.support.servers.cassandra import FILLER_KEYSPACE, CassandraNode
 from tests.support.servers.errors import ToolFailedError
 from tests.support.servers.java_reader import dump_segments, reader_of
-from tests.support.workloads.scenario import Scenario
 
 KEYSTORE = "cassandra.keystore"
 """The node's keystore beside encrypted segments."""
@@ -21,21 +20,6 @@ def new_folder(folder: Path) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     return folder
-
-
-def run(node: CassandraNode, scenario: Scenario) -> list[str]:
-    """Make the schema and write; every statement has to be accepted. Gives them in order."""
-    statements = [*scenario.schema, *scenario.statements]
-    for statement in statements:
-        node.execute(statement)
-    return statements
-
-
-def drop_keyspaces(node: CassandraNode, scenario: Scenario) -> None:
-    """Make room for the next scenario."""
-    for statement in scenario.schema:
-        if found := re.match(r"CREATE KEYSPACE (\S+)", statement):
-            node.execute(f"DROP KEYSPACE {found[1]}")
 
 
 def user_schema(node: CassandraNode) -> str:
@@ -95,17 +79,3 @@ def write_dump(folder: Path, version: str = "5.0.9", *, may_be_cut: bool = False
         raise ToolFailedError(f"{folder} holds no update of any table in its schema.")
     write_packed(folder / "dump.ndjson.gz", dump.ndjson)
     return len(lines)
-
-
-def write_nodes(
-    folder: Path, nodes: Iterable[CassandraNode], schema: str, statements: Sequence[str]
-) -> str:
-    """A folder for each node of a cluster that has stopped: its finished segments and all that
-    belongs to them. Gives a sentence for the one who waits."""
-    updates = []
-    for number, node in enumerate(nodes, 1):
-        target = new_folder(folder / f"node{number}")
-        write_segments(target, [each.path for each in node.cdc_segments() if each.is_completed])
-        write_texts(target, schema, statements)
-        updates.append(write_dump(target, node.version))
-    return f"updates by node: {', '.join(map(str, updates))}"

@@ -4,7 +4,6 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any, Self
@@ -30,31 +29,13 @@ _TOPIC_PARTITIONS = 3
 _FORMAT = commitlog.EventFormat(topic_prefix="kill", cluster="lab", node_id="node")
 
 
-@dataclass(slots=True)
-class Counts:
-    """Counts up to now."""
-
-    written: int = 0
-    refused: int = 0
-    """Statements that name a place which a list does not have."""
-    unanswered: int = 0
-    """Statements that the node did not answer in time; they may be written or not."""
-    records_behind: int = 0
-    """Whole records after the last marker of a killed node."""
-
-    def since(self, earlier: "Counts") -> "Counts":
-        return Counts(
-            self.written - earlier.written,
-            self.refused - earlier.refused,
-            self.unanswered - earlier.unanswered,
-            self.records_behind - earlier.records_behind,
-        )
-
-
 class ClusterHarness:
     """As a context manager it starts what does not run yet, and ends all that it has started.
 
-    `chain_ends` has the logical end of every segment that a killed node left.
+    `chain_ends` has the logical end of every segment that a killed node left. `counts` are of
+    statements that were `written`, `rejected` because they name a place which a list does not have,
+    or `unanswered`, which may be written or not, and of whole `records behind` the last marker of a
+    killed node.
     """
 
     def __init__(
@@ -75,7 +56,7 @@ class ClusterHarness:
             bootstrap=broker.bootstrap,
             settings={"cdc.raw.directory": self._cdc_raw},
         )
-        self.counts = Counts()
+        self.counts: Counter[str] = Counter()
         self.faults: Counter[str] = Counter()
         self._kills: Counter[str] = Counter()
         self.chain_ends: dict[int, int] = {}
@@ -133,14 +114,14 @@ class ClusterHarness:
     def _take_answer(self, write: Write, future: Any) -> None:
         try:
             future.result()
-            self.counts.written += 1
+            self.counts["written"] += 1
         except InvalidRequest:
             if not write.may_be_rejected:
                 raise
-            self.counts.refused += 1
+            self.counts["rejected"] += 1
         except (OperationTimedOut, ReadTimeout, WriteTimeout):
             # A busy machine; whether it is written the comparison with SELECT will see.
-            self.counts.unanswered += 1
+            self.counts["unanswered"] += 1
 
     def arrived(self) -> int:
         """Records in the topics; the last known number while the broker does not answer."""
@@ -181,7 +162,7 @@ class ClusterHarness:
         self._kills["node"] += 1
         for chain in read_chains(self.node.commitlog):
             self.chain_ends[chain.segment_id] = chain.end
-            self.counts.records_behind += chain.records_behind
+            self.counts["records behind"] += chain.records_behind
 
     def forget(self, keyspace: str) -> None:
         """Makes room: drops a keyspace, its topics and the archive, all of which is delivered."""

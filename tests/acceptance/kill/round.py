@@ -1,8 +1,9 @@
 """One round: tables, writes, faults, and the comparison of everything that arrived."""
 
 import time
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import cycle
 
 import commitlog
@@ -10,7 +11,7 @@ from tests.acceptance.kill import checks
 from tests.acceptance.kill.agent import WINDOW_EVENTS
 from tests.acceptance.kill.arrivals import take_in
 from tests.acceptance.kill.faults import Fault, strike
-from tests.acceptance.kill.harness import ClusterHarness, Counts
+from tests.acceptance.kill.harness import ClusterHarness
 from tests.oracle.merge.comparison import compare
 from tests.oracle.merge.writes import SHORT_TTL_S, random_writes
 from tests.support.servers.processes import wait_until
@@ -29,7 +30,7 @@ class Report:
 
     seed: int
     seconds: float
-    counts: Counts
+    counts: Counter[str]
     events: int
     repeats: int
     largest_repeat: int
@@ -49,7 +50,7 @@ class Report:
 def run_round(harness: ClusterHarness, seed: int, keyspace: str, plan: Iterable[Fault]) -> Report:
     """Makes ten tables, writes and strikes, drains and compares."""
     started_s = time.monotonic()
-    before, first_run = replace(harness.counts), len(harness.agent.runs) - 1
+    before, first_run = harness.counts.copy(), len(harness.agent.runs) - 1
     tables = random_tables(seed, keyspace=keyspace, release=harness.release)
     for statement in schema_statements(tables):
         harness.node.execute(statement)
@@ -83,7 +84,7 @@ def run_round(harness: ClusterHarness, seed: int, keyspace: str, plan: Iterable[
     return Report(
         seed=seed,
         seconds=time.monotonic() - started_s,
-        counts=harness.counts.since(before),
+        counts=harness.counts - before,
         events=events,
         repeats=len(arrivals) - events,
         largest_repeat=max((risked[run.number] for run in ended), default=0),
@@ -98,10 +99,10 @@ def run_round(harness: ClusterHarness, seed: int, keyspace: str, plan: Iterable[
 
 def _write_until_arrived(harness: ClusterHarness, records: int) -> None:
     """Writes on; when far ahead of what arrives, waits for it."""
-    most = harness.counts.written + 2 * (records - harness.arrived()) + 2000
+    most = harness.counts["written"] + 2 * (records - harness.arrived()) + 2000
     while harness.arrived() < records:
         harness.agent.require_running()
-        if harness.counts.written > most:
+        if harness.counts["written"] > most:
             wait_until(
                 lambda: harness.arrived() >= records,
                 f"{records} records\n{harness.agent.log_tail()}",

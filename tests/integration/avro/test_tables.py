@@ -7,14 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.avro.recordings import check_content
-from tests.support.avro.tables import (
-    DDL,
-    ONE_SEGMENT,
-    both,
-    inserted,
-    made_rows,
-    named_rows,
-)
+from tests.support.avro.tables import DDL, ONE_SEGMENT, both, inserted, made_rows, named_rows
 
 
 @ONE_SEGMENT

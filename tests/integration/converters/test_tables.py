@@ -12,14 +12,7 @@ from hypothesis import strategies as st
 
 import commitlog
 from tests.support.avro.reading import messages
-from tests.support.avro.tables import (
-    DDL,
-    ONE_SEGMENT,
-    format_of,
-    inserted,
-    made_rows,
-    named_rows,
-)
+from tests.support.avro.tables import DDL, ONE_SEGMENT, format_of, inserted, made_rows, named_rows
 from tests.support.converters.comparison import WithSchema, is_same
 from tests.support.converters.connect import Connect
 from tests.support.segments.segment_reading import reader_of

@@ -11,7 +11,7 @@ from tests.oracle.reference.recordings import Scenario
 from tests.support.avro.changes import CHANGE_NAMES, CHANGES
 from tests.support.avro.encodings import MODES, Encoding, cases
 from tests.support.avro.tables import DDL, inserted
-from tests.support.protobuf.reading import ProtobufIds, both
+from tests.support.protobuf.reading import value_schema
 from tests.support.protobuf.registered import check_types
 from tests.support.servers.apicurio import ApicurioRegistry
 
@@ -59,11 +59,7 @@ def test_a_changed_table_is_compatible(
 ) -> None:
     asking = client(registry)
     subject = f"changed-{number}-value"
-    schemas = []
-    for ddl in (before, after):
-        ids = ProtobufIds()
-        both(inserted(tmp_path, ddl, {"a": value}), ddl, ids)
-        schemas.append(ids.schemas[-1].schema)
+    schemas = [value_schema(inserted(tmp_path, ddl, {"a": value}), ddl) for ddl in (before, after)]
     old, new = (asking.schema_id(subject, schema) for schema in schemas)
     assert old != new
     # Another replica, or the same agent after a restart.
@@ -78,11 +74,10 @@ def test_a_changed_table_is_compatible(
 
 def test_a_dropped_column_stays_in_the_schema(registry: ApicurioRegistry, tmp_path: Path) -> None:
     whole = DDL.format(columns="a int, b text")
-    schemas = []
-    for ddl in (whole, f"{whole}\nALTER TABLE ks.t DROP b USING TIMESTAMP 1;"):
-        ids = ProtobufIds()
-        both(inserted(tmp_path, ddl, {"a": b"\0\0\0\1"}), ddl, ids)
-        schemas.append(ids.schemas[-1].schema)
+    schemas = [
+        value_schema(inserted(tmp_path, ddl, {"a": b"\0\0\0\1"}), ddl)
+        for ddl in (whole, f"{whole}\nALTER TABLE ks.t DROP b USING TIMESTAMP 1;")
+    ]
     old, new = (client(registry).schema_id("shrinking-value", schema) for schema in schemas)
     assert old == new
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from google.protobuf.message import Message
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,7 +15,7 @@ from tests.support.avro.reading import differences
 from tests.support.avro.recordings import check_content
 from tests.support.avro.tables import DDL, ONE_SEGMENT, inserted, made_rows, named_rows
 from tests.support.protobuf.compiler import message_class
-from tests.support.protobuf.reading import ProtobufIds, both, plain
+from tests.support.protobuf.reading import both, plain, value_schema
 from tests.support.segments.segment_reading import reader_of
 
 NUMBER = b"\0\0\0\1"
@@ -28,8 +29,7 @@ def test_values_of_every_type_equal_the_json_values(
     tmp_path: Path, made: tuple[str, dict[str, bytes], dict[str, Any]]
 ) -> None:
     ddl, written, modes = made
-    ids = ProtobufIds()
-    ours, other = both(inserted(tmp_path, ddl, written), ddl, ids, **modes)
+    ids, ours, other = both(inserted(tmp_path, ddl, written), ddl, **modes)
     check_content(ids.decoded(ours.value), json.loads(other.value))
 
 
@@ -39,8 +39,7 @@ def test_any_names_make_a_schema(
     tmp_path: Path, made: tuple[str, dict[str, bytes]], names: str
 ) -> None:
     ddl, values = made
-    ids = ProtobufIds()
-    ours, _ = both(inserted(tmp_path, ddl, values), ddl, ids, names=names)
+    ids, ours, _ = both(inserted(tmp_path, ddl, values), ddl, names=names)
     after = ids.decoded(ours.value)["after"]
     shown = [column["value"] for column in after.values() if column is not None]
     assert sorted(shown) == sorted([7, *range(len(values))])
@@ -49,8 +48,7 @@ def test_any_names_make_a_schema(
 @pytest.mark.parametrize("name", ["message", "Cell_int", "After", "option", "string", "repeated"])
 def test_a_column_may_have_a_name_of_the_language(name: str, tmp_path: Path) -> None:
     ddl = DDL.format(columns=f'"{name}" int, "value" text')
-    ids = ProtobufIds()
-    ours, _ = both(inserted(tmp_path, ddl, {name: NUMBER, "value": b"x"}), ddl, ids)
+    ids, ours, _ = both(inserted(tmp_path, ddl, {name: NUMBER, "value": b"x"}), ddl)
     after = ids.decoded(ours.value)["after"]
     assert (after[name]["value"], after["value"]["value"]) == (1, "x")
 
@@ -62,15 +60,12 @@ def test_numbers_stay_when_a_table_changes(
     """Old messages are read by the new schema and new ones by the old schema."""
     read = []
     for ddl in (before, after):
-        ids = ProtobufIds()
-        ours, _ = both(inserted(tmp_path, ddl, {"a": value}), ddl, ids)
+        ids, ours, _ = both(inserted(tmp_path, ddl, {"a": value}), ddl)
         read.append((ids.schemas[-1].schema, ours.value))
     (old_schema, old), (new_schema, new) = read
     for schema in (old_schema, new_schema):
         for data in (old, new):
-            message = message_class(schema)()
-            message.ParseFromString(data[HEAD_BYTES:])
-            found = plain(message)["after"]["a"]
+            found = plain(made(schema, data))["after"]["a"]
             expected = plain(made(old_schema, old))["after"]["a"]["value"]
             if isinstance(expected, dict):
                 assert found["value"]["x"] == expected["x"] == 1
@@ -78,26 +73,28 @@ def test_numbers_stay_when_a_table_changes(
                 assert found["value"] == expected
 
 
-def made(schema: str, data: bytes) -> object:
+def made(schema: str, data: bytes) -> Message:
     message = message_class(schema)()
     message.ParseFromString(data[HEAD_BYTES:])
     return message
 
 
 def test_a_column_that_returns_with_another_type_has_another_number(tmp_path: Path) -> None:
-    found = []
-    for ddl in (DDL.format(columns="a int, b text"), DDL.format(columns="a text, b text")):
-        found.append(after_numbers(tmp_path, ddl, {"b": b"x"}))
-    one, two = found
+    one, two = (
+        after_numbers(tmp_path, DDL.format(columns=columns), {"b": b"x"})
+        for columns in ("a int, b text", "a text, b text")
+    )
     assert one["k"] == two["k"] == 1
     assert one["b"] == two["b"] >= FIRST
     assert one["a"] != two["a"]
 
 
 def after_numbers(folder: Path, ddl: str, values: dict[str, bytes]) -> dict[str, int]:
-    ids = ProtobufIds()
-    both(inserted(folder, ddl, values), ddl, ids)
-    after = message_class(ids.schemas[-1].schema).DESCRIPTOR.nested_types_by_name["After"]
+    return numbers(value_schema(inserted(folder, ddl, values), ddl))
+
+
+def numbers(schema: str) -> dict[str, int]:
+    after = message_class(schema).DESCRIPTOR.nested_types_by_name["After"]
     return {field.name: field.number for field in after.fields}
 
 
@@ -134,8 +131,7 @@ def test_types_with_equal_names_have_messages_of_their_own(tmp_path: Path) -> No
         "e": one,
         "f": two,
     }
-    ids = ProtobufIds()
-    ours, other = both(inserted(tmp_path, ddl, values), ddl, ids)
+    ids, ours, other = both(inserted(tmp_path, ddl, values), ddl)
     after = ids.decoded(ours.value)["after"]
     assert [*differences(after, json.loads(other.value)["after"])] == []
     assert after["b"]["value"] == [{"y": "x"}]
@@ -144,17 +140,13 @@ def test_types_with_equal_names_have_messages_of_their_own(tmp_path: Path) -> No
 def test_numbers_do_not_depend_on_what_is_left_out_or_adjusted(tmp_path: Path) -> None:
     ddl = DDL.format(columns='a int, b int, "c-d" text, e decimal')
     path = inserted(tmp_path, ddl, {"a": NUMBER})
-    found = []
-    for choices in (
+    left_out: list[dict[str, Any]] = [
         {},
         {"exclude_columns": [("ks", "t", "b")]},
         {"names": "avro_unicode"},
         {"cells": False},
-    ):
-        ids = ProtobufIds()
-        both(path, ddl, ids, **choices)
-        after = message_class(ids.schemas[-1].schema).DESCRIPTOR.nested_types_by_name["After"]
-        found.append({each.number for each in after.fields})
+    ]
+    found = [set(numbers(value_schema(path, ddl, **each)).values()) for each in left_out]
     whole = found[0]
     assert found[1] < whole
     assert len(whole - found[1]) == 1
@@ -166,8 +158,7 @@ def test_an_empty_list_is_not_null(tmp_path: Path) -> None:
     empty = b"\0\0\0\0"
     with_null = b"\0\0\0\2\0\0\0\0\0\0\0\4\0\0\0\5"
     values = {"a": empty, "b": b"", "c": b"\0\0\0\0", "d": with_null}
-    ids = ProtobufIds()
-    ours, other = both(inserted(tmp_path, ddl, values), ddl, ids)
+    ids, ours, other = both(inserted(tmp_path, ddl, values), ddl)
     after = ids.decoded(ours.value)["after"]
     assert [after[name]["value"] for name in "abcd"] == [[], "", 0, [None, 5]]
     assert json.loads(other.value)["after"]["d"]["value"] == [None, 5]

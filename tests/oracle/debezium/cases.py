@@ -1,12 +1,6 @@
 """All cases, in the order in which they are run."""
 
-from tests.oracle.debezium.case import (
-    KEYSPACE,
-    POISON_KEYSPACE,
-    Case,
-    Chapter,
-    written_chapter,
-)
+from tests.oracle.debezium.case import KEYSPACE, POISON_KEYSPACE, Case, Chapter, written_chapter
 from tests.oracle.debezium.poison import DEADLY, POISON, VECTORS
 from tests.oracle.debezium.ranges import RANGES
 from tests.oracle.debezium.values import VALUES

@@ -50,11 +50,7 @@ class Totals:
 
 
 def run_round(
-    recorder: Recorder,
-    kind: NodeKind,
-    seeds: Sequence[int],
-    kept: Path,
-    totals: Totals,
+    recorder: Recorder, kind: NodeKind, seeds: Sequence[int], kept: Path, totals: Totals
 ) -> None:
     """One workload for each seed; `kept` gets a folder for each that fails.
 

@@ -89,7 +89,9 @@ def build_guided() -> Path:
     environment["RUSTFLAGS"] = " ".join(_INSTRUMENTATION)
     # With --target, build scripts and procedural macros are left without instrumentation.
     command = ["cargo", "build", "--quiet", "--release", "--locked", "--target", host]
-    subprocess.run(command, cwd=CRATE / "libfuzzer", env=environment, check=True)
+    done = subprocess.run(command, cwd=CRATE / "libfuzzer", env=environment, check=False)
+    if done.returncode:
+        raise click.ClickException("The fuzz targets cannot be built; cargo says above why.")
     return folder / host / "release"
 
 

@@ -93,11 +93,16 @@ def _single(value: Any) -> Any:
     return plain(value) if isinstance(value, ProtobufMessage) else value
 
 
-def both(path: Path, ddl: str, ids: ProtobufIds, **choices: Any) -> tuple[Message, Message]:
+def both(path: Path, ddl: str, **choices: Any) -> tuple[ProtobufIds, Message, Message]:
     """The only event of a segment, in Protobuf and in JSON."""
-    schema = commitlog.Schema.from_cql(ddl)
+    schema, ids = commitlog.Schema.from_cql(ddl), ProtobufIds()
     as_protobuf = format_of(**choices, key="protobuf", value="protobuf", schema_ids=ids.ids)
     as_json = format_of(**{"names": "avro", **choices})
     (ours,) = messages(path, schema, as_protobuf, ids)
     (other,) = messages(path, schema, as_json)
-    return ours, other
+    return ids, ours, other
+
+
+def value_schema(path: Path, ddl: str, **choices: Any) -> str:
+    """The schema of the value of the only event."""
+    return both(path, ddl, **choices)[0].schemas[-1].schema

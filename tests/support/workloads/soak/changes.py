@@ -6,12 +6,7 @@ from dataclasses import dataclass, field, replace
 from tests.support.workloads.cql_types import CqlType
 from tests.support.workloads.random_tables import Column
 from tests.support.workloads.scenario import Release
-from tests.support.workloads.soak.tables import (
-    SharedKey,
-    SoakTable,
-    new_column,
-    random_table,
-)
+from tests.support.workloads.soak.tables import SharedKey, SoakTable, new_column, random_table
 from tests.support.workloads.soak.types import TypeSource, has_duration, random_type
 
 

@@ -1,24 +1,21 @@
 //! Statements made of two definitions of a table, and what is announced of a schema.
-use std::sync::Arc;
-
 use commitlog_core::schema::{
-    AnnouncedSchema, ChangeKind, Schema, Table, TableChange, UnannouncedTable, parse_cql,
+    AnnouncedSchema, ChangeKind, Schema, TableChange, UnannouncedTable, parse_cql,
 };
 
 const ID: &str = "483d7350-e5c9-11f1-998c-b39dc08f01bb";
 const TYPES: &str = "CREATE TYPE ks.point (x int, y int);\n";
-const LARGER_TYPES: &str = "CREATE TYPE ks.point (x int, y int, z int);\n";
 
-fn schema(columns: &str, options: &str, types: &str) -> Schema {
-    let options = format!("WITH ID = {ID}{options}");
-    parse_cql(&format!("{types}CREATE TABLE ks.t ({columns}) {options};")).unwrap()
+fn cql(columns: &str, types: &str) -> String {
+    format!("{types}CREATE TABLE ks.t ({columns}) WITH ID = {ID} AND cdc = true;")
 }
 
-fn table(columns: &str) -> Arc<Table> {
-    Arc::clone(schema(columns, " AND cdc = true", TYPES).tables()[0])
+fn schema(columns: &str, types: &str) -> Schema {
+    parse_cql(&cql(columns, types)).unwrap()
 }
 
-fn altered(before: &Arc<Table>, after: &Arc<Table>) -> String {
+fn altered(before: &Schema, after: &Schema) -> String {
+    let (before, after) = (&before.tables()[0], &after.tables()[0]);
     let change = TableChange::between(Some(before), after, 7).unwrap();
     assert_eq!(change.kind, ChangeKind::Alter);
     change.cql()
@@ -28,8 +25,8 @@ fn altered(before: &Arc<Table>, after: &Arc<Table>) -> String {
 fn a_definition_is_one_statement() {
     let columns = "\"K k\" int, c timestamp, s text static, \"select\" frozen<list<point>>, \
         m map<text, frozen<tuple<int, text>>>, PRIMARY KEY (\"K k\", c)";
-    let options = " AND CLUSTERING ORDER BY (c DESC) AND cdc = true";
-    let schema = schema(columns, options, TYPES);
+    let text = cql(columns, TYPES).replace("AND cdc", "AND CLUSTERING ORDER BY (c DESC) AND cdc");
+    let schema = parse_cql(&text).unwrap();
     let change = TableChange::create(schema.tables()[0]);
     assert_eq!(
         change.cql(),
@@ -48,58 +45,43 @@ fn a_definition_is_one_statement() {
 
 #[test]
 fn differences_are_statements() {
-    let before = table("k int, a int, b text, PRIMARY KEY (k)");
-    let cases = [
-        (
-            "k int, a int, b text, \"C\" set<int>, PRIMARY KEY (k)",
-            "ALTER TABLE ks.t ADD \"C\" set<int>",
-        ),
-        ("k int, a int, PRIMARY KEY (k)", "ALTER TABLE ks.t DROP b"),
-        (
-            "k int, a int, b blob, PRIMARY KEY (k)",
-            "ALTER TABLE ks.t DROP b;\nALTER TABLE ks.t ADD b blob",
-        ),
-        (
-            "key int, a int, b text, PRIMARY KEY (key)",
-            "ALTER TABLE ks.t RENAME k TO \"key\"",
-        ),
-    ];
-    for (columns, expected) in cases {
-        let expected = expected.replace("\"key\"", "key");
-        assert_eq!(altered(&before, &table(columns)), expected);
+    let columns = "k int, a int, b text, PRIMARY KEY (k)";
+    let before = schema(columns, TYPES);
+    let cases = "
+k int, a int, b text, \"C\" set<int>, PRIMARY KEY (k) | ALTER TABLE ks.t ADD \"C\" set<int>
+k int, a int, PRIMARY KEY (k) | ALTER TABLE ks.t DROP b
+k int, a int, b blob, PRIMARY KEY (k) | ALTER TABLE ks.t DROP b;¶ALTER TABLE ks.t ADD b blob
+key int, a int, b text, PRIMARY KEY (key) | ALTER TABLE ks.t RENAME k TO key
+";
+    for case in cases.trim().lines() {
+        let (columns, expected) = case.split_once(" | ").unwrap();
+        let after = schema(columns, TYPES);
+        assert_eq!(altered(&before, &after), expected.replace('¶', "\n"));
     }
-    let uncaptured = schema(
-        "k int, a int, b text, PRIMARY KEY (k)",
-        " AND cdc = false",
-        TYPES,
-    );
+    let uncaptured = parse_cql(&cql(columns, TYPES).replace("true", "false")).unwrap();
     let expected = "ALTER TABLE ks.t WITH cdc = false";
-    assert_eq!(altered(&before, uncaptured.tables()[0]), expected);
-    assert!(TableChange::between(Some(&before), &before, 7).is_none());
+    assert_eq!(altered(&before, &uncaptured), expected);
+    let table = &before.tables()[0];
+    assert!(TableChange::between(Some(table), table, 7).is_none());
 }
 
 #[test]
 fn a_user_type_that_grows_changes_its_tables() {
     let columns = "k int, p list<frozen<point>>, q frozen<point>, PRIMARY KEY (k)";
-    let before = schema(columns, "", TYPES);
-    let after = schema(columns, "", LARGER_TYPES);
-    let expected = "ALTER TYPE ks.point ADD z int";
-    assert_eq!(altered(before.tables()[0], after.tables()[0]), expected);
+    let larger = TYPES.replace("y int", "y int, z int");
+    let found = altered(&schema(columns, TYPES), &schema(columns, &larger));
+    assert_eq!(found, "ALTER TYPE ks.point ADD z int");
 }
 
 #[test]
 fn what_is_not_announced_is_found() {
-    let first = schema("k int, a int, PRIMARY KEY (k)", " AND cdc = true", "");
+    let first = schema("k int, a int, PRIMARY KEY (k)", "");
     let (announced, changes) = AnnouncedSchema::initial(&first);
     assert_eq!(changes.len(), 1);
     assert_eq!(changes[0].kind, ChangeKind::Create);
     assert_eq!(announced.lacks(first.tables()[0]), None);
 
-    let later = schema(
-        "k int, a int, b int, PRIMARY KEY (k)",
-        " AND cdc = true",
-        "",
-    );
+    let later = schema("k int, a int, b int, PRIMARY KEY (k)", "");
     let unannounced = announced.lacks(later.tables()[0]).unwrap();
     assert_eq!(unannounced, UnannouncedTable::Columns(vec!["b".to_owned()]));
     let needs = |schema: &Schema, columns: &[u32]| {
@@ -109,11 +91,7 @@ fn what_is_not_announced_is_found() {
     assert!(!needs(&later, &[0]));
     assert!(needs(&later, &[0, 1]));
     // An update may be decoded with an older definition, where the columns have other places.
-    let older = schema(
-        "k int, a int, z int, PRIMARY KEY (k)",
-        " AND cdc = true",
-        "",
-    );
+    let older = schema("k int, a int, z int, PRIMARY KEY (k)", "");
     assert!(!needs(&older, &[0, 1]));
 
     let nothing = AnnouncedSchema::default();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use commitlog_core::schema::{Schema, Table, parse_cql};
+use commitlog_core::schema::parse_cql;
 use commitlog_events::format::EventFormat;
 use commitlog_events::snapshot::{
     ElementTimes, PageRequest, SnapshotEncoder, position_of, token_of,
@@ -15,25 +15,19 @@ const DDL: &str = "CREATE TYPE ks.place (street text, number int);
 CREATE TABLE ks.t (k int, c int, st text static, v int, l list<int>, s set<int>, m map<text, int>,
   p place, PRIMARY KEY (k, c)) WITH ID = 5a1c0000-0000-1000-8000-000000000001 AND cdc = true;";
 
-fn table(schema: &Schema) -> Arc<Table> {
-    schema
-        .tables()
-        .first()
-        .map(|table| Arc::clone(table))
-        .expect("one table")
-}
-
-fn encoder(element_times: ElementTimes) -> SnapshotEncoder {
-    encoder_of(DDL, element_times)
-}
-
-fn encoder_of(ddl: &str, element_times: ElementTimes) -> SnapshotEncoder {
+fn encoder(ddl: &str, element_times: ElementTimes) -> SnapshotEncoder {
     let schema = parse_cql(ddl).expect("a schema");
     let format = Arc::new(EventFormat {
         cells: true,
         ..EventFormat::default()
     });
-    SnapshotEncoder::new(&table(&schema), &format, element_times, 1)
+    let tables = schema.tables();
+    SnapshotEncoder::new(
+        tables.first().expect("one table"),
+        &format,
+        element_times,
+        1,
+    )
 }
 
 fn request(body: &[u8]) -> PageRequest<'_> {
@@ -65,7 +59,7 @@ proptest! {
 
     #[test]
     fn any_body_gives_events_or_an_error(body in prop::collection::vec(any::<u8>(), 0..300)) {
-        let _ = encoder(ElementTimes::Unknown).encode(&request(&body), 0);
+        let _ = encoder(DDL, ElementTimes::Unknown).encode(&request(&body), 0);
     }
 
     #[test]
@@ -74,7 +68,7 @@ proptest! {
             prop::option::of(prop::collection::vec(any::<u8>(), 0..40)), 20)
     ) {
         let body = page(&cells);
-        let mut encoder = encoder(ElementTimes::Selected);
+        let mut encoder = encoder(DDL, ElementTimes::Selected);
         if let Ok(batch) = encoder.encode(&request(&body), 0) {
             prop_assert_eq!(batch.mutations, 1);
             prop_assert!(batch.end_position >= batch.start_position);
@@ -86,7 +80,7 @@ proptest! {
         cells in prop::collection::vec(
             prop::option::of(prop::collection::vec(any::<u8>(), 0..12)), 3)
     ) {
-        let mut encoder = encoder_of(COUNTERS, ElementTimes::Selected);
+        let mut encoder = encoder(COUNTERS, ElementTimes::Selected);
         if let Ok(batch) = encoder.encode(&request(&page(&cells)), 0) {
             prop_assert_eq!(batch.mutations, 1);
         }

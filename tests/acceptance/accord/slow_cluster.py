@@ -9,10 +9,18 @@ import pytest
 from cassandra import ConsistencyLevel, DriverException
 from cassandra.cluster import EXEC_PROFILE_DEFAULT, NoHostAvailable
 
-from tests.acceptance.accord.node_agent import VERSION, NodeAgent, accord_settings, execute, ids
+from tests.acceptance.accord.node_agent import (
+    VERSION,
+    accord_settings,
+    agent_of,
+    execute,
+    ids,
+    wait_for_row,
+)
 from tests.acceptance.accord.workload import ADDED_COLUMN, last_write, schema, statements
 from tests.oracle.algebra.tables import Tables
 from tests.oracle.merge.comparison import Comparison, compare, summary
+from tests.support.node.snapshot_agent import Agent
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cluster import CassandraCluster
 from tests.support.servers.processes import wait_until
@@ -71,18 +79,16 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[CassandraNo
 
 
 @pytest.fixture
-def agents(nodes: list[CassandraNode], tmp_path: Path) -> Iterator[list[NodeAgent]]:
+def agents(nodes: list[CassandraNode], tmp_path: Path) -> Iterator[list[Agent]]:
     with ExitStack() as stack:
-        found = [NodeAgent(tmp_path / f"agent-{n}", node) for n, node in enumerate(nodes)]
+        found = [agent_of(node, tmp_path / f"agent-{n}") for n, node in enumerate(nodes)]
         for agent in found:
-            stack.callback(agent.end)
-            agent.launch()
+            stack.callback(agent.process.end)
+            agent.process.launch()
         yield found
 
 
-def test_merged_transactions_equal_select(
-    nodes: list[CassandraNode], agents: list[NodeAgent]
-) -> None:
+def test_merged_transactions_equal_select(nodes: list[CassandraNode], agents: list[Agent]) -> None:
     first, _, killed = nodes
     write(first, statements(1, STATEMENTS))
     first.execute(ADDED_COLUMN)
@@ -90,9 +96,9 @@ def test_merged_transactions_equal_select(
     write(nodes[1], area)
 
     # The agent of a node is killed, and restarted while the node goes on.
-    agents[1].kill()
+    agents[1].process.kill()
     write(first, statements(2, STATEMENTS))
-    agents[1].launch()
+    agents[1].process.launch()
 
     # A node is killed, and the others go on.
     killed.kill()
@@ -102,14 +108,14 @@ def test_merged_transactions_equal_select(
 
     write(first, [last_write(1000)])
     for agent in agents[:2]:
-        agent.wait_for("accounts", 1000)
+        wait_for_row(agent, 1000)
 
     # A replica applies transactions of other partitions after the acknowledgement of the last one.
     def are_equal() -> bool:
-        return ids(agents[0].delivered()) == ids(agents[1].delivered())
+        return ids(agents[0].events()) == ids(agents[1].events())
 
     wait_until(are_equal, "the events of two replicas to be equal")
-    events = [agent.delivered() for agent in agents]
+    events = [agent.events() for agent in agents]
     for replica in (events[0], events[1], [event for each in events for event in each]):
         found = differences(first, replica)
         assert not found, summary(found)

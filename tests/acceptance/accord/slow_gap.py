@@ -5,7 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.accord.node_agent import VERSION, NodeAgent, accord_settings, execute
+from tests.acceptance.accord.node_agent import (
+    VERSION,
+    accord_settings,
+    agent_of,
+    execute,
+    wait_for_row,
+)
 from tests.acceptance.accord.workload import last_write, schema
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.processes import wait_until
@@ -43,23 +49,23 @@ def fill(node: CassandraNode, key: int) -> None:
 def test_a_running_agent_loses_nothing_and_a_stopped_one_reports_the_gap(
     node: CassandraNode, tmp_path: Path
 ) -> None:
-    agent = NodeAgent(tmp_path / "agent", node)
-    agent.launch()
+    agent = agent_of(node, tmp_path / "agent")
+    agent.process.launch()
     try:
         execute(node, last_write(1))
-        agent.wait_for("accounts", 1)
+        wait_for_row(agent, 1)
         fill(node, 2)
         execute(node, last_write(3))
-        agent.wait_for("accounts", 3)
+        wait_for_row(agent, 3)
         assert "segment_lost" not in agent.conditions()
 
-        agent.stop()
+        agent.process.stop()
         fill(node, 4)
-        agent.launch()
+        agent.process.launch()
         execute(node, last_write(5))
-        agent.wait_for("accounts", 5)
-        agent.wait_until(lambda: "segment_lost" in agent.conditions(), "the gap")
-        (reason,) = (agent.relocation / "error").glob("*.reason.json")
+        wait_for_row(agent, 5)
+        agent.process.wait_until(lambda: "segment_lost" in agent.conditions(), "the gap")
+        (reason,) = (agent.directory / "relocation" / "error").glob("*.reason.json")
         assert "while the agent was stopped" in reason.read_text()
     finally:
-        agent.end()
+        agent.process.end()

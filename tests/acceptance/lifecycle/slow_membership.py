@@ -188,9 +188,11 @@ def test_a_node_is_replaced(address: str, version: str, tmp_path: Path, agents: 
 
     lost.process.launch(*overrides)
     if address == "same":
-        lost.process.wait_until(lambda: "segment_lost" in codes(lost), "the lost segment")
+        lost.process.wait_until(lambda: "segment_lost" in lost.conditions(), "the lost segment")
         if version == "6.0-alpha2":
-            lost.process.wait_until(lambda: "schema_not_refreshed" in codes(lost), "no host id")
+            lost.process.wait_until(
+                lambda: "schema_not_refreshed" in lost.conditions(), "no host id"
+            )
             new.stop()
             new.start(replace(new.settings, jvm_options=()))
         (record,) = (lost.directory / "relocation" / "error").glob("*.reason.json")
@@ -199,7 +201,7 @@ def test_a_node_is_replaced(address: str, version: str, tmp_path: Path, agents: 
         assert done == "Started the snapshot of shop.orders.\n"
         lost.wait_for("shop.orders", "completed")
         run(lost, "quarantine", "discard", segment, "--yes")
-        lost.process.wait_until(lambda: not codes(lost), "/health to be ok")
+        lost.process.wait_until(lambda: not lost.conditions(), "/health to be ok")
     else:
         wait_until(lambda: not lost.process.is_running, "the agent to end")
         assert lost.process.exit_status == 2
@@ -211,12 +213,6 @@ def test_a_node_is_replaced(address: str, version: str, tmp_path: Path, agents: 
     wait_for_ids([survivor], range(3 * ROWS), is_snapshot=False)
     lost.process.stop()
     survivor.process.stop()
-
-
-def codes(agent: Agent) -> set[str]:
-    """The codes of the present conditions."""
-    health = agent.process.ask("/health")
-    return {"none"} if health is None else {each["code"] for each in health["conditions"]}
 
 
 def run(agent: Agent, *words: str) -> str:

@@ -18,7 +18,7 @@ from confluent_kafka.schema_registry import (
     SchemaRegistryClient,
     topic_subject_name_strategy,
 )
-from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
+from confluent_kafka.schema_registry.avro import AvroSerializer
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 from confluent_kafka.serialization import MessageField, SerializationContext
 from hypothesis import given, settings
@@ -32,9 +32,8 @@ from tests.oracle.reference.recordings import Scenario
 from tests.support.avro.changes import CHANGE_NAMES, CHANGES, schemas_of
 from tests.support.avro.encodings import MODES, Encoding, cases, in_both
 from tests.support.avro.live import AvroAgent
-from tests.support.avro.reading import Message
 from tests.support.avro.recordings import check, check_content
-from tests.support.avro.registered import RegisteredIds, meaning
+from tests.support.avro.registered import RegisteredIds, by_confluent, meaning
 from tests.support.avro.tables import (
     DDL,
     ONE_SEGMENT,
@@ -109,15 +108,7 @@ def test_every_type_is_read_by_fastavro_and_by_confluents_deserializer(
     tmp_path: Path,
 ) -> None:
     ids, prefix = RegisteredIds(registry), fresh()
-    conf = {"subject.name.strategy": topic_subject_name_strategy}
-    theirs = AvroDeserializer(confluent, conf=conf)
-
-    def by_theirs(message: Message) -> tuple[Any, Any]:
-        key = SerializationContext(message.topic, MessageField.KEY)
-        value = SerializationContext(message.topic, MessageField.VALUE)
-        return theirs(message.key, key), theirs(message.value, value)
-
-    for decode in (ids.both, by_theirs):
+    for decode in (ids.both, by_confluent(confluent)):
         assert check(in_both(scenario, modes, ids, tmp_path, prefix), decode) > 0
     for each in ids.schemas:
         number = ids.ids.get(each)

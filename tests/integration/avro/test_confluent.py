@@ -14,16 +14,15 @@ from confluent_kafka.schema_registry import (
     topic_record_subject_name_strategy,
     topic_subject_name_strategy,
 )
-from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
+from confluent_kafka.schema_registry.avro import AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
-import commitlog
 from sidecar.schema_registry.client import RegistryClient
 from sidecar.schema_registry.settings import registry_settings
 from tests.oracle.reference.recordings import Scenario
 from tests.support.avro.encodings import MODES, Encoding, cases, in_both
-from tests.support.avro.reading import Ids, Message
 from tests.support.avro.recordings import check
+from tests.support.avro.registered import RegisteredIds, by_confluent
 from tests.support.sinks.fake_registry import FakeRegistry
 
 SCHEMA = json.dumps(
@@ -51,34 +50,12 @@ def theirs(registry: FakeRegistry) -> SchemaRegistryClient:
     return SchemaRegistryClient({"url": registry.url})
 
 
-class RegisteredIds(Ids):
-    """Schemas get their ids by our client; messages are read by Confluent's deserializer, which
-    asks the registry for the schema behind an id."""
-
-    def __init__(self, registry: FakeRegistry) -> None:
-        super().__init__()
-        self._client = ours(registry, {})
-        conf = {"subject.name.strategy": topic_subject_name_strategy}
-        self._deserializer = AvroDeserializer(theirs(registry), conf=conf)
-
-    def give(self, wanted: list[commitlog.Unregistered]) -> None:
-        for schema in wanted:
-            subject = f"{schema.topic}-{schema.side}"
-            self.ids.set(schema, self._client.schema_id(subject, schema.schema))
-
-    def read(self, message: Message) -> tuple[Any, Any]:
-        """Key and value."""
-        key = SerializationContext(message.topic, MessageField.KEY)
-        value = SerializationContext(message.topic, MessageField.VALUE)
-        return self._deserializer(message.key, key), self._deserializer(message.value, value)
-
-
 @pytest.mark.parametrize(("scenario", "modes"), cases({}, *MODES, all_events=()))
 def test_their_deserializer_reads_every_type(
     registry: FakeRegistry, scenario: Scenario, modes: Encoding, tmp_path: Path
 ) -> None:
     ids = RegisteredIds(registry)
-    assert check(in_both(scenario, modes, ids, tmp_path), ids.read) > 0
+    assert check(in_both(scenario, modes, ids, tmp_path), by_confluent(theirs(registry))) > 0
 
 
 @pytest.mark.parametrize(

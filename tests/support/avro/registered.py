@@ -5,12 +5,16 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 import fastavro
+from confluent_kafka.schema_registry import SchemaRegistryClient, topic_subject_name_strategy
+from confluent_kafka.schema_registry.avro import AvroDeserializer
+from confluent_kafka.serialization import MessageField, SerializationContext
 
 import commitlog
 from sidecar.schema_registry.registrar import Registration, RegistrationStatus, create_registrar
 from sidecar.schema_registry.settings import registry_settings
 from tests.support.avro.live import Registry
-from tests.support.avro.reading import Ids
+from tests.support.avro.reading import Ids, Message
+from tests.support.avro.recordings import Decode
 
 SIDES: tuple[Literal["key"], Literal["value"]] = ("key", "value")
 
@@ -56,3 +60,16 @@ def meaning(schema: str) -> Any:
     """A schema with every name in full, all else as it is: Apicurio leaves out a namespace that
     holds anyway."""
     return fastavro.parse_schema(json.loads(schema))
+
+
+def by_confluent(client: SchemaRegistryClient) -> Decode:
+    """Confluent's deserializer, which asks the registry for the schema behind an id."""
+    conf = {"subject.name.strategy": topic_subject_name_strategy}
+    deserializer = AvroDeserializer(client, conf=conf)
+
+    def read(message: Message) -> tuple[Any, Any]:
+        key = SerializationContext(message.topic, MessageField.KEY)
+        value = SerializationContext(message.topic, MessageField.VALUE)
+        return deserializer(message.key, key), deserializer(message.value, value)
+
+    return read

@@ -64,6 +64,11 @@ class Agent:
         )
         return self.copy_of(table)
 
+    def conditions(self) -> set[str]:
+        """The codes of the present conditions; `none` while it does not answer."""
+        health = self.process.ask("/health")
+        return {"none"} if health is None else {each["code"] for each in health["conditions"]}
+
     def has_stored(self, state: str) -> bool:
         """Whether the snapshot of a table has this state in the agent's file."""
         path = self.directory / "offsets" / SNAPSHOT_FILE

@@ -4,30 +4,13 @@ use commitlog_core::cql_type::CqlType;
 use commitlog_events::byte_comparable::{Component, write_bound, write_clustering};
 use commitlog_events::value::json::{ElementCell, write_json, write_multi_cell, write_removed};
 use commitlog_events::value::text::{write_json_text, write_text};
-use commitlog_events::value::{DecimalMode, DurationMode, ValueError, ValueModes, VarintMode};
+use commitlog_events::value::{ValueError, ValueModes};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::strategies::{cql_type, value};
-
-const MODES: [ValueModes; 3] = [
-    ValueModes {
-        decimal: DecimalMode::Double,
-        varint: VarintMode::Long,
-        duration: DurationMode::Nanos,
-    },
-    ValueModes {
-        decimal: DecimalMode::Precise,
-        varint: VarintMode::Precise,
-        duration: DurationMode::Precise,
-    },
-    ValueModes {
-        decimal: DecimalMode::String,
-        varint: VarintMode::String,
-        duration: DurationMode::String,
-    },
-];
+use crate::value_json::builders::{PRECISE, STRING};
 
 fn any_type() -> impl Strategy<Value = CqlType> {
     let others = vec![
@@ -94,8 +77,8 @@ proptest! {
         (ty, bytes) in any_type().prop_flat_map(|ty| (Just(ty.clone()), damaged(&ty))),
         reversed: bool,
     ) {
-        for modes in &MODES {
-            check_json(appended(|out| write_json(out, &ty, &bytes, modes))?)?;
+        for modes in [ValueModes::default(), PRECISE, STRING] {
+            check_json(appended(|out| write_json(out, &ty, &bytes, &modes))?)?;
         }
         if let Some(text) = appended(|out| write_text(out, &ty, &bytes))? {
             prop_assert!(String::from_utf8(text).is_ok());
@@ -118,9 +101,9 @@ proptest! {
             value,
             tombstone: *tombstone,
         });
-        for modes in &MODES {
-            check_json(appended(|out| write_multi_cell(out, &ty, cells.clone(), modes))?)?;
-            check_json(appended(|out| write_removed(out, &ty, cells.clone(), modes))?)?;
+        for modes in [ValueModes::default(), PRECISE, STRING] {
+            check_json(appended(|out| write_multi_cell(out, &ty, cells.clone(), &modes))?)?;
+            check_json(appended(|out| write_removed(out, &ty, cells.clone(), &modes))?)?;
         }
     }
 }

@@ -18,7 +18,7 @@ fn components<'a>(columns: &'a [Column], key: &'a [Value]) -> impl Iterator<Item
     })
 }
 
-fn key_bytes(columns: &[Column], key: &[Value]) -> Vec<u8> {
+pub fn key_bytes(columns: &[Column], key: &[Value]) -> Vec<u8> {
     let mut out = Vec::new();
     write_clustering(&mut out, components(columns, key)).unwrap();
     out

@@ -1,25 +1,15 @@
 //! Pairs of values of one type.
 
 use commitlog_core::cql_type::CqlType;
-use commitlog_events::byte_comparable::{Component, equals_differ, write_clustering};
+use commitlog_events::byte_comparable::equals_differ;
 use proptest::prelude::*;
 
 use super::comparator::compare;
+use super::keys::key_bytes;
 use super::strategies::{SCALARS, cql_type, value};
 
 fn encode(ty: &CqlType, reversed: bool, bytes: &[u8]) -> Vec<u8> {
-    let mut out = Vec::new();
-    let value = Some(bytes);
-    write_clustering(
-        &mut out,
-        [Component {
-            ty,
-            reversed,
-            value,
-        }],
-    )
-    .unwrap();
-    out
+    key_bytes(&[(ty.clone(), reversed)], &[Some(bytes.to_vec())])
 }
 
 fn check(ty: &CqlType, left: &[u8], right: &[u8]) -> Result<(), TestCaseError> {

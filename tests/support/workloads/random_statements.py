@@ -7,8 +7,7 @@ from tests.support.workloads.cql_types import CqlType
 from tests.support.workloads.literals import literal
 from tests.support.workloads.random_tables import Table, random_tables, schema_statements
 from tests.support.workloads.scenario import Release, Scenario, batch
-from tests.support.workloads.soak.writer import Writer
-from tests.support.workloads.soak.writes import random_write
+from tests.support.workloads.soak.writes import Writer, random_write
 
 _BASE_US = 1_600_000_000_000_000
 _TIMES = 40

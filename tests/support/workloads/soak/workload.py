@@ -8,8 +8,12 @@ from tests.support.workloads.scenario import Release, create_keyspace
 from tests.support.workloads.soak.changes import Keyspace, random_change
 from tests.support.workloads.soak.tables import SoakTable, random_table, shared_key
 from tests.support.workloads.soak.types import TypeSource, random_user_type
-from tests.support.workloads.soak.writer import Writer
-from tests.support.workloads.soak.writes import random_batch, random_conditional, random_write
+from tests.support.workloads.soak.writes import (
+    Writer,
+    random_batch,
+    random_conditional,
+    random_write,
+)
 
 
 @dataclass(frozen=True, slots=True)

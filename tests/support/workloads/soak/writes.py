@@ -2,14 +2,90 @@
 
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from tests.support.workloads.cql_types import SCALARS
-from tests.support.workloads.literals import literal
-from tests.support.workloads.random_tables import Column
+from tests.support.workloads.cql_types import NEVER_EMPTY, SCALARS, CqlType
+from tests.support.workloads.literals import empty_literal, literal
+from tests.support.workloads.random_tables import Column, TableShape
 from tests.support.workloads.scenario import batch
-from tests.support.workloads.soak.deletions import delete_cells, delete_range, delete_where
 from tests.support.workloads.soak.tables import SoakTable
-from tests.support.workloads.soak.writer import Writer, random_time_us
+
+_BASE_US = 1_600_000_000_000_000
+_EXTREMES_US = (0, 1, -1, 1 << 53, 4_000_000_000_000_000, (1 << 63) - 1, -(1 << 63) + 1)
+_TTLS_S = (0, 1, 60, 86_400, 1_000_000, 300_000_000)
+_LONGEST_TTL_S = 630_720_000
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Makes the statements of one table. `is_timed`: statements may carry their own times, which
+    those of a conditional batch, or of a batch with a time, may not."""
+
+    rng: random.Random
+    table: TableShape
+    is_far: bool = False
+    is_timed: bool = True
+    has_places: bool = True
+    """Whether writes name places in lists, which a node rejects when the list is shorter."""
+
+    def partition(self) -> list[str]:
+        values = self.rng.choice(self.table.partitions)
+        return [f"{c.name} = {v}" for c, v in zip(self.table.partition, values, strict=True)]
+
+    def clustering(self, count: int) -> list[str]:
+        pairs = zip(self.table.clustering[:count], self.table.clusterings, strict=False)
+        return [f"{column.name} = {self.rng.choice(values)}" for column, values in pairs]
+
+    def row(self) -> str:
+        return " AND ".join(self.partition() + self.clustering(len(self.table.clustering)))
+
+    def value(self, of: CqlType) -> str:
+        """A literal, null, or an empty value where the type has one."""
+        choice = self.rng.random()
+        if choice < 0.1:
+            return "null"
+        if choice < 0.14 and of.name in SCALARS and of.name not in NEVER_EMPTY:
+            return empty_literal(of)
+        if choice < 0.143 and of.name in ("blob", "text"):
+            # Longer than a length of two bytes can say, now and then than what is read at once.
+            most = (20_000, 90_000) if choice < 0.142 else (1 << 20, 5 << 19)
+            size = self.rng.randrange(*most)
+            return f"0x{self.rng.randbytes(size).hex()}" if of.name == "blob" else f"'{'x' * size}'"
+        return literal(self.rng, of)
+
+    def element(self, of: CqlType) -> str:
+        """A key or an element of a collection."""
+        return literal(self.rng, of)
+
+    def elements(self, of: CqlType) -> str:
+        """What is added to a set or a list, or removed from it."""
+        return literal(self.rng, of)
+
+    def time(self) -> list[str]:
+        assert isinstance(self.table, SoakTable)
+        time_us = random_time_us(self.rng, self.table.times)
+        return [] if time_us is None or not self.is_timed else [f"TIMESTAMP {time_us}"]
+
+    def ttl(self) -> list[str]:
+        if self.rng.random() >= 0.2:
+            return []
+        return [f"TTL {self.rng.choice((*_TTLS_S, _LONGEST_TTL_S) if self.is_far else _TTLS_S)}"]
+
+    def using(self, *, ttl: bool = True) -> str:
+        options = self.time() + (self.ttl() if ttl else [])
+        return f" USING {' AND '.join(options)}" if options else ""
+
+
+def random_time_us(rng: random.Random, times: str) -> int | None:
+    """A write time; None is the node's clock."""
+    if times == "clock" or rng.random() < 0.2:
+        return None
+    if times == "ties":
+        return _BASE_US + rng.randrange(12)
+    choice = rng.random()
+    if choice < 0.2:
+        return rng.randrange(-(1 << 63) + 1, 1 << 63)
+    return rng.choice(_EXTREMES_US)
 
 
 def random_write(writer: Writer) -> str:
@@ -19,17 +95,17 @@ def random_write(writer: Writer) -> str:
         return _count(writer)
     kinds: list[tuple[float, Callable[[Writer], str]]] = [
         (5, insert),
-        (1, lambda w: delete_where(w, w.row())),
-        (0.4, lambda w: delete_where(w, " AND ".join(w.partition()))),
+        (1, lambda w: _delete_where(w, w.row())),
+        (0.4, lambda w: _delete_where(w, " AND ".join(w.partition()))),
     ]
     if table.regular:
-        kinds += [(5, update), (1.5, lambda w: delete_cells(w, w.table.regular, w.row()))]
+        kinds += [(5, update), (1.5, lambda w: _delete_cells(w, w.table.regular, w.row()))]
     if table.clustering:
-        kinds.append((2, delete_range))
+        kinds.append((2, _delete_range))
     if table.static:
         kinds += [
             (1.5, update_static),
-            (0.7, lambda w: delete_cells(w, w.table.static, " AND ".join(w.partition()))),
+            (0.7, lambda w: _delete_cells(w, w.table.static, " AND ".join(w.partition()))),
         ]
     (kind,) = writer.rng.choices([kind for _, kind in kinds], [weight for weight, _ in kinds])
     return kind(writer)
@@ -51,7 +127,7 @@ def random_conditional(writer: Writer) -> str:
     condition = f" IF {column.name} {operator} {value}"
     if choice < 0.9:
         return update(timeless) + condition
-    return delete_cells(timeless, table.regular, timeless.row()) + condition
+    return _delete_cells(timeless, table.regular, timeless.row()) + condition
 
 
 def random_batch(rng: random.Random, tables: Sequence[SoakTable], *, is_far: bool) -> str:
@@ -147,3 +223,59 @@ def _assignment(writer: Writer, column: Column) -> str:
 def _some(rng: random.Random, columns: Sequence[Column]) -> list[Column]:
     share = rng.choice((0.05, 0.4, 0.4, 0.9, 1.0))
     return [column for column in columns if rng.random() < share]
+
+
+def _delete_where(writer: Writer, where: str, targets: str = "") -> str:
+    """A deletion of what `where` says, or of the targets in it."""
+    what = f" {targets}" if targets else ""
+    return f"DELETE{what} FROM {writer.table.full_name}{writer.using(ttl=False)} WHERE {where}"
+
+
+def _delete_cells(writer: Writer, columns: Sequence[Column], where: str) -> str:
+    """Columns, elements or fields of some of the columns."""
+    chosen = writer.rng.sample(columns, min(len(columns), writer.rng.choice((1, 1, 2, 5, 70))))
+    return _delete_where(writer, where, ", ".join(_target(writer, each) for each in chosen))
+
+
+def _target(writer: Writer, column: Column) -> str:
+    if column.type.is_multi_cell and writer.rng.random() < 0.5:
+        if column.type.fields:
+            return f"{column.name}.{writer.rng.choice(column.type.fields)}"
+        if column.type.name in ("map", "set"):
+            return f"{column.name}[{writer.element(column.type.of[0])}]"
+    return column.name
+
+
+def _delete_range(writer: Writer) -> str:
+    """A prefix, or everything on one side of a bound or between two."""
+    rng, table = writer.rng, writer.table
+    depth = rng.randrange(len(table.clustering))
+    where = writer.partition() + writer.clustering(depth)
+    choice = rng.random()
+    if choice < 0.15 and depth > 0:
+        return _delete_where(writer, " AND ".join(where))
+    if choice < 0.3 and depth > 0:
+        return _delete_where(writer, " AND ".join([*writer.partition(), *_tuples(writer)]))
+    column, values = table.clustering[depth], table.clusterings[depth]
+    if choice < 0.4 and len(set(values)) > 1:
+        where.append(f"{column.name} IN ({', '.join(dict.fromkeys(values[:2]))})")
+    elif choice < 0.7:
+        where.append(f"{column.name} {rng.choice(('<', '<=', '>', '>='))} {rng.choice(values)}")
+    else:
+        where.append(f"{column.name} {rng.choice(('>', '>='))} {rng.choice(values)}")
+        where.append(f"{column.name} {rng.choice(('<', '<='))} {rng.choice(values)}")
+    return _delete_where(writer, " AND ".join(where))
+
+
+def _tuples(writer: Writer) -> list[str]:
+    """Bounds over the first columns together; in mixed orders one bound makes several ranges."""
+    rng, table = writer.rng, writer.table
+    count = rng.randrange(1, min(len(table.clustering), 3) + 1)
+    names = ", ".join(each.name for each in table.clustering[:count])
+
+    def bound(operators: tuple[str, str]) -> str:
+        values = ", ".join(rng.choice(each) for each in table.clusterings[:count])
+        return f"({names}) {rng.choice(operators)} ({values})"
+
+    low, high = bound((">", ">=")), bound(("<", "<="))
+    return rng.choice(([low], [high], [low, high]))

@@ -1,15 +1,16 @@
 """A real node, an agent, and a registry that checks as real ones do (`make registry`: real)."""
 
+import io
 import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import fastavro
 import pytest
 
 from tests.support.agents.agent_command import agent as command
 from tests.support.avro.live import AvroAgent, Decoded, LiveRegistry
-from tests.support.avro.nodes import HOLD_MAX_MS, assert_read_alike, reason, subject
 from tests.support.avro.reading import differences
 from tests.support.node.snapshot_agent import Agent
 from tests.support.servers.apicurio import ApicurioRegistry
@@ -20,6 +21,30 @@ from tests.support.workloads.scenario import create_keyspace
 pytestmark = pytest.mark.servers
 ROWS = 100
 UNAVAILABLE = "the schema registry is unavailable"
+HOLD_MAX_MS = 3000
+
+
+def subject(table: str) -> str:
+    return f"x.{table}-value"
+
+
+def reason(agent: Agent) -> str:
+    """What `/health` says of the registry."""
+    return json.dumps(agent.process.ask("/health") or {})
+
+
+def assert_read_alike(event: Decoded, written: str, latest: str) -> None:
+    """A consumer with the latest schema has the values that were written."""
+    writer, reader = (fastavro.parse_schema(json.loads(each)) for each in (written, latest))
+    found = fastavro.schemaless_reader(io.BytesIO(event.bytes), writer, reader)
+    assert isinstance(found, dict)
+    for name in ("id", "price", "b"):
+        column = found["after"].get(name)
+        value = column and column["value"]
+        known = event.column(name)
+        # Fields that a user type got since are null.
+        assert value == (value | known if isinstance(known, dict) else known)
+    assert found["cells"] == event.value["cells"]
 
 
 @pytest.fixture

@@ -13,8 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from tests.integration.snapshot.while_written import copy_while_writes_go_on
-from tests.integration.snapshot.writes import TYPES
+from tests.integration.snapshot.while_written import TYPES, copy_while_writes_go_on
 from tests.oracle.algebra.tables import Tables
 from tests.oracle.merge.comparison import compare, summary
 from tests.support.node.snapshot_agent import Agent

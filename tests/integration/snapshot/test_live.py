@@ -12,8 +12,7 @@ from agent.node.connection import NodeAddress
 from agent.snapshot.connection import PageConnection
 from agent.snapshot.errors import ReplicasMissingError
 from tests.integration.snapshot import outage
-from tests.integration.snapshot.while_written import copy_while_writes_go_on
-from tests.integration.snapshot.writes import TYPES
+from tests.integration.snapshot.while_written import TYPES, copy_while_writes_go_on
 from tests.support.node.snapshot_agent import Agent, keys
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.kafka import KafkaBroker

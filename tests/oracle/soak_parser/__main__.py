@@ -13,9 +13,10 @@ from pathlib import Path
 
 import click
 
-from tests.oracle.soak_parser.content import KINDS
+from tests.oracle.soak_parser.comparison import KINDS
 from tests.oracle.soak_parser.nodes import DEFAULT_NODES, NODE_FORM, NodeKind
-from tests.oracle.soak_parser.rounds import Totals, recorder_of, run_round
+from tests.oracle.soak_parser.recording import Recorder
+from tests.oracle.soak_parser.rounds import Totals, run_round
 from tests.support.servers.cache import cache_directory
 from tests.support.servers.cassandra import CassandraNode
 
@@ -70,7 +71,7 @@ def _soak(kind: NodeKind, seeds: Sequence[int], kept: Path, totals: Totals, end_
     with tempfile.TemporaryDirectory(prefix="soak-", dir=cache_directory()) as scratch:
         directory, settings = Path(scratch) / "node", kind.settings(Path(scratch))
         with CassandraNode(directory, version=kind.version, settings=settings) as node:
-            recorder = recorder_of(node)
+            recorder = Recorder(node)
             for start in range(0, len(seeds), _ROUND):
                 if time.monotonic() > end_s:
                     break

@@ -55,6 +55,8 @@ class Recorder:
     out."""
 
     def __init__(self, node: CassandraNode) -> None:
+        """`node` has just been started."""
+        node.create_filler()
         self._node = node
         self._server_side = release(node.version) >= (4, 0)
         self._last_id = -1

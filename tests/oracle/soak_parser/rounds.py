@@ -15,7 +15,6 @@ from tests.oracle.reference.recordings import KEYSTORE
 from tests.oracle.soak_parser.comparison import Compared, Readings, compare
 from tests.oracle.soak_parser.nodes import NodeKind
 from tests.oracle.soak_parser.recording import NO_ANSWER, Recorded, Recorder
-from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.errors import HarnessError
 from tests.support.servers.java_reader import reader_of
 from tests.support.workloads.soak import workload
@@ -144,9 +143,3 @@ def keep(
         text = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
         (folder / f"{name}.ndjson").write_text(text, encoding="utf-8")
     return folder
-
-
-def recorder_of(node: CassandraNode) -> Recorder:
-    """A recorder on a node that has just been started."""
-    node.create_filler()
-    return Recorder(node)

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.oracle.soak_parser.nodes import NodeKind
-from tests.oracle.soak_parser.rounds import Totals, recorder_of, run_round
+from tests.oracle.soak_parser.recording import Recorder
+from tests.oracle.soak_parser.rounds import Totals, run_round
 from tests.support.servers.cache import cache_directory
 from tests.support.servers.cassandra import CassandraNode
 
@@ -26,7 +27,7 @@ def test_every_reader_agrees(label: str, count: int, tmp_path: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="soak-", dir=cache_directory()) as scratch:
         settings = kind.settings(Path(scratch))
         with CassandraNode(Path(scratch), version=kind.version, settings=settings) as node:
-            run_round(recorder_of(node), kind, seeds, tmp_path / "kept", totals)
+            run_round(Recorder(node), kind, seeds, tmp_path / "kept", totals)
     assert not totals.unfinished
     assert totals.failures == []
     assert totals.workloads == len(seeds)

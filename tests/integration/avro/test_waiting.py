@@ -72,15 +72,15 @@ class Place:
         return Registrar(self.ids, {"key": side, "value": side})
 
     def write(self, number: int = 1) -> None:
-        """A segment with rows of two tables in turn."""
+        """A segment with rows of two tables in turn, which is read as far as it goes."""
         rows = [payload(i, b"x", (TABLE_ID, OTHER_ID)[i % 2]) for i in range(EVENTS)]
         write_segment(self.harness.raw.directory, number, [rows])
+        self.harness.settle()
 
     def abandon(self) -> None:
         """The registry refuses one of the tables for longer than it is waited for."""
         self.registry.mood = refuse_other
         self.write()
-        self.harness.settle()
         self.harness.pass_time(HOLD_MAX_MS / 1000 + 1)
         assert "CommitLog-7-1.log" in self.harness.quarantined()
 
@@ -97,6 +97,16 @@ class Place:
         self.harness.registrar = self.registrar()
         self.harness.end()
         self.harness.start()
+
+    @property
+    def blocked_by(self) -> str:
+        """What the status page shows; empty while nothing blocks."""
+        blocked = self.harness.pipeline.view.blocked
+        return "" if blocked is None else blocked.message
+
+    @property
+    def quarantined(self) -> int:
+        return self.harness.pipeline.view.quarantine.segments
 
     @property
     def delivered(self) -> list[str]:
@@ -135,7 +145,6 @@ def away(subject: str) -> None:
 
 def test_the_schemas_of_a_table_are_registered_before_its_first_event(place: Place) -> None:
     place.write()
-    place.harness.settle()
     assert len(place.delivered) == EVENTS
     assert {subject for subject, _ in place.registry.ids} == {
         f"demo.ks.{table}-{side}" for table in ("t", "other") for side in ("key", "value")
@@ -150,18 +159,15 @@ def test_the_schemas_of_a_table_are_registered_before_its_first_event(place: Pla
 def test_a_registry_that_is_away_is_waited_for_without_end(place: Place) -> None:
     place.registry.mood = away
     place.write()
-    place.harness.settle()
     for _ in range(5):
         place.harness.pass_time(HOLD_MAX_MS / 1000)
     assert place.delivered == []
-    hold = place.harness.pipeline.view.blocked
-    assert hold is not None
-    assert "the schema registry is unavailable: http://r:8081" in hold.message
-    assert place.harness.pipeline.view.quarantine.segments == 0
-    place.registry.mood = lambda subject: None
+    assert "the schema registry is unavailable: http://r:8081" in place.blocked_by
+    assert place.quarantined == 0
+    place.registry.mood = taking
     place.harness.pass_time(1)
     assert len(place.delivered) == EVENTS
-    assert place.harness.pipeline.view.blocked is None
+    assert place.blocked_by == ""
 
 
 def test_a_kill_while_the_registry_is_away_loses_nothing(place: Place) -> None:
@@ -171,10 +177,9 @@ def test_a_kill_while_the_registry_is_away_loses_nothing(place: Place) -> None:
 
     place.registry.mood = half_away
     place.write()
-    place.harness.settle()
     place.kill()
     place.harness.settle()
-    place.registry.mood = lambda subject: None
+    place.registry.mood = taking
     place.harness.pass_time(1)
     assert set(place.delivered) == {"demo.ks.t", "demo.ks.other"}
     assert place.delivered.count("demo.ks.other") == EVENTS // 2
@@ -183,12 +188,9 @@ def test_a_kill_while_the_registry_is_away_loses_nothing(place: Place) -> None:
 def test_a_schema_that_is_rejected_is_waited_for_and_then_quarantined(place: Place) -> None:
     place.registry.mood = refuse_other
     place.write()
-    place.harness.settle()
-    hold = place.harness.pipeline.view.blocked
-    assert hold is not None
-    assert "rejects the schema of demo.ks.other-value: 409" in hold.message
+    assert "rejects the schema of demo.ks.other-value: 409" in place.blocked_by
     place.harness.pass_time(HOLD_MAX_MS / 1000 - 1)
-    assert place.harness.pipeline.view.blocked is not None
+    assert place.blocked_by
     place.harness.pass_time(2)
     assert place.delivered.count("demo.ks.t") == EVENTS // 2
     assert "demo.ks.other" not in place.delivered
@@ -196,17 +198,13 @@ def test_a_schema_that_is_rejected_is_waited_for_and_then_quarantined(place: Pla
 
 
 def test_a_schema_that_is_taken_after_all(place: Place) -> None:
-    def refuse(subject: str) -> None:
-        raise SchemaRejectedError("409")
-
-    place.registry.mood = refuse
+    place.registry.mood = refuse_other
     place.write()
-    place.harness.settle()
     place.harness.pass_time(HOLD_MAX_MS / 2000)
-    place.registry.mood = lambda subject: None
+    place.registry.mood = taking
     place.harness.pass_time(1)
     assert len(place.delivered) == EVENTS
-    assert place.harness.pipeline.view.quarantine.segments == 0
+    assert place.quarantined == 0
 
 
 def test_an_abandoned_table_is_registered_again(place: Place) -> None:
@@ -215,18 +213,16 @@ def test_an_abandoned_table_is_registered_again(place: Place) -> None:
     asked = place.registry.asked
     place.registry.mood = taking
     place.write(2)
-    place.harness.settle()
     assert place.registry.asked == asked
     assert place.delivered.count("demo.ks.t") == EVENTS
     assert "demo.ks.other" not in place.delivered
     place.harness.pass_time(ASK_AGAIN_S)
     place.write(3)
-    place.harness.settle()
     assert place.delivered.count("demo.ks.other") == EVENTS // 2
-    assert place.harness.pipeline.view.quarantine.segments == 2
+    assert place.quarantined == 2
     place.retry(1, 2)
     assert place.delivered.count("demo.ks.other") == 3 * EVENTS // 2
-    assert place.harness.pipeline.view.quarantine.segments == 0
+    assert place.quarantined == 0
 
 
 def test_requeued_segments_do_not_wait_for_the_next_request(place: Place) -> None:
@@ -234,7 +230,7 @@ def test_requeued_segments_do_not_wait_for_the_next_request(place: Place) -> Non
     place.registry.mood = taking
     place.retry(1)
     assert place.delivered.count("demo.ks.other") == EVENTS // 2
-    assert place.harness.pipeline.view.quarantine.segments == 0
+    assert place.quarantined == 0
 
 
 def test_a_table_that_is_still_rejected_blocks_nothing(place: Place) -> None:
@@ -242,9 +238,8 @@ def test_a_table_that_is_still_rejected_blocks_nothing(place: Place) -> None:
     asked = place.registry.asked
     place.harness.pass_time(ASK_AGAIN_S)
     place.write(2)
-    place.harness.settle()
     assert place.registry.asked == asked + 1
-    assert place.harness.pipeline.view.blocked is None
+    assert place.blocked_by == ""
     assert place.delivered.count("demo.ks.t") == EVENTS
     assert {"CommitLog-7-1.log", "CommitLog-7-2.log"} <= place.harness.quarantined()
 
@@ -254,9 +249,8 @@ def test_a_registry_that_goes_away_meanwhile_is_waited_for(place: Place) -> None
     place.harness.pass_time(ASK_AGAIN_S)
     place.registry.mood = away
     place.write(2)
-    place.harness.settle()
     place.harness.pass_time(10 * HOLD_MAX_MS / 1000)
-    assert place.harness.pipeline.view.blocked is not None
+    assert place.blocked_by
     assert "CommitLog-7-2.log" not in place.harness.quarantined()
     place.registry.mood = taking
     place.harness.pass_time(1)
@@ -268,9 +262,8 @@ def test_a_registry_that_rejects_us_ends_the_process(place: Place) -> None:
         raise AccessDeniedError("The schema registry denies access: 401")
 
     place.registry.mood = refuse
-    place.write()
     with pytest.raises(AccessDeniedError, match="401"):
-        place.harness.settle()
+        place.write()
     registrar = place.harness.registrar
     assert registrar is not None
     assert registrar.last.status is RegistrationStatus.REJECTED

@@ -19,9 +19,15 @@ from confluent_kafka import KafkaException
 from rich.console import Console
 from rich.table import Table
 
-from tests.acceptance.mongo_kill.faults import EVERYWHERE, OF_A_PROCESS, random_plan
+from tests.acceptance.mongo_kill.faults import (
+    EVERYWHERE,
+    OF_A_PROCESS,
+    Report,
+    Say,
+    random_plan,
+    run_round,
+)
 from tests.acceptance.mongo_kill.harness import ReplicaSetHarness
-from tests.acceptance.mongo_kill.round import Report, Say, run_round
 from tests.support.mongodb.server.server_process import MongoServerProcess
 from tests.support.servers.errors import HarnessError
 

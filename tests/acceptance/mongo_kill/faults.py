@@ -1,4 +1,7 @@
-"""What happens to the parts while the workload goes on."""
+"""What happens to the parts while the workload goes on, and a round of it.
+
+A round is faults in an order, and the comparison of everything that arrived.
+"""
 
 import json
 import urllib.request
@@ -9,7 +12,14 @@ from dataclasses import dataclass
 from random import Random
 from types import MappingProxyType
 
-from tests.acceptance.mongo_kill.harness import COLLECTIONS, ReplicaSetHarness
+from tests.acceptance.mongo_kill.checks import (
+    arrivals,
+    broken_histories,
+    repeats,
+    repeats_of_lives,
+    unbounded,
+)
+from tests.acceptance.mongo_kill.harness import COLLECTIONS, WINDOW_EVENTS, ReplicaSetHarness
 from tests.acceptance.mongo_kill.workload import DATABASE
 from tests.support.mongodb.server import MongoReplicaSet
 from tests.support.mongodb.server.server_process import MongoServerProcess
@@ -191,3 +201,65 @@ def _members(harness: ReplicaSetHarness) -> MongoReplicaSet:
 def _server(harness: ReplicaSetHarness) -> MongoServerProcess:
     assert isinstance(harness.replica_set, MongoServerProcess)
     return harness.replica_set
+
+
+DOCUMENTS_BEFORE = 150
+_KINDS = frozenset({"read", "insert", "update", "delete"})
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The result of one round; `problems` is empty if it passed."""
+
+    operations: int
+    records: int
+    documents: int
+    repeats: int
+    largest_repeat: int
+    """By one process of the agent."""
+    kills: int
+    compared: str
+    """What `mongo-agent compare` printed."""
+    problems: tuple[str, ...]
+
+
+def run_round(
+    harness: ReplicaSetHarness,
+    plan: Iterable[Fault],
+    *,
+    may_repeat: bool,
+    say: Say = lambda _: None,
+) -> Report:
+    """Fills, starts the agent, strikes, waits for the last event, and compares."""
+    harness.workload.fill(DOCUMENTS_BEFORE)
+    harness.launch_agent()
+    for fault in plan:
+        say(fault.name)
+        strike(harness, fault)
+    say("waiting for the last event")
+    harness.workload.write(50)
+    harness.wait_until_drained()
+    say("comparing")
+    arrived = list(arrivals(harness.records()))
+    compared = harness.compare()
+    repeated = repeats_of_lives(arrived, harness.lives, harness.copies)
+    in_all = len(repeats(arrived, harness.copies))
+    problems = [*broken_histories(arrived, harness.workload.histories)]
+    problems += unbounded(repeated, harness.lives, WINDOW_EVENTS)
+    if in_all and not may_repeat:
+        problems.append(f"{in_all} committed records are repeats")
+    if compared.exit_code != 0:
+        problems.append(f"compare ended with {compared.exit_code}: {compared.errors}")
+    if missing := _KINDS - {arrival.kind for arrival in arrived}:
+        problems.append(f"nothing arrived of the kinds {sorted(missing)}")
+    return Report(
+        operations=harness.workload.operations,
+        records=len(arrived),
+        documents=len(harness.workload.histories),
+        repeats=in_all,
+        largest_repeat=max(repeated),
+        kills=harness.kills.total(),
+        compared=compared.output,
+        problems=tuple(problems),
+    )

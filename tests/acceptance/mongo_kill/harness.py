@@ -11,7 +11,7 @@ from typing import Self
 
 from confluent_kafka import Producer
 
-from tests.acceptance.mongo_kill.lives import Life
+from tests.acceptance.mongo_kill.checks import Life
 from tests.acceptance.mongo_kill.workload import DATABASE, Workload
 from tests.support.agents.agent_command import Outcome
 from tests.support.mongodb.agent_process import MongoAgentProcess

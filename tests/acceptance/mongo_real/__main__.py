@@ -27,12 +27,17 @@ from pymongo.errors import PyMongoError
 from pymongo.uri_parser import parse_uri
 from rich.console import Console
 
-from tests.acceptance.mongo_real.deployment import Deployment, RefusedError, connect, identify
-from tests.acceptance.mongo_real.guard import PREFIX, drop
+from tests.acceptance.mongo_real.deployment import (
+    PREFIX,
+    Deployment,
+    RefusedError,
+    connect,
+    drop,
+    identify,
+)
 from tests.acceptance.mongo_real.programs import ProgramStarter
 from tests.acceptance.mongo_real.proof import LARGE, SMALL, Sizes
-from tests.acceptance.mongo_real.report import Report, Result
-from tests.acceptance.mongo_real.run import ALL, CASES, run_cases
+from tests.acceptance.mongo_real.run import ALL, CASES, Report, Result, run_cases
 from tests.support.mongodb.server.given import DATABASES
 from tests.support.servers.errors import HarnessError
 

@@ -1,9 +1,11 @@
-"""What a proof runs on, and what it may do there."""
+"""What a proof runs on, what it may do there, and the protection of the databases of others."""
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+import pymongo
 from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
@@ -124,3 +126,39 @@ def identify(
         oplog_mib,
         keeps_images,
     )
+
+
+PREFIX = "cdc_sidecar_proof"
+_DROP_S = 60.0
+
+
+def databases_with(client: Client, prefix: str) -> list[str]:
+    return sorted(name for name in client.list_database_names() if name.startswith(prefix))
+
+
+@contextlib.contextmanager
+def guarded(connection_string: str, prefix: str) -> Iterator[None]:
+    """Drops every database with the prefix at the end, also after a failure or Ctrl-C.
+
+    Raises `RefusedError` if one exists before.
+    """
+    with connect(connection_string) as client:
+        if found := databases_with(client, prefix):
+            raise RefusedError(
+                f"The server already has {', '.join(found)}. If a run that was killed has left "
+                "them, drop them with ARGS=--drop-leftovers; else choose ARGS='--prefix NAME'."
+            )
+        try:
+            yield
+        finally:
+            # A server that hangs does not keep an interrupted proof from its end.
+            with pymongo.timeout(_DROP_S):
+                drop(client, prefix)
+
+
+def drop(client: Client, prefix: str) -> list[str]:
+    """Drop the databases with the prefix; returns their names."""
+    found = databases_with(client, prefix)
+    for name in found:
+        client.drop_database(name)
+    return found

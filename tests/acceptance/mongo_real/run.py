@@ -1,17 +1,71 @@
-"""Runs the cases, one after the other, over one broker and one agent."""
+"""Runs the cases over one broker and one agent, and writes their results as Markdown and JSON."""
 
+import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
+from typing import Literal
 
 from pymongo.errors import PyMongoError
 
-from tests.acceptance.mongo_real import cases, fault_cases, suites
-from tests.acceptance.mongo_real.deployment import Deployment, NotApplicableError
-from tests.acceptance.mongo_real.guard import guarded
+from tests.acceptance.mongo_real import cases
+from tests.acceptance.mongo_real.deployment import Deployment, NotApplicableError, guarded
 from tests.acceptance.mongo_real.proof import FAILURES, CaseRun, Proof, Sizes
-from tests.acceptance.mongo_real.report import Result
+
+Outcome = Literal["passed", "failed", "not applicable", "not run"]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Of one case on one deployment. `note` has its figures, the reason or the failure."""
+
+    deployment: str
+    case: str
+    outcome: Outcome
+    seconds: float
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Of a whole run. `begun` is the time in UTC."""
+
+    begun: str
+    agent: str
+    seed: int
+    results: Sequence[Result]
+
+    @property
+    def has_failed(self) -> bool:
+        return any(each.outcome in ("failed", "not run") for each in self.results)
+
+    def json(self) -> str:
+        return json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n"
+
+    def markdown(self) -> str:
+        lines = [
+            "# MongoDB proof on a real deployment",
+            "",
+            f"{self.begun}, mongo-agent {self.agent}, seed {self.seed}.",
+        ]
+        for deployment in dict.fromkeys(each.deployment for each in self.results):
+            lines += [
+                "",
+                f"## {deployment}",
+                "",
+                "| case | result | seconds | |",
+                "| --- | --- | --- | --- |",
+            ]
+            lines += [_row(each) for each in self.results if each.deployment == deployment]
+        return "\n".join(lines) + "\n"
+
+
+def _row(result: Result) -> str:
+    note = result.note.replace("|", "\\|").replace("\n", "<br>")
+    return f"| {result.case} | {result.outcome} | {result.seconds:.1f} | {note} |"
+
 
 CASES: Mapping[str, CaseRun] = {
     "initial copy under load": cases.snapshot_under_load,
@@ -22,15 +76,15 @@ CASES: Mapping[str, CaseRun] = {
     "events of more than 16 MB": cases.large_events,
     "DDL events": cases.catalogue,
     "shards": cases.sharded,
-    "agent killed": fault_cases.agent_kills,
-    "elections": fault_cases.elections,
-    "servers killed": fault_cases.server_kills,
+    "agent killed": cases.agent_kills,
+    "elections": cases.elections,
+    "servers killed": cases.server_kills,
     "compare": cases.compared,
-    "oplog rolled over": fault_cases.lost_history,
+    "oplog rolled over": cases.lost_history,
 }
 SUITES: Mapping[str, CaseRun] = {
-    "client tests": suites.client_tests,
-    "Debezium's connector": suites.debezium,
+    "client tests": cases.client_tests,
+    "Debezium's connector": cases.debezium,
 }
 ALL: Mapping[str, CaseRun] = {**CASES, **SUITES}
 

@@ -7,11 +7,15 @@ import pytest
 
 from tests.acceptance.mongo_real.__main__ import _arguments, _sizes, main
 from tests.acceptance.mongo_real.command import NOT_ON_A_SET, prove, reasons
-from tests.acceptance.mongo_real.deployment import RefusedError, identify
-from tests.acceptance.mongo_real.guard import PREFIX, databases_with, guarded
+from tests.acceptance.mongo_real.deployment import (
+    PREFIX,
+    RefusedError,
+    databases_with,
+    guarded,
+    identify,
+)
 from tests.acceptance.mongo_real.proof import LARGE, SMALL
-from tests.acceptance.mongo_real.report import Report, Result
-from tests.acceptance.mongo_real.run import CASES
+from tests.acceptance.mongo_real.run import CASES, Report, Result
 from tests.acceptance.mongo_real.stand_in import StandIn
 from tests.support.mongodb.server import MongoReplicaSet
 from tests.support.mongodb.server.client import Client

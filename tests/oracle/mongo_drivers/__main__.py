@@ -12,14 +12,17 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from tests.oracle.mongo_drivers.driver import Driver
-from tests.oracle.mongo_drivers.expectations import problems
-from tests.oracle.mongo_drivers.go_cases import go_driver
-from tests.oracle.mongo_drivers.page import render
-from tests.oracle.mongo_drivers.pymongo_cases import pymongo_driver
-from tests.oracle.mongo_drivers.results import Outcome
-from tests.oracle.mongo_drivers.run import SuiteRun, repeat_timed, run_suite
-from tests.oracle.mongo_drivers.suites import GO, PYMONGO, RELEASES, Suite
+from tests.oracle.mongo_drivers.cases import go_driver, pymongo_driver
+from tests.oracle.mongo_drivers.page import SuiteRun, render, repeat_timed, run_suite
+from tests.oracle.mongo_drivers.suites import (
+    GO,
+    PYMONGO,
+    RELEASES,
+    Driver,
+    Outcome,
+    Suite,
+    problems,
+)
 from tests.support.servers.cache import REPOSITORY
 from tests.support.servers.errors import HarnessError
 

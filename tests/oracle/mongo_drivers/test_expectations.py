@@ -6,24 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.oracle.mongo_drivers.driver import Driver
-from tests.oracle.mongo_drivers.expectations import (
+from tests.oracle.mongo_drivers.cases import locked_requirement
+from tests.oracle.mongo_drivers.page import SuiteRun, render, repeat_timed
+from tests.oracle.mongo_drivers.suites import (
+    CaseResult,
+    Driver,
     Expectations,
+    Outcome,
     Rule,
+    Suite,
     problems,
     read_expectations,
-    read_rules,
-)
-from tests.oracle.mongo_drivers.page import render
-from tests.oracle.mongo_drivers.pymongo_sources import locked_requirement
-from tests.oracle.mongo_drivers.results import (
-    CaseResult,
-    Outcome,
     read_junit,
+    read_rules,
     read_test2json,
 )
-from tests.oracle.mongo_drivers.run import SuiteRun, repeat_timed
-from tests.oracle.mongo_drivers.suites import Suite
 
 _JUNIT = """<testsuites><testsuite>
 <testcase classname="test.test_session.TestSession" name="test_a" />

@@ -19,8 +19,16 @@ from mongo_agent.snapshot.records import Chunk, CollectionSnapshot, SnapshotReas
 from mongo_agent.snapshot.settings import SnapshotSettings
 from tests.acceptance.mongo_real.command import prove, reasons
 from tests.acceptance.mongo_real.run import CASES
-from tests.oracle.mongo_servers.questions import DATABASE, IDS, Client, answers, prepare
-from tests.oracle.mongo_servers.servers import SERVERS, ferretdb, secantusdb
+from tests.oracle.mongo_servers.servers import (
+    DATABASE,
+    IDS,
+    SERVERS,
+    Client,
+    answers,
+    ferretdb,
+    prepare,
+    secantusdb,
+)
 from tests.support.mongodb.server import MongoReplicaSet
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(1800)]

@@ -58,22 +58,6 @@ def test_the_missing_privilege_is_named_with_the_commands(tmp_path: Path, hosts:
     assert "cannot be opened (authorisation): not authorized on shop" in done.output
 
 
-def test_check_reports_images_that_the_server_does_not_keep(tmp_path: Path, hosts: str) -> None:
-    changes = {"capture.mode": "change_streams_with_pre_image"}
-    done = mongo_agent("check", "--config", configuration(tmp_path, hosts, CDC, changes))
-    assert done.exit_code == 1
-    assert "`before` will be null for 3 of 3 collections" in done.output
-    assert '"changeStreamPreAndPostImages": {"enabled": true}' in done.output
-
-
-@pytest.mark.usefixtures("no_broker")
-def test_a_broker_that_is_away_is_a_fault(tmp_path: Path, hosts: str) -> None:
-    changes = {"sink": "kafka", "kafka.producer.bootstrap.servers": "127.0.0.1:1"}
-    done = mongo_agent("check", "--config", configuration(tmp_path, hosts, CDC, changes))
-    assert done.exit_code == 1
-    assert "fault    broker: No Kafka broker of 127.0.0.1:1 answers" in done.output
-
-
 def rows(output: str) -> list[list[str]]:
     """The cells of plain columns."""
     return [re.split("  +", line) for line in output.splitlines()]

@@ -9,13 +9,7 @@ import re
 from pathlib import Path
 
 import pytest
-from bson import BSON, ObjectId, Timestamp
 
-from mongo_agent.capture.namespaces import Namespaces
-from mongo_agent.signals.source import signal_of
-from mongo_agent.snapshot.apply_signal import apply_signal
-from mongo_agent.snapshot.progress import SnapshotProgress
-from mongo_agent.snapshot.records import SnapshotReason, SnapshotRequest
 from tests.support.mongodb.agent_command import mongo_agent
 
 MANUALS = Path(__file__).parent / "manuals"
@@ -65,13 +59,6 @@ def test_registration_is_accepted_and_unsupported_parts_are_reported(
     assert len(errors) == 1 + len(without_effect)
 
 
-def test_the_expression_as_it_was_meant(tmp_path: Path) -> None:
-    meant = "collection.include.list=inventory[.].*"
-    exit_code, _, errors = checked(tmp_path, "registration-2.1.json", meant)
-    assert exit_code == 0
-    assert "matches no collection" not in "\n".join(errors)
-
-
 def test_the_one_of_a_relational_database_is_rejected_name_by_name(tmp_path: Path) -> None:
     exit_code, _, errors = checked(tmp_path, "mongodb-inventory-connector-1.7.yaml")
     assert exit_code == 2
@@ -89,30 +76,3 @@ def test_the_one_of_a_relational_database_is_rejected_name_by_name(tmp_path: Pat
         assert re.search(rf"`{re.escape(name)}` \(.*applies to relational databases", said), name
     assert "`mongodb.hosts` or `mongodb.connection.string`" in said
     assert "dbz" not in said.replace("debezium", "")
-
-
-@pytest.mark.parametrize("kind", ["execute-snapshot", "stop-snapshot"])
-def test_the_signals_of_the_manual(kind: str) -> None:
-    """`db.debeziumSignal.insert({…})`, with quoted parts of names."""
-    names = ['"public"."Collection1"', '"public"."Collection2"']
-    document = {
-        "_id": ObjectId(),
-        "type": kind,
-        "data": {"data-collections": names, "type": "incremental"},
-    }
-    event = BSON.encode(
-        {
-            "_id": {"_data": "82" + "0" * 16},
-            "operationType": "insert",
-            "clusterTime": Timestamp(1, 1),
-            "ns": {"db": "db", "coll": "debeziumSignal"},
-            "documentKey": {"_id": document["_id"]},
-            "fullDocument": document,
-        }
-    )
-    signal = signal_of(event, "db.debeziumSignal")
-    assert signal is not None
-    progress, answer = apply_signal(SnapshotProgress(), signal, Namespaces())
-    assert answer.is_accepted, answer.message
-    wanted = SnapshotRequest(SnapshotReason.SIGNAL, tuple(names), (), signal=str(document["_id"]))
-    assert progress.requests == ((wanted,) if kind == "execute-snapshot" else ())

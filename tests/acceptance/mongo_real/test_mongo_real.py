@@ -1,11 +1,10 @@
 """The proof in small, on programs that take the place of `mongod`; and what it rejects."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.acceptance.mongo_real.__main__ import _arguments, _sizes, main
+from tests.acceptance.mongo_real.__main__ import main
 from tests.acceptance.mongo_real.command import NOT_ON_A_SET, prove, reasons
 from tests.acceptance.mongo_real.deployment import (
     PREFIX,
@@ -14,8 +13,7 @@ from tests.acceptance.mongo_real.deployment import (
     guarded,
     identify,
 )
-from tests.acceptance.mongo_real.proof import LARGE, SMALL
-from tests.acceptance.mongo_real.run import CASES, Report, Result
+from tests.acceptance.mongo_real.run import CASES
 from tests.acceptance.mongo_real.stand_in import StandIn
 from tests.support.mongodb.server import MongoReplicaSet
 from tests.support.mongodb.server.client import Client
@@ -99,31 +97,3 @@ def test_what_is_given_is_rejected(
     monkeypatch.setattr("sys.argv", ["mongo-real"])
     assert main() == 2
     assert sentence in capsys.readouterr().out
-
-
-def test_sizes_are_options(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And no wait is longer than the proof may take."""
-    options = ["--documents", "7", "--transaction-mib", "2", "--minutes", "1"]
-    monkeypatch.setattr("sys.argv", ["mongo-real", *options])
-    assert _sizes(_arguments()) == replace(LARGE, documents=7, transaction_mib=2, deadline_s=60)
-    monkeypatch.setattr("sys.argv", ["mongo-real", "--small"])
-    assert _sizes(_arguments()) == SMALL
-
-
-def test_the_report_has_every_result() -> None:
-    results = [
-        Result("replica set of 3, MongoDB 7.0.14", "shards", "not applicable", 0.04, "a | b"),
-        Result("replica set of 3, MongoDB 7.0.14", "compare", "failed", 2.5, "one\ntwo"),
-    ]
-    report = Report("2026-01-02T03:04:05+00:00", "0.1.0", 7, results)
-    assert report.has_failed
-    assert report.markdown().splitlines()[2:] == [
-        "2026-01-02T03:04:05+00:00, mongo-agent 0.1.0, seed 7.",
-        "",
-        "## replica set of 3, MongoDB 7.0.14",
-        "",
-        "| case | result | seconds | |",
-        "| --- | --- | --- | --- |",
-        "| shards | not applicable | 0.0 | a \\| b |",
-        "| compare | failed | 2.5 | one<br>two |",
-    ]

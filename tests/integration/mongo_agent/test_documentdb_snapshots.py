@@ -7,15 +7,11 @@ import threading
 import urllib.request
 from collections import defaultdict
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import bson
 import pytest
-from bson import Binary, Decimal128, Int64, MaxKey, MinKey, ObjectId, Timestamp
 from pymongo.errors import PyMongoError
 
 from mongo_agent.documents.cluster_time import ClusterTime
@@ -28,30 +24,6 @@ from tests.support.mongodb.server.client import Client, write_through_election
 from tests.support.sinks.memory_sink import MemorySink
 
 SMALL_CHUNKS = {"incremental.snapshot.chunk.size": 4, "snapshot.max.threads": 2}
-MIXED_IDS: tuple[Any, ...] = (
-    MinKey(),
-    None,
-    float("nan"),
-    float("-inf"),
-    *(number / 2 for number in range(-9, 10)),
-    Decimal128("7.25"),
-    Int64(2**60),
-    "",
-    *"abcdefghi",
-    {},
-    {"x": 1},
-    {"$ref": "a", "$id": 1},
-    Binary(b""),
-    Binary(b"ab", 5),
-    ObjectId(bytes(12)),
-    ObjectId(b"abcdefghijkl"),
-    False,
-    True,
-    datetime(1950, 1, 1, tzinfo=UTC),
-    Timestamp(0, 0),
-    Timestamp(9, 9),
-    MaxKey(),
-)
 SEEDS = pytest.mark.parametrize(
     "seed", [0, *(pytest.param(each, marks=pytest.mark.slow) for each in range(1, 4))]
 )
@@ -92,32 +64,6 @@ def of_index(client: Client, limit: int) -> tuple[CollectionReader, CollectionSn
     return CollectionReader(client, settings), CollectionSnapshot(
         1, "shop", "a", SnapshotReason.INITIAL
     )
-
-
-@pytest.mark.parametrize("chunk_size", [1, 3, 7, 100])
-def test_chunks_cover_ids_of_all_types(writer: Client, chunk_size: int) -> None:
-    documents = [bson.encode({"_id": each}) for each in MIXED_IDS]
-    shuffled = [bson.decode(each) for each in documents]
-    random.Random(chunk_size).shuffle(shuffled)
-    writer.shop.a.insert_many(shuffled)
-    reader, snapshot = of_index(writer, chunk_size)
-    planned = reader.bounds(snapshot, 1000)
-    assert planned.is_whole
-    bounds = (None, *planned.bounds, None)
-    assert documents == [
-        each for chunk in pairwise(bounds) for each in documents_of(reader, snapshot, Chunk(*chunk))
-    ]
-
-
-def documents_of(
-    reader: CollectionReader, snapshot: CollectionSnapshot, chunk: Chunk
-) -> Iterator[bytes]:
-    while True:
-        read = reader.since(snapshot, chunk, ClusterTime(1, 1))
-        yield from read.documents
-        if read.rest_from is None:
-            return
-        chunk = Chunk(read.rest_from, chunk.upper)
 
 
 def test_a_read_from_a_server_behind_the_stream_is_repeated(writer: Client) -> None:

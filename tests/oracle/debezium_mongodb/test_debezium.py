@@ -103,6 +103,9 @@ class ReplayedWorkload:
     """What was there before the workload, as we copy it."""
     started_at: ClusterTime
 
+    def events(self, mode: str) -> list[bytes]:
+        return ours.events_since(self.started_at, self.client, CAPTURE_MODES[mode][1])
+
 
 def is_done(records: list[PeerRecord]) -> bool:
     return bool(records) and records[-1].topic.endswith(".peer.end")
@@ -115,27 +118,15 @@ def last_records(records: list[PeerRecord]) -> set[str]:
 
 
 @contextmanager
-def replica_set(directory: Path) -> Iterator[tuple[str, Callable[[], None]]]:
-    """Where it is, and how to have another primary: a real one that is given keeps its own."""
-    with given_server(directory) as target:
-        if target is not None:
-            drop_databases(target)
-            yield target, lambda: None
-            return
-        with MongoReplicaSet(members=3) as started:
-            yield started.connection_string, started.step_down
-
-
-@contextmanager
-def server_of_release(version: str, directory: Path) -> Iterator[str]:
-    """A real one that is given has its own."""
-    with given_server(directory) as target:
-        if target is not None:
-            drop_databases(target)
-            yield target
-            return
-        with MongoReplicaSet(version=version) as started:
-            yield started.connection_string
+def server(**options: Any) -> Iterator[tuple[str, Callable[[], None]]]:
+    """Where it is, and how to have another primary. A real one that is given keeps its own, and its
+    release."""
+    if (target := given_server()) is not None:
+        drop_databases(target)
+        yield target, lambda: None
+        return
+    with MongoReplicaSet(**options) as started:
+        yield started.connection_string, started.step_down
 
 
 @pytest.fixture(scope="module", params=["fixed", pytest.param("fresh", marks=pytest.mark.slow)])
@@ -145,7 +136,7 @@ def replayed(
     seed = 20260822 if request.param == "fixed" else int.from_bytes(os.urandom(4))
     print(f"seed {seed}")
     with (
-        replica_set(tmp_path_factory.mktemp("mongod")) as (target, elect),
+        server(members=3) as (target, elect),
         MongoClient[Any](target) as client,
         EmbeddedEngines(tmp_path_factory.mktemp("debezium")) as engines,
     ):
@@ -191,28 +182,25 @@ def test_a_stream_gives_the_same_records_in_the_same_order(
     replayed: ReplayedWorkload, mode: str
 ) -> None:
     theirs = replayed.engines.records(mode, is_done)
-    events = ours.events_since(replayed.started_at, replayed.client, CAPTURE_MODES[mode][1])
-    assert_equal(theirs, ours.streamed(events, mode))
+    assert_equal(theirs, ours.streamed(replayed.events(mode), mode))
 
 
 def test_a_stream_behind_a_snapshot_goes_on_without_a_gap(replayed: ReplayedWorkload) -> None:
     theirs = replayed.engines.records("live", is_done)[len(replayed.copied) :]
-    events = ours.events_since(replayed.started_at, replayed.client, CAPTURE_MODES["plain"][1])
+    events = replayed.events("plain")
     assert_equal(theirs, ours.streamed(events, "live"))
 
 
 @pytest.mark.parametrize("name", FILTERS)
 def test_filters_and_scopes_give_the_same_records(replayed: ReplayedWorkload, name: str) -> None:
-    options = CAPTURE_MODES["lookup"][1]
-    events = ours.events_since(replayed.started_at, replayed.client, options)
-    expected = ours.streamed(events, name, of=FILTERS[name][1])
+    expected = ours.streamed(replayed.events("lookup"), name, of=FILTERS[name][1])
     topics = {record.topic for record in expected}
     theirs = replayed.engines.records(name, lambda records: last_records(records) >= topics)
     assert_equal([record for record in theirs if record.topic in topics], expected)
 
 
 def test_transactions_begin_and_end_in_the_same_places(replayed: ReplayedWorkload) -> None:
-    events = ours.events_since(replayed.started_at, replayed.client, CAPTURE_MODES["plain"][1])
+    events = replayed.events("plain")
     theirs = replayed.engines.records("transactions", is_done)
     assert_equal(theirs, ours.with_transactions(events, "transactions"))
 
@@ -223,9 +211,7 @@ def test_documents_mean_the_same_in_every_form_of_json(
 ) -> None:
     """The releases of the connector that there are write one form, `legacy`."""
     theirs = replayed.engines.records("both_images", is_done)
-    events = ours.events_since(
-        replayed.started_at, replayed.client, CAPTURE_MODES["both_images"][1]
-    )
+    events = replayed.events("both_images")
     found = ours.streamed(events, "both_images", document_json)
     for their, our in zip(theirs, found, strict=True):
         assert (our.topic, our.key) == (their.topic, their.key)
@@ -233,9 +219,7 @@ def test_documents_mean_the_same_in_every_form_of_json(
 
 
 def test_the_same_fields_are_left_out_and_renamed(replayed: ReplayedWorkload) -> None:
-    events = ours.events_since(
-        replayed.started_at, replayed.client, CAPTURE_MODES["both_images"][1]
-    )
+    events = replayed.events("both_images")
     theirs = replayed.engines.records("fields", is_done)
     rules = FIELDS["field.exclude.list"], FIELDS["field.renames"]
     found = ours.with_field_rules(events, "fields", *rules)
@@ -308,7 +292,7 @@ def test_other_releases_of_the_server_lead_to_the_same_records(
     seed = int.from_bytes(os.urandom(4))
     print(f"seed {seed}")
     with (
-        server_of_release(version, tmp_path / "mongod") as target,
+        server(version=version) as (target, _),
         MongoClient[Any](target) as client,
         EmbeddedEngines(tmp_path) as engines,
     ):

@@ -1,24 +1,18 @@
 """The gate: what counts as an unexpected outcome, and how the page shows a run."""
 
 import json
-from datetime import date
-from pathlib import Path
 
 import pytest
 
-from tests.oracle.mongo_drivers.cases import locked_requirement
-from tests.oracle.mongo_drivers.page import SuiteRun, render, repeat_timed
+from tests.oracle.mongo_drivers.page import SuiteRun, repeat_timed
 from tests.oracle.mongo_drivers.suites import (
     CaseResult,
-    Driver,
     Expectations,
     Outcome,
     Rule,
     Suite,
     problems,
-    read_expectations,
     read_junit,
-    read_rules,
     read_test2json,
 )
 
@@ -114,47 +108,3 @@ def test_outcomes_of_go_tests() -> None:
         CaseResult("TestC/x", Outcome.PASSED),
         CaseResult("TestC", Outcome.FAILED),
     ]
-
-
-def test_rules_of_a_file(tmp_path: Path) -> None:
-    file = tmp_path / "rules.toml"
-    file.write_text(
-        '[[failure]]\ncases = ["a::*"]\nreason = "r"\nreleases = ["8.0"]\n'
-        '[[excluded]]\ncases = ["b"]\nreason = "slow"\nreleases = ["5.0"]\n',
-        encoding="utf-8",
-    )
-    rules = read_rules(file)
-    assert rules.failure("a::x", "8.0") == Rule(("a::*",), "r", ("8.0",))
-    assert rules.failure("a::x", "5.0") is None
-    assert rules.excluded_cases("5.0") == ("b",)
-    assert rules.excluded_cases("8.0") == ()
-
-
-@pytest.mark.parametrize("driver", ["pymongo", "go"])
-def test_each_rule_of_the_project_has_a_reason(driver: str) -> None:
-    rules = read_expectations(driver)
-    assert rules.failures
-    assert all(rule.reason for rule in (*rules.failures, *rules.excluded))
-
-
-def test_the_page_names_each_failure_and_each_reason() -> None:
-    runs = [SuiteRun(Suite("sessions", ("test_session",)), "8.0", read_junit(_JUNIT))]
-    expectations = Expectations(
-        failures=(Rule((f"{_CLASS}::test_b",), "no JavaScript"),),
-        excluded=(Rule((f"{_CLASS}::test_x",), "measures time"),),
-    )
-    driver = Driver("pymongo", "4.20.0", (), expectations, lambda *_: {})
-    page = render([(driver, runs)], date(2026, 1, 2), 3)
-    assert "Unexpected outcomes of the run of 2026-01-02: 3." in page
-    assert "## Results of pymongo 4.20.0" in page
-    assert "| sessions | 8.0 | 1 | 2 | 1 |" in page
-    assert "| `runOnRequirements not satisfied` | 1 |" in page
-    for text in ("no JavaScript", "test_b", "measures time", "test_x"):
-        assert text in page
-
-
-def test_the_pinned_requirement_has_its_hashes() -> None:
-    lock = "other==1 \\\n    --hash=sha256:a\npymongo==4.20.0 \\\n    --hash=sha256:b \\\n"
-    lock += "    --hash=sha256:c\n    # via cdc-sidecar\nrich==2\n"
-    found = locked_requirement(lock, "pymongo")
-    assert found == "pymongo==4.20.0 \\\n    --hash=sha256:b \\\n    --hash=sha256:c\n"

@@ -7,7 +7,7 @@ import pytest
 from bson import Int64, Timestamp
 from bson.raw_bson import RawBSONDocument
 
-from mongo_agent.encoder import ChangeEvents, MongoEncoder, StreamReply
+from mongo_agent.encoder import ChangeEvents, FragmentJoiner, MongoEncoder, StreamReply
 from tests.support.mongodb.bson_documents import encoded, event
 
 ENCODER = MongoEncoder(topic_prefix="L", replica_set="rs0", node_id="a")
@@ -49,3 +49,14 @@ def test_they_outlive_the_reply_and_are_encoded_as_they_are() -> None:
     batch, expected = (ENCODER.encode(each, at_ns=1) for each in (events, given_events))
     assert batch.messages(0, 50) == expected.messages(0, 50)
     assert batch.position_after(50) == 50
+
+
+def test_a_part_without_its_first_and_other_numbers_are_errors() -> None:
+    part = ChangeEvents([encoded({"_id": TOKEN, "splitEvent": {"fragment": 2, "of": 2}})])
+    with pytest.raises(ValueError, match="found fragment 2 of 2; expected fragment 1 of 2"):
+        FragmentJoiner().join(part)
+    with pytest.raises(IndexError, match="no event 1; the batch has 1"):
+        part.time(1)
+    for events, token in ((part, "01"), (ChangeEvents([b"noise"]), TOKEN["_data"])):
+        with pytest.raises(ValueError, match="does not begin with a cluster time"):
+            events.after(token)

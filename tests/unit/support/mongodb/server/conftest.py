@@ -8,13 +8,7 @@ from pymongo import MongoClient
 
 from tests.support.mongodb.server import MongoReplicaSet
 from tests.support.mongodb.server.client import Client
-from tests.support.mongodb.server.given import NEEDS_FAULTS, drop_databases, given_server
-
-
-@pytest.fixture(scope="session")
-def given_target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str | None]:
-    with given_server(tmp_path_factory.mktemp("mongod")) as target:
-        yield target
+from tests.support.mongodb.server.given import drop_databases, given_server, needs_own_server
 
 
 @pytest.fixture(scope="session")
@@ -24,23 +18,18 @@ def shared_set() -> Iterator[MongoReplicaSet]:
 
 
 @pytest.fixture
-def replica_set(given_target: str | None) -> Iterator[MongoReplicaSet]:
+def replica_set() -> Iterator[MongoReplicaSet]:
     """Of its test alone, which gives it faults or elections."""
-    if given_target is not None:
-        pytest.skip(NEEDS_FAULTS)
+    needs_own_server()
     with MongoReplicaSet() as started:
         yield started
 
 
 @pytest.fixture
-def client(request: pytest.FixtureRequest, given_target: str | None) -> Iterator[Client]:
+def client(request: pytest.FixtureRequest) -> Iterator[Client]:
     """A client of the test's own set, else of a shared one without databases."""
-    if given_target is not None:
-        target = given_target
-    elif "replica_set" in request.fixturenames:
-        target = request.getfixturevalue("replica_set").connection_string
-    else:
-        target = request.getfixturevalue("shared_set").connection_string
+    server = "replica_set" if "replica_set" in request.fixturenames else "shared_set"
+    target = given_server() or request.getfixturevalue(server).connection_string
     drop_databases(target)
     # A fail point changes nothing that a member would report at once.
     with MongoClient[dict[str, Any]](target, heartbeatFrequencyMS=500) as connected:

@@ -36,32 +36,6 @@ def _uuid(client: Client) -> Binary:
 
 
 @pytest.mark.parametrize(
-    ("update", "paths"),
-    [
-        # Indexes of arrays alone leave nothing to explain.
-        ({"$set": {"a": 2, "list.0.sub.1.1.0.bottom.2": 3, "replaced": [0]}}, {}),
-        # A field that is named as a number is a string.
-        (
-            {"$set": {"nested.0.0.1": {"b.c": 1}}},
-            {"nested.0.0.1": ["nested", 0, 0, "1"]},
-        ),
-        ({"$set": {"object.0.1": "new"}}, {"object.0.1": ["object", "0", "1"]}),
-        ([{"$unset": ["replaced"]}], {}),
-        ({"$unset": {"object.0": 1}}, {"object.0": ["object", "0"]}),
-    ],
-)
-def test_disambiguated_paths_of_operators(client: Client, update: Any, paths: Document) -> None:
-    """expanded_update_description.js"""
-    document = {
-        "list": [{"sub": [0, [0, [{"bottom": [1, 2, _LONG]}]]]}],
-        "replaced": [0, 1],
-        "object": {"0": {"1": "numeric", "field": _LONG}},
-        "nested": [[{"0": "numeric", "field": _LONG}]],
-    }
-    assert _described(client, document, update)["disambiguatedPaths"] == paths
-
-
-@pytest.mark.parametrize(
     ("after", "description"),
     [
         (

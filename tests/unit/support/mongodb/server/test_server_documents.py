@@ -131,29 +131,6 @@ def test_any_history(client: Client, steps: list[tuple[str, int, str, Any]]) -> 
         assert stream.try_next() is None
 
 
-def test_queries(client: Client) -> None:
-    collection = client.shop.customers
-    collection.insert_many([{"_id": n, "n": n, "sub": {"even": n % 2 == 0}} for n in range(250)])
-    found = [each["_id"] for each in collection.find().batch_size(7)]
-    assert sorted(found) == list(range(250))
-    wanted = {"n": {"$gte": 10, "$lt": 20}, "$or": [{"sub.even": True}, {"n": {"$in": [11]}}]}
-    matching = collection.find(wanted, {"n": 1}).sort("n")
-    assert [each["n"] for each in matching] == [10, 11, 12, 14, 16, 18]
-    assert [each["n"] for each in collection.find().sort("n", -1).skip(2).limit(3)] == [
-        247,
-        246,
-        245,
-    ]
-    assert collection.count_documents({"n": {"$not": {"$lt": 240}}}) == 10
-    assert collection.estimated_document_count() == 250
-    bounded = collection.find().min([("_id", 3)]).max([("_id", 6)]).hint("_id_").sort("_id")
-    assert [each["_id"] for each in bounded] == [3, 4, 5]
-    assert collection.distinct("sub.even") == [False, True]
-    assert collection.find_one({"n": 7}, {"_id": 1}) == {"_id": 7}
-    assert collection.find_one({"n": 7}, {"sub.even": 0}) == {"_id": 7, "n": 7, "sub": {}}
-    assert collection.find_one({"nothing": {"$exists": True}}) is None
-
-
 def test_bounds_follow_the_collation_of_the_collection(client: Client) -> None:
     folding = client.shop.create_collection("f", collation={"locale": "en", "strength": 2})
     plain = client.shop.plain

@@ -46,10 +46,7 @@ def writer(documentdb: MongoReplicaSet) -> Iterator[Client]:
 
 
 def run_agent(
-    tmp_path: Path,
-    documentdb: MongoReplicaSet,
-    sink: MemorySink | None = None,
-    **properties: Any,
+    tmp_path: Path, documentdb: MongoReplicaSet, sink: MemorySink | None = None, **properties: Any
 ) -> RunningAgent:
     string = documentdb.connection_string
     return RunningAgent(tmp_path / "offsets", string, SMALL_CHUNKS, sink=sink, **properties)

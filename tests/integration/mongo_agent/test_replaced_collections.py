@@ -169,11 +169,7 @@ def different(writer: Client, agent: RunningAgent) -> list[str]:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_report_names_what_no_longer_follows(
-    seed: int,
-    sink: MemorySink,
-    writer: Client,
-    three_members: MongoReplicaSet,
-    run_agent: RunAgent,
+    seed: int, sink: MemorySink, writer: Client, three_members: MongoReplicaSet, run_agent: RunAgent
 ) -> None:
     history = History(writer, seed)
     history.write()

@@ -87,10 +87,7 @@ GO = (
     ),
     Suite(
         "retryable writes",
-        (
-            "integration/TestRetryableWrites(Prose|Spec)",
-            "unified/TestUnifiedSpec/retryable-writes",
-        ),
+        ("integration/TestRetryableWrites(Prose|Spec)", "unified/TestUnifiedSpec/retryable-writes"),
     ),
     Suite("unified test format", ("unified/TestUnifiedSpec/unified-test-format",)),
     Suite(
@@ -108,8 +105,7 @@ GO = (
         ),
     ),
     Suite(
-        "load balancers",
-        ("integration/TestLoadBalancer", "unified/TestUnifiedSpec/load-balancers"),
+        "load balancers", ("integration/TestLoadBalancer", "unified/TestUnifiedSpec/load-balancers")
     ),
     Suite(
         "server discovery",

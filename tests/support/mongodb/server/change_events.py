@@ -104,11 +104,7 @@ def events(
 def _event(
     entry: Entry, change: Change, token: Document, options: Options, lookup: Lookup
 ) -> Document:
-    event: Document = {
-        "_id": token,
-        "operationType": change.operation,
-        "clusterTime": entry.time,
-    }
+    event: Document = {"_id": token, "operationType": change.operation, "clusterTime": entry.time}
     if options.is_expanded and change.uuid is not None and not change.is_view:
         event["collectionUUID"] = Binary(change.uuid.bytes, 4)
     event |= _wall_time(entry, options)

@@ -9,11 +9,7 @@ from tests.support.mongodb.server.commands.sessions import abort, enter_transact
 from tests.support.mongodb.server.context import Context
 from tests.support.mongodb.server.direct import check_direct
 from tests.support.mongodb.server.error_labels import error_labels
-from tests.support.mongodb.server.errors import (
-    STATE_CHANGES,
-    CommandError,
-    ConnectionDroppedError,
-)
+from tests.support.mongodb.server.errors import STATE_CHANGES, CommandError, ConnectionDroppedError
 from tests.support.mongodb.server.read_concern import check_read_concern, is_change_stream
 from tests.support.mongodb.server.rights import check_rights
 from tests.support.mongodb.server.wire import Document

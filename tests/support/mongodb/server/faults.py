@@ -57,10 +57,7 @@ class FailCommand:
         if "errorCode" not in self.data:
             return None
         return CommandError(
-            self.data["errorCode"],
-            "Failing command via failpoint",
-            self.labels,
-            is_injected=True,
+            self.data["errorCode"], "Failing command via failpoint", self.labels, is_injected=True
         )
 
 

@@ -71,12 +71,7 @@ class MongoReplicaSet:
         for member, of_member in zip(addressed, tags, strict=False):
             member.tags = of_member
         topology = Topology(
-            name,
-            addressed,
-            is_standalone,
-            is_initiated,
-            is_config_server,
-            release=release,
+            name, addressed, is_standalone, is_initiated, is_config_server, release=release
         )
         self._tls = tls
         self.name = name

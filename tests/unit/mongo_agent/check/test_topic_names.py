@@ -6,11 +6,7 @@ from hypothesis import strategies as st
 
 from mongo_agent.capture.catalogue import CollectionInfo, CollectionKind
 from mongo_agent.check import topic_names
-from mongo_agent.check.topic_names import (
-    require_separate_topics,
-    shared_topic_warnings,
-    topic_uses,
-)
+from mongo_agent.check.topic_names import require_separate_topics, shared_topic_warnings, topic_uses
 from mongo_agent.config.loading import MongoConfig
 from sidecar.check.topic_names import colliding_topics
 from sidecar.errors import ConfigError

@@ -85,17 +85,11 @@ def test_the_first_transformation_whose_predicate_holds_applies(tmp_path: Path) 
 
 def test_an_expression_of_unbounded_time_is_a_warning(tmp_path: Path) -> None:
     files: list[tuple[str, Settings]] = [
-        (
-            "predicates.p.pattern",
-            {**UNWRAP, **PREDICATE, "transforms.unwrap.predicate": "p"},
-        ),
+        ("predicates.p.pattern", {**UNWRAP, **PREDICATE, "transforms.unwrap.predicate": "p"}),
         ("transforms.outbox.route.topic.regex", ROUTER),
         (
             "topic.regex",
-            {
-                "topic.naming.strategy": "DefaultRegexTopicNamingStrategy",
-                "topic.replacement": "x",
-            },
+            {"topic.naming.strategy": "DefaultRegexTopicNamingStrategy", "topic.replacement": "x"},
         ),
         ("collection.exclude.list", {}),
         ("database.include.list", {}),

@@ -54,10 +54,7 @@ def entries(progress: SnapshotProgress) -> list[tuple[str, str, bool]]:
         (dropped("a"), [("a", "dropped", False)]),
         (dropped("x"), []),
         (dropped(None), []),
-        (
-            renamed("a", "b"),
-            [("a", "renamed to shop.b", False), ("b", "replaced by shop.a", True)],
-        ),
+        (renamed("a", "b"), [("a", "renamed to shop.b", False), ("b", "replaced by shop.a", True)]),
         (renamed("a", "x"), [("a", "renamed to shop.x", False)]),
         (renamed("x", "b"), [("b", "replaced by shop.x", True)]),
         (renamed("tmp.agg_out.1", "b"), [("b", "replaced by shop.tmp.agg_out.1", True)]),
@@ -75,10 +72,7 @@ def test_a_captured_name_that_changes_is_on_record(
 def test_the_last_event_of_a_name_counts_and_a_repeated_one_does_not() -> None:
     swap = [renamed("a", "x"), renamed("b", "a", LATER)]
     found = after(*swap)
-    assert entries(found) == [
-        ("b", "renamed to shop.a", False),
-        ("a", "replaced by shop.b", True),
-    ]
+    assert entries(found) == [("b", "renamed to shop.a", False), ("a", "replaced by shop.b", True)]
     assert after(*swap, progress=found) == found
     assert entries(after(dropped("a", ClusterTime(7, 1)), progress=found))[-1] == (
         "a",

@@ -5,12 +5,7 @@ lookup_post_image.js.
 """
 
 from tests.support.mongodb.server.client import Client
-from tests.unit.support.mongodb.server.streams import (
-    WATCHED,
-    events,
-    fetched,
-    opened,
-)
+from tests.unit.support.mongodb.server.streams import WATCHED, events, fetched, opened
 
 _FIRST, _UPDATED, _AGAIN = ({"_id": 1, "x": x} for x in (1, 3, 5))
 

@@ -13,7 +13,7 @@ use mongo_encoder::transform::{
 use proptest::prelude::*;
 use serde_json::json;
 
-pub fn router() -> EventRouter {
+fn router() -> EventRouter {
     EventRouter {
         id: "_id".to_owned(),
         key: "aggregateid".to_owned(),
@@ -30,7 +30,7 @@ pub fn router() -> EventRouter {
     }
 }
 
-pub fn outbox_event(payload: Vec<u8>) -> Vec<u8> {
+fn outbox_event(payload: Vec<u8>) -> Vec<u8> {
     insert(&[
         int64("_id", 7),
         string("aggregatetype", "order"),

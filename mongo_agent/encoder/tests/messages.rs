@@ -4,7 +4,7 @@ use crate::written::{
     self, AT_NS, array, changed, changes, cust, document, double, element, event, int32, int64,
     nested, string,
 };
-use mongo_encoder::batch::{Kind, MessageBatch, NOT_CAPTURED};
+use mongo_encoder::batch::{Kind, MessageBatch};
 use mongo_encoder::bson::Timestamp;
 use mongo_encoder::change::{SnapshotMarker, SnapshotSource};
 use mongo_encoder::encoder::Encoder;
@@ -168,16 +168,6 @@ fn what_is_empty_in_an_update_is_null() {
 }
 
 #[test]
-fn a_replacement() {
-    let batch = encode(&[event("replace", &[nested("fullDocument", &cust("z"))])]);
-    let value = value(&batch, 0);
-    assert_eq!(value["op"], "u");
-    assert_eq!(value["after"], r#"{"_id": {"$numberLong": "7"},"n": "z"}"#);
-    assert_eq!(value["updateDescription"], Value::Null);
-    assert_eq!(batch.entries[0].kind, Kind::Replace);
-}
-
-#[test]
 fn a_delete_and_its_tombstone_are_one() {
     let batch = encode(&[insert(), event("delete", &[]), insert()]);
     assert_eq!(batch.len(), 4);
@@ -199,18 +189,6 @@ fn a_delete_and_its_tombstone_are_one() {
         ..format()
     };
     assert_eq!(encode_with(without, &[event("delete", &[])]).len(), 1);
-}
-
-#[test]
-fn a_copied_document() {
-    let batch = copied(format(), &[document(&cust("x"))]);
-    let value = value(&batch, 0);
-    assert_eq!(value["op"], "r");
-    assert_eq!(value["after"], r#"{"_id": {"$numberLong": "7"},"n": "x"}"#);
-    assert_eq!(value["source"]["snapshot"], "last");
-    assert_eq!(value["source"]["ts_ms"], 1_600_000_000_000_i64);
-    assert_eq!(value["source"]["ord"], 6);
-    assert_eq!(value["source"]["wallTime"], Value::Null);
 }
 
 #[test]
@@ -291,44 +269,6 @@ fn what_gives_no_message_is_told() {
         (4, "the event has no documentKey at byte 0".to_owned())
     );
     assert_eq!(batch.size_bytes(), encode(&[insert()]).size_bytes());
-}
-
-#[test]
-fn what_is_not_captured_gives_no_message() {
-    let other = |collection: &str| {
-        document(&[
-            string("operationType", "delete"),
-            written::timestamp("clusterTime", 1, 1),
-            nested("ns", &[string("db", "shop"), string("coll", collection)]),
-            nested("documentKey", &[int32("_id", 1)]),
-        ])
-    };
-    let events = [insert(), other("a"), other("b"), insert(), other("a")];
-    let mut asked = Vec::new();
-    let batch = Encoder::new(format())
-        .encode_routed(
-            events.iter().map(Vec::as_slice),
-            None,
-            AT_NS,
-            &mut |database: &[u8], collection: &[u8]| {
-                assert_eq!(database, b"shop");
-                asked.push(collection.to_vec());
-                Ok::<_, ()>(collection == b"cust")
-            },
-        )
-        .unwrap();
-    assert_eq!(asked, [b"cust".to_vec(), b"a".to_vec(), b"b".to_vec()]);
-    assert_eq!(batch.skipped[NOT_CAPTURED], 3);
-    let of: Vec<_> = batch.entries.iter().map(|entry| entry.event).collect();
-    assert_eq!(of, [0, 3]);
-    assert_eq!(batch.position_after(2), 5);
-    let failed = Encoder::new(format()).encode_routed(
-        events.iter().map(Vec::as_slice),
-        None,
-        AT_NS,
-        &mut |_: &[u8], _: &[u8]| Err("no answer"),
-    );
-    assert_eq!(failed.unwrap_err(), "no answer");
 }
 
 #[test]

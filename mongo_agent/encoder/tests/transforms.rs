@@ -1,10 +1,10 @@
 //! Transformed messages: the documents that they contain, deletes, and what gives none.
 
 use crate::written::{
-    self, AT_NS, array, changed, changes, cust, document, double, element, event, insert, int32,
-    int64, nested, string, value,
+    self, AT_NS, array, changed, changes, cust, document, double, element, event, insert, int64,
+    nested, string, value,
 };
-use mongo_encoder::batch::{Kind, MessageBatch};
+use mongo_encoder::batch::MessageBatch;
 use mongo_encoder::encoder::Encoder;
 use mongo_encoder::format::{EventFormat, Layout};
 use mongo_encoder::transform::{
@@ -31,121 +31,6 @@ fn transformed(options: ExtractDocument, fields: &[Vec<u8>]) -> Value {
     let batch = encode(options, &[insert(fields)]);
     assert_eq!(batch.len(), 1, "{:?}", batch.failures);
     value(&batch, 0).unwrap()
-}
-
-#[test]
-fn an_insert_is_its_document() {
-    let batch = encode(ExtractDocument::default(), &[insert(&cust("x"))]);
-    let entry = &batch.entries[0];
-    assert_eq!(batch.key(entry), br#"{"id":7}"#);
-    assert_eq!(batch.value(entry).unwrap(), br#"{"_id":7,"n":"x"}"#);
-    assert_eq!(batch.topic(entry), "L.shop.cust");
-}
-
-#[test]
-fn documents_of_an_array_have_the_same_fields() {
-    let both = array(
-        "a",
-        &[
-            nested("0", &[int32("x", 1), nested("n", &[int32("p", 1)])]),
-            nested("1", &[string("y", "z"), nested("n", &[int32("q", 1)])]),
-        ],
-    );
-    let expected = json!({"a": [
-        {"x": 1, "n": {"p": 1, "q": null}, "y": null},
-        {"y": "z", "n": {"q": 1, "p": null}, "x": null},
-    ]});
-    assert_eq!(transformed(ExtractDocument::default(), &[both]), expected);
-    let alone = array("a", &[nested("0", &[int32("x", 1)])]);
-    let expected = json!({"a": [{"x": 1}]});
-    assert_eq!(transformed(ExtractDocument::default(), &[alone]), expected);
-}
-
-#[test]
-fn nested_fields_become_fields() {
-    let fields = [
-        nested("a", &[int32("b", 1), nested("c", &[int32("d", 2)])]),
-        array("l", &[int32("0", 3), nested("1", &[int32("e", 4)])]),
-        element(0x0b, "r", b"x\0i\0"),
-        nested("empty", &[]),
-    ];
-    let flat = ExtractDocument {
-        delimiter: Some("_".to_owned()),
-        ..ExtractDocument::default()
-    };
-    let expected = json!({
-        "a_b": 1, "a_c_d": 2, "l": [3, {"e": 4}], "r_regex": "x", "r_options": "i"
-    });
-    assert_eq!(transformed(flat.clone(), &fields), expected);
-    let with_arrays = ExtractDocument {
-        arrays: ArrayEncoding::Document,
-        ..flat.clone()
-    };
-    let expected = json!({
-        "a_b": 1, "a_c_d": 2, "l__0": 3, "l__1_e": 4, "r_regex": "x", "r_options": "i"
-    });
-    assert_eq!(transformed(with_arrays, &fields), expected);
-    let same = [int32("a_b", 1), nested("a", &[int32("b", 2)])];
-    let batch = encode(flat, &[insert(&same)]);
-    assert!(batch.is_empty());
-    assert_eq!(
-        batch.failures[0].error.to_string(),
-        "the message would have the field \"a_b\" twice at byte 0"
-    );
-}
-
-#[test]
-fn deletes_by_their_handling() {
-    let before = nested("fullDocumentBeforeChange", &cust("x"));
-    let delete = event("delete", &[before]);
-    let of = |deletes| {
-        let options = ExtractDocument {
-            deletes,
-            ..ExtractDocument::default()
-        };
-        let batch = encode(options, std::slice::from_ref(&delete));
-        let kinds = batch
-            .entries
-            .iter()
-            .map(|entry| entry.kind)
-            .collect::<Vec<_>>();
-        let values = (0..batch.len())
-            .map(|index| value(&batch, index))
-            .collect::<Vec<_>>();
-        assert_eq!(batch.position_after(batch.len()), 1);
-        (kinds, values)
-    };
-    let rewritten = Some(json!({"_id": 7, "n": "x", "__deleted": true}));
-    assert_eq!(of(DeleteHandling::Drop), (vec![], vec![]));
-    assert_eq!(
-        of(DeleteHandling::Tombstone),
-        (vec![Kind::Delete], vec![None])
-    );
-    let rewrite = of(DeleteHandling::Rewrite);
-    assert_eq!(rewrite, (vec![Kind::Delete], vec![rewritten.clone()]));
-    let both = (vec![Kind::Delete, Kind::Tombstone], vec![rewritten, None]);
-    assert_eq!(of(DeleteHandling::RewriteWithTombstone), both);
-}
-
-#[test]
-fn updates_without_a_document_have_paths() {
-    let fields = nested(
-        "updatedFields",
-        &[int32("a.b", 1), nested("c", &[int32("d", 2)])],
-    );
-    let update = [event("update", &[nested("updateDescription", &[fields])])];
-    let batch = encode(ExtractDocument::default(), &update);
-    assert_eq!(
-        value(&batch, 0),
-        Some(json!({"a.b": 1, "c": {"d": 2}, "_id": 7}))
-    );
-    let flat = ExtractDocument {
-        delimiter: Some("-".to_owned()),
-        deletes: DeleteHandling::Rewrite,
-        ..ExtractDocument::default()
-    };
-    let expected = json!({"a-b": 1, "c-d": 2, "_id": 7, "__deleted": false});
-    assert_eq!(value(&encode(flat, &update), 0), Some(expected));
 }
 
 #[test]

@@ -2,17 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::event_router::{outbox_event, router};
 use crate::written::{
     AT_NS, array, changed, changes, double, element, insert, int32, int64, nested, string, value,
 };
 use event_encoding::schema_ids::SchemaIds;
 use mongo_encoder::batch::MessageBatch;
 use mongo_encoder::encoder::Encoder;
-use mongo_encoder::format::{Encoding, EventFormat, Layout};
-use mongo_encoder::transform::{
-    AdditionalField, ArrayEncoding, EventRouter, ExtractDocument, NamedMember, Placement, Transform,
-};
+use mongo_encoder::format::{Encoding, EventFormat};
+use mongo_encoder::transform::{ArrayEncoding, ExtractDocument, Transform};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -114,69 +111,6 @@ fn each_type_has_its_schema() {
 }
 
 #[test]
-fn documents_of_an_array_have_one_schema() {
-    let items = [
-        nested("0", &[int32("x", 1), element(0x0a, "n", &[])]),
-        nested("1", &[string("y", "z"), int32("n", 2)]),
-    ];
-    let found = typed(ExtractDocument::default(), &[array("a", &items)]);
-    let fields = [("x", "int32"), ("n", "int32"), ("y", "string")]
-        .map(|(name, kind)| field(name, of_type(kind)));
-    let schema = &found["schema"]["fields"][0];
-    assert_eq!(schema["items"], structure("L.shop.cust.a", &fields));
-    let payload = json!({"a": [{"x": 1, "n": null, "y": null}, {"x": null, "n": 2, "y": "z"}]});
-    assert_eq!(found["payload"], payload);
-}
-
-#[test]
-fn an_array_of_several_types_has_a_schema_as_a_document_only() {
-    let fields = [array("a", &[int32("0", 1), string("1", "x")])];
-    let transform = |arrays| {
-        Transform::ExtractDocument(ExtractDocument {
-            arrays,
-            ..ExtractDocument::default()
-        })
-    };
-    let events = [insert(&fields)];
-    let batch = encode(
-        transform(ArrayEncoding::Array),
-        Encoding::JsonWithSchema,
-        &events,
-    );
-    assert!(batch.is_empty());
-    let error = batch.failures[0].error.to_string();
-    assert!(
-        error.starts_with("the field \"a\" has arrays of several types"),
-        "{error}"
-    );
-    let batch = encode(
-        transform(ArrayEncoding::Document),
-        Encoding::JsonWithSchema,
-        &events,
-    );
-    assert_eq!(
-        value(&batch, 0).unwrap()["payload"],
-        json!({"a": {"_0": 1, "_1": "x"}})
-    );
-}
-
-#[test]
-fn flattened_fields_keep_the_names_of_their_schemas() {
-    let options = ExtractDocument {
-        delimiter: Some("_".to_owned()),
-        fields: vec![NamedMember::parse("__", "db", Layout::Debezium3).unwrap()],
-        ..ExtractDocument::default()
-    };
-    let items = [nested("0", &[int32("x", 1)])];
-    let found = typed(options, &[nested("o", &[array("l", &items)])]);
-    let items = structure("L.shop.cust.o.l", &[field("x", of_type("int32"))]);
-    let list = with(of_type("array"), json!({"items": items, "field": "o_l"}));
-    let fields = json!([list, field("__db", of_type("string"))]);
-    assert_eq!(found["schema"]["fields"], fields);
-    assert_eq!(found["payload"], json!({"o_l": [{"x": 1}], "__db": "shop"}));
-}
-
-#[test]
 fn documents_of_a_shape_share_an_avro_schema() {
     let ids = Arc::new(SchemaIds::default());
     let options = ExtractDocument::default();
@@ -206,44 +140,6 @@ fn documents_of_a_shape_share_an_avro_schema() {
     let list = [2, 2, 2, 2, 6, 0];
     let expected = [&[0, 0, 0, 0, 1, 2, 14][..], &text, &list].concat();
     assert_eq!(batch.value(entry).unwrap(), expected);
-}
-
-#[test]
-fn an_outbox_has_the_schemas_of_its_fields() {
-    let router = EventRouter {
-        expands_payload: true,
-        ..router()
-    };
-    let events = [outbox_event(nested("payload", &[int32("n", 1)]))];
-    let of = |router: EventRouter| {
-        encode(
-            Transform::EventRouter(router),
-            Encoding::JsonWithSchema,
-            &events,
-        )
-    };
-    let batch = of(router.clone());
-    let key: Value = serde_json::from_slice(batch.key(&batch.entries[0])).unwrap();
-    assert_eq!(key, json!({"schema": of_type("string"), "payload": "o-1"}));
-    let payload = structure(
-        "io.debezium.data.Json.payload",
-        &[field("n", of_type("int32"))],
-    );
-    let expected = json!({"schema": payload, "payload": {"n": 1}});
-    assert_eq!(value(&batch, 0), Some(expected));
-    let with_envelope = EventRouter {
-        additional: vec![AdditionalField {
-            field: "_id".to_owned(),
-            placement: Placement::Envelope,
-            alias: "of".to_owned(),
-        }],
-        ..router
-    };
-    let found = value(&of(with_envelope), 0).unwrap();
-    assert_eq!(found["schema"]["name"], "io.debezium.data.order.Json");
-    let fields = json!([field("payload", payload), field("of", of_type("int64"))]);
-    assert_eq!(found["schema"]["fields"], fields);
-    assert_eq!(found["payload"], json!({"payload": {"n": 1}, "of": 7}));
 }
 
 proptest! {

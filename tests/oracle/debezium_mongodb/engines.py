@@ -6,8 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from tests.support.servers.errors import ServerFailedError
 from tests.support.servers.java import java
@@ -99,12 +98,7 @@ class EmbeddedEngines:
         self._reader.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: Any) -> None:
         if self._process is None:
             return
         with self._process as process:

@@ -1,7 +1,7 @@
 """What `mongo_agent.encoder` makes of a change stream, and of documents that are copied."""
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import Any, Literal
+from collections.abc import Collection, Iterable
+from typing import Any
 
 from bson.raw_bson import RawBSONDocument
 from pymongo import MongoClient
@@ -11,12 +11,11 @@ from mongo_agent.change_stream.cursor import Client, StreamCursor
 from mongo_agent.change_stream.position import Opening
 from mongo_agent.change_stream.settings import StreamOptions
 from mongo_agent.documents.cluster_time import ClusterTime
-from mongo_agent.encoder import FragmentJoiner, MongoBatch, MongoEncoder
+from mongo_agent.encoder import FragmentJoiner, MongoBatch
 from tests.oracle.debezium_mongodb.engines import PeerRecord
 from tests.oracle.debezium_mongodb.workload import END
-
-Layout = Literal["debezium-3", "debezium-2.1"]
-DocumentJson = Literal["legacy", "strict", "extended", "relaxed"]
+from tests.support.mongodb import encodings
+from tests.support.mongodb.encodings import encoder
 
 
 def events_since(
@@ -34,49 +33,16 @@ def events_since(
                     return found
 
 
-def encoder(prefix: str, document_json: DocumentJson = "legacy") -> MongoEncoder:
-    return MongoEncoder(
-        topic_prefix=prefix, replica_set="rs0", node_id="agent", document_json=document_json
-    )
-
-
 def streamed(
     events: Iterable[bytes],
     prefix: str,
-    document_json: DocumentJson = "legacy",
     of: Collection[tuple[str, str]] | None = None,
+    **choices: Any,
 ) -> list[PeerRecord]:
-    """The records of the events, or only of those `of` some collections."""
+    """The records of the events, or only of those `of` some collections; `choices` as of
+    `encodings.encoder`."""
     chosen = [event for event in events if of is None or _namespace(event) in of]
-    return records(encoder(prefix, document_json).encode(chosen))
-
-
-def with_transactions(
-    events: Sequence[bytes], prefix: str, layout: Layout = "debezium-3"
-) -> list[PeerRecord]:
-    """The records of the events, and where transactions begin and end."""
-    encoder = MongoEncoder(
-        topic_prefix=prefix,
-        replica_set="rs0",
-        node_id="agent",
-        transaction_topic=f"{prefix}.transaction",
-        layout=layout,
-    )
-    return records(encoder.encode(events))
-
-
-def with_field_rules(
-    events: Sequence[bytes], prefix: str, excluded: Sequence[str], renamed: Sequence[str]
-) -> list[PeerRecord]:
-    """The records of the events with some fields left out and others renamed."""
-    encoder = MongoEncoder(
-        topic_prefix=prefix,
-        replica_set="rs0",
-        node_id="agent",
-        excluded_fields=excluded,
-        renamed_fields=renamed,
-    )
-    return records(encoder.encode(events))
+    return records(encoder(topic_prefix=prefix, **choices).encode(chosen))
 
 
 def _namespace(event: bytes) -> tuple[str, str]:
@@ -88,20 +54,19 @@ def copied(
     connection_string: str, prefix: str, namespaces: Iterable[tuple[str, str]]
 ) -> list[PeerRecord]:
     """The documents that there are, as they are read."""
-    found: list[PeerRecord] = []
     with MongoClient[Any](connection_string, document_class=RawBSONDocument) as client:
-        for database, collection in namespaces:
-            documents = [each.raw for each in client[database][collection].find()]
-            batch = encoder(prefix).encode_snapshot(
-                documents,
-                database=database,
-                collection=collection,
-                cluster_time=(1, 1),
-                read_at_ms=0,
-                snapshot="true",
+        return [
+            record
+            for database, name in namespaces
+            for record in records(
+                encodings.copied(
+                    encoder(topic_prefix=prefix),
+                    *client[database][name].find(),
+                    database=database,
+                    collection=name,
+                )
             )
-            found += records(batch)
-    return found
+        ]
 
 
 def records(batch: MongoBatch) -> list[PeerRecord]:

@@ -202,17 +202,19 @@ def test_filters_and_scopes_give_the_same_records(replayed: ReplayedWorkload, na
 def test_transactions_begin_and_end_in_the_same_places(replayed: ReplayedWorkload) -> None:
     events = replayed.events("plain")
     theirs = replayed.engines.records("transactions", is_done)
-    assert_equal(theirs, ours.with_transactions(events, "transactions"))
+    assert_equal(
+        theirs, ours.streamed(events, "transactions", transaction_topic="transactions.transaction")
+    )
 
 
 @pytest.mark.parametrize("document_json", ["strict", "extended", "relaxed"])
 def test_documents_mean_the_same_in_every_form_of_json(
-    replayed: ReplayedWorkload, document_json: ours.DocumentJson
+    replayed: ReplayedWorkload, document_json: str
 ) -> None:
     """The releases of the connector that there are write one form, `legacy`."""
     theirs = replayed.engines.records("both_images", is_done)
     events = replayed.events("both_images")
-    found = ours.streamed(events, "both_images", document_json)
+    found = ours.streamed(events, "both_images", document_json=document_json)
     for their, our in zip(theirs, found, strict=True):
         assert (our.topic, our.key) == (their.topic, their.key)
         assert meanings(our, document_json) == meanings(their, document_json)
@@ -221,8 +223,11 @@ def test_documents_mean_the_same_in_every_form_of_json(
 def test_the_same_fields_are_left_out_and_renamed(replayed: ReplayedWorkload) -> None:
     events = replayed.events("both_images")
     theirs = replayed.engines.records("fields", is_done)
-    rules = FIELDS["field.exclude.list"], FIELDS["field.renames"]
-    found = ours.with_field_rules(events, "fields", *rules)
+    rules: dict[str, Any] = {
+        "excluded_fields": FIELDS["field.exclude.list"],
+        "renamed_fields": FIELDS["field.renames"],
+    }
+    found = ours.streamed(events, "fields", **rules)
     # Debezium does not tell that a document went of which a field is left out.
     assert_equal(theirs, [without_removal(record, "sub") for record in found])
 

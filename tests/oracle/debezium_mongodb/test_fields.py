@@ -11,12 +11,13 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from mongo_agent.encoder import MongoEncoder
 from tests.oracle.debezium_mongodb.engines import jars
 from tests.support.mongodb.bson_documents import Json, encoded, event
+from tests.support.mongodb.encodings import encoder
 from tests.support.servers.java import java
 from tests.support.servers.java_sources import compiled
 
@@ -70,15 +71,8 @@ def random_value(rng: random.Random, depth: int) -> object:
 
 def ours(case: Case) -> tuple[str | None, str | None]:
     """Document and updated fields as JSON; None for what is refused."""
-    encoder = MongoEncoder(
-        topic_prefix="L",
-        replica_set="rs0",
-        node_id="a",
-        document_json="relaxed",
-        excluded_fields=case.excluded,
-        renamed_fields=case.renamed,
-    )
-    batch = encoder.encode(
+    rules: dict[str, Any] = {"excluded_fields": case.excluded, "renamed_fields": case.renamed}
+    batch = encoder(document_json="relaxed", **rules).encode(
         [
             event("insert", fullDocument=case.document),
             event("update", updateDescription={"updatedFields": case.updated}),

@@ -22,11 +22,11 @@ from typing import Any, Literal
 import pytest
 from bson import Binary, Code, Int64, Timestamp
 
-from mongo_agent.encoder import MongoEncoder
 from tests.oracle.debezium_mongodb import values
 from tests.oracle.debezium_mongodb.engines import PeerRecord, jars
 from tests.oracle.debezium_mongodb.ours import records
 from tests.support.mongodb.bson_documents import Json, encoded
+from tests.support.mongodb.encodings import copied, encoder
 from tests.support.servers.java import java
 from tests.support.servers.java_sources import compiled
 
@@ -161,18 +161,10 @@ def theirs(changes: Sequence[Change]) -> list[PeerRecord | None]:
 
 
 def ours(change: Change) -> list[PeerRecord]:
-    encoder = MongoEncoder(topic_prefix="L", replica_set="rs0", node_id="a", layout="debezium-1.x")
+    making = encoder("debezium-1.x")
     if change.kind != "read":
-        return records(encoder.encode([change.event]))
-    batch = encoder.encode_snapshot(
-        [encoded(change.document)],
-        database="shop",
-        collection="cust",
-        cluster_time=(1, 1),
-        read_at_ms=0,
-        snapshot="true",
-    )
-    return records(batch)
+        return records(making.encode([change.event]))
+    return records(copied(making, change.document))
 
 
 def test_records_are_those_of_the_release() -> None:

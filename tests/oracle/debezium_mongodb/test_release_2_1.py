@@ -49,7 +49,9 @@ def test_streams_with_images_and_transactions(tmp_path: Path) -> None:
         theirs = engines.records("old", lambda records: records[-1].topic.endswith(".peer.end"))
         at = ClusterTime(started_at.time, started_at.inc)
         events = ours.events_since(at, client, StreamOptions("default", "whenAvailable"))
-        found = ours.with_transactions(events, "old", layout="debezium-2.1")
+        found = ours.streamed(
+            events, "old", layout="debezium-2.1", transaction_topic="old.transaction"
+        )
         for their, our in zip(without_repeats(theirs[count:]), found, strict=True):
             assert without_times(compared(our)) == without_times(compared(their))
 

@@ -2,14 +2,14 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pytest
 from bson.raw_bson import RawBSONDocument
 
 from mongo_agent.config.converters import OutboxConverter
-from mongo_agent.config.transforms import Transforms
-from mongo_agent.encoder import MongoEncoder
+from mongo_agent.encoder import MongoBatch, MongoEncoder
 from tests.oracle.debezium_mongodb import transformations, typed_documents
 from tests.oracle.debezium_mongodb.engines import PeerRecord
 from tests.oracle.debezium_mongodb.transformed_records import (
@@ -28,10 +28,14 @@ from tests.oracle.debezium_mongodb.transformed_records import (
     without_snapshot,
 )
 from tests.oracle.debezium_mongodb.transformed_streams import COPIED, STREAMS, Comparison, compare
+from tests.support.mongodb.encodings import copied, encoder
 
 pytestmark = pytest.mark.servers
 
-LEAST_COMPARED, LEAST_ROUTED = 20, 3
+EXTRACT, ROUTER = transformations.EXTRACT_DOCUMENT, transformations.EVENT_ROUTER
+LEAST, LEAST_ROUTED = 20, 3
+OUTBOX = typed_documents.OUTBOX[1]
+TYPED = {"key": "json_with_schema", "value": "json_with_schema"}
 EXPANDED = "collection.expand.json.payload"
 TIME = "collection.field.event.timestamp"
 CONVERTERS: tuple[OutboxConverter, ...] = ("string", "bytes", "binary")
@@ -42,34 +46,64 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
     return compare(tmp_path_factory.mktemp("debezium"))
 
 
+def encoders(
+    compared: Comparison, kind: str, least: int, prefix: str, **choices: Any
+) -> Iterator[tuple[str, Mapping[str, str], MongoEncoder, Counter[str]]]:
+    """For each choice of options its encoder, and where to count what becomes of its events."""
+    is_router = kind == transformations.EVENT_ROUTER
+    for name, options in (compared.routers if is_router else compared.options).items():
+        transforms = transformations.ours(options, kind).transforms
+        outcomes: Counter[str] = Counter()
+        making = encoder(topic_prefix=prefix, transforms=transforms, **choices)
+        yield name, options, making, outcomes
+        print(name, options, dict(outcomes))
+        # Most random documents have arrays of several types, which Debezium rejects.
+        assert outcomes["record"] > least
+
+
+def pairs(
+    compared: Comparison, stream: str, name: str, collection: str | None = None
+) -> Iterator[tuple[bytes, list[PeerRecord]]]:
+    """Events of documents, and what Debezium's transformation makes of each."""
+    given = compared.streams[stream]
+    events = [each for each in given.events if is_of_document(each)]
+    for event, theirs in zip(events, of_events(events, given.records[name]), strict=True):
+        if collection in (None, RawBSONDocument(event)["ns"]["coll"]):
+            yield event, theirs
+
+
+def messages(batch: MongoBatch) -> list[PeerRecord]:
+    """Those of documents."""
+    return [
+        PeerRecord(topic, key, value, tuple(headers))
+        for topic, key, value, headers, _ in batch.messages(0, len(batch))
+        if not topic.endswith(".transaction")
+    ]
+
+
+def records(theirs: list[PeerRecord]) -> list[PeerRecord]:
+    return [each for each in theirs if each.outcome == "record"]
+
+
+def outcome_of(theirs: list[PeerRecord]) -> str:
+    return theirs[0].outcome.split(":")[0]
+
+
 @pytest.mark.parametrize("stream", STREAMS)
 def test_documents_are_those_of_extract_new_document_state(
     compared: Comparison, stream: str
 ) -> None:
-    given = compared.streams[stream]
-    events = [each for each in given.events if is_of_document(each)]
-    for name, options in compared.options.items():
-        encoder = MongoEncoder(
-            topic_prefix=stream,
-            replica_set="rs0",
-            node_id="agent",
-            transaction_topic=f"{stream}.transaction",
-            transforms=transformations.ours(options).transforms,
-        )
-        outcomes: Counter[str] = Counter()
+    topic = {"transaction_topic": f"{stream}.transaction"}
+    for name, options, making, outcomes in encoders(compared, EXTRACT, LEAST, stream, **topic):
         transaction = None
-        for event, theirs in zip(events, of_events(events, given.records[name]), strict=True):
-            batch = encoder.encode([event], transaction=transaction)
+        for event, theirs in pairs(compared, stream, name):
+            batch = making.encode([event], transaction=transaction)
             transaction = batch.transaction_after(1)
-            messages = [
-                PeerRecord(topic, key, value, tuple(headers))
-                for topic, key, value, headers, _ in batch.messages(0, len(batch))
-                if not topic.endswith(".transaction")
-            ]
-            outcome = theirs[0].outcome.split(":")[0]
+            own = messages(batch)
+            outcome = outcome_of(theirs)
             outcomes[outcome] += 1
             if outcome == "rejected":
-                assert [json.loads(each.value or b"null") for each in messages] or batch.failures
+                assert [json.loads(each.value or b"null") for each in own] or batch.failures
                 continue
             if batch.failures:
                 # Debezium retains one of two fields whose adjusted names are equal.
@@ -77,189 +111,111 @@ def test_documents_are_those_of_extract_new_document_state(
                 assert "avro" in options["field.name.adjustment.mode"]
                 outcomes["twice"] += 1
                 continue
-            expected = [shown(each) for each in theirs if each.outcome == "record"]
-            found = [shown(each) for each in messages]
+            found, expected = ([*map(shown, each)] for each in (own, records(theirs)))
             assert as_there(found, expected) == expected, f"{name}: {options} {event!r}"
-            for our, their in zip(messages, theirs, strict=False):
+            for our, their in zip(own, theirs, strict=False):
                 assert our.key == their.key or shown(our)[1] != shown(their)[1]
-        print(name, options, dict(outcomes))
-        # Most random documents have arrays of several types, which Debezium rejects.
-        assert outcomes["record"] > LEAST_COMPARED
 
 
 @pytest.mark.parametrize("stream", STREAMS)
 def test_schemas_are_those_of_extract_new_document_state(compared: Comparison, stream: str) -> None:
-    given = compared.streams[stream]
-    events = [each for each in given.events if is_of_document(each)]
-    for name, options in compared.options.items():
-        encoder = typed_encoder(stream, transformations.ours(options))
-        outcomes: Counter[str] = Counter()
+    topic = {"transaction_topic": f"{stream}.transaction"}
+    for name, options, making, outcomes in encoders(
+        compared, EXTRACT, LEAST, stream, **topic, **TYPED
+    ):
         transaction = None
-        for event, theirs in zip(events, of_events(events, given.records[name]), strict=True):
-            batch = encoder.encode([event], transaction=transaction)
+        for event, theirs in pairs(compared, stream, name):
+            batch = making.encode([event], transaction=transaction)
             transaction = batch.transaction_after(1)
-            outcome = theirs[0].outcome.split(":")[0]
+            outcome = outcome_of(theirs)
             if outcome == "record" and batch.failures:
                 outcome = "rejected here"
                 assert may_be_rejected(batch.failures[0].cause), batch.failures
             outcomes[outcome] += 1
             if outcome in ("rejected", "rejected here"):
                 continue
-            found = [
-                typed(key, value)
-                for topic, key, value, _, _ in batch.messages(0, len(batch))
-                if not topic.endswith(".transaction")
-            ]
-            expected = [theirs_typed(each) for each in theirs if each.outcome == "record"]
+            found = [typed(each.key, each.value) for each in messages(batch)]
+            expected = [theirs_typed(each) for each in records(theirs)]
             is_partial = RawBSONDocument(event)["operationType"] in ("update", "delete")
             found = [
                 (as_parsed(key, other[0]), as_parsed(value, other[1]) if is_partial else value)
                 for (key, value), other in zip(found, expected, strict=True)
             ]
             assert as_there(found, expected) == expected, f"{name}: {options} {event!r}"
-        print(name, options, dict(outcomes))
-        assert outcomes["record"] > LEAST_COMPARED
 
 
 def test_schemas_of_an_outbox_are_those_of_mongo_event_router(compared: Comparison) -> None:
-    given = compared.streams["plain"]
-    events = [each for each in given.events if is_of_document(each)]
-    for name, options in compared.routers.items():
-        encoder = typed_encoder(
-            "plain", transformations.ours(options, transformations.EVENT_ROUTER)
-        )
-        outcomes: Counter[str] = Counter()
-        for event, theirs in zip(events, of_events(events, given.records[name]), strict=True):
-            if RawBSONDocument(event)["ns"]["coll"] != typed_documents.OUTBOX[1]:
+    for name, options, making, outcomes in encoders(
+        compared, ROUTER, LEAST_ROUTED, "plain", **TYPED
+    ):
+        for event, theirs in pairs(compared, "plain", name, OUTBOX):
+            batch = making.encode([event])
+            outcomes[outcome_of(theirs)] += 1
+            if outcome_of(theirs) == "rejected":
                 continue
-            batch = encoder.encode([event])
-            outcome = theirs[0].outcome.split(":")[0]
-            outcomes[outcome] += 1
-            if outcome == "rejected":
-                continue
-            found = [
-                without_cached(typed(key, value))
-                for _, key, value, _, _ in batch.messages(0, len(batch))
-            ]
-            expected = [
-                without_cached(theirs_typed(each)) for each in theirs if each.outcome == "record"
-            ]
+            found = [without_cached(typed(each.key, each.value)) for each in messages(batch)]
+            expected = [without_cached(theirs_typed(each)) for each in records(theirs)]
             assert found == expected, f"{name}: {options} {event!r} {batch.failures}"
-        print(name, options, dict(outcomes))
-        assert outcomes["record"] > LEAST_ROUTED
-
-
-def typed_encoder(prefix: str, transforms: Transforms) -> MongoEncoder:
-    return MongoEncoder(
-        topic_prefix=prefix,
-        replica_set="rs0",
-        node_id="agent",
-        transaction_topic=f"{prefix}.transaction",
-        transforms=transforms.transforms,
-        key="json_with_schema",
-        value="json_with_schema",
-    )
 
 
 def test_messages_of_an_outbox_are_those_of_mongo_event_router(compared: Comparison) -> None:
-    given = compared.streams["plain"]
-    events = [each for each in given.events if is_of_document(each)]
-    for name, options in compared.routers.items():
-        transforms = transformations.ours(options, transformations.EVENT_ROUTER).transforms
-        encoder = MongoEncoder(
-            topic_prefix="plain", replica_set="rs0", node_id="agent", transforms=transforms
-        )
-        outcomes: Counter[str] = Counter()
-        for event, theirs in zip(events, of_events(events, given.records[name]), strict=True):
-            if RawBSONDocument(event)["ns"]["coll"] != typed_documents.OUTBOX[1]:
-                continue
-            batch = encoder.encode([event])
+    for name, options, making, outcomes in encoders(compared, ROUTER, LEAST_ROUTED, "plain"):
+        for event, theirs in pairs(compared, "plain", name, OUTBOX):
+            batch = making.encode([event])
             found = [
-                (*without_null(shown(PeerRecord(topic, key, value, tuple(headers)))), *placement)
-                for (topic, key, value, headers, _), placement in zip(
-                    batch.messages(0, len(batch)), placements(batch), strict=True
-                )
+                (*without_null(shown(each)), *placement)
+                for each, placement in zip(messages(batch), placements(batch), strict=True)
             ]
-            outcome = theirs[0].outcome.split(":")[0]
-            outcomes[outcome] += 1
+            outcomes[outcome_of(theirs)] += 1
             message = f"{name}: {options} {event!r} {theirs} {batch.failures}"
-            if outcome == "rejected":
+            if outcome_of(theirs) == "rejected":
                 # Arrays of several types are no reason here.
                 assert found or batch.failures, message
                 continue
             expected = [
                 (*without_null(shown(each)), *their_placement(each, TIME in options))
-                for each in theirs
-                if each.outcome == "record"
+                for each in records(theirs)
             ]
             assert found == expected, message
             assert batch.failures == [], message
-        print(name, options, dict(outcomes))
-        assert outcomes["record"] > LEAST_ROUTED
 
 
-@pytest.mark.parametrize("is_router", [False, True])
-def test_documents_of_a_snapshot_are_transformed_as_there(
-    compared: Comparison, is_router: bool
-) -> None:
-    kind = transformations.EVENT_ROUTER if is_router else transformations.EXTRACT_DOCUMENT
-    own = COPIED[is_router][1]
-    for name, options in (compared.routers if is_router else compared.options).items():
-        transforms = transformations.ours(options, kind).transforms
-        encoder = MongoEncoder(
-            topic_prefix="copy", replica_set="rs0", node_id="agent", transforms=transforms
-        )
-        outcomes: Counter[str] = Counter()
+@pytest.mark.parametrize("kind", [EXTRACT, ROUTER])
+def test_documents_of_a_snapshot_are_transformed_as_there(compared: Comparison, kind: str) -> None:
+    own = COPIED[kind == ROUTER][1]
+    for name, options, making, outcomes in encoders(compared, kind, LEAST_ROUTED, "copy"):
         for (collection, document), their in zip(
             compared.copied, compared.copies[name], strict=True
         ):
             if collection != own:
                 continue
-            batch = encoder.encode_snapshot(
-                [document],
-                database="shop",
-                collection=collection,
-                cluster_time=(1, 1),
-                read_at_ms=0,
-                snapshot="true",
-            )
-            found = [
-                without_snapshot(without_null(shown(PeerRecord(topic, key, value, tuple(headers)))))
-                for topic, key, value, headers, _ in batch.messages(0, len(batch))
-            ]
-            outcome = their.outcome.split(":")[0]
-            outcomes[outcome] += 1
+            batch = copied(making, RawBSONDocument(document), collection=collection)
+            found = [without_snapshot(without_null(shown(each))) for each in messages(batch)]
+            outcomes[outcome_of([their])] += 1
             message = f"{name}: {options} {document!r} {their} {batch.failures}"
-            if outcome == "rejected" or any("twice" in each.cause for each in batch.failures):
+            is_rejected = outcome_of([their]) == "rejected"
+            if is_rejected or any("twice" in each.cause for each in batch.failures):
                 assert found or batch.failures, message
                 continue
             expected = without_snapshot(without_null(shown(their)))
             assert as_there(found, [expected]) == [expected], message
-        print(name, options, dict(outcomes))
-        assert outcomes["record"] > LEAST_ROUTED
         assert outcomes.keys() <= {"record", "rejected"}
 
 
 def test_converters_write_an_outbox_as_those_of_connect(compared: Comparison) -> None:
-    given = compared.streams["plain"]
-    events = [each for each in given.events if is_of_document(each)]
     outcomes: Counter[str] = Counter()
     for name, options in compared.routers.items():
         if "envelope" in options.get("collection.fields.additional.placement", ""):
             continue
-        records = list(zip(events, of_events(events, given.records[name]), strict=True))
+        given = [*pairs(compared, "plain", name)]
         for converter in CONVERTERS:
-            transforms = transformations.ours(
-                options, transformations.EVENT_ROUTER, converter
-            ).transforms
-            encoder = MongoEncoder(
-                topic_prefix="plain", replica_set="rs0", node_id="agent", transforms=transforms
-            )
-            for event, (their, *_) in records:
+            transforms = transformations.ours(options, ROUTER, converter).transforms
+            making = encoder(topic_prefix="plain", transforms=transforms)
+            for event, (their, *_) in given:
                 if their.outcome != "record":
                     continue
                 document = RawBSONDocument(event)["fullDocument"]
-                batch = encoder.encode([event])
+                batch = making.encode([event])
                 columns = dict(their.headers)
                 names = (f"kafka.{converter}.key", f"kafka.{converter}.value")
                 payload = document["payload"]

@@ -6,59 +6,20 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from random import Random
-from typing import Any, Literal
+from typing import Any
 
 from bson import Binary, ObjectId
 
-from commitlog import SchemaIds, Unregistered
-from mongo_agent.encoder import MongoBatch, MongoEncoder, MongoTransform
+from mongo_agent.encoder import MongoTransform
 from tests.oracle.debezium_mongodb import transformations, typed_documents
 from tests.oracle.debezium_mongodb.connect import read_by_connect, with_namespaces
 from tests.oracle.debezium_mongodb.transformed_records import may_be_rejected
+from tests.support.avro.reading import Ids
 from tests.support.mongodb.bson_documents import event
+from tests.support.mongodb.encodings import encoder, registered
 
 DOCUMENTS, RANDOM_OPTIONS, LEAST_COMPARED = 40, 6, 100
 LOST = ("NaN", "Infinity", "-0.0")
-
-
-class AvroMessages:
-    """An encoder with a registry in memory, which gives each schema the next id."""
-
-    def __init__(self, transforms: Sequence[MongoTransform]) -> None:
-        self._ids = SchemaIds()
-        self._schemas: list[Unregistered] = []
-        self._encoder = encoder(transforms, "avro", self._ids)
-
-    def encode(self, event: bytes) -> MongoBatch:
-        batch = self._encoder.encode([event])
-        for schema in batch.unregistered:
-            if self._ids.get(schema) is None:
-                self._ids.set(schema, len(self._schemas))
-                self._schemas.append(schema)
-        return self._encoder.encode([event])
-
-    def parts(self, message: bytes) -> tuple[Any, bytes]:
-        """Schema and bytes."""
-        assert message[0] == 0
-        schema = self._schemas[int.from_bytes(message[1:5], "big")]
-        return json.loads(schema.schema), message[5:]
-
-
-def encoder(
-    transforms: Sequence[MongoTransform],
-    encoding: Literal["json_with_schema", "avro"],
-    ids: SchemaIds | None = None,
-) -> MongoEncoder:
-    return MongoEncoder(
-        topic_prefix="p",
-        replica_set="rs0",
-        node_id="agent",
-        transforms=transforms,
-        key=encoding,
-        value=encoding,
-        names="avro",
-        schema_ids=ids,
-    )
 
 
 def seeded() -> Random:
@@ -136,9 +97,20 @@ def compare(given: Sequence[tuple[Sequence[MongoTransform], Sequence[bytes]]]) -
     outcomes: Counter[str] = Counter()
     pairs: list[tuple[bytes, Any, bytes]] = []
     for transforms, events in given:
-        avro, typed = AvroMessages(transforms), encoder(transforms, "json_with_schema")
+        ids = Ids()
+        avro, typed = (
+            encoder(
+                topic_prefix="p",
+                transforms=transforms,
+                key=encoding,
+                value=encoding,
+                names="avro",
+                schema_ids=ids.ids,
+            )
+            for encoding in ("avro", "json_with_schema")
+        )
         for each in events:
-            own, read = avro.encode(each), typed.encode([each])
+            own, read = registered(avro, ids, [each]), typed.encode([each])
             assert [failure.cause for failure in own.failures] == [
                 failure.cause for failure in read.failures
             ]
@@ -146,14 +118,13 @@ def compare(given: Sequence[tuple[Sequence[MongoTransform], Sequence[bytes]]]) -
                 outcomes["rejected"] += 1
                 assert may_be_rejected(own.failures[0].cause)
                 continue
-            assert own.unregistered == []
             for (_, key, value, *_), (_, typed_key, typed_value, *_) in zip(
                 own.messages(0, len(own)), read.messages(0, len(read)), strict=True
             ):
-                pairs.append((typed_key, *avro.parts(key)))
+                pairs.append((typed_key, *parts(ids, key)))
                 assert (value is None) == (typed_value is None)
                 if value is not None and typed_value is not None:
-                    pairs.append((typed_value, *avro.parts(value)))
+                    pairs.append((typed_value, *parts(ids, value)))
     found = read_by_connect(message for message, _, _ in pairs)
     for (message, schema, written), read_again in zip(pairs, found, strict=True):
         assert with_namespaces(schema) == with_namespaces(json.loads(read_again.schema)), message
@@ -163,3 +134,9 @@ def compare(given: Sequence[tuple[Sequence[MongoTransform], Sequence[bytes]]]) -
             assert written == read_again.avro, message
     print(dict(outcomes))
     assert outcomes["messages"] > LEAST_COMPARED
+
+
+def parts(ids: Ids, message: bytes) -> tuple[Any, bytes]:
+    """Schema and bytes."""
+    assert message[0] == 0
+    return json.loads(ids.schema(int.from_bytes(message[1:5], "big"))), message[5:]

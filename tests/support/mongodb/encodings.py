@@ -28,14 +28,12 @@ def encoder(layout: str = "debezium-3", **choices: Any) -> MongoEncoder:
     return MongoEncoder(**named)
 
 
-def copied(
-    making: MongoEncoder, *given: Mapping[str, Any], collection: str = "cust", **choices: Any
-) -> MongoBatch:
-    """Messages of documents of `shop` as a snapshot has them; `choices` as of `encode_snapshot`."""
-    named: dict[str, Any] = {"cluster_time": (5, 6), "read_at_ms": 0, "snapshot": "true", **choices}
-    return making.encode_snapshot(
-        [encoded(each) for each in given], database="shop", collection=collection, **named
-    )
+def copied(making: MongoEncoder, *given: Mapping[str, Any], **choices: Any) -> MongoBatch:
+    """Messages of documents of `shop.cust` as a snapshot has them; `choices` as of
+    `encode_snapshot`."""
+    place = {"database": "shop", "collection": "cust", "cluster_time": (5, 6)}
+    named: dict[str, Any] = {**place, "read_at_ms": 0, "snapshot": "true", **choices}
+    return making.encode_snapshot([encoded(each) for each in given], **named)
 
 
 def registered(making: MongoEncoder, ids: Ids, events: Sequence[bytes]) -> MongoBatch:

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from random import Random
-from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from confluent_kafka import Producer
 
@@ -81,13 +80,8 @@ class ReplicaSetHarness:
             self._stack = stack.pop_all()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._stack.__exit__(kind, error, trace)
+    def __exit__(self, *exception: Any) -> None:
+        self._stack.__exit__(*exception)
 
     def launch_agent(self) -> None:
         """Starts a process of the agent, whose records come behind those of earlier ones."""

@@ -5,8 +5,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from bson import Timestamp
 
@@ -84,13 +83,8 @@ class Proof:
             self._stack = stack.pop_all()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._stack.__exit__(kind, error, trace)
+    def __exit__(self, *exception: Any) -> None:
+        self._stack.__exit__(*exception)
 
     def _properties(self) -> dict[str, object]:
         catalogue = {"topic.schema.changes": SCHEMA_TOPIC}

@@ -13,8 +13,7 @@ import tempfile
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from tests.support.mongodb.server import MongoReplicaSet, MongoShardedCluster
 from tests.support.mongodb.server.releases import DEFAULT
@@ -96,17 +95,12 @@ class StandIn:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: Any) -> None:
         self._control.shutdown()
         self._thread.join()
         self._control.server_close()
         self._folder.cleanup()
-        self._stack.__exit__(kind, error, trace)
+        self._stack.__exit__(*exception)
 
     def begin(self, given: Mapping[str, str]) -> int:
         """A program lives. Returns the port that it forwards to, or 0."""

@@ -49,19 +49,6 @@ def test_capture_modes(
     assert json.loads(update.value["updateDescription"]["updatedFields"]) == {"n": 2}
 
 
-def test_post_image_is_the_state_after_the_update(writer: Client, run_agent: RunAgent) -> None:
-    create_with_images(writer)
-    properties = {"capture_mode_full_update_type": "post_image"}
-    with run_agent() as agent:
-        agent.wait_until_streaming()
-    writer.shop.a.insert_one({"_id": 1, "n": 1})
-    writer.shop.a.update_one({"_id": 1}, {"$set": {"n": 2}})
-    writer.shop.a.update_one({"_id": 1}, {"$set": {"n": 3}})
-    with run_agent(**properties) as agent:
-        published = agent.wait_for(3)
-    assert [each.after["n"] for each in published] == [1, 2, 3]
-
-
 def test_transactions_are_reported_and_end_without_another_event(
     writer: Client, run_agent: RunAgent, three_members: MongoReplicaSet
 ) -> None:
@@ -271,16 +258,6 @@ def ask(agent: RunningAgent, path: str, body: object = None) -> Any:
     request = urllib.request.Request(f"{agent.url}{path}", data, headers)
     with urllib.request.urlopen(request) as answer:
         return json.load(answer)
-
-
-def test_a_copy_by_a_signal_in_a_collection(writer: Client, run_agent: RunAgent) -> None:
-    writer.shop.a.insert_one({"_id": 1})
-    signalling = {"signal_data_collection": "ops.signals", "database_include_list": "shop"}
-    with run_agent(**signalling).streaming() as agent:
-        data = {"data-collections": ["shop[.].*"]}
-        writer.ops.signals.insert_one({"type": "execute-snapshot", "data": data})
-        published = agent.wait_for(1)
-    assert [(each.topic, each.kind) for each in published] == [("p.shop.a", "read")]
 
 
 def test_a_copy_by_a_signal_in_a_file(writer: Client, run_agent: RunAgent, tmp_path: Path) -> None:

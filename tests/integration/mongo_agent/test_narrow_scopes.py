@@ -114,13 +114,17 @@ def test_a_database_that_is_dropped_and_made_again(
         assert [each.id for each in agent.wait_for(1)] == [3]
 
 
-def test_a_collection_that_is_renamed_and_made_again(
-    tmp_path: Path, guarded: MongoReplicaSet, root: Client
+@pytest.mark.parametrize("is_dropped", [False, True])
+def test_a_collection_that_goes_and_is_made_again(
+    tmp_path: Path, guarded: MongoReplicaSet, root: Client, is_dropped: bool
 ) -> None:
     with agent_of(tmp_path, guarded, COLLECTION).streaming() as agent:
         root.shop.a.insert_one({"_id": 1})
-        root.shop.a.rename("old")
-        root.shop.old.insert_one({"_id": 2})
+        if is_dropped:
+            root.shop.a.drop()
+        else:
+            root.shop.a.rename("old")
+            root.shop.old.insert_one({"_id": 2})
         root.shop.a.insert_one({"_id": 3})
         assert [each.id for each in agent.wait_for(2)] == [1, 3]
 

@@ -7,28 +7,24 @@ import re
 from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import bson
 import pytest
-from pymongo import MongoClient
 
 from mongo_agent import metrics
-from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.change_stream.position import Opening, StreamPosition
-from mongo_agent.change_stream.reader import StreamBatch, StreamReader
+from mongo_agent.change_stream.reader import StreamBatch
 from mongo_agent.change_stream.recovery import Abort, LostHistory, RecoveryPolicy, Reopen, recovery
 from mongo_agent.config.model import MongoProperties
 from mongo_agent.dead_letters.quarantine import Quarantine, Usage
 from mongo_agent.dead_letters.writer import DeadLetterWriter
 from mongo_agent.documents.cluster_time import ClusterTime
-from mongo_agent.encoder import ChangeEvents, MongoEncoder
+from mongo_agent.encoder import ChangeEvents
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import StreamOffset
 from mongo_agent.pipeline.stream import Stream
 from mongo_agent.server.failures import Failure
 from mongo_agent.snapshot.progress import SnapshotProgress
-from mongo_agent.snapshot.settings import SnapshotSettings
 from mongo_agent.snapshot.snapshotter import Snapshotter
 from mongo_agent.status.conditions import conditions_of
 from mongo_agent.status.facts import Facts
@@ -36,27 +32,11 @@ from sidecar.dead_letters.dead_letter import DeadLetter
 from sidecar.errors import SidecarError
 from sidecar.metrics import DeliveryMetrics
 from sidecar.properties.model import declarations
+from tests.support.mongodb.given_streams import ENCODER, GivenReader, idle_snapshotter
 
 PARSER = Path(__file__).parents[3] / "mongo_agent" / "encoder" / "src"
-ENCODER = MongoEncoder(topic_prefix="p", replica_set="rs0", node_id="agent-1")
 STREAM = StreamPosition({"_data": "82000000050000000129"}, ClusterTime(5, 1), "f", "rs0")
 ROOM = 1 << 20
-
-
-class GivenReader(StreamReader):
-    """Has read what a test gives."""
-
-    def __init__(self, *reads: StreamBatch) -> None:
-        self._given = list(reads)
-
-    def peek(self) -> StreamBatch | None:
-        return self._given[0] if self._given else None
-
-    def take(self) -> StreamBatch:
-        return self._given.pop(0)
-
-    def close(self) -> None:
-        pass
 
 
 class StreamHarness:
@@ -110,13 +90,8 @@ class StreamHarness:
 
 @pytest.fixture
 def harness(tmp_path: Path) -> Iterator[StreamHarness]:
-    client = MongoClient[Any]("mongodb://127.0.0.1:1", connect=False)
-    snapshotter = Snapshotter(
-        client, ENCODER, Namespaces(), SnapshotSettings(), SnapshotProgress(), wake=lambda: None
-    )
-    yield StreamHarness(tmp_path, snapshotter)
-    snapshotter.close()
-    client.close()
+    with idle_snapshotter() as snapshotter:
+        yield StreamHarness(tmp_path, snapshotter)
 
 
 BROKEN = bson.encode({"_id": {"_data": "82000000050000000129"}, "operationType": "insert"})

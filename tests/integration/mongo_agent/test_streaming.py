@@ -186,15 +186,6 @@ def test_a_foreign_cluster_is_rejected(
     assert "offset.backing.store.dir" in str(error)
 
 
-def test_a_dropped_collection_under_a_narrow_scope(writer: Client, run_agent: RunAgent) -> None:
-    scope = {"capture_scope": "collection", "capture_target": "shop.a"}
-    with run_agent(**scope).streaming() as agent:
-        writer.shop.a.insert_one({"_id": 1})
-        writer.shop.a.drop()
-        writer.shop.a.insert_one({"_id": 2})
-        assert ids(agent.wait_for(2)) == [1, 2]
-
-
 def test_several_targets(writer: Client, run_agent: RunAgent) -> None:
     scope = {"capture_scope": "database", "capture_target": "shop,stock"}
     with run_agent(**scope).streaming() as agent:

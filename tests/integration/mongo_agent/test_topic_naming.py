@@ -8,12 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mongo_agent.config.loading import MongoConfig
-from mongo_agent.encoder import MongoEncoder
 from mongo_agent.topic_naming.default import default_topic
 from mongo_agent.topic_naming.regex import regex_naming
 from mongo_agent.topic_naming.unicode import unicode_topic
 from sidecar.properties.topic_names import LONGEST_TOPIC
-from tests.support.mongodb.encodings import copied
+from tests.support.mongodb.encodings import copied, encoder
 from tests.support.mongodb.properties import Settings, load, problems
 from tests.support.mongodb.running_agent import RunAgent
 from tests.support.mongodb.server.client import Client
@@ -98,14 +97,8 @@ def test_escaped_names_distinguish_collections(one: str, other: str) -> None:
 
 
 def topic(config: MongoConfig, collection: str, **choices: object) -> str:
-    encoder = MongoEncoder(
-        topic_prefix="t",
-        replica_set="rs0",
-        node_id="n",
-        topic_delimiter=config.properties.topic_delimiter,
-        **choices,  # type: ignore[arg-type]  # `topics`, or nothing
-    )
-    ((name, *_),) = copied(encoder, {"_id": 1}, collection=collection).messages(0, 1)
+    making = encoder(topic_prefix="t", topic_delimiter=config.properties.topic_delimiter, **choices)
+    ((name, *_),) = copied(making, {"_id": 1}, collection=collection).messages(0, 1)
     return name
 
 

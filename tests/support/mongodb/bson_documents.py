@@ -61,6 +61,13 @@ PLAIN_LEAVES: st.SearchStrategy[object] = (
 )
 # Of these Java has printed the same digits in all releases.
 SHORT_DOUBLES = st.integers(-(10**6), 10**6).map(lambda number: number / 100)
+IDENTITIES: tuple[Any, ...] = (
+    *(7, Int64(2**40), -1.5, 1e300, "text", "", None, True, MinKey(), MaxKey(), Timestamp(3, 4)),
+    *(ObjectId(b"twelve bytes"), Decimal128("13.25"), Binary(b"\x00\xff", 4 + 124)),
+    *(Binary(bytes(16), 4), DatetimeMS(1_700_000_000_123), DatetimeMS(-62_135_596_800_001)),
+    *({"region": "eu", "n": Int64(5), "list": [1, {"x": "y"}]}, {}, False, Code("f()")),
+)
+"""`_id`s of the types that servers take."""
 
 
 def documents(doubles: st.SearchStrategy[float]) -> st.SearchStrategy[Json]:

@@ -29,3 +29,9 @@ def problems(folder: Path, settings: Settings) -> tuple[str, ...]:
     with pytest.raises(ConfigError) as raised:
         load(folder, settings)
     return raised.value.problems
+
+
+def given(text: str) -> dict[str, str | None]:
+    """Settings from words `name=value`."""
+    parts = (word.partition("=") for word in text.split())
+    return {name: value for name, _, value in parts}

@@ -2,28 +2,15 @@
 
 import json
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
-from uuid import UUID
 
 import pytest
-from bson import (
-    Binary,
-    Code,
-    CodecOptions,
-    Decimal128,
-    Int64,
-    MaxKey,
-    MinKey,
-    ObjectId,
-    Timestamp,
-    UuidRepresentation,
-)
 from pymongo import MongoClient
 
 from mongo_agent.change_stream.cursor import Client
 from mongo_agent.snapshot.records import SelectedCollection
 from mongo_agent.snapshot.settings import SnapshotSettings
+from tests.support.mongodb.bson_documents import IDENTITIES
 from tests.support.mongodb.server import MongoShardedCluster
 from tests.support.pipeline.snapshot_output import INITIAL, Pipeline
 
@@ -109,47 +96,14 @@ def test_changes_meanwhile_are_at_their_place(client: Client, threads: int) -> N
         assert seen or history[-1] is None, number
 
 
-IDS: list[Any] = [
-    MinKey(),
-    None,
-    -(2**40),
-    -1.5,
-    0,
-    Int64(7),
-    12.5,
-    Decimal128("13.25"),
-    2**53,
-    "",
-    "Ab",
-    "ab",
-    "ä",
-    {},
-    {"a": 1, "b": "x"},
-    {"a": [1, 2]},
-    Binary(b"\0\1", 0),
-    Binary(b"\0\1", 5),
-    UUID(int=77),
-    ObjectId("596e275826f08b2730779e1f"),
-    False,
-    True,
-    datetime(1970, 1, 1, tzinfo=UTC),
-    datetime(2026, 1, 31, tzinfo=UTC),
-    Timestamp(5, 1),
-    Code("f()"),
-    MaxKey(),
-]
-
-
 def test_ids_of_all_types_side_by_side(client: Client) -> None:
-    codec: CodecOptions[Any] = CodecOptions(uuid_representation=UuidRepresentation.STANDARD)
-    collection = client.shop.get_collection("a", codec_options=codec)
-    collection.insert_many([{"_id": each} for each in IDS[::-1]])
+    client.shop.a.insert_many([{"_id": each} for each in IDENTITIES[::-1]])
     for threads in (1, 3):
         settings = SnapshotSettings(chunk_size=2, threads=threads)
         with Pipeline(client, settings=settings) as pipeline:
             pipeline.run()
         keys = [key for _, key, _ in pipeline.output.messages]
-        assert len(keys) == len(set(keys)) == len(IDS)
+        assert len(keys) == len(set(keys)) == len(IDENTITIES)
 
 
 def test_restart_resumes_at_any_step(client: Client) -> None:

@@ -6,8 +6,7 @@ import ssl
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from bson import Timestamp
 
@@ -133,12 +132,7 @@ class MongoReplicaSet:
         self._noop_writer.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: Any) -> None:
         self._is_stopping.set()
         self._noop_writer.join()
         for address in self.members:

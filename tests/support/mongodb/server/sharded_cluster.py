@@ -4,8 +4,7 @@ import socket
 import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
-from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from bson import Timestamp
 
@@ -89,12 +88,7 @@ class MongoShardedCluster:
         self._noop_writer.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         self._is_stopping.set()
         self._noop_writer.join()
         for listener in self._listeners:

@@ -12,13 +12,13 @@ import pytest
 from mongo_agent.config.model import MongoProperties
 from sidecar.errors import ConfigError
 from sidecar.properties.model import declarations
-from tests.support.mongodb.properties import Settings, load
+from tests.support.mongodb.properties import Settings, given, load
 
 PARITY = Path(__file__).resolve().parents[4] / "docs" / "evidence" / "mongodb-parity.md"
 _ROW = re.compile(r"^\| (M-\d{3}) \| (.+?) \| (\w+) \|", re.MULTILINE)
 _FIRST, _LAST = "M-150", "M-206"
 
-LOGIN: Settings = {"mongodb.user": "u", "mongodb.password": "p"}
+LOGIN: Settings = given("mongodb.user=u mongodb.password=p")
 URI: Settings = {"mongodb.hosts": None, "mongodb.connection.string": "mongodb://h/?replicaSet=rs0"}
 FILTER = "snapshot.collection.filter.overrides"
 SAMPLES: dict[str, tuple[Settings, ...]] = {
@@ -72,7 +72,7 @@ SAMPLES: dict[str, tuple[Settings, ...]] = {
     ),
     "M-183": (
         {"source.struct.version": "v2"},
-        {"source.struct.version": "v1", "event.layout": "debezium-1.x"},
+        given("source.struct.version=v1 event.layout=debezium-1.x"),
     ),
     "M-184": ({"heartbeat.interval.ms": "0"}, {"heartbeat.interval.ms": "5000"}),
     "M-185": ({"heartbeat.topics.prefix": "__debezium-heartbeat"},),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.mongodb.properties import Settings, load, problems
+from tests.support.mongodb.properties import Settings, given, load, problems
 
 START_TOKEN = "8265C0FFEE000000032B0229296E04"
 FILTERS = "snapshot.collection.filter.overrides"
@@ -23,30 +23,27 @@ FILTERS = "snapshot.collection.filter.overrides"
         ({"mongodb.hosts": "rs0/a,,b"}, "must be `host:port,host:port`"),
         ({"mongodb.hosts": "rs0/a;rs1/b"}, "names several replica sets"),
         (
-            {"mongodb.hosts": "a", "mongodb.members.auto.discover": "false"},
+            given("mongodb.hosts=a mongodb.members.auto.discover=false"),
             "requires the name of the replica set",
         ),
         (
-            {"mongodb.hosts": "rs0/a,b", "mongodb.members.auto.discover": "false"},
+            given("mongodb.hosts=rs0/a,b mongodb.members.auto.discover=false"),
             "requires exactly one address",
         ),
         ({"mongodb.user": "u"}, "is set without `mongodb.password`"),
         ({"mongodb.password": "p"}, "is set without `mongodb.user`"),
         ({"mongodb.heartbeat.frequency.ms": "100"}, "must be at least 500"),
-        (
-            {"mongodb.ssl.enabled": "true", "mongodb.ssl.keystore": "/x.p12"},
-            "/x.p12 cannot be read",
-        ),
+        (given("mongodb.ssl.enabled=true mongodb.ssl.keystore=/x.p12"), "/x.p12 cannot be read"),
         ({"connect.backoff.initial.delay.ms": "200000"}, "`connect.backoff.max.delay.ms`"),
         ({"mongodb.deployment": "sharded"}, "must be 'auto', 'replica_set', 'mongos' or 'shard'"),
         ({"collection.include.list": "a[.](b"}, "'a[.](b' is not a regular expression"),
         ({"snapshot.include.collection.list": "a.*+*"}, "is not a regular expression"),
         (
-            {"database.include.list": "a", "database.exclude.list": "b"},
+            given("database.include.list=a database.exclude.list=b"),
             "`database.exclude.list` exclude each other",
         ),
         (
-            {"collection.include.list": "a.b", "collection.exclude.list": "b.a"},
+            given("collection.include.list=a.b collection.exclude.list=b.a"),
             "`collection.exclude.list` exclude each other",
         ),
         ({"capture.mode": "oplog"}, "'change_streams_with_pre_image'"),
@@ -56,11 +53,7 @@ FILTERS = "snapshot.collection.filter.overrides"
         ({"capture.scope": "collection", "capture.target": "a"}, "must name collections"),
         ({"capture.scope": "database", "capture.target": "admin"}, "a system database"),
         (
-            {
-                "capture.scope": "collection",
-                "capture.target": "a.b",
-                "collection.exclude.list": "a.b",
-            },
+            given("capture.scope=collection capture.target=a.b collection.exclude.list=a.b"),
             "the include and exclude lists filter out",
         ),
         ({"capture.start.op.time": "1700000000"}, "must be a cluster time"),
@@ -84,10 +77,7 @@ FILTERS = "snapshot.collection.filter.overrides"
             "belongs to one stream, and `capture.target` opens 2",
         ),
         ({"mongodb.connection.mode": "shards"}, "must be 'replica_set' or 'sharded'"),
-        (
-            {"mongodb.connection.mode": "sharded", "mongodb.deployment": "mongos"},
-            "exclude each other",
-        ),
+        (given("mongodb.connection.mode=sharded mongodb.deployment=mongos"), "exclude each other"),
         ({"task.id": "1"}, "is 1; with `tasks.max=1` it must be smaller"),
         ({"task.id": "1", "tasks.max": "2"}, "the agent would deliver the changes of all shards"),
         (
@@ -113,7 +103,7 @@ FILTERS = "snapshot.collection.filter.overrides"
         ({FILTERS: "a.b", f"{FILTERS}.a.b": "[1]"}, "not a document"),
         ({FILTERS: "a.b", f"{FILTERS}.a.b": '{"_id": {"$oid": "1"}}'}, "invalid extended JSON"),
         (
-            {"mongodb.socket.timeout.ms": "500", "cursor.max.await.time.ms": "500"},
+            given("mongodb.socket.timeout.ms=500 cursor.max.await.time.ms=500"),
             "must be larger than `cursor.max.await.time.ms` (500)",
         ),
         ({"mongodb.socket.timeout.ms": "1000"}, "`cursor.max.await.time.ms` (1000)"),
@@ -123,7 +113,7 @@ FILTERS = "snapshot.collection.filter.overrides"
         ({"position.topic": "p"}, "requires `position.store=kafka`"),
         ({"standby.enabled": "true"}, "requires `position.store=kafka`"),
         (
-            {"snapshot.mode": "when_needed", "history.lost.policy": "fail"},
+            given("snapshot.mode=when_needed history.lost.policy=fail"),
             "contradicts `snapshot.mode=when_needed`",
         ),
         ({"event.processing.failure.handling.mode": "stop"}, "must be 'quarantine' or 'fail'"),
@@ -154,12 +144,10 @@ FILTERS = "snapshot.collection.filter.overrides"
         ({"schema.name.adjustment.mode": "some"}, "must be 'none', 'avro' or 'avro_unicode'"),
         ({"sanitize.field.names": "some"}, "must be true or false"),
         (
-            {
-                "event.layout": "mongodb",
-                "value.converter": "avro",
-                "value.converter.schema.registry.url": "http://h:1",
-                "value.converter.value.subject.name.strategy": "RecordNameStrategy",
-            },
+            given(
+                "event.layout=mongodb value.converter=avro value.converter.schema.registry.url=http://h:1"
+                " value.converter.value.subject.name.strategy=RecordNameStrategy"
+            ),
             "values are text without a record name",
         ),
     ],
@@ -196,15 +184,8 @@ def test_options_that_the_driver_rejects_together(tmp_path: Path) -> None:
 
 
 def test_all_contradictions_come_at_once(tmp_path: Path) -> None:
-    found = problems(
-        tmp_path,
-        {
-            "mongodb.user": "u",
-            "capture.scope": "database",
-            "position.store": "kafka",
-            "snapshot.collection.filter.overrides": "a.b",
-        },
-    )
+    text = f"mongodb.user=u capture.scope=database position.store=kafka {FILTERS}=a.b"
+    found = problems(tmp_path, given(text))
     assert len(found) == 4
     assert all("mongo.properties:" in problem for problem in found)
 
@@ -218,7 +199,7 @@ def test_all_contradictions_come_at_once(tmp_path: Path) -> None:
         ),
         ({"mongodb.deployment": "shard"}, "how to snapshot them through a mongos"),
         (
-            {"mongodb.deployment": "shard", "snapshot.mode": "no_data"},
+            given("mongodb.deployment=shard snapshot.mode=no_data"),
             "events of different shards are ordered only by time.",
         ),
         ({"producer.override.partitioner.class": "x"}, "the key determines the partition"),
@@ -228,7 +209,7 @@ def test_all_contradictions_come_at_once(tmp_path: Path) -> None:
         ({"plugin.path": "/x"}, "the agent does not use Kafka Connect"),
         ({"collection.include.list": "orders"}, "matches no collection"),
         (
-            {"capture.mode": "change_streams", "capture.mode.full.update.type": "post_image"},
+            given("capture.mode=change_streams capture.mode.full.update.type=post_image"),
             "has no effect: events of",
         ),
         (
@@ -236,11 +217,7 @@ def test_all_contradictions_come_at_once(tmp_path: Path) -> None:
             "names a.b, which the agent does not capture",
         ),
         (
-            {
-                "capture.scope": "database",
-                "capture.target": "shop",
-                "signal.data.collection": "ops.signals",
-            },
+            given("capture.scope=database capture.target=shop signal.data.collection=ops.signals"),
             "no `capture.target` contains it",
         ),
         ({"cursor.pipeline.order": "user_first"}, "no effect without `cursor.pipeline`"),

@@ -9,7 +9,7 @@ from bson import Int64
 from mongo_agent.pipeline.stream_factory import encoder
 from mongo_agent.server.deployment import Deployment
 from tests.support.mongodb.bson_documents import event
-from tests.support.mongodb.properties import Settings, load, problems
+from tests.support.mongodb.properties import Settings, given, load, problems
 
 TYPE = "io.debezium.connector.mongodb.transforms.ExtractNewDocumentState"
 UNWRAP: Settings = {"transforms": "unwrap", "transforms.unwrap.type": TYPE}
@@ -23,10 +23,9 @@ STRING = "org.apache.kafka.connect.storage.StringConverter"
 BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
 BINARY = "io.debezium.converters.BinaryDataConverter"
 DELEGATE = "delegate.converter.type"
-AVRO: Settings = {
-    "value.converter": "avro",
-    "value.converter.schema.registry.url": "http://registry:8081",
-}
+AVRO: Settings = given(
+    "value.converter=avro value.converter.schema.registry.url=http://registry:8081"
+)
 PLACEMENT = "collection.fields.additional.placement"
 ROUTER: Settings = {
     "transforms": "outbox",
@@ -89,7 +88,7 @@ def test_an_expression_of_unbounded_time_is_a_warning(tmp_path: Path) -> None:
         ("transforms.outbox.route.topic.regex", ROUTER),
         (
             "topic.regex",
-            {"topic.naming.strategy": "DefaultRegexTopicNamingStrategy", "topic.replacement": "x"},
+            given("topic.naming.strategy=DefaultRegexTopicNamingStrategy topic.replacement=x"),
         ),
         ("collection.exclude.list", {}),
         ("database.include.list", {}),
@@ -100,7 +99,7 @@ def test_an_expression_of_unbounded_time_is_a_warning(tmp_path: Path) -> None:
         (warning,) = (each for each in warnings if "unbounded" in each)
         assert warning.startswith(f"`{name}`")
         assert "`(?!a)shop[.](?<routedByValue>.*)`, which may take unbounded time: look-" in warning
-    literal = {"filters.match.mode": "literal", "collection.exclude.list": "shop.(?!a)"}
+    literal = given("filters.match.mode=literal collection.exclude.list=shop.(?!a)")
     assert not any("unbounded" in each for each in load(tmp_path, literal).warnings)
 
 

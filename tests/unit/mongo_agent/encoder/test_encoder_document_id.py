@@ -1,39 +1,20 @@
 """`_id`s cut out of documents are those that the server wrote."""
 
 import struct
-from datetime import UTC, datetime
 from typing import Any
 
 import bson
 import hypothesis.strategies as st
 import pytest
-from bson import DBRef, Decimal128, Int64, MaxKey, MinKey, ObjectId, Regex, Timestamp
+from bson import DBRef, Regex
 from bson.code import Code
 from hypothesis import given
 
 from mongo_agent.encoder import id_document
+from tests.support.mongodb.bson_documents import IDENTITIES
 
-VALUES: list[Any] = [
-    1,
-    Int64(1),
-    1.5,
-    "text",
-    b"bytes",
-    None,
-    True,
-    {"a": {"b": [1, "x"]}},
-    [1, {"a": 2}],
-    ObjectId("656e6f756768207465737473"),
-    datetime(2026, 1, 1, tzinfo=UTC),
-    Timestamp(1, 2),
-    Decimal128("1.5"),
-    Regex("a.*", "i"),
-    Code("f()"),
-    Code("f()", {"a": 1}),
-    DBRef("c", 1),
-    MinKey(),
-    MaxKey(),
-]
+# And of those that they do not take.
+VALUES = [*IDENTITIES, [1, {"a": 2}], Regex("a.*", "i"), Code("f()", {"a": 1}), DBRef("c", 1)]
 
 
 @pytest.mark.parametrize("value", VALUES, ids=repr)

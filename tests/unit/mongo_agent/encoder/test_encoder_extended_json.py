@@ -4,7 +4,6 @@ Java writes the same bytes."""
 import json
 import math
 import struct
-from typing import Literal
 
 import bson
 import pytest
@@ -15,7 +14,6 @@ from bson.raw_bson import RawBSONDocument
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from mongo_agent.encoder import MongoEncoder
 from tests.support.mongodb.bson_documents import (
     CODEC,
     SHORT_DOUBLES,
@@ -24,9 +22,9 @@ from tests.support.mongodb.bson_documents import (
     encoded,
     event,
 )
+from tests.support.mongodb.encodings import encoder
 from tests.support.mongodb.java_extended_json import extended_json
 
-DocumentJson = Literal["legacy", "strict", "extended", "relaxed"]
 _READ = JSONOptions(
     json_mode=JSONMode.CANONICAL, datetime_conversion=DatetimeConversion.DATETIME_MS
 )
@@ -36,13 +34,10 @@ _RELAXED = JSONOptions(
 _ALL_DOUBLES = st.floats(allow_nan=False) | st.just(math.nan)
 
 
-def texts(document: bytes, document_json: DocumentJson) -> tuple[str, str]:
+def texts(document: bytes, document_json: str) -> tuple[str, str]:
     """The text as a whole document and as the fields of an update."""
-    encoder = MongoEncoder(
-        topic_prefix="L", replica_set="rs0", node_id="a", document_json=document_json
-    )
     fields = RawBSONDocument(document)
-    batch = encoder.encode(
+    batch = encoder(document_json=document_json).encode(
         [
             event("insert", fullDocument=fields),
             event("update", updateDescription={"updatedFields": fields}),

@@ -3,27 +3,21 @@
 import json
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 
 import pytest
 from bson import Int64, Timestamp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mongo_agent.encoder import MongoBatch, MongoEncoder, MongoTransaction
+from mongo_agent.encoder import MongoBatch, MongoTransaction
+from tests.support.mongodb import encodings
 from tests.support.mongodb.bson_documents import Json, event
 
 _TOPIC = "L.transaction"
 
 
-def encoder(layout: str = "debezium-3", **choices: object) -> MongoEncoder:
-    return MongoEncoder(
-        topic_prefix="L",
-        replica_set="rs0",
-        node_id="a",
-        transaction_topic=_TOPIC,
-        layout=layout,  # type: ignore[arg-type] # a name of one of them
-        **choices,  # type: ignore[arg-type] # of a test's own
-    )
+encoder = partial(encodings.encoder, transaction_topic=_TOPIC)
 
 
 def name_of(transaction: int) -> str:
@@ -112,9 +106,10 @@ def test_names_of_collections_have_the_replica_set_in_front_in_the_old_layout() 
 
 
 def test_no_transaction_messages_without_a_topic() -> None:
-    silent = MongoEncoder(topic_prefix="L", replica_set="rs0", node_id="a")
     state = encoder().encode([in_transaction(1, "a")]).transaction_after(1)
-    batch = silent.encode([in_transaction(1, "a"), in_transaction(None, "a")], transaction=state)
+    batch = encodings.encoder().encode(
+        [in_transaction(1, "a"), in_transaction(None, "a")], transaction=state
+    )
     assert [message.value for message in told(batch)] == [None, None]
     assert batch.transaction_after(1) is None
 

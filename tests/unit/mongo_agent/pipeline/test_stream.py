@@ -6,25 +6,22 @@ from typing import Any
 
 import bson
 import pytest
-from pymongo import MongoClient
 
-from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.change_stream.position import StreamPosition
-from mongo_agent.change_stream.reader import StreamBatch, StreamReader
+from mongo_agent.change_stream.reader import StreamBatch
 from mongo_agent.dead_letters.quarantine import Quarantine
 from mongo_agent.dead_letters.writer import DeadLetterWriter
 from mongo_agent.documents.cluster_time import ClusterTime
-from mongo_agent.encoder import ChangeEvents, MongoEncoder
+from mongo_agent.encoder import ChangeEvents
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import StreamOffset
 from mongo_agent.pipeline.stream import Stream
 from mongo_agent.signals.source import signals_among
 from mongo_agent.snapshot.progress import SnapshotProgress
-from mongo_agent.snapshot.settings import SnapshotSettings
 from mongo_agent.snapshot.snapshotter import Snapshotter
 from sidecar.metrics import DeliveryMetrics
+from tests.support.mongodb.given_streams import ENCODER, GivenReader, idle_snapshotter
 
-ENCODER = MongoEncoder(topic_prefix="p", replica_set="rs0", node_id="agent-1")
 START = StreamOffset(StreamPosition({}, ClusterTime(1, 1), "f", "rs0"), None, SnapshotProgress())
 
 
@@ -41,31 +38,10 @@ def inserted(number: int, collection: str, document: Any) -> bytes:
     )
 
 
-class GivenReader(StreamReader):
-    """Has read what a test gives."""
-
-    def __init__(self, *reads: StreamBatch) -> None:
-        self._given = list(reads)
-
-    def peek(self) -> StreamBatch | None:
-        return self._given[0] if self._given else None
-
-    def take(self) -> StreamBatch:
-        return self._given.pop(0)
-
-    def close(self) -> None:
-        pass
-
-
 @pytest.fixture
 def snapshotter() -> Iterator[Snapshotter]:
-    client = MongoClient[Any]("mongodb://127.0.0.1:1", connect=False)
-    made = Snapshotter(
-        client, ENCODER, Namespaces(), SnapshotSettings(), SnapshotProgress(), wake=lambda: None
-    )
-    yield made
-    made.close()
-    client.close()
+    with idle_snapshotter() as made:
+        yield made
 
 
 def test_position_after_its_event_contains_the_signal(

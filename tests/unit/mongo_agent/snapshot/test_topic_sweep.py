@@ -5,9 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
 from typing import Any
 
-import bson
 import pytest
-from bson import Binary, Decimal128, Int64, MaxKey, MinKey, ObjectId, Timestamp
 from hypothesis import given
 from hypothesis import strategies as st
 from pymongo import MongoClient
@@ -20,24 +18,19 @@ from mongo_agent.snapshot.settings import SnapshotSettings
 from mongo_agent.snapshot.topic_sweep import TopicSweep, _id_of, live_keys
 from sidecar.errors import SidecarError
 from sidecar.sinks.kafka.topics.reader import TopicRecord
+from tests.support.mongodb.bson_documents import IDENTITIES, event
+from tests.support.mongodb.encodings import encoder
 
 ENTRY = ReplacedCollection("shop", "a", ClusterTime(1, 1), "dropped")
-ENCODER = MongoEncoder(topic_prefix="L", replica_set="rs0", node_id="agent-1")
+ENCODER = encoder()
 
 
 def encoded(
-    operation: str, identity: Any, collection: str = "a", encoder: MongoEncoder = ENCODER
+    operation: str, identity: Any, collection: str = "a", making: MongoEncoder = ENCODER
 ) -> list[TopicRecord]:
-    change = {
-        "_id": {"_data": ""},
-        "operationType": operation,
-        "clusterTime": Timestamp(5, 1),
-        "ns": {"db": "shop", "coll": collection},
-        "documentKey": {"_id": identity},
-    }
-    if operation == "insert":
-        change["fullDocument"] = {"_id": identity}
-    batch = encoder.encode([bson.encode(change)])
+    others = {"fullDocument": {"_id": identity}} if operation == "insert" else {}
+    place = {"db": "shop", "coll": collection}
+    batch = making.encode([event(operation, identity, ns=place, **others)])
     return [
         TopicRecord(key, value, headers)
         for _, key, value, headers, _ in batch.messages(0, len(batch))
@@ -78,44 +71,14 @@ def test_a_stop_ends_the_reading_of_a_long_topic() -> None:
 
 
 @pytest.mark.parametrize("schemas", [False, True])
-@pytest.mark.parametrize(
-    "identity",
-    [
-        7,
-        Int64(2**40),
-        -1.5,
-        1e300,
-        "text",
-        "",
-        None,
-        True,
-        ObjectId(b"twelve bytes"),
-        Decimal128("13.25"),
-        Binary(b"\x00\xff", 4 + 124),
-        Binary(bytes(16), 4),
-        Timestamp(3, 4),
-        MinKey(),
-        MaxKey(),
-        {"region": "eu", "n": Int64(5), "list": [1, {"x": "y"}]},
-        bson.DatetimeMS(1_700_000_000_123),
-        bson.DatetimeMS(-62_135_596_800_001),
-    ],
-    ids=repr,
-)
+@pytest.mark.parametrize("identity", IDENTITIES, ids=repr)
 def test_an_id_has_the_same_key_again(identity: Any, schemas: bool) -> None:
-    encoder = ENCODER
-    if schemas:
-        encoder = MongoEncoder(
-            topic_prefix="L",
-            replica_set="r",
-            node_id="n",
-            key="json_with_schema",
-            value="json_with_schema",
-        )
-    (inserted,) = encoded("insert", identity, encoder=encoder)
+    typed = dict.fromkeys(("key", "value"), "json_with_schema") if schemas else {}
+    making = encoder(**typed)
+    (inserted,) = encoded("insert", identity, making=making)
     assert inserted.key is not None
     (found,) = _id_of(inserted.key)
-    assert encoded("delete", found, encoder=encoder)[0].key == inserted.key
+    assert encoded("delete", found, making=making)[0].key == inserted.key
 
 
 @pytest.mark.parametrize("key", [b"", b"no JSON", b"[]", b'{"id":"{"}', b'{"other":"1"}', b'"x"'])

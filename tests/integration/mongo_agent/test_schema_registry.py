@@ -1,4 +1,7 @@
-"""Messages in Avro: a registry that is there, away, or refuses, while the agent runs."""
+"""Messages in Avro: a registry that is there, away, or refuses, while the agent runs.
+
+Of transformed documents each shape has a schema of its own, which the stream and snapshots register
+first."""
 
 import io
 import json
@@ -14,6 +17,19 @@ from sidecar.errors import AccessDeniedError
 from tests.support.mongodb.running_agent import RunAgent, RunningAgent
 from tests.support.mongodb.server.client import Client
 from tests.support.sinks.fake_registry import Answer, FakeRegistry
+
+UNAVAILABLE = (503, {"message": "not now"})
+PACKAGE = "io.debezium.connector.mongodb.transforms"
+DOCUMENTS: list[dict[str, Any]] = [
+    {"_id": 1, "n": 1},
+    {"_id": 2, "n": 2, "to": {"city": "A"}},
+    {"_id": 3, "l": [{"x": 1}, {"y": "z"}]},
+]
+READ = [
+    {"_id": 1, "n": 1},
+    {"_id": 2, "n": 2, "to": {"city": "A"}},
+    {"_id": 3, "l": [{"x": 1, "y": None}, {"x": None, "y": "z"}]},
+]
 
 
 @pytest.fixture
@@ -90,7 +106,7 @@ def test_events_copies_and_heartbeats(
 @pytest.mark.parametrize(
     ("answer", "sentence"),
     [
-        ((503, {"message": "not now"}), "the schema registry is unavailable"),
+        (UNAVAILABLE, "the schema registry is unavailable"),
         ((401, {"message": "who are you"}), "401: who are you"),
     ],
     ids=["away", "rejects the agent"],
@@ -110,7 +126,7 @@ def test_a_registry_without_an_id_is_waited_for(
 def test_an_agent_that_stops_meanwhile_reads_the_events_again(
     writer: Client, run_agent: RunAgent, registry: FakeRegistry
 ) -> None:
-    registry.mood = lambda method, subject: (503, {"message": "not now"})
+    registry.mood = lambda method, subject: UNAVAILABLE
     with run_agent(**settings(registry)).streaming() as agent:
         writer.shop.a.insert_one({"_id": 1})
         agent.wait_until(lambda: health(agent) != "", "the question")
@@ -202,3 +218,98 @@ def test_schemas_inside_of_messages_need_no_registry(writer: Client, run_agent: 
     assert message.key["schema"]["name"] == "p.shop.a.Key"
     assert message.value["schema"]["name"] == "p.shop.a.Envelope"
     assert json.loads(message.value["payload"]["after"]) == {"_id": 1}
+
+
+def transformed(registry: FakeRegistry, kind: str, **more: object) -> dict[str, object]:
+    transform = {"transforms": "t", "transforms_t_type": f"{PACKAGE}.{kind}"}
+    return settings(registry, **transform, **more)
+
+
+def values(registry: FakeRegistry, agent: RunningAgent) -> list[tuple[str, Any]]:
+    """Topics and values of what is delivered."""
+    return [
+        (topic, value and read(registry, value))
+        for _, (topic, _, value, *_) in list(agent.sink.messages)
+    ]
+
+
+def test_snapshot_and_stream_register_the_schema_of_each_shape(
+    writer: Client, run_agent: RunAgent, registry: FakeRegistry
+) -> None:
+    writer.shop.a.insert_many(DOCUMENTS)
+    registry.mood = lambda method, subject: UNAVAILABLE
+    chosen = transformed(registry, "ExtractNewDocumentState", snapshot_mode="initial")
+    with run_agent(**chosen) as agent:
+        agent.wait_until(lambda: health(agent) != "", "the error")
+        assert agent.sink.messages == []
+        registry.mood = lambda method, subject: None
+        agent.wait_until(lambda: len(agent.sink.messages) >= len(READ), "the snapshot")
+        assert values(registry, agent) == [("p.shop.a", each) for each in READ]
+        writer.shop.a.insert_one({"_id": "4", "n": 1.5})
+        writer.shop.a.delete_one({"_id": "4"})
+        agent.wait_until(lambda: len(agent.sink.messages) == len(READ) + 2, "the stream")
+        assert values(registry, agent)[-2:] == [
+            ("p.shop.a", {"_id": "4", "n": 1.5}),
+            ("p.shop.a", None),
+        ]
+        agent.wait_until(lambda: health(agent) == "", "the end of the error")
+    assert {name: len(schemas) for name, schemas in registry.subjects.items()} == {
+        "p.shop.a-key": 2,
+        "p.shop.a-value": 4,
+    }
+
+
+def test_snapshot_after_a_signal_registers_them_too(
+    writer: Client, run_agent: RunAgent, registry: FakeRegistry
+) -> None:
+    writer.shop.a.insert_many(DOCUMENTS)
+    chosen = transformed(registry, "ExtractNewDocumentState", signal_data_collection="shop.signals")
+    with run_agent(**chosen).streaming() as agent:
+        data = {"data-collections": ["shop.a"], "type": "incremental"}
+        writer.shop.signals.insert_one({"type": "execute-snapshot", "data": json.dumps(data)})
+
+        def copied() -> list[Any]:
+            return [value for topic, value in values(registry, agent) if topic == "p.shop.a"]
+
+        agent.wait_until(lambda: copied() == READ, "the snapshot")
+
+
+def test_rejected_schemas_of_a_snapshot_are_quarantined(
+    writer: Client, run_agent: RunAgent, registry: FakeRegistry, tmp_path: Path
+) -> None:
+    writer.shop.a.insert_many(DOCUMENTS)
+    rejected = (409, {"message": "incompatible"})
+    registry.mood = lambda method, subject: (
+        rejected if method == "POST" and "p.shop.a-value" in registry.subjects else None
+    )
+    chosen = transformed(registry, "ExtractNewDocumentState", snapshot_mode="initial")
+    with run_agent(**chosen, schema_blocked_timeout_ms=0) as agent:
+        agent.wait_until(lambda: len(agent.sink.messages) == 1, "the accepted document")
+        agent.wait_until(lambda: not agent.is_snapshot_running, "the end of the snapshot")
+        assert values(registry, agent) == [("p.shop.a", READ[0])]
+        kept = tmp_path / "offsets" / "quarantine" / "refused.ndjson"
+        reasons = [json.loads(line)["reason"] for line in kept.read_text().splitlines()]
+    expected = "rejects the schema of the value in topic p.shop.a"
+    assert [expected in reason for reason in reasons] == [True, True]
+
+
+def test_events_of_an_outbox_have_subjects_of_their_topics(
+    writer: Client, run_agent: RunAgent, registry: FakeRegistry
+) -> None:
+    options = {
+        "transforms_t_collection.field.event.key": "key",
+        "transforms_t_collection.expand.json.payload": "true",
+    }
+    chosen = transformed(registry, "outbox.MongoEventRouter", **options)
+    with run_agent(**chosen).streaming() as agent:
+        for number, kind in enumerate(("order", "bill")):
+            document = {"_id": number, "aggregatetype": kind, "key": "k", "payload": {"n": number}}
+            writer.shop.outbox.insert_one(document)
+        agent.wait_until(lambda: len(agent.sink.messages) == 2, "the events")
+        assert values(registry, agent) == [
+            ("outbox.event.order", {"n": 0}),
+            ("outbox.event.bill", {"n": 1}),
+        ]
+    assert registry.subjects.keys() == {
+        f"outbox.event.{kind}-{side}" for kind in ("order", "bill") for side in ("key", "value")
+    }

@@ -1,11 +1,15 @@
-"""What an agent does at a start, by its modes and by what was there before."""
+"""What an agent does at a start, by its modes, limits and stages, and by what was there before."""
 
 import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from mongo_agent.capture.user_stages import Order, ordered_stages
+from sidecar.errors import ConfigError
 from tests.support.mongodb.running_agent import Published, RunAgent, RunningAgent
-from tests.support.mongodb.server import MongoReplicaSet
+from tests.support.mongodb.server import MongoReplicaSet, User
 from tests.support.mongodb.server.client import Client
 
 
@@ -80,3 +84,107 @@ def test_two_agents_of_one_directory(run_agent: RunAgent, writer: Client) -> Non
         assert "is locked by" in str(error)
         writer.shop.a.insert_one({"_id": 1})
         first.wait_for(1)
+
+
+def test_a_limit_on_collections_ends_the_agent_or_warns(
+    writer: Client, run_agent: RunAgent, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("a", "b", "c"):
+        writer.shop[name].insert_one({"_id": 1})
+    most = {"guardrail_collections_max": 2}
+    with run_agent(**most, guardrail_collections_limit_action="fail") as agent:
+        error = agent.wait_until_ended()
+    assert isinstance(error, ConfigError)
+    assert "The agent captures 3 collections; `guardrail.collections.max=2`" in str(error)
+    caplog.clear()
+    with run_agent(**most).streaming() as agent:
+        writer.shop.d.insert_one({"_id": 1})
+        agent.wait_for(1)
+    assert "`guardrail.collections.max=2` allows fewer" in caplog.text
+    caplog.clear()
+    with run_agent(**most, collection_include_list="shop[.]a,shop[.]b") as agent:
+        agent.wait_until_streaming()
+    assert "guardrail" not in caplog.text
+
+
+@pytest.mark.parametrize("is_file_first", [True, False], ids=["file first", "server first"])
+def test_a_changed_password_needs_no_restart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_file_first: bool
+) -> None:
+    """A password that MongoDB does not accept yet leaves the open client."""
+    monkeypatch.setattr("mongo_agent.service.connection._LOGIN_S", 0.02)
+    secret = tmp_path / "password"
+    secret.write_text("first")
+    root = User("root", "open")
+    with MongoReplicaSet(users=[root, User("cdc", "first")]) as servers:
+        agent = RunningAgent(
+            tmp_path / "agent",
+            servers.connection_string,
+            {
+                "mongodb.user": "cdc",
+                "mongodb.password": f"${{file:{secret}}}",
+                "mongodb.authsource": "admin",
+            },
+        )
+        with (
+            Client(servers.connection_string, username="root", password="open") as client,
+            agent.streaming(),
+        ):
+            client.shop.a.insert_one({"_id": 1})
+            agent.wait_for(1)
+
+            def change_file() -> None:
+                secret.write_text("second")
+
+            def change_server() -> None:
+                servers.set_users([root, User("cdc", "second")])
+                servers.drop_connections()
+
+            steps = [change_file, change_server]
+            for number, step in enumerate(steps if is_file_first else reversed(steps), 2):
+                step()
+                client.shop.a.insert_one({"_id": number})
+            agent.wait_until(
+                lambda: {each.id for each in agent.published} == {1, 2, 3}, "the later events"
+            )
+
+
+INTERNAL, OWN = {"$match": {"a": 1}}, {"$match": {"b": 1}}
+PAID = r'[{"$match": {"fullDocument.status": "paid"}}]'
+
+
+@pytest.mark.parametrize(
+    ("order", "wanted"),
+    [("internal_first", [INTERNAL, OWN]), ("user_first", [OWN, INTERNAL]), ("user_only", [OWN])],
+)
+def test_their_order(order: Order, wanted: list[object]) -> None:
+    assert ordered_stages([INTERNAL], [OWN], order) == wanted
+    assert ordered_stages([INTERNAL], [], order) == [INTERNAL]
+
+
+@pytest.mark.parametrize("order", ["internal_first", "user_first", "user_only"])
+def test_excluded_tables_are_not_published(writer: Client, run_agent: RunAgent, order: str) -> None:
+    """The lists hold in each order, since the agent looks at each event again."""
+    chosen = {
+        "cursor_pipeline": PAID,
+        "cursor_pipeline_order": order,
+        "collection_include_list": r"shop[.]orders",
+    }
+    with run_agent(**chosen).streaming() as agent:
+        for number, status in enumerate(("open", "paid", "open", "paid")):
+            writer.shop.orders.insert_one({"_id": number, "status": status})
+            writer.shop.carts.insert_one({"_id": number, "status": status})
+        published = agent.wait_for(2)
+    assert [(each.topic, each.id) for each in published] == [
+        ("p.shop.orders", 1),
+        ("p.shop.orders", 3),
+    ]
+
+
+def test_stages_that_write_fields(writer: Client, run_agent: RunAgent) -> None:
+    """They are the server's: what they make of an event is what is published."""
+    hidden = '[{"$set": {"fullDocument.card": "hidden"}}, {"$unset": "fullDocument.pin"}]'
+    with run_agent(cursor_pipeline=hidden).streaming() as agent:
+        writer.shop.orders.insert_one({"_id": 1, "card": "1234", "pin": 5})
+        (published,) = agent.wait_for(1)
+    assert published.after == {"_id": 1, "card": "hidden"}

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -96,7 +97,7 @@ def test_escaped_names_distinguish_collections(one: str, other: str) -> None:
     assert is_cut or (first == second) == (one == other)
 
 
-def topic(config: MongoConfig, collection: str, **choices: object) -> str:
+def topic(config: MongoConfig, collection: str, **choices: Any) -> str:
     making = encoder(topic_prefix="t", topic_delimiter=config.properties.topic_delimiter, **choices)
     ((name, *_),) = copied(making, {"_id": 1}, collection=collection).messages(0, 1)
     return name

@@ -2,17 +2,20 @@
 
 import threading
 from collections.abc import Callable, Sequence
+from typing import Any
 
-import bson
+from bson import Int64
 
 from commitlog import SchemaIds, Unregistered
 from mongo_agent.change_stream.encoding import StreamEncoder
-from mongo_agent.encoder import ChangeEvents, MongoEncoder
+from mongo_agent.encoder import ChangeEvents
 from sidecar.errors import UnavailableError
 from sidecar.schema_registry.client import SchemaRejectedError
 from sidecar.schema_registry.registrar import Registrar, Subjects
 from sidecar.schema_registry.registration import SchemaRegistration
 from sidecar.schema_registry.settings import Strategy
+from tests.support.mongodb.bson_documents import event
+from tests.support.mongodb.encodings import LSID, encoder
 
 HOLD_S = 600.0
 ANSWER_S = 1.0
@@ -55,15 +58,8 @@ class Place:
         self.registry = Registry(mood)
         self.ids = SchemaIds()
         self.closed = threading.Event()
-        self.encoder = MongoEncoder(
-            topic_prefix="p",
-            replica_set="rs0",
-            node_id="agent-1",
-            transaction_topic="p.transaction",
-            key="avro",
-            value="avro",
-            schema_ids=self.ids,
-        )
+        avro: dict[str, Any] = {"key": "avro", "value": "avro", "schema_ids": self.ids}
+        self.encoder = encoder(topic_prefix="p", transaction_topic="p.transaction", **avro)
         side = Subjects(self.registry, Strategy.TOPIC)
         self.registration = SchemaRegistration(
             self.ids,
@@ -83,17 +79,8 @@ class Place:
 
 
 def inserted(collection: str, *, in_transaction: bool = False) -> bytes:
-    event = {
-        "_id": {"_data": "820000000500000001"},
-        "operationType": "insert",
-        "clusterTime": bson.Timestamp(5, 1),
-        "ns": {"db": "shop", "coll": collection},
-        "documentKey": {"_id": 1},
-        "fullDocument": {"_id": 1},
-    }
-    session = {"id": bson.Binary(bytes(16), 4), "uid": bytes(32)}
-    part = {"lsid": session, "txnNumber": bson.Int64(1)} if in_transaction else {}
-    return bson.encode(event | part)
+    part = {"lsid": LSID, "txnNumber": Int64(1)} if in_transaction else {}
+    return event("insert", 1, ns={"db": "shop", "coll": collection}, fullDocument={}, **part)
 
 
 def refuses(subject: str) -> str:

@@ -160,13 +160,7 @@ def test_the_native_event() -> None:
 )
 def test_rules_that_are_none(excluded: list[str], renamed: list[str], said: str) -> None:
     with pytest.raises(ValueError, match="^" + said.replace(".", r"\.") + "$"):
-        MongoEncoder(
-            topic_prefix="L",
-            replica_set="r",
-            node_id="a",
-            excluded_fields=excluded,
-            renamed_fields=renamed,
-        )
+        encodings.encoder(excluded_fields=excluded, renamed_fields=renamed)
 
 
 class TakenError(Exception):

@@ -7,11 +7,12 @@ import pytest
 
 from mongo_agent.change_stream.position import StreamPosition
 from mongo_agent.documents.cluster_time import ClusterTime
-from mongo_agent.encoder import ChangeEvents, MongoEncoder
+from mongo_agent.encoder import ChangeEvents
 from mongo_agent.offsets import StreamOffset
 from mongo_agent.pipeline.batches import OwnMessages, PlacedBatch
 from mongo_agent.snapshot.progress import SnapshotProgress
 from tests.support.mongodb.bson_documents import event
+from tests.support.mongodb.encodings import encoder
 
 POSITION = StreamOffset(StreamPosition({}, ClusterTime(1, 1), "f", "rs0"), None, SnapshotProgress())
 AVRO = b"\0\0\0\0\x0a\x02p"
@@ -38,8 +39,7 @@ def test_no_value_is_null() -> None:
 def test_position_after_a_damaged_event_is_that_of_the_event_before() -> None:
     damaged = event("insert").replace(b"\x03_id\0", b"\x42_id\0")
     events = ChangeEvents([damaged, event("insert"), damaged, damaged, event("insert")])
-    encoder = MongoEncoder(topic_prefix="p", replica_set="rs0", node_id="agent-1")
-    batch = encoder.encode(events)
+    batch = encoder().encode(events)
     assert [each.is_malformed for each in batch.failures] == [True] * 3
     behind = StreamOffset(
         StreamPosition({"_data": "end"}, ClusterTime(9, 9), "f", "rs0"), None, SnapshotProgress()

@@ -5,12 +5,10 @@ from typing import Any
 
 import pytest
 
-from tests.support.mongodb.server import MongoShardedCluster, User
+from tests.support.mongodb.server import MongoShardedCluster
 from tests.support.mongodb.server.client import Client
 
 REGIONS = ("north", "south", "east", "west", "middle")
-ROOT = User("root", "open")
-DIRECT = User("direct", "open", (("root", "admin"), ("directShardOperations", "admin")))
 
 
 @pytest.fixture
@@ -26,30 +24,12 @@ def router(cluster: MongoShardedCluster) -> Iterator[Client]:
         yield connected
 
 
-def shard_client(cluster: MongoShardedCluster, number: int, user: User | None = None) -> Client:
-    target = cluster.shards[number].connection_string
-    if user is None:
-        return Client(target)
-    return Client(target, username=user.name, password=user.password)
+def shard_client(cluster: MongoShardedCluster, number: int) -> Client:
+    return Client(cluster.shards[number].connection_string)
 
 
 def order(key: int) -> dict[str, Any]:
     return {"_id": key, "region": REGIONS[key % len(REGIONS)]}
-
-
-def test_documents_are_spread_by_their_shard_key(
-    cluster: MongoShardedCluster, router: Client
-) -> None:
-    router.shop.orders.insert_many([order(key) for key in range(20)])
-    router.shop.plain.insert_many([{"_id": key} for key in range(5)])
-    assert router.shop.orders.count_documents({}) == 20
-    with shard_client(cluster, 0) as first, shard_client(cluster, 1) as second:
-        regions = [set(shard.shop.orders.distinct("region")) for shard in (first, second)]
-        assert all(regions)
-        assert regions[0] | regions[1] == set(REGIONS)
-        assert not regions[0] & regions[1]
-        assert first.shop.plain.count_documents({}) == 5
-        assert second.shop.plain.count_documents({}) == 0
 
 
 def test_one_stream_has_the_events_of_all_shards_in_order(

@@ -1,18 +1,23 @@
 """A crash of the process before or after the effect that a test chooses."""
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from agent.cdc_raw.names import SegmentName
-from agent.quarantine.quarantine import Quarantine, QuarantineSource
-from agent.quarantine.reason import LostRange
+from agent.quarantine.quarantine import Quarantine
 from agent.transfer.base import Transfer
-from sidecar.dead_letters.dead_letter import DeadLetter
-from sidecar.events import NumberedBatch
-from sidecar.sinks.base import DeliveryResult
 from tests.support.pipeline.fakes import FakeStore
 from tests.support.sinks.memory_sink import MemorySink
+
+
+def failing(number: int) -> Callable[..., Any]:
+    """An operation on files that fails with this `errno`."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    return fail
 
 
 class Killed(BaseException):
@@ -33,78 +38,47 @@ class CrashInjector:
             raise Killed
         self.effects_left -= 1
 
+    def store(self) -> FakeStore:
+        store = FakeStore()
+        self._around(store, "save")
+        return store
 
-class CrashingStore(FakeStore):
-    def __init__(self, injector: CrashInjector) -> None:
-        super().__init__()
-        self._injector = injector
+    def transfer(self, transfer: Transfer) -> Transfer:
+        self._in_between(transfer, "transfer")
+        return transfer
 
-    def save(self, values: Mapping[str, str], /) -> None:
-        self._injector.step()
-        super().save(values)
-        self._injector.step()
+    def quarantine(self, directory: Path) -> Quarantine:
+        quarantine = Quarantine(directory, 10_000_000, "1.2.3")
+        self._around(quarantine, "record_ranges", "add_dead_letters", "requeue")
+        self._in_between(quarantine, "add_segment")
+        return quarantine
 
+    def sink(self) -> MemorySink:
+        """Acknowledges on demand."""
+        sink = MemorySink(automatic=False)
+        self._around(sink, "send", "poll")
+        return sink
 
-class CrashingTransfer(Transfer):
-    """Crashes before the transfer, between segment and index, or after both."""
+    def _around(self, part: object, *methods: str) -> None:
+        for name in methods:
+            setattr(part, name, self._crashing(getattr(part, name)))
 
-    def __init__(self, injector: CrashInjector, transfer: Transfer) -> None:
-        self._injector = injector
-        self._transfer = transfer
+    def _in_between(self, part: object, method: str) -> None:
+        """Also between a segment and its index, the last argument."""
+        move = self._crashing(getattr(part, method))
 
-    def transfer(self, log: Path, idx: Path) -> None:
-        self._injector.step()
-        self._transfer.transfer(log, idx.with_name("no-such-file"))
-        self._injector.step()
-        self._transfer.transfer(log, idx)
-        self._injector.step()
+        def crashing(*arguments: Any) -> Any:
+            *others, idx = arguments
+            move(*others, idx.with_name("no-such-file"))
+            return move(*arguments)
 
+        setattr(part, method, crashing)
 
-class CrashingQuarantine(Quarantine):
-    def __init__(self, injector: CrashInjector, directory: Path) -> None:
-        super().__init__(directory, 10_000_000, "1.2.3")
-        self._injector = injector
+    def _crashing(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        def crashing(*arguments: Any) -> Any:
+            self.step()
+            result = method(*arguments)
+            self.step()
+            return result
 
-    def record_ranges(self, name: SegmentName, ranges: Sequence[LostRange]) -> bool:
-        self._injector.step()
-        is_new = super().record_ranges(name, ranges)
-        self._injector.step()
-        return is_new
-
-    def add_dead_letters(self, source: QuarantineSource, events: Sequence[DeadLetter]) -> bool:
-        self._injector.step()
-        is_kept = super().add_dead_letters(source, events)
-        self._injector.step()
-        return is_kept
-
-    def add_segment(self, name: SegmentName, log: Path, idx: Path) -> bool:
-        self._injector.step()
-        super().add_segment(name, log, idx.with_name("no-such-file"))
-        self._injector.step()
-        is_taken = super().add_segment(name, log, idx)
-        self._injector.step()
-        return is_taken
-
-    def requeue(self, name: SegmentName, cdc_raw: Path) -> bool:
-        self._injector.step()
-        is_back = super().requeue(name, cdc_raw)
-        self._injector.step()
-        return is_back
-
-
-class CrashingSink(MemorySink):
-    """Acknowledges on demand."""
-
-    def __init__(self, injector: CrashInjector) -> None:
-        super().__init__(automatic=False)
-        self._injector = injector
-
-    def send(self, numbered: NumberedBatch[Any, Any], start: int, deadline_s: float) -> int:
-        self._injector.step()
-        taken = super().send(numbered, start, deadline_s)
-        self._injector.step()
-        return taken
-
-    def poll(self, timeout_s: float) -> DeliveryResult:
-        self._injector.step()
-        return super().poll(timeout_s)
+        return crashing

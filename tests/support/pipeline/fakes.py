@@ -47,10 +47,11 @@ class Log:
     def end(self) -> int:
         return self.records[-1].end if self.records else HEADER_BYTES
 
-    def add(self, *events: int, table: str = "ks.t", is_damaged: bool = False) -> None:
+    def add(self, *events: int, table: str = "ks.t", is_damaged: bool = False) -> "Log":
         for count in events:
             start = self.end
             self.records.append(Record(start, start + RECORD_BYTES, table, count, is_damaged))
+        return self
 
     def ids(self) -> list[str]:
         """The identity of every event, in order."""

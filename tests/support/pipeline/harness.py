@@ -1,8 +1,10 @@
 """A pipeline over fakes that a test drives turn by turn, and can kill at any of them."""
 
+import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
+from typing import Any
 
 from agent.metrics import AgentMetrics
 from agent.pipeline.pipeline import Pipeline
@@ -179,6 +181,11 @@ class PipelineHarness:
     @property
     def phases(self) -> list[str]:
         return [segment.phase.value for segment in self.view.all_segments()]
+
+    def ranges(self, segment_id: int) -> Any:
+        """The lost ranges in the reason file of a quarantined segment."""
+        path = self.quarantine.directory / f"CommitLog-7-{segment_id}.log.reason.json"
+        return json.loads(path.read_text())["ranges"]
 
     def archived(self) -> set[str]:
         return _names(self.relocation / "archive")

@@ -30,8 +30,7 @@ def payload(number: int, length: int, version: int) -> bytes:
     written = update(TABLE_ID, insert(number, b"v" * length))
     if version < 9:
         return mutation(written)
-    epoch = uvint(1)
-    return b"\0" + mutation(written[:16] + epoch + written[16:])
+    return b"\0" + mutation(written[:16] + uvint(1) + written[16:])
 
 
 def ends_of(segment: Written) -> tuple[int, ...]:

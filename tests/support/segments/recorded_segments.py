@@ -4,6 +4,7 @@ import gzip
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 from agent.cdc_raw.names import SegmentName, parse_log_name
 from agent.pipeline.reader import open_with
@@ -12,9 +13,21 @@ from commitlog import EventFormat, Schema
 from sidecar.events import Message
 from tests.oracle.reference import recordings
 from tests.support.pipeline.fakes import WRITTEN_AT_S
-from tests.support.pipeline.harness import PipelineHarness
+from tests.support.pipeline.harness import MakeHarness, PipelineHarness
 
 FORMAT = EventFormat(topic_prefix="demo", cluster="lab", node_id="node-1", all_tables=True)
+
+
+def over_segments(make: MakeHarness, schema: str | Schema, **options: Any) -> PipelineHarness:
+    """A harness over real segments; `schema` may be CQL."""
+    settings = {
+        "open_reader": open_with(FORMAT),
+        "schema": Schema.from_cql(schema) if isinstance(schema, str) else schema,
+        "window_max_events": 2000,
+        "batch_max_events": 100,
+        "quarantine_max_bytes": 100_000_000,
+    }
+    return make(**{**settings, **options})
 
 
 def source(message: Message) -> str:

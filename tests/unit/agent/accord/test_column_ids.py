@@ -36,5 +36,4 @@ def test_the_ids_are_read_until_the_node_answers() -> None:
     source = ColumnIdSource(rows, lambda: has_ids.set() if source.ids else None)
     with source.worker:
         assert has_ids.wait(DEADLINE_S)
-    assert source.error == ""
-    assert queries == [QUERY, QUERY]
+    assert (source.error, queries) == ("", [QUERY, QUERY])

@@ -29,8 +29,7 @@ def test_a_position_is_stored() -> None:
 
 
 def test_of_another_node_only_the_ids_count() -> None:
-    stored = POSITION.to_entries("former")
-    assert position_from_entries(stored, "n") == JournalPosition(next_id=7)
+    assert position_from_entries(POSITION.to_entries("former"), "n") == JournalPosition(next_id=7)
 
 
 @pytest.mark.parametrize(
@@ -41,15 +40,10 @@ def test_an_invalid_position_is_rejected(name: str, value: str) -> None:
         position_from_entries({**POSITION.to_entries("n"), name: value}, "n")
 
 
-def test_nothing_is_missing_while_the_node_has_the_segment() -> None:
-    files = JournalFiles((segment(100), segment(101)))
-    assert gap_at_start(POSITION, files) == ""
-    assert gap_at_start(JournalPosition(), files) == ""
-
-
 def test_a_deleted_segment_is_a_gap() -> None:
-    files = JournalFiles((segment(103),))
-    gap = gap_at_start(POSITION, files)
+    present = JournalFiles((segment(100), segment(101)))
+    assert gap_at_start(POSITION, present) == gap_at_start(JournalPosition(), present) == ""
+    gap = gap_at_start(POSITION, JournalFiles((segment(103),)))
     assert "deleted log-100-1-1-1.data" in gap
     assert "after offset 4096 and before log-103-1-1-1.data" in gap
     assert "may be missing" in gap_at_start(POSITION, JournalFiles())

@@ -11,10 +11,8 @@ def test_ids_are_reserved_before_they_are_used(tmp_path: Path) -> None:
     reserved: list[int] = []
     raw = RawSegments(tmp_path, 5, reserved.append)
     names = [raw.take() for _ in range(1001)]
-    assert names[0] == SegmentName(5, 9)
-    assert names[-1] == SegmentName(1005, 9)
-    assert reserved == [1005, 2005]
-    assert raw.reserved == 2005
+    assert (names[0], names[-1]) == (SegmentName(5, 9), SegmentName(1005, 9))
+    assert (reserved, raw.reserved) == ([1005, 2005], 2005)
     assert is_own(names[-1])
     assert not is_own(SegmentName(1795711176863, 9))
 

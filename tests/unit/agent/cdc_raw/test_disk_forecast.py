@@ -13,15 +13,6 @@ SEGMENT = 32 << 20
 LIMIT = 4 << 30
 
 
-def test_a_stopped_broker_fills_it_steadily() -> None:
-    growth = GrowthRate()
-    for second in range(0, 300, 5):
-        growth.add(second // 30 * 30_000, float(second))
-    assert growth.bytes_per_s is not None
-    assert 1000 <= growth.bytes_per_s <= 2000
-    assert 365 <= time_to_full_s(270_000, 1_000_000, growth.bytes_per_s) <= 730
-
-
 def test_no_forecast_before_there_is_a_rate() -> None:
     growth = GrowthRate()
     assert growth.bytes_per_s is None

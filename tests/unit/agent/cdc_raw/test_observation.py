@@ -1,5 +1,6 @@
 import json
 import os
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -43,11 +44,8 @@ def test_sees_every_segment_oldest_first(tmp_path: Path) -> None:
     assert seen.newest_updated == SegmentName(id=1000, version=7)
 
 
-def test_an_empty_directory_is_an_empty_observation(tmp_path: Path) -> None:
+def test_a_missing_directory_is_an_error_and_an_empty_one_is_empty(tmp_path: Path) -> None:
     assert observe(tmp_path) == Observation()
-
-
-def test_a_missing_directory_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         observe(tmp_path / "away")
 
@@ -88,14 +86,6 @@ def test_older_indexes_are_read_after_a_newer_one_with_news(
     ]
 
 
-def test_an_idx_that_cannot_be_read_is_no_news(tmp_path: Path) -> None:
-    write(tmp_path, 1)
-    (tmp_path / "CommitLog-7-1_cdc.idx").mkdir()
-    (seen,) = observe(tmp_path).segments
-    assert not seen.idx.has_update
-    assert seen.idx.unreadable
-
-
 def test_completed_indexes_are_not_read_again(tmp_path: Path) -> None:
     write(tmp_path, 1, "5")
     name = SegmentName(id=1, version=7)
@@ -119,12 +109,14 @@ def test_only_regular_files_are_segments(tmp_path: Path) -> None:
     assert seen.other_files == (pipe.log, folder.log, loop.log)
 
 
-def test_an_idx_that_is_a_pipe_is_no_news(tmp_path: Path) -> None:
+@pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir])
+def test_idx_that_cannot_be_read_is_no_news(tmp_path: Path, make: Callable[[Path], None]) -> None:
     write(tmp_path, 1)
-    os.mkfifo(tmp_path / SegmentName(id=1, version=7).idx)
-    assert [seen.idx for seen in observe(tmp_path).segments] == [
-        Idx(unreadable="it is not a regular file")
-    ]
+    make(tmp_path / "CommitLog-7-1_cdc.idx")
+    (seen,) = observe(tmp_path).segments
+    assert seen.idx == Idx(unreadable=seen.idx.unreadable)
+    pipe = "it is not a regular file"
+    assert seen.idx.unreadable == pipe if make is os.mkfifo else seen.idx.unreadable
 
 
 def test_a_segment_with_a_link_in_an_archive_is_released_when_the_commit_log_lacks_it(

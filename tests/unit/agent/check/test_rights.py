@@ -14,8 +14,7 @@ PLACES = ("<table shop.orders>", "<keyspace shop>")
 
 def config(folder: Path, mode: str) -> AgentConfig:
     login = {"cassandra.username": "cdc", "cassandra.password": "secret"}
-    properties = {"snapshot.mode": mode, **login}
-    return load_config([minimal_configuration(folder, properties)])
+    return load_config([minimal_configuration(folder, {"snapshot.mode": mode, **login})])
 
 
 def test_check_warns_of_every_table_that_a_snapshot_rejects(tmp_path: Path) -> None:

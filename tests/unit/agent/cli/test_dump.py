@@ -20,11 +20,9 @@ def test_events_come_in_the_order_of_the_log(agent_dir: AgentDir) -> None:
     write_segment(agent_dir.cdc_raw, 10, [[payload(1, b"d")]])
     write_segment(agent_dir.cdc_raw, 1, [[payload(1, b"a")], [payload(2, b"b")]])
     done = agent("dump", agent_dir.cdc_raw, "--schema", agent_dir.schema)
-    assert (done.exit_code, done.errors) == (0, "")
-    assert values(done.output) == ["a", "b", "c", "d"]
+    assert (done.exit_code, done.errors, values(done.output)) == (0, "", ["a", "b", "c", "d"])
     first = json.loads(done.output.splitlines()[0])
-    assert first["topic"] == "dump.ks.t"
-    assert first["key"] == {"k": "a", "c": 1}
+    assert (first["topic"], first["key"]) == ("dump.ks.t", {"k": "a", "c": 1})
 
 
 def test_options_choose_the_form_of_events(agent_dir: AgentDir) -> None:
@@ -40,8 +38,7 @@ def test_options_choose_the_form_of_events(agent_dir: AgentDir) -> None:
 
 def test_the_canonical_dump(agent_dir: AgentDir) -> None:
     path = write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
-    done = agent("dump", path, "--schema", agent_dir.schema, "--mutations")
-    line = json.loads(done.output)
+    line = json.loads(agent("dump", path, "--schema", agent_dir.schema, "--mutations").output)
     assert (line["segment"], line["ks"], line["table"]) == (path.name, "ks", "t")
     assert line["items"][0]["cells"][0]["val"] == "78"
 
@@ -62,8 +59,7 @@ def test_a_packed_segment_is_read_like_a_plain_one(agent_dir: AgentDir) -> None:
 def test_index_limits_reading(agent_dir: AgentDir) -> None:
     sections = [[payload(1, b"a")], [payload(2, b"b")]]
     path = write_segment(agent_dir.cdc_raw, 1, sections[:1], idx=None)
-    end_of_first = path.stat().st_size - 16
-    write_segment(agent_dir.cdc_raw, 1, sections, idx=str(end_of_first))
+    write_segment(agent_dir.cdc_raw, 1, sections, idx=str(path.stat().st_size - 16))
     arguments = ("dump", path, "--schema", agent_dir.schema)
     assert values(agent(*arguments).output) == ["a", "b"]
     assert values(agent(*arguments, "--idx-limit").output) == ["a"]
@@ -80,8 +76,7 @@ def test_damage_is_reported_and_intact_records_are_printed(agent_dir: AgentDir) 
     path.write_bytes(path.read_bytes().replace(b"damaged", b"DAMAGED"))
     for options in ((), ("--mutations",)):
         done = agent("dump", path, "--schema", agent_dir.schema, *options)
-        assert done.exit_code == 1
-        assert len(done.output.splitlines()) == 2
+        assert (done.exit_code, len(done.output.splitlines())) == (1, 2)
         assert done.errors.startswith(f"{path.name}: positions ")
         assert "DAMAGED" not in done.output
 

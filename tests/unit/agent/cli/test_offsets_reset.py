@@ -1,10 +1,10 @@
 """`agent offsets reset`: start again with the oldest segment in `cdc_raw`."""
 
+from sidecar.files.locks import DirectoryLock
 from tests.support.agents.agent_directory import AgentDir, payload, write_segment
 from tests.support.agents.agent_main import agent
 from tests.support.agents.agent_thread import running
 from tests.support.agents.running_agent import is_drained, values
-from tests.support.servers.processes import wait_until
 
 
 def deliver(agent_dir: AgentDir) -> None:
@@ -44,10 +44,7 @@ def test_offsets_of_snapshots_are_reset_on_request(agent_dir: AgentDir) -> None:
 
 
 def test_a_running_agent_keeps_its_progress(agent_dir: AgentDir) -> None:
-    write_segment(agent_dir.cdc_raw, 1, [[payload(1, b"a")]])
-    with running(agent_dir) as process:
-        wait_until(lambda: process.health() is not None, "an answer")
+    with DirectoryLock(agent_dir.cdc_raw, agent_dir.offsets):
         done = agent("offsets", "reset", "--config", agent_dir.configuration())
-        assert done.exit_code == 3
-        assert "is locked by" in done.errors
-        assert process.stop() == 0
+    assert done.exit_code == 3
+    assert "is locked by" in done.errors

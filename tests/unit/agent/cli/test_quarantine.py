@@ -8,8 +8,6 @@ import pytest
 from sidecar.dead_letters.dead_letter import DeadLetter, event_line
 from tests.support.agents.agent_directory import (
     OTHER_ID,
-    SCHEMA,
-    TABLE_ID,
     AgentDir,
     payload,
     write_segment,
@@ -32,27 +30,11 @@ def quarantined(agent_dir: AgentDir) -> Path:
     return agent_dir.configuration({"segment.blocked.timeout.ms": "0"})
 
 
-def test_a_segment_is_listed_and_read_again_by_the_running_agent(
-    agent_dir: AgentDir, quarantined: Path
-) -> None:
+def test_a_segment_is_listed(quarantined: Path) -> None:
     (listed,) = json.loads(agent("quarantine", "list", "--json", "--config", quarantined).output)
-    assert listed["segment"] == NAME
-    assert listed["ranges"][0]["table_id"] == str(OTHER_ID)
+    assert (listed["segment"], listed["ranges"][0]["table_id"]) == (NAME, str(OTHER_ID))
     assert not listed["is_retry_requested"]
     assert NAME in agent("quarantine", "list", "--config", quarantined).output
-    agent_dir.schema.write_text(
-        SCHEMA + SCHEMA.replace("ks.t", "ks.u").replace(str(TABLE_ID), str(OTHER_ID))
-    )
-    with running(agent_dir, {"segment.blocked.timeout.ms": "0"}) as process:
-        process.wait_until("an answer", lambda: process.health() is not None)
-        outcome = agent("quarantine", "retry", NAME, "--config", quarantined)
-        assert (outcome.exit_code, outcome.errors) == (0, "")
-        error = agent_dir.relocation / "error"
-        process.wait_until("the end of it", lambda: not list(error.iterdir()))
-        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir))
-        assert process.stop() == 0
-    assert values(agent_dir) == ["a", "a", "b"]
-    assert "Nothing is quarantined" in agent("quarantine", "list", "--config", quarantined).output
 
 
 def test_every_start_reads_them_again_when_that_is_asked_for(
@@ -131,8 +113,7 @@ def test_dead_letters_of_a_snapshot_are_listed_and_discarded(agent_dir: AgentDir
     assert outcome.exit_code == 2
     assert "snapshot start ks.t`" in outcome.errors
     outcome = agent("quarantine", "discard", "--all", "--yes", "--config", configuration)
-    assert (outcome.exit_code, outcome.errors) == (0, "")
-    assert list(error.iterdir()) == []
+    assert (outcome.exit_code, outcome.errors, list(error.iterdir())) == (0, "", [])
 
 
 def test_a_segment_of_which_events_alone_are_kept_says_why(agent_dir: AgentDir) -> None:

@@ -55,8 +55,7 @@ def test_changing_request_needs_the_token(
 def test_status_needs_no_token_and_accepts_both_forms_of_an_address(port: int) -> None:
     for address in (("--url", f"http://{HOST}:{port}"), ("--host", HOST, "--port", str(port))):
         shown = agent("snapshot", "status", *address, "--json")
-        assert shown.exit_code == 0
-        assert json.loads(shown.output) == {"tables": []}
+        assert (shown.exit_code, json.loads(shown.output)) == (0, {"tables": []})
 
 
 def test_one_form_of_an_address_is_enough(port: int) -> None:

@@ -10,8 +10,7 @@ TRUNCATED = Truncation("7", 1, 2, 1_700_000_000_500)
 
 
 def test_the_report_of_a_table_ends(agent_dir: AgentDir) -> None:
-    config = agent_dir.configuration()
-    command = ("truncations", "acknowledge", "--config", config)
+    command = ("truncations", "acknowledge", "--config", agent_dir.configuration())
     before = agent(*command, "shop.orders")
     assert before.exit_code == 2
     assert "no agent has started with this directory" in before.errors

@@ -65,8 +65,7 @@ def test_damage_is_named_and_the_exit_code_tells(agent_dir: AgentDir) -> None:
     whole = path.read_bytes()
     path.write_bytes(whole.replace(bytes(500), b"\1" + bytes(499)))
     exit_code, (first, second) = reports(agent_dir.cdc_raw)
-    assert exit_code == 5
-    assert (first["status"], second["status"]) == ("damaged", "clean")
+    assert (exit_code, first["status"], second["status"]) == (5, "damaged", "clean")
     assert first["records"] == 2
     end = len(whole) - 16
     start = end - len(SECTIONS[2][0]) - 12
@@ -149,8 +148,7 @@ def test_an_index_that_claims_more_than_is_there(agent_dir: AgentDir) -> None:
 
 
 def test_an_index_that_is_a_pipe_is_not_waited_for(agent_dir: AgentDir) -> None:
-    path = write_segment(agent_dir.cdc_raw, 1, SECTIONS)
-    index = path.with_name("CommitLog-7-1_cdc.idx")
+    index = write_segment(agent_dir.cdc_raw, 1, SECTIONS).with_name("CommitLog-7-1_cdc.idx")
     index.unlink()
     os.mkfifo(index)
     done = agent("verify", agent_dir.cdc_raw)

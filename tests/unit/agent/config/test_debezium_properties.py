@@ -74,8 +74,7 @@ def of_state(*states: str) -> list[Entry]:
 def test_every_property_has_one_row() -> None:
     names = [entry.name for entry in entries()]
     assert len(names) == len(set(names))
-    wanted = {*MANUAL.split(), *PRESENT.split()}
-    assert wanted - set(names) == set()
+    assert {*MANUAL.split(), *PRESENT.split()} - set(names) == set()
     assert len([line for line in PAGE.splitlines() if line.startswith("| `")]) == len(names) + 3
 
 
@@ -114,9 +113,8 @@ def test_only_the_default_is_taken(entry: Entry, tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as raised:
         of_lines(tmp_path, f"{entry.name}={other}")
     (problem,) = raised.value.problems
-    assert f"`{entry.name}`" in problem
-    assert "it must be" in problem
-    assert f"`{other}`" in problem
+    for part in (f"`{entry.name}`", "it must be", f"`{other}`"):
+        assert part in problem
 
 
 def test_supported_property_has_an_existing_test() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.config.loader import AgentConfig, load_config
+from agent.config.loader import AgentConfig
 from agent.config.tls import tls_context
 from sidecar.errors import ConfigError
 from sidecar.properties.show import rows
@@ -131,15 +131,13 @@ def test_unusable_driver_file_is_one_error(tmp_path: Path, text: str, part: str)
     assert "hidden" not in problem
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "cdc.properties"
-    path.write_text("cassandra.driver.config.file=/none/application.conf\n")
-    with pytest.raises(ConfigError, match=r"/none/application\.conf cannot be read"):
-        load_config([path])
-
-
-def test_a_path_that_no_file_can_have_is_rejected_with_its_property(tmp_path: Path) -> None:
-    path = tmp_path / "cdc.properties"
-    path.write_text("cassandra.driver.config.file=a\\u0000b\n")
-    with pytest.raises(ConfigError, match=r"driver\.config\.file` must not contain .* NUL"):
-        load_config([path])
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("/none/application.conf", r"/none/application\.conf cannot be read"),
+        ("a\\u0000b", r"driver\.config\.file` must not contain .* NUL"),
+    ],
+)
+def test_a_file_that_is_not_there_is_named(tmp_path: Path, path: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        of_lines(tmp_path, f"cassandra.driver.config.file={path}")

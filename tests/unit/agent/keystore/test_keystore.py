@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,13 +31,8 @@ def settings(
     return KeystoreSettings(path, password, key_password, store_type, "commit.log.keystore.path")
 
 
-def keys(
-    path: Path,
-    password: str = "cassandra",
-    key_password: str | None = None,
-    store_type: str | None = None,
-) -> dict[str, bytes]:
-    keystore = KeySource(settings(path, password, key_password, store_type)).keystore()
+def keys(*place: Any, **options: Any) -> dict[str, bytes]:
+    keystore = KeySource(settings(*place, **options)).keystore()
     if keystore.error is not None:
         raise ConfigError(f"{keystore.error}.")
     return keystore.keys
@@ -62,8 +58,7 @@ def test_jceks(tmp_path: Path) -> None:
     make_keystore(store, alias="other", key_bits=256)
     found = keys(store)
     assert {alias: len(key) for alias, key in found.items()} == {"testing:1": 16, "other": 32}
-    assert keys(store, store_type="JCEKS") == found
-    assert keys(copied(store, tmp_path / "copy.p12")) == found
+    assert keys(store, store_type="JCEKS") == keys(copied(store, tmp_path / "copy.p12")) == found
 
 
 def test_keys_with_passwords_of_their_own(tmp_path: Path) -> None:
@@ -165,8 +160,7 @@ def test_a_keystore_that_is_replaced_is_read_again(tmp_path: Path) -> None:
     assert first.error is None
     assert first.has("Testing:1")
     assert source.keystore() is first, "an unchanged file is read once"
-    other = make_keystore(tmp_path / "other", alias="other")
-    other.replace(store)
+    make_keystore(tmp_path / "other", alias="other").replace(store)
     assert source.keystore().keys.keys() == {"other"}
     store.unlink()
     assert source.keystore().keys == {}

@@ -98,8 +98,7 @@ def test_a_replaced_node_is_another_one() -> None:
 )
 def test_without_an_upgrade_the_metadata_log_is_not_read(owner: str | None, host_id: str) -> None:
     node = Node(AssertionError())
-    assert known(node, owner, host_id) == KnownNode(host_id)
-    assert node.queries == []
+    assert (known(node, owner, host_id), node.queries) == (KnownNode(host_id), [])
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.node import truncations
-from agent.node.truncations import (
-    Acknowledgements,
-    Truncation,
-    parse_truncations,
-    read_truncations,
-)
+from agent.node.truncations import Acknowledgements, Truncation, parse_truncations, read_truncations
 from sidecar.errors import ConfigError
 
 ID, OTHER_ID = UUID(int=7), UUID(int=8)

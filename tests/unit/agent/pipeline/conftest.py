@@ -1,14 +1,15 @@
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.pipeline.harness import PipelineHarness
+from tests.support.pipeline.harness import MakeHarness, PipelineHarness
+from tests.support.sinks.memory_sink import MemorySink
 
 
 @pytest.fixture
-def make_harness(tmp_path: Path) -> Iterator[Callable[..., PipelineHarness]]:
+def make_harness(tmp_path: Path) -> Iterator[MakeHarness]:
     harnesses: list[PipelineHarness] = []
 
     def make(**settings: Any) -> PipelineHarness:
@@ -23,5 +24,11 @@ def make_harness(tmp_path: Path) -> Iterator[Callable[..., PipelineHarness]]:
 
 
 @pytest.fixture
-def harness(make_harness: Callable[..., PipelineHarness]) -> PipelineHarness:
+def harness(make_harness: MakeHarness) -> PipelineHarness:
     return make_harness()
+
+
+@pytest.fixture
+def held(make_harness: MakeHarness) -> PipelineHarness:
+    """The sink acknowledges on request."""
+    return make_harness(sink=MemorySink(automatic=False))

@@ -1,5 +1,7 @@
 """When the agent looks at `cdc_raw` by itself: `cdc.dir.poll.interval.ms`."""
 
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,44 +12,36 @@ from tests.support.pipeline.fakes import FakeClock
 from tests.support.pipeline.harness import PipelineHarness
 
 
-def test_where_nothing_rings_it_looks_after_the_interval(tmp_path: Path) -> None:
-    clock = FakeClock()
-    scanner = DirectoryScanner(tmp_path, 7.0, lambda: None, clock=clock)
-    try:
-        assert scanner.due_in_s == 0.0
-        assert scanner.scan(lambda name: False) is not None
-        assert scanner.due_in_s == pytest.approx(7.0)
-        clock.advance(6.5)
-        assert scanner.due_in_s == pytest.approx(0.5)
-        clock.advance(0.5)
-        assert scanner.due_in_s == 0.0
-    finally:
-        scanner.close()
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
 
 
-def test_requested_scan_is_due_at_once(tmp_path: Path) -> None:
-    scanner = DirectoryScanner(tmp_path, 7.0, lambda: None, clock=FakeClock())
-    try:
-        scanner.scan(lambda name: False)
-        scanner.request()
-        assert scanner.due_in_s == 0.0
-    finally:
-        scanner.close()
+@pytest.fixture
+def scanner(tmp_path: Path, clock: FakeClock) -> Iterator[DirectoryScanner]:
+    with closing(DirectoryScanner(tmp_path, 7.0, lambda: None, clock=clock)) as scanner:
+        yield scanner
+
+
+def test_where_nothing_rings_it_looks_after_the_interval(
+    scanner: DirectoryScanner, clock: FakeClock
+) -> None:
+    assert scanner.due_in_s == 0.0
+    assert scanner.scan(lambda name: False) is not None
+    for passed_s, due_in_s in ((0.0, 7.0), (6.5, 0.5), (0.5, 0.0)):
+        clock.advance(passed_s)
+        assert scanner.due_in_s == pytest.approx(due_in_s)
 
 
 @pytest.mark.parametrize(("took_s", "pause_s"), [(0.004, 0.0), (0.1, 0.4), (60.0, 5.0)])
 def test_the_pause_after_a_long_scan_is_bounded(
-    tmp_path: Path, took_s: float, pause_s: float
+    scanner: DirectoryScanner, took_s: float, pause_s: float
 ) -> None:
     """A process that was frozen for a minute during a scan continues to scan."""
-    scanner = DirectoryScanner(tmp_path, 7.0, lambda: None, clock=FakeClock())
-    try:
-        scanner.scan(lambda name: False)
-        scanner.pause_after(took_s)
-        scanner.request()
-        assert scanner.due_in_s == pytest.approx(pause_s)
-    finally:
-        scanner.close()
+    scanner.scan(lambda name: False)
+    scanner.pause_after(took_s)
+    scanner.request()
+    assert scanner.due_in_s == pytest.approx(pause_s)
 
 
 def test_an_index_before_its_segment_is_no_loss(
@@ -62,24 +56,21 @@ def test_an_index_before_its_segment_is_no_loss(
     copied.rename(file)
     harness.settle()
     assert harness.collect() == log.ids() + newer.ids()
-    assert not harness.quarantine.directory.exists() or not any(
-        harness.quarantine.directory.iterdir()
-    )
+    assert harness.quarantined() == set()
     assert [record for record in caplog.records if record.levelname == "WARNING"] == []
 
 
 def test_a_segment_that_does_not_follow_its_index_is_reported_in_time(
     harness: PipelineHarness,
 ) -> None:
-    log = harness.raw.completed(1, 5)
-    newer = harness.raw.completed(2, 5)
+    log, newer = harness.raw.completed(1, 5), harness.raw.completed(2, 5)
     (harness.raw.directory / log.name.log).unlink()
     harness.settle()
     harness.clock.advance(PATIENCE_S)
     while harness.pipeline.tick():
         pass
     assert harness.collect() == newer.ids()
-    assert (harness.quarantine.directory / f"{log.name.log}.reason.json").exists()
+    assert f"{log.name.log}.reason.json" in harness.quarantined()
 
 
 def test_the_first_size_is_that_of_the_first_scan(harness: PipelineHarness) -> None:

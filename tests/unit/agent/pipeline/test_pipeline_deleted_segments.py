@@ -4,8 +4,7 @@ import pytest
 
 from agent.quarantine.entries import discard
 from agent.segments.awaited_files import PATIENCE_S
-from tests.support.agents.quarantine_reasons import reason_of
-from tests.support.pipeline.harness import MakeHarness
+from tests.support.pipeline.harness import MakeHarness, PipelineHarness
 from tests.support.sinks.memory_sink import MemorySink
 
 SMALL_WINDOW = {"window_max_events": 4, "batch_max_events": 4}
@@ -22,14 +21,14 @@ def test_segments_that_the_agent_never_saw_are_named_with_the_deleted_one(
     harness.raw.drop(gone)
     harness.raw.completed(5, 4)
     harness.settle()
-    (lost,) = reason_of(harness, 2)["ranges"]
+    (lost,) = harness.ranges(2)
     assert lost["cause"].endswith(
         "; the agent saw no segment between it and CommitLog-7-5.log, so the node may have deleted "
         "others unread"
     )
 
 
-def test_segments_deleted_while_the_agent_was_stopped_are_on_record(
+def test_segments_deleted_while_agent_was_stopped_are_on_record(
     make_harness: MakeHarness,
 ) -> None:
     """`cdc_block_writes: false`: the agent had finished 1, and the node deleted 2 and 3."""
@@ -39,7 +38,7 @@ def test_segments_deleted_while_the_agent_was_stopped_are_on_record(
     harness.kill()
     harness.raw.completed(4, 4)
     harness.settle()
-    (lost,) = reason_of(harness, 2)["ranges"]
+    (lost,) = harness.ranges(2)
     assert lost["cause"].endswith("deleted segments unread before CommitLog-7-4.log")
     harness.kill()
     harness.raw.completed(5, 4)
@@ -74,7 +73,7 @@ def test_the_record_is_withdrawn_when_the_segment_comes_back(make_harness: MakeH
     harness.raw.drop(moved)
     harness.raw.completed(5, 4)
     harness.settle()
-    assert "no segment between" in reason_of(harness, 2)["ranges"][0]["cause"]
+    assert "no segment between" in harness.ranges(2)[0]["cause"]
     idx.write_bytes(texts[1])
     log.write_bytes(texts[0])
     for _ in range(8):
@@ -84,27 +83,23 @@ def test_the_record_is_withdrawn_when_the_segment_comes_back(make_harness: MakeH
     assert not (harness.quarantine.directory / f"{moved.name.log}.reason.json").exists()
 
 
-def test_a_discarded_loss_is_not_reported_again_at_the_next_start(
-    make_harness: MakeHarness,
-) -> None:
+def test_a_discarded_loss_is_not_reported_again_at_the_next_start(held: PipelineHarness) -> None:
     """The first segment was begun and its events are acknowledged late; of another segment only
     the index stayed."""
-    harness = make_harness(sink=MemorySink(automatic=False))
-    begun = harness.raw.segment(1, 1, 1, 1)
-    harness.raw.index(begun, begun.records[1].end)
-    harness.raw.completed(2, 4)
-    alone = harness.raw.completed(3, 4)
-    (harness.raw.directory / alone.name.log).unlink()
-    harness.settle()
-    harness.raw.drop(begun)
-    harness.settle()
-    harness.acknowledge()
-    harness.pass_time(PATIENCE_S)
+    begun = held.raw.segment(1, 1, 1, 1)
+    held.raw.index(begun, begun.records[1].end)
+    held.raw.completed(2, 4)
+    alone = held.raw.completed(3, 4)
+    (held.raw.directory / alone.name.log).unlink()
+    held.settle()
+    held.raw.drop(begun)
+    held.settle()
+    held.acknowledge()
+    held.pass_time(PATIENCE_S)
     for log in (begun, alone):
-        assert reason_of(harness, log.name.id)["ranges"]
-        discard(harness.quarantine.directory, harness.raw.directory, log.name, lambda *_: None)
-    harness.kill()
-    harness.settle()
-    harness.pass_time(PATIENCE_S)
-    assert list(harness.quarantine.directory.iterdir()) == []
-    assert harness.raw.names() == set()
+        assert held.ranges(log.name.id)
+        discard(held.quarantine.directory, held.raw.directory, log.name, lambda *_: None)
+    held.kill()
+    held.settle()
+    held.pass_time(PATIENCE_S)
+    assert (list(held.quarantine.directory.iterdir()), held.raw.names()) == ([], set())

@@ -194,8 +194,7 @@ def test_a_file_that_grows_behind_its_index_is_read_when_it_is_whole(
         harness.settle()
         harness.pass_time(11)
         assert sorted(set(rows(harness))) == [*range(sum(sections)), 50]
-        assert harness.quarantined() == set()
-        assert harness.raw.names() == set()
+        assert harness.quarantined() == harness.raw.names() == set()
 
 
 def test_a_file_that_stays_too_short_is_damaged() -> None:
@@ -285,5 +284,4 @@ def test_a_file_of_a_node_without_an_index_does_not_wait(version: int) -> None:
             put_quiet(harness, each, data)
         (harness.raw.directory / name.idx).unlink()
         harness.settle()
-        assert rows(harness) == [0, 1]
-        assert harness.raw.names() == set()
+        assert (rows(harness), harness.raw.names()) == ([0, 1], set())

@@ -12,15 +12,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from agent.segments.offsets import offsets_from_entries
 from agent.transfer.archive import ArchiveTransfer
 from sidecar.errors import SinkRestartError
-from tests.support.pipeline.crash_injector import (
-    CrashingQuarantine,
-    CrashingSink,
-    CrashingStore,
-    CrashingTransfer,
-    CrashInjector,
-    Killed,
-)
-from tests.support.pipeline.fakes import LateExecutor, Log
+from tests.support.pipeline.crash_injector import CrashInjector, Killed
+from tests.support.pipeline.fakes import LateExecutor, Log, event_id
 from tests.support.pipeline.harness import NODE_ID, PipelineHarness
 
 WINDOW_EVENTS = 12
@@ -42,13 +35,9 @@ class KilledPipeline(RuleBasedStateMachine):
             blocked_timeout_ms=5000,
             make_worker=self.new_worker,
         )
-        self.harness.store = CrashingStore(self.injector)
-        self.harness.quarantine = CrashingQuarantine(
-            self.injector, self.harness.relocation / "error"
-        )
-        self.harness.transfer = CrashingTransfer(
-            self.injector, ArchiveTransfer(self.harness.relocation)
-        )
+        self.harness.store = self.injector.store()
+        self.harness.quarantine = self.injector.quarantine(self.harness.relocation / "error")
+        self.harness.transfer = self.injector.transfer(ArchiveTransfer(self.harness.relocation))
         self.safe: set[str] = set()
         self.refused: set[str] = set()
         self.repeats = 0
@@ -165,7 +154,7 @@ class KilledPipeline(RuleBasedStateMachine):
     def restart(self) -> None:
         self.injector.effects_left = None
         self.repeats_allowed += WINDOW_EVENTS
-        self.harness.kill(sink=CrashingSink(self.injector))
+        self.harness.kill(sink=self.injector.sink())
 
     # What must hold.
 
@@ -174,13 +163,7 @@ class KilledPipeline(RuleBasedStateMachine):
         ledger = offsets_from_entries(self.harness.store.values, NODE_ID)
         for log in self.logs:
             position = log.end if ledger.is_completed(log.name) else ledger.position(log.name)
-            before = {
-                f"{log.name.id}/{record.end}/{index}"
-                for record in log.records
-                if record.end <= position and record.table == "ks.t" and not record.is_damaged
-                for index in range(record.events)
-            }
-            assert before <= self.safe | self.refused
+            assert _known(log, position) <= self.safe | self.refused
 
     @invariant()
     def what_left_is_somewhere(self) -> None:
@@ -210,13 +193,7 @@ class KilledPipeline(RuleBasedStateMachine):
             shutil.rmtree(self.directory)
 
     def check_the_end(self) -> None:
-        known = {
-            f"{log.name.id}/{record.end}/{index}"
-            for log in self.logs
-            for record in log.records
-            if record.table == "ks.t" and not record.is_damaged
-            for index in range(record.events)
-        }
+        known = set[str]().union(*(_known(log, log.end) for log in self.logs))
         assert known - self.safe - self.refused == set()
         assert self.safe <= known, "nothing is invented"
         kept = self.harness.quarantined()
@@ -228,6 +205,16 @@ class KilledPipeline(RuleBasedStateMachine):
         for event in self.refused - self.safe:
             name = f"CommitLog-7-{event.split('/')[0]}.log.events.ndjson"
             assert f'"{event}"' in (self.harness.relocation / "error" / name).read_text()
+
+
+def _known(log: Log, position: int) -> set[str]:
+    """Events up to a position that must arrive."""
+    return {
+        event_id(log.name, record, index)
+        for record in log.records
+        if record.end <= position and record.table == "ks.t" and not record.is_damaged
+        for index in range(record.events)
+    }
 
 
 @pytest.mark.parametrize("examples", [40, pytest.param(200, marks=pytest.mark.slow)])

@@ -127,10 +127,7 @@ class ManySegments:
     list(zip(WAITING, ((100, 1000, 10_000), (100, 2000), (100, 2000)), strict=True)),
 )
 def test_a_segment_costs_the_same_however_many_wait(
-    kind: str,
-    counts: tuple[int, ...],
-    make_harness: MakeHarness,
-    monkeypatch: pytest.MonkeyPatch,
+    kind: str, counts: tuple[int, ...], make_harness: MakeHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps, peaks = [], []
     for count in counts:

@@ -13,15 +13,21 @@ from agent.cdc_raw.names import SegmentName
 from agent.keystore.source import KeySource, Keystore
 from agent.pipeline.reader import open_with
 from commitlog import EventFormat
-from tests.oracle.writer import FRAMINGS, MARKER_LENGTH, Framing, Written, write_segment
+from tests.oracle.writer import MARKER_LENGTH, Framing, Written, write_segment
 from tests.support.pipeline.harness import PipelineHarness
-from tests.support.segments.missing_ends import SCHEMA, ends_of, lengths, payload, starts
+from tests.support.segments.missing_ends import (
+    SCHEMA,
+    ends_of,
+    every_framing,
+    lengths,
+    segment_of,
+    starts,
+)
 
 pytestmark = pytest.mark.heavy
 
 FORMAT = EventFormat(topic_prefix="demo", cluster="lab", node_id="node-1", all_tables=True)
 LIVES = ("closed", "released", "replayed")
-every_framing = pytest.mark.parametrize("framing", FRAMINGS, ids=lambda each: each.name)
 versions = st.sampled_from((7, 8, 9))
 few = settings(max_examples=15)
 
@@ -66,8 +72,7 @@ def test_missing_range_is_recorded_and_the_segment_is_quarantined(
 ) -> None:
     segment = segment_of(sections, framing, version)
     boundaries = st.sampled_from(segment.markers)
-    anywhere = st.integers(segment.markers[0], segment.chain_end - 1)
-    start = data.draw(boundaries | anywhere, "start")
+    start = data.draw(boundaries | st.integers(segment.markers[0], segment.chain_end - 1), "start")
     rest = b"" if data.draw(st.booleans(), "is cut") else bytes(len(segment.data) - start)
     damaged = segment.data[:start] + rest
     seen = live(segment, damaged, framing, version, life)
@@ -140,9 +145,3 @@ def live(segment: Written, data: bytes, framing: Framing, version: int, life: st
 def position_of(message: object) -> int:
     headers = dict(message[3])  # type: ignore[index]
     return int(headers["cdc.source"].split(b"/")[2])
-
-
-def segment_of(sections: list[list[int]], framing: Framing, version: int) -> Written:
-    numbers = iter(range(1000))
-    payloads = [[payload(next(numbers), size, version) for size in each] for each in sections]
-    return write_segment(payloads, version=version, framing=framing)

@@ -1,10 +1,10 @@
 """Whatever is not delivered leaves a WARNING, a number and a record. The tables below are complete:
 they are compared with the label values of the metrics and with the parser's source."""
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,8 +21,9 @@ EVENTS_OF_THE_PARSER = Path(__file__).parents[4] / "commitlog" / "events" / "src
 
 def damage(make: MakeHarness) -> PipelineHarness:
     harness = make()
-    harness.raw.completed(1, 2).add(1, is_damaged=True)
+    log = harness.raw.completed(1, 2).add(1, is_damaged=True).add(2)
     harness.settle()
+    assert harness.collect() == log.ids()
     return harness
 
 
@@ -31,42 +32,58 @@ def unknown_schema(make: MakeHarness) -> PipelineHarness:
     harness.raw.completed(1, 2).add(3, table="ks.dropped")
     harness.settle()
     harness.pass_time(2)
+    assert len(harness.collect()) == 2
     return harness
 
 
 def unreadable(make: MakeHarness) -> PipelineHarness:
     harness = make()
     harness.raw.completed(1, 2).error = UnsupportedFeatureError("CommitLog-7-1.log: encrypted")
+    fine = harness.raw.completed(2, 2)
     harness.settle()
+    assert harness.collect() == fine.ids()
     return harness
 
 
 def vanished(make: MakeHarness) -> PipelineHarness:
     harness = make(sink=MemorySink(automatic=False), window_max_events=4, batch_max_events=4)
-    harness.raw.completed(1, 4, 4)
-    gone = harness.raw.completed(2, 4)
+    read = harness.raw.completed(2, 4, 4)
+    gone = harness.raw.completed(3, 4)
     harness.settle()
     harness.raw.drop(gone)
     harness.settle()
+    for _ in range(3):
+        harness.acknowledge()
+    assert harness.collect() == read.ids()
     return harness
 
 
 def rejected(make: MakeHarness) -> PipelineHarness:
     harness = make(sink=MemorySink(automatic=False))
-    harness.raw.completed(1, 2)
+    log = harness.raw.completed(1, 2, 2)
     harness.settle()
-    harness.sink.fail(harness.sink.waiting[0], "message too large")
+    harness.sink.fail(harness.sink.waiting[1], "Kafka refuses it: message too large")
     harness.acknowledge()
+    (letters,) = harness.quarantine.directory.iterdir()
+    letter = json.loads(letters.read_text())
+    assert letters.name == f"{log.name.log}.events.ndjson"
+    assert (letter["value"], "too large" in letter["reason"]) == (log.ids()[1], True)
+    assert (log.name.log in harness.archived(), harness.raw.names()) == (True, set())
     return harness
 
 
-# By the label `reason` of cdc_quarantined_total: how it comes to that, and the condition.
-LOST: dict[str, tuple[Callable[[MakeHarness], PipelineHarness], str]] = {
-    metrics.DAMAGE: (damage, "segment_quarantined"),
-    metrics.UNKNOWN_SCHEMA: (unknown_schema, "segment_quarantined"),
-    metrics.UNREADABLE: (unreadable, "segment_quarantined"),
-    metrics.VANISHED: (vanished, "segment_lost"),
-    metrics.REJECTED_EVENT: (rejected, "event_rejected"),
+# By the label `reason` of cdc_quarantined_total: how it comes to that, the condition, and the range
+# on record.
+LOST: dict[str, tuple[Callable[[MakeHarness], PipelineHarness], str, str]] = {
+    metrics.DAMAGE: (damage, "segment_quarantined", "1: 30 to 40: the payload CRC does not match"),
+    metrics.UNKNOWN_SCHEMA: (unknown_schema, "segment_quarantined", "1: 30 to 40: ks.dropped is"),
+    metrics.UNREADABLE: (unreadable, "segment_quarantined", "1: 0 to None: CommitLog-7-1.log: enc"),
+    metrics.VANISHED: (
+        vanished,
+        "segment_lost",
+        "3: 0 to None: the segment is gone from cdc_raw before it was read to its end",
+    ),
+    metrics.REJECTED_EVENT: (rejected, "event_rejected", ""),
 }
 # By the label `reason` of cdc_skipped_updates_total: why it is no loss, or where the loss is told.
 SKIPPED = {
@@ -86,18 +103,22 @@ SKIPPED = {
 def test_undelivered_events_have_a_warning_a_metric_and_a_condition(
     reason: str, make_harness: MakeHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
-    produce, code = LOST[reason]
+    produce, code, on_record = LOST[reason]
     harness = produce(make_harness)
-    assert [record.levelname for record in caplog.records].count("WARNING") >= 1
-    counted = harness.metrics.delivery.registry.get_sample_value(
-        "cdc_quarantined_total", {"reason": reason}
-    )
-    assert counted is not None
-    assert counted >= 1
+    assert "WARNING" in [record.levelname for record in caplog.records]
+    registry = harness.metrics.delivery.registry
+    counted = registry.get_sample_value("cdc_quarantined_total", {"reason": reason})
+    assert counted is not None and counted >= 1
     # Without a moment in which everything looks delivered: no time has passed since.
     usage = harness.view.quarantine
     assert usage == QuarantineScanner(harness.quarantine, harness.raw.directory).scan()
     assert [each.code for each in conditions_of(Facts(quarantine=usage))] == [code]
+    if on_record:
+        number = int(on_record[0])
+        (lost,) = harness.ranges(number)
+        assert f"{number}: {lost['start']} to {lost['end']}: {lost['cause']}".startswith(on_record)
+        files = {f"CommitLog-7-{number}.log", f"CommitLog-7-{number}_cdc.idx"}
+        assert (files <= harness.quarantined()) == (code == "segment_quarantined")
 
 
 def test_a_segment_whose_reason_was_removed_is_still_a_condition(harness: PipelineHarness) -> None:
@@ -115,9 +136,8 @@ def test_a_segment_whose_reason_was_removed_is_still_a_condition(harness: Pipeli
 
 
 def test_a_quarantine_that_cannot_be_read_is_reported_until_it_can(
-    make_harness: MakeHarness,
+    harness: PipelineHarness,
 ) -> None:
-    harness = make_harness()
     reason = harness.quarantine.directory / "CommitLog-7-9.log.reason.json"
     reason.mkdir(parents=True)
     harness.settle()
@@ -129,7 +149,9 @@ def test_a_quarantine_that_cannot_be_read_is_reported_until_it_can(
 
 
 def test_every_reason_of_a_loss_is_in_the_table(harness: PipelineHarness) -> None:
-    assert labels(harness.metrics.quarantined) == set(LOST) == set(metrics.REASONS)
+    (family,) = harness.metrics.quarantined.collect()
+    labels = {each.labels["reason"] for each in family.samples if each.name.endswith("_total")}
+    assert labels == set(LOST) == set(metrics.REASONS)
 
 
 def test_every_reason_to_skip_is_in_the_table() -> None:
@@ -140,12 +162,3 @@ def test_every_reason_to_skip_is_in_the_table() -> None:
         for body in re.findall(r"fn skip_reason\(.*?\n}", text, re.DOTALL):
             found |= set(re.findall(r"Some\(\"(\w+)\"\)", body))
     assert found == set(SKIPPED)
-
-
-def labels(counter: Any) -> set[str]:
-    return {
-        sample.labels["reason"]
-        for family in counter.collect()
-        for sample in family.samples
-        if sample.name.endswith("_total")
-    }

@@ -6,17 +6,16 @@ from pathlib import Path
 import pytest
 
 from agent.cdc_raw.names import SegmentName
-from agent.pipeline.reader import open_with
 from commitlog import Schema
 from tests.oracle.reference import recordings
 from tests.oracle.writer import lz4_segment, record, segment
 from tests.support.agents.agent_directory import SCHEMA, payload
 from tests.support.pipeline.harness import MakeHarness, PipelineHarness
 from tests.support.segments.recorded_segments import (
-    FORMAT,
     arrived,
     complete,
     known_events,
+    over_segments,
     put,
     put_recording,
     readable_folders,
@@ -29,16 +28,6 @@ pytestmark = pytest.mark.heavy
 NAME = SegmentName(1, 7)
 
 
-def real_harness(make_harness: MakeHarness, schema_text: str) -> PipelineHarness:
-    return make_harness(
-        open_reader=open_with(FORMAT),
-        schema=Schema.from_cql(schema_text),
-        window_max_events=2000,
-        batch_max_events=100,
-        quarantine_max_bytes=100_000_000,
-    )
-
-
 def pass_blocks(harness: PipelineHarness) -> None:
     """Waits until unknown tables are given up."""
     for _ in range(200):
@@ -48,7 +37,7 @@ def pass_blocks(harness: PipelineHarness) -> None:
 
 
 def test_a_segment_that_grows_is_read_up_to_its_index(make_harness: MakeHarness) -> None:
-    harness = real_harness(make_harness, SCHEMA)
+    harness = over_segments(make_harness, SCHEMA)
     payloads = [[payload(10 * s + r) for r in range(3)] for s in range(5)]
     # Whole records with good checksums behind the chain: the node itself may forget them.
     tail = bytes(8) + record(payload(99)) + bytes(200)
@@ -59,34 +48,29 @@ def test_a_segment_that_grows_is_read_up_to_its_index(make_harness: MakeHarness)
         assert arrived(harness) == []
         harness.raw.directory.joinpath(NAME.idx).write_text(str(ends[count]))
         harness.settle()
-        assert len(arrived(harness)) == 3
-        assert harness.store.values[NAME.log] == str(ends[count])
+        assert (len(arrived(harness)), harness.store.values[NAME.log]) == (3, str(ends[count]))
         harness.kill()
     # As a replay does it: with the length of the file.
     length = harness.raw.directory.joinpath(NAME.log).stat().st_size
     harness.raw.directory.joinpath(NAME.idx).write_text(f"{length}\nCOMPLETED")
     harness.settle()
     assert arrived(harness) == [], "what stands behind the chain is never read"
-    assert harness.raw.names() == set()
-    assert harness.quarantined() == set()
+    assert harness.raw.names() == harness.quarantined() == set()
 
 
 def test_the_number_of_a_completed_compressed_segment_is_ignored(make_harness: MakeHarness) -> None:
     """After a replay it is the length of the file, which ends before the logical end."""
-    harness = real_harness(make_harness, SCHEMA)
-    payloads = [[payload(c, b"x" * 300) for c in range(20)]]
-    content = lz4_segment(payloads)
-    put(harness.raw.directory, NAME, content)
+    harness = over_segments(make_harness, SCHEMA)
+    put(harness.raw.directory, NAME, lz4_segment([[payload(c, b"x" * 300) for c in range(20)]]))
     harness.raw.directory.joinpath(NAME.idx).write_text("40\nCOMPLETED")
     harness.settle()
-    assert len(arrived(harness)) == 20
-    assert harness.raw.names() == set()
+    assert (len(arrived(harness)), harness.raw.names()) == (20, set())
 
 
 def test_segments_of_3_11_are_moved_whole_without_an_index(make_harness: MakeHarness) -> None:
     """Each is final at sight, the newest too, and all of it is read; one that a node replays and
     moves there once more leaves unread."""
-    harness = real_harness(make_harness, SCHEMA)
+    harness = over_segments(make_harness, SCHEMA)
     contents = {
         SegmentName(number, 6): segment(
             [[payload(10 * number), payload(10 * number + 1)], [], [payload(10 * number + 2)]],
@@ -97,26 +81,22 @@ def test_segments_of_3_11_are_moved_whole_without_an_index(make_harness: MakeHar
         for number in (1, 2)
     }
     for name, content in contents.items():
-        elsewhere = put(harness.raw.directory.parent, name, content)
-        elsewhere.rename(harness.raw.directory / name.log)
+        put(harness.raw.directory.parent, name, content).rename(harness.raw.directory / name.log)
         harness.settle()
-        assert len(arrived(harness)) == 3
-        assert harness.raw.names() == set()
+        assert (len(arrived(harness)), harness.raw.names()) == (3, set())
         assert harness.store.values[name.log] == "COMPLETED"
         harness.kill()
     again = SegmentName(1, 6)
     put(harness.raw.directory, again, contents[again])
     harness.settle()
-    assert arrived(harness) == []
-    assert harness.raw.names() == set()
-    assert harness.quarantined() == set()
+    assert (arrived(harness), harness.raw.names(), harness.quarantined()) == ([], set(), set())
 
 
 @pytest.mark.parametrize("size", [0, 10])
 def test_a_segment_without_a_header_is_kept_when_it_is_final(
     make_harness: MakeHarness, size: int
 ) -> None:
-    harness = real_harness(make_harness, SCHEMA)
+    harness = over_segments(make_harness, SCHEMA)
     put(harness.raw.directory, NAME, segment([])[:size])
     put(harness.raw.directory, SegmentName(2, 7), segment([], segment_id=2))
     harness.settle()
@@ -125,18 +105,17 @@ def test_a_segment_without_a_header_is_kept_when_it_is_final(
 
 
 def test_segments_with_no_section_leave(make_harness: MakeHarness) -> None:
-    harness = real_harness(make_harness, SCHEMA)
+    harness = over_segments(make_harness, SCHEMA)
     put(harness.raw.directory, NAME, segment([]))
     put(harness.raw.directory, SegmentName(2, 7), segment([[]], segment_id=2))
     put(harness.raw.directory, SegmentName(3, 7), segment([], segment_id=3, tail=b""))
     put(harness.raw.directory, SegmentName(4, 7), segment([], segment_id=4))
     harness.settle()
-    assert harness.raw.names() == {"CommitLog-7-4.log"}
-    assert harness.quarantined() == set()
+    assert (harness.raw.names(), harness.quarantined()) == ({"CommitLog-7-4.log"}, set())
 
 
 def test_a_flipped_bit_costs_one_record_and_keeps_the_segment(make_harness: MakeHarness) -> None:
-    harness = real_harness(make_harness, SCHEMA)
+    harness = over_segments(make_harness, SCHEMA)
     content = bytearray(segment([[payload(c) for c in range(5)], [payload(9)]]))
     content[100] ^= 1
     put(harness.raw.directory, NAME, bytes(content))
@@ -156,7 +135,7 @@ def test_recorded_segments_with_a_kill_after_every_few_turns(
     """Every event of a known table arrives. Others (made before the recording) are waited for and
     given up, so that their segments are kept."""
     schema_text = (folder / "schema.cql").read_text(encoding="utf-8")
-    harness = real_harness(make_harness, schema_text)
+    harness = over_segments(make_harness, schema_text)
     events, _ = put_recording(harness, folder, Schema.from_cql(schema_text))
     expected = set(map(source, events))
     delivered: set[str] = set()
@@ -168,8 +147,7 @@ def test_recorded_segments_with_a_kill_after_every_few_turns(
         if not harness.raw.names():
             break
         harness.kill()
-    assert delivered == expected
-    assert harness.raw.names() == set()
+    assert (delivered, harness.raw.names()) == (expected, set())
 
 
 @dataclass(frozen=True)
@@ -210,7 +188,7 @@ def _further(pattern: str) -> list[Path]:
 @pytest.mark.parametrize("folder", _further("f16-*"), ids=lambda folder: str(folder.name))
 def test_a_recorded_node_that_writes(make_harness: MakeHarness, folder: Path) -> None:
     schema_text = (folder / "schema.cql").read_text(encoding="utf-8")
-    harness, schema = real_harness(make_harness, schema_text), Schema.from_cql(schema_text)
+    harness, schema = over_segments(make_harness, schema_text), Schema.from_cql(schema_text)
     seen = 0
     for state in [*sorted(folder.glob("snap-*")), folder]:
         for packed in state.glob("CommitLog-*.log.gz"):
@@ -239,7 +217,7 @@ def test_a_recorded_node_that_is_killed_started_and_stopped(
 ) -> None:
     states = [State(state) for state in sorted(folder.glob("[123]-*"))]
     schema_text = next(folder.rglob("schema.cql")).read_text(encoding="utf-8")
-    harness, schema = real_harness(make_harness, schema_text), Schema.from_cql(schema_text)
+    harness, schema = over_segments(make_harness, schema_text), Schema.from_cql(schema_text)
     expected: set[str] = set()
     for state in states:
         state.apply(harness)

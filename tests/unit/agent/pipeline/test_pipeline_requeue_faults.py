@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from agent.quarantine.entries import discard, request_retry
-from tests.support.pipeline.crash_injector import Killed
+from tests.support.pipeline.crash_injector import Killed, failing
 from tests.support.pipeline.fakes import Log
 from tests.support.pipeline.harness import MakeHarness, PipelineHarness
 
@@ -77,9 +77,7 @@ def vanished(harness: PipelineHarness) -> float | None:
 
 def quarantined_log(harness: PipelineHarness) -> Log:
     """A damaged segment in the quarantine, that a newer release reads."""
-    log = harness.raw.segment(1, 2)
-    log.add(1, is_damaged=True)
-    log.add(1)
+    log = harness.raw.segment(1, 2).add(1, is_damaged=True).add(1)
     harness.raw.index(log, "1048576\nCOMPLETED")
     (harness.raw.directory / log.name.log).write_bytes(b"x" * 3000)
     harness.settle()
@@ -138,8 +136,7 @@ def test_every_operation_may_fail(
         assert harness.quarantined() == set(), injector.names
         assert harness.archived() == {log.name.log, log.name.idx}, injector.names
         assert harness.raw.names() == set(), injector.names
-        assert harness.leave_error == ""
-        assert vanished(harness) == 0
+        assert (harness.leave_error, vanished(harness)) == ("", 0)
         if injector.done < fails_at:
             assert fails_at > 8, "there are operations to fail"
             return
@@ -162,26 +159,16 @@ def test_a_full_disk_is_reported_until_there_is_room(
     """And nothing of the segment is in `cdc_raw` meanwhile, nor a loss on record."""
     log = quarantined_log(harness)
     with monkeypatch.context() as full:
-
-        def link(*_: Any, **__: Any) -> None:
-            raise OSError(errno.EXDEV, "another file system")
-
-        def copy(*_: Any) -> None:
-            raise OSError(errno.ENOSPC, "No space left on device")
-
-        full.setattr(os, "link", link)
-        full.setattr(os, "pwrite", copy)
+        full.setattr(os, "link", failing(errno.EXDEV))
+        full.setattr(os, "pwrite", failing(errno.ENOSPC))
         for _ in range(3):
             harness.pass_time(5)
             assert "No space left on device" in harness.leave_error
-            assert harness.raw.names() == set()
-            assert harness.phases == []
-            assert f"{log.name.log}.reason.json" in harness.quarantined(), (
-                "why it is there stays known"
-            )
+            assert (harness.raw.names(), harness.phases) == (set(), [])
+            # Why it is there stays known.
+            assert f"{log.name.log}.reason.json" in harness.quarantined()
     harness.pass_time(5)
-    assert harness.leave_error == ""
-    assert harness.collect() == log.ids()
+    assert (harness.leave_error, harness.collect()) == ("", log.ids())
 
 
 def test_the_message_goes_with_the_request(
@@ -189,11 +176,7 @@ def test_the_message_goes_with_the_request(
 ) -> None:
     log = quarantined_log(harness)
     with monkeypatch.context() as full:
-
-        def link(*_: Any, **__: Any) -> None:
-            raise OSError(errno.EIO, "Input/output error")
-
-        full.setattr(os, "link", link)
+        full.setattr(os, "link", failing(errno.EIO))
         harness.pass_time(5)
     assert "Input/output error" in harness.leave_error
     discard(harness.quarantine.directory, harness.raw.directory, log.name, lambda *_: None)
@@ -207,8 +190,7 @@ def test_segment_whose_index_alone_is_in_cdc_raw_is_requeued(harness: PipelineHa
     (harness.relocation / "error" / f"{log.name.log}.reason.json").unlink()
     harness.kill()
     harness.settle()
-    assert harness.collect() == log.ids()
-    assert harness.archived() == {log.name.log, log.name.idx}
+    assert (harness.collect(), harness.archived()) == (log.ids(), {log.name.log, log.name.idx})
     assert harness.quarantined() == set()
 
 
@@ -228,14 +210,9 @@ def test_nothing_is_looked_at_before_the_requests_are_known(
     (harness.relocation / "error" / log.name.idx).rename(harness.raw.directory / log.name.idx)
     harness.kill()
     with monkeypatch.context() as unreadable:
-
-        def names(_: object) -> list[str]:
-            raise PermissionError(13, "Permission denied", "error")
-
-        unreadable.setattr(type(harness.quarantine), "_names", names)
+        unreadable.setattr(type(harness.quarantine), "_names", failing(errno.EACCES))
         harness.settle()
         assert harness.phases == []
         assert "Permission denied" in harness.leave_error
     harness.pass_time(5)
-    assert harness.collect() == log.ids()
-    assert harness.leave_error == ""
+    assert (harness.collect(), harness.leave_error) == (log.ids(), "")

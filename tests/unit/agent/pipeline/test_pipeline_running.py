@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -38,43 +38,23 @@ class TellingSink(MemorySink):
             return self.changed.wait_for(lambda: len(self.messages) >= events, DEADLINE_S)
 
 
-class Running:
-    """A pipeline in a thread."""
-
-    def __init__(self, harness: PipelineHarness, shutdown_timeout_ms: int = 20_000) -> None:
-        self.stop = Stop(shutdown_timeout_ms)
-        self.error: BaseException | None = None
-        self._harness = harness
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
-
-    def _run(self) -> None:
-        try:
-            self._harness.pipeline.run(self.stop)
-        except BaseException as error:
-            self.error = error
-
-    def join(self) -> None:
-        self._thread.join(DEADLINE_S)
-        assert not self._thread.is_alive()
-
-    def end(self) -> None:
-        self.stop.request()
-        self.join()
-        self.stop.close()
-
-
 @contextmanager
-def running(harness: PipelineHarness, shutdown_timeout_ms: int = 20_000) -> Iterator[Running]:
+def running(
+    harness: PipelineHarness, shutdown_timeout_ms: int = 20_000
+) -> Iterator[tuple[Stop, Future[None]]]:
+    """A pipeline in a thread. Leaving the block stops it, and raises what ended it."""
     harness.pipeline.loop.abandon()
     harness.start(ThreadPoolExecutor(1), time.monotonic)
-    run = Running(harness, shutdown_timeout_ms)
+    stop, thread = Stop(shutdown_timeout_ms), ThreadPoolExecutor(1)
+    run = thread.submit(harness.pipeline.run, stop)
+    thread.shutdown(wait=False)
     try:
-        yield run
+        yield stop, run
     finally:
-        run.end()
-    if run.error is not None:
-        raise run.error
+        stop.request()
+        run.exception(DEADLINE_S)
+        stop.close()
+    run.result()
 
 
 def test_an_index_that_moves_wakes_it(make_harness: MakeHarness) -> None:
@@ -86,8 +66,7 @@ def test_an_index_that_moves_wakes_it(make_harness: MakeHarness) -> None:
             harness.raw.index(log, record.end)
             assert sink.wait_for(number)
         harness.raw.segment(2)
-    assert harness.collect() == log.ids()
-    assert harness.store.values[log.name.log] == str(log.end)
+    assert (harness.collect(), harness.store.values[log.name.log]) == (log.ids(), str(log.end))
 
 
 def test_it_waits_when_there_is_nothing_to_do(harness: PipelineHarness) -> None:
@@ -108,12 +87,11 @@ def test_stop_drains_read_events(make_harness: MakeHarness) -> None:
     sink = TellingSink(automatic=False)
     harness = make_harness(sink=sink, window_max_events=40)
     log = harness.raw.completed(1, *[1] * 100)
-    with running(harness) as run:
+    with running(harness) as (stop, _):
         assert sink.wait_for(40)
-        run.stop.request()
+        stop.request()
         with sink.changed:
             sink.acknowledge()
-        run.join()
     assert len(harness.collect()) == 40
     assert harness.store.values[log.name.log] == str(log.records[39].end)
     assert not sink.is_open
@@ -139,12 +117,11 @@ def test_a_drained_segment_leaves_at_the_stop(make_harness: MakeHarness) -> None
     sink = TellingSink(automatic=False)
     harness = make_harness(sink=sink)
     log = harness.raw.completed(1, 1, 1, 1)
-    with running(harness) as run:
+    with running(harness) as (stop, _):
         assert sink.wait_for(3)
-        run.stop.request()
+        stop.request()
         with sink.changed:
             sink.acknowledge()
-        run.join()
     assert harness.archived() == {log.name.log, log.name.idx}
     assert harness.store.values[log.name.log] == "COMPLETED"
 
@@ -153,11 +130,11 @@ def test_a_sink_that_rejects_us_ends_the_run_with_progress_saved(make_harness: M
     sink = TellingSink()
     harness = make_harness(sink=sink, waits_when_denied=False)
     log = harness.raw.live(1, 1, 1)
-    with pytest.raises(AccessDeniedError), running(harness) as run:
+    with pytest.raises(AccessDeniedError), running(harness) as (_, run):
         assert sink.wait_for(2)
         sink.raise_next(AccessDeniedError("the login is refused"))
         harness.pipeline.wake()
-        run.join()
+        assert isinstance(run.exception(DEADLINE_S), AccessDeniedError)
     assert harness.store.values[log.name.log] == str(log.end)
 
 
@@ -216,18 +193,16 @@ def endless(make_harness: MakeHarness) -> tuple[PipelineHarness, EndlessReader]:
     """A pipeline whose only segment never ends."""
     readers: list[EndlessReader] = []
     harness = make_harness(open_reader=lambda *_: readers[0], poll_interval_ms=NEVER_MS)
-    log = harness.raw.completed(1, 1)
-    readers.append(EndlessReader(harness.raw, log, 0))
+    readers.append(EndlessReader(harness.raw, harness.raw.completed(1, 1), 0))
     return harness, readers[0]
 
 
 def test_a_stop_interrupts_the_running_read(make_harness: MakeHarness) -> None:
     harness, reader = endless(make_harness)
-    with running(harness) as run:
+    with running(harness) as (stop, _):
         assert reader.begun.wait(DEADLINE_S)
-        run.stop.request()
-        run.join()
-        assert reader.interrupted.is_set()
+        stop.request()
+    assert reader.interrupted.is_set()
 
 
 def test_a_sink_that_restarts_interrupts_the_running_read(make_harness: MakeHarness) -> None:
@@ -239,7 +214,7 @@ def test_a_sink_that_restarts_interrupts_the_running_read(make_harness: MakeHarn
         assert reader.interrupted.is_set()
 
 
-def test_a_read_that_does_not_end_is_a_stall_although_the_loop_goes_on(
+def test_read_that_does_not_end_is_stall_although_loop_goes_on(
     make_harness: MakeHarness,
 ) -> None:
     worker = LateExecutor()

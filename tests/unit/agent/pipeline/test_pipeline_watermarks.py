@@ -24,6 +24,14 @@ def watched(make_harness: MakeHarness, **settings: Any) -> PipelineHarness:
     return make_harness(watermark_interval_ms=round(INTERVAL_S * 1000), **settings)
 
 
+def begun(make_harness: MakeHarness) -> tuple[PipelineHarness, int]:
+    """A pipeline after an interval, and the time up to which its last watermark covers writes."""
+    harness = watched(make_harness)
+    harness.settle()
+    harness.pass_time(INTERVAL_S)
+    return harness, watermarks(harness.sink)[-1]["complete_until_ms"]
+
+
 def codes(value: dict[str, Any]) -> list[str]:
     return [obstacle["code"] for obstacle in value["obstacles"]]
 
@@ -36,7 +44,7 @@ def test_without_the_option_nothing_is_sent(make_harness: MakeHarness) -> None:
     assert [topic for _, (topic, *_) in harness.sink.messages] == ["ks.t"]
 
 
-def test_the_watermark_follows_the_clock_while_all_is_acknowledged(
+def test_watermark_follows_the_clock_while_all_is_acknowledged(
     make_harness: MakeHarness,
 ) -> None:
     harness = watched(make_harness)
@@ -59,7 +67,7 @@ def test_each_interval_has_one_message(make_harness: MakeHarness) -> None:
     assert len(watermarks(harness.sink)) == 3
 
 
-def test_an_unacknowledged_event_stops_the_watermark_and_its_messages(
+def test_unacknowledged_event_stops_watermark_and_its_messages(
     make_harness: MakeHarness,
 ) -> None:
     harness = watched(make_harness, sink=MemorySink(automatic=False))
@@ -72,8 +80,7 @@ def test_an_unacknowledged_event_stops_the_watermark_and_its_messages(
     before = watermarks(harness.sink)[-1]["complete_until_ms"]
     harness.pass_time(INTERVAL_S)
     blocked = watermarks(harness.sink)[-1]
-    assert blocked["complete_until_ms"] == before
-    assert codes(blocked) == ["not_delivered"]
+    assert (blocked["complete_until_ms"], codes(blocked)) == (before, ["not_delivered"])
     harness.acknowledge()
     assert harness.node.stored is not None
     assert harness.node.stored.until_ms > before
@@ -81,25 +88,18 @@ def test_an_unacknowledged_event_stops_the_watermark_and_its_messages(
 
 
 def test_an_unavailable_node_stops_the_watermark(make_harness: MakeHarness) -> None:
-    harness = watched(make_harness)
-    harness.settle()
-    harness.pass_time(INTERVAL_S)
+    harness, before = begun(make_harness)
     harness.node.is_running = False
-    before = watermarks(harness.sink)[-1]["complete_until_ms"]
     harness.pass_time(INTERVAL_S)
     value = watermarks(harness.sink)[-1]
-    assert value["complete_until_ms"] == before
-    assert codes(value) == ["node_unavailable"]
+    assert (value["complete_until_ms"], codes(value)) == (before, ["node_unavailable"])
     assert "does not answer" in harness.view.watermark_error
 
 
 def test_the_watermark_waits_for_a_scan_after_the_probe(make_harness: MakeHarness) -> None:
-    harness = watched(make_harness)
-    harness.settle()
-    harness.pass_time(INTERVAL_S)
-    before = watermarks(harness.sink)[-1]["complete_until_ms"]
+    harness, before = begun(make_harness)
     directory = harness.raw.directory
-    directory.rename(directory.with_name("away"))
+    away = directory.rename(directory.with_name("away"))
     harness.clock.advance(INTERVAL_S)
     for _ in range(5):
         harness.tick()
@@ -107,9 +107,8 @@ def test_the_watermark_waits_for_a_scan_after_the_probe(make_harness: MakeHarnes
     harness.tick()
     harness.tick()
     value = watermarks(harness.sink)[-1]
-    assert value["complete_until_ms"] == before
-    assert codes(value) == ["cdc_raw_unreadable"]
-    directory.with_name("away").rename(directory)
+    assert (value["complete_until_ms"], codes(value)) == (before, ["cdc_raw_unreadable"])
+    away.rename(directory)
     harness.settle()
     assert harness.node.stored is not None
     assert harness.node.stored.until_ms > before
@@ -118,34 +117,23 @@ def test_the_watermark_waits_for_a_scan_after_the_probe(make_harness: MakeHarnes
 def test_a_restart_of_the_node_is_a_gap_also_after_a_restart_of_the_agent(
     make_harness: MakeHarness,
 ) -> None:
-    harness = watched(make_harness)
-    harness.settle()
-    harness.pass_time(INTERVAL_S)
-    before = watermarks(harness.sink)[-1]["complete_until_ms"]
+    harness, before = begun(make_harness)
     harness.kill()
     harness.node.generation = 2
     harness.pass_time(INTERVAL_S)
-    value = watermarks(harness.sink)[-1]
     gap = {"from_ms": before, "to_ms": 1_020_000, "cause": "node_restart"}
-    assert value["gaps"] == [gap]
+    assert watermarks(harness.sink)[-1]["gaps"] == [gap]
 
 
-def test_a_quarantined_segment_stops_the_watermark_until_it_is_retried(
+def test_quarantined_segment_stops_watermark_until_it_is_retried(
     make_harness: MakeHarness,
 ) -> None:
-    harness = watched(make_harness)
-    harness.settle()
-    harness.pass_time(INTERVAL_S)
-    before = watermarks(harness.sink)[-1]["complete_until_ms"]
-    log = harness.raw.segment(1)
-    log.add(1, is_damaged=True)
-    log.add(1)
-    harness.raw.index(log, f"{log.end}\nCOMPLETED")
+    harness, before = begun(make_harness)
+    log = harness.raw.completed(1).add(1, is_damaged=True).add(1)
     harness.pass_time(INTERVAL_S)
     harness.pass_time(INTERVAL_S)
     value = watermarks(harness.sink)[-1]
-    assert value["complete_until_ms"] == before
-    assert codes(value) == ["segment_quarantined"]
+    assert (value["complete_until_ms"], codes(value)) == (before, ["segment_quarantined"])
     assert log.name.log in value["obstacles"][0]["message"]
 
 

@@ -85,8 +85,7 @@ def test_a_segment_that_ended_the_process_is_quarantined_and_comes_back(
     tmp_path: Path, make_harness: MakeHarness
 ) -> None:
     for _ in range(MAX_DEATHS):
-        done = subprocess.run([sys.executable, "-c", DIE, str(tmp_path)])
-        assert done.returncode < 0
+        assert subprocess.run([sys.executable, "-c", DIE, str(tmp_path)]).returncode < 0
     harness = make_harness()
     harness.end()
     harness.attempts = attempts = ReadAttempts(tmp_path)
@@ -107,8 +106,7 @@ def test_a_segment_that_ended_the_process_is_quarantined_and_comes_back(
     request_retry(harness.quarantine.directory, [deadly.name])
     harness.pass_time(5)
     harness.acknowledge()
-    assert harness.collect() == other.ids() + deadly.ids()
-    assert harness.quarantined() == set()
+    assert (harness.collect(), harness.quarantined()) == (other.ids() + deadly.ids(), set())
     attempts.close()
 
 

@@ -5,7 +5,6 @@ import os
 
 import pytest
 
-from tests.support.agents.quarantine_reasons import reason_of
 from tests.support.pipeline.harness import MakeHarness, PipelineHarness
 
 
@@ -34,8 +33,7 @@ def test_an_error_of_the_environment_is_waited_for_without_end(
     assert harness.quarantined() == harness.archived() == set()
     log.error = None
     harness.pass_time(1)
-    assert harness.collect() == log.ids() + next_log.ids()
-    assert harness.quarantined() == set()
+    assert (harness.collect(), harness.quarantined()) == (log.ids() + next_log.ids(), set())
     assert harness.view.blocked is None
 
 
@@ -52,7 +50,7 @@ def test_a_read_that_fails_without_an_errno_is_abandoned(make_harness: MakeHarne
         harness.pass_time(1)
     assert harness.collect() == fine.ids()
     assert log.name.log in harness.quarantined()
-    assert "unexpected end of file" in reason_of(harness, 1)["ranges"][0]["cause"]
+    assert "unexpected end of file" in harness.ranges(1)[0]["cause"]
 
 
 def test_a_permission_that_comes_back_in_time_loses_nothing(
@@ -72,7 +70,6 @@ def test_a_permission_that_comes_back_in_time_loses_nothing(
     )
     harness.raw.open_error = None
     harness.pass_time(1)
-    assert harness.collect() == log.ids()
-    assert harness.quarantined() == set()
+    assert (harness.collect(), harness.quarantined()) == (log.ids(), set())
     assert caplog.messages.count("a segment is blocked") == 1
     assert caplog.messages.count("reading continues") == 1

@@ -18,8 +18,8 @@ from tests.support.pipeline.fakes import LateExecutor
 from tests.support.pipeline.harness import MakeHarness, PipelineHarness
 from tests.support.record.plan import FIXTURES
 from tests.support.segments.recorded_segments import (
-    FORMAT,
     complete,
+    over_segments,
     packed_segments,
     put_recording,
     readable_folders,
@@ -97,8 +97,7 @@ def test_a_read_that_takes_long_leaves_something_to_send(
     assert not harness.pipeline.tick(), "the next read goes on"
     worker.work()
     harness.tick()
-    assert len(sink.messages) == 40
-    assert harness.collect() == log.ids()[:40]
+    assert (len(sink.messages), harness.collect()) == (40, log.ids()[:40])
 
 
 def test_a_blocked_segment_with_batches_ahead_of_the_sink(
@@ -107,12 +106,9 @@ def test_a_blocked_segment_with_batches_ahead_of_the_sink(
     """They are sent while the segment is blocked; later events follow after the schema."""
     sink = MemorySink(automatic=False, capacity=0)
     harness = make_harness(make_worker=worker.make, sink=sink)
-    log = harness.raw.completed(1, *[1] * 15)
-    log.add(1, table="ks.new")
-    log.add(1)
+    log = harness.raw.completed(1, *[1] * 15).add(1, table="ks.new").add(1)
     settle(harness, worker)
-    assert harness.phases == ["blocked"]
-    assert sink.messages == []
+    assert (harness.phases, sink.messages) == (["blocked"], [])
     sink.capacity = None
     harness.settle()
     assert harness.collect() == log.ids()[:15]
@@ -127,9 +123,7 @@ def test_a_blocked_segment_with_batches_ahead_of_the_sink(
 def test_an_abandoned_record_with_batches_ahead(make_harness: MakeHarness, worker: Worker) -> None:
     sink = MemorySink(automatic=False, capacity=0)
     harness = make_harness(make_worker=worker.make, sink=sink, blocked_timeout_ms=10_000)
-    log = harness.raw.completed(1, *[1] * 15)
-    log.add(1, table="ks.gone")
-    log.add(*[1] * 15)
+    log = harness.raw.completed(1, *[1] * 15).add(1, table="ks.gone").add(*[1] * 15)
     for _ in range(12):
         harness.clock.advance(1)
         settle(harness, worker)
@@ -160,9 +154,7 @@ def test_a_read_into_the_next_segment_keeps_the_first_until_it_is_acknowledged(
     assert harness.raw.names() == set()
 
 
-def test_an_index_that_moves_while_a_read_goes_on(
-    make_harness: MakeHarness, worker: Worker
-) -> None:
+def test_index_that_moves_while_a_read_goes_on(make_harness: MakeHarness, worker: Worker) -> None:
     """The read keeps to what the index said when it began; the rest is read by the next one."""
     harness = make_harness(make_worker=worker.make)
     harness.tick()
@@ -197,8 +189,7 @@ def test_a_sink_that_starts_again_drops_the_read_that_goes_on(
     harness.tick()
     harness.clock.advance(1)
     settle(harness, worker, sink.acknowledge)
-    assert harness.collect()[-35:] == log.ids()[5:]
-    assert harness.raw.names() == set()
+    assert (harness.collect()[-35:], harness.raw.names()) == (log.ids()[5:], set())
 
 
 def test_kill_with_batches_ahead_repeats_only_sent_events(
@@ -235,8 +226,7 @@ def test_a_stop_with_batches_ahead_sends_them_and_reads_no_more(
     harness.pipeline.run(stop)
     stop.close()
     sent = harness.collect()
-    assert sent == log.ids()[: len(sent)]
-    assert len(sent) == 10 * reads
+    assert (sent, len(sent)) == (log.ids()[: len(sent)], 10 * reads)
     assert harness.store.values[log.name.log] == str(log.records[len(sent) - 1].end)
 
 
@@ -269,14 +259,9 @@ def test_a_schema_that_changes_in_the_log_with_batches_ahead(
     sink and kills of the agent fall together."""
     schema_text = (folder / "schema.cql").read_text(encoding="utf-8")
     sink = MemorySink(automatic=False, capacity=25)
-    harness = make_harness(
-        make_worker=worker.make,
-        sink=sink,
-        open_reader=open_with(FORMAT),
-        schema=Schema.from_cql(schema_text),
-        window_max_events=100,
-        batch_max_events=10,
-        quarantine_max_bytes=100_000_000,
+    options = {"window_max_events": 100, "batch_max_events": 10}
+    harness = over_segments(
+        make_harness, schema_text, make_worker=worker.make, sink=sink, **options
     )
     expected = read_alone(harness, folder, Schema.from_cql(schema_text))
     delivered: dict[str, dict[str, Any]] = {}
@@ -297,8 +282,7 @@ def test_a_schema_that_changes_in_the_log_with_batches_ahead(
             worker.work()
             sink = MemorySink(automatic=False, capacity=25)
             harness.kill(sink=sink)
-    assert harness.raw.names() == set()
-    assert delivered == expected
+    assert (harness.raw.names(), delivered) == (set(), expected)
 
 
 COUNTERS = FIXTURES / "5.0" / "counter-shards"

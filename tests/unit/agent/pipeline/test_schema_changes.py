@@ -16,7 +16,7 @@ from tests.oracle.reference.recordings import OWN
 from tests.oracle.writer import segment
 from tests.support.agents.agent_directory import SCHEMA, payload
 from tests.support.pipeline.harness import MakeHarness, PipelineHarness
-from tests.support.segments.recorded_segments import FORMAT, put
+from tests.support.segments.recorded_segments import FORMAT, over_segments, put
 from tests.support.sinks.memory_sink import MemorySink
 
 pytestmark = pytest.mark.heavy
@@ -70,15 +70,8 @@ def schema_changes(harness: PipelineHarness) -> list[Arrival]:
 
 def recorded(make_harness: MakeHarness, folder: Path, **settings: Any) -> PipelineHarness:
     """Over the segments of a recording. Nothing is announced at first; then the node tells all."""
-    harness = make_harness(
-        open_reader=open_with(FORMAT),
-        schema=NOTHING,
-        window_max_events=20_000,
-        batch_max_events=100,
-        quarantine_max_bytes=100_000_000,
-        schema_topic=(FORMAT, TOPIC),
-        **settings,
-    )
+    options = {"window_max_events": 20_000, "schema_topic": (FORMAT, TOPIC), **settings}
+    harness = over_segments(make_harness, NOTHING, **options)
     harness.settle()
     harness.schema.schema = Schema.from_cql((folder / "schema.cql").read_text(encoding="utf-8"))
     for path in folder.glob("CommitLog-*.gz"):
@@ -90,9 +83,7 @@ def recorded(make_harness: MakeHarness, folder: Path, **settings: Any) -> Pipeli
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_a_definition_precedes_the_events_that_use_it(
-    make_harness: MakeHarness, folder: str
-) -> None:
+def test_definition_precedes_the_events_that_use_it(make_harness: MakeHarness, folder: str) -> None:
     harness = recorded(make_harness, OWN / folder)
     harness.settle(2000)
     announced: dict[str, set[str]] = {}
@@ -102,8 +93,7 @@ def test_a_definition_precedes_the_events_that_use_it(
             announced[arrival.table] = arrival.columns
             ids.append(arrival.id)
         else:
-            ranges = {"_range_start", "_range_end"}
-            assert arrival.columns - ranges <= announced[arrival.table]
+            assert arrival.columns - {"_range_start", "_range_end"} <= announced[arrival.table]
     assert announced
     assert len(ids) == len(set(ids))
 
@@ -138,9 +128,7 @@ def test_changes_of_6_0_have_epoch_and_statement(make_harness: MakeHarness) -> N
     "acknowledged",
     [0, 21, 56, *(pytest.param(n, marks=pytest.mark.slow) for n in (7, 14, 28, 35, 42, 49))],
 )
-def test_a_kill_repeats_changes_with_their_ids(
-    make_harness: MakeHarness, acknowledged: int
-) -> None:
+def test_kill_repeats_changes_with_their_ids(make_harness: MakeHarness, acknowledged: int) -> None:
     folder = OWN / "5.0" / "types"
     whole = recorded(make_harness, folder)
     whole.settle(2000)

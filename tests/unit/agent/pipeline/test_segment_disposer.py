@@ -45,8 +45,7 @@ def test_one_sentence_stands_for_all_that_cannot_be_archived(
     assert sum("cannot leave" in line for line in caplog.messages) == 1
     disk.is_full = False
     harness.pass_time(1)
-    assert harness.leave_error == ""
-    assert len(harness.archived()) == 80
+    assert (harness.leave_error, len(harness.archived())) == ("", 80)
     assert sum("leave cdc_raw again" in line for line in caplog.messages) == 1
 
 
@@ -67,5 +66,4 @@ def test_a_segment_that_the_node_deletes_troubles_no_more(
     disk.is_full = False
     harness.raw.completed(2, 1)
     harness.settle()
-    assert harness.leave_error == ""
-    assert harness.quarantined() == set()
+    assert (harness.leave_error, harness.quarantined()) == ("", set())

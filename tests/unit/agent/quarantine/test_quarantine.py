@@ -35,8 +35,7 @@ def test_a_range_is_on_record_before_the_segment_comes(quarantine: Quarantine) -
     assert quarantine.reason(NAME) is None
     assert quarantine.record_ranges(NAME, [DAMAGE])
     document = json.loads((quarantine.directory / f"{NAME.log}.reason.json").read_text())
-    assert document["segment"] == "CommitLog-7-1699.log"
-    assert document["agent_version"] == "1.2.3"
+    assert (document["segment"], document["agent_version"]) == ("CommitLog-7-1699.log", "1.2.3")
     assert document["noted_at"].startswith("20")
     assert document["ranges"] == [
         {"start": 100, "end": 200, "cause": DAMAGE.cause, "table_id": None}
@@ -58,12 +57,10 @@ def test_ranges_that_are_met_again_are_listed_once(quarantine: Quarantine) -> No
 
 
 def test_a_list_of_ranges_is_bounded(quarantine: Quarantine) -> None:
-    ranges = [LostRange(10 * n, 10 * n + 5, "damage") for n in range(1500)]
-    quarantine.record_ranges(NAME, ranges)
+    quarantine.record_ranges(NAME, [LostRange(10 * n, 10 * n + 5, "damage") for n in range(1500)])
     reason = quarantine.reason(NAME)
     assert reason is not None
-    assert len(reason.ranges) == 1000
-    assert reason.ranges_left_out == 500
+    assert (len(reason.ranges), reason.ranges_left_out) == (1000, 500)
 
 
 MANY = '{"ranges": [' + "[]," * 50_000 + "1]}"
@@ -73,9 +70,7 @@ DEEP = "[" * 100_000
 @pytest.mark.parametrize(
     "text", ["", "[]", '{"ranges": 5}', "{", '{"ranges": [{"a": 1}]}', MANY, DEEP]
 )
-def test_a_reason_that_was_changed_still_keeps_the_segment(
-    quarantine: Quarantine, text: str
-) -> None:
+def test_reason_that_was_changed_still_keeps_the_segment(quarantine: Quarantine, text: str) -> None:
     quarantine.directory.mkdir(parents=True)
     (quarantine.directory / f"{NAME.log}.reason.json").write_text(text)
     reason = quarantine.reason(NAME)
@@ -111,9 +106,7 @@ def test_a_full_quarantine_leaves_the_segment_where_it_is(tmp_path: Path, raw: P
     assert quarantine.add_segment(NAME, raw / NAME.log, raw / NAME.idx)
 
 
-def test_a_segment_that_is_inside_already_needs_no_room_of_its_own(
-    tmp_path: Path, raw: Path
-) -> None:
+def test_segment_that_is_inside_already_needs_no_room_of_its_own(tmp_path: Path, raw: Path) -> None:
     quarantine = Quarantine(tmp_path / "error", 1500, "1.2.3")
     assert quarantine.add_segment(NAME, raw / NAME.log, raw / NAME.idx)
     (raw / NAME.log).write_bytes(b"x" * 1000)
@@ -130,8 +123,7 @@ def test_dead_letters_are_lines(quarantine: Quarantine) -> None:
     assert lines.pop(2) == '{"torn'
     documents = [json.loads(line) for line in lines]
     assert [document["reason"] for document in documents] == ["first", "second", "third"]
-    assert documents[0]["topic"] == "shop.ks.t"
-    assert documents[0]["key"] == {"id": 1}
+    assert (documents[0]["topic"], documents[0]["key"]) == ("shop.ks.t", {"id": 1})
     assert documents[0]["value"] == "v"
     assert documents[0]["headers"] == {"cdc.id": "01ff", "cdc.source": "knoten-\u00e4/1699/5/0"}
     assert quarantine.reason(NAME) is None, "the segment itself need not be kept"

@@ -66,14 +66,12 @@ def test_a_node_is_asked_again_with_a_new_version_and_after_five_minutes() -> No
 
     assert mode("1") == "off"
     node.mode = "full"
-    assert mode("1") == "off"
-    assert mode("2") == "full"
+    assert (mode("1"), mode("2")) == ("off", "full")
     node.mode = "mixed_reads"
     now_s = 299.0
     assert mode("2") == "full"
     now_s = 300.0
-    assert mode("2") == "mixed_reads"
-    assert len(node.queries) == 3
+    assert (mode("2"), len(node.queries)) == ("mixed_reads", 3)
     node.mode = "off"
     assert mode("2", "6.0.1") == "off"
 

@@ -42,18 +42,7 @@ def test_the_file_is_waited_for_and_read_before_newer_segments() -> None:
     assert agent.awaited.due_in_s(4.0) == PATIENCE_S - 4.0
     agent.look(4.0, WHOLE, NEWER)
     assert agent.segments.next_read is not None
-    assert agent.segments.next_read.name == ONE
-    assert (agent.lost, agent.awaited) == ([], AwaitedFiles())
-
-
-def test_a_file_that_does_not_follow_is_a_loss_once_and_newer_segments_are_read() -> None:
-    agent = Looks()
-    for now_s in (0.0, PATIENCE_S / 2, PATIENCE_S, 3 * PATIENCE_S):
-        agent.look(now_s, ALONE, NEWER)
-        is_over = now_s >= PATIENCE_S
-        assert agent.lost == ([ONE] if is_over else [])
-        assert (agent.segments.next_read is not None) == is_over
-    assert agent.awaited.due_in_s(0.0) is None
+    assert (agent.segments.next_read.name, agent.lost, agent.awaited) == (ONE, [], AwaitedFiles())
 
 
 def test_an_index_that_disappears_before_its_file_came_is_a_loss_at_once() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -69,17 +70,17 @@ def read_all(segments: Segments, position: int) -> Segments:
     return changed(after, order.name, lambda s: after_acknowledgement(s, position))
 
 
-def test_a_segment_without_news_waits() -> None:
+def test_a_segment_without_news_waits_and_its_end_is_no_loss() -> None:
     segments = look(at(1, LINKED), at(2, LINKED))
-    assert phases(segments) == ["waiting", "waiting"]
-    assert segments.next_read is None
-    assert segments.drained == ()
+    assert (phases(segments), segments.next_read) == (["waiting", "waiting"], None)
+    assert (segments.drained, segments.readable_bytes) == ((), 0)
+    segments = look(at(2, LINKED), before=segments)
+    assert (phases(segments), segments.lost) == (["waiting"], ())
 
 
 def test_a_live_segment_is_read_up_to_its_index() -> None:
     segments = look(at(1, LINKED, Idx(offset=500)), at(2, LINKED))
-    assert phases(segments) == ["reading", "waiting"]
-    assert segments.next_read == live(1, 500)
+    assert (phases(segments), segments.next_read) == (["reading", "waiting"], live(1, 500))
     segments = read_all(segments, 500)
     assert phases(segments) == ["idle", "waiting"]
     assert segments.next_read is None
@@ -133,12 +134,10 @@ def test_read_and_not_acknowledged_is_not_drained() -> None:
     order = segments.next_read
     assert order is not None
     segments = changed(segments, name(1), lambda s: after_read(s, order, 900, at_end=True))
-    assert phases(segments) == ["final"]
-    assert segments.drained == ()
-    segments = changed(segments, name(1), lambda s: after_acknowledgement(s, 899))
-    assert segments.drained == ()
-    segments = changed(segments, name(1), lambda s: after_acknowledgement(s, 900))
-    assert segments.drained == (name(1),)
+    assert (phases(segments), segments.drained) == (["final"], ())
+    for position, drained in ((899, ()), (900, (name(1),))):
+        segments = changed(segments, name(1), partial(after_acknowledgement, position=position))
+        assert segments.drained == drained
 
 
 def test_never_completed_is_final_when_only_cdc_raw_links_it_and_a_newer_one_exists() -> None:
@@ -158,11 +157,8 @@ def test_an_orphan_without_index_is_read_and_leaves() -> None:
 
 
 def test_version_6_is_final_at_sight() -> None:
-    segments = look(at(1, RELEASED, version=6))
-    assert segments.next_read == whole(1, version=6)
-    linked = look(at(1, LINKED, version=6))
-    assert linked.next_read is not None
-    assert linked.next_read.complete
+    for log in (RELEASED, LINKED):
+        assert look(at(1, log, version=6)).next_read == whole(1, version=6)
 
 
 def test_an_older_segment_without_news_does_not_hold_up_a_newer_one() -> None:
@@ -194,13 +190,6 @@ def test_a_completed_segment_that_is_linked_again_leaves_unread() -> None:
     assert list(look(before=leftover, ledger=ledger)) == []
 
 
-def test_a_segment_without_news_that_goes_is_nothing_to_report() -> None:
-    segments = look(at(1, LINKED), at(2, LINKED))
-    segments = look(at(2, LINKED), before=segments)
-    assert phases(segments) == ["waiting"]
-    assert segments.lost == ()
-
-
 @pytest.mark.parametrize("idx", [Idx(offset=500), COMPLETED])
 def test_a_segment_with_news_that_goes_unread_is_lost(idx: Idx) -> None:
     segments = look(at(1, LINKED, idx), at(2, LINKED))
@@ -222,11 +211,9 @@ def test_vanished_segment_is_read_after_a_replay() -> None:
 
 
 def test_an_index_without_its_segment_is_a_loss() -> None:
+    """As is a segment that was begun and is gone at the start."""
     segments = look(at(1, None, Idx(offset=500)), at(2, LINKED))
     assert [s.name for s in segments.lost] == [name(1)]
-
-
-def test_a_segment_that_was_begun_and_is_gone_at_the_start_is_lost() -> None:
     segments = look(at(2, LINKED), ledger=NODE.advanced(name(1), 400))
     assert [(s.name, s.read_position) for s in segments.lost] == [(name(1), 400)]
 
@@ -272,8 +259,7 @@ def test_bytes_that_can_be_read_and_are_not_acknowledged() -> None:
     )
     assert segments.readable_bytes == 1048576 + 500
     segments = changed(segments, name(2), lambda s: after_acknowledgement(s, 200))
-    assert segments.readable_bytes == 1048576 + 300
-    assert segments.count_by_phase[Phase.FINAL] == 1
+    assert (segments.readable_bytes, segments.count_by_phase[Phase.FINAL]) == (1048576 + 300, 1)
 
 
 # The three looks at a recorded 5.0.9 node that is killed, started and stopped.

@@ -16,7 +16,7 @@ from hypothesis.stateful import (
 
 from agent.cdc_raw.names import SegmentName
 from agent.segments.offsets import SegmentOffsets
-from agent.segments.plan import Segments, segments_from_offsets
+from agent.segments.plan import segments_from_offsets
 from agent.segments.state import Phase, ReadRequest, Segment, after_acknowledgement, after_read
 from tests.support.node.node_model import Content, Node
 
@@ -205,8 +205,7 @@ class SegmentLifecycle(RuleBasedStateMachine):
     def nothing_is_invented(self) -> None:
         for content in self.node.all:
             chained = {(content.name, r) for r in content.records if r <= content.chain_end}
-            is_segment_specific = {event for event in self.emitted if event[0] == content.name}
-            assert is_segment_specific <= chained
+            assert {event for event in self.emitted if event[0] == content.name} <= chained
 
     @invariant()
     def progress_never_runs_ahead(self) -> None:
@@ -299,10 +298,3 @@ class SegmentLifecycle(RuleBasedStateMachine):
 def test_lifecycles_lose_nothing(examples: int) -> None:
     many = settings(max_examples=examples, stateful_step_count=60)
     run_state_machine_as_test(SegmentLifecycle, settings=many)
-
-
-def test_segments_start_with_nothing() -> None:
-    segments: Segments = segments_from_offsets(SegmentOffsets(NODE_ID))
-    assert segments.next_read is None
-    assert segments.drained == ()
-    assert segments.readable_bytes == 0

@@ -1,6 +1,7 @@
 """What becomes of the rows of an answer."""
 
 from base64 import b64decode
+from types import SimpleNamespace
 from typing import Any
 
 import orjson
@@ -8,14 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.snapshot.encoders import SchemaEncoders
+from agent.snapshot.errors import PostponedTableError
+from agent.snapshot.offsets import TableSnapshot
 from commitlog import (
     EventBatch,
     EventFormat,
     MalformedValueError,
     Schema,
     SchemaError,
+    SchemaIds,
     SnapshotEncoder,
 )
+from sidecar.schema_registry.client import SchemaRejectedError
+from sidecar.schema_registry.registrar import Registrar, Subjects
+from sidecar.schema_registry.settings import Strategy
 from tests.support.node.snapshot_rows import (
     DDL,
     READ_AT_US,
@@ -44,8 +52,7 @@ def encoder(
 
 
 def collection(*elements: bytes | None, count: int | None = None) -> bytes:
-    number = len(elements) if count is None else count
-    return integer(number) + b"".join(map(cell, elements))
+    return integer(len(elements) if count is None else count) + b"".join(map(cell, elements))
 
 
 def events(batch: EventBatch) -> list[dict[str, Any]]:
@@ -100,8 +107,7 @@ def test_static_columns_come_once_for_a_partition_and_alone() -> None:
     # The next page begins within the partition.
     more = encode([row(2, 5, st=static)], made, continues=True)
     assert [each["value"]["cells"]["kind"] for each in events(more)] == ["row"]
-    again = encode([row(2, 5, st=static)], made)
-    assert len(again) == 2
+    assert len(encode([row(2, 5, st=static)], made)) == 2
 
 
 def test_elements_have_their_own_times() -> None:
@@ -160,8 +166,7 @@ def test_a_repeat_has_the_same_ids() -> None:
     rows = [row(1, 2, v=(integer(5), long(1000), None)), row(1, 3)]
     ids = [each["headers"]["cdc.id"] for each in events(encode(rows, encoder()))]
     later = encode(rows, encoder(), read_at_us=READ_AT_US + 10_000_000)
-    assert [each["headers"]["cdc.id"] for each in events(later)] == ids
-    assert len(set(ids)) == 2
+    assert ([each["headers"]["cdc.id"] for each in events(later)], len(set(ids))) == (ids, 2)
 
 
 def test_positions_are_tokens() -> None:
@@ -174,6 +179,26 @@ def test_positions_are_tokens() -> None:
     assert encode([], encoder(), end=44).end_position == 44 + (1 << 63)
     assert batch.last_write_ts_us is None
     assert batch.mutations == 3
+
+
+def test_a_table_whose_schema_the_registry_rejects_is_named() -> None:
+    def schema_id(subject: str, schema: str) -> int:
+        if "ks.t" in subject:
+            raise SchemaRejectedError(f"the schema registry rejects the schema of {subject}")
+        return 1
+
+    registry: Any = SimpleNamespace(has_schema=lambda *_: True, schema_id=schema_id)
+    holder: Any = SimpleNamespace(latest=lambda: Schema.from_cql(DDL), refresh=lambda _: False)
+    ids, side = SchemaIds(), Subjects(registry, Strategy.TOPIC)
+    form = EventFormat(
+        topic_prefix="x", cluster="lab", node_id="n", key="avro", value="avro", schema_ids=ids
+    )
+    encoders = SchemaEncoders(holder, form, Registrar(ids, {"key": side, "value": side}))
+    rejected, other = TableSnapshot(TABLE_ID, "ks.t", 1), TableSnapshot(PLAIN_ID, "ks.plain", 1)
+    with pytest.raises(PostponedTableError, match=r"x\.ks\.t-key"):
+        encoders.encoder(rejected, element_times=True, was_rejected=False)
+    found = encoders.encoder(other, element_times=True, was_rejected=False)
+    assert isinstance(found, SnapshotEncoder)
 
 
 @pytest.mark.parametrize("cut", [1, 3, 5, 20])

@@ -87,8 +87,7 @@ def test_a_table_that_is_made_again_or_published_again_is_copied_again() -> None
     found = plan(
         [table("new"), table("off", published=False)], progress, "always", is_first_scan=False
     )
-    assert [each.table_id for each in found.begin] == ["new"]
-    assert set(found.forget) == {"old", "off"}
+    assert ([each.table_id for each in found.begin], set(found.forget)) == (["new"], {"old", "off"})
     again = plan([table("off")], progress.without(found.forget), "always", is_first_scan=False)
     assert [each.table_id for each in again.begin] == ["off"]
 

@@ -31,8 +31,7 @@ class Node:
     largest: int = 0
 
     def ask(self, cql: str, _consistency: str, rows: int, next_page: bytes | None) -> "Answer":
-        start = int(cql if next_page is None else next_page)
-        return Answer(self, start, rows)
+        return Answer(self, int(cql if next_page is None else next_page), rows)
 
 
 @dataclass
@@ -88,14 +87,8 @@ def sizes_of(random: Random) -> list[int]:
     return found
 
 
-@given(
-    st.integers(0),
-    st.integers(LARGEST_BYTES, 8 * PAGE_BYTES),
-    st.floats(0.5, 10),
-)
-def test_every_row_is_copied_and_the_node_is_spared(
-    seed: int, bound: int, expansion: float
-) -> None:
+@given(st.integers(0), st.integers(LARGEST_BYTES, 8 * PAGE_BYTES), st.floats(0.5, 10))
+def test_every_row_is_copied_and_node_is_spared(seed: int, bound: int, expansion: float) -> None:
     random = Random(seed)
     node = Node(sizes_of(random), bound, random)
     size, copied = PageSize(PAGE_BYTES, None), list[int]()

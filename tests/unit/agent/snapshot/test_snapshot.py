@@ -12,7 +12,7 @@ from agent.snapshot.partition import EncodedPage
 from agent.snapshot.snapshot import Snapshot
 from agent.snapshot.status import snapshot_document
 from commitlog.masking import MaskGuard, Row
-from sidecar.errors import ConfigError, UnavailableError
+from sidecar.errors import ConfigError
 from tests.support.checks.json_schemas import command_schema
 from tests.support.node.fake_snapshot_node import (
     PAGES,
@@ -80,8 +80,7 @@ def test_read_ahead_is_bounded_without_a_consumer() -> None:
 def test_unacknowledged_rows_are_read_again() -> None:
     node = FakeNode()
     with running(node) as snapshot:
-        first = taken(snapshot)
-        acknowledge(snapshot, first)
+        acknowledge(snapshot, taken(snapshot))
         taken(snapshot)
         snapshot.rollback()
         for _ in range(PAGES):
@@ -146,22 +145,6 @@ def test_a_table_that_is_dropped_while_it_is_copied_is_forgotten_at_once() -> No
             snapshot.take()
         wait_until(lambda: state(snapshot) is None, "it to be forgotten")
         assert component(snapshot).ok
-
-
-def test_a_node_that_is_away_is_waited_for() -> None:
-    node = FakeNode(errors=[UnavailableError("Cassandra does not answer.")])
-    with running(node) as snapshot:
-        assert len(taken(snapshot).batch) == 1
-
-
-def test_unexpected_fault_is_reported_and_the_snapshot_continues() -> None:
-    node = FakeNode(lasting_error=RuntimeError("too few bytes"))
-    with running(node) as snapshot:
-        wait_until(lambda: "RuntimeError: too few bytes" in snapshot.error, "the trouble")
-        assert not component(snapshot).ok
-        node.lasting_error = None
-        assert len(taken(snapshot).batch) == 1
-        wait_until(lambda: not snapshot.error, "the end of it")
 
 
 def test_never_asks_for_nothing_but_on_request() -> None:

@@ -121,14 +121,15 @@ def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Encoders:
-    """`error` is raised for the table b."""
+    """`error` is raised for these tables."""
 
     error: ClassVar[Exception | None] = None
+    tables: ClassVar[tuple[str, ...]] = ("ks.b",)
 
     def encoder(
         self, table: TableSnapshot, *, element_times: bool, was_rejected: bool
     ) -> SnapshotEncoder:
-        if self.error is not None and table.table == "ks.b":
+        if self.error is not None and table.table in self.tables:
             raise self.error
         return SnapshotEncoder(
             SCHEMA, table.table_id, FORMAT, element_times=element_times, started_us=table.started_us
@@ -205,9 +206,9 @@ def site() -> Iterator[Callable[[], Site]]:
         snapshot.start()
         return Site(snapshot, node, encoders)
 
-    Encoders.error = Node.error = Node.ring_error = None
     yield start
     Encoders.error = Node.error = Node.ring_error = None
+    Encoders.tables = ("ks.b",)
     snapshot.close()
 
 
@@ -255,6 +256,26 @@ def test_a_fault_of_the_node_stops_all(error: Exception, site: Callable[[], Site
     assert place.state("b") is State.COPYING
     Node.error = Node.ring_error = None
     wait_until(lambda: place.state("b") is State.COMPLETED, "the table")
+
+
+def test_a_copy_that_is_stopped_waits_for_nothing(site: Callable[[], Site]) -> None:
+    fail("registry")
+    place = site()
+    wait_until(place.others_are_copied, "the other tables")
+    wait_until(lambda: bool(place.snapshot.error), "the reason")
+    place.snapshot.stop_table("ks.b")
+    wait_until(lambda: not place.snapshot.error, "no reason")
+
+
+def test_a_registry_that_is_away_is_waited_for_by_all(site: Callable[[], Site]) -> None:
+    fail("registry away")
+    Encoders.tables = tuple(f"ks.{name}" for name in NAMES)
+    place = site()
+    wait_until(lambda: "the registry is away" in place.snapshot.error, "the reason")
+    assert place.snapshot.peek() is None
+    Encoders.error = None
+    wait_until(place.others_are_copied, "two tables")
+    wait_until(lambda: place.state("b") is State.COMPLETED, "the last table")
 
 
 def test_a_table_that_cannot_be_begun_stops_no_other(

@@ -58,11 +58,8 @@ def case(text: str, **facts: Any) -> Case:
 
 
 FAILING = {
-    "pipeline_stalled",
-    "cdc_raw_unreadable",
-    "segment_blocked",
-    "sink_unavailable",
-    "quarantine_not_writable",
+    *("pipeline_stalled", "cdc_raw_unreadable", "segment_blocked"),
+    *("sink_unavailable", "quarantine_not_writable"),
 }
 ROWS = (
     case("pipeline/pipeline_stalled: for 2 min.", stalled_s=121.0),
@@ -196,8 +193,7 @@ def codes(facts: Facts) -> list[str]:
 
 
 def test_an_agent_without_faults_has_no_condition() -> None:
-    published = Publication(("ks.t",), ("ks.t",))
-    assert codes(Facts(publication=published)) == []
+    assert codes(Facts(publication=Publication(("ks.t",), ("ks.t",)))) == []
     assert status_from(Facts()).state is State.OK
 
 
@@ -211,8 +207,7 @@ def test_each_fact_gives_one_condition_and_takes_it_away(name: str) -> None:
     assert status_from(facts).state is (State.OK if each.state is State.WARNING else each.state)
     assert each.piece in f"{condition.message} {condition.remedy}"
     assert is_complete(condition)
-    healthy = {name: getattr(Facts(), name) for name in each.facts}
-    assert codes(replace(facts, **healthy)) == []
+    assert codes(replace(facts, **{name: getattr(Facts(), name) for name in each.facts})) == []
 
 
 @pytest.mark.parametrize(("one", "other"), PAIRS)
@@ -221,8 +216,7 @@ def test_two_facts_give_two_conditions_the_first_by_rank(one: str, other: str) -
     facts = Facts(**first.facts, **second.facts)
     expected = {first.code} if (one, other) in SAME_CAUSE else {first.code, second.code}
     conditions = status_from(facts).conditions
-    assert {each.code for each in conditions} == expected
-    assert len(conditions) == len(expected)
+    assert ({each.code for each in conditions}, len(conditions)) == (expected, len(expected))
     urgencies = [each.urgency for each in conditions]
     assert urgencies == sorted(urgencies, reverse=True)
     worst = max(each.state.severity for each in conditions)
@@ -246,8 +240,7 @@ def test_unlogged_writes_of_a_file_that_does_not_describe_them_are_no_condition(
 
 def test_before_the_first_schema() -> None:
     starting = Facts(is_started=False, schema=SchemaFacts(0))
-    assert codes(starting) == ["starting"]
-    assert codes(replace(starting, schema=SchemaFacts(3))) == ["starting"]
+    assert codes(starting) == codes(replace(starting, schema=SchemaFacts(3))) == ["starting"]
     away = replace(starting, schema=SchemaFacts(0, AWAY))
     assert codes(away) == ["schema_unavailable"]
     assert status_from(away).state is State.FAILING
@@ -256,8 +249,7 @@ def test_before_the_first_schema() -> None:
 
 
 def test_a_segment_that_waits_for_the_schema_reports_why_it_is_not_read() -> None:
-    facts = Facts(blocked=SCHEMA_HOLD, schema=SchemaFacts(3, AWAY))
-    (condition,) = conditions_of(facts)
+    (condition,) = conditions_of(Facts(blocked=SCHEMA_HOLD, schema=SchemaFacts(3, AWAY)))
     assert condition.code == "segment_blocked"
     assert "ks.new is not known. Cassandra does not answer." in condition.message
 

@@ -1,10 +1,6 @@
 """What the page tells of the agent, and what Debezium's names tell."""
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
-
-import pytest
 
 from agent.quarantine.entries import discard
 from agent.schema.write_options import WriteOptions
@@ -15,15 +11,6 @@ from agent.status.summary import SegmentSummaryParts
 from sidecar.page.agent_summary import AgentSummary
 from sidecar.page.summary import Summary
 from tests.support.agents.status_harness import StatusHarness
-
-
-@pytest.fixture
-def site(tmp_path: Path) -> Iterator[StatusHarness]:
-    (tmp_path / "site").mkdir()
-    site = StatusHarness(tmp_path / "site")
-    yield site
-    site.holder.close()
-    site.harness.pipeline.loop.abandon()
 
 
 def summary(site: StatusHarness) -> Summary:
@@ -70,8 +57,7 @@ def test_a_segment_on_its_way(site: StatusHarness) -> None:
     assert shown.progress[0].done == log.end
     assert sum(n for each in shown.counts for n in each.by_kind.values()) == 3
     told = streaming_attributes(site.status.view, site.harness.metrics)
-    assert told["CommitLogFilename"] == log.name.log
-    assert told["CommitLogPosition"] == log.end
+    assert (told["CommitLogFilename"], told["CommitLogPosition"]) == (log.name.log, log.end)
     assert told["NumberOfProcessedMutations"] == 2
     assert told["CdcDirectoryTotalBytes"] == site.harness.view.raw_bytes > 0
 
@@ -92,6 +78,8 @@ def test_a_broker_that_is_away_is_the_sentence(site: StatusHarness) -> None:
     site.pass_time(1)
     assert summary(site).state == "failing"
     assert message(site) == "Events are not delivered: no broker answers."
+    assert "no broker" in site.component("sink").message
+    assert (site.status.live().ok, site.status.ready().ok) == (True, False)
 
 
 def test_a_blocked_segment_needs_attention(site: StatusHarness) -> None:
@@ -99,16 +87,16 @@ def test_a_blocked_segment_needs_attention(site: StatusHarness) -> None:
     site.raw.completed(1).add(1, table="ks.new")
     site.settle()
     shown = summary(site)
-    assert shown.state == "failing"
+    assert (shown.state, [bar.state for bar in shown.progress]) == ("failing", ["blocked"])
     assert "ks.new is not known" in message(site)
-    assert [bar.state for bar in shown.progress] == ["blocked"]
+    assert [part.name for part in site.status.health().components if not part.ok] == ["cdc_raw"]
+    assert b"cdc_blocked 1.0" in site.status.metrics()
 
 
 def test_the_headline_names_a_quarantined_segment_and_its_command(site: StatusHarness) -> None:
     """The page reported that all changes are delivered."""
     site.begin()
-    log = site.raw.completed(1, 2)
-    log.add(1, is_damaged=True)
+    log = site.raw.completed(1, 2).add(1, is_damaged=True)
     site.settle()
     site.harness.sink.acknowledge()
     site.pass_time(6)

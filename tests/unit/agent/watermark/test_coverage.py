@@ -34,13 +34,11 @@ def test_the_oldest_gaps_are_joined() -> None:
     coverage = begun(0, probe(0, 0))
     for start in range(1, MAX_GAPS + 2):
         coverage = coverage.answered(probe(start, 10 * start)).reached(10 * start + 1)
-    assert len(coverage.gaps) == MAX_GAPS
-    assert coverage.gaps[0] == Gap(0, 20)
+    assert (len(coverage.gaps), coverage.gaps[0]) == (MAX_GAPS, Gap(0, 20))
 
 
 def test_entries_are_read_back() -> None:
-    gaps = (Gap(200, 300), Gap(400, 500))
-    coverage = Coverage(100, 900, 7, gaps, begun(0, probe(7, 0)).holdings)
+    coverage = Coverage(100, 900, 7, (Gap(200, 300), Gap(400, 500)), begun(0, probe(7, 0)).holdings)
     entries = coverage.to_entries("n")
     assert coverage_from_entries(entries, "n") == coverage
     assert coverage_from_entries(entries, "another") is None

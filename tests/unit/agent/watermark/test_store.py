@@ -14,6 +14,5 @@ def test_the_coverage_of_another_node_is_ignored(tmp_path: Path) -> None:
 
 
 def test_a_write_error_does_not_end_the_agent(tmp_path: Path) -> None:
-    store = CoverageStore(tmp_path / "missing", "shop", "n")
-    store.save(Coverage(1, 2, 3))
+    CoverageStore(tmp_path / "missing", "shop", "n").save(Coverage(1, 2, 3))
     assert not (tmp_path / "missing" / FILE_NAME).exists()

@@ -10,10 +10,9 @@ from agent.cdc_raw.observation import observe
 from agent.check.checks import CHECKS
 from agent.check.directories import check_cdc_raw_usage, check_directory_rights, check_foreign_files
 from agent.check.keys import check_keys
-from agent.check.node import check_settings, check_tables
+from agent.check.node import check_settings
 from agent.check.offsets import check_offsets
 from agent.check.probe import command_probe
-from agent.check.publication import Publication
 from agent.cli.segment_files import find_segments
 from agent.config.loader import OFFSET_FILE, AgentConfig, load_config
 from agent.config.node_settings import NodeSettings, settings_of_node
@@ -121,12 +120,6 @@ def test_settings_of_the_node() -> None:
         assert levels(check_settings(settings))[subject] is level
 
 
-def test_tables() -> None:
-    assert levels(check_tables(Publication()))["tables"] is Level.FAULT
-    assert levels(check_tables(Publication(("ks.t",))))["tables"] is Level.FAULT
-    assert levels(check_tables(Publication(("ks.t", "ks.u"), ("ks.t",))))["tables"] is Level.OK
-
-
 def test_progress(agent_dir: AgentDir) -> None:
     known = config(agent_dir)
     assert levels(check_offsets(known, "node-1"))["offsets"] is Level.OK
@@ -152,8 +145,7 @@ def test_offsets_are_shown(agent_dir: AgentDir) -> None:
     shown = agent("offsets", "show", "--config", path).output
     assert "CommitLog-7-1.log" in shown
     assert "COMPLETED" in shown
-    as_json = agent("offsets", "show", "--json", "--config", path).output
-    assert '"CommitLog-7-2.log": 77' in as_json
+    assert '"CommitLog-7-2.log": 77' in agent("offsets", "show", "--json", "--config", path).output
     store.save(entries)
     store.path.write_bytes(b"#sha256=00\n")
     done = agent("offsets", "show", "--config", path)
@@ -161,8 +153,7 @@ def test_offsets_are_shown(agent_dir: AgentDir) -> None:
     assert "warning: " in done.errors
     store.previous_path.unlink()
     done = agent("offsets", "show", "--config", path)
-    assert done.exit_code == 1
-    assert len(done.errors.splitlines()) == 1
+    assert done.exit_code == len(done.errors.splitlines()) == 1
 
 
 def test_topics_are_asked_for_under_the_names_that_events_use(

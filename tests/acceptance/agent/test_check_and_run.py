@@ -67,8 +67,7 @@ def _kafka(agent_dir: AgentDir) -> Changes:
 
 
 def _node(agent_dir: AgentDir) -> Changes:
-    port = str(free_port())
-    return {"schema.file": None, "cassandra.hosts": "127.0.0.1", "cassandra.port": port}
+    return {"schema.file": None, "cassandra.hosts": "127.0.0.1", "cassandra.port": str(free_port())}
 
 
 def _registry(agent_dir: AgentDir) -> Changes:

@@ -2,7 +2,6 @@
 in a file when that rejects them too."""
 
 import random
-import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import orjson
 import pytest
 
 from tests.support.agents.agent_directory import AgentDir, payload, write_segment
+from tests.support.agents.agent_health import page
 from tests.support.agents.agent_thread import running
 from tests.support.agents.running_agent import is_drained
 from tests.support.servers.kafka import KafkaBroker
@@ -44,8 +44,7 @@ def test_rejected_event_goes_to_the_topic_else_to_a_file(
     error = agent_dir.relocation / "error"
     with running(agent_dir, changes) as process:
         process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir))
-        with urllib.request.urlopen(f"{process.url}/metrics") as answer:
-            metrics = answer.read().decode()
+        metrics = page(process, "metrics")
         health = str(process.document("/health"))
         assert process.stop() == 0
     delivered = broker.consume_all(topic)
@@ -66,8 +65,7 @@ def test_rejected_event_goes_to_the_topic_else_to_a_file(
         (file,) = files
         (line,) = file.read_bytes().splitlines()
         kept = orjson.loads(line)
-        assert kept["topic"] == topic
-        assert after_of(kept["value"]) == LARGE.decode()
+        assert (kept["topic"], after_of(kept["value"])) == (topic, LARGE.decode())
         assert names_the_ways_on(kept["reason"])
         assert names_the_ways_on(health)
         assert "has its whole value" in health

@@ -1,15 +1,47 @@
-"""Properties files that were written for Debezium's connector."""
+"""Properties files that were written for Debezium's connector. The example of its manual runs as it
+is: a second file says only where this place has what it names."""
 
+import base64
+import io
+import json
+import struct
 from pathlib import Path
+from typing import Any
 
+import fastavro
 import pytest
 
 from agent.config.loader import AgentConfig, load_config
 from sidecar.errors import ConfigError
-from tests.support.agents.debezium_manual import MANUAL_EXAMPLE
+from tests.support.agents.agent_directory import AgentDir, payload, write_segment
+from tests.support.agents.agent_thread import AgentThread
 from tests.support.agents.minimal_configuration import of_lines
+from tests.support.agents.running_agent import is_drained
+from tests.support.sinks.fake_registry import FakeRegistry
 
 FILES = Path(__file__).parent / "files"
+# As the manual of early 2021 shows it, Avro and all.
+MANUAL_EXAMPLE = """
+connector.name=test_connector
+commit.log.relocation.dir=/Users/test_user/debezium-connector-cassandra/test_dir/relocation/
+http.port=8000
+
+cassandra.config={yaml}
+cassandra.hosts=127.0.0.1
+cassandra.port=9042
+kafka.producer.bootstrap.servers=127.0.0.1:9092
+kafka.producer.retries=3
+kafka.producer.retry.backoff.ms=1000
+kafka.topic.prefix=test_prefix
+key.converter=io.confluent.connect.avro.AvroConverter
+key.converter.schema.registry.url: http://localhost:8081
+value.converter=io.confluent.connect.avro.AvroConverter
+value.converter.schema.registry.url: http://localhost:8081
+offset.backing.store.dir=/Users/test_user/debezium-connector-cassandra/test_dir/
+snapshot.consistency=ONE
+snapshot.mode=ALWAYS
+latest.commit.log.only=true
+"""
 YAML = """
 cluster_name: 'Orders'
 cdc_enabled: true
@@ -40,10 +72,8 @@ def test_a_file_of_the_first_releases_is_taken(yaml: Path) -> None:
     properties = config.properties
     assert properties.topic_prefix == "orders_prod"
     assert config.cdc_raw_directory == Path("/var/lib/cassandra/cdc_raw")
-    assert config.cluster_name == "Orders"
-    assert (config.hosts, config.port) == (("127.0.0.1",), 9042)
-    assert properties.cassandra_username == "debezium"
-    assert config.transfer_name == "delete"
+    assert (config.cluster_name, config.hosts, config.port) == ("Orders", ("127.0.0.1",), 9042)
+    assert (properties.cassandra_username, config.transfer_name) == ("debezium", "delete")
     assert properties.kafka_producer["bootstrap.servers"] == "127.0.0.1:9092"
     warned = "\n".join(config.warnings)
     for name in ("connector.name", "max.queue.size", "max.batch.size"):
@@ -58,11 +88,9 @@ def test_a_file_of_the_present_releases_is_taken(yaml: Path) -> None:
     assert properties.topic_prefix == "fulfillment"
     assert (properties.node_id, config.cluster_name) == ("cassandra-0", "fulfillment")
     assert properties.offset_flush_interval_ms == 1000
-    warned = "\n".join(config.warnings)
-    assert "`commit.log.real.time.processing.enabled`" in warned
+    assert "`commit.log.real.time.processing.enabled`" in "\n".join(config.warnings)
     assert (config.hosts, config.port) == (("10.0.0.7",), 9142)
-    assert properties.cassandra_username == "debezium"
-    assert properties.snapshot_mode == "never"
+    assert (properties.cassandra_username, properties.snapshot_mode) == ("debezium", "never")
 
 
 def test_the_example_of_the_manual_runs_unchanged(yaml: Path) -> None:
@@ -199,22 +227,62 @@ def test_converter_settings_without_effect_are_reported(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "snapshot.mode=NEVER",
-        "tombstones.on.delete=false",
-        "field.exclude.list=",
-        "decimal.handling.mode=DOUBLE",
-        "topic.delimiter=.",
+        *("snapshot.mode=NEVER", "tombstones.on.delete=false", "field.exclude.list="),
+        *("decimal.handling.mode=DOUBLE", "topic.delimiter=."),
         "topic.naming.strategy=io.debezium.schema.SchemaTopicNamingStrategy",
-        "sanitize.field.names=false",
-        "value.converter.schemas.enable=false",
+        *("sanitize.field.names=false", "value.converter.schemas.enable=false"),
     ],
 )
 def test_defaults_are_taken_in_silence(tmp_path: Path, line: str) -> None:
     assert of_lines(tmp_path, line).warnings == ()
 
 
-@pytest.mark.parametrize(
-    "line", ["kafka.consumer.group.id=x", "signal.data.collection=x", "heartbeat.interval.ms=0"]
-)
-def test_property_without_effect_is_accepted_with_a_warning(tmp_path: Path, line: str) -> None:
-    assert len(of_lines(tmp_path, line).warnings) == 1
+def decoded(text: str, registry: FakeRegistry) -> Any:
+    """A message in Confluent's form, by the schema that its id stands for in the registry."""
+    message = base64.b64decode(text)
+    number = struct.unpack(">xI", message[:5])[0]
+    schema = fastavro.parse_schema(
+        json.loads(registry.answer("GET", schema_path(number), b"")[1]["schema"])
+    )
+    return fastavro.schemaless_reader(io.BytesIO(message[5:]), schema, None)
+
+
+def schema_path(number: int) -> str:
+    return f"/schemas/ids/{number}"
+
+
+def test_the_example_delivers(agent_dir: AgentDir) -> None:
+    for number in (1, 2):
+        write_segment(agent_dir.cdc_raw, number, [[payload(number, b"v%d" % number)]])
+    yaml = agent_dir.folder / "cassandra.yaml"
+    yaml.write_text(
+        f"cluster_name: 'Orders'\ncdc_enabled: true\ncdc_raw_directory: {agent_dir.cdc_raw}\n"
+        f"commitlog_directory: {agent_dir.folder}\n"
+    )
+    example = agent_dir.folder / "manual.properties"
+    example.write_text(MANUAL_EXAMPLE.format(yaml=yaml))
+    with FakeRegistry() as registry:
+        place = agent_dir.folder / "place.properties"
+        settings = {
+            "commit.log.relocation.dir": agent_dir.relocation,
+            "offset.backing.store.dir": agent_dir.offsets,
+            "sink": "file",
+            "file.path": agent_dir.events,
+            "schema.file": agent_dir.schema,
+            "key.converter.schema.registry.url": registry.url,
+            "value.converter.schema.registry.url": registry.url,
+        }
+        place.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+        files = ["--config", str(example), "--config", str(place)]
+        with AgentThread(files, agent_dir.folder / "agent.log", preferred_port=0) as process:
+            process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir))
+            assert process.stop() == 0
+        lines = [json.loads(line) for line in agent_dir.events.read_text().splitlines()]
+        assert [line["topic"] for line in lines] == ["test_prefix.ks.t"] * 2
+        assert set(registry.subjects) == {"test_prefix.ks.t-key", "test_prefix.ks.t-value"}
+        values = [decoded(line["value"], registry) for line in lines]
+    assert [value["after"]["v"]["value"] for value in values] == ["v1", "v2"]
+    assert {value["source"]["cluster"] for value in values} == {"Orders"}
+    log = (agent_dir.folder / "agent.log").read_text()
+    for name in ("connector.name", "latest.commit.log.only"):
+        assert f"`{name}` ({example}:" in log

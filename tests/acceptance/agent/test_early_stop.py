@@ -52,8 +52,7 @@ def test_other_commands_end_by_the_signal(agent_dir: AgentDir) -> None:
     """Half a dump must not look like a whole one."""
     segment = write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
     done = interrupted("agent.cli", "dump", segment, "--schema", agent_dir.schema)
-    assert done.returncode == -signal.SIGTERM
-    assert done.stdout == ""
+    assert (done.returncode, done.stdout) == (-signal.SIGTERM, "")
 
 
 def test_a_second_signal_ends_it_at_once(agent_dir: AgentDir) -> None:

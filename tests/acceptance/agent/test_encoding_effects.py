@@ -8,7 +8,7 @@ from tests.oracle.reference import parse_schema
 from tests.oracle.reference.model import Cell, Deletion, Liveness, PartitionUpdate, Row
 from tests.oracle.writer import Form, write_mutation, write_segment
 from tests.support.agents.agent_directory import AgentDir
-from tests.support.agents.delivered_events import delivered
+from tests.support.agents.agent_thread import delivered
 
 TIME_US = 1_795_000_000_000_000
 DDL = """CREATE TABLE ks.t (k int, c int, d decimal, n varint, u duration, secret text,
@@ -41,8 +41,7 @@ def write_and_delete(agent_dir: AgentDir) -> None:
     cells = tuple(Cell(name, None, TIME_US, None, None, values[name]) for name in values)
     place = (b"\0\0\0\3",)
     written = Row(place, Liveness(TIME_US, None, None), None, False, (), cells)
-    gone = Deletion(TIME_US + 1, TIME_US // 1_000_000)
-    deleted = Row(place, None, gone, False, (), ())
+    deleted = Row(place, None, Deletion(TIME_US + 1, TIME_US // 1_000_000), False, (), ())
     payloads = [
         write_mutation([PartitionUpdate(table, b"\0\0\0\7", None, None, (row,))], Form(version=7))
         for row in (written, deleted)
@@ -62,8 +61,7 @@ def test_modes_left_out_fields_names_and_tombstones(agent_dir: AgentDir) -> None
     delivered(agent_dir, MODES)
     written, deleted, tombstone = lines(agent_dir.events)
     after = written["value"]["after"]
-    assert after["d"]["value"] == "123.45"
-    assert after["n"]["value"] == "7"
+    assert (after["d"]["value"], after["n"]["value"]) == ("123.45", "7")
     assert after["u"]["value"] == {"months": 1, "days": 2, "nanoseconds": 3}
     assert after["odd_name"]["value"] == "x"
     assert b"hunter2" not in agent_dir.events.read_bytes()

@@ -15,20 +15,8 @@ from tests.support.servers.agent_process import AgentProcess
 from tests.support.servers.certificates import Authority
 
 PAGES = (
-    "/",
-    "/ping",
-    "/live",
-    "/ready",
-    "/health",
-    "/offsets",
-    "/snapshot",
-    "/metrics",
-    "/metrics.json",
-    "/metrics/jmx",
-    "/page.json",
-    "/buildinfo",
-    "/history",
-    "/no-such-page",
+    *("/", "/ping", "/live", "/ready", "/health", "/offsets", "/snapshot", "/metrics"),
+    *("/metrics.json", "/metrics/jmx", "/page.json", "/buildinfo", "/history", "/no-such-page"),
 )
 
 
@@ -152,8 +140,7 @@ def test_a_command_shows_none(
     done = agent("--debug", *command, "--config", agent_dir.configuration(changes))
     assert done.output + done.errors
     # The clients' libraries write to the descriptors.
-    shown = (done.output, done.errors, *capfd.readouterr())
-    assert marks("".join(shown).encode()) == []
+    assert marks("".join((done.output, done.errors, *capfd.readouterr())).encode()) == []
 
 
 @pytest.mark.parametrize(
@@ -177,13 +164,11 @@ def test_a_mistake_shows_none(agent_dir: AgentDir, changes: dict[str, str | None
     """Whatever is wrong beside a secret, or with it."""
     path = agent_dir.configuration({**settings(agent_dir), **changes})
     done = agent("--debug", "config", "check", "--config", path)
-    assert done.exit_code == 2
-    assert marks((done.output + done.errors).encode()) == []
+    assert (done.exit_code, marks((done.output + done.errors).encode())) == (2, [])
 
 
 def test_every_secret_of_a_producer_is_marked(agent_dir: AgentDir) -> None:
     """So that one that comes with a new client is not forgotten; PEM keys have a test of theirs."""
     set_here = {name.removeprefix("kafka.producer.") for name in settings(agent_dir)}
     in_pem = {"sasl.oauthbearer.assertion.private.key.pem", "ssl.key.pem", "ssl.keystore.key"}
-    secrets = {name for name in KNOWN if is_secret_name(name)}
-    assert secrets - set_here - in_pem == {"sasl.password"}
+    assert {name for name in KNOWN if is_secret_name(name)} - set_here - in_pem == {"sasl.password"}

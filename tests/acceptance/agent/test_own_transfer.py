@@ -132,9 +132,7 @@ def test_example_keeps_segments_in_a_folder(agent_dir: AgentDir, folder: Path) -
 
 
 @pytest.mark.parametrize("command", ["check", "run"])
-def test_unusable_class_is_named_at_the_start(
-    agent_dir: AgentDir, folder: Path, command: str
-) -> None:
+def test_unusable_class_is_named_at_start(agent_dir: AgentDir, folder: Path, command: str) -> None:
     changes = {"commit.log.transfer.class": "no_such_module:Transfer"}
     outcome = agent(command, "--config", agent_dir.configuration(changes))
     assert outcome.exit_code == (1 if command == "check" else 2)

@@ -1,11 +1,17 @@
-"""What a person meets first: `make help`, the prerequisites, the documents."""
+"""What a person meets first: `make help`, prerequisites, documents, the demo, a container."""
 
 import os
 import re
+import signal
 import subprocess
+import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
+
+from tests.support.agents.agent_directory import AgentDir, payload, write_segment
+from tests.support.servers.processes import DEADLINE_S, free_port, wait_until
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 TARGETS = (
@@ -31,11 +37,9 @@ def test_make_alone_lists_every_target() -> None:
 
 
 def test_every_target_of_the_documents_exists() -> None:
-    done = shell("make")
-    listed = set(re.findall(r"^  ([a-z-]+) ", done.stdout, re.MULTILINE))
+    listed = set(re.findall(r"^  ([a-z-]+) ", shell("make").stdout, re.MULTILINE))
     for document in (*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").rglob("*.md")):
-        named = set(re.findall(r"`make ([a-z-]+)", document.read_text()))
-        assert named <= listed, document.name
+        assert set(re.findall(r"`make ([a-z-]+)", document.read_text())) <= listed, document.name
 
 
 @pytest.mark.parametrize("kind", ["build", "test"])
@@ -64,3 +68,49 @@ def test_links_between_documents_lead_somewhere() -> None:
     for document in (*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").rglob("*.md")):
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", document.read_text()):
             assert (document.parent / target).exists(), f"{document.name} links to {target}"
+
+
+def test_container_outlives_the_mistakes_of_its_agent(agent_dir: AgentDir, tmp_path: Path) -> None:
+    write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
+    port = free_port()
+    mended = Path(agent_dir.configuration({"http.port": str(port), "http.host": "*"}))
+    used, log = tmp_path / "used.properties", tmp_path / "log"
+    # A wrong file ends the agent with exit code 2.
+    used.write_text("no.such.property=1\n")
+    run = "from agent.start import main; main()"
+    agent = [sys.executable, "-c", run, "run", "--config", str(used)]
+    command = [sys.executable, "-P", "-m", "sidecar.supervisor", "--mkdir", str(tmp_path / "made")]
+    environment = os.environ | {"HTTP_PORT": str(port)}
+    with log.open("w") as output:
+        process = subprocess.Popen([*command, *agent], stderr=output, env=environment)
+    try:
+        wait_until(lambda: '"exit_code": 2' in log.read_text(), "the first end of the agent")
+        used.write_text(mended.read_text())
+        wait_until(agent_dir.events.exists, "an event")
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/live") as answer:
+            assert answer.status == 200
+        assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(DEADLINE_S) == 0, log.read_text()
+    finally:
+        process.kill()
+    assert (tmp_path / "made").is_dir()
+
+
+def test_demo_shows_delivered_events(tmp_path: Path) -> None:
+    (tmp_path / "examples").symlink_to(REPOSITORY / "examples")
+    done = subprocess.run(
+        [sys.executable, "-m", "examples.quickstart.demo"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    for part in ("/health", "What arrived", "inserts, for example", "Files"):
+        assert part in done.stdout
+    assert done.stderr == ""
+    output = tmp_path / "demo-output"
+    assert (output / "events.ndjson").stat().st_size > 0
+    assert not list((output / "cdc_raw").iterdir())
+    assert list((output / "relocation" / "archive").glob("*.log"))

@@ -4,7 +4,6 @@ docs/reference/debezium-properties.md names the tests of the others.
 """
 
 import json
-import urllib.request
 from functools import partial
 
 import pytest
@@ -12,8 +11,8 @@ import pytest
 from tests.oracle.writer import segment
 from tests.support.agents import running_agent
 from tests.support.agents.agent_directory import AgentDir, payload, write_segment
-from tests.support.agents.agent_thread import running
-from tests.support.agents.delivered_events import delivered
+from tests.support.agents.agent_health import page
+from tests.support.agents.agent_thread import delivered, running
 
 
 def topics(agent_dir: AgentDir) -> list[str]:
@@ -25,16 +24,6 @@ def test_topics_begin_with_the_prefix(agent_dir: AgentDir, name: str) -> None:
     write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
     delivered(agent_dir, {"topic.prefix": None, name: "orders-2"})
     assert topics(agent_dir) == ["orders-2.ks.t"]
-
-
-def test_http_is_served_on_its_port(agent_dir: AgentDir) -> None:
-    """It is set on the command line, over the file."""
-    with running(agent_dir) as process:
-        assert f"http.port={process.url.rpartition(':')[2]}" in process.command
-        process.wait_until("an answer", lambda: process.health() is not None)
-        with urllib.request.urlopen(f"{process.url}/ping") as answer:
-            assert answer.read() == b"pong"
-        assert process.stop() == 0
 
 
 def test_without_post_processing_segments_are_kept_whatever_the_class(agent_dir: AgentDir) -> None:
@@ -94,8 +83,7 @@ def has_events(agent_dir: AgentDir, count: int) -> bool:
 def test_tags_are_labels_of_debeziums_metrics(agent_dir: AgentDir) -> None:
     with running(agent_dir, {"custom.metric.tags": "env=lab, the-team=data base"}) as process:
         process.wait_until("an answer", lambda: process.health() is not None)
-        with urllib.request.urlopen(f"{process.url}/metrics/jmx") as answer:
-            text = answer.read().decode()
+        text = page(process, "metrics/jmx")
         assert process.stop() == 0
     labels = 'context="streaming",env="lab",name="demo",plugin="cassandra",the_team="data base"'
     assert f"debezium_metrics_CommitLogPosition{{{labels}}}" in text

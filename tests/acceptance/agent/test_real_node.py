@@ -1,9 +1,7 @@
 """The connection, the schema and `agent check` against a node that asks for a password."""
 
 import json
-import math
 import re
-import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -24,6 +22,7 @@ from sidecar.errors import AccessDeniedError, UnavailableError
 from spark_jobs.compare.cassandra_pages import CassandraPages, Contact
 from spark_jobs.errors import JobError
 from tests.support.agents.agent_directory import AgentDir
+from tests.support.agents.agent_health import page
 from tests.support.agents.agent_main import agent
 from tests.support.agents.agent_thread import AgentThread, running
 from tests.support.servers.cassandra import CassandraNode
@@ -82,22 +81,15 @@ def reached_by(node: CassandraNode, user: str, password: str) -> Mapping[str, st
 
 
 def configuration(node: CassandraNode, agent_dir: AgentDir, password: str = "cassandra") -> Path:
-    unset = ("cdc.raw.directory", "cassandra.hosts", "cassandra.port")
-    changes = {**reached_by(node, "cassandra", password), **dict.fromkeys(unset)}
-    return agent_dir.configuration({**changes, "cassandra.config": str(node.yaml)})
-
-
-def text_of(process: AgentThread, page: str) -> str:
-    with urllib.request.urlopen(f"{process.url}/{page}") as reply:
-        return str(reply.read().decode())
+    login = {"cassandra.username": "cassandra", "cassandra.password": password}
+    return agent_dir.beside(node, login)
 
 
 def test_node_reports_its_identity_and_tables(
     node: CassandraNode, link: NodeConnection, tmp_path: Path
 ) -> None:
     facts = link.facts()
-    assert facts.release_version == node.version
-    assert facts.cluster_name == "lab"
+    assert (facts.release_version, facts.cluster_name) == (node.version, "lab")
     assert len(facts.host_id) == 36
     for statement in (
         f"CREATE KEYSPACE shop WITH {REPLICATION}",
@@ -120,14 +112,11 @@ def test_node_reports_its_identity_and_tables(
     text = "\n".join(str(row["create_statement"]) for row in described)
     # The node may make tables of its own in the meantime.
     read = Schema.from_system_rows(schema_rows(link))
-    assert read.merged(known.schema) == read
-    assert read.merged(Schema.from_cql(text)) == read
+    assert read.merged(known.schema) == read.merged(Schema.from_cql(text)) == read
 
 
 @pytest.mark.usefixtures("link")
-def test_the_java_drivers_file_is_enough_to_reach_it(
-    node: CassandraNode, agent_dir: AgentDir
-) -> None:
+def test_java_drivers_file_is_enough_to_reach_it(node: CassandraNode, agent_dir: AgentDir) -> None:
     file = agent_dir.folder / "application.conf"
     file.write_text(
         f"""datastax-java-driver {{
@@ -205,25 +194,6 @@ def test_check_fails_for_a_keyspace_without_durable_writes(
         link.rows("DROP KEYSPACE volatile")
 
 
-@pytest.mark.usefixtures("link")
-def test_quota_is_read_from_the_node_without_cassandra_config(
-    node: CassandraNode, agent_dir: AgentDir
-) -> None:
-    with running(agent_dir, reached_by(node, "cassandra", "cassandra")) as process:
-
-        def limit_bytes() -> float:
-            found = re.search(r"^cdc_raw_limit_bytes (\S+)$", text_of(process, "metrics"), re.M)
-            assert found is not None
-            return float(found[1])
-
-        process.wait_until(
-            "the node's answer",
-            lambda: process.health() is not None and not math.isnan(limit_bytes()),
-        )
-        assert limit_bytes() == node.settings.cdc_total_mib << 20
-        assert process.stop() == 0
-
-
 def test_a_running_agent_names_its_node_everywhere(
     node: CassandraNode, link: NodeConnection, agent_dir: AgentDir
 ) -> None:
@@ -238,8 +208,8 @@ def test_a_running_agent_names_its_node_everywhere(
             return bool(place.items() <= health.get("instance", {}).items())
 
         process.wait_until("the identity of the node", is_known)
-        assert place.items() <= json.loads(text_of(process, "buildinfo")).items()
-        (series,) = re.findall("^cdc_build_info{.*", text_of(process, "metrics"), re.M)
+        assert place.items() <= json.loads(page(process, "buildinfo")).items()
+        (series,) = re.findall("^cdc_build_info{.*", page(process, "metrics"), re.M)
         for name, value in place.items():
             assert f'{name}="{value}"' in series
         assert process.stop() == 0
@@ -270,6 +240,9 @@ def test_the_grant_that_health_prints_resolves_the_condition(
         assert grant == 'GRANT SELECT ON system_views.settings TO "cdc";'
         link.rows(grant)
         process.wait_until("its end", lambda: not quota_condition())
+        limit_bytes = re.search(r"^cdc_raw_limit_bytes (\S+)$", page(process, "metrics"), re.M)
+        assert limit_bytes is not None
+        assert float(limit_bytes[1]) == node.settings.cdc_total_mib << 20
         resolved = "condition resolved: cdc_raw_quota_unknown"
         process.wait_until("the line", lambda: resolved in log.read_text())
         assert process.stop() == 0
@@ -290,8 +263,7 @@ def test_check_names_every_fault_with_its_remedy(
     assert done.exit_code == 1
     faults = [line.split()[1] for line in done.output.splitlines() if line.startswith("fault")]
     # What is found on this machine comes first, then what the servers answer, as they do.
-    assert faults[0] == "directories:"
-    assert sorted(faults[1:]) == ["broker:", "node:"]
+    assert (faults[0], sorted(faults[1:])) == ("directories:", ["broker:", "node:"])
 
 
 def test_the_grants_that_check_prints_resolve_its_findings(
@@ -356,8 +328,7 @@ def test_masked_values_are_neither_copied_nor_compared(
     select = 'SELECT name, age FROM masks."P"'
 
     def rights() -> list[dict[str, str]]:
-        done = agent("check", "--json", "--config", path)
-        found = json.loads(done.output)["findings"]
+        found = json.loads(agent("check", "--json", "--config", path).output)["findings"]
         return [each for each in found if each["subject"] == "rights"]
 
     address = node_connection(load_config([path])).address

@@ -119,10 +119,8 @@ def test_it_resumes_without_loss(state: ReleasedState, agent_dir: AgentDir, tmp_
     assert max(ids(events).values()) == 1
     assert {in_segment(each["headers"]["cdc.source"], last) for each in events}.isdisjoint({None})
 
-    expected = all_events(state, tmp_path / "fresh")
-    missing = expected - before - set(ids(events))
-    path = agent_dir.folder / "cdc.properties"
-    listed = agent("quarantine", "list", "--json", "--config", path)
+    missing = all_events(state, tmp_path / "fresh") - before - set(ids(events))
+    listed = agent("quarantine", "list", "--json", "--config", agent_dir.folder / "cdc.properties")
     assert listed.exit_code == 0, listed.errors
     quarantined = json.loads(listed.output)
     assert {each["segment"] for each in quarantined} == set(finished)

@@ -56,8 +56,7 @@ def paste(command: str) -> None:
 
 def findings(path: Path) -> dict[str, dict[str, str]]:
     """What `check` finds beside what is well, by code."""
-    done = agent("check", "--json", "--config", path)
-    found = json.loads(done.output)["findings"]
+    found = json.loads(agent("check", "--json", "--config", path).output)["findings"]
     return {each["code"]: each for each in found if each["level"] != "ok"}
 
 
@@ -130,8 +129,7 @@ def test_a_quarantined_segment_is_read_again(agent_dir: AgentDir, kind: str) -> 
     """A table that `schema.file` lacked."""
     write_segment(agent_dir.cdc_raw, 1, [[payload(1, table_id=OTHER_ID)]])
     with running(agent_dir, segment_blocked_timeout_ms="3000") as process:
-        condition = shown(process, "segment_quarantined")
-        commands = commands_in(condition["remedy"])
+        commands = commands_in(shown(process, "segment_quarantined")["remedy"])
         (listing,) = _with(commands, " quarantine list")
         paste(listing)
         agent_dir.schema.write_text(SCHEMA + OTHER)

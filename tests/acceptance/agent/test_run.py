@@ -10,8 +10,7 @@ import pytest
 
 from tests.support.agents.agent_directory import AgentDir, payload, write_segment
 from tests.support.agents.agent_main import agent
-from tests.support.agents.agent_thread import running
-from tests.support.agents.delivered_events import delivered
+from tests.support.agents.agent_thread import delivered, running
 from tests.support.agents.running_agent import is_drained, values
 from tests.support.record.plan import FIXTURES
 

@@ -95,9 +95,7 @@ def run(node: CassandraNode, steps: tuple[epochs.Step, ...]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.servers
-def test_the_schema_of_the_node_is_that_of_the_last_epoch(
-    node: CassandraNode, agent_dir: AgentDir
-) -> None:
+def test_schema_of_node_is_that_of_the_last_epoch(node: CassandraNode, agent_dir: AgentDir) -> None:
     """For completed segments, and beside the node while its schema changes further."""
     changes = {
         "schema.file": None,

@@ -1,14 +1,22 @@
-"""State files: version of the format, and the prefix of their topics."""
+"""State files: version of the format, the prefix of their topics, the schemas that are kept for the
+next start; and the schema file."""
 
+import gzip
 import hashlib
 from pathlib import Path
 
+import orjson
 import pytest
 
-from sidecar.errors import ConfigError, OffsetStoreError
+from agent.schema.history import SchemaHistory
+from agent.schema.schema_file import SchemaFile
+from agent.schema.source import KnownSchema, NodeIdentity
+from commitlog import Schema
+from sidecar.errors import ConfigError, OffsetStoreError, UnavailableError
 from sidecar.offsets.properties_store import FORMAT_VERSION, PropertiesStore, encode
 from tests.support.agents.agent_directory import AgentDir
 from tests.support.agents.agent_main import agent
+from tests.support.segments.schema_names import names
 
 NAME = "segment_offset.properties"
 VALUES = {"node.id": "node-1", "CommitLog-7-1.log": "COMPLETED"}
@@ -43,8 +51,7 @@ def test_a_newer_version_is_rejected_even_with_a_good_previous_copy(tmp_path: Pa
 def test_values_that_look_like_the_header_are_values(tmp_path: Path) -> None:
     store = PropertiesStore(tmp_path, NAME, "shop")
     store.save({"a": "\n#topic.prefix=other", "#topic.prefix": "third"})
-    stored = PropertiesStore(tmp_path, NAME, "shop").load()
-    assert stored.topic_prefix == "shop"
+    assert PropertiesStore(tmp_path, NAME, "shop").load().topic_prefix == "shop"
 
 
 def test_the_prefix_of_the_previous_copy_counts_too(tmp_path: Path) -> None:
@@ -68,10 +75,8 @@ def test_a_changed_prefix_is_rejected_with_two_ways_on(agent_dir: AgentDir) -> N
     assert accepted.exit_code == 0
     assert "instead of `demo`" in accepted.output
     assert agent("config", "check", "--config", path).exit_code == 0
-    shown = agent("offsets", "show", "--json", "--config", path)
-    assert '"COMPLETED"' in shown.output
-    back = agent("config", "check", "--config", agent_dir.configuration())
-    assert back.exit_code == 2
+    assert '"COMPLETED"' in agent("offsets", "show", "--json", "--config", path).output
+    assert agent("config", "check", "--config", agent_dir.configuration()).exit_code == 2
 
 
 def test_a_changed_prefix_can_be_reset(agent_dir: AgentDir) -> None:
@@ -79,3 +84,126 @@ def test_a_changed_prefix_can_be_reset(agent_dir: AgentDir) -> None:
     path = agent_dir.configuration({"topic.prefix": "other"})
     assert agent("offsets", "reset", "--config", path).exit_code == 0
     assert agent("config", "check", "--config", path).exit_code == 0
+
+
+NODE = NodeIdentity("node-1", "lab")
+TABLE = "CREATE TABLE ks.{} (k text PRIMARY KEY) WITH ID = 5a1c395e-b41f-11e5-9f22-{:012x};\n"
+
+
+def rows_of(number: int) -> bytes:
+    """`system_schema` of a node with the table `t<number>`."""
+    return orjson.dumps(
+        {
+            "tables": [
+                {
+                    "keyspace_name": "ks",
+                    "table_name": f"t{number}",
+                    "id": f"5a1c395e-b41f-11e5-9f22-{number:012x}",
+                    "cdc": True,
+                    "flags": ["compound"],
+                }
+            ],
+            "columns": [
+                {
+                    "keyspace_name": "ks",
+                    "table_name": f"t{number}",
+                    "column_name": "k",
+                    "type": "text",
+                    "kind": "partition_key",
+                    "position": 0,
+                    "clustering_order": "none",
+                }
+            ],
+        }
+    )
+
+
+def test_a_schema_file_is_read_again_when_it_changes(tmp_path: Path) -> None:
+    path = tmp_path / "schema.cql"
+    path.write_text(TABLE.format("a", 1))
+    source = SchemaFile(path, NODE)
+    first = source.fetch()
+    assert (names(first.schema), first.identity) == ({"a"}, NODE)
+    assert source.fetch().schema is first.schema
+    path.write_text(TABLE.format("a", 1) + TABLE.format("b", 2))
+    assert names(source.fetch().schema) == {"a", "b"}
+
+
+def test_a_schema_file_has_the_write_options_of_its_statements(tmp_path: Path) -> None:
+    path = tmp_path / "schema.cql"
+    keyspace = "CREATE KEYSPACE ks WITH durable_writes = {};\n"
+    path.write_text(keyspace.format("true") + TABLE.format("a", 1))
+    source = SchemaFile(path, NODE)
+    first = source.fetch().write_options
+    assert first is not None
+    assert (first.keyspaces, first.tables) == ({"ks": {"durable_writes": "true"}}, {"ks.a": {}})
+    path.write_text(keyspace.format("false") + TABLE.format("a", 1))
+    changed = source.fetch().write_options
+    assert changed is not None
+    assert changed.keyspaces == {"ks": {"durable_writes": "false"}}
+
+
+def test_a_bad_schema_file_ends_a_start_and_is_waited_out_later(tmp_path: Path) -> None:
+    path = tmp_path / "schema.cql"
+    source = SchemaFile(path, NODE)
+    with pytest.raises(ConfigError, match="No such file"):
+        source.fetch()
+    path.write_text("CREATE TABLE ks.t (\n  k text,\n  oops\n);")
+    with pytest.raises(ConfigError, match=r"schema\.cql.*line"):
+        source.fetch()
+    path.write_text(TABLE.format("a", 1))
+    source.fetch()
+    path.write_bytes(b"\xff\xfe broken")
+    with pytest.raises(UnavailableError, match="UTF-8"):
+        source.fetch()
+
+
+def known(*numbers: int, node: NodeIdentity = NODE) -> KnownSchema:
+    schema = Schema.from_system_rows(b"{}")
+    for number in numbers:
+        schema = schema.merged(Schema.from_system_rows(rows_of(number), seen_at_us=number))
+    return KnownSchema(schema, node)
+
+
+def test_history_restores_saved_tables_after_a_restart(tmp_path: Path) -> None:
+    history = SchemaHistory(tmp_path)
+    assert history.load() is None
+    for numbers in ((1,), (1, 2)):
+        history.save(known(*numbers))
+    assert SchemaHistory(tmp_path).load() == known(1, 2)
+
+
+def test_tables_that_are_gone_are_bounded() -> None:
+    schema = known(*range(1, 10)).schema.bounded(known(2, 3).schema, 3)
+    assert names(schema) == {"t2", "t3", "t7", "t8", "t9"}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(b"", id="nothing"),
+        pytest.param(b"not gzip", id="no gzip"),
+        pytest.param(gzip.compress(b"{}")[:-4], id="cut off"),
+        pytest.param(gzip.compress(b"[1"), id="no JSON"),
+        pytest.param(gzip.compress(b"{}"), id="members missing"),
+        pytest.param(
+            gzip.compress(b'{"node_id":"n","cluster_name":"c","schema":[]}'), id="a list as schema"
+        ),
+        pytest.param(
+            gzip.compress(b'{"node_id":"n","cluster_name":"c","schema":{"tables":3,"types":[]}}'),
+            id="a number as tables",
+        ),
+    ],
+)
+def test_a_damaged_history_is_no_history(tmp_path: Path, content: bytes) -> None:
+    history = SchemaHistory(tmp_path)
+    history.path.write_bytes(content)
+    assert history.load() is None
+    history.save(known(1))
+    assert SchemaHistory(tmp_path).load() is not None
+
+
+def test_a_directory_that_cannot_be_written_is_no_fault(tmp_path: Path) -> None:
+    history = SchemaHistory(tmp_path / "none")
+    history.save(known(1))
+    assert history.load() is None

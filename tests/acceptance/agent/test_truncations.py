@@ -42,16 +42,7 @@ def test_a_truncation_is_reported_until_it_is_acknowledged(
             node.execute(f"CREATE TABLE shop.{table} (id int PRIMARY KEY) WITH cdc = {cdc}")
             node.execute(f"INSERT INTO shop.{table} (id) VALUES (1)")
         node.execute("TRUNCATE shop.before")
-        path = agent_dir.configuration(
-            {
-                "schema.file": None,
-                "node.id": None,
-                "cluster.name": None,
-                "cdc.raw.directory": None,
-                "cassandra.config": str(node.yaml),
-            }
-        )
-        command = ["--config", str(path)]
+        command = ["--config", str(agent_dir.beside(node))]
         with AgentThread(command, agent_dir.folder / "agent.log", 0) as process:
             stored = agent_dir.offsets / "truncations.properties"
             process.wait_until("the first answer of the node", stored.exists)

@@ -5,7 +5,6 @@ table is excluded; and the events prove that those writes are really missing.
 """
 
 import json
-import urllib.request
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from cassandra import ConsistencyLevel
 from cassandra.query import SimpleStatement
 
 from tests.support.agents.agent_directory import AgentDir
-from tests.support.agents.agent_health import health
+from tests.support.agents.agent_health import health, page
 from tests.support.agents.agent_main import agent
 from tests.support.agents.agent_thread import AgentThread
 from tests.support.servers.cassandra import CassandraNode
@@ -72,18 +71,8 @@ def rows(node: CassandraNode, table: str) -> set[int]:
 def configuration(
     agent_dir: AgentDir, node: CassandraNode, changes: Mapping[str, str] | None = None
 ) -> Path:
-    return agent_dir.configuration(
-        {
-            "schema.file": None,
-            "node.id": None,
-            "cluster.name": None,
-            "cdc.raw.directory": None,
-            "cassandra.config": str(node.yaml),
-            "commit.log.transfer.class": "archive",
-            "schema.refresh.interval.ms": "500",
-            **(changes or {}),
-        }
-    )
+    own = {"commit.log.transfer.class": "archive", "schema.refresh.interval.ms": "500"}
+    return agent_dir.beside(node, {**own, **(changes or {})})
 
 
 def checked(path: Path) -> tuple[int, list[Any]]:
@@ -96,11 +85,6 @@ def codes(process: AgentThread) -> list[str]:
     return [each["code"] for each in health(process)[1]["conditions"]]
 
 
-def metrics(process: AgentThread) -> str:
-    with urllib.request.urlopen(f"{process.url}/metrics") as answer:
-        return str(answer.read().decode())
-
-
 def events(agent_dir: AgentDir) -> set[tuple[str, int]]:
     """Table and key of each event so far."""
     if not agent_dir.events.exists():
@@ -110,8 +94,7 @@ def events(agent_dir: AgentDir) -> set[tuple[str, int]]:
         if line.endswith(b"\n"):
             value = json.loads(line)["value"]
             source = value["source"]
-            table = f"{source['keyspace']}.{source['table']}"
-            found.add((table, value["after"]["id"]["value"]))
+            found.add((f"{source['keyspace']}.{source['table']}", value["after"]["id"]["value"]))
     return found
 
 
@@ -131,9 +114,7 @@ def test_check_fails_and_names_each_table_with_its_reason(
     assert finding["level"] == "ok"
 
 
-def test_a_snapshot_reads_rows_that_no_segment_has(
-    node: CassandraNode, agent_dir: AgentDir
-) -> None:
+def test_snapshot_reads_rows_that_no_segment_has(node: CassandraNode, agent_dir: AgentDir) -> None:
     tables = ("shop.fully", "shop.mixed", "volatile.t")
     for table in tables:
         write(node, 0, table)
@@ -145,21 +126,19 @@ def test_a_snapshot_reads_rows_that_no_segment_has(
         assert process.stop() == 0
 
 
-def test_run_is_degraded_until_the_writes_are_logged(
-    node: CassandraNode, agent_dir: AgentDir
-) -> None:
+def test_run_is_degraded_until_writes_are_logged(node: CassandraNode, agent_dir: AgentDir) -> None:
     path = configuration(agent_dir, node)
     with AgentThread(["--config", str(path)], agent_dir.folder / "agent.log", 0) as process:
         process.wait_until("the condition", lambda: codes(process) == [BYPASS])
         assert health(process)[1]["status"] == "degraded"
-        text = metrics(process)
+        text = page(process, "metrics")
         assert "cdc_unlogged_tables 3.0" in text
         for table, (reason, _) in UNLOGGED.items():
             keyspace, _, name = table.partition(".")
             labels = f'keyspace="{keyspace}",reason="{reason}",table="{name}"'
             assert f"cdc_table_unlogged{{{labels}}} 1.0" in text
-        page = process.document("/page.json")
-        assert BYPASS in [each["code"] for each in page["conditions"]]
+        shown = process.document("/page.json")
+        assert BYPASS in [each["code"] for each in shown["conditions"]]
 
         for table in TABLES:
             write(node, 1, table)
@@ -168,13 +147,13 @@ def test_run_is_degraded_until_the_writes_are_logged(
         process.wait_until("logged writes", lambda: ("shop.late", 1) in events(agent_dir))
         node.execute("ALTER TABLE shop.late WITH transactional_mode = 'full'")
         process.wait_until(
-            "the fourth table", lambda: "cdc_unlogged_tables 4.0" in metrics(process)
+            "the fourth table", lambda: "cdc_unlogged_tables 4.0" in page(process, "metrics")
         )
         write(node, 2, "shop.late")
         node.execute("ALTER TABLE shop.late WITH transactional_mode = 'off'")
         process.wait_until(
             "the migration",
-            lambda: 'reason="transactional_migration",table="late"' in metrics(process),
+            lambda: 'reason="transactional_migration",table="late"' in page(process, "metrics"),
         )
         write(node, 3, "shop.late")
         # A repair, which completes a migration, does nothing with a replication factor of 1.
@@ -185,7 +164,7 @@ def test_run_is_degraded_until_the_writes_are_logged(
             )
         node.execute("ALTER KEYSPACE volatile WITH durable_writes = true")
         process.wait_until("recovery", lambda: health(process)[0] == 200)
-        text = metrics(process)
+        text = page(process, "metrics")
         assert "cdc_unlogged_tables 0.0" in text
         assert "cdc_table_unlogged{" not in text
         logged = {(table, 9) for table in TABLES}

@@ -66,16 +66,14 @@ class Story(NodeStory):
 
     def verify_covered_writes(self) -> None:
         began = self.watermark_after(0)
-        assert list(began["tables"]) == ["s.t"]
-        assert began["hints"] == []
+        assert (list(began["tables"]), began["hints"]) == (["s.t"], [])
         assert began["replication"][0]["keyspaces"] == ["s"]
         # Whichever token the node has, one replica has the whole ring.
         ranges = began["replication"][0]["ranges"]
         assert (ranges[0]["after"], ranges[-1]["to"]) == (-(1 << 63), (1 << 63) - 1)
         self.watermark_after(began["complete_since_ms"])
         self.write(50)
-        watermark = self.watermark_after(self.acknowledged_ms[49])
-        assert self.covered(watermark) == set(range(50))
+        assert self.covered(self.watermark_after(self.acknowledged_ms[49])) == set(range(50))
         assert self.delivered() == set(range(50))
 
 

@@ -45,15 +45,7 @@ def arrived(agent_dir: AgentDir) -> list[tuple[str, int]]:
 
 
 def configuration(agent_dir: AgentDir, node: CassandraNode) -> Path:
-    return agent_dir.configuration(
-        {
-            "schema.file": None,
-            "node.id": None,
-            "cluster.name": None,
-            "cdc.raw.directory": None,
-            "cassandra.config": str(node.yaml),
-        }
-    )
+    return agent_dir.beside(node)
 
 
 def agent(agent_dir: AgentDir, path: Path) -> AgentThread:

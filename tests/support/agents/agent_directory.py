@@ -80,6 +80,11 @@ class AgentDir:
                 for path in (each.path, index):
                     shutil.copyfile(path, self.cdc_raw / path.name)
 
+    def beside(self, node: CassandraNode, changes: Mapping[str, str | None] | None = None) -> Path:
+        """Writes the properties file of an agent that has all it can from the files of a node."""
+        unset = dict.fromkeys(("schema.file", "node.id", "cluster.name", "cdc.raw.directory"))
+        return self.configuration({**unset, "cassandra.config": str(node.yaml), **(changes or {})})
+
     def configuration(self, changes: Mapping[str, str | None] | None = None) -> Path:
         """Writes the properties file; None in `changes` leaves a property out."""
         settings: dict[str, str | None] = {**self.settings(), **(changes or {})}

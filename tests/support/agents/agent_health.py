@@ -1,4 +1,4 @@
-"""What `/health` of a running agent answers."""
+"""What the pages of a running agent answer."""
 
 import json
 import urllib.request
@@ -17,3 +17,9 @@ def health(process: AgentProcess) -> tuple[int, Mapping[str, Any]]:
             return error.code, json.load(error)
     except OSError:
         return 0, {"conditions": []}
+
+
+def page(process: AgentProcess, path: str) -> str:
+    """The text of another page, such as `metrics`."""
+    with urllib.request.urlopen(f"{process.url}/{path}") as answer:
+        return str(answer.read().decode())

@@ -15,7 +15,7 @@ from sidecar.logs import JsonFormatter, TextFormatter
 from sidecar.process.lifecycle import Stop, exit_code
 from sidecar.properties.secrets import hiding
 from tests.support.agents.agent_directory import AgentDir
-from tests.support.agents.running_agent import RunningAgent
+from tests.support.agents.running_agent import RunningAgent, is_drained
 from tests.support.servers.processes import wait_until
 
 
@@ -96,3 +96,11 @@ def running(agent_dir: AgentDir, changes: Mapping[str, str | None] | None = None
     """As `running_agent.running`, in a thread."""
     path = agent_dir.configuration(changes)
     return AgentThread(["--config", str(path)], agent_dir.folder / "agent.log", preferred_port=0)
+
+
+def delivered(agent_dir: AgentDir, changes: Mapping[str, str | None]) -> str:
+    """Runs until everything is delivered; returns the log."""
+    with running(agent_dir, changes) as process:
+        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir))
+        assert process.stop() == 0
+    return (agent_dir.folder / "agent.log").read_text()

@@ -9,16 +9,14 @@ from mongo_agent.signals.signal import Signal, SignalResult
 from mongo_agent.snapshot.apply_signal import apply_signal
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.view import view_of
-from sidecar.health.condition import status_of
-from sidecar.health.health import Health, health_of
-from sidecar.http.server import ProbeResult
-from sidecar.instance import Instance
+from tests.support.agents.fake_status import FakeStatus
 
 
-class Agent:
+class Agent(FakeStatus):
     """Answers at once, or never."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.progress = SnapshotProgress()
         self.is_silent = False
 
@@ -31,24 +29,3 @@ class Agent:
 
     def copies(self) -> Mapping[str, Mapping[str, Any]]:
         return {"": view_of(self.progress).values()}
-
-    def instance(self) -> Instance:
-        return Instance("mongo-agent", "1")
-
-    def about(self) -> Mapping[str, object]:
-        return {}
-
-    def live(self) -> ProbeResult:
-        return ProbeResult(True, "It lives.")
-
-    def ready(self) -> ProbeResult:
-        return ProbeResult(True, "It is ready.")
-
-    def health(self) -> Health:
-        return health_of(status_of(()), "It delivers.")
-
-    def offsets(self) -> Mapping[str, object]:
-        return {}
-
-    def metrics(self) -> bytes:
-        return b""

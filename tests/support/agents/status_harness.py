@@ -42,10 +42,7 @@ class StatusHarness:
 
     def __init__(self, directory: Path, snapshot: Snapshot | None = None) -> None:
         self.harness = PipelineHarness(
-            directory,
-            sink=MemorySink(automatic=False),
-            quarantine_max_bytes=500,
-            snapshot=snapshot,
+            directory, sink=MemorySink(automatic=False), quarantine_max_bytes=500, snapshot=snapshot
         )
         self.snapshot = snapshot
         self.feeder = Feeder()

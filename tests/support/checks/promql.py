@@ -19,14 +19,8 @@ OF_THE_SCRAPE = {
 }
 """Types of series that Prometheus and its client write, by name."""
 IDENTITY_LABELS = {
-    "service_name",
-    "version",
-    "host",
-    "topic_prefix",
-    "cluster",
-    "datacenter",
-    "rack",
-    "node_id",
+    *("service_name", "version", "host", "topic_prefix", "cluster", "datacenter"),
+    *("rack", "node_id"),
 }
 COUNTER_FUNCTIONS = {"rate", "increase", "irate"}
 

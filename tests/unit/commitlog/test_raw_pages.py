@@ -32,8 +32,7 @@ PAGE = (
 def test_a_page_is_the_bytes_after_the_metadata(version: int) -> None:
     found = RawPages.decode_message(version, {}, 0, 0, ResultMessage.opcode, PAGE, None, None)
     rows = page_profile(RoundRobinPolicy()).row_factory(found.column_names, found.parsed_rows)
-    assert page_body(SimpleNamespace(current_rows=rows)) == ROWS
-    assert found.paging_state == b"next"
+    assert (page_body(SimpleNamespace(current_rows=rows)), found.paging_state) == (ROWS, b"next")
 
 
 def test_a_result_without_rows_is_a_page_without_rows() -> None:

@@ -1,7 +1,8 @@
-"""Whole rows: keys that come in one piece, columns that are carried, what is refused."""
+"""Whole rows and events as Arrow columns: keys in one piece, carried columns, what is refused."""
 
 import pickle
 import struct
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -9,9 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import commitlog
 from commitlog import MalformedValueError, Schema, SchemaError
 from commitlog.arrow import Decoder
+from tests.oracle.reference.recordings import OWN, Scenario
 from tests.support.events.cql_values import schema_text, types
+from tests.support.segments.segment_reading import reader_of, schema_of, unpacked
 
 ID = "5a1c395e-b41f-11e5-9f22-ba0be0483c{:02x}"
 TEXT = f"""
@@ -98,8 +102,7 @@ def test_a_large_batch() -> None:
     keys = pa.array([number(at) for at in range(rows)], pa.binary())
     texts = pa.array([b"text of a row"] * rows, pa.binary())
     typed = Decoder(SCHEMA, "ks", "one").decode(pa.record_batch({"k": keys, "v": texts}))
-    assert typed.num_rows == rows
-    assert typed.column("k").to_pylist() == list(range(rows))
+    assert (typed.num_rows, typed.column("k").to_pylist()) == (rows, list(range(rows)))
     assert typed.column("v").null_count == 0
 
 
@@ -125,8 +128,7 @@ def test_tables_of_one_name_are_distinguished_by_id() -> None:
     with pytest.raises(SchemaError, match=f"several tables.*{ID.format(2)}.*{ID.format(3)}"):
         Decoder(schema, "ks", "one")
     for number_of, names in ((2, ["k", "v"]), (3, ["k"])):
-        table_id = ID.format(number_of)
-        assert Decoder(schema, "ks", "one", table_id=table_id).schema.names == names
+        assert Decoder(schema, "ks", "one", table_id=ID.format(number_of)).schema.names == names
 
 
 @pytest.mark.parametrize(
@@ -175,3 +177,43 @@ def test_any_bytes_are_read_or_rejected(data: st.DataObject, values: list[bytes 
     else:
         typed.validate(full=True)
         assert typed.num_rows == len(values)
+
+
+RECORDING = Scenario(OWN, OWN / "5.0" / "deletions")
+
+
+def batch(folder: Path) -> commitlog.EventBatch:
+    (path, name), *_ = RECORDING.segments()
+    event_format = commitlog.EventFormat(
+        topic_prefix="t", cluster="c", node_id="n", all_tables=True, tombstones=True
+    )
+    reader = reader_of(unpacked(path, name, folder))
+    return reader.read(schema_of(RECORDING), event_format, complete=True, abandoned=[])
+
+
+def test_columns_have_the_values_and_headers_of_the_messages(tmp_path: Path) -> None:
+    events = batch(tmp_path)
+    columns = pa.record_batch(events)
+    assert [(each.name, str(each.type)) for each in columns.schema] == [
+        ("id", "binary"),
+        ("ts_us", "int64"),
+        ("kind", "string"),
+        ("value", "binary"),
+    ]
+    expected = []
+    for _, _, value, headers, _ in events.messages(0, len(events)):
+        given = dict(headers)
+        expected.append(
+            (given["cdc.id"], int(given["cdc.ts_us"]), given["cdc.kind"].decode(), value)
+        )
+    assert [tuple(row.values()) for row in columns.to_pylist()] == expected
+    assert None in [value for *_, value in expected]
+
+
+def test_a_batch_without_events_has_no_rows(tmp_path: Path) -> None:
+    reader = reader_of(unpacked(*RECORDING.segments()[0], tmp_path))
+    nothing = commitlog.EventFormat(
+        topic_prefix="t", cluster="c", node_id="n", include=["no\\.table"]
+    )
+    events = reader.read(schema_of(RECORDING), nothing, complete=True)
+    assert pa.record_batch(events).to_pylist() == []

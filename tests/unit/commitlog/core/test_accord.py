@@ -77,7 +77,7 @@ def test_a_condition_that_is_not_met_writes_nothing(events: list[dict[str, Any]]
     assert written == [10, 15]
 
 
-def test_deletions_are_before_what_the_same_transaction_writes(
+def test_deletions_are_before_what_same_transaction_writes(
     events: list[dict[str, Any]],
 ) -> None:
     deletions = [
@@ -101,9 +101,7 @@ def test_batches_and_clients_keep_their_write_times(events: list[dict[str, Any]]
     assert times == {8: 12345, 9: 1795711376895592, 10: 1795711376895592}
 
 
-def test_reading_in_parts_gives_the_same_events(
-    events: list[dict[str, Any]], tmp_path: Path
-) -> None:
+def test_reading_in_parts_gives_same_events(events: list[dict[str, Any]], tmp_path: Path) -> None:
     paths = segments(tmp_path, journal_bytes(), limit=1)
     assert len(paths) > 15
     parts = [event for path in paths for event in events_of(path)]
@@ -194,8 +192,7 @@ def with_checksums(data: bytearray, start: int, end: int) -> None:
     """Makes both checksums of an entry right again (`journal/EntrySerializer`)."""
     head = zlib.crc32(data[start : start + 29], zlib.crc32(bytes.fromhex("fa2d55ca")))
     data[start + 29 : start + 33] = head.to_bytes(4, "big")
-    record = zlib.crc32(data[start + 33 : end - 4], head)
-    data[end - 4 : end] = record.to_bytes(4, "big")
+    data[end - 4 : end] = zlib.crc32(data[start + 33 : end - 4], head).to_bytes(4, "big")
 
 
 def test_the_checksums_are_those_of_the_recording() -> None:

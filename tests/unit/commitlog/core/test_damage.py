@@ -1,15 +1,20 @@
-"""Damaged segments: the rest is delivered, what is lost is said, and nothing wrong comes out."""
+"""Damaged segments: the rest is delivered, what is lost is said, and nothing wrong comes out.
+What tells a segment from another file of its name, and the end of a read from another thread."""
 
 import random
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from zlib import crc32
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import commitlog
 from tests.oracle import writer
 from tests.oracle.reference.recordings import Scenario, scenarios
 from tests.oracle.reference.segment import read_bytes
+from tests.oracle.writer import FRAMINGS, Framing, Written, write_segment
 from tests.support.segments.damaged_segments import (
     LZ4,
     NAME,
@@ -22,20 +27,10 @@ from tests.support.segments.damaged_segments import (
     position,
     read,
 )
+from tests.support.segments.missing_ends import payload
 from tests.support.segments.segment_reading import FORMAT, overwrite, schema_of
 
 whole_segments = pytest.mark.parametrize("whole", [PLAIN, LZ4], ids=["plain", "lz4"])
-
-
-def test_the_whole_segments(tmp_path: Path) -> None:
-    plain_lines, plain_gaps = read(PLAIN, tmp_path)
-    lz4_lines, lz4_gaps = read(LZ4, tmp_path)
-    assert plain_gaps == lz4_gaps == []
-    assert len(plain_lines) == 7
-    shift = len(writer.header(7, 1, writer.LZ4.parameters)) - len(writer.header(7, 1))
-    assert [position(line) + shift for line in plain_lines] == [
-        position(line) for line in lz4_lines
-    ]
 
 
 @whole_segments
@@ -75,8 +70,7 @@ def test_hostile_record_sizes(size: int, tmp_path: Path) -> None:
     content = b"".join(writer.record(payload) for payload in mutations(1, 1))
     data += writer.marker(1, len(data), len(data) + 8 + len(content)) + content + bytes(8)
     lines, gaps = read(data, tmp_path)
-    assert [b"value-0".hex() in line.decode() for line in lines] == [True, False]
-    assert len(lines) == 2
+    assert ([b"value-0".hex() in line.decode() for line in lines], len(lines)) == ([True, False], 2)
     assert [(gap.start, gap.end) for gap in gaps] == [(section_end - len(hostile), section_end)]
 
 
@@ -189,3 +183,44 @@ def test_real_segments_cut_in_the_first_4_kib_and_around_each_section(
             assert name in str(error)
             continue
         assert found == lines[: len(found)], f"cut at {length}"
+
+
+unencrypted = st.sampled_from([each for each in FRAMINGS if not each.keys])
+
+
+def written_sections(framing: Framing, first: int, sections: list[list[int]]) -> Written:
+    payloads = [[payload(first, length, 7) for length in section] for section in sections]
+    return write_segment(payloads, 7, 1, framing)
+
+
+def fingerprint(data: bytes) -> int:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "CommitLog-7-1.log"
+        path.write_bytes(data)
+        return commitlog.SegmentReader(str(path)).fingerprint
+
+
+@settings(max_examples=40)
+@given(
+    unencrypted,
+    st.lists(st.lists(st.integers(0, 300), min_size=1, max_size=3), min_size=2, max_size=4),
+    st.integers(0, 1 << 20),
+)
+def test_a_fingerprint_stays_while_the_node_appends(
+    framing: Framing, sections: list[list[int]], preallocated: int
+) -> None:
+    whole = written_sections(framing, 1, sections)
+    expected = fingerprint(whole.data)
+    for end in whole.markers[1:]:
+        assert fingerprint(whole.data[:end]) == expected
+        assert fingerprint(whole.data[:end] + bytes(preallocated)) == expected
+    assert fingerprint(written_sections(framing, 2, sections).data) != expected
+
+
+def test_an_interrupted_reader_reads_no_more(tmp_path: Path) -> None:
+    path = tmp_path / "CommitLog-7-1.log"
+    path.write_bytes(written_sections(FRAMINGS[0], 1, [[10]]).data)
+    reader = commitlog.SegmentReader(str(path))
+    reader.interrupt()
+    with pytest.raises(OSError, match="interrupted"):
+        reader.verify()

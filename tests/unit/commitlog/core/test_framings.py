@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import commitlog
-from tests.oracle.writer import header, write_segment
+from tests.oracle.writer import FRAMINGS as ALL_FRAMINGS
+from tests.oracle.writer import header, insert, mutation, update, write_segment
 from tests.oracle.writer.framings import (
     DEFLATE,
     KEY,
@@ -26,13 +27,14 @@ from tests.oracle.writer.framings import (
 from tests.support.segments.damaged_segments import (
     NAME,
     SCHEMA,
+    TABLE,
     flips,
     is_lost_in,
     mutations,
     position,
     read,
 )
-from tests.support.segments.segment_reading import overwrite
+from tests.support.segments.segment_reading import dump, overwrite
 
 pytestmark = pytest.mark.heavy
 
@@ -57,8 +59,7 @@ def start_of(framing: Framing) -> bytes:
 def test_round_trip(framing: Framing, tmp_path: Path) -> None:
     lines, gaps = read(segment(framing), tmp_path, keys=framing.keys)
     plain, _ = read(segment(framing), tmp_path, keys=framing.keys, complete=False)
-    assert gaps == []
-    assert lines == plain
+    assert (gaps, lines) == ([], plain)
     assert [b"value-%d" % number for number in range(12)] == [
         bytes.fromhex(line.decode().rsplit('"val":"', 1)[1].split('"')[0]) for line in lines
     ]
@@ -110,9 +111,7 @@ def test_cut_at_any_byte(framing: Framing, tmp_path: Path) -> None:
 
 
 @every_framing
-def test_a_damaged_section_before_the_position_moves_nothing(
-    framing: Framing, tmp_path: Path
-) -> None:
+def test_damaged_section_before_position_moves_nothing(framing: Framing, tmp_path: Path) -> None:
     """Its length is not believed when the reader passes over it either."""
     whole = bytearray(segment(framing))
     lines, _ = read(bytes(whole), tmp_path, keys=framing.keys)
@@ -159,8 +158,7 @@ def test_the_right_key_is_known_in_spite_of_damage(framing: Framing, tmp_path: P
     data = bytearray(segment(framing, [mutations(0, 1), mutations(1, 1)]))
     data[len(start_of(framing)) + 8 + 4 + 8] ^= 1
     lines, gaps = read(bytes(data), tmp_path, keys=framing.keys)
-    assert len(lines) == 1
-    assert [gap.cause for gap in gaps] == ["an encrypted chunk is damaged"]
+    assert (len(lines), [gap.cause for gap in gaps]) == (1, ["an encrypted chunk is damaged"])
 
 
 @every_cipher
@@ -199,3 +197,40 @@ def test_java_does_not_look_at_the_case_of_a_cipher(tmp_path: Path) -> None:
     data = segment(replace(framing, parameters=json.dumps(parameters).encode()))
     lines, gaps = read(data, tmp_path, keys=framing.keys)
     assert (len(lines), gaps) == (12, [])
+
+
+KIB = 1 << 10
+CHUNK_ENDS = (256 * KIB, 1024 * KIB)
+SIZES = {
+    "first of the file": [[3000 * KIB]],
+    "first of a section": [[1], [3000 * KIB], [1]],
+    "behind a small one": [[1, 3000 * KIB, 1], [1]],
+    "one behind the other": [[1500 * KIB, 300 * KIB, 3000 * KIB]],
+    "as large as a chunk": [[1024 * KIB, 1, 1024 * KIB], [1, 1024 * KIB - 12]],
+}
+
+
+def check(sections: list[list[int]], framing: Framing, folder: Path) -> None:
+    """`sections`: the lengths of values."""
+    payloads = [[mutation(update(TABLE, insert(7, b"v" * n))) for n in sizes] for sizes in sections]
+    segment = write_segment(payloads, framing=framing)
+    path = folder / NAME
+    path.write_bytes(segment.data)
+    dumped = dump(path, SCHEMA, keys=framing.keys)
+    assert dumped.gaps == []
+    values = [line["items"][0]["cells"][0]["val"] for line in dumped.lines]
+    assert [len(value) // 2 for value in values] == [n for sizes in sections for n in sizes]
+    assert [line["pos"] for line in dumped.lines] == [p for e in segment.record_ends for p in e]
+
+
+@pytest.mark.parametrize("framing", ALL_FRAMINGS, ids=lambda framing: framing.name)
+@pytest.mark.parametrize("sections", SIZES.values(), ids=SIZES)
+def test_large_records(sections: list[list[int]], framing: Framing, tmp_path: Path) -> None:
+    check(sections, framing, tmp_path)
+
+
+@pytest.mark.parametrize("chunk_end", CHUNK_ENDS)
+def test_header_across_the_end_of_a_read(chunk_end: int, tmp_path: Path) -> None:
+    overhead = len(mutation(update(TABLE, insert(7, bytes(chunk_end))))) + 12 - chunk_end
+    for behind in range(-2, 14):
+        check([[chunk_end - overhead - behind, 2000 * KIB, 1]], PLAIN, tmp_path)

@@ -89,8 +89,7 @@ def test_every_way_of_reading_gives_the_same(recorded: Recorded) -> None:
         ends = sorted({line["pos"] for line in lines})
         for end in ends[:: max(1, len(ends) // 5)]:
             rest = dump(segment, schema, position=end)
-            assert rest.gaps == []
-            assert rest.lines == [line for line in lines if line["pos"] > end]
+            assert (rest.gaps, rest.lines) == ([], [line for line in lines if line["pos"] > end])
 
 
 @pytest.mark.parametrize("scenario", rows(REPLAYED))
@@ -159,8 +158,7 @@ def test_golden_segments(folder: str, cells: int, expected_hash: int, tmp_path: 
         for cell in row["cells"]
     ]
     total = sum(byte << 8 * (at % 4) for value in values for at, byte in enumerate(value))
-    assert len(values) == cells
-    assert (total + (1 << 31)) % (1 << 32) - (1 << 31) == expected_hash
+    assert (len(values), (total + (1 << 31)) % (1 << 32) - (1 << 31)) == (cells, expected_hash)
 
 
 def test_recordings_are_there() -> None:

@@ -6,6 +6,7 @@ connector's 1.x sources, as Connect's `JsonConverter` writes their structs witho
 
 import json
 import re
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -22,6 +23,9 @@ from tests.support.avro.reading import Ids
 from tests.support.node.snapshot_rows import DDL as SNAPSHOT_DDL
 from tests.support.node.snapshot_rows import TABLE_ID, encode
 from tests.support.node.snapshot_rows import row as snapshot_row
+from tests.support.protobuf.reading import ProtobufIds
+from tests.support.segments.recorded_segments import packed_segments
+from tests.support.segments.schema_stream import NOTHING
 from tests.support.segments.segment_reading import reader_of, schema_of, unpacked
 
 TIME_US = 1562202942666382
@@ -55,8 +59,7 @@ def segment(folder: Path, *rows: object, partition: Deletion | None = None) -> P
     (table,) = parse_schema(DDL).tables.values()
     update = PartitionUpdate(table, KEY, partition, None, rows)  # type: ignore[arg-type]
     path = folder / "CommitLog-7-1.log"
-    payload = write_mutation([update], Form(version=7))
-    path.write_bytes(write_segment([[payload]], version=7).data)
+    path.write_bytes(write_segment([[write_mutation([update], Form(version=7))]], version=7).data)
     return path
 
 
@@ -86,11 +89,7 @@ GONE = f'{{"value":null,"deletion_ts":{TIME_US},"set":true}}'
     [
         ("i", written((text("first_name", b"Anne"),), is_insert=True), WRITTEN),
         ("u", written((text("first_name", b"Anne"),), is_insert=False), WRITTEN),
-        (
-            "d",
-            Row((DATE,), None, DELETION, False, (), ()),
-            f'"email":{GONE},"first_name":{GONE}',
-        ),
+        ("d", Row((DATE,), None, DELETION, False, (), ()), f'"email":{GONE},"first_name":{GONE}'),
     ],
     ids=["insert", "update", "delete"],
 )
@@ -190,19 +189,21 @@ def shown(data: bytes, encoding: Encoding, ids: Ids) -> Any:
     return document["payload"] if encoding == "json_with_schema" else document
 
 
-def test_rows_of_snapshots_say_so() -> None:
+@pytest.mark.parametrize("layout", ["debezium-1.x", "debezium-3"])
+def test_rows_of_snapshots_say_so(layout: str) -> None:
+    """They have no epoch."""
+    schema = commitlog.Schema.from_cql(SNAPSHOT_DDL)
+    form_of_rows = form(layout=layout, source_epoch=True)
     made = commitlog.SnapshotEncoder(
-        commitlog.Schema.from_cql(SNAPSHOT_DDL),
-        TABLE_ID,
-        form(),
-        element_times=True,
-        started_us=TIME_US,
+        schema, TABLE_ID, form_of_rows, element_times=True, started_us=TIME_US
     )
-    batch = encode([snapshot_row(1, 2)], made)
-    (event,) = (json.loads(line) for line in batch.ndjson(0, 1).splitlines())
-    source = event["value"]["source"]
-    assert source["snapshot"] is True
-    assert (source["file"], source["pos"], source["ts_micro"]) == ("", -1, TIME_US)
+    (line,) = encode([snapshot_row(1, 2)], made).ndjson(0, 1).splitlines()
+    source = json.loads(line)["value"]["source"]
+    assert (source["file"], source["pos"]) == ("", -1)
+    if layout == "debezium-1.x":
+        assert (source["snapshot"], source["ts_micro"]) == (True, TIME_US)
+    else:
+        assert (source["snapshot"], source["epoch"]) == ("true", None)
 
 
 def test_the_text_has_no_comma_too_many(tmp_path: Path) -> None:
@@ -224,3 +225,102 @@ def test_the_property_has_the_same_names() -> None:
         form(layout=name)
     with pytest.raises(ValueError, match="layout"):
         form(layout="debezium-2")
+
+
+FOLDER = OWN / "6.0" / "epochs"
+EPOCHS = [6, 7, 8, 9, 10, 11, 12, 13, 14, 15]
+
+
+def epoch_form(encoding: Any, ids: Ids, **options: Any) -> commitlog.EventFormat:
+    return commitlog.EventFormat(
+        topic_prefix="p",
+        cluster="c",
+        node_id="n",
+        key=encoding,
+        value=encoding,
+        schema_ids=ids.ids,
+        **{"source_epoch": True, **options},
+    )
+
+
+def all_values(
+    folder: Path, event_format: commitlog.EventFormat, ids: Ids, to: Path
+) -> list[bytes]:
+    """All values of a recording, with the schema that its segments hold."""
+    schema = NOTHING
+    found = []
+    abandoned: list[tuple[str, str | None]] = []
+    for packed in packed_segments(folder):
+        reader = reader_of(unpacked(packed, packed.name.removesuffix(".gz"), to))
+        while True:
+            batch = reader.read(schema, event_format, complete=True, abandoned=abandoned)
+            found += [value for _, _, value, *_ in batch.messages(0, len(batch)) if value]
+            if batch.blocked is not None and batch.blocked.unregistered:
+                ids.give(batch.blocked.unregistered)
+            elif batch.blocked is not None:
+                abandoned.append((batch.blocked.table_id, batch.blocked.column))
+            elif batch.schema_changes is not None:
+                schema = schema.with_changes(batch.schema_changes)
+            elif batch.stop == "end":
+                break
+    return found
+
+
+def json_source(value: bytes, ids: Ids) -> Any:
+    return json.loads(value)["source"]
+
+
+def connect_source(value: bytes, ids: Ids) -> Any:
+    document = json.loads(value)
+    (schema,) = (f for f in document["schema"]["fields"] if f["field"] == "source")
+    assert schema["fields"][-1] == {"type": "int64", "optional": True, "field": "epoch"}
+    return document["payload"]["source"]
+
+
+def typed_source(value: bytes, ids: Ids) -> Any:
+    return ids.decoded(value)["source"]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "ids", "source_of", "step"),
+    [
+        ("json", Ids(), json_source, 1),
+        ("json_with_schema", Ids(), connect_source, 1),
+        ("avro", Ids(), typed_source, 1),
+        # Each schema is compiled.
+        ("protobuf", ProtobufIds(), typed_source, 9),
+    ],
+    ids=["json", "json_with_schema", "avro", "protobuf"],
+)
+def test_each_event_has_the_epoch_of_its_table(
+    encoding: str, ids: Ids, source_of: Callable[[bytes, Ids], Any], step: int, tmp_path: Path
+) -> None:
+    found = all_values(FOLDER, epoch_form(encoding, ids), ids, tmp_path)
+    assert len(found) == len(EPOCHS)
+    assert [source_of(value, ids)["epoch"] for value in found[::step]] == EPOCHS[::step]
+
+
+def test_the_text_of_a_struct_has_it_too(tmp_path: Path) -> None:
+    ids = Ids()
+    found = all_values(FOLDER, epoch_form("string", ids), ids, tmp_path)
+    assert all(
+        f"table=t,epoch={epoch}}}" in v.decode() for v, epoch in zip(found, EPOCHS, strict=True)
+    )
+
+
+@pytest.mark.parametrize("encoding", ["json", "avro"])
+def test_a_log_without_epochs_has_none(encoding: str, tmp_path: Path) -> None:
+    ids = Ids()
+    found = all_values(OWN / "5.0-none" / "auto-repair", epoch_form(encoding, ids), ids, tmp_path)
+    source_of = json_source if encoding == "json" else typed_source
+    assert [source_of(value, ids)["epoch"] for value in found] == [None] * 3
+
+
+@pytest.mark.parametrize(
+    "options", [{"source_epoch": False}, {"layout": "debezium-1.x"}], ids=["off", "1.x"]
+)
+def test_other_layouts_do_not_have_it(options: dict[str, Any], tmp_path: Path) -> None:
+    ids = Ids()
+    found = all_values(FOLDER, epoch_form("json", ids, **options), ids, tmp_path)
+    assert len(found) == len(EPOCHS)
+    assert all("epoch" not in json_source(value, ids) for value in found)

@@ -168,8 +168,7 @@ def fold(visible: dict[Key, Any], found: Iterable[Change]) -> None:
 
 @given(EVENTS, st.booleans())
 def test_repeated_events_change_nothing(events: list[EventValue], each: bool) -> None:
-    again = changes(events, events[::2], before_s=11, after_s=11, each=each)
-    assert again == []
+    assert changes(events, events[::2], before_s=11, after_s=11, each=each) == []
 
 
 @given(EVENTS, EVENTS, st.booleans())

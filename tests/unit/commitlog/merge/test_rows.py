@@ -11,12 +11,7 @@ from hypothesis import strategies as st
 
 from commitlog.merge import Merger
 from tests.oracle.algebra import Row, RowKey
-from tests.oracle.merge.event_strategies import (
-    TIMES_US,
-    EventValue,
-    event_values,
-    one_cell_events,
-)
+from tests.oracle.merge.event_strategies import TIMES_US, EventValue, event_values, one_cell_events
 from tests.support.events.merge_batches import (
     SCHEMA,
     input_batches,
@@ -43,8 +38,7 @@ def test_rows_are_those_of_the_plain_merge(events: list[EventValue], size: int) 
     for now_s in NOWS_S:
         found = raw_rows(MERGER.rows(input_batches(items(events), size), now_s=now_s))
         expected = table.rows(now_s)
-        assert list(found) == list(expected)
-        assert found == expected
+        assert (list(found), found) == (list(expected), expected)
 
 
 @given(one_cell_events())
@@ -72,8 +66,7 @@ def test_typed_rows_have_the_columns_of_select(events: list[EventValue]) -> None
         batches = list(MERGER.typed(input_batches(items(events)), now_s=now_s))
         rows = [row for batch in batches for row in batch.to_pylist()]
         ids = [row.pop("cdc_row_id") for row in rows]
-        assert len(set(ids)) == len(ids)
-        assert rows == typed_rows(table_of(events), now_s)
+        assert (len(set(ids)), rows) == (len(ids), typed_rows(table_of(events), now_s))
         assert all(batch.schema == MERGER.typed_schema for batch in batches)
 
 
@@ -120,8 +113,7 @@ def test_dropped_columns(events: list[EventValue], dropped: dict[str, int]) -> N
     for column, ts_us in dropped.items():
         # `dropped_columns` has milliseconds.
         table.drop(column, ts_us)
-    found = raw_rows(merger.rows(input_batches(items(events)), now_s=11))
-    assert found == table.rows(11)
+    assert raw_rows(merger.rows(input_batches(items(events)), now_s=11)) == table.rows(11)
 
 
 def test_columns_that_the_table_does_not_have_are_not_visible() -> None:
@@ -130,14 +122,12 @@ def test_columns_that_the_table_does_not_have_are_not_visible() -> None:
     batches = list(input_batches(items([{"cells": cells | {"cell": [cell]}}])))
     assert raw_rows(MERGER.rows(batches, now_s=0)) == {}
     live = {"cells": cells | {"cell": [cell], "live": {"ts": 1}}}
-    found = raw_rows(MERGER.rows(input_batches(items([live])), now_s=0))
-    assert found == {(b"\0\0\0\1", b""): {}}
+    assert raw_rows(MERGER.rows(input_batches(items([live])), now_s=0)) == {(b"\0\0\0\1", b""): {}}
 
 
 def test_a_merger_travels() -> None:
     merger = pickle.loads(pickle.dumps(Merger(SCHEMA, "ks", "t")))
-    assert merger.typed_schema == MERGER.typed_schema
-    assert list(merger.rows([], now_s=1)) == []
+    assert (merger.typed_schema, list(merger.rows([], now_s=1))) == (MERGER.typed_schema, [])
 
 
 @pytest.mark.parametrize(
@@ -168,8 +158,7 @@ def test_an_envelope_of_connect_is_read() -> None:
         {"schema": {"cells": [1]}, "payload": {"after": {"cells": 1}, "cells": cells}},
         {"after": {"a": [None, "\\u0041"]}, "cells": cells, "op": "i"},
     ):
-        content = [(1, value, False)]
-        assert len(raw_rows(MERGER.rows(input_batches(content), now_s=0))) == 1
+        assert len(raw_rows(MERGER.rows(input_batches([(1, value, False)]), now_s=0))) == 1
 
 
 @pytest.mark.parametrize(

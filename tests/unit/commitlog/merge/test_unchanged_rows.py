@@ -155,8 +155,7 @@ def _rewritten(draw: st.DrawFn, event: Event) -> Event:
             later["val"] = _text(draw(st.sampled_from(alike)))
         if column in _LISTS:
             members["cdel"] = [{"col": column, "ts": _LATER_US - 1, "ldt": 10}]
-            place = _POSITIONS.index(b64decode(cell["path"]))
-            later["path"] = _text(_LATER_POSITIONS[place])
+            later["path"] = _text(_LATER_POSITIONS[_POSITIONS.index(b64decode(cell["path"]))])
         members["cell"].append(later)
     return {"cells": members}
 

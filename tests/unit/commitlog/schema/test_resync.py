@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from uuid import UUID
 
@@ -13,11 +14,8 @@ from hypothesis import strategies as st
 from commitlog import Blocked, Schema, SegmentReader
 from tests.oracle.reference import parse_schema
 from tests.oracle.reference.errors import MalformedError
-from tests.oracle.reference.mutation import (
-    UnknownColumnError,
-    UnknownTableError,
-    read_mutation,
-)
+from tests.oracle.reference.mutation import UnknownColumnError, UnknownTableError, read_mutation
+from tests.oracle.reference.schema import Schema as PlainSchema
 from tests.oracle.writer import insert, mutation, update, write_segment
 from tests.support.segments.schema_stream import FORMAT
 
@@ -42,6 +40,12 @@ def cql_of(numbers: set[int], keyspaces: Sequence[str] = ("k",) * 6) -> str:
 
 def schema_of(numbers: set[int], keyspaces: Sequence[str] = ("k",) * 6) -> Schema:
     return Schema.from_cql(cql_of(numbers, keyspaces))
+
+
+@cache
+def parsed(numbers: frozenset[int]) -> PlainSchema:
+    """For the plain reader."""
+    return parse_schema(cql_of(set(numbers)))
 
 
 def payload(updates: Sequence[Written]) -> bytes:
@@ -86,9 +90,7 @@ texts = st.lists(st.text(max_size=6).map(str.encode), min_size=1, max_size=3)
 
 
 @settings(
-    max_examples=300,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(data=st.data())
 def test_known_tables_are_delivered(data: st.DataObject, tmp_path: Path) -> None:
@@ -138,15 +140,15 @@ class LookAlike:
     @property
     def explanations(self) -> int:
         """Number of places from which the plain reader reads one update to the exact end."""
-        schema = parse_schema(cql_of(set(self.known)))
+        schema = parsed(frozenset(self.known))
         ids = [IDS[number].bytes for number in self.known]
-        found = 0
-        for at in range(1, len(self.payload)):
-            is_start = self.payload[at : at + 16] in ids and self.payload[at - 1] == LAST_BYTE
+        written, found = self.payload, 0
+        for at in range(1, len(written)):
+            is_start = written[at : at + 16] in ids and written[at - 1] == LAST_BYTE
             if self.behind is None or not is_start:
                 continue
             try:
-                (read,) = read_mutation(mutation(self.payload[at:]), 7, schema)
+                (read,) = read_mutation(mutation(written[at:]), 7, schema)
             except (MalformedError, UnknownColumnError, UnknownTableError):
                 continue
             found += read.key == b"a"
@@ -184,9 +186,7 @@ CLEAR, AMBIGUOUS = (
 
 
 @settings(
-    max_examples=300,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @example(case=CLEAR)
 @example(case=AMBIGUOUS)
@@ -231,7 +231,6 @@ def test_abandoned_records_pass_in_one_read(count: int, tmp_path: Path) -> None:
     lost = [payload([(1, [b"x"])])] * count
     records = [*lost, payload([(0, [b"y"])]), *lost]
     found, skipped, blocked, ranges = read(records, schema_of({0}), tmp_path, {1})
-    assert found == [(count, 0, "y")]
-    assert skipped == {"unknown_table": 2 * count}
+    assert (found, skipped) == ([(count, 0, "y")], {"unknown_table": 2 * count})
     assert blocked is None
     assert len(ranges) == 2

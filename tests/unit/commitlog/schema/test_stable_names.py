@@ -97,5 +97,4 @@ def test_a_column_keeps_its_field(encoding: str, has_times: bool, names: list[st
         before = found
     if has_times:
         # Another agent, which sees the table only now.
-        fresh = node_schema(names, len(names) - 1, has_times=True)
-        assert field_names(fresh, encoding) == before
+        assert field_names(node_schema(names, len(names) - 1, has_times=True), encoding) == before

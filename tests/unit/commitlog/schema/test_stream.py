@@ -1,6 +1,9 @@
-"""The schema out of the log itself, against recordings of real nodes and Cassandra's answers."""
+"""The schema out of the log itself, against recordings of real nodes and Cassandra's answers; that
+of 6.0 has the epochs of its cluster metadata."""
 
+import json
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commitlog import Schema, SchemaChanges
-from tests.oracle.reference.recordings import SHARED, Scenario, rows, scenarios
+from agent.cdc_raw.names import parse_log_name
+from commitlog import MetadataLogEntry, Schema, SchemaChanges
+from tests.oracle.reference.recordings import OWN, SHARED, Scenario, rows, scenarios
 from tests.oracle.reference.segment import read_bytes
+from tests.support.segments.recorded_segments import known_events, packed_segments
 from tests.support.segments.schema_stream import NOTHING, changes_in, dumped
+from tests.support.workloads import epochs
 
 READABLE = [scenario for scenario in scenarios() if "encrypted" not in scenario.folder.name]
 CHURN = [scenario for scenario in READABLE if "churn" in scenario.folder.name]
@@ -62,8 +68,7 @@ def test_churn_in_any_order_of_feeders_and_log(
         assert together(order) == whole
 
     check()
-    read = dumped(segments, whole, follow=False)
-    assert of_tables(read.lines, ids) == expected
+    assert of_tables(dumped(segments, whole, follow=False).lines, ids) == expected
     assert dumped(segments, whole).schema == whole
 
 
@@ -89,3 +94,104 @@ STAGES = {
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the further recordings are not there")
 def test_there_is_churn() -> None:
     assert CHURN
+
+
+STEPS = (*epochs.FIRST_RUN, *epochs.SECOND_RUN)
+
+
+def unpacked_to(folder: Path, target: Path) -> list[Path]:
+    paths = []
+    for packed in packed_segments(folder):
+        path = target / packed.name.removesuffix(".gz")
+        path.write_bytes(read_bytes(packed))
+        paths.append(path)
+    return paths
+
+
+@pytest.fixture
+def segments(tmp_path: Path) -> list[Path]:
+    return unpacked_to(OWN / "6.0" / "epochs", tmp_path)
+
+
+def entries_in(segments: Sequence[Path]) -> list[MetadataLogEntry]:
+    return [entry for changes in changes_in(segments) for entry in changes.entries]
+
+
+def rows_of(segments: Sequence[Path], schema: Schema) -> tuple[list[dict[str, Any]], Schema]:
+    """The columns that each event has a value of, and the schema at the end."""
+    rows = []
+    for segment in segments:
+        name = parse_log_name(segment.name)
+        assert name is not None
+        events, schema = known_events(segment, name, schema)
+        for event in events:
+            assert event[2] is not None
+            after = json.loads(event[2])["after"]
+            rows.append({column: cell["value"] for column, cell in after.items() if cell})
+    return rows, schema
+
+
+EXPECTED = [dict(step.row) for step in STEPS]
+
+
+def test_each_statement_is_an_entry_with_its_epoch(segments: list[Path]) -> None:
+    found = entries_in(segments)
+    assert all(after.epoch == before.epoch + 1 for before, after in pairwise(found))
+    assert [entry.error for entry in found if entry.error is not None] == []
+    texts = {entry.cql: entry.keyspace for entry in found if entry.cql is not None}
+    for step in STEPS[1:]:
+        assert texts[step.ddl] == epochs.KEYSPACE
+
+
+def test_a_created_table_has_every_option(segments: list[Path]) -> None:
+    (created,) = (e.cql for e in entries_in(segments) if (e.cql or "").startswith("CREATE TABLE"))
+    assert created is not None and f"CREATE TABLE {epochs.KEYSPACE}.t (" in created
+    assert "cdc = true" in created and "fast_path" in created
+
+
+def test_the_log_alone_gives_each_row_by_its_definition(segments: list[Path]) -> None:
+    rows, _ = rows_of(segments, NOTHING)
+    assert rows == EXPECTED
+
+
+def test_each_row_is_the_same_when_all_definitions_are_known(segments: list[Path]) -> None:
+    """As of a requeued segment, which is read after later schema changes."""
+    _, schema = rows_of(segments, NOTHING)
+    again, same = rows_of(segments, schema)
+    assert again == EXPECTED
+    stored = Schema.from_stored(same.to_stored())
+    assert stored == same
+    for segment in reversed(segments):
+        rows, stored = rows_of([segment], stored)
+        assert all(row in EXPECTED for row in rows)
+
+
+def test_the_schema_file_and_the_log_agree(segments: list[Path]) -> None:
+    """The file has no epochs; it is the schema after the last statement."""
+    text = (OWN / "6.0" / "epochs" / "schema.cql").read_text(encoding="utf-8")
+    schema = Schema.from_cql(text, seen_at_us=1_900_000_000_000_000)
+    rows, schema = rows_of(segments, schema)
+    by_key = {row["p"]: row for row in rows}
+    # Definitions before the first one in the log are those of the file.
+    assert set(by_key) == {step.row["p"] for step in STEPS}
+    again, _ = rows_of(segments, schema)
+    assert again == EXPECTED
+
+
+def test_from_a_restart_on_the_log_is_enough(segments: list[Path]) -> None:
+    """The segment begins with the rows of the whole schema, which have no entry."""
+    rows, schema = rows_of(segments[1:], NOTHING)
+    assert rows == EXPECTED[len(epochs.FIRST_RUN) :]
+    again, _ = rows_of(segments[1:], schema)
+    assert again == rows
+
+
+def test_columns_of_automatic_repair_do_not_hide_a_table(tmp_path: Path) -> None:
+    """`auto_repair` is a column of `system_schema.tables` only with a setting of the node."""
+    segments = unpacked_to(OWN / "5.0-none" / "auto-repair", tmp_path)
+    read = dumped(segments, NOTHING)
+    assert [(table.keyspace, table.name, table.cdc) for table in read.schema.tables()] == [
+        ("repaired", "t", True)
+    ]
+    rows, _ = rows_of(segments, NOTHING)
+    assert rows == [{"p": 1, "v": "one"}, {"p": 2, "v": "two", "w": 2}, {"p": 3, "w": 3}]

@@ -32,15 +32,11 @@ NAME = "CommitLog-7-1.log"
 # Types with values that cannot be taken for one of another form: a varint of three bytes and its
 # length would be an int as well.
 VALUES = {
-    "int": b"\x00\x00\x00\x05",
-    "bigint": b"\x00\x00\x00\x00\x00\x00\x01\x02",
-    "varint": b"\x01\x00\x07\x09\x02",
-    "text": b"some text",
-    "blob": b"\xff\xfe\x00\x01\x02",
+    **{"int": b"\x00\x00\x00\x05", "bigint": b"\x00\x00\x00\x00\x00\x00\x01\x02"},
+    **{"varint": b"\x01\x00\x07\x09\x02", "text": b"some text", "blob": b"\xff\xfe\x00\x01\x02"},
     "boolean": b"\x01",
     "frozen<list<int>>": b"\x00\x00\x00\x01\x00\x00\x00\x04\x00\x00\x00\x09",
-    "list<int>": b"\x00\x00\x00\x09",
-    "map<text, int>": b"\x00\x00\x00\x09",
+    **{"list<int>": b"\x00\x00\x00\x09", "map<text, int>": b"\x00\x00\x00\x09"},
 }
 PATHS = {"list<int>": bytes(range(16)), "map<text, int>": b"key"}
 
@@ -95,9 +91,7 @@ types = st.sampled_from(sorted(VALUES))
 
 
 @settings(
-    max_examples=200,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(
     old=types,
@@ -123,9 +117,7 @@ def test_write_times_decide(
 
 
 @settings(
-    max_examples=300,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(
     old=types,

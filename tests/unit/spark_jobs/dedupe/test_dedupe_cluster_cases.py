@@ -16,7 +16,7 @@ from spark_jobs.source.events import events
 from tests.support.segments.segment_reading import Event
 from tests.support.spark.recorded import NODES, read, record
 from tests.support.spark.records import frame
-from tests.unit.commitlog.merge import test_cluster_cases as cases
+from tests.unit.commitlog.merge import test_recordings as cases
 
 RECORDINGS = ("5.0/ttl", "5.0/deletions", "5.0/collections")
 EventValue = dict[str, Any]

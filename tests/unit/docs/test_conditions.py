@@ -130,8 +130,7 @@ def test_conditions_have_the_listed_status() -> None:
 
 def test_the_codes_of_checks_are_listed() -> None:
     listed = [code for _, codes in _rows("Checks") for code in _CODE.findall(codes)]
-    assert len(listed) == len(set(listed))
-    assert set(listed) == set(_agents_by_code(_findings()))
+    assert (len(listed), set(listed)) == (len(set(listed)), set(_agents_by_code(_findings())))
 
 
 def test_every_warning_and_fault_has_a_literal_code() -> None:

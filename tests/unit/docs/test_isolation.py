@@ -19,8 +19,7 @@ JOBS_OF_ONE_TABLE = "`rebuild` and `compare` read one table in each run."
 
 def record_errors() -> list[str]:
     """The names of the variants of `RecordError`."""
-    source = (ROOT / "commitlog/events/src/record_error.rs").read_text()
-    found = RECORD_ERROR.search(source)
+    found = RECORD_ERROR.search((ROOT / "commitlog/events/src/record_error.rs").read_text())
     assert found is not None
     return re.findall(r"^    ([A-Z]\w+)", found[1], re.MULTILINE)
 

@@ -136,5 +136,4 @@ def test_every_command_is_executed_by_a_test() -> None:
 @pytest.mark.parametrize("test", sorted(set(EXECUTED.values())))
 def test_the_named_test_exists(test: str) -> None:
     path, _, name = test.partition("::")
-    text = (REPOSITORY / "tests" / path).read_text(encoding="utf-8")
-    assert f"def {name}" in text
+    assert f"def {name}" in (REPOSITORY / "tests" / path).read_text(encoding="utf-8")

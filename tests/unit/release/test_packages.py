@@ -36,8 +36,7 @@ def test_addition_depends_on_the_same_version(tmp_path: Path) -> None:
     assert made["arch"] == "arm64"
     assert "cdc-sidecar-cassandra (= 1.2.3)" in made["overrides"]["deb"]["depends"]
     assert "cdc-sidecar-cassandra = 1.2.3" in made["overrides"]["rpm"]["depends"]
-    assert made["scripts"] == {}
-    assert len(made["contents"]) == 1
+    assert (made["scripts"], len(made["contents"])) == ({}, 1)
 
 
 def test_python_alone_depends_on_no_glibc(tmp_path: Path) -> None:
@@ -73,10 +72,8 @@ def test_unit_is_hardened_and_always_restarts(agent: Agent) -> None:
     unit.read(Path("release/packages") / agent.name / f"{agent.package}.service")
     assert unit["Unit"]["StartLimitIntervalSec"] == "0"
     service = unit["Service"]
-    assert service["Restart"] == "always"
-    assert service["User"] == agent.user
-    assert service["ProtectSystem"] == "strict"
-    assert service["NoNewPrivileges"] == "true"
+    assert (service["Restart"], service["User"]) == ("always", agent.user)
+    assert (service["ProtectSystem"], service["NoNewPrivileges"]) == ("strict", "true")
     assert service["ExecStart"] == (
         f"{agent.home}/bin/{agent.command} --config /etc/cdc-sidecar/{agent.properties}"
     )

@@ -12,8 +12,7 @@ STORE = {"bytes": 4096, "files": 2, "rows": 12}
 
 
 def test_a_sample_sums_all_tables() -> None:
-    report = {"tables": TABLES, "store": STORE}
-    assert sample(report, 2.0, 100.0) == Sample(2.0, 7, 10.0, 12, 4096)
+    assert sample({"tables": TABLES, "store": STORE}, 2.0, 100.0) == Sample(2.0, 7, 10.0, 12, 4096)
 
 
 def test_a_job_that_has_applied_nothing_has_no_lag() -> None:

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,11 +31,19 @@ def quarantined(agent_dir: AgentDir) -> Path:
     return agent_dir.configuration({"segment.blocked.timeout.ms": "0"})
 
 
-def test_a_segment_is_listed(quarantined: Path) -> None:
-    (listed,) = json.loads(agent("quarantine", "list", "--json", "--config", quarantined).output)
-    assert (listed["segment"], listed["ranges"][0]["table_id"]) == (NAME, str(OTHER_ID))
-    assert not listed["is_retry_requested"]
+def test_a_segment_is_listed_and_requested(quarantined: Path) -> None:
+    def listed() -> dict[str, Any]:
+        (segment,) = json.loads(
+            agent("quarantine", "list", "--json", "--config", quarantined).output
+        )
+        return dict(segment)
+
+    assert (listed()["segment"], listed()["ranges"][0]["table_id"]) == (NAME, str(OTHER_ID))
+    assert not listed()["is_retry_requested"]
     assert NAME in agent("quarantine", "list", "--config", quarantined).output
+    outcome = agent("quarantine", "retry", NAME, "--config", quarantined)
+    assert (outcome.exit_code, outcome.errors) == (0, "")
+    assert listed()["is_retry_requested"]
 
 
 def test_every_start_reads_them_again_when_that_is_asked_for(
@@ -61,6 +70,8 @@ def test_a_segment_is_discarded_with_all_that_is_kept_of_it(
     outcome = agent("quarantine", "discard", "--all", "--yes", "--config", quarantined)
     assert (outcome.exit_code, outcome.errors) == (0, "")
     assert list((agent_dir.relocation / "error").iterdir()) == []
+    shown = agent("quarantine", "list", "--config", quarantined).output
+    assert "Nothing is quarantined" in shown
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from tests.support.agents.agent_main import agent
         ({"offset.backing.store.dir": "/none/offsets"}, "/none/offsets does not exist"),
         ({"commit.log.relocation.dir": "/none/moved"}, "/none/moved does not exist"),
         ({"cassandra.config": "/none/cassandra.yaml"}, "/none/cassandra.yaml"),
+        ({"schema.file": "/none/schema.cql"}, "/none/schema.cql"),
         (
             {"value.converter": "io.confluent.connect.avro.AvroConverter"},
             "`value.converter.schema.registry.url` must be set",

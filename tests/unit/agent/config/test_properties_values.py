@@ -80,6 +80,7 @@ def texts() -> Iterator[tuple[type[Properties], FieldInfo, Declaration]]:
 
 BAD_TEXTS = [
     ("topic.prefix", "", "must not be empty"),
+    ("snapshot.scan.interval.ms", "0", "must be more than 0"),
     ("http.host", "", "must not be empty"),
     ("node.id", "", "must not be empty"),
     ("cluster.name", "", "must not be empty"),

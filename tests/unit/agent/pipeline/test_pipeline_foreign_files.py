@@ -245,28 +245,32 @@ def test_a_file_that_takes_the_name_of_an_open_segment_is_not_deleted_unread(
 def test_a_file_without_an_index_is_not_deleted_while_it_is_copied(
     framing: Framing, version: int
 ) -> None:
-    """It pauses at the end of each section, and within each part of a section and of the head."""
+    """It pauses at the end of each section, and within each part of a section and of the head. One
+    agent meets all pauses, each in a segment of its own."""
     payloads = [[payload(number, 40, version)] for number in range(3)]
-    segment = write_segment(payloads, version, 1, framing)
-    name, newer = SegmentName(1, version), SegmentName(2, version)
-    bounds = (*segment.markers, segment.chain_end)
+    first = write_segment(payloads, version, 1, framing)
+    bounds = (*first.markers, first.chain_end)
     cuts = {0, 1, *bounds, *(bound + more for bound in bounds[:-1] for more in (4, 8, 9, 16))}
-    for cut in sorted(each for each in cuts if each < len(segment.data)):
-        with agent() as harness:
-            put_quiet(harness, newer, write_segment([[payload(50, 40, version)]], version, 2).data)
+    with agent() as harness:
+        for number, cut in enumerate(sorted(each for each in cuts if each < len(first.data))):
+            name, newer = (SegmentName(2 * number + more, version) for more in (1, 2))
+            data = write_segment(payloads, version, name.id, framing).data
+            other = write_segment([[payload(50, 40, version)]], version, newer.id)
+            put_quiet(harness, newer, other.data)
             log = harness.raw.directory / name.log
-            log.write_bytes(segment.data[:cut])
+            log.write_bytes(data[:cut])
             harness.settle()
             harness.pass_time(6)
             harness.settle()
             assert log.exists(), cut
             with log.open("ab") as file:
-                file.write(segment.data[cut:])
+                file.write(data[cut:])
             # The first read finds that the file has grown, the second one that it stays.
             harness.pass_time(11)
             harness.pass_time(11)
             assert sorted(set(rows(harness))) == [0, 1, 2, 50], cut
-            assert harness.quarantined() == set(), cut
+            assert harness.quarantined() == harness.raw.names() == set(), cut
+            harness.delivered.clear()
 
 
 def put_quiet(harness: PipelineHarness, name: SegmentName, data: bytes) -> None:

@@ -26,6 +26,12 @@ def quarantine(tmp_path: Path) -> Quarantine:
     return Quarantine(tmp_path / "relocation" / "error", 100_000, "1.2.3")
 
 
+def ranges(quarantine: Quarantine) -> tuple[LostRange, ...]:
+    reason = quarantine.reason(NAME)
+    assert reason is not None
+    return reason.ranges
+
+
 def event(reason: str = "too large", text: bytes = b'"v"') -> DeadLetter:
     headers = [("cdc.id", b"\x01\xff"), ("cdc.source", "knoten-\u00e4/1699/5/0".encode())]
     return DeadLetter("shop.ks.t", b'{"id":1}', text, headers, reason)
@@ -40,9 +46,7 @@ def test_a_range_is_on_record_before_the_segment_comes(quarantine: Quarantine) -
     assert document["ranges"] == [
         {"start": 100, "end": 200, "cause": DAMAGE.cause, "table_id": None}
     ]
-    reason = quarantine.reason(NAME)
-    assert reason is not None
-    assert reason.ranges == (DAMAGE,)
+    assert ranges(quarantine) == (DAMAGE,)
 
 
 def test_ranges_that_are_met_again_are_listed_once(quarantine: Quarantine) -> None:
@@ -50,9 +54,7 @@ def test_ranges_that_are_met_again_are_listed_once(quarantine: Quarantine) -> No
     assert not quarantine.record_ranges(NAME, [DAMAGE])
     other = LostRange(200, 260, "no table with this id is known", "t-1")
     assert quarantine.record_ranges(NAME, [DAMAGE, other, LostRange(260, 300, other.cause, "t-1")])
-    reason = quarantine.reason(NAME)
-    assert reason is not None
-    assert reason.ranges == (DAMAGE, LostRange(200, 300, other.cause, "t-1"))
+    assert ranges(quarantine) == (DAMAGE, LostRange(200, 300, other.cause, "t-1"))
     assert not quarantine.record_ranges(NAME, [LostRange(260, 300, other.cause, "t-1")])
 
 
@@ -73,13 +75,9 @@ DEEP = "[" * 100_000
 def test_reason_that_was_changed_still_keeps_the_segment(quarantine: Quarantine, text: str) -> None:
     quarantine.directory.mkdir(parents=True)
     (quarantine.directory / f"{NAME.log}.reason.json").write_text(text)
-    reason = quarantine.reason(NAME)
-    assert reason is not None
-    assert "is not readable as a reason" in reason.ranges[0].cause
+    assert "is not readable as a reason" in ranges(quarantine)[0].cause
     assert quarantine.record_ranges(NAME, [DAMAGE])
-    again = quarantine.reason(NAME)
-    assert again is not None
-    assert DAMAGE in again.ranges
+    assert DAMAGE in ranges(quarantine)
 
 
 def test_takes_a_segment(quarantine: Quarantine, raw: Path) -> None:

@@ -3,8 +3,8 @@
 import queue
 import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -76,17 +76,17 @@ def started(
     history: SchemaHistory | None = None,
     *,
     waits_when_denied: bool = True,
+    listen: Callable[[SchemaHolder], None] = lambda holder: None,
 ) -> Iterator[SchemaHolder]:
     with tempfile.TemporaryDirectory() as directory:
         history = history or SchemaHistory(Path(directory))
         holder = SchemaHolder(
             feeder, history, refresh_interval_ms=interval_ms, waits_when_denied=waits_when_denied
         )
-        holder.start()
-        try:
+        listen(holder)
+        with closing(holder):
+            holder.start()
             yield holder
-        finally:
-            holder.close()
 
 
 def refreshed(holder: SchemaHolder) -> None:
@@ -195,38 +195,28 @@ def test_a_rejection_after_an_answer_is_waited_out() -> None:
         assert names(holder.current()) == {"a", "b"}
 
 
-def test_only_a_changed_schema_notifies_the_listener(tmp_path: Path) -> None:
+def test_only_a_changed_schema_notifies_the_listener() -> None:
     told = threading.Semaphore(0)
     feeder = SteeredFeeder(schema_of("a"))
-    holder = SchemaHolder(feeder, SchemaHistory(tmp_path), refresh_interval_ms=1)
-    holder.when_changed(told.release)
-    holder.start()
-    try:
+    with started(feeder, 1, listen=lambda holder: holder.when_changed(told.release)):
         assert told.acquire(timeout=DEADLINE_S)
         feeder.wait_for_fetches(feeder.fetched + 5)
         feeder.answer = schema_of("b")
         assert told.acquire(timeout=DEADLINE_S)
         assert not told.acquire(blocking=False)
-    finally:
-        holder.close()
 
 
-def test_the_place_of_the_node_is_reported_once_and_again_after_a_change(tmp_path: Path) -> None:
+def test_the_place_of_the_node_is_reported_once_and_again_after_a_change() -> None:
     reported: queue.SimpleQueue[NodeIdentity] = queue.SimpleQueue()
     feeder = SteeredFeeder(schema_of("a"))
     feeder.identity = NodeIdentity("node-1", "lab", "dc1", "r1")
-    holder = SchemaHolder(feeder, SchemaHistory(tmp_path), refresh_interval_ms=1)
-    holder.when_identified(reported.put)
-    holder.start()
-    try:
+    with started(feeder, 1, listen=lambda each: each.when_identified(reported.put)) as holder:
         assert holder.wait_until_known(DEADLINE_S)
         feeder.wait_for_fetches(feeder.fetched + 3)
         feeder.identity = NodeIdentity("node-1", "lab", "dc1", "r2")
         racks = [reported.get(timeout=DEADLINE_S).rack for _ in range(2)]
         feeder.wait_for_fetches(feeder.fetched + 2)
         assert (racks, reported.empty(), holder.fatal) == (["r1", "r2"], True, None)
-    finally:
-        holder.close()
 
 
 def test_dead_letter_is_stored_when_the_disk_has_room_again(tmp_path: Path) -> None:

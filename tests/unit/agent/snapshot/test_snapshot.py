@@ -40,6 +40,12 @@ def taken(snapshot: Snapshot) -> EncodedPage:
     return ready
 
 
+def copy(snapshot: Snapshot) -> None:
+    """All pages of a table."""
+    for _ in range(PAGES):
+        acknowledge(snapshot, taken(snapshot))
+
+
 def state(snapshot: Snapshot) -> State | None:
     copy = snapshot.offsets.tables.get(TABLE_ID)
     return None if copy is None else copy.state
@@ -83,8 +89,7 @@ def test_unacknowledged_rows_are_read_again() -> None:
         acknowledge(snapshot, taken(snapshot))
         taken(snapshot)
         snapshot.rollback()
-        for _ in range(PAGES):
-            acknowledge(snapshot, taken(snapshot))
+        copy(snapshot)
         assert state(snapshot) is State.COMPLETED
         assert node.asked.count(None) == 2
 
@@ -96,8 +101,7 @@ def test_a_copy_that_is_begun_again_hears_nothing_of_its_older_pages() -> None:
         for ready in old:
             acknowledge(snapshot, ready)
         assert state(snapshot) is State.COPYING
-        for _ in range(PAGES):
-            acknowledge(snapshot, taken(snapshot))
+        copy(snapshot)
         assert state(snapshot) is State.COMPLETED
 
 
@@ -151,8 +155,7 @@ def test_never_asks_for_nothing_but_on_request() -> None:
     node = FakeNode()
     with running(node, mode="never") as snapshot:
         snapshot.start_table("ks.t")
-        for _ in range(PAGES):
-            acknowledge(snapshot, taken(snapshot))
+        copy(snapshot)
         assert state(snapshot) is State.COMPLETED
         with pytest.raises(ConfigError, match="no snapshot is running"):
             snapshot.stop_table("ks.t")
@@ -171,8 +174,7 @@ def test_ranges_copied_before_a_restart_are_not_copied_again(mode: str) -> None:
 def test_a_table_that_is_gone_is_forgotten_and_found_again() -> None:
     node = FakeNode()
     with running(node, mode="always") as snapshot:
-        for _ in range(PAGES):
-            acknowledge(snapshot, taken(snapshot))
+        copy(snapshot)
         table = node.known.pop()
         wait_until(lambda: state(snapshot) is None, "it to be forgotten")
         node.known.append(table)
@@ -229,6 +231,5 @@ def test_no_page_with_masks_is_taken(first: int) -> None:
 def test_a_role_with_unmask_copies_a_table_with_masks() -> None:
     granted: list[Row] = [{"permission": "UNMASK", "resource": "<keyspace ks>"}]
     with running(FakeNode(masks=masks_of([MASK], granted))) as snapshot:
-        for _ in range(PAGES):
-            acknowledge(snapshot, taken(snapshot))
+        copy(snapshot)
         assert state(snapshot) is State.COMPLETED

@@ -12,3 +12,10 @@ def site(tmp_path: Path) -> Iterator[StatusHarness]:
     (tmp_path / "site").mkdir()
     with closing(StatusHarness(tmp_path / "site")) as site:
         yield site
+
+
+@pytest.fixture
+def begun(site: StatusHarness) -> StatusHarness:
+    """The schema is known, and the pipeline runs."""
+    site.begin()
+    return site

@@ -40,90 +40,84 @@ def test_summary_names_the_pending_step_before_delivery(site: StatusHarness) -> 
     }
 
 
-def test_a_segment_on_its_way(site: StatusHarness) -> None:
-    site.begin()
-    log = site.raw.live(1, 2, 1)
-    site.settle()
-    shown = summary(site)
+def test_a_segment_on_its_way(begun: StatusHarness) -> None:
+    log = begun.raw.live(1, 2, 1)
+    begun.settle()
+    shown = summary(begun)
     assert shown.state == "ok"
-    assert "wait" in message(site)
+    assert "wait" in message(begun)
     (bar,) = shown.progress
     assert (bar.name, bar.done, bar.read) == (log.name.log, 0, log.end)
     assert bar.done <= bar.read <= bar.there <= bar.size
     assert {each.name: each.value for each in shown.stats}["Unacknowledged events"] == 3
-    site.acknowledge()
-    shown = summary(site)
-    assert message(site) == "All changes that the node has synced are delivered."
+    begun.acknowledge()
+    shown = summary(begun)
+    assert message(begun) == "All changes that the node has synced are delivered."
     assert shown.progress[0].done == log.end
     assert sum(n for each in shown.counts for n in each.by_kind.values()) == 3
-    told = streaming_attributes(site.status.view, site.harness.metrics)
+    told = streaming_attributes(begun.status.view, begun.harness.metrics)
     assert (told["CommitLogFilename"], told["CommitLogPosition"]) == (log.name.log, log.end)
     assert told["NumberOfProcessedMutations"] == 2
-    assert told["CdcDirectoryTotalBytes"] == site.harness.view.raw_bytes > 0
+    assert told["CdcDirectoryTotalBytes"] == begun.harness.view.raw_bytes > 0
 
 
-def test_a_segment_that_has_left_is_still_named(site: StatusHarness) -> None:
-    site.begin()
-    log = site.raw.completed(1, 2)
-    site.settle()
-    site.acknowledge()
-    assert summary(site).progress == ()
-    told = streaming_attributes(site.status.view, site.harness.metrics)
+def test_a_segment_that_has_left_is_still_named(begun: StatusHarness) -> None:
+    log = begun.raw.completed(1, 2)
+    begun.settle()
+    begun.acknowledge()
+    assert summary(begun).progress == ()
+    told = streaming_attributes(begun.status.view, begun.harness.metrics)
     assert told["CommitLogFilename"] == log.name.log
 
 
-def test_a_broker_that_is_away_is_the_sentence(site: StatusHarness) -> None:
-    site.begin()
-    site.harness.sink.go_away("no broker answers")
-    site.pass_time(1)
-    assert summary(site).state == "failing"
-    assert message(site) == "Events are not delivered: no broker answers."
-    assert "no broker" in site.component("sink").message
-    assert (site.status.live().ok, site.status.ready().ok) == (True, False)
+def test_a_broker_that_is_away_is_the_sentence(begun: StatusHarness) -> None:
+    begun.harness.sink.go_away("no broker answers")
+    begun.pass_time(1)
+    assert summary(begun).state == "failing"
+    assert message(begun) == "Events are not delivered: no broker answers."
+    assert "no broker" in begun.component("sink").message
+    assert (begun.status.live().ok, begun.status.ready().ok) == (True, False)
 
 
-def test_a_blocked_segment_needs_attention(site: StatusHarness) -> None:
-    site.begin()
-    site.raw.completed(1).add(1, table="ks.new")
-    site.settle()
-    shown = summary(site)
+def test_a_blocked_segment_needs_attention(begun: StatusHarness) -> None:
+    begun.raw.completed(1).add(1, table="ks.new")
+    begun.settle()
+    shown = summary(begun)
     assert (shown.state, [bar.state for bar in shown.progress]) == ("failing", ["blocked"])
-    assert "ks.new is not known" in message(site)
-    assert [part.name for part in site.status.health().components if not part.ok] == ["cdc_raw"]
-    assert b"cdc_blocked 1.0" in site.status.metrics()
+    assert "ks.new is not known" in message(begun)
+    assert [part.name for part in begun.status.health().components if not part.ok] == ["cdc_raw"]
+    assert b"cdc_blocked 1.0" in begun.status.metrics()
 
 
-def test_the_headline_names_a_quarantined_segment_and_its_command(site: StatusHarness) -> None:
+def test_the_headline_names_a_quarantined_segment_and_its_command(begun: StatusHarness) -> None:
     """The page reported that all changes are delivered."""
-    site.begin()
-    log = site.raw.completed(1, 2).add(1, is_damaged=True)
-    site.settle()
-    site.harness.sink.acknowledge()
-    site.pass_time(6)
-    assert summary(site).state == "degraded"
-    assert message(site) == (f"1 segment has undelivered changes (1 range): {log.name.log}.")
-    (condition,) = site.status.health().status.conditions
+    log = begun.raw.completed(1, 2).add(1, is_damaged=True)
+    begun.settle()
+    begun.harness.sink.acknowledge()
+    begun.pass_time(6)
+    assert summary(begun).state == "degraded"
+    assert message(begun) == (f"1 segment has undelivered changes (1 range): {log.name.log}.")
+    (condition,) = begun.status.health().status.conditions
     assert f"`agent quarantine retry {log.name.log}`" in condition.remedy
-    quarantine, cdc_raw = (site.harness.quarantine.directory, site.raw.directory)
+    quarantine, cdc_raw = (begun.harness.quarantine.directory, begun.raw.directory)
     discard(quarantine, cdc_raw, log.name, lambda directory, name: None)
-    site.pass_time(6)
-    assert summary(site).state == "ok"
-    assert message(site) == "All changes that the node has synced are delivered."
+    begun.pass_time(6)
+    assert summary(begun).state == "ok"
+    assert message(begun) == "All changes that the node has synced are delivered."
 
 
-def test_it_says_when_cdc_raw_will_be_full(site: StatusHarness) -> None:
-    site.begin()
-    site.harness.sink.go_away("no broker answers")
+def test_it_says_when_cdc_raw_will_be_full(begun: StatusHarness) -> None:
+    begun.harness.sink.go_away("no broker answers")
     for number in range(1, 6):
-        site.raw.completed(number, 1)
+        begun.raw.completed(number, 1)
         for _ in range(2):
-            site.harness.look()
-            site.pass_time(10)
-    raw = next(each for each in summary(site).stats if each.name == "cdc_raw")
+            begun.harness.look()
+            begun.pass_time(10)
+    raw = next(each for each in summary(begun).stats if each.name == "cdc_raw")
     assert raw.limit == 1000
     assert raw.note.startswith("full in ")
-    assert b"cdc_raw_time_to_full_seconds" in site.status.metrics()
-    assert 0 < site.status.raw_full_in_s < 1000
+    assert b"cdc_raw_time_to_full_seconds" in begun.status.metrics()
+    assert 0 < begun.status.raw_full_in_s < 1000
 
 
 def test_copies_of_tables_by_debeziums_names() -> None:

@@ -53,31 +53,29 @@ def test_the_history_has_the_values_of_the_view(site: StatusHarness) -> None:
     assert site.status.sample()["events_per_s"] == 2
 
 
-def test_all_is_well(site: StatusHarness) -> None:
-    site.begin()
-    log = site.raw.live(1, 2)
-    site.settle()
-    site.acknowledge()
-    assert site.status.live().ok
-    assert site.status.ready().ok
-    assert all(part.ok for part in site.status.health().components)
-    assert {part.name for part in site.status.health().components} == {
+def test_all_is_well(begun: StatusHarness) -> None:
+    log = begun.raw.live(1, 2)
+    begun.settle()
+    begun.acknowledge()
+    assert begun.status.live().ok
+    assert begun.status.ready().ok
+    assert all(part.ok for part in begun.status.health().components)
+    assert {part.name for part in begun.status.health().components} == {
         *("pipeline", "sink", "schema", "cdc_raw", "offsets", "quarantine"),
     }
-    offsets = site.status.offsets()
+    offsets = begun.status.offsets()
     assert offsets["stored"] == {"node.id": "node-1", log.name.log: str(log.end)}
     assert offsets["reached"] == offsets["stored"]
-    assert b"cdc_schema_tables 1.0" in site.status.metrics()
+    assert b"cdc_schema_tables 1.0" in begun.status.metrics()
 
 
-def test_progress_that_cannot_be_saved_is_seen(site: StatusHarness) -> None:
-    site.begin()
-    site.raw.completed(1, 1)
-    site.harness.store.is_failing = True
-    site.settle()
-    site.acknowledge()
-    assert not site.component("offsets").ok
-    assert "disk is full" in site.component("offsets").message
+def test_progress_that_cannot_be_saved_is_seen(begun: StatusHarness) -> None:
+    begun.raw.completed(1, 1)
+    begun.harness.store.is_failing = True
+    begun.settle()
+    begun.acknowledge()
+    assert not begun.component("offsets").ok
+    assert "disk is full" in begun.component("offsets").message
 
 
 def test_progress_of_copies_that_cannot_be_saved_is_seen(tmp_path: Path) -> None:
@@ -97,77 +95,71 @@ def test_progress_of_copies_that_cannot_be_saved_is_seen(tmp_path: Path) -> None
         assert site.component("snapshot").ok
 
 
-def test_undelivered_events_stay_visible(site: StatusHarness) -> None:
+def test_undelivered_events_stay_visible(begun: StatusHarness) -> None:
     """Also after a restart, which sets the counters to nothing."""
-    site.begin()
-    assert site.component("quarantine").message == "the quarantine is empty"
-    site.raw.completed(1, 2).add(1, is_damaged=True)
-    site.raw.completed(2, 2)
-    site.settle()
-    site.harness.sink.acknowledge()
-    site.pass_time(6)
+    assert begun.component("quarantine").message == "the quarantine is empty"
+    begun.raw.completed(1, 2).add(1, is_damaged=True)
+    begun.raw.completed(2, 2)
+    begun.settle()
+    begun.harness.sink.acknowledge()
+    begun.pass_time(6)
     for _ in range(2):
-        site.status.attach(site.harness.pipeline)
-        assert [each.code for each in site.status.status().conditions][-1] == "segment_quarantined"
-        assert site.component("quarantine").state is State.DEGRADED
-        assert site.component("quarantine").message.startswith("1 segment has undelivered changes")
-        assert site.component("quarantine").details["segments"] == 1
-        assert b"cdc_quarantine_segments 1.0" in site.harness.metrics.delivery.render()
-        site.harness.kill()
+        begun.status.attach(begun.harness.pipeline)
+        assert [each.code for each in begun.status.status().conditions][-1] == "segment_quarantined"
+        assert begun.component("quarantine").state is State.DEGRADED
+        assert begun.component("quarantine").message.startswith("1 segment has undelivered changes")
+        assert begun.component("quarantine").details["segments"] == 1
+        assert b"cdc_quarantine_segments 1.0" in begun.harness.metrics.delivery.render()
+        begun.harness.kill()
 
 
-def test_positions_of_a_removed_segment_are_reported(site: StatusHarness) -> None:
-    site.begin()
-    log = site.raw.completed(7, 2)
-    site.settle()
-    assert f"cdc_read_position_bytes {log.end}.0".encode() in site.status.metrics()
-    assert b"cdc_acknowledged_segment_id 0.0" in site.status.metrics()
-    site.acknowledge()
-    assert site.raw.names() == set()
-    assert f"cdc_acknowledged_position_bytes {log.end}.0".encode() in site.status.metrics()
-    assert b"cdc_acknowledged_segment_id 7.0" in site.status.metrics()
-    assert b"cdc_read_segment_id 7.0" in site.status.metrics()
+def test_positions_of_a_removed_segment_are_reported(begun: StatusHarness) -> None:
+    log = begun.raw.completed(7, 2)
+    begun.settle()
+    assert f"cdc_read_position_bytes {log.end}.0".encode() in begun.status.metrics()
+    assert b"cdc_acknowledged_segment_id 0.0" in begun.status.metrics()
+    begun.acknowledge()
+    assert begun.raw.names() == set()
+    assert f"cdc_acknowledged_position_bytes {log.end}.0".encode() in begun.status.metrics()
+    assert b"cdc_acknowledged_segment_id 7.0" in begun.status.metrics()
+    assert b"cdc_read_segment_id 7.0" in begun.status.metrics()
 
 
-def test_status_lists_files_that_are_not_segments(site: StatusHarness) -> None:
-    site.begin()
-    (site.raw.directory / "notes.txt").touch()
-    site.settle()
-    assert site.component("cdc_raw").ok
-    assert site.component("cdc_raw").details["no_segments"] == ("notes.txt",)
+def test_status_lists_files_that_are_not_segments(begun: StatusHarness) -> None:
+    (begun.raw.directory / "notes.txt").touch()
+    begun.settle()
+    assert begun.component("cdc_raw").ok
+    assert begun.component("cdc_raw").details["no_segments"] == ("notes.txt",)
 
 
-def test_a_pipeline_that_hangs_is_not_alive(site: StatusHarness) -> None:
-    site.begin()
-    site.settle()
-    site.harness.clock.advance(121)
-    assert not site.status.live().ok
-    assert not site.component("pipeline").ok
-    site.settle()
-    assert site.status.live().ok
+def test_a_pipeline_that_hangs_is_not_alive(begun: StatusHarness) -> None:
+    begun.settle()
+    begun.harness.clock.advance(121)
+    assert not begun.status.live().ok
+    assert not begun.component("pipeline").ok
+    begun.settle()
+    assert begun.status.live().ok
 
 
-def test_recovered_offsets_are_reported(site: StatusHarness) -> None:
-    site.begin()
-    site.status.note_offsets("the previous copy is used")
-    assert site.component("offsets").ok
-    assert "previous copy" in site.component("offsets").message
+def test_recovered_offsets_are_reported(begun: StatusHarness) -> None:
+    begun.status.note_offsets("the previous copy is used")
+    assert begun.component("offsets").ok
+    assert "previous copy" in begun.component("offsets").message
 
 
-def test_an_index_that_cannot_be_read_is_seen(site: StatusHarness) -> None:
-    site.begin()
-    log = site.raw.segment(1, 2)
-    index = site.raw.directory / log.name.idx
+def test_an_index_that_cannot_be_read_is_seen(begun: StatusHarness) -> None:
+    log = begun.raw.segment(1, 2)
+    index = begun.raw.directory / log.name.idx
     # A directory stands for a file of another user, which root may read.
     index.mkdir()
-    site.settle()
-    assert not site.component("cdc_raw").ok
-    assert log.name.idx in site.component("cdc_raw").message
-    assert "Is a directory" in site.component("cdc_raw").message
+    begun.settle()
+    assert not begun.component("cdc_raw").ok
+    assert log.name.idx in begun.component("cdc_raw").message
+    assert "Is a directory" in begun.component("cdc_raw").message
     index.rmdir()
-    site.raw.index(log, log.end)
-    site.settle()
-    assert site.component("cdc_raw").ok
+    begun.raw.index(log, log.end)
+    begun.settle()
+    assert begun.component("cdc_raw").ok
 
 
 def reread(site: StatusHarness, table: Options) -> None:

@@ -30,6 +30,10 @@ def table(name: str, table_id: UUID, options: str = "cdc = true") -> str:
 SCHEMA = commitlog.Schema.from_cql(table("t", TABLE) + table("o", OTHER))
 
 
+def form(**options: Any) -> commitlog.EventFormat:
+    return commitlog.EventFormat(topic_prefix="test", cluster="c", node_id="n", **options)
+
+
 def rows(table_id: UUID, *clusterings: int) -> bytes:
     """An update with one insert for each clustering."""
     return writer.update(table_id, b"".join(writer.insert(c, b"v%d" % c) for c in clusterings))
@@ -151,10 +155,7 @@ def test_arguments_for_a_kafka_client_are_the_messages(tmp_path: Path) -> None:
 def test_the_partition_follows_the_partition_key(tmp_path: Path) -> None:
     path = segment(tmp_path, writer.mutation(rows(TABLE, 1, 2)))
     by_partition = read_all(path)[0].messages(0, 2)
-    by_key_format = commitlog.EventFormat(
-        topic_prefix="test", cluster="c", node_id="n", partition_by="key"
-    )
-    by_key = read_all(path, event_format=by_key_format)[0].messages(0, 2)
+    by_key = read_all(path, event_format=form(partition_by="key"))[0].messages(0, 2)
     assert by_partition[0][4] == by_partition[1][4]
     assert by_key[0][4] != by_key[1][4]
 
@@ -179,14 +180,14 @@ def test_unpublished_updates_are_counted(
     text: str, options: dict[str, Any], skipped: dict[str, int], tmp_path: Path
 ) -> None:
     path = segment(tmp_path, writer.mutation(rows(TABLE, 1)), writer.mutation(rows(TABLE, 1, 2, 3)))
-    event_format = commitlog.EventFormat(topic_prefix="test", cluster="c", node_id="n", **options)
+    event_format = form(**options)
     (batch,) = read_all(path, commitlog.Schema.from_cql(text), event_format)
     assert (len(batch), batch.skipped, batch.mutations) == (0, skipped, 2)
 
 
 def test_a_pattern_is_a_regular_expression() -> None:
     with pytest.raises(ValueError, match="regular expression"):
-        commitlog.EventFormat(topic_prefix="t", cluster="c", node_id="n", include=["("])
+        form(include=["("])
 
 
 def test_a_batch_over_published_and_other_tables(tmp_path: Path) -> None:

@@ -45,12 +45,7 @@ def settings_of(
         login = scram_login(PASSWORD)
         client |= {name.removeprefix("kafka.producer."): value for name, value in login.items()}
     return ElectionSettings(
-        client,
-        group,
-        f"{group}.position",
-        session_timeout_ms,
-        TopicCreation(),
-        waits_when_denied,
+        client, group, f"{group}.position", session_timeout_ms, TopicCreation(), waits_when_denied
     )
 
 

@@ -3,11 +3,7 @@
 import pytest
 
 from sidecar.errors import ConfigError, UnavailableError
-from sidecar.sinks.kafka.topics.access import (
-    compacted_topics,
-    existing_topics,
-    unwritable_topics,
-)
+from sidecar.sinks.kafka.topics.access import compacted_topics, existing_topics, unwritable_topics
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.processes import DEADLINE_S
 

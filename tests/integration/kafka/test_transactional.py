@@ -67,8 +67,7 @@ def finish(sink: TransactionalKafkaSink) -> None:
 def wait_for_uncommitted(broker: KafkaBroker, delivery: ExactDelivery, topic: str) -> None:
     count = len(delivery.source.mutations)
     delivery.until(
-        lambda: len(broker.consume_all(topic, committed_only=False)) == count,
-        "uncommitted records",
+        lambda: len(broker.consume_all(topic, committed_only=False)) == count, "uncommitted records"
     )
 
 

@@ -9,8 +9,7 @@ from typing import Any
 from tests.support.checks.metric_table import Metric
 from tests.support.checks.promql import METRICS, OF_THE_SCRAPE
 from tests.support.monitoring.__main__ import FOLDER
-from tests.support.monitoring.dashboards.queries import expressions, filled
-from tests.support.monitoring.dashboards.sources import source
+from tests.support.monitoring.dashboards.sources import expressions, filled, source
 
 _NAMES = source("fleet")["names"]
 IDENTITY = {

@@ -49,10 +49,7 @@ def test_segments_are_sent_whole_and_then_gone_here(harness: TransferHarness) ->
     indirect=["harness"],
 )
 def test_error_of_the_store_is_reported_and_retried(
-    harness: TransferHarness,
-    fault: Fault,
-    parts: tuple[str, ...],
-    monkeypatch: pytest.MonkeyPatch,
+    harness: TransferHarness, fault: Fault, parts: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tests.integration.stores.harness.QuickGcsStore.REPEATS_S", 0.2)
     harness.proxy.plan = lambda seen: fault

@@ -44,10 +44,7 @@ class Delivery:
         self.until(lambda: self.answered >= answered, f"{answered} messages")
 
     def until(
-        self,
-        condition: Callable[[], bool],
-        what: str,
-        state: Callable[[], object] | None = None,
+        self, condition: Callable[[], bool], what: str, state: Callable[[], object] | None = None
     ) -> None:
         """Step until the condition holds; an error shows `state()`."""
 

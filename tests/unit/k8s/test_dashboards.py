@@ -18,7 +18,7 @@ from tests.support.checks.promql import (
 )
 from tests.support.kubernetes.kustomize import build
 from tests.support.monitoring.__main__ import FOLDER
-from tests.support.monitoring.dashboards.queries import expressions, panels
+from tests.support.monitoring.dashboards.sources import expressions, panels
 
 FILES = sorted((FOLDER / "dashboards").glob("*.json"))
 DASHBOARDS = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in FILES}

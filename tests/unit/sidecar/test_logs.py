@@ -112,9 +112,7 @@ def test_condition_is_logged_once_and_then_at_growing_intervals(
     }
 
 
-def test_end_of_a_condition_is_logged_if_its_start_was(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_end_of_a_condition_is_logged_if_its_start_was(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     now_s = 5.0
     repeated = RateLimitedLog(logger, clock=lambda: now_s)

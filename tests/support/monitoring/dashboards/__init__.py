@@ -1,1 +1,1 @@
-"""Grafana dashboards as data: one module a dashboard, one line or a few a panel."""
+"""Grafana dashboards as data: one file a dashboard, a few lines a panel."""

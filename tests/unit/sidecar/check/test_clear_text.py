@@ -86,11 +86,7 @@ CASSANDRA = [
 MONGODB = [
     *SHARED,
     (MONGO, "mongodb.password", {"mongodb.ssl.enabled": "true"}),
-    (
-        {STRING: "mongodb://u:p@HOST:27017/"},
-        STRING,
-        {STRING: "mongodb://u:p@HOST:27017/?tls=true"},
-    ),
+    ({STRING: "mongodb://u:p@HOST:27017/"}, STRING, {STRING: "mongodb://u:p@HOST:27017/?tls=true"}),
 ]
 
 

@@ -126,10 +126,7 @@ def test_checks_are_repeated_every_minute_and_sooner_while_they_find_a_fault() -
         Check("http", Answering(BAD), runs_in_agent=False),
     ]
     periodic = PeriodicChecks(
-        checks,
-        lambda: None,
-        on_change=lambda: changes.append(periodic.findings()),
-        clock=clock,
+        checks, lambda: None, on_change=lambda: changes.append(periodic.findings()), clock=clock
     )
     periodic.run_due()
     assert periodic.findings() == (BAD, GOOD, GOOD)

@@ -60,8 +60,7 @@ class WindowMachine(RuleBasedStateMachine):
         return position
 
     @rule(
-        source=st.sampled_from("abc"),
-        mutations=st.lists(st.integers(1, 4), max_size=5).map(tuple),
+        source=st.sampled_from("abc"), mutations=st.lists(st.integers(1, 4), max_size=5).map(tuple)
     )
     def add(self, source: str, mutations: tuple[int, ...]) -> None:
         start = self.positions.get(source, 0)

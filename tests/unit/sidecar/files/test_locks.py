@@ -107,10 +107,7 @@ def test_a_lock_of_another_user_stops_no_agent(
 
 @pytest.mark.parametrize("kind", [fcntl.LOCK_EX, fcntl.LOCK_SH])
 def test_a_release_that_locks_the_directory_alone_is_respected(tmp_path: Path, kind: int) -> None:
-    with (
-        plain_lock(tmp_path, os.geteuid(), kind),
-        pytest.raises(LockedError, match="locked by"),
-    ):
+    with plain_lock(tmp_path, os.geteuid(), kind), pytest.raises(LockedError, match="locked by"):
         DirectoryLock(tmp_path, private=tmp_path).acquire()
     holder = DirectoryLock(tmp_path, private=tmp_path)
     with holder, pytest.raises(LockedError):

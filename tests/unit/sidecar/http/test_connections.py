@@ -19,12 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecar.http import connections
-from sidecar.http.connections import (
-    LEAST_CONNECTIONS,
-    MOST_CONNECTIONS,
-    THREADS,
-    connection_limit,
-)
+from sidecar.http.connections import LEAST_CONNECTIONS, MOST_CONNECTIONS, THREADS, connection_limit
 from sidecar.http.server import HttpServer
 from tests.support.agents.fake_status import HOST, FakeStatus
 from tests.support.servers.processes import DEADLINE_S, wait_until

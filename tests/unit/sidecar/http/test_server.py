@@ -71,11 +71,7 @@ def test_health_of_an_agent_without_conditions(client: FlaskClient) -> None:
         **FakeStatus().about(),
         "conditions": [],
         "components": {
-            "sink": {
-                "status": "ok",
-                "message": "It works.",
-                "unacknowledged_events": 3,
-            }
+            "sink": {"status": "ok", "message": "It works.", "unacknowledged_events": 3}
         },
     }
 
@@ -106,10 +102,7 @@ def test_health_names_every_condition_with_its_remedy(
                 "message": "No broker answers. Start it.",
                 "unacknowledged_events": 3,
             },
-            "offsets": {
-                "status": "degraded",
-                "message": "The disk is full. Make room.",
-            },
+            "offsets": {"status": "degraded", "message": "The disk is full. Make room."},
         },
     }
 

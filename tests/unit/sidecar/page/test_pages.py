@@ -127,10 +127,7 @@ def test_the_html_has_landmarks_names_and_headings() -> None:
     assert all(each["aria-label"] for each in attributes("nav"))
     ids = [each["id"] for each in attributes("[id]")]
     assert len(ids) == len(set(ids))
-    for selector, attribute in (
-        ("[aria-labelledby]", "aria-labelledby"),
-        ("a.skip", "href"),
-    ):
+    for selector, attribute in (("[aria-labelledby]", "aria-labelledby"), ("a.skip", "href")):
         for each in attributes(selector):
             assert str(each[attribute]).lstrip("#") in ids
     assert all("aria-labelledby" in each for each in attributes("section"))

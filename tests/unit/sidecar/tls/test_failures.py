@@ -72,8 +72,7 @@ def test_each_cause_has_one_clause(text: str, clause: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["connection refused", "WRONG_VERSION_NUMBER", "EOF occurred in violation of protocol"],
+    "text", ["connection refused", "WRONG_VERSION_NUMBER", "EOF occurred in violation of protocol"]
 )
 def test_other_texts_are_not_about_tls(text: str) -> None:
     assert tls_failure(text, QUIET) is None

@@ -1,7 +1,9 @@
-"""Types and clocks for tests of Kafka's sinks."""
+"""Types, clocks and reports for tests of Kafka's sinks."""
 
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
 
 from sidecar.sinks.kafka.sink import KafkaSink
 from sidecar.sinks.kafka.transactions.commit_rule import CommitRule
@@ -12,6 +14,11 @@ SinkFactory = Callable[..., KafkaSink]
 MakeSink = Callable[..., TransactionalKafkaSink]
 MakeDelivery = Callable[..., ExactDelivery]
 QUICK = CommitRule(interval_s=0.02, position_interval_s=0.02)
+
+
+def delivery_report(topic: str, key: bytes | None, value: bytes | None) -> Any:
+    """What the client reports of a message."""
+    return SimpleNamespace(topic=lambda: topic, key=lambda: key, value=lambda: value)
 
 
 class LaterClock:

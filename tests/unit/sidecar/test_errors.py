@@ -6,7 +6,7 @@ import re
 import pytest
 
 from sidecar import errors
-from sidecar.errors import ConfigError, Policy, SidecarError
+from sidecar.errors import Policy, SidecarError
 
 
 def error_classes() -> list[type[SidecarError]]:
@@ -25,14 +25,3 @@ def test_the_drawing_shows_every_error_with_its_policy_and_exit_code(
     line = re.search(rf"{kind.__name__} +([A-Z]+) +(\d)", drawing)
     assert line is not None
     assert (Policy[line[1]], int(line[2])) == (kind.policy, kind.exit_code)
-
-
-def test_exit_codes() -> None:
-    codes = {kind.__name__: kind.exit_code for kind in error_classes()}
-    special = {name: code for name, code in codes.items() if code != 1}
-    assert special == {"ConfigError": 2, "LockedError": 3, "AccessDeniedError": 4}
-
-
-def test_a_config_error_names_all_problems() -> None:
-    error = ConfigError("one.", "two.")
-    assert (error.problems, str(error)) == (("one.", "two."), "one.\ntwo.")

@@ -5,38 +5,13 @@ from sidecar.instance import Instance
 KNOWN = Instance("agent", "1.2.3", "host-1", "shop")
 
 
-def test_json_has_every_value() -> None:
-    assert KNOWN.document() == {
-        "service": "agent",
-        "version": "1.2.3",
-        "host": "host-1",
-        "topic_prefix": "shop",
-        "cluster": None,
-        "node_id": None,
-        "datacenter": None,
-        "rack": None,
-    }
-
-
-def test_labels_are_the_known_values() -> None:
-    assert KNOWN.located("lab", "node-1", "dc1", None).labels() == {
-        "service_name": "agent",
-        "version": "1.2.3",
-        "host": "host-1",
-        "topic_prefix": "shop",
-        "cluster": "lab",
-        "node_id": "node-1",
-        "datacenter": "dc1",
-    }
-
-
-def test_log_fields_are_the_known_values() -> None:
-    assert KNOWN.log_fields() == {
-        "service": "agent",
-        "version": "1.2.3",
-        "host": "host-1",
-        "topic_prefix": "shop",
-    }
+def test_json_has_every_value_and_labels_and_log_fields_the_known_ones() -> None:
+    place = {"cluster": "lab", "node_id": "node-1", "datacenter": "dc1"}
+    known = {"version": "1.2.3", "host": "host-1", "topic_prefix": "shop", **place}
+    found = KNOWN.located(**place, rack=None)
+    assert found.document() == {"service": "agent", **known, "rack": None}
+    assert found.log_fields() == {"service": "agent", **known}
+    assert found.labels() == {"service_name": "agent", **known}
 
 
 def test_a_new_place_replaces_the_old_one() -> None:

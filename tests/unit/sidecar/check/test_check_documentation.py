@@ -34,7 +34,3 @@ def test_every_code_is_documented() -> None:
     table = [line for line in section.splitlines() if line.startswith("| ")][2:]
     documented = {code for line in table for code in re.findall(r"`([a-z]+(?:_[a-z]+)+)`", line)}
     assert documented == codes()
-
-
-def test_codes_are_in_snake_case() -> None:
-    assert all(re.fullmatch(r"[a-z]+(_[a-z]+)+", code) for code in codes())

@@ -1,10 +1,9 @@
 """The machine around a sidecar: address, token, transform, file, quarantine, registry."""
 
 import os
-import threading
+import subprocess
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -25,6 +24,7 @@ from sidecar.files.locks import DirectoryLock, lock_holder
 from sidecar.properties.loading import load
 from sidecar.schema_registry.settings import RegistrySettings
 from sidecar.sinks.file import FileSink
+from tests.support.agents.fake_agents import closed_address, fake_agents, http_answer
 from tests.support.servers.processes import wait_until
 from tests.support.sinks.fake_registry import FakeRegistry
 
@@ -45,30 +45,16 @@ def only(found: Iterator[Finding]) -> tuple[Level, str, str]:
     return finding.level, finding.code, finding.message
 
 
-@contextmanager
-def http_server(path: str, body: bytes, status: int = 200) -> Iterator[int]:
-    """Answers one path; gives its port."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            code = status if self.path.startswith(path) else 404
-            self.send_response(code)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Nothing is said."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
-        yield server.server_address[1]
-        server.shutdown()
-
-
 TOKEN = b"open sesame"
-BUILD = b'{"service_name": "cdc-sidecar-cassandra", "version": "0.1.0"}'
+HELLO = b"HTTP/1.1 200 X\r\nContent-Length: 5\r\n\r\nhello"
+BUILD = http_answer({"service_name": "cdc-sidecar-cassandra", "version": "0.1.0"})
+HOLDER = """
+import sys
+from pathlib import Path
+from sidecar.files.locks import DirectoryLock
+with DirectoryLock(Path(sys.argv[1])):
+    sys.stdin.read()
+"""
 
 
 def test_a_free_address_and_port_0(tmp_path: Path) -> None:
@@ -86,26 +72,24 @@ def test_an_address_of_another_machine(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "body", "message"),
+    ("answer", "message"),
     [
-        ("/", b"hello", "another program listens there"),
-        ("/buildinfo", BUILD, "cdc-sidecar-cassandra 0.1.0 answers there"),
+        (HELLO, "another program listens there"),
+        (BUILD, "cdc-sidecar-cassandra 0.1.0 answers there"),
     ],
     ids=["another program", "an agent of other directories"],
 )
-def test_an_address_that_another_process_has(
-    tmp_path: Path, path: str, body: bytes, message: str
-) -> None:
-    with http_server(path, body) as port:
-        level, code, shown = only(check_address(properties(tmp_path, http__port=port)))
+def test_an_address_that_another_process_has(tmp_path: Path, answer: bytes, message: str) -> None:
+    with fake_agents([answer]) as (other,):
+        level, code, shown = only(check_address(properties(tmp_path, http__port=other.port)))
     assert (level, code) == (Level.FAULT, "http_address_in_use")
-    assert f"The agent cannot serve HTTP on 127.0.0.1:{port}: Address already in use." in shown
+    assert f"The agent cannot serve HTTP on {other.address}: Address already in use." in shown
     assert message in shown
 
 
 def test_the_agent_of_the_same_directories_has_the_address(tmp_path: Path) -> None:
-    with DirectoryLock(tmp_path), http_server("/buildinfo", BUILD) as port:
-        level, code, message = only(check_address(properties(tmp_path, http__port=port)))
+    with DirectoryLock(tmp_path), fake_agents([BUILD]) as (own,):
+        level, code, message = only(check_address(properties(tmp_path, http__port=own.port)))
     assert (level, code) == (Level.OK, "http_address_own")
     assert f"(process {os.getpid()})" in message
 
@@ -114,29 +98,14 @@ def test_the_agent_of_the_same_directories_runs_and_another_program_has_the_addr
     tmp_path: Path,
 ) -> None:
     """The port was changed in the file after that agent had started."""
-    reader, writer = os.pipe()
-    with http_server("/", b"hello") as port:
-        child = os.fork()
-        if not child:
-            # A process that holds the lock and listens nowhere.
-            os.close(writer)
-            for descriptor in range(3, 1024):
-                if descriptor != reader:
-                    try:
-                        os.close(descriptor)
-                    except OSError:
-                        continue
-            with DirectoryLock(tmp_path):
-                os.read(reader, 1)
-            os._exit(0)
-        os.close(reader)
-        try:
-            chosen = properties(tmp_path, http__port=port)
-            wait_until(lambda: lock_holder(tmp_path) == child, "the lock")
-            level, code, _ = only(check_address(chosen))
-        finally:
-            os.close(writer)
-            os.waitpid(child, 0)
+    command = [sys.executable, "-c", HOLDER, str(tmp_path)]
+    with (
+        fake_agents([HELLO]) as (other,),
+        subprocess.Popen(command, stdin=subprocess.PIPE) as holder,
+    ):
+        wait_until(lambda: lock_holder(tmp_path) == holder.pid, "the lock")
+        level, code, _ = only(check_address(properties(tmp_path, http__port=other.port)))
+        holder.kill()
     assert (level, code) == (Level.FAULT, "http_address_in_use")
 
 
@@ -268,11 +237,11 @@ def test_a_registry_that_rejects_the_agent(status: int) -> None:
 
 
 def test_a_registry_that_is_away_or_is_none() -> None:
-    with http_server("/", b"<html>", status=404) as port:
-        found = only(check_registry(registry(f"http://127.0.0.1:{port}"), "shop-value"))
+    with fake_agents([http_answer("<html>", 404)]) as (other,):
+        found = only(check_registry(registry(f"http://{other.address}"), "shop-value"))
         assert found[:2] == (Level.FAULT, "schema_registry_unavailable")
         assert "is not a schema registry" in found[2]
-    found = only(check_registry(registry(f"http://127.0.0.1:{port}"), "shop-value"))
+    found = only(check_registry(registry(f"http://{closed_address()}"), "shop-value"))
     assert found[:2] == (Level.FAULT, "schema_registry_unavailable")
     assert "does not answer" in found[2]
     assert registry_text({}) == ""

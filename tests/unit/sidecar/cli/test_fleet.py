@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from sidecar.cli.fleet import cells_of, fleet, named_targets, plain_lines
 from sidecar.cli.invocation import Invocation
-from sidecar.errors import AccessDeniedError, ConfigError
+from sidecar.errors import ConfigError
 from sidecar.fleet.report import report_of, unreachable
 from sidecar.fleet.summary import fleet_of
 from sidecar.fleet.target import Target
@@ -161,11 +161,3 @@ def test_unusable_options_are_named(arguments: tuple[str, ...], reason: str) -> 
     error = run(*arguments).exception
     assert isinstance(error, ConfigError)
     assert reason in str(error)
-
-
-def test_a_denied_list_of_pods_has_its_own_exit_code() -> None:
-    with fake_agents([http_answer({"message": "forbidden"}, 403)]) as (api,):
-        error = run(
-            "--kubernetes", "--namespace", "lab", "--kubernetes-api", f"http://{api.address}"
-        ).exception
-    assert isinstance(error, AccessDeniedError)

@@ -1,9 +1,13 @@
-"""`--json`: each command has it, its schema is documented, and its real output is valid."""
+"""`--json`: each command has it, its schema is documented, and its real output is valid. Colours and
+boxes: on a terminal, not with `NO_COLOR`, never in a pipe."""
 
 import gzip
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import os
+import pty
+import re
+import subprocess
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +26,9 @@ from mongo_agent.compare.comparison import ComparedCollection
 from sidecar.cli.output import WITHOUT_JSON, json_form, print_json
 from sidecar.dead_letters.dead_letter import DeadLetter, event_line
 from sidecar.http.server import HttpServer
+from tests.support.agents.agent_command import AGENT
 from tests.support.agents.agent_directory import AgentDir, payload, write_segment
-from tests.support.agents.agent_main import Run, runner
+from tests.support.agents.agent_main import Run, agent, runner
 from tests.support.agents.fake_status import HOST, FakeStatus
 from tests.support.checks.json_schemas import (
     PAGE,
@@ -63,18 +68,9 @@ def test_the_schemas_and_the_page_are_current() -> None:
     assert PAGE.read_text() == page()
 
 
-@dataclass
-class Site:
-    """An agent's directories, its properties file, and an HTTP server that answers for it."""
-
-    agent_dir: AgentDir
-    configuration: Path
-    connector: Path
-    targets: Path
-
-
 @pytest.fixture
-def site(agent_dir: AgentDir) -> Iterator[Site]:
+def site(agent_dir: AgentDir) -> Iterator[Path]:
+    """An agent's directories, with its configuration, and an HTTP server that answers for it."""
     pages = Blueprint("snapshots", __name__)
 
     @pages.get("/snapshot")
@@ -89,71 +85,62 @@ def site(agent_dir: AgentDir) -> Iterator[Site]:
         return Response(json.dumps(answer), mimetype="application/json")
 
     Acknowledgements(agent_dir.offsets).begin(())
+    quarantine(agent_dir, segments=(1, 2))
+    kept = agent_dir.relocation / DIRECTORY
+    (kept / f"{NAME}{EVENTS}").write_bytes(event_line(DeadLetter("t", b"", b"", (), "r"), "0"))
+    (agent_dir.folder / "connector").write_text(f"ks.t={NAME}:120\n")
+    write_segment(agent_dir.cdc_raw, 7, [[payload(7)]])
+    with HttpServer(FakeStatus(), HOST, 0, [pages]) as server:
+        agent_dir.configuration({"http.host": HOST, "http.port": str(server.port)})
+        (agent_dir.folder / "nodes.txt").write_text(f"{HOST}:{server.port}\n")
+        yield agent_dir.folder
+
+
+def quarantine(agent_dir: AgentDir, segments: Iterable[int]) -> None:
+    """Segments, the first of which has a reason."""
     kept = agent_dir.relocation / DIRECTORY
     kept.mkdir()
-    for number in (1, 2):
+    for number in segments:
         write_segment(kept, number, [[payload(number)]])
     reason = QuarantineReason(NAME, "0.2.0", "2026-01-31T12:00:00+00:00", (LostRange(1, 9, "x"),))
     (kept / f"{NAME}{REASON}").write_bytes(reason_text(reason))
-    (kept / f"{NAME}{EVENTS}").write_bytes(event_line(DeadLetter("t", b"", b"", (), "r"), "0"))
-    connector = agent_dir.relocation / "commitlog_offset.properties"
-    connector.write_text(f"ks.t={NAME}:120\n")
-    write_segment(agent_dir.cdc_raw, 7, [[payload(7)]])
-    with HttpServer(FakeStatus(), HOST, 0, [pages]) as server:
-        settings = {"http.host": HOST, "http.port": str(server.port)}
-        targets = agent_dir.folder / "nodes.txt"
-        targets.write_text(f"{HOST}:{server.port}\n")
-        yield Site(agent_dir, agent_dir.configuration(settings), connector, targets)
 
 
-@dataclass(frozen=True)
-class Case:
-    """One command line of `agent`; `arguments` follow the name of the command."""
-
-    command: str
-    arguments: Callable[[Site], list[str | Path]] = lambda site: []
-    exit_code: int = 0
-    is_configured: bool = True
-
-
+CONFIGURED = "--config {0}/cdc.properties"
 CASES = (
-    Case("status"),
-    Case("check", exit_code=1),
-    Case("fleet", lambda site: ["--targets", site.targets], is_configured=False),
-    Case("config check"),
-    Case("config show"),
-    Case("offsets show"),
-    Case("offsets accept-prefix"),
-    Case("offsets import", lambda site: ["--from", site.connector]),
-    Case("offsets show"),
-    Case("offsets reset"),
-    Case("quarantine list"),
-    Case("quarantine retry", lambda site: ["--all"]),
-    Case("quarantine discard", lambda site: ["--all", "--yes"]),
-    Case("quarantine list"),
-    Case("snapshot start", lambda site: ["ks.t", "ks.u"]),
-    Case("snapshot stop", lambda site: ["--all"]),
-    Case("snapshot status"),
-    Case("truncations acknowledge", lambda site: ["ks.t"]),
-    Case("verify", lambda site: [site.agent_dir.cdc_raw], is_configured=False),
-    Case(
-        "dump",
-        lambda site: ["--schema", site.agent_dir.schema, site.agent_dir.cdc_raw],
-        is_configured=False,
-    ),
+    ("status", CONFIGURED),
+    ("check", CONFIGURED),
+    ("fleet", "--targets {0}/nodes.txt"),
+    ("config check", CONFIGURED),
+    ("config show", CONFIGURED),
+    ("offsets show", CONFIGURED),
+    ("offsets accept-prefix", CONFIGURED),
+    ("offsets import", f"{CONFIGURED} --from {{0}}/connector"),
+    ("offsets show", CONFIGURED),
+    ("offsets reset", CONFIGURED),
+    ("quarantine list", CONFIGURED),
+    ("quarantine retry", f"{CONFIGURED} --all"),
+    ("quarantine discard", f"{CONFIGURED} --all --yes"),
+    ("quarantine list", CONFIGURED),
+    ("snapshot start", f"{CONFIGURED} ks.t ks.u"),
+    ("snapshot stop", f"{CONFIGURED} --all"),
+    ("snapshot status", CONFIGURED),
+    ("truncations acknowledge", f"{CONFIGURED} ks.t"),
+    ("verify", "{0}/cdc_raw"),
+    ("dump", "--schema {0}/schema.cql {0}/cdc_raw"),
 )
+"""Commands of `agent` with their options; `{0}` is the folder of the agent."""
 
 
 def test_real_output_of_every_command_of_agent_is_valid(
-    site: Site, capsys: pytest.CaptureFixture[str]
+    site: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert {case.command for case in CASES} == forms("agent").keys()
-    agent = runner(capsys)
-    for case in CASES:
-        options = ["--config", site.configuration] if case.is_configured else []
-        done = agent(*case.command.split(), "--json", *options, *case.arguments(site))
-        assert done.exit_code == case.exit_code, (case.command, done)
-        validate("agent", case.command, done.output)
+    assert {command for command, _ in CASES} == forms("agent").keys()
+    run = runner(capsys)
+    for command, options in CASES:
+        done = run(*command.split(), "--json", *options.format(site).split())
+        assert done.exit_code == (command == "check"), (command, done)
+        validate("agent", command, done.output)
 
 
 MONGO_CASES = (
@@ -172,22 +159,22 @@ MONGO_CASES = (
 
 
 def test_real_output_of_commands_of_mongo_agent_is_valid(
-    site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    site: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     known = {name for name, *_ in MONGO_CASES}
     assert known | WITH_SERVERS | {"check"} == forms("mongo-agent").keys()
     mongo_agent = runner(capsys, "mongo_agent")
-    port = next(line for line in site.configuration.read_text().splitlines() if "http.port" in line)
+    port = (site / "nodes.txt").read_text().rpartition(":")[2].strip()
     offsets = tmp_path / "mongo-offsets"
     offsets.mkdir()
     file = tmp_path / "mongo.properties"
     file.write_text(
-        f"{port}\nhttp.host={HOST}\nmongodb.connection.string=mongodb://127.0.0.1:9/?replicaSet=a\n"
+        f"http.port={port}\nhttp.host={HOST}\nmongodb.connection.string=mongodb://127.0.0.1:9/?replicaSet=a\n"
         f"topic.prefix=p\nsink=stdout\noffset.backing.store.dir={offsets}\n"
     )
     for name, *arguments in MONGO_CASES:
         if name == "fleet":
-            arguments += ["--port", port.partition("=")[2]]
+            arguments += ["--port", port]
         done = mongo_agent(*name.split(), "--json", "--config", file, *arguments)
         assert done.exit_code == 0, (name, done)
         validate("mongo-agent", name, done.output)
@@ -227,26 +214,26 @@ def test_a_failure_is_a_document_too(
     validate("agent", "error", done.output)
 
 
-def test_a_rejected_table_is_a_failure(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
-    agent: Run = runner(capsys)
-    arguments = ("snapshot", "start", "ks.unknown", "--config", site.configuration)
-    done = agent(*arguments, "--json")
+def test_a_rejected_table_is_a_failure(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run: Run = runner(capsys)
+    arguments = ("snapshot", "start", "ks.unknown", "--config", site / "cdc.properties")
+    done = run(*arguments, "--json")
     assert (done.exit_code, json.loads(done.output)["exit_code"]) == (4, 4)
-    assert agent(*arguments).exit_code == 4
+    assert run(*arguments).exit_code == 4
 
 
-def test_pipes_get_plain_columns(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
-    agent: Run = runner(capsys)
-    packed = site.agent_dir.relocation / f"{'long' * 40}"
+def test_pipes_get_plain_columns(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run: Run = runner(capsys)
+    packed = site / "relocation" / f"{'long' * 40}"
     packed.mkdir()
-    kept = site.agent_dir.relocation / DIRECTORY
+    kept = site / "relocation" / DIRECTORY
     (packed / f"{NAME}.gz").write_bytes(gzip.compress((kept / NAME).read_bytes()))
     for arguments in (
-        ("quarantine", "list", "--config", site.configuration),
+        ("quarantine", "list", "--config", site / "cdc.properties"),
         ("verify", packed),
         ("dump", "--tree", packed),
     ):
-        output = agent(*arguments).output
+        output = run(*arguments).output
         assert NAME in output
         assert not set(output) & set("┏━┃│└\x1b…") - set("└│"), output
         assert all(line == line.rstrip() for line in output.splitlines())
@@ -259,3 +246,75 @@ def validate(program: str, command: str, output: str) -> None:
     schema: dict[str, Any] = command_schema(program, command)
     for text in texts:
         jsonschema.validate(json.loads(text), schema)
+
+
+COMMANDS = {
+    ("check",): "file.path",
+    ("quarantine", "list"): NAME,
+    ("status", "--port", "1"): "No agent answers",
+    ("--help",): "quarantine",
+}
+"""Commands, each with a part of its output."""
+_COLOUR = re.compile(r"\x1b\[(?:[\d;]*;)?(?:3[0-8]|4[0-8]|9\d|10\d)(?:;[\d;]*)?m")
+_BOX = re.compile("[\u2500-\u257f]")
+
+
+@pytest.fixture
+def configuration(agent_dir: AgentDir) -> Path:
+    """Of an agent with one quarantined segment; `check` finds a fault."""
+    quarantine(agent_dir, segments=(1,))
+    return agent_dir.configuration({"file.path": "/nowhere/events.ndjson"})
+
+
+def command(words: tuple[str, ...], configuration: Path) -> list[str]:
+    options = [] if words == ("--help",) else ["--config", str(configuration)]
+    return [str(AGENT), *words, *options]
+
+
+def environment(**changes: str) -> dict[str, str]:
+    """That of a terminal with colours, whatever runs the tests."""
+    left_out = {"NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"}
+    kept = {name: value for name, value in os.environ.items() if name not in left_out}
+    return {**kept, "TERM": "xterm-256color", "COLUMNS": "200", **changes}
+
+
+def on_terminal(arguments: list[str], **changes: str) -> str:
+    """What the command prints to a terminal of its own."""
+    ours, theirs = pty.openpty()
+    try:
+        with subprocess.Popen(
+            arguments, stdin=theirs, stdout=theirs, stderr=theirs, env=environment(**changes)
+        ):
+            os.close(theirs)
+            printed = b""
+            # The end of a terminal without a writer is an error on Linux.
+            while chunk := _read(ours):
+                printed += chunk
+    finally:
+        os.close(ours)
+    return printed.decode()
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 65536)
+    except OSError:
+        return b""
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_a_pipe_gets_neither_colours_nor_boxes(words: tuple[str, ...], configuration: Path) -> None:
+    done = agent(*command(words, configuration)[1:])
+    printed = done.output + done.errors
+    assert COMMANDS[words] in printed
+    assert "\x1b" not in printed
+    assert not _BOX.search(printed)
+
+
+def test_a_terminal_gets_colours_without_no_color_and_boxes(configuration: Path) -> None:
+    assert _COLOUR.search(on_terminal(command(("check",), configuration)))
+    for words in (("check",), ("quarantine", "list")):
+        printed = on_terminal(command(words, configuration), NO_COLOR="1")
+        assert not _COLOUR.search(printed)
+        assert COMMANDS[words] in printed
+        assert bool(_BOX.search(printed)) is (words == ("quarantine", "list"))

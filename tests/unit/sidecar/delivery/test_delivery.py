@@ -1,7 +1,5 @@
 """The sink's state as a delivery with a dead-letter topic reports it."""
 
-from collections.abc import Callable
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,32 +34,26 @@ class RejectingSink(StatedSink):
         return DeliveryResult(failed=(FailedEvent(0, "too large"),))
 
 
-@pytest.fixture
-def make() -> Callable[[int], tuple[Delivery[str, int], StatedSink]]:
-    def create(max_events: int) -> tuple[Delivery[str, int], StatedSink]:
-        dead_letters = StatedSink()
-        dead_letters.shown = AWAY
-        sink = RejectingSink()
-        delivery: Delivery[str, int] = Delivery(
-            sink,
-            max_events,
-            1 << 20,
-            metrics=DeliveryMetrics("agent", "1"),
-            clock=lambda: 0.0,
-            dead_letter_topic=DeadLetterTopic("dlq", dead_letters, connector="shop"),
-        )
-        delivery.open()
-        delivery.add("a", UndatedBatch(0, (1,), (message("t", 0, 0),)), 0)
-        assert delivery.send()
-        assert delivery.poll()
-        (rejected,) = delivery.rejected
-        assert delivery.publish_dead_letter(rejected) is Outcome.WAITING
-        return delivery, sink
-
-    return create
-
-
-Make = Callable[[int], tuple[Delivery[str, int], StatedSink]]
+def rejecting(max_events: int) -> tuple[Delivery[str, int], StatedSink]:
+    """Its first event waits for the dead-letter topic."""
+    dead_letters = StatedSink()
+    dead_letters.shown = AWAY
+    sink = RejectingSink()
+    delivery: Delivery[str, int] = Delivery(
+        sink,
+        max_events,
+        1 << 20,
+        metrics=DeliveryMetrics("agent", "1"),
+        clock=lambda: 0.0,
+        dead_letter_topic=DeadLetterTopic("dlq", dead_letters, connector="shop"),
+    )
+    delivery.open()
+    delivery.add("a", UndatedBatch(0, (1,), (message("t", 0, 0),)), 0)
+    assert delivery.send()
+    assert delivery.poll()
+    (rejected,) = delivery.rejected
+    assert delivery.publish_dead_letter(rejected) is Outcome.WAITING
+    return delivery, sink
 
 
 @pytest.mark.parametrize(
@@ -70,9 +62,9 @@ Make = Callable[[int], tuple[Delivery[str, int], StatedSink]]
     ids=["with room", "full window", "transaction"],
 )
 def test_waiting_dead_letters_are_named_with_their_cause(
-    make: Make, max_events: int, own: SinkState, is_healthy: bool
+    max_events: int, own: SinkState, is_healthy: bool
 ) -> None:
-    delivery, sink = make(max_events)
+    delivery, sink = rejecting(max_events)
     sink.shown = own
     state = delivery.sink_state
     assert (state.healthy, state.code) == (is_healthy, DEAD_LETTERS_WAITING)
@@ -81,10 +73,8 @@ def test_waiting_dead_letters_are_named_with_their_cause(
 
 @pytest.mark.parametrize("max_events", [1, 100])
 @pytest.mark.parametrize("own", [AWAY, SinkState(False, "no topic", ("t",), "topic_missing")])
-def test_an_unavailable_sink_is_the_cause_that_is_reported(
-    make: Make, max_events: int, own: SinkState
-) -> None:
-    delivery, sink = make(max_events)
+def test_an_unavailable_sink_is_the_cause_that_is_reported(max_events: int, own: SinkState) -> None:
+    delivery, sink = rejecting(max_events)
     sink.shown = own
     assert delivery.sink_state == own
 

@@ -5,24 +5,6 @@ from prometheus_client.parser import text_string_to_metric_families
 from sidecar.instance import Instance
 from sidecar.metrics import DeliveryMetrics
 
-NAMES = {
-    "cdc_build",
-    "cdc_events_acknowledged_total",
-    "cdc_events_failed_total",
-    "cdc_events_sent_total",
-    "cdc_offset_save_failures_total",
-    "cdc_offset_saved_timestamp_seconds",
-    "cdc_offset_saves_total",
-    "cdc_sink_restarts_total",
-    "cdc_sink_up",
-    "cdc_status",
-    "cdc_unacknowledged_age_seconds",
-    "cdc_unacknowledged_events",
-    "cdc_window_bytes",
-    "cdc_window_limit_bytes",
-    "cdc_window_limit_events",
-}
-
 
 def test_every_name_is_served_with_its_unit() -> None:
     collected = DeliveryMetrics("agent", "1.2.3")
@@ -30,7 +12,6 @@ def test_every_name_is_served_with_its_unit() -> None:
     collected.unacknowledged_age_seconds.set(1.5)
     families = list(text_string_to_metric_families(collected.render().decode()))
     samples = {sample.name: sample for family in families for sample in family.samples}
-    assert {name.removesuffix("_info") for name in samples} >= NAMES
     assert all(name.startswith(("cdc_", "process_", "python_")) for name in samples)
     assert samples["cdc_events_sent_total"].value == 5
     assert samples["cdc_build_info"].labels == {"service_name": "agent", "version": "1.2.3"}

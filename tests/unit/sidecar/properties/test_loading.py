@@ -64,11 +64,6 @@ def test_every_kind_of_value(path: Path) -> None:
     )
 
 
-def test_defaults(path: Path) -> None:
-    properties = loaded(path, "topic.prefix=shop").properties
-    assert (properties.port, properties.hosts, properties.producer) == (8000, ("localhost",), {})
-
-
 @pytest.mark.parametrize(
     ("text", "size"),
     [

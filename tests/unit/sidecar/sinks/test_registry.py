@@ -1,6 +1,5 @@
 """Sinks by name."""
 
-from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -72,7 +71,3 @@ def test_topic_creation_needs_numbers(name: str) -> None:
             "topic.creation.enable=true",
             f"topic.creation.default.{name}=0",
         )
-
-
-def test_paths_are_paths() -> None:
-    assert properties("sink=file", "file.path=/tmp/x").file_path == Path("/tmp/x")

@@ -1,39 +1,20 @@
 """When a message that was refused is known to be the cause."""
 
-from dataclasses import dataclass
-from typing import cast
-
 import pytest
 from confluent_kafka import KafkaError
-from confluent_kafka import Message as Report
 
 from sidecar.dead_letters.dead_letter import TOO_LARGE_REMEDY
 from sidecar.sinks.kafka.batch_size import BatchSize
 from tests.support.pipeline.fakes import FakeClock
+from tests.support.sinks.kafka_sinks import delivery_report
 
 INVALID = KafkaError(KafkaError.INVALID_RECORD)
 TIME = KafkaError(KafkaError.INVALID_TIMESTAMP)
 LARGE = KafkaError(KafkaError.MSG_SIZE_TOO_LARGE)
 
 
-@dataclass(frozen=True)
-class _Sent:
-    """What a report of the client gives of its message."""
-
-    size_bytes: int
-
-    def topic(self) -> str:
-        return "shop"
-
-    def key(self) -> bytes:
-        return b""
-
-    def value(self) -> bytes:
-        return bytes(self.size_bytes)
-
-
-SENT = cast(Report, _Sent(300))
-VERY_LARGE = cast(Report, _Sent(2000))
+SENT = delivery_report("shop", b"", bytes(300))
+VERY_LARGE = delivery_report("shop", b"", bytes(2000))
 
 
 def test_the_messages_of_a_batch_are_not_alone_because_the_next_one_is_smaller() -> None:

@@ -1,6 +1,7 @@
 """What becomes of messages that share a callback, whatever the client reports and when."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from confluent_kafka import KafkaError
 from hypothesis import given
@@ -9,26 +10,11 @@ from hypothesis import strategies as st
 from sidecar.events import Message, NumberedBatch
 from sidecar.sinks.kafka.in_flight import InFlightBatch
 from tests.support.segments.batches import batch_of
+from tests.support.sinks.kafka_sinks import delivery_report
 
 SAFE, ALONE, LOST, UNREPORTED = range(4)
 REFUSED = KafkaError(KafkaError.MSG_SIZE_TOO_LARGE, "too large")
 FATES = st.sampled_from([SAFE, SAFE, SAFE, ALONE, LOST, UNREPORTED])
-
-
-class Reported:
-    """A delivery report."""
-
-    def __init__(self, message: Message) -> None:
-        self._message = message
-
-    def topic(self) -> str:
-        return self._message[0]
-
-    def key(self) -> bytes | None:
-        return self._message[1] or None
-
-    def value(self) -> bytes | None:
-        return self._message[2] or None
 
 
 class Answers:
@@ -39,9 +25,9 @@ class Answers:
         self.failed: list[int | None] = []
         self.fails_alone = True
 
-    def fail(self, sent: InFlightBatch, error: KafkaError, report: Reported) -> bool:
+    def fail(self, sent: InFlightBatch, error: KafkaError, report: Any) -> bool:
         if self.fails_alone:
-            self.failed.append(sent.failed_number(report))  # type: ignore[arg-type]
+            self.failed.append(sent.failed_number(report))
         return self.fails_alone
 
     @property
@@ -56,11 +42,12 @@ def message(content: int) -> Message:
 
 def handed_over(contents: Sequence[int], first: int, answers: Answers) -> InFlightBatch:
     numbered = NumberedBatch("s", batch_of([message(content) for content in contents]), 1000)
-    return InFlightBatch(numbered, first, answers.acknowledged.append, answers.fail)  # type: ignore[arg-type]
+    return InFlightBatch(numbered, first, answers.acknowledged.append, answers.fail)
 
 
 def report(sent: InFlightBatch, content: int, error: KafkaError | None = None) -> None:
-    sent(error, Reported(message(content)))  # type: ignore[arg-type]
+    topic, key, value, *_ = message(content)
+    sent(error, delivery_report(topic, key or None, value or None))
 
 
 @given(st.data())

@@ -12,6 +12,7 @@ from sidecar.events import NumberedBatch
 from sidecar.sinks.kafka.sink import KafkaSink
 from sidecar.sinks.kafka.unavailable_topics import TopicProblem
 from tests.support.segments.batches import batch_of, message
+from tests.support.sinks.kafka_sinks import delivery_report
 
 TOPICS = ("closed", "open", "sometimes")
 CODES = st.sampled_from(
@@ -24,22 +25,6 @@ CODES = st.sampled_from(
 )
 
 
-class Report:
-    """A delivery report."""
-
-    def __init__(self, topic: str, key: bytes, value: bytes) -> None:
-        self._sent = topic, key, value
-
-    def topic(self) -> str:
-        return self._sent[0]
-
-    def key(self) -> bytes:
-        return self._sent[1]
-
-    def value(self) -> bytes:
-        return self._sent[2]
-
-
 class FakeProducer:
     """Rejects events of the topics in `closed` when it accepts or when it reports them."""
 
@@ -47,7 +32,7 @@ class FakeProducer:
         self.closed: dict[str, int] = {}
         self.written: dict[str, list[bytes]] = {topic: [] for topic in TOPICS}
         self._capacity = capacity
-        self._queue: deque[tuple[Report, Callable[..., None]]] = deque()
+        self._queue: deque[tuple[Any, Callable[..., None]]] = deque()
 
     def __len__(self) -> int:
         return len(self._queue)
@@ -65,7 +50,7 @@ class FakeProducer:
             raise KafkaException(KafkaError(self.closed[topic]))
         if len(self._queue) == self._capacity:
             raise BufferError
-        self._queue.append((Report(topic, key, value), on_delivery))
+        self._queue.append((delivery_report(topic, key, value), on_delivery))
 
     def poll(self, reports: int) -> None:
         for _ in range(min(reports, len(self._queue))):

@@ -25,7 +25,7 @@ ARGS ?=
 # The releases of `make test-kafka` and `make test-cassandra`
 KAFKA ?= 3.9.2
 CASSANDRA ?= 6.0-alpha2
-NODE_TESTS := $(addprefix tests/acceptance/,agent/test_real_node.py agent/test_tls.py agent/test_check.py security/test_cassandra.py security/test_tls_nodes.py)
+NODE_TESTS := $(addprefix tests/acceptance/,agent/test_real_node.py agent/test_tls.py agent/test_check.py security/test_cassandra.py)
 # Four processes for two cores, because many tests wait for their servers. Each file runs in one of them, and
 # all files of Spark in one, in the order of tests/support/fixtures/groups.py.
 SIDE_BY_SIDE := -n 4 --dist loadscope --no-loadscope-reorder

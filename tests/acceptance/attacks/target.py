@@ -10,9 +10,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
@@ -25,17 +25,15 @@ _PAUSE_S = 0.05
 _PATIENCE_S = 30.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Measured:
     """While an attack ran."""
 
-    probes: int
-    failed: int
-    """Probes of `/live` without 200."""
-    slowest_s: float
-    held_ms: float
+    probes: list[tuple[bool, float]] = field(default_factory=list)
+    """Whether `/live` answered 200, and after how many seconds."""
+    held_ms: float = 0.0
     """The longest time for which one thread had the interpreter."""
-    memory_mib: float
+    memory_mib: float = 0.0
     """The largest resident memory of the agent and its children."""
 
 
@@ -162,38 +160,23 @@ def _children(pid: int) -> list[int]:
     return found
 
 
-class Watch:
+@contextmanager
+def measured(target: Target) -> Iterator[Measured]:
     """Measures a target on a thread of its own inside a `with` block."""
+    found, ended, before = Measured(), threading.Event(), len(target.holds_ms())
 
-    def __init__(self, target: Target) -> None:
-        self._target = target
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._probes: list[tuple[bool, float]] = []
-        self._memory_mib = 0.0
-        self._holds_before = 0
+    def run() -> None:
+        while not ended.wait(_PAUSE_S):
+            found.memory_mib = max(found.memory_mib, target.memory_mib())
+            found.probes.append(target.probe())
 
-    def __enter__(self) -> Self:
-        self._holds_before = len(self._target.holds_ms())
-        self._thread.start()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._ended.set()
-        self._thread.join()
-
-    def measured(self) -> Measured:
-        # The last line of an attack is written after its end.
-        time.sleep(0.3)
-        return Measured(
-            len(self._probes),
-            sum(not is_live for is_live, _ in self._probes),
-            max((duration_s for _, duration_s in self._probes), default=0.0),
-            max(self._target.holds_ms()[self._holds_before :], default=0.0),
-            self._memory_mib,
-        )
-
-    def _run(self) -> None:
-        while not self._ended.wait(_PAUSE_S):
-            self._memory_mib = max(self._memory_mib, self._target.memory_mib())
-            self._probes.append(self._target.probe())
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield found
+    finally:
+        ended.set()
+        thread.join()
+    # The last line of an attack is written after its end.
+    time.sleep(0.3)
+    found.held_ms = max(target.holds_ms()[before:], default=0.0)

@@ -29,7 +29,6 @@ from tests.acceptance.faults.situation import Outcome, outcome_of
 from tests.support.servers.agent_process import AgentProcess
 from tests.support.servers.cassandra import CassandraNode, segment_id
 from tests.support.servers.cassandra_settings import NodeSettings
-from tests.support.servers.processes import wait_until
 
 SETTINGS = NodeSettings(commitlog_sync_period_ms=200, heap_mib=640)
 REPLICATION = "{'class': 'SimpleStrategy', 'replication_factor': 1}"
@@ -252,8 +251,3 @@ def keyspace(harness: NodeHarness, name: str) -> str:
     """Makes an empty keyspace and returns its name."""
     harness.node.execute(f"CREATE KEYSPACE {name} WITH replication = {REPLICATION}")
     return name
-
-
-def wait_for_node(condition: Callable[[], bool], what: str) -> None:
-    """While no agent needs to run."""
-    wait_until(condition, what)

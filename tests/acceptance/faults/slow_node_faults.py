@@ -1,4 +1,4 @@
-"""The node is away, killed, full, replaced or upgraded while an agent reads its log."""
+"""The node is away, killed, full, replaced, upgraded or archives while an agent reads its log."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -9,16 +9,18 @@ from pathlib import Path
 import pytest
 from cassandra import OperationTimedOut, WriteFailure, WriteTimeout
 
-from tests.acceptance.faults.node_harness import SETTINGS, NodeHarness, keyspace, wait_for_node
+from tests.acceptance.faults.node_harness import SETTINGS, NodeHarness, keyspace
 from tests.acceptance.faults.situation import situation
 from tests.support.agents.fault_reports import Report
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
 from tests.support.servers.cassandra_tools import nodetool
+from tests.support.servers.processes import wait_until
 
 pytestmark = pytest.mark.servers
 
 ROWS = 300
+KILLS, ROWS_OF_A_KILL = 10, 60
 VALUE = "x" * 4000
 TABLE = "CREATE TABLE {}.t (id int PRIMARY KEY, v text) WITH cdc = true"
 SMALL = replace(SETTINGS, cdc_total_mib=8)
@@ -200,7 +202,7 @@ def test_replaced(harness: NodeHarness, report: Report) -> None:
     def has_ended() -> bool:
         return not harness.agent.is_running
 
-    wait_for_node(has_ended, "the running agent to end")
+    wait_until(has_ended, "the running agent to end")
     for _ in range(2):
         assert harness.agent.exit_status == 2, harness.agent.log_tail()
         last = harness.agent.log_tail()[-1500:]
@@ -208,7 +210,7 @@ def test_replaced(harness: NodeHarness, report: Report) -> None:
         assert str(new) in last
         assert "agent offsets reset --snapshots" in last
         harness.agent.launch()
-        wait_for_node(has_ended, "the agent to end")
+        wait_until(has_ended, "the agent to end")
 
     harness.run_command("offsets", "reset", "--snapshots")
     make_table(harness)
@@ -276,3 +278,38 @@ def test_upgrade_to_5_0(tmp_path: Path, report: Report) -> None:
 @situation("The node is upgraded in place from 3.11.19 to 4.1.10")
 def test_upgrade_to_4_1(tmp_path: Path, report: Report) -> None:
     upgrade(tmp_path, "3.11.19", "4.1.10", report)
+
+
+@situation(
+    "The node archives with `archive_command=/bin/ln`, so that each segment keeps a second link, "
+    "and is killed ten times"
+)
+def test_archiving_by_hard_links(tmp_path: Path, report: Report) -> None:
+    archive = tmp_path / "node-archive"
+    archive.mkdir()
+    node = CassandraNode(tmp_path / "node", settings=SETTINGS)
+    node.yaml.parent.mkdir(parents=True)
+    node.yaml.with_name("commitlog_archiving.properties").write_text(
+        f"archive_command=/bin/ln %path {archive}/%name\n"
+        "restore_command=\nrestore_directories=\nrestore_point_in_time=\n"
+    )
+    with node, NodeHarness(node, tmp_path / "rig") as harness:
+        make_table(harness)
+        harness.start_agent()
+        for kill in range(KILLS):
+            write(harness, kill * ROWS, ROWS_OF_A_KILL)
+            if kill % 3 == 1:
+                node.close_segment()
+            if kill % 2:
+                node.flush("shop")
+            node.kill()
+            node.start()
+        write(harness, KILLS * ROWS, ROWS_OF_A_KILL)
+        harness.drain()
+        harness.wait_for_status("ok")
+        assert list(harness.quarantine.glob("*")) == []
+        linked = [path for path in harness.archive.glob("*.log") if path.stat().st_nlink > 1]
+        assert linked, "the node archived no segment"
+        written = {row.id for row in node.execute("SELECT id FROM shop.t")}
+        assert written <= {each.value["after"]["id"]["value"] for each in harness.arrived()}
+        report(harness.outcome())

@@ -5,7 +5,7 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -34,7 +34,7 @@ class Hostile:
 
     claimed_bytes: int = len(CONTENT)
     body: bytes = CONTENT
-    crc32c: str = field(default_factory=lambda: checksum(CONTENT))
+    crc32c: str = checksum(CONTENT)
     names: tuple[str, ...] = ()
     is_endless: bool = False
     has_endless_json: bool = False
@@ -43,60 +43,36 @@ class Hostile:
     downloads: int = 0
     url: str = ""
 
+    def answer(self, path: str) -> tuple[bytes, bytes]:
+        """The body, and what follows it again and again."""
+        if self.has_endless_json:
+            return b'{"items": [', b'{"name": "a"},' * (MIB // 14)
+        if "alt=media" in path:
+            self.downloads += 1
+            return self.body, bytes(MIB) if self.is_endless else b""
+        document: dict[str, object] = {"name": f"cdc/error/{NAME}", "bucket": "b"}
+        document |= {"generation": "1", "size": str(self.claimed_bytes), "crc32c": self.crc32c}
+        if "/o?" in path or path.endswith("/o"):
+            document = {"items": [{"name": f"cdc/error/{name}"} for name in self.names]}
+            document |= {"nextPageToken": "more"} if self.has_endless_pages else {}
+        return json.dumps(document).encode(), b""
 
-def handler(hostile: Hostile) -> type[BaseHTTPRequestHandler]:
+
+@contextmanager
+def serving(hostile: Hostile) -> Iterator[Hostile]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            if hostile.has_endless_json:
-                self._endless_json()
-            elif "alt=media" in self.path:
-                self._download()
-            elif "/o?" in self.path or self.path.endswith("/o"):
-                prefix = "cdc/error/"
-                page = {"nextPageToken": "more"} if hostile.has_endless_pages else {}
-                self._json({"items": [{"name": prefix + name} for name in hostile.names], **page})
-            else:
-                self._json(
-                    {
-                        "name": f"cdc/error/{NAME}",
-                        "bucket": "b",
-                        "generation": "1",
-                        "size": str(hostile.claimed_bytes),
-                        "crc32c": hostile.crc32c,
-                    }
-                )
-
-        def _json(self, document: object) -> None:
-            body = json.dumps(document).encode()
+            body, forever = hostile.answer(self.path)
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def _endless_json(self) -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.end_headers()
-            try:
-                self.wfile.write(b'{"items": [')
-                while True:
-                    hostile.sent_bytes += self.wfile.write(b'{"name": "a"},' * (MIB // 14))
-            except OSError:
-                # The agent closed the connection.
-                self.close_connection = True
-
-        def _download(self) -> None:
-            hostile.downloads += 1
-            self.send_response(200)
             self.send_header("X-Goog-Hash", f"crc32c={hostile.crc32c}")
-            if not hostile.is_endless:
-                self.send_header("Content-Length", str(len(hostile.body)))
+            if not forever:
+                self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             try:
-                self.wfile.write(hostile.body)
-                while hostile.is_endless:
-                    hostile.sent_bytes += self.wfile.write(bytes(MIB))
+                self.wfile.write(body)
+                while forever:
+                    hostile.sent_bytes += self.wfile.write(forever)
             except OSError:
                 # The agent closed the connection.
                 self.close_connection = True
@@ -104,12 +80,7 @@ def handler(hostile: Hostile) -> type[BaseHTTPRequestHandler]:
         def log_message(self, format: str, *args: object) -> None:
             pass
 
-    return Handler
-
-
-@contextmanager
-def serving(hostile: Hostile) -> Iterator[Hostile]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler(hostile))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

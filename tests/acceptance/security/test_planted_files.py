@@ -1,4 +1,7 @@
-"""Links, pipes and hard links that another user plants under the names that the agent uses."""
+"""Links, pipes and hard links that another user plants under the names that the agent uses.
+
+Hard links are planted in each directory of the agent, where the kernel lets them
+(`fs.protected_hardlinks=0`): only names go, the file behind them keeps its content."""
 
 import os
 import stat
@@ -9,19 +12,21 @@ import pytest
 
 from agent.cdc_raw.idx import Idx
 from agent.cdc_raw.move import move
+from agent.cdc_raw.names import SegmentName
 from agent.cdc_raw.observation import observe
 from agent.config.driver_file import driver_settings
 from agent.keystore.segment_opener import open_segment
 from agent.keystore.source import KeySource
+from agent.pipeline.read_attempts import FILE, ReadAttempts
 from agent.quarantine.entries import SnapshotName, parse_quarantine_key
 from agent.quarantine.quarantine import Quarantine
 from agent.quarantine.reason import LostRange
 from agent.schema.history import SchemaHistory
 from agent.schema.schema_file import SchemaFile
-from agent.schema.source import NodeIdentity
+from agent.schema.source import KnownSchema, NodeIdentity
 from agent.transfer.archive import ArchiveTransfer
 from agent.transfer.delete import DeleteTransfer
-from commitlog import SegmentReader
+from commitlog import Schema, SegmentReader
 from sidecar.errors import ConfigError, OffsetStoreError
 from sidecar.files.directories import exposed_directories
 from sidecar.files.fsync import append_lines, write_synced
@@ -31,7 +36,7 @@ from sidecar.properties.references import resolve
 from sidecar.properties.source import read_properties
 from sidecar.sinks.file import FileSink
 from sidecar.tls.store import read_store
-from tests.support.agents.agent_directory import payload, write_segment
+from tests.support.agents.agent_directory import SCHEMA, payload, write_segment
 from tests.support.agents.planted_files import NAME, SECRET
 
 IDENTITY = NodeIdentity("node-1", "lab")
@@ -323,3 +328,75 @@ def test_a_volume_of_a_pod_is_not_reported(tmp_path: Path, monkeypatch: pytest.M
 def test_names_are_segments_or_tables_and_nothing_else(name: str) -> None:
     assert parse_quarantine_key(name) is None
     assert parse_quarantine_key("snapshot-shop.orders") == SnapshotName("shop.orders")
+
+
+LOG, IDX = NAME.log, NAME.idx
+
+
+def archive(folder: Path, plant: Callable[[Path], None]) -> None:
+    (folder / "archive").mkdir()
+    for name in (LOG, IDX):
+        plant(folder / "archive" / name)
+        plant(folder / "archive" / f".{name}.tmp")
+    write_segment(folder, 1, [[payload(1)]])
+    ArchiveTransfer(folder).transfer(folder / LOG, folder / IDX)
+    assert (folder / "archive" / LOG).stat().st_nlink == 1
+
+
+def quarantine(folder: Path, plant: Callable[[Path], None]) -> None:
+    found = Quarantine(folder / "error", 1 << 20, "1.2.3")
+    found.directory.mkdir()
+    for name in (f"{LOG}.reason.json", f".{LOG}.reason.json.tmp"):
+        plant(found.directory / name)
+    found.record_ranges(NAME, [LostRange(1, 2, "damaged")])
+
+
+def requeue(folder: Path, plant: Callable[[Path], None]) -> None:
+    """Its file in the quarantine is the agent's own; the name in `cdc_raw` is taken."""
+    write_segment(folder, 1, [[payload(1)]])
+    (folder / "raw").mkdir()
+    plant(folder / "raw" / LOG)
+    move(folder / LOG, folder / "raw" / LOG)
+    assert (folder / "raw" / LOG).stat().st_nlink == 1
+
+
+def offsets(folder: Path, plant: Callable[[Path], None]) -> None:
+    store = PropertiesStore(folder, "offsets.properties")
+    for name in ("offsets.properties.previous", ".offsets.properties.tmp"):
+        plant(folder / name)
+    store.save({"a": "1"})
+    store.save({"a": "2"})
+    assert store.load().values == {"a": "2"}
+
+
+def schema_history(folder: Path, plant: Callable[[Path], None]) -> None:
+    history = SchemaHistory(folder)
+    for name in (history.path.name, f".{history.path.name}.tmp"):
+        plant(folder / name)
+    history.save(KnownSchema(Schema.from_cql(SCHEMA), NodeIdentity("node", "lab")))
+    assert history.load() is not None
+
+
+def read_note(folder: Path, plant: Callable[[Path], None]) -> None:
+    plant(folder / FILE)
+    attempts = ReadAttempts(folder)
+    with attempts.reading(SegmentName(id=1, version=7), 0):
+        assert (folder / FILE).stat().st_nlink == 1
+    attempts.close()
+
+
+@pytest.mark.parametrize("act", [archive, quarantine, requeue, offsets, schema_history, read_note])
+def test_the_file_behind_a_planted_hard_link_keeps_its_content(
+    act: Callable[[Path, Callable[[Path], None]], None], tmp_path: Path, victim: Path
+) -> None:
+    folder = tmp_path / "agent"
+    folder.mkdir()
+    planted: list[Path] = []
+
+    def plant(path: Path) -> None:
+        path.hardlink_to(victim)
+        planted.append(path)
+
+    act(folder, plant)
+    assert planted
+    assert victim.read_bytes() == SECRET

@@ -1,11 +1,15 @@
-"""Both Kafka sinks and a broker that is not there, stops, is killed or hangs.
+"""Both Kafka sinks and a broker that is not there, stops, is killed, hangs or ends connections.
 
 The tests stop their broker, so it is not the shared one. They share it with each other.
 """
 
 import os
 import signal
+import socketserver
+import threading
+import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -134,3 +138,41 @@ def test_events_that_no_broker_takes_hold_back_no_others(
     assert sending.send_some() == 0
     clock.ahead_s += 3
     assert sending.send_some() > 0, "it does not wait any more"
+
+
+_OBSERVED_S = 3.0
+_MOST_PER_S = 4.0
+_AT_START = 4
+
+
+class ClosingServer(socketserver.TCPServer):
+    """Counts connections, and closes each at once."""
+
+    connections = 0
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self.connections += 1
+        self.shutdown_request(request)
+
+
+@pytest.fixture
+def server() -> Iterator[ClosingServer]:
+    with ClosingServer(("127.0.0.1", 0), socketserver.BaseRequestHandler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def test_a_broker_that_is_away_gets_few_connection_attempts(
+    server: ClosingServer, make_sink: SinkFactory, impatient: None
+) -> None:
+    """The bound is a rate, so a slow machine only lowers what is counted."""
+    began_s = time.monotonic()
+    sink = make_sink(f"127.0.0.1:{server.server_address[1]}")
+    while time.monotonic() - began_s < _OBSERVED_S:
+        sink.poll(0.1)
+    elapsed_s = time.monotonic() - began_s
+    assert not sink.state().healthy
+    assert 0 < server.connections <= _AT_START + _MOST_PER_S * elapsed_s

@@ -1,16 +1,22 @@
-"""Logins and rights on a real broker with SASL and an authoriser."""
+"""Logins and rights on a real broker with SASL and an authoriser, and the election of one of
+several agents there."""
 
 import re
+from collections.abc import Iterator
 
 import pytest
 
-from sidecar.errors import AccessDeniedError
+from sidecar.errors import AccessDeniedError, ConfigError
+from sidecar.process.lifecycle import Stop
+from sidecar.sinks.kafka.leader_election.election import ElectionSettings, LeaderElection
+from sidecar.sinks.kafka.leader_election.rights import group_problem
+from sidecar.sinks.kafka.leader_election.role import Role
 from sidecar.sinks.kafka.sink import KafkaSink
 from sidecar.sinks.kafka.topics.access import existing_topics
 from sidecar.sinks.kafka.topics.metadata import TopicCreation
 from tests.support.segments.batches import message
-from tests.support.servers.kafka_acl import PLAIN, SecuredBroker
-from tests.support.servers.processes import DEADLINE_S
+from tests.support.servers.kafka_acl import PLAIN, USER, SecuredBroker, scram_login
+from tests.support.servers.processes import DEADLINE_S, wait_until
 from tests.support.sinks.kafka_arrivals import assert_arrived
 from tests.support.sinks.kafka_sinks import SinkFactory
 from tests.support.sinks.sink_driving import Delivery
@@ -27,12 +33,10 @@ def login(user: str, password: str = "right") -> dict[str, str]:
     }
 
 
-def allow(broker: SecuredBroker, topic: str, *operations: str) -> None:
-    """Lets `half` do something with one topic."""
-    words = " ".join(f"--operation {operation}" for operation in operations)
+def allow(broker: SecuredBroker, user: str, rights: str) -> None:
     broker.run_kafka_acls(
-        f"kafka-acls.sh --bootstrap-server b:9092 --add --allow-principal User:half {words} "
-        f"--topic {topic}"
+        "kafka-acls.sh --bootstrap-server b:9092 --add "
+        f"--allow-principal User:{user} --operation {rights}"
     )
 
 
@@ -109,8 +113,8 @@ def test_a_topic_that_is_rejected_to_a_user_waits_and_others_do_not(
     counts = {"allowed": 3, "denied": 3}
     for topic, partitions in counts.items():
         secured_broker.create_topic(topic, partitions)
-    allow(secured_broker, "allowed", "Write", "Describe")
-    allow(secured_broker, "denied", "Describe")
+    allow(secured_broker, "half", "Write --operation Describe --topic allowed")
+    allow(secured_broker, "half", "Describe --topic denied")
     messages = [message(("allowed", "denied")[n % 3 == 0], n, n) for n in range(3000)]
     sink = make_sink(secured_broker.secured, **login("half"))
     delivery = Delivery(sink, messages)
@@ -146,3 +150,129 @@ def test_a_survey_with_and_without_the_right_login(secured_broker: SecuredBroker
     assert found("right")["secured"] == 1
     with pytest.raises(AccessDeniedError, match="rejected the login"):
         found("wrong")
+
+
+PASSWORD = "s3cret-of-agent"
+SESSION_MS = 6000
+
+
+@pytest.fixture(scope="module")
+def authorising(secured_broker: SecuredBroker) -> SecuredBroker:
+    secured_broker.set_password(PASSWORD)
+    return secured_broker
+
+
+@pytest.fixture
+def stop() -> Iterator[Stop]:
+    stop = Stop(1000)
+    yield stop
+    stop.close()
+
+
+def settings_of(
+    broker: SecuredBroker,
+    group: str,
+    *,
+    is_secured: bool = False,
+    session_timeout_ms: int = SESSION_MS,
+    waits_when_denied: bool = True,
+) -> ElectionSettings:
+    client = {"bootstrap.servers": broker.secured if is_secured else broker.bootstrap}
+    if is_secured:
+        login = scram_login(PASSWORD)
+        client |= {name.removeprefix("kafka.producer."): value for name, value in login.items()}
+    return ElectionSettings(
+        client, group, f"{group}.position", session_timeout_ms, TopicCreation(), waits_when_denied
+    )
+
+
+def wait_for(election: LeaderElection, role: Role) -> None:
+    wait_until(lambda: election.role is role, f"the role {role}")
+
+
+def test_a_newcomer_stands_by_until_the_leader_leaves(
+    authorising: SecuredBroker, stop: Stop
+) -> None:
+    """With the topic that the first one creates."""
+    settings = settings_of(authorising, "newcomer")
+    with LeaderElection(settings) as second:
+        wait_for(second, Role.LEADER)
+        with LeaderElection(settings) as newcomer:
+            wait_for(newcomer, Role.STANDBY)
+            with second.term(stop) as term:
+                assert term is not None
+                assert not term.stop.requested
+            assert second.role is Role.LEADER
+        with LeaderElection(settings) as newcomer:
+            wait_for(newcomer, Role.STANDBY)
+            second.__exit__()
+            wait_for(newcomer, Role.LEADER)
+
+
+def test_a_fenced_leader_leaves_the_group(authorising: SecuredBroker, stop: Stop) -> None:
+    settings = settings_of(authorising, "fenced")
+    with LeaderElection(settings) as first, first.term(stop) as term:
+        assert term is not None
+        with LeaderElection(settings) as second:
+            wait_for(second, Role.STANDBY)
+            first.fenced(term)
+            assert term.stop.requested
+            assert not stop.requested
+            wait_for(second, Role.LEADER)
+            wait_for(first, Role.STANDBY)
+
+
+def test_a_request_to_stop_ends_the_wait(authorising: SecuredBroker, stop: Stop) -> None:
+    settings = settings_of(authorising, "stopped")
+    with LeaderElection(settings) as leader:
+        wait_for(leader, Role.LEADER)
+        with LeaderElection(settings) as standby:
+            wait_for(standby, Role.STANDBY)
+            stop.request()
+            with standby.term(stop) as term:
+                assert term is None
+
+
+def test_a_missing_right_is_reported_until_it_is_granted(authorising: SecuredBroker) -> None:
+    authorising.create_topic("denied.position")
+    allow(authorising, USER, "Describe --topic denied.position")
+    settings = settings_of(authorising, "denied", is_secured=True)
+    with LeaderElection(settings) as election:
+        wait_until(lambda: "--operation Read --group denied" in election.error, "the right's name")
+        assert election.role is Role.CANDIDATE
+        allow(authorising, USER, "Read --group denied")
+        wait_for(election, Role.LEADER)
+        assert election.error == ""
+
+
+def test_a_missing_right_ends_an_agent_that_does_not_wait(
+    authorising: SecuredBroker, stop: Stop
+) -> None:
+    authorising.create_topic("ended.position")
+    allow(authorising, USER, "Describe --topic ended.position")
+    allow(authorising, USER, "Describe --group ended")
+    settings = settings_of(authorising, "ended", is_secured=True, waits_when_denied=False)
+    with (
+        LeaderElection(settings) as election,
+        pytest.raises(AccessDeniedError, match="consumer group ended"),
+        election.term(stop),
+    ):
+        pass
+    assert isinstance(asked(settings), AccessDeniedError)
+    allow(authorising, USER, "Read --group ended")
+    wait_until(lambda: asked(settings) is None, "the right")
+
+
+def test_a_session_that_the_broker_rejects(authorising: SecuredBroker, stop: Stop) -> None:
+    settings = settings_of(authorising, "short", session_timeout_ms=3000)
+    with (
+        LeaderElection(settings) as election,
+        pytest.raises(ConfigError, match=r"standby\.session\.timeout\.ms` is 3000"),
+        election.term(stop),
+    ):
+        pass
+    assert "allow 6000 to 1800000" in str(asked(settings))
+
+
+def asked(settings: ElectionSettings) -> Exception | None:
+    return group_problem(settings.client, settings.group, settings.session_timeout_ms, DEADLINE_S)

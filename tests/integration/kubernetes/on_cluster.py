@@ -19,6 +19,7 @@ from tests.support.kubernetes.manifests import (
     K8S,
     OVERLAYS,
     OWN_STATEFULSET,
+    POLICIES,
     WORKLOADS,
     objects,
     pod_of,
@@ -26,7 +27,6 @@ from tests.support.kubernetes.manifests import (
 from tests.support.kubernetes.operators import config_map, resource, stateful_set
 
 CHART = str(K8S / "chart")
-POLICIES = sorted((K8S / "examples" / "network-policies").glob("*.yaml"))
 RECIPES = ("bitnami", "cass-operator", "k8ssandra", "mongodb-community", "percona-mongodb")
 HOSTED = "cassandra-daemonset"
 NODES = {"machine-1", "machine-2"}

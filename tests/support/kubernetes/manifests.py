@@ -8,6 +8,7 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 K8S = REPOSITORY / "k8s"
 OVERLAYS = sorted(path.parent for path in (K8S / "overlays").rglob("kustomization.yaml"))
 OWN_STATEFULSET = K8S / "recipes" / "statefulset"
+POLICIES = sorted((K8S / "examples" / "network-policies").glob("*.yaml"))
 WHOLE = [*OVERLAYS, OWN_STATEFULSET]
 """Kustomizations whose objects Kubernetes itself knows."""
 WORKLOADS = ("StatefulSet", "DaemonSet", "Deployment")

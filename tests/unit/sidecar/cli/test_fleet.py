@@ -1,6 +1,7 @@
 """The command `fleet` against servers that answer like agents."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,6 @@ from tests.support.agents.fake_agents import (
 )
 
 TARGET = Target("node-1", "http://node-1:8000")
-SLOW = ("--timeout", "600")
 
 
 def run(*arguments: object) -> Result:
@@ -30,16 +30,16 @@ def run(*arguments: object) -> Result:
         raise AssertionError("no configuration is read")
 
     invocation: Invocation[Any] = Invocation("agent", load, lambda config: [])
+    words = [*map(str, arguments), "--timeout", "600"]
     # A group returns the code of its command; here the command stands alone.
-    return CliRunner().invoke(
-        fleet, [str(each) for each in arguments], obj=invocation, standalone_mode=False
-    )
+    return CliRunner().invoke(fleet, words, obj=invocation, standalone_mode=False)
 
 
-def targets_file(folder: Path, *addresses: str) -> Path:
+def run_over(folder: Path, addresses: Sequence[str], *options: object) -> Result:
+    """The command with a file of these targets."""
     file = folder / "nodes.txt"
     file.write_text("\n".join(addresses))
-    return file
+    return run("--targets", file, *options)
 
 
 def test_the_cells_have_human_values() -> None:
@@ -74,16 +74,14 @@ def test_a_pipe_gets_aligned_columns_and_the_summary() -> None:
 )
 def test_the_exit_code_is_that_of_the_worst(tmp_path: Path, statuses: list[str], code: int) -> None:
     with fake_agents(*([health_answer(health(status))] for status in statuses)) as agents:
-        file = targets_file(tmp_path, *(agent.address for agent in agents))
-        found = run("--targets", file, *SLOW)
+        found = run_over(tmp_path, [agent.address for agent in agents])
     assert found.return_value == code
     assert len(found.stdout.splitlines()) >= 3
 
 
 def test_an_agent_without_an_answer_is_a_row(tmp_path: Path) -> None:
     with fake_agents([health_answer(health())]) as (agent,):
-        file = targets_file(tmp_path, agent.address, closed_address())
-        found = run("--targets", file, "--json", *SLOW)
+        found = run_over(tmp_path, [agent.address, closed_address()], "--json")
     assert found.return_value == 8
     document = json.loads(found.stdout)
     assert [each["state"] for each in document["agents"]] == ["unreachable", "ok"]
@@ -96,41 +94,35 @@ def test_differences_count_where_that_is_wanted(tmp_path: Path) -> None:
         for version in ("0.2.0", "0.3.0")
     ]
     with fake_agents(*answers) as agents:
-        file = targets_file(tmp_path, *(agent.address for agent in agents))
-        assert run("--targets", file, *SLOW).return_value == 0
-        assert run("--targets", file, "--require-same", *SLOW).return_value == 7
+        addresses = [agent.address for agent in agents]
+        assert run_over(tmp_path, addresses).return_value == 0
+        assert run_over(tmp_path, addresses, "--require-same").return_value == 7
 
 
 def test_the_token_is_sent(tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text("secret-token\n")
     with fake_agents([health_answer(health())]) as (agent,):
-        file = targets_file(tmp_path, agent.address)
-        run("--targets", file, "--token-file", token, *SLOW)
+        run_over(tmp_path, [agent.address], "--token-file", token)
     assert b"\r\nAuthorization: Bearer secret-token\r\n" in agent.requests[0]
 
 
 def test_a_name_is_resolved() -> None:
     with fake_agents([health_answer(health())]) as (agent,):
-        found = run("--dns", f"127.0.0.1:{agent.port}", "--json", *SLOW)
+        found = run("--dns", f"127.0.0.1:{agent.port}", "--json")
     assert json.loads(found.stdout)["agents"][0]["target"] == "127.0.0.1 (127.0.0.1)"
 
 
 def test_pods_are_listed(tmp_path: Path) -> None:
     with fake_agents([health_answer(health())]) as (agent,):
+        states = ({"phase": "Running", "podIP": "127.0.0.1"}, {"phase": "Pending"})
         items = [
-            {
-                "metadata": {"namespace": "lab", "name": "cassandra-0"},
-                "status": {"phase": "Running", "podIP": "127.0.0.1"},
-            },
-            {
-                "metadata": {"namespace": "lab", "name": "cassandra-1"},
-                "status": {"phase": "Pending"},
-            },
+            {"metadata": {"namespace": "lab", "name": f"cassandra-{number}"}, "status": status}
+            for number, status in enumerate(states)
         ]
         with fake_agents([http_answer({"items": items})]) as (api,):
             place = ("--kubernetes-api", f"http://{api.address}", "--namespace", "lab")
-            found = run("--kubernetes", *place, "--port", agent.port, "--json", *SLOW)
+            found = run("--kubernetes", *place, "--port", agent.port, "--json")
     agents = json.loads(found.stdout)["agents"]
     assert [(each["target"], each["state"]) for each in agents] == [
         ("lab/cassandra-1", "unreachable"),
@@ -139,7 +131,8 @@ def test_pods_are_listed(tmp_path: Path) -> None:
 
 
 def test_the_targets_of_a_configuration_are_those_of_file_and_name(tmp_path: Path) -> None:
-    file = targets_file(tmp_path, "127.0.0.1:8123", "10.0.0.1")
+    file = tmp_path / "nodes.txt"
+    file.write_text("127.0.0.1:8123\n10.0.0.1")
     found = named_targets(file, "127.0.0.1:8123", 9000)
     assert [target.url for target in found] == ["http://127.0.0.1:8123", "http://10.0.0.1:9000"]
     with pytest.raises(ConfigError, match="No such file"):

@@ -1,5 +1,5 @@
-"""`--json`: each command has it, its schema is documented, and its real output is valid. Colours and
-boxes: on a terminal, not with `NO_COLOR`, never in a pipe."""
+"""`--json`: each command has it, its schema is documented, and its real output is valid. Colours
+and boxes: on a terminal, not with `NO_COLOR`, never in a pipe."""
 
 import gzip
 import json

@@ -83,16 +83,6 @@ def test_columns_of_another_release_are_dropped(tmp_path: Path) -> None:
     assert rows(ring(tmp_path)) == {NOW_S - 60: (3.0,), NOW_S: (2.0,)}
 
 
-def test_a_symbolic_link_is_not_followed(tmp_path: Path) -> None:
-    target = tmp_path / "other"
-    target.write_text("precious")
-    (tmp_path / FILE_NAME).symlink_to(target)
-    found = ring(tmp_path)
-    found.put(NOW_S, (1.0,))
-    assert target.read_text() == "precious"
-    assert not found.path.is_symlink()
-
-
 def test_a_full_disk_does_not_reach_the_caller(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,18 +133,20 @@ def test_a_directory_that_is_gone_does_not_reach_the_caller(tmp_path: Path) -> N
     assert rows(ring(tmp_path / "gone")) == {NOW_S: (2.0,)}
 
 
-def test_a_deleted_file_is_written_again_whole(tmp_path: Path) -> None:
-    found = ring(tmp_path)
-    found.put(NOW_S - 60, (1.0,))
-    found.path.unlink()
-    found.put(NOW_S, (2.0,))
-    assert len(rows(ring(tmp_path))) == 2
-
-
-def test_a_file_whose_size_another_program_changes_is_written_again(tmp_path: Path) -> None:
-    found = ring(tmp_path)
+@pytest.mark.parametrize("change", ["deleted", "emptied", "linked"])
+def test_a_file_that_another_program_changes_is_written_again_whole(
+    tmp_path: Path, change: str
+) -> None:
+    found, target = ring(tmp_path), tmp_path / "other"
+    target.write_text("precious")
     found.put(NOW_S - 120, (1.0,))
-    found.path.write_bytes(b"")
-    found.put(NOW_S - 60, (2.0,))
-    found.put(NOW_S, (3.0,))
+    found.path.unlink()
+    if change == "emptied":
+        found.path.touch()
+    if change == "linked":
+        found.path.symlink_to(target)
+    for ago in (60, 0):
+        found.put(NOW_S - ago, (2.0,))
     assert len(rows(ring(tmp_path))) == 3
+    assert target.read_text() == "precious"
+    assert not found.path.is_symlink()

@@ -33,11 +33,6 @@ def client(status: FakeStatus) -> FlaskClient:
     return create_app(status).test_client()
 
 
-def test_ping(client: FlaskClient) -> None:
-    answer = client.get("/ping")
-    assert (answer.status_code, answer.text) == (200, "pong")
-
-
 def test_buildinfo(client: FlaskClient) -> None:
     assert client.get("/buildinfo").json == {
         "service_name": "agent",
@@ -62,61 +57,51 @@ def test_live_and_ready(client: FlaskClient, status: FakeStatus, ok: bool) -> No
         assert said["message"].endswith(".")
 
 
-def test_health_of_an_agent_without_conditions(client: FlaskClient) -> None:
-    answer = client.get("/health")
-    assert answer.status_code == 200
-    assert answer.json == {
-        "status": "ok",
-        "message": "All is delivered.",
-        **FakeStatus().about(),
-        "conditions": [],
-        "components": {
-            "sink": {"status": "ok", "message": "It works.", "unacknowledged_events": 3}
-        },
-    }
-
-
+@pytest.mark.parametrize("conditions", [[], [FULL], [FULL, AWAY]])
 def test_health_names_every_condition_with_its_remedy(
-    client: FlaskClient, status: FakeStatus
+    status: FakeStatus, conditions: list[Condition]
 ) -> None:
-    status.conditions = [FULL, AWAY]
-    answer = client.get("/health")
-    assert answer.status_code == 503
-    assert answer.json == {
-        "status": "failing",
-        "message": "No broker answers. 1 more condition.",
+    """Over a socket. An agent that is degraded is not healthy, and is ready."""
+    status.conditions = conditions
+    ordered = conditions[::-1]
+    with HttpServer(status, HOST, 0) as server:
+        found, document = answer_of(server, "/health")
+        assert answer_of(server, "/ready")[0] == answer_of(server, "/live")[0] == 200
+    assert found == (503 if conditions else 200)
+    sink = {"status": "ok", "message": "It works.", "unacknowledged_events": 3}
+    if AWAY in conditions:
+        sink |= {"status": "failing", "message": "No broker answers. Start it."}
+    offsets = {"status": "degraded", "message": "The disk is full. Make room."}
+    assert document == {
+        "status": ordered[0].state if conditions else "ok",
+        "message": [
+            "All is delivered.",
+            "The disk is full.",
+            "No broker answers. 1 more condition.",
+        ][len(conditions)],
         **FakeStatus().about(),
         "conditions": [
             {
-                "code": each.code,
-                "status": each.state.value,
-                "component": each.component,
-                "message": each.message,
-                "remedy": each.remedy,
+                **{"code": each.code, "status": each.state, "component": each.component},
+                **{"message": each.message, "remedy": each.remedy},
             }
-            for each in (AWAY, FULL)
+            for each in ordered
         ],
-        "components": {
-            "sink": {
-                "status": "failing",
-                "message": "No broker answers. Start it.",
-                "unacknowledged_events": 3,
-            },
-            "offsets": {"status": "degraded", "message": "The disk is full. Make room."},
-        },
+        "components": {"sink": sink, **({"offsets": offsets} if conditions else {})},
     }
 
 
-def test_an_agent_that_is_degraded_is_not_healthy_and_is_ready(
-    client: FlaskClient, status: FakeStatus
-) -> None:
-    status.conditions = [FULL]
-    health = client.get("/health")
-    assert (health.status_code, (health.json or {})["status"]) == (503, "degraded")
-    assert client.get("/ready").status_code == client.get("/live").status_code == 200
+def answer_of(server: HttpServer, path: str) -> tuple[int, Any]:
+    try:
+        with urllib.request.urlopen(f"http://{HOST}:{server.port}{path}") as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, json.load(error)
 
 
-def test_offsets_and_metrics(client: FlaskClient) -> None:
+def test_ping_offsets_and_metrics(client: FlaskClient) -> None:
+    assert client.get("/ping").text == "pong"
     assert client.get("/offsets").json == {"stored": {"a.log": 5}}
     answer = client.get("/metrics")
     assert answer.text == "cdc_sink_up 1.0\n"
@@ -153,18 +138,6 @@ def test_requests_leave_no_heap_of_garbage(client: FlaskClient) -> None:
         assert gc.collect() < 10_000
     finally:
         gc.enable()
-
-
-def test_over_a_socket(status: FakeStatus) -> None:
-    with HttpServer(status, HOST, 0) as server:
-        assert server.port > 0
-        with urllib.request.urlopen(f"http://{HOST}:{server.port}/health") as answer:
-            assert json.load(answer)["status"] == "ok"
-        status.conditions = [AWAY]
-        with pytest.raises(urllib.error.HTTPError) as caught:
-            urllib.request.urlopen(f"http://{HOST}:{server.port}/health")
-        assert caught.value.code == 503
-        caught.value.close()
 
 
 def test_close_cuts_open_connections_and_frees_the_port(status: FakeStatus) -> None:

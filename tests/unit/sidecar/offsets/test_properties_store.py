@@ -1,6 +1,7 @@
 """Stored progress survives torn, flipped and missing files, and a crash between any two steps."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import javaproperties
@@ -71,31 +72,28 @@ def test_every_truncation_and_every_flipped_bit_is_damage() -> None:
             decode(flipped(whole, bit))
 
 
-@pytest.mark.parametrize("length", [0, 1, 70, -1])
-def test_a_damaged_file_leads_to_the_previous_copy(
-    twice_saved: PropertiesStore, length: int
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        *((lambda whole, length=length: whole[:length], "") for length in (0, 1, 70, -1)),
+        *(
+            (lambda whole, more=more: whole + more, "changed by hand")
+            for more in (b"x=1\n", b"\n", b" ", b"\0" * 4096)
+        ),
+        (lambda whole: None, "it is missing"),
+    ],
+)
+def test_a_file_that_is_damaged_edited_or_gone_leads_to_the_previous_copy(
+    twice_saved: PropertiesStore, changed: Callable[[bytes], bytes | None], reason: str
 ) -> None:
-    whole = twice_saved.path.read_bytes()
-    twice_saved.path.write_bytes(whole[:length])
-    stored = reopened(twice_saved).load()
-    assert stored.values == FIRST
-    assert stored.recovered_from_previous is not None
-    assert str(twice_saved.path) in stored.recovered_from_previous
-
-
-@pytest.mark.parametrize("appended", [b"x=1\n", b"\n", b" ", b"\0" * 4096])
-def test_an_edited_file_is_not_used(twice_saved: PropertiesStore, appended: bytes) -> None:
-    twice_saved.path.write_bytes(twice_saved.path.read_bytes() + appended)
-    stored = reopened(twice_saved).load()
-    assert stored.values == FIRST
-    assert "changed by hand" in (stored.recovered_from_previous or "")
-
-
-def test_a_file_that_is_gone_leads_to_the_previous_copy(twice_saved: PropertiesStore) -> None:
+    content = changed(twice_saved.path.read_bytes())
     twice_saved.path.unlink()
+    if content is not None:
+        twice_saved.path.write_bytes(content)
     stored = reopened(twice_saved).load()
     assert stored.values == FIRST
-    assert "it is missing" in (stored.recovered_from_previous or "")
+    assert str(twice_saved.path) in (stored.recovered_from_previous or "")
+    assert reason in (stored.recovered_from_previous or "")
 
 
 def test_two_bad_files_name_the_remedy(twice_saved: PropertiesStore) -> None:

@@ -17,6 +17,8 @@ SCHEMA = json.dumps(
     {"type": "record", "name": "Key", "namespace": "a.b", "fields": [{"name": "k", "type": "int"}]}
 )
 PREFIX = "value.converter."
+USER_INFO = {"basic.auth.credentials.source": "USER_INFO"}
+TOKEN = {"bearer.auth.credentials.source": "STATIC_TOKEN"}
 
 
 @pytest.fixture
@@ -88,43 +90,27 @@ def test_an_answer_with_an_error_is_one_of_the_schema_the_login_or_the_registry(
         client(registry).schema_id("s", SCHEMA)
 
 
-def test_a_registry_that_is_slow_is_away(registry: FakeRegistry) -> None:
+@pytest.mark.parametrize(
+    ("timeout_ms", "is_closed", "message"),
+    [("20", False, "does not answer"), ("3600000", True, "registry is closed")],
+)
+def test_a_registry_that_is_slow_is_away_and_a_client_that_is_closed_waits_for_nothing(
+    registry: FakeRegistry, timeout_ms: str, is_closed: bool, message: str
+) -> None:
     is_over = threading.Event()
+    asking = client(registry, request_timeout_ms=timeout_ms)
 
     def wait(method: str, subject: str) -> None:
+        if is_closed:
+            asking.close()
         is_over.wait()
 
     registry.mood = wait
     try:
-        with pytest.raises(UnavailableError, match="does not answer"):
-            client(registry, request_timeout_ms="20").schema_id("s", SCHEMA)
-    finally:
-        is_over.set()
-
-
-def test_a_client_that_is_closed_waits_for_nothing(registry: FakeRegistry) -> None:
-    is_over = threading.Event()
-    is_asked = threading.Event()
-
-    def wait(method: str, subject: str) -> None:
-        is_asked.set()
-        is_over.wait()
-
-    registry.mood = wait
-    asking = client(registry, request_timeout_ms="3600000")
-
-    def close() -> None:
-        is_asked.wait()
-        asking.close()
-
-    closing = threading.Thread(target=close)
-    closing.start()
-    try:
-        with pytest.raises(UnavailableError, match="registry is closed"):
+        with pytest.raises(UnavailableError, match=message):
             asking.schema_id("s", SCHEMA)
     finally:
         is_over.set()
-        closing.join()
 
 
 def test_answer_without_schema_id_counts_as_unavailable(registry: FakeRegistry) -> None:
@@ -145,14 +131,8 @@ def test_the_next_address_is_asked(registry: FakeRegistry) -> None:
 @pytest.mark.parametrize(
     ("settings", "header"),
     [
-        (
-            {"basic.auth.credentials.source": "USER_INFO", "basic.auth.user.info": "me:word"},
-            "Basic bWU6d29yZA==",
-        ),
-        (
-            {"bearer.auth.credentials.source": "STATIC_TOKEN", "bearer.auth.token": "abc"},
-            "Bearer abc",
-        ),
+        (USER_INFO | {"basic.auth.user.info": "me:word"}, "Basic bWU6d29yZA=="),
+        (TOKEN | {"bearer.auth.token": "abc"}, "Bearer abc"),
     ],
 )
 def test_client_sends_its_credentials(
@@ -192,7 +172,7 @@ def test_subjects_by_each_strategy() -> None:
         ({"auto.register.schemas": "maybe"}, "must be `true` or `false`, not `maybe`"),
         ({"value.subject.name.strategy": "com.example.Own"}, "must be one of TopicName"),
         ({"basic.auth.credentials.source": "SASL_INHERIT"}, "must be `URL` or `USER_INFO`"),
-        ({"basic.auth.credentials.source": "USER_INFO"}, "must be `user:password`"),
+        (USER_INFO, "must be `user:password`"),
         ({"bearer.auth.credentials.source": "OAUTHBEARER"}, "must be `STATIC_TOKEN`, not"),
         ({"request.timeout.ms": "0"}, "a whole number of milliseconds above 0"),
         ({"schema.registry.ssl.keystore.location": "/x/own.p12"}, "which does not exist"),
@@ -216,12 +196,8 @@ def test_denied_access_reads_the_login_again(registry: FakeRegistry) -> None:
     password = "first"
 
     def now() -> RegistrySettings:
-        named = {
-            "schema.registry.url": registry.url,
-            "basic.auth.credentials.source": "USER_INFO",
-            "basic.auth.user.info": f"cdc:{password}",
-        }
-        return registry_settings(PREFIX, named, "value")
+        login = {"schema.registry.url": registry.url, "basic.auth.user.info": f"cdc:{password}"}
+        return registry_settings(PREFIX, USER_INFO | login, "value")
 
     def denies(method: str, subject: str) -> tuple[int, dict[str, str]] | None:
         header = registry.requests[-1][2]["authorization"].removeprefix("Basic ")

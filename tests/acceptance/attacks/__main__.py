@@ -17,7 +17,7 @@ from mongo_agent.status import view as mongo_view
 from sidecar.history.recorder import Column
 from sidecar.history.ring_file import FILE_NAME
 from sidecar.history.ring_format import Layout, encode_file
-from tests.acceptance.attacks import of_files, of_mongodb, of_servers, of_starts
+from tests.acceptance.attacks import of_files, of_servers, of_starts
 from tests.acceptance.attacks.over_http import ATTACK_S, OVER_HTTP, Attack
 from tests.acceptance.attacks.target import MEMORY_MIB, Target, measured
 from tests.support.agents.agent_directory import AgentDir, payload, write_segment
@@ -45,7 +45,7 @@ def attacked(target: Target, program: str, name: str, attack: Attack) -> Row:
         attack(target)
     failed = sum(not is_live for is_live, _ in found.probes)
     slowest_s = max((duration_s for _, duration_s in found.probes), default=0.0)
-    holds = bool(target.is_alive and found.probes and not failed) and (
+    holds = bool(target.is_running and found.probes and not failed) and (
         slowest_s <= SLOWEST_S and found.held_ms <= HELD_MS and found.memory_mib <= MEMORY_MIB
     )
     cells = f"{len(found.probes)} | {failed} | {1000 * slowest_s:.0f} | {found.held_ms:.0f}"
@@ -120,14 +120,17 @@ def file_rows(folder: Path, chosen: str) -> Iterator[Row]:
 
 def mongodb_rows(folder: Path, chosen: str) -> Iterator[Row]:
     with MongoReplicaSet() as servers, Client(servers.connection_string) as client:
-        for name, fault in of_mongodb.ATTACKS.items():
+        for name, fault in of_servers.MONGODB_ATTACKS.items():
             if chosen in name:
                 own = folder / name.replace(" ", "-")
-                settings, signals = mongo_settings(own) | of_mongodb.SETTINGS, own / "signals.txt"
+                settings, signals = (
+                    mongo_settings(own) | of_servers.MONGODB_SETTINGS,
+                    own / "signals.txt",
+                )
                 with MongoProxy(servers.members[0]) as proxy:
                     settings["mongodb.connection.string"] = proxy.connection_string
                     settings["signal.file"] = str(signals)
-                    attack = of_mongodb.attack(proxy, client, signals, fault)
+                    attack = of_servers.mongodb_attack(proxy, client, signals, fault)
                     with Target("mongo_agent", settings, own) as target:
                         yield attacked(target, "mongo_agent", name, attack)
 

@@ -32,7 +32,7 @@ def planted(folder: Path, plant: Plant, seen: str) -> Attack:
 
     def attack(target: Target) -> None:
         def wait(has: Callable[[], object], what: str) -> None:
-            wait_until(lambda: bool(has()) or not target.is_alive, what)
+            wait_until(lambda: bool(has()) or not target.is_running, what)
 
         events = folder / "events.ndjson"
         wait(lambda: events.exists() and b'"x"' in events.read_bytes(), "the first segment")

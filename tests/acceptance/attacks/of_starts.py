@@ -31,7 +31,7 @@ def started(name: str, folder: Path, settings: Mapping[str, str]) -> tuple[str, 
     target = Target("agent", {**settings, **own}, folder)
     begin_s, memory_mib = time.monotonic(), 0.0
     target.begin()
-    while target.is_alive and _RUNS not in target.log:
+    while target.is_running and _RUNS not in target.log:
         memory_mib = max(memory_mib, target.memory_mib())
         time.sleep(0.02)
     elapsed_s, code = time.monotonic() - begin_s, target.exit_code

@@ -1,12 +1,9 @@
 """A running agent under attack, and what is measured of it meanwhile."""
 
 import http.client
-import os
 import re
 import resource
-import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -14,9 +11,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
 
-from tests.support.servers.processes import DEADLINE_S, free_port, wait_until
+from tests.support.servers.processes import Server, ServerProcess, free_port, wait_until
 
 HOST = "127.0.0.1"
 MEMORY_MIB = 448
@@ -37,8 +33,8 @@ class Measured:
     """The largest resident memory of the agent and its children."""
 
 
-class Target:
-    """An agent in a process of its own; `with` starts and ends it."""
+class Target(Server):
+    """An agent in a process of its own."""
 
     def __init__(
         self,
@@ -49,64 +45,45 @@ class Target:
     ) -> None:
         """`environment` is added to that of this process."""
         self.port = free_port()
-        self._environment = {**os.environ, **(environment or {})}
         self._reads_segments = program == "agent"
-        self._log = folder / "agent.log"
         self._holds = folder / "holds"
         own = {**settings, "http.host": HOST, "http.port": str(self.port)}
         path = folder / "attacked.properties"
         path.write_text("".join(f"{name}={value}\n" for name, value in own.items()))
-        module = "tests.acceptance.attacks.held"
-        self._command = [sys.executable, "-m", module, str(self._holds), program]
-        self._command += ["run", "--config", str(path)]
-        self._process: subprocess.Popen[bytes] | None = None
+        command = [sys.executable, "-m", "tests.acceptance.attacks.held", self._holds, program]
+        command += ["run", "--config", path]
+        self._process = ServerProcess(
+            program, command, folder / "agent.log", environment=environment
+        )
 
-    def __enter__(self) -> Self:
+    def start(self) -> None:
         self.begin()
-        wait_until(lambda: self.probe()[0] or not self.is_alive, "the agent to answer /live")
-        assert self.is_alive, self.log
-        return self
+        wait_until(lambda: self.probe()[0], "the agent to answer /live", process=self._process)
 
     def begin(self) -> None:
         """Starts it, and does not wait until it answers."""
-        with self._log.open("wb") as log:
-            self._process = subprocess.Popen(
-                self._command, stdout=log, stderr=log, env=self._environment
-            )
+        self._process.start()
         if self._reads_segments:
             self.limit_data(MEMORY_MIB << 20)
 
     def __exit__(self, *exception: object) -> None:
         self.stop()
 
-    def stop(self) -> None:
-        assert self._process is not None
-        self._process.send_signal(signal.SIGTERM)
-        try:
-            self._process.wait(DEADLINE_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            raise
-
-    @property
-    def is_alive(self) -> bool:
-        return self._process is not None and self.exit_code is None
-
     @property
     def exit_code(self) -> int | None:
         """None while it runs."""
-        return None if self._process is None else self._process.poll()
+        return self._process.exit_status
 
     def limit_data(self, max_bytes: int) -> None:
         """The parser respects this limit as that of a control group, and anybody may set it."""
-        if self._process is not None and self.is_alive:
+        if self.pid is not None:
             limits = (max_bytes, resource.RLIM_INFINITY)
-            resource.prlimit(self._process.pid, resource.RLIMIT_DATA, limits)
+            resource.prlimit(self.pid, resource.RLIMIT_DATA, limits)
 
     @property
     def log(self) -> str:
         """What it wrote so far."""
-        return self._log.read_text(errors="replace")
+        return self.log_file.read_text(errors="replace")
 
     def get(self, path: str) -> str:
         """The answer to a GET, whether the agent is healthy or not; empty without one."""
@@ -136,9 +113,8 @@ class Target:
 
     def memory_mib(self) -> float:
         """The largest resident memory so far, by the kernel: a look could miss a short use."""
-        assert self._process is not None
         total_kib = 0
-        for pid in (self._process.pid, *_children(self._process.pid)):
+        for pid in () if self.pid is None else (self.pid, *_children(self.pid)):
             with suppress(OSError):
                 found = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
                 total_kib += int(found[1]) if found else 0

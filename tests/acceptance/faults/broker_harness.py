@@ -9,7 +9,7 @@ import gzip
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -55,18 +55,12 @@ class BrokerHarness:
     @property
     def topics(self) -> Mapping[str, int]:
         """Every topic that events of any wave go to, and how many events."""
-        counts: Counter[str] = Counter()
-        for lines in self._lines.values():
-            for line in lines:
-                counts[_topic_of(line)] += sum(1 for _ in expected_events(line))
-        return {topic: count for topic, count in counts.items() if count}
+        return _counts(line for lines in self._lines.values() for line in lines)
 
     def next_topics(self) -> list[str]:
         """Those of the wave that is fed next, the one with the most events first."""
-        counts: Counter[str] = Counter()
-        for line in self._lines[self._waiting[0].folder]:
-            counts[_topic_of(line)] += sum(1 for _ in expected_events(line))
-        return [topic for topic, count in counts.most_common() if count]
+        counts = _counts(self._lines[self._waiting[0].folder])
+        return [topic for topic, _ in counts.most_common()]
 
     def feed(self) -> None:
         """Adds the next wave of segments, or the rest of one, each index after its segment."""
@@ -118,7 +112,7 @@ class BrokerHarness:
             part = self._lines[self._waiting[0].folder]
             lines += [line for line in part if line["pos"] <= self._part_end]
         for line in lines:
-            at = (_segment_id(line["segment"]), line["pos"])
+            at = (int(line["segment"].removesuffix(".log").rpartition("-")[2]), line["pos"])
             counts[at] += sum(1 for _ in expected_events(line))
         return {(*at, index) for at, count in counts.items() for index in range(count)}
 
@@ -206,10 +200,8 @@ class BrokerHarness:
 
 def arrivals(broker: KafkaBroker, *topics: str) -> list[EventName]:
     """Every event in these topics (default: in all)."""
-    found = []
-    for record in broker.consume_all(*topics):
-        found.append(_name_of(dict(record.headers)["cdc.source"].decode()))
-    return found
+    sources = (dict(each.headers)["cdc.source"] for each in broker.consume_all(*topics))
+    return [_name_of(source.decode()) for source in sources]
 
 
 def create_topics(
@@ -238,5 +230,6 @@ def _topic_of(line: Mapping[str, Any]) -> str:
     return f"{PREFIX}.{line['ks']}.{line['table']}"
 
 
-def _segment_id(name: str) -> int:
-    return int(name.removesuffix(".log").rpartition("-")[2])
+def _counts(lines: Iterable[Mapping[str, Any]]) -> Counter[str]:
+    """How many events of these lines go to each topic."""
+    return Counter(_topic_of(line) for line in lines for _ in expected_events(line))

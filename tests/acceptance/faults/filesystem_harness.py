@@ -141,7 +141,7 @@ class FilesystemHarness(AgentDir):
         found = recording(workload)
         for segment_id in range(first_id, first_id + count):
             path = self.cdc_raw / f"CommitLog-7-{segment_id}.log"
-            path.write_bytes(found.relabelled(segment_id))
+            path.write_bytes(found.repeated(segment_id, 1, len(found.data)))
             path.with_name(f"{path.stem}_cdc.idx").write_text(found.idx)
             self.expected += found.events(segment_id)
 

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import commitlog
+from tests.acceptance.faults.recorded import plain
 from tests.support.events.expected_events import expected_events
 from tests.support.servers.java_reader import dump_segments
 
 Json = dict[str, Any]
-_AGENT_ONLY = ("token", "ck", "lo", "hi")
-"""Members of `cells` that the reader of Cassandra does not print."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +107,4 @@ def _parsed(lines: Iterable[bytes]) -> Iterator[Arrived]:
 
 def _content(kind: str, op: str, cells: Json) -> str:
     """The event without its place, so a mutation that a replay logged again is equal."""
-    plain = {name: value for name, value in cells.items() if name not in _AGENT_ONLY}
-    for member in ("cell", "cdel"):
-        if member in plain:
-            each = [{k: v for k, v in one.items() if k != "key"} for one in plain[member]]
-            plain[member] = sorted(each, key=lambda one: (one["col"], one.get("path") or ""))
-    return json.dumps([kind, op, plain], sort_keys=True)
+    return json.dumps([kind, op, plain(cells)], sort_keys=True)

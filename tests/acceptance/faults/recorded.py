@@ -14,12 +14,12 @@ from agent.cdc_raw.names import SegmentName, parse_log_name
 from agent.pipeline.reader import open_with
 from agent.segments.state import ReadRequest
 from commitlog import EventFormat, Schema
-from tests.oracle.reference.descriptor import id_words
 from tests.oracle.writer import MARKER_LENGTH, header, marker
 from tests.support.events.expected_events import expected_events
 from tests.support.record.plan import FIXTURES
 
 Json = dict[str, Any]
+_AGENT_ONLY = ("token", "ck", "lo", "hi")
 WORKLOADS = ("batches", "collections", "timestamps", "deletions")
 
 
@@ -87,23 +87,6 @@ class Recording:
     def _header_length(self) -> int:
         return len(header(self.name.version, self.name.id, self._parameters))
 
-    def relabelled(self, segment_id: int) -> bytes:
-        """The same segment under another id: its header and each marker have it."""
-        words = id_words(segment_id)
-        assert len(words) == 8
-        data = bytearray(self.data)
-        head = header(self.name.version, segment_id, self._parameters)
-        data[: len(head)] = head
-        at = len(head)
-        while True:
-            end = int.from_bytes(data[at : at + 4], "big")
-            if end <= at or end > len(data):
-                return bytes(data)
-            data[at : at + MARKER_LENGTH] = marker(segment_id, at, end)
-            at = end
-            if at + MARKER_LENGTH > len(data):
-                return bytes(data)
-
 
 @cache
 def recording(workload: str) -> Recording:
@@ -149,12 +132,7 @@ def arrived(file: Path) -> list[str]:
 def _arrived(line: Json) -> str:
     segment_id, position, _ = line["headers"]["cdc.source"].rsplit("/", 3)[1:]
     value = line["value"]
-    cells = {
-        name: content
-        for name, content in value["cells"].items()
-        if name not in ("token", "ck", "lo", "hi")
-    }
-    return f"{segment_id}/{position}/{_content(value['op'], cells)}"
+    return f"{segment_id}/{position}/{_content(value['op'], value['cells'])}"
 
 
 @cache
@@ -163,14 +141,18 @@ def _positions_and_contents(found: Recording) -> tuple[tuple[int, str], ...]:
     return tuple((event.position, _content(event.op, event.cells)) for event in events)
 
 
+def plain(cells: Mapping[str, Any]) -> Json:
+    """The members of cells that the reader of Cassandra prints, in one order."""
+    found = {name: content for name, content in cells.items() if name not in _AGENT_ONLY}
+    for member in found.keys() & {"cell", "cdel"}:
+        each = [{k: v for k, v in one.items() if k != "key"} for one in found[member]]
+        found[member] = sorted(each, key=lambda one: (one["col"], one.get("path") or ""))
+    return found
+
+
 def _content(op: str, cells: Mapping[str, Any]) -> str:
     """The operation and a digest of all that an event says."""
-    ordered = dict(cells)
-    for member in ("cell", "cdel"):
-        if member in ordered:
-            plain = [{k: v for k, v in each.items() if k != "key"} for each in ordered[member]]
-            ordered[member] = sorted(plain, key=lambda c: (c["col"], c.get("path") or ""))
-    content = json.dumps(ordered, sort_keys=True).encode()
+    content = json.dumps(plain(cells), sort_keys=True).encode()
     return f"{op}/{blake2b(content, digest_size=12).hexdigest()}"
 
 

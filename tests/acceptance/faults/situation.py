@@ -1,14 +1,45 @@
-"""Which row of the fault matrix a test proves, and what it measured."""
+"""Which row of the fault matrix a test proves, what it measured, and what a process uses while it
+runs, sampled from /proc."""
 
+import threading
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
 
 import pytest
 
-from tests.acceptance.faults.process_use import Growth
-
 MARKER = "situation"
+_INTERVAL_S = 0.1
+_SAMPLES_OF_A_THIRD = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One sample."""
+
+    resident_bytes: int
+    descriptors: int
+    threads: int
+    quarantined_files: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """The largest of each in the first third of a run and in its last third."""
+
+    first: Use
+    last: Use
+
+    def require_flat(self, resident_bytes: int, descriptors: int = 4, threads: int = 1) -> None:
+        """Raises AssertionError when the last third exceeds the first by more than this. A request
+        over HTTP takes a descriptor or two while it runs. The quarantine may not grow at all."""
+        first, last = self.first, self.last
+        assert last.resident_bytes <= first.resident_bytes + resident_bytes, self
+        assert last.descriptors <= first.descriptors + descriptors, self
+        assert last.threads <= first.threads + threads, self
+        assert last.quarantined_files == first.quarantined_files, self
 
 
 def situation(name: str) -> pytest.MarkDecorator:
@@ -48,4 +79,67 @@ def outcome_of(
             count - wanted[each] for each, count in got.items() if count > wanted[each] > 0
         ),
         recorded=sum(1 for each in missing if each in kept),
+    )
+
+
+def use_of(pid: int, quarantine: Path | None = None) -> Use:
+    """Raises OSError when the process is gone."""
+    proc = Path("/proc") / str(pid)
+    status = dict(line.split(":", 1) for line in (proc / "status").read_text().splitlines())
+    return Use(
+        resident_bytes=int(status["VmRSS"].split()[0]) * 1024,
+        descriptors=len(list((proc / "fd").iterdir())),
+        threads=int(status["Threads"]),
+        quarantined_files=(
+            len(list(quarantine.iterdir())) if quarantine and quarantine.exists() else 0
+        ),
+    )
+
+
+class Sampling:
+    """`with Sampling(pid) as samples:` takes samples ten times a second. `quarantine` is the
+    directory with its files."""
+
+    def __init__(self, pid: int, quarantine: Path | None = None) -> None:
+        self._pid = pid
+        self._quarantine = quarantine
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self.samples: list[Use] = []
+
+    @property
+    def peak(self) -> Use:
+        """The largest of each."""
+        return _largest(self.samples)
+
+    @property
+    def growth(self) -> Growth:
+        """Raises AssertionError when the run was too short to be divided."""
+        third = len(self.samples) // 3
+        assert third >= _SAMPLES_OF_A_THIRD, f"{len(self.samples)} samples are too few"
+        return Growth(_largest(self.samples[:third]), _largest(self.samples[-third:]))
+
+    def __enter__(self) -> Self:
+        self.samples.append(use_of(self._pid, self._quarantine))
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._end.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._end.wait(_INTERVAL_S):
+            try:
+                self.samples.append(use_of(self._pid, self._quarantine))
+            except (OSError, KeyError):
+                return
+
+
+def _largest(samples: list[Use]) -> Use:
+    return Use(
+        max(each.resident_bytes for each in samples),
+        max(each.descriptors for each in samples),
+        max(each.threads for each in samples),
+        max(each.quarantined_files for each in samples),
     )

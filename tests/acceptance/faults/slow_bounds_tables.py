@@ -10,8 +10,7 @@ import pytest
 
 from tests.acceptance.faults.node_harness import SETTINGS, NodeHarness, keyspace
 from tests.acceptance.faults.node_judge import Arrived, arrival_of
-from tests.acceptance.faults.process_use import Sampling
-from tests.acceptance.faults.situation import situation
+from tests.acceptance.faults.situation import Sampling, situation
 from tests.support.agents.fault_reports import Report
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.kafka import KafkaBroker, KafkaRecord

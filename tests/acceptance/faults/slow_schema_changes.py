@@ -1,4 +1,5 @@
-"""The schema changes while changes are captured: each once with the agent up, once with it down."""
+"""Schema changes while changes are captured: each once with the agent up, once with it down. The
+stored schema is lost while segments with a dropped table wait."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -6,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.schema.history import FILE_NAME
 from tests.acceptance.faults.node_harness import (
     SETTINGS,
     NodeHarness,
@@ -55,15 +57,8 @@ def texts(first: int) -> list[tuple[int, str]]:
 def up_and_down(harness: NodeHarness, story: Callable[[str, Callable[[], None]], None]) -> None:
     """Tells a story in a keyspace of its own, twice. It calls its second argument before the
     change: the agent has delivered all by then, or has stopped."""
-
-    def delivered() -> None:
-        harness.drain()
-
-    def stopped() -> None:
-        harness.agent.stop()
-
     harness.start_agent()
-    for name, before_change in (("up", delivered), ("down", stopped)):
+    for name, before_change in (("up", harness.drain), ("down", harness.agent.stop)):
         story(keyspace(harness, f"{harness.directory.name.lower()[:38]}_{name}"), before_change)
         if not harness.agent.is_running:
             harness.start_agent()
@@ -215,3 +210,92 @@ def test_cdc_off_and_on(harness: NodeHarness, report: Report) -> None:
 
     up_and_down(harness, story)
     report(harness.outcome())
+
+
+@pytest.fixture
+def impatient(node: CassandraNode, tmp_path: Path) -> Iterator[NodeHarness]:
+    # The node answers within milliseconds; a schema that is not in the log never comes.
+    with NodeHarness(node, tmp_path, {"segment.blocked.timeout.ms": 3000}) as harness:
+        yield harness
+
+
+def deliver_two_tables(harness: NodeHarness, ks: str) -> None:
+    keyspace(harness, ks)
+    for table in ("gone", "kept"):
+        harness.change(f"CREATE TABLE {ks}.{table} (id int PRIMARY KEY, v text) WITH cdc = true")
+    harness.start_agent()
+    for table in ("gone", "kept"):
+        harness.insert(f"{ks}.{table}", texts(0), "id, v")
+    harness.drain()
+
+
+def lose(harness: NodeHarness, ks: str, damage: Callable[[Path], None]) -> bytes:
+    """Two tables have events in a segment that waits, then one is dropped and the stored schema is
+    damaged. Returns the stored schema."""
+    deliver_two_tables(harness, ks)
+    harness.agent.stop()
+    for table in ("gone", "kept", "gone"):
+        harness.insert(f"{ks}.{table}", texts(ROWS), "id, v")
+    harness.node.close_segment()
+    harness.node.execute(f"DROP TABLE {ks}.gone")
+    path = harness.offsets / FILE_NAME
+    stored = path.read_bytes()
+    damage(path)
+    harness.start_agent()
+    harness.wait_for(
+        lambda: "segment_blocked" in harness.codes(), "/health to report the blocked segment"
+    )
+    harness.drain()
+    harness.wait_for_status("degraded", "segment_quarantined")
+    return stored
+
+
+@situation("The stored schema is removed while a dropped table has pending events")
+def test_removed(impatient: NodeHarness, report: Report) -> None:
+    lose(impatient, "removed", Path.unlink)
+    assert impatient.recorded(), impatient.log()
+    outcome = impatient.outcome(by_time=False)
+    assert outcome.recorded == 2 * ROWS
+    report(outcome)
+
+
+@situation("The stored schema is damaged, and is restored from a backup")
+def test_damaged_and_restored(impatient: NodeHarness, report: Report) -> None:
+    def overwrite(path: Path) -> None:
+        path.write_bytes(path.read_bytes()[:100])
+
+    stored = lose(impatient, "damaged", overwrite)
+    assert "the stored schema is ignored" in impatient.log()
+    assert impatient.outcome(by_time=False).recorded == 2 * ROWS
+    impatient.agent.stop()
+    (impatient.offsets / FILE_NAME).write_bytes(stored)
+    impatient.start_agent()
+    impatient.run_command("quarantine", "retry", "--all")
+    impatient.wait_for(lambda: not impatient.recorded(), "the quarantine to be empty")
+    impatient.drain()
+    impatient.wait_for_status("ok")
+    outcome = impatient.outcome(by_time=False)
+    assert outcome.recorded == 0
+    report(outcome)
+
+
+@situation("The stored schema is removed while the agent runs, and a table is dropped")
+def test_removed_while_running(impatient: NodeHarness, report: Report) -> None:
+    ks = "running"
+    deliver_two_tables(impatient, ks)
+    path = impatient.offsets / FILE_NAME
+    path.unlink()
+    for table in ("gone", "kept"):
+        impatient.insert(f"{ks}.{table}", texts(ROWS), "id, v")
+    impatient.change(f"DROP TABLE {ks}.gone", f"ALTER TABLE {ks}.kept ADD w int")
+    impatient.insert(f"{ks}.kept", texts(2 * ROWS), "id, v")
+    impatient.drain()
+    impatient.wait_for_status("ok")
+    impatient.wait_for(path.exists, "the schema to be stored again")
+    impatient.agent.stop()
+    impatient.insert(f"{ks}.kept", texts(3 * ROWS), "id, v")
+    impatient.start_agent()
+    impatient.drain()
+    impatient.wait_for_status("ok")
+    assert impatient.recorded() == {}
+    report(impatient.outcome(by_time=False))

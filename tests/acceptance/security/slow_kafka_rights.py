@@ -2,7 +2,7 @@
 security has them: enough in every mode, and each command is needed."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -26,7 +26,6 @@ from tests.support.agents.exactly_once import (
     single,
     stored,
 )
-from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.kafka_acl import USER, AuthorisingBroker, acl_bindings, scram_login
 from tests.support.servers.processes import wait_until
 from tests.support.sinks.kafka_sinks import QUICK
@@ -69,61 +68,50 @@ def test_the_page_names_the_user_of_these_tests() -> None:
         assert {each.principal for each in acl_bindings(command)} == {f"User:{USER}"}
 
 
-def deliver_all(harness: BrokerHarness, broker: KafkaBroker) -> None:
-    """Every recorded event arrives, and nothing is quarantined."""
-    found = outcome_of(harness.expected(), harness.wait_for_arrival(broker))
-    assert (found.lost, found.invented) == (0, 0)
-    assert harness.recorded() == []
-
-
 def is_denial(message: str) -> bool:
     return "is denied to this user" in message or "denies access to this user" in message
 
 
-def wait_for_trouble(harness: BrokerHarness) -> None:
-    """Until `/health` reports that a right is missing."""
-
-    def is_reported() -> bool:
-        sink = harness.sink()
-        return sink.get("status") in ("degraded", "failing") and is_denial(str(sink))
-
-    harness.wait(is_reported, "`/health` to report the missing right")
+def deliver_after(
+    command: str,
+    harness: BrokerHarness,
+    broker: AuthorisingBroker,
+    settings: Mapping[str, str] | None = None,
+) -> None:
+    """`/health` reports the missing right, and nothing arrives. After the command every recorded
+    event does, and nothing is quarantined."""
+    with harness.running(broker.secured, {**scram_login(PASSWORD), **(settings or {})}):
+        harness.feed()
+        harness.wait(
+            lambda: (
+                harness.sink().get("status") in ("degraded", "failing")
+                and is_denial(str(harness.sink()))
+            ),
+            "`/health` to report the missing right",
+        )
+        assert arrivals(broker) == []
+        broker.run_kafka_acls(of_site(command))
+        harness.feed_all()
+        found = outcome_of(harness.expected(), harness.wait_for_arrival(broker))
+        assert (found.lost, found.invented) == (0, 0)
+        assert harness.recorded() == []
 
 
 def test_topics_that_exist(harness: BrokerHarness, broker: AuthorisingBroker) -> None:
     create_topics(broker, harness)
-    with harness.running(broker.secured, scram_login(PASSWORD)):
-        harness.feed()
-        wait_for_trouble(harness)
-        assert arrivals(broker) == []
-        broker.run_kafka_acls(of_site(WRITE))
-        harness.feed_all()
-        deliver_all(harness, broker)
+    deliver_after(WRITE, harness, broker)
 
 
 def test_topics_that_the_agent_creates(harness: BrokerHarness, broker: AuthorisingBroker) -> None:
     broker.run_kafka_acls(of_site(WRITE))
-    creating = {"topic.creation.enable": "true"}
-    with harness.running(broker.secured, scram_login(PASSWORD) | creating):
-        harness.feed()
-        wait_for_trouble(harness)
-        assert broker.topics() == {}
-        broker.run_kafka_acls(of_site(CREATE))
-        harness.feed_all()
-        deliver_all(harness, broker)
+    deliver_after(CREATE, harness, broker, {"topic.creation.enable": "true"})
 
 
 def test_topics_that_the_broker_creates(harness: BrokerHarness, tmp_path: Path) -> None:
     with AuthorisingBroker(tmp_path / "auto", auto_create_topics=True) as broker:
         broker.set_password(PASSWORD)
         broker.run_kafka_acls(of_site(WRITE))
-        with harness.running(broker.secured, scram_login(PASSWORD)):
-            harness.feed()
-            wait_for_trouble(harness)
-            assert broker.topics() == {}
-            broker.run_kafka_acls(of_site(CREATE))
-            harness.feed_all()
-            deliver_all(harness, broker)
+        deliver_after(CREATE, harness, broker)
 
 
 def login(broker: AuthorisingBroker) -> dict[str, str]:
@@ -145,7 +133,8 @@ def deliver_exactly(broker: AuthorisingBroker, *, creates: bool = False) -> str:
 
         def is_over() -> bool:
             delivery.step()
-            return delivery.is_done or is_troubled(sink)
+            message = sink.state().message
+            return delivery.is_done or is_denial(message) or "does not exist" in message
 
         wait_until(is_over, "the end or a report")
         return "" if delivery.is_done else sink.state().message
@@ -153,11 +142,6 @@ def deliver_exactly(broker: AuthorisingBroker, *, creates: bool = False) -> str:
         return str(error)
     finally:
         sink.close(0)
-
-
-def is_troubled(sink: TransactionalKafkaSink) -> bool:
-    message = sink.state().message
-    return is_denial(message) or "does not exist" in message
 
 
 @pytest.mark.parametrize("missing", [None, WRITE, TRANSACTION, POSITION])

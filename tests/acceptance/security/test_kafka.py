@@ -27,24 +27,6 @@ _MODULES = {
 }
 
 
-def trust(stores: Stores, kind: str) -> dict[str, str]:
-    file = {"JKS": stores.trust_jks, "PKCS12": stores.trust_p12, "PEM": stores.ca_pem}[kind]
-    password = {} if kind == "PEM" else {"ssl.truststore.password": PASSWORD}
-    return {"ssl.truststore.location": str(file), **password}
-
-
-def identity(stores: Stores, kind: str) -> dict[str, str]:
-    own = stores.key("client")
-    if kind == "PEM":
-        return {"ssl.keystore.location": str(own.pem(stores.directory / "client.pem"))}
-    make = {"JKS": stores.key_jks, "PKCS12": stores.key_p12}[kind]
-    return {
-        "ssl.keystore.location": str(make(own, f"client-{kind}")),
-        "ssl.keystore.password": PASSWORD,
-        "ssl.key.password": PASSWORD,
-    }
-
-
 def ssl(port: int, *parts: Mapping[str, str]) -> dict[str, str]:
     settings = {"bootstrap.servers": f"127.0.0.1:{port}", "security.protocol": "SSL"}
     for part in parts:
@@ -76,13 +58,13 @@ def refusal(
 
 @pytest.mark.parametrize("kind", ["JKS", "PKCS12", "PEM"])
 def test_stores_of_every_form_are_taken(broker: SecureBroker, stores: Stores, kind: str) -> None:
-    settings = ssl(broker.ssl_port, trust(stores, kind), identity(stores, kind))
+    settings = ssl(broker.ssl_port, stores.trust(kind), stores.identity(kind))
     assert topics(settings) == {"events": 1}
 
 
 def test_a_trust_store_needs_no_password(broker: SecureBroker, stores: Stores) -> None:
     settings = ssl(
-        broker.ssl_port, {"ssl.truststore.location": str(stores.trust_jks)}, identity(stores, "JKS")
+        broker.ssl_port, {"ssl.truststore.location": str(stores.trust_jks)}, stores.identity("JKS")
     )
     assert topics(settings) == {"events": 1}
 
@@ -103,21 +85,21 @@ def test_a_trust_store_needs_no_password(broker: SecureBroker, stores: Stores) -
 def test_a_broker_that_is_rejected_is_named(
     broker: SecureBroker, stores: Stores, port: str, settings: dict[str, str], part: str
 ) -> None:
-    asked = ssl(getattr(broker, port), trust(stores, "JKS"), settings)
+    asked = ssl(getattr(broker, port), stores.trust("JKS"), settings)
     refusal(asked, *part.split(": "), kind=SidecarError)
 
 
 def test_a_broker_of_another_authority_is_named(
     broker: SecureBroker, stores: Stores, strangers: Stores
 ) -> None:
-    settings = ssl(broker.ssl_port, trust(strangers, "JKS"), identity(stores, "JKS"))
+    settings = ssl(broker.ssl_port, strangers.trust("JKS"), stores.identity("JKS"))
     refusal(settings, "signed by an untrusted CA (kafka.producer.ssl.truststore.location)")
 
 
 def test_the_host_is_not_checked_where_that_is_switched_off(
     broker: SecureBroker, stores: Stores
 ) -> None:
-    assert topics(ssl(broker.other_port, trust(stores, "JKS"), NO_NAME)) == {"events": 1}
+    assert topics(ssl(broker.other_port, stores.trust("JKS"), NO_NAME)) == {"events": 1}
 
 
 @pytest.mark.parametrize(
@@ -132,7 +114,7 @@ def test_the_host_is_not_checked_where_that_is_switched_off(
 def test_a_store_that_cannot_be_read_is_named(
     stores: Stores, change: dict[str, str], part: str
 ) -> None:
-    settings = ssl(1, trust(stores, "JKS"), identity(stores, "JKS"), change)
+    settings = ssl(1, stores.trust("JKS"), stores.identity("JKS"), change)
     assert PASSWORD not in refusal(settings, part, kind=ConfigError)
 
 
@@ -146,7 +128,7 @@ def sasl(
         "sasl.jaas.config": (
             f'{_MODULES[mechanism]} required username="{USER}" password="{password}";'
         ),
-        **trust(stores, "JKS"),
+        **stores.trust("JKS"),
     }
 
 

@@ -57,15 +57,11 @@ def raw(tmp_path: Path) -> Path:
     return path
 
 
-def plant_link(path: Path, victim: Path) -> None:
-    path.symlink_to(victim)
-
-
-def plant_pipe(path: Path, victim: Path) -> None:
-    os.mkfifo(path)
-
-
-PLANTED = pytest.mark.parametrize("plant", [plant_link, plant_pipe])
+PLANTED = pytest.mark.parametrize(
+    "plant",
+    [lambda path, victim: path.symlink_to(victim), lambda path, victim: os.mkfifo(path)],
+    ids=["link", "pipe"],
+)
 Plant = Callable[[Path, Path], None]
 
 

@@ -10,7 +10,7 @@ from sidecar.errors import ConfigError, UnavailableError
 from sidecar.schema_registry.client import RegistryClient
 from sidecar.schema_registry.settings import registry_settings
 from tests.support.servers.certificates import server_context
-from tests.support.servers.secure_broker import PASSWORD, Stores
+from tests.support.servers.secure_broker import Stores
 from tests.support.sinks.fake_registry import FakeRegistry
 
 PREFIX = "value.converter."
@@ -34,22 +34,12 @@ def other(stores: Stores, tmp_path: Path) -> Iterator[FakeRegistry]:
 
 
 def trust(stores: Stores, kind: str) -> dict[str, str]:
-    file = {"JKS": stores.trust_jks, "PKCS12": stores.trust_p12, "PEM": stores.ca_pem}[kind]
-    password = {} if kind == "PEM" else {f"{SSL}truststore.password": PASSWORD}
-    return {f"{SSL}truststore.location": str(file), f"{SSL}truststore.type": kind, **password}
+    return stores.trust(kind, SSL) | {f"{SSL}truststore.type": kind}
 
 
 def identity(stores: Stores, kind: str) -> dict[str, str]:
-    own = stores.key("client")
-    if kind == "PEM":
-        return {f"{SSL}keystore.location": str(own.pem(stores.directory / "registry-client.pem"))}
-    make = {"JKS": stores.key_jks, "PKCS12": stores.key_p12}[kind]
-    return {
-        f"{SSL}keystore.location": str(make(own, f"registry-client-{kind}")),
-        f"{SSL}keystore.type": kind,
-        f"{SSL}keystore.password": PASSWORD,
-        f"{SSL}key.password": PASSWORD,
-    }
+    named = {} if kind == "PEM" else {f"{SSL}keystore.type": kind}
+    return stores.identity(kind, SSL) | named
 
 
 def client(registry: FakeRegistry, *parts: Mapping[str, str]) -> RegistryClient:

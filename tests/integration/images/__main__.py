@@ -53,7 +53,8 @@ def main() -> int:
                 {"cassandra": deliver_recording, "mongo": wait_for_mongodb}[agent](
                     installed, Path(folder)
                 )
-                print(f"{name}: {size_mib(root):.0f} MiB, {own_mib(root):.0f} of them the agent's")
+                own_mib = size_mib(root / "opt")
+                print(f"{name}: {size_mib(root):.0f} MiB, {own_mib:.0f} of them the agent's")
     except (
         ImageError,
         InstallationError,
@@ -146,10 +147,6 @@ def root_of(name: str) -> Iterator[Path]:
 def size_mib(folder: Path) -> float:
     files = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
     return sum(path.stat().st_size for path in files) / _MIB
-
-
-def own_mib(root: Path) -> float:
-    return size_mib(root / "opt")
 
 
 if __name__ == "__main__":

@@ -29,9 +29,14 @@ from tests.support.agents.exactly_once import (
 from tests.support.segments.batches import message
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.processes import wait_until
-from tests.support.sinks.kafka_arrivals import assert_arrived
 from tests.support.sinks.kafka_sinks import LaterClock, MakeSink, SinkFactory
-from tests.support.sinks.sink_driving import Delivery, Sending, incompressible, made_small
+from tests.support.sinks.sink_driving import (
+    Delivery,
+    Sending,
+    assert_arrived,
+    incompressible,
+    made_small,
+)
 
 pytestmark = pytest.mark.servers
 

@@ -15,9 +15,8 @@ from sidecar.sinks.kafka.topics.metadata import TopicCreation
 from tests.support.segments.batches import message
 from tests.support.servers.kafka import VERSION, KafkaBroker
 from tests.support.servers.processes import DEADLINE_S, wait_until
-from tests.support.sinks.kafka_arrivals import assert_arrived
 from tests.support.sinks.kafka_sinks import SinkFactory
-from tests.support.sinks.sink_driving import Delivery, incompressible
+from tests.support.sinks.sink_driving import Delivery, assert_arrived, incompressible
 
 pytestmark = pytest.mark.servers
 

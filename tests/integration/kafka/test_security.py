@@ -12,14 +12,12 @@ from sidecar.sinks.kafka.leader_election.election import ElectionSettings, Leade
 from sidecar.sinks.kafka.leader_election.rights import group_problem
 from sidecar.sinks.kafka.leader_election.role import Role
 from sidecar.sinks.kafka.sink import KafkaSink
-from sidecar.sinks.kafka.topics.access import existing_topics
 from sidecar.sinks.kafka.topics.metadata import TopicCreation
 from tests.support.segments.batches import message
 from tests.support.servers.kafka_acl import PLAIN, USER, SecuredBroker, scram_login
 from tests.support.servers.processes import DEADLINE_S, wait_until
-from tests.support.sinks.kafka_arrivals import assert_arrived
 from tests.support.sinks.kafka_sinks import SinkFactory
-from tests.support.sinks.sink_driving import Delivery
+from tests.support.sinks.sink_driving import Delivery, assert_arrived
 
 pytestmark = pytest.mark.servers
 
@@ -137,19 +135,6 @@ def test_a_topic_that_is_rejected_to_a_user_waits_and_others_do_not(
     assert (delivery.restarts, delivery.failed) == ([], {})
     assert_arrived(messages, secured_broker.consume_all(*counts), counts)
     assert sink.state().healthy
-
-
-def test_a_survey_with_and_without_the_right_login(secured_broker: SecuredBroker) -> None:
-    def found(password: str) -> dict[str, int]:
-        named = login("writer", password).items()
-        servers = {"bootstrap.servers": secured_broker.secured}
-        settings = servers | {name.replace("_", "."): value for name, value in named}
-        return dict(existing_topics(settings, DEADLINE_S))
-
-    secured_broker.create_topic("secured")
-    assert found("right")["secured"] == 1
-    with pytest.raises(AccessDeniedError, match="rejected the login"):
-        found("wrong")
 
 
 PASSWORD = "s3cret-of-agent"

@@ -78,91 +78,62 @@ def _of(
 def tests() -> dict[str, Any]:
     """The document: one group of tests for each way to label targets."""
     of_the_scrape = [Metric(name, kind, (), "") for name, kind in OF_THE_SCRAPE.items()]
-    asked = {
-        path.stem: sorted(set(expressions(json.loads(path.read_text(encoding="utf-8")))))
-        for path in sorted((FOLDER / "dashboards").glob("*.json"))
-    }
-    return {
-        "evaluation_interval": "1m",
-        "tests": [
-            {
-                "name": f"{dashboard}: {site}",
-                "interval": "1m",
-                "input_series": [
-                    series
-                    for metric in (*METRICS.values(), *of_the_scrape)
-                    if metric.name != "ALERTS"
-                    for series in _series(metric, labels["target"], labels["identity"])
-                ],
-                "promql_expr_test": [
-                    {
-                        "expr": f"count({expr}) > bool 0",
-                        "eval_time": "2h",
-                        "exp_samples": [{"labels": "{}", "value": 1}],
-                    }
-                    for expr in exprs
-                ],
-            }
-            for dashboard, exprs in asked.items()
-            for site, labels in SITES.items()
-        ]
-        + [_states()],
-    }
+    metrics = [each for each in (*METRICS.values(), *of_the_scrape) if each.name != "ALERTS"]
+    found = []
+    for path in sorted((FOLDER / "dashboards").glob("*.json")):
+        exprs = sorted(set(expressions(json.loads(path.read_text(encoding="utf-8")))))
+        asked = [_expected(f"count({expr}) > bool 0", "2h", {"{}": 1}) for expr in exprs]
+        for site, labels in SITES.items():
+            series = [
+                each
+                for metric in metrics
+                for each in _series(metric, labels["target"], labels["identity"])
+            ]
+            found.append(_test(f"{path.stem}: {site}", series, asked))
+    return {"evaluation_interval": "1m", "tests": [*found, _states()]}
+
+
+def _test(
+    name: str, series: list[dict[str, str]], expected: list[dict[str, Any]]
+) -> dict[str, Any]:
+    known = {"name": name, "interval": "1m"}
+    return known | {"input_series": series, "promql_expr_test": expected}
+
+
+def _expected(expr: str, time: str, values: Mapping[str, int]) -> dict[str, Any]:
+    """An expression and its values by labels."""
+    samples = [{"labels": labels, "value": value} for labels, value in values.items()]
+    return {"expr": expr, "eval_time": time, "exp_samples": samples}
 
 
 def _states() -> dict[str, Any]:
     """One agent in each state of the fleet, and a target of another kind that is down."""
     states = {"ok": 0, "degraded": 1, "failing": 2}
-    series = []
+    series = {}
     for status in states:
         target = f'job="any", instance="{status}"'
-        series += [
-            {
-                "series": f'cdc_status{{{target}, status="{each}"}}',
-                "values": f"{each == status:d}x60",
-            }
-            for each in states
-        ]
-        series += [
-            {"series": f'cdc_build_info{{{target}, cluster="prod"}}', "values": "1x60"},
-            {"series": f"up{{{target}}}", "values": "1x60"},
-        ]
-    series += [
-        {"series": 'cdc_build_info{job="any", instance="silent"}', "values": "1x10 stale"},
-        {"series": 'up{job="any", instance="silent"}', "values": "1x10 0x50"},
-        {"series": 'up{job="any", instance="new", cdc_agent="mongo"}', "values": "0x60"},
-        {"series": 'up{job="any", instance="other"}', "values": "0x60"},
-    ]
-    expected = {**states, "silent": 3, "new": 3}
-    return {
-        "name": "states of the fleet",
-        "interval": "1m",
-        "input_series": series,
-        "promql_expr_test": [
-            {
-                "expr": filled(_NAMES["STATE"]),
-                "eval_time": "1h",
-                "exp_samples": [
-                    {"labels": f'{{instance="{name}"}}', "value": value}
-                    for name, value in expected.items()
-                ],
-            },
-            {
-                "expr": f"count by (instance) ({filled(_NAMES['AGENTS'])})",
-                "eval_time": "1h",
-                "exp_samples": [
-                    {"labels": f'{{instance="{name}"}}', "value": 1} for name in expected
-                ],
-            },
-            {
-                "expr": filled(_NAMES["DOWN"]),
-                "eval_time": "5m",
-                "exp_samples": [
-                    {"labels": 'up{job="any", instance="new", cdc_agent="mongo"}', "value": 0}
-                ],
-            },
-        ],
+        for each in states:
+            series[f'cdc_status{{{target}, status="{each}"}}'] = f"{each == status:d}x60"
+        series[f'cdc_build_info{{{target}, cluster="prod"}}'] = series[f"up{{{target}}}"] = "1x60"
+    new = 'up{job="any", instance="new", cdc_agent="mongo"}'
+    series |= {
+        'cdc_build_info{job="any", instance="silent"}': "1x10 stale",
+        'up{job="any", instance="silent"}': "1x10 0x50",
+        new: "0x60",
+        'up{job="any", instance="other"}': "0x60",
     }
+    expected = {**states, "silent": 3, "new": 3}
+    by_instance = {f'{{instance="{name}"}}': value for name, value in expected.items()}
+    agents = f"count by (instance) ({filled(_NAMES['AGENTS'])})"
+    return _test(
+        "states of the fleet",
+        [{"series": name, "values": values} for name, values in series.items()],
+        [
+            _expected(filled(_NAMES["STATE"]), "1h", by_instance),
+            _expected(agents, "1h", dict.fromkeys(by_instance, 1)),
+            _expected(filled(_NAMES["DOWN"]), "5m", {new: 0}),
+        ],
+    )
 
 
 def write(folder: Path) -> tuple[Path, int]:

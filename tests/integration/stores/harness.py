@@ -5,7 +5,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from agent.metrics import AgentMetrics
 from agent.transfer.base import Backlog
@@ -51,24 +51,12 @@ class QuickGcsStore(GcsStore):
         return options | {"retry": retry}
 
 
-class Buckets(Protocol):
-    """A server, beside the agent."""
-
-    @property
-    def port(self) -> int: ...
-    def create_bucket(self, name: str) -> None: ...
-    def put(self, bucket: str, name: str, content: bytes) -> None: ...
-    def names(self, bucket: str) -> list[str]: ...
-    def content(self, bucket: str, name: str) -> bytes: ...
-    def delete(self, bucket: str, name: str) -> None: ...
-
-
 @dataclass(frozen=True)
 class RemoteKind:
     """A kind of store, and how its requests look."""
 
     scheme: str
-    server: Buckets
+    server: GcsServer | S3Server
     create: Callable[..., Store]
     """Makes the store of a directory that is reached by a URL, with further options."""
     is_second_part: Callable[[Seen], bool]

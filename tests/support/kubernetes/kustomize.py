@@ -38,9 +38,9 @@ def build(directory: Path) -> list[Object]:
     unknown = kustomization.keys() - KNOWN
     if unknown:
         raise ValueError(f"{directory}: no such thing as {unknown} here")
-    objects = [
-        each for resource in kustomization["resources"] for each in _resources(directory / resource)
-    ]
+    objects: list[Object] = []
+    for path in (directory / resource for resource in kustomization["resources"]):
+        objects += build(path.resolve()) if path.is_dir() else _documents(path)
     for generator in kustomization.get("configMapGenerator", ()):
         objects.append(_config_map(directory, generator))
     for component in kustomization.get("components", ()):
@@ -84,17 +84,18 @@ def _patched(objects: list[Object], directory: Path, patches: Iterable[Object]) 
         if target is not None and target.keys() != {"kind"}:
             raise ValueError(f"{directory}: a target by kind alone is known here")
         for change in _documents(directory / patch["path"]):
+            wanted = target or {"kind": change["kind"]}
+            name = change["metadata"]["name"]
             places = [
                 at
                 for at, each in enumerate(objects)
-                if (each["kind"] == target["kind"] if target else _id(each) == _id(change))
+                if each["kind"] == wanted["kind"] and (target or each["metadata"]["name"] == name)
             ]
             if not places:
                 raise ValueError(f"{directory}: {patch} changes nothing")
             for at in places:
-                metadata = objects[at]["metadata"]
-                name = {"metadata": {**change["metadata"], "name": metadata["name"]}}
-                objects[at] = merged(objects[at], change | name)
+                own = {**change["metadata"], "name": objects[at]["metadata"]["name"]}
+                objects[at] = merged(objects[at], change | {"metadata": own})
     return objects
 
 
@@ -120,10 +121,6 @@ def _merged_lists(name: str, old: list[Object], new: list[Object]) -> list[Objec
     return [*added, *(merged(each, changed.get(each[name], {})) for each in kept)]
 
 
-def _resources(path: Path) -> list[Object]:
-    return build(path.resolve()) if path.is_dir() else _documents(path)
-
-
 def _documents(path: Path) -> list[Object]:
     return list(yaml.safe_load_all(path.read_text(encoding="utf-8")))
 
@@ -131,17 +128,10 @@ def _documents(path: Path) -> list[Object]:
 def _config_map(directory: Path, generator: Object) -> Object:
     paths = [directory / name for name in generator["files"]]
     texts = {path.name: path.read_text(encoding="utf-8") for path in paths}
-    metadata: Object = {"name": generator["name"]}
     labels = generator.get("options", {}).get("labels")
-    if labels:
-        metadata["labels"] = dict(labels)
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": metadata,
-        "data": texts,
-        "_generated": True,
-    }
+    metadata = {"name": generator["name"]} | ({"labels": dict(labels)} if labels else {})
+    known = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": texts}
+    return known | {"_generated": True}
 
 
 def _hash(config_map: Object) -> str:
@@ -159,12 +149,6 @@ def _rename(value: Any, names: dict[str, str]) -> None:
         reference = value.get("configMap")
         if isinstance(reference, dict) and reference.get("name") in names:
             reference["name"] = names[reference["name"]]
-        for each in value.values():
-            _rename(each, names)
-    elif isinstance(value, list):
-        for each in value:
-            _rename(each, names)
-
-
-def _id(value: Object) -> tuple[str, str]:
-    return value["kind"], value["metadata"]["name"]
+        value = list(value.values())
+    for each in value if isinstance(value, list) else ():
+        _rename(each, names)

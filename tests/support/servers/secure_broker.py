@@ -43,6 +43,21 @@ class Stores:
     def key_jks(self, identity: Identity, name: str) -> Path:
         return self._jks(self.key_p12(identity, name))
 
+    def trust(self, kind: str, prefix: str = "ssl.") -> dict[str, str]:
+        """Settings of Java's clients with the servers that they trust."""
+        file = {"JKS": self.trust_jks, "PKCS12": self.trust_p12, "PEM": self.ca_pem}[kind]
+        password = {} if kind == "PEM" else {f"{prefix}truststore.password": PASSWORD}
+        return {f"{prefix}truststore.location": str(file), **password}
+
+    def identity(self, kind: str, prefix: str = "ssl.") -> dict[str, str]:
+        """Settings of Java's clients with a certificate of their own."""
+        own, name = self.key("client"), f"client-{kind}"
+        if kind == "PEM":
+            return {f"{prefix}keystore.location": str(own.pem(self.directory / f"{name}.pem"))}
+        file = self.key_jks(own, name) if kind == "JKS" else self.key_p12(own, name)
+        passwords = dict.fromkeys((f"{prefix}keystore.password", f"{prefix}key.password"), PASSWORD)
+        return {f"{prefix}keystore.location": str(file), **passwords}
+
     def _jks(self, store: Path) -> Path:
         target = store.with_suffix(".jks")
         return target if target.exists() else convert_store(store, target, "JKS", PASSWORD)

@@ -1,6 +1,8 @@
-"""A pipeline in small: sends batches, polls, and starts the sink again when it asks for that."""
+"""A pipeline in small: sends batches, polls, starts the sink again when it asks for that, and
+compares what arrived."""
 
 import os
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 from sidecar.delivery.window import Window
@@ -9,7 +11,7 @@ from sidecar.events import Message
 from sidecar.sinks.base import DeliveryResult
 from sidecar.sinks.kafka.sink import KafkaSink
 from tests.support.segments.batches import batch_of
-from tests.support.servers.kafka import KafkaBroker
+from tests.support.servers.kafka import KafkaBroker, KafkaRecord
 from tests.support.servers.processes import wait_until
 
 MAX_RESTARTS = 50
@@ -116,3 +118,16 @@ def made_small(broker: KafkaBroker, sink: KafkaSink, topic: str) -> None:
     delivery.run()
     assert list(delivery.failed) == [0]
     Delivery(sink, [incompressible(topic, 0, 1)]).run()
+
+
+def assert_arrived(
+    messages: Sequence[Message], records: Sequence[KafkaRecord], counts: dict[str, int]
+) -> None:
+    """Exactly these messages, each in its partition, each partition in their order."""
+    expected, found = defaultdict(list), defaultdict(list)
+    for topic, key, value, headers, partition_hash in messages:
+        place = (topic, partition_hash % counts[topic])
+        expected[place].append((key, value, tuple(headers)))
+    for each in records:
+        found[each.topic, each.partition].append((each.key, each.value, each.headers))
+    assert found == expected

@@ -19,74 +19,49 @@ from sidecar.check.clear_text import Login, check_clear_text, is_clear
 from sidecar.check.finding import Finding
 from tests.support.agents.minimal_configuration import MINIMUM
 
-AVRO = "io.confluent.connect.avro.AvroConverter"
+VALUE = "value.converter"
+URL = f"{VALUE}.schema.registry.url"
 KAFKA = {"sink": "kafka", "kafka.producer.bootstrap.servers": "HOST:9092"}
-REGISTRY = {"value.converter": AVRO, "value.converter.schema.registry.url": "http://HOST:8081"}
-NODE = {"cassandra.hosts": "HOST", "cassandra.username": "u", "cassandra.password": "p"}
-MONGO = {"mongodb.user": "u", "mongodb.password": "p", "mongodb.hosts": "rs0/HOST:27017"}
 SASL = KAFKA | {
     "kafka.producer.security.protocol": "SASL_PLAINTEXT",
     "kafka.producer.sasl.mechanism": "PLAIN",
     "kafka.producer.sasl.jaas.config": "org.apache.kafka.common.security.plain.PlainLoginModule "
     'required username="u" password="p";',
 }
+REGISTRY = {VALUE: "io.confluent.connect.avro.AvroConverter", URL: "http://HOST:8081"}
+BASIC = {"basic.auth.credentials.source": "USER_INFO", "basic.auth.user.info": "u:p"}
+BEARER = {"bearer.auth.credentials.source": "STATIC_TOKEN", "bearer.auth.token": "t"}
+NODE = {"cassandra.hosts": "HOST", "cassandra.username": "u", "cassandra.password": "p"}
+MONGO = {"mongodb.user": "u", "mongodb.password": "p", "mongodb.hosts": "rs0/HOST:27017"}
 STRING = "mongodb.connection.string"
+TOKEN = {"http.host": "HOST", "http.token.file": "/token"}
+STORE, OTLP = "storage.s3.endpoint", "OTEL_EXPORTER_OTLP_ENDPOINT"
+SPANS = {"tracing.enabled": "true", "env:OTEL_EXPORTER_OTLP_HEADERS": "authorization=t"}
+
+
+def of_value(settings: dict[str, str]) -> dict[str, str]:
+    return REGISTRY | {f"{VALUE}.{name}": value for name, value in settings.items()}
+
 
 # What sends credentials to HOST in clear, the property to name, and a change that ends it.
 SHARED: list[tuple[dict[str, str], str, dict[str, str]]] = [
     (SASL, "security.protocol", {"kafka.producer.security.protocol": "SASL_SSL"}),
-    (
-        REGISTRY
-        | {
-            "value.converter.basic.auth.credentials.source": "USER_INFO",
-            "value.converter.basic.auth.user.info": "u:p",
-        },
-        "value.converter.schema.registry.url",
-        {"value.converter.schema.registry.url": "https://HOST:8081"},
-    ),
-    (
-        REGISTRY
-        | {
-            "value.converter.bearer.auth.credentials.source": "STATIC_TOKEN",
-            "value.converter.bearer.auth.token": "t",
-        },
-        "value.converter.schema.registry.url",
-        {"value.converter.schema.registry.url": "https://HOST:8081"},
-    ),
-    (
-        REGISTRY | {"value.converter.schema.registry.url": "http://u:p@HOST:8081"},
-        "value.converter.schema.registry.url",
-        {"value.converter.schema.registry.url": "https://u:p@HOST:8081"},
-    ),
-    (
-        {"http.host": "HOST", "http.token.file": "/token"},
-        "http.token.file",
-        {"http.host": "127.0.0.1"},
-    ),
+    (of_value(BASIC), URL, {URL: "https://HOST:8081"}),
+    (of_value(BEARER), URL, {URL: "https://HOST:8081"}),
+    (REGISTRY | {URL: "http://u:p@HOST:8081"}, URL, {URL: "https://u:p@HOST:8081"}),
+    (TOKEN, "http.token.file", {"http.host": "127.0.0.1"}),
     ({"env:HTTPS_PROXY": "http://u:p@HOST:3128"}, "HTTPS_PROXY", {"env:HTTPS_PROXY": ""}),
 ]
 CASSANDRA = [
     *SHARED,
     (NODE, "cassandra.password", {"cassandra.ssl.enabled": "true"}),
-    (
-        {"storage.s3.endpoint": "http://HOST:9000"},
-        "storage.s3.endpoint",
-        {"storage.s3.endpoint": "https://HOST:9000"},
-    ),
-    (
-        {
-            "tracing.enabled": "true",
-            "env:OTEL_EXPORTER_OTLP_HEADERS": "authorization=t",
-            "env:OTEL_EXPORTER_OTLP_ENDPOINT": "http://HOST:4318",
-        },
-        "OTEL_EXPORTER_OTLP_ENDPOINT",
-        {"env:OTEL_EXPORTER_OTLP_ENDPOINT": "https://HOST:4318"},
-    ),
+    ({STORE: "http://HOST:9000"}, STORE, {STORE: "https://HOST:9000"}),
+    (SPANS | {f"env:{OTLP}": "http://HOST:4318"}, OTLP, {f"env:{OTLP}": "https://HOST:4318"}),
 ]
 MONGODB = [
     *SHARED,
     (MONGO, "mongodb.password", {"mongodb.ssl.enabled": "true"}),
-    ({STRING: "mongodb://u:p@HOST:27017/"}, STRING, {STRING: "mongodb://u:p@HOST:27017/?tls=true"}),
+    ({STRING: "mongodb://u:p@HOST/"}, STRING, {STRING: "mongodb://u:p@HOST/?tls=true"}),
 ]
 
 

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -197,16 +199,10 @@ def test_the_file_of_the_sink(tmp_path: Path, kind: str, monkeypatch: pytest.Mon
     [(0, 0, Level.WARNING), (100, 90, Level.WARNING), (100, 89, Level.OK)],
 )
 def test_the_room_of_the_quarantine(max_bytes: int, used_bytes: int, level: Level) -> None:
-    class Quarantine:
-        directory = Path("/moved/error")
-
-        def __init__(self) -> None:
-            self.max_bytes = max_bytes
-
-        def size_bytes(self) -> int:
-            return used_bytes
-
-    found = only(check_quarantine(Quarantine()))
+    quarantine: Any = SimpleNamespace(
+        directory=Path("/moved/error"), max_bytes=max_bytes, size_bytes=lambda: used_bytes
+    )
+    found = only(check_quarantine(quarantine))
     assert found[0] is level
     assert ("quarantine.max.bytes=0" in found[2]) is (not max_bytes)
 

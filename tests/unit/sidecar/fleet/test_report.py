@@ -23,29 +23,15 @@ def test_every_value_of_an_answer() -> None:
     conditions = [{"code": "segment_quarantined"}, {"code": "sink_away"}]
     found = report_of(TARGET, health("degraded", conditions=conditions))
     assert asdict(found) == {
-        "target": "node-1",
-        "url": "http://node-1:8000",
-        "state": "degraded",
+        **{"target": "node-1", "url": "http://node-1:8000", "state": "degraded"},
         "message": "The agent is degraded.",
         "conditions": ("segment_quarantined", "sink_away"),
-        "service": "cdc-sidecar-cassandra",
-        "version": "0.2.0",
-        "cluster": "lab",
-        "datacenter": "dc1",
-        "rack": "r1",
-        "host": "host-1",
-        "node_id": "node-1",
-        "topic_prefix": "shop",
-        "configuration_fingerprint": "0123456789ab",
-        "destination": "kafka broker:9092",
-        "uptime_s": 60.0,
-        "lag_s": 1.5,
-        "unacknowledged_events": 3,
-        "quarantined": 0,
-        "cdc_raw_bytes": 50,
-        "cdc_raw_limit_bytes": 200,
-        "cdc_raw_time_to_full_s": 7200.0,
-        "snapshot": "completed",
+        **{"service": "cdc-sidecar-cassandra", "version": "0.2.0", "cluster": "lab"},
+        **{"datacenter": "dc1", "rack": "r1", "host": "host-1", "node_id": "node-1"},
+        **{"topic_prefix": "shop", "configuration_fingerprint": "0123456789ab"},
+        **{"destination": "kafka broker:9092", "uptime_s": 60.0, "lag_s": 1.5},
+        **{"unacknowledged_events": 3, "quarantined": 0, "snapshot": "completed"},
+        **{"cdc_raw_bytes": 50, "cdc_raw_limit_bytes": 200, "cdc_raw_time_to_full_s": 7200.0},
     }
     assert found.place == "lab/dc1/r1/host-1"
 

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -28,24 +28,11 @@ _LIMIT = connection_limit(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 _CLIENTS = 2 * _LIMIT
 
 
-def _half_header(client: socket.socket) -> None:
-    client.sendall(b"GET /ping HTTP/1.1\r\nHost: a")
-
-
-def _slow_body(client: socket.socket) -> None:
-    client.sendall(b"POST /later HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nx")
-
-
-def _unread_answers(client: socket.socket) -> None:
-    client.sendall(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
-
-
-def _pipelined_unread(client: socket.socket) -> None:
-    client.sendall(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n" * 50)
-
-
-def _silent(client: socket.socket) -> None:
-    """Sends nothing."""
+_SILENT = b""
+_HALF_HEADER = b"GET /ping HTTP/1.1\r\nHost: a"
+_SLOW_BODY = b"POST /later HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nx"
+_UNREAD_ANSWER = b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n"
+_PIPELINED_UNREAD = _UNREAD_ANSWER * 50
 
 
 @contextmanager
@@ -90,17 +77,15 @@ def _descriptors() -> int:
 
 
 @pytest.mark.parametrize(
-    "misuse", [_silent, _half_header, _slow_body, _unread_answers, _pipelined_unread]
+    "misuse", [_SILENT, _HALF_HEADER, _SLOW_BODY, _UNREAD_ANSWER, _PIPELINED_UNREAD]
 )
-def test_probes_are_answered_while_clients_hold_connections(
-    misuse: Callable[[socket.socket], None],
-) -> None:
+def test_probes_are_answered_while_clients_hold_connections(misuse: bytes) -> None:
     with _running() as server, ExitStack() as clients:
         before = _descriptors()
         for _ in range(_CLIENTS):
             client = clients.enter_context(_connect(server.port))
             try:
-                misuse(client)
+                client.sendall(misuse)
             except OSError:
                 # The server closed it for a newer one.
                 continue
@@ -120,18 +105,18 @@ def test_the_connection_that_has_owed_a_request_for_longest_is_closed() -> None:
 def test_a_request_that_does_not_end_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "REQUEST_TIMEOUT_S", 0)
     with _running() as server, _connect(server.port) as client:
-        _slow_body(client)
+        client.sendall(_SLOW_BODY)
         assert client.recv(1) == b""
 
 
-@pytest.mark.parametrize("misuse", [_unread_answers, _pipelined_unread])
+@pytest.mark.parametrize("misuse", [_UNREAD_ANSWER, _PIPELINED_UNREAD])
 def test_an_answer_that_is_not_read_is_closed(
-    monkeypatch: pytest.MonkeyPatch, misuse: Callable[[socket.socket], None]
+    monkeypatch: pytest.MonkeyPatch, misuse: bytes
 ) -> None:
     """Also when complete requests wait behind it."""
     monkeypatch.setattr(connections, "ANSWER_TIMEOUT_S", 0)
     with _running() as server, _connect(server.port) as client:
-        misuse(client)
+        client.sendall(misuse)
 
         first = client.recv(12)
         wait_until(lambda: _server_ends(server.port) == 0, "the server to close its end")
@@ -142,7 +127,7 @@ def test_clients_that_pipeline_and_never_read_hold_no_thread() -> None:
     with _running() as server, ExitStack() as clients:
         for _ in range(THREADS):
             client = clients.enter_context(_connect(server.port))
-            _pipelined_unread(client)
+            client.sendall(_PIPELINED_UNREAD)
             # An answer waits for the client.
             assert client.recv(1) == b"H"
         assert [_get(server.port, "/live") for _ in range(10)] == [200] * 10
@@ -154,7 +139,7 @@ def test_unread_answers_are_bounded_together(monkeypatch: pytest.MonkeyPatch) ->
     with _running() as server, ExitStack() as clients:
         for _ in range(10):
             client = clients.enter_context(_connect(server.port))
-            _unread_answers(client)
+            client.sendall(_UNREAD_ANSWER)
             assert client.recv(1) == b"H"
         wait_until(lambda: _server_ends(server.port) <= 4, "the oldest connections to close")
         assert _get(server.port, "/live") == 200

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import pytest
 
@@ -68,41 +69,31 @@ def test_a_second_signal_ends_at_once() -> None:
         assert process.wait() == -signal.SIGTERM
 
 
-class Stubborn:
-    """Does not end before `released`."""
-
-    def __init__(self) -> None:
-        self.released = threading.Event()
-
-    def run(self, stop: Stop) -> None:
-        stop.request()
-        self.released.wait()
-
-
 def test_the_deadline_ends_a_service_that_does_not(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sidecar.process.lifecycle._GRACE_S", 0.01)
-    service = Stubborn()
+    released = threading.Event()
     codes = []
+
+    def work(stop: Stop) -> None:
+        stop.request()
+        released.wait()
 
     def exit_now(code: int) -> None:
         codes.append(code)
-        service.released.set()
+        released.set()
 
-    run(service, 1, exit_now=exit_now)
+    run(SimpleNamespace(run=work), 1, exit_now=exit_now)
     assert codes == [1]
     assert "did not stop within its deadline" in caplog.text
 
 
-class Failing:
-    """Ends by an error."""
+def run_failing(error: Exception) -> int:
+    def work(stop: Stop) -> None:
+        raise error
 
-    def __init__(self, error: BaseException) -> None:
-        self.error = error
-
-    def run(self, stop: Stop) -> None:
-        raise self.error
+    return run(SimpleNamespace(run=work), 1000)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +109,7 @@ def test_errors_become_sentences_and_exit_codes(
     error: Exception, code: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)]
-    assert run(Failing(error), 1000) == code
+    assert run_failing(error) == code
     said = [record.getMessage() for record in caplog.records if record.levelno == logging.ERROR]
     assert said == str(error).splitlines()
     assert [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)] == before
@@ -128,7 +119,7 @@ def test_an_unexpected_error_keeps_its_traceback_for_debugging(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    assert run(Failing(KeyError("x")), 1000) == 1
+    assert run_failing(KeyError("x")) == 1
     error, debug = caplog.records
     assert "log.level=debug" in error.getMessage()
     assert error.exc_info is None

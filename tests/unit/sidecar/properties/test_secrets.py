@@ -1,6 +1,7 @@
 """What is a secret by its name or its look, and how known ones are taken out of texts."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -118,10 +119,10 @@ SECRET = 'Pa"ss wörd-1'
 
 
 @pytest.fixture
-def text(tmp_path: Path) -> str:
-    """A configuration with secrets of every kind."""
+def hide(tmp_path: Path) -> Callable[[str], str]:
+    """Of a configuration with secrets of every kind."""
     (tmp_path / "key.pem").write_text("-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG\n")
-    return "\n".join(
+    text = "\n".join(
         [
             "topic.prefix=shop",
             f"password={SECRET}",
@@ -134,6 +135,8 @@ def text(tmp_path: Path) -> str:
             "kafka.producer.ssl.keystore.password=changeit",
         ]
     )
+    (tmp_path / "cdc.properties").write_text(text, encoding="utf-8")
+    return hiding(load(ShopProperties, [tmp_path / "cdc.properties"]))
 
 
 @pytest.mark.parametrize(
@@ -149,21 +152,17 @@ def text(tmp_path: Path) -> str:
         "bad key MIIEvQIBADANBgkqhkiG",
     ],
 )
-def test_secrets_are_removed_from_foreign_messages(text: str, tmp_path: Path, said: str) -> None:
-    path = tmp_path / "cdc.properties"
-    path.write_text(text, encoding="utf-8")
-    hidden = hiding(load(ShopProperties, [path]))(said)
+def test_secrets_are_removed_from_foreign_messages(hide: Callable[[str], str], said: str) -> None:
+    hidden = hide(said)
     assert "********" in hidden
     for secret in ("ss w", "login-2", "address-3", "colon-4", "MIIE"):
         assert secret not in hidden
 
 
-def test_short_secrets_plain_words_and_names_stay_in_texts(text: str, tmp_path: Path) -> None:
+def test_short_secrets_plain_words_and_names_stay_in_texts(hide: Callable[[str], str]) -> None:
     """They would be found where nobody tells them."""
-    path = tmp_path / "cdc.properties"
-    path.write_text(text, encoding="utf-8")
     said = "4711 events of user-name-1 at http://registry:8081; changeit"
-    assert hiding(load(ShopProperties, [path]))(said) == said
+    assert hide(said) == said
 
 
 def test_without_secrets_texts_stay(tmp_path: Path) -> None:

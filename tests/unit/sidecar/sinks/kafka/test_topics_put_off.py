@@ -1,7 +1,8 @@
 """Topics whose events the client or the broker rejects for a while."""
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
@@ -10,7 +11,6 @@ from hypothesis import strategies as st
 
 from sidecar.events import NumberedBatch
 from sidecar.sinks.kafka.sink import KafkaSink
-from sidecar.sinks.kafka.unavailable_topics import TopicProblem
 from tests.support.segments.batches import batch_of, message
 from tests.support.sinks.kafka_sinks import delivery_report
 
@@ -61,37 +61,6 @@ class FakeProducer:
             on_delivery(None if code is None else KafkaError(code), report)
 
 
-class Liveness:
-    def events_sent(self) -> None: ...
-
-    def acknowledged(self, waiting: int) -> None: ...
-
-
-class FakeClient:
-    """A client of a broker that has every topic; `poll` gives as many reports as drawn."""
-
-    missing: Mapping[str, TopicProblem] = {}
-    waits_when_denied = True
-    liveness = Liveness()
-
-    def __init__(self, producer: FakeProducer, reports: Callable[[], int]) -> None:
-        self._producer = producer
-        self._reports = reports
-
-    def producer(self) -> FakeProducer:
-        return self._producer
-
-    def partition_count(self, _topic: str, _timeout_s: float) -> int:
-        return 3
-
-    def forget_topic(self, _topic: str) -> None: ...
-
-    def poll(self, _timeout_s: float) -> None:
-        self._producer.poll(self._reports())
-
-    def probe_if_due(self) -> None: ...
-
-
 @given(st.data())
 def test_a_topic_that_the_client_rejects_holds_up_no_other(data: st.DataObject) -> None:
     topics = data.draw(st.lists(st.sampled_from(TOPICS), min_size=1, max_size=40))
@@ -100,7 +69,15 @@ def test_a_topic_that_the_client_rejects_holds_up_no_other(data: st.DataObject) 
     producer = FakeProducer(data.draw(st.integers(1, 30)))
     now_s = [0.0]
     sink = KafkaSink({"bootstrap.servers": "localhost:9"}, clock=lambda: now_s[0])
-    client: Any = FakeClient(producer, lambda: data.draw(st.integers(0, 10)))
+    reports = [lambda: data.draw(st.integers(0, 10))]
+    nothing = {"events_sent": lambda: None, "acknowledged": lambda waiting: None}
+    # Of a broker that has every topic; `poll` gives as many reports as drawn.
+    client: Any = SimpleNamespace(
+        **{"missing": {}, "waits_when_denied": True, "liveness": SimpleNamespace(**nothing)},
+        **{"producer": lambda: producer, "partition_count": lambda topic, timeout_s: 3},
+        **{"forget_topic": lambda topic: None, "probe_if_due": lambda: None},
+        poll=lambda timeout_s: producer.poll(reports[0]()),
+    )
     sink.client = client
     acknowledged: list[int] = []
     sent = 0
@@ -123,7 +100,7 @@ def test_a_topic_that_the_client_rejects_holds_up_no_other(data: st.DataObject) 
         if data.draw(st.booleans()):
             producer.closed["sometimes"] = data.draw(CODES)
         advance()
-    client._reports = lambda: 10
+    reports[0] = lambda: 10
     producer.closed.pop("sometimes", None)
     for _ in range(60):
         advance()

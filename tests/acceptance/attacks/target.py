@@ -50,7 +50,13 @@ class Target(Server):
         own = {**settings, "http.host": HOST, "http.port": str(self.port)}
         path = folder / "attacked.properties"
         path.write_text("".join(f"{name}={value}\n" for name, value in own.items()))
-        command = [sys.executable, "-m", "tests.acceptance.attacks.held", self._holds, program]
+        command: list[str | Path] = [
+            sys.executable,
+            "-m",
+            "tests.acceptance.attacks.held",
+            self._holds,
+            program,
+        ]
         command += ["run", "--config", path]
         self._process = ServerProcess(
             program, command, folder / "agent.log", environment=environment

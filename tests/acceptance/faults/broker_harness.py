@@ -230,6 +230,6 @@ def _topic_of(line: Mapping[str, Any]) -> str:
     return f"{PREFIX}.{line['ks']}.{line['table']}"
 
 
-def _counts(lines: Iterable[Mapping[str, Any]]) -> Counter[str]:
+def _counts(lines: Iterable[dict[str, Any]]) -> Counter[str]:
     """How many events of these lines go to each topic."""
     return Counter(_topic_of(line) for line in lines for _ in expected_events(line))

@@ -149,12 +149,10 @@ class NodeHarness:
         self.node.close_segment()
 
         def is_finished() -> bool:
-            waiting = [
-                each
+            return self._has_drained() and not any(
+                each.segment_id <= last_id and each.index_offset is not None
                 for each in self.node.cdc_segments()
-                if each.segment_id <= last_id and each.index_offset is not None
-            ]
-            return not waiting and self._has_drained()
+            )
 
         self.wait_for(is_finished, "the agent to finish all segments")
 
@@ -174,7 +172,7 @@ class NodeHarness:
 
     def _recorded_segments(self, names: Iterable[str]) -> Iterator[str]:
         """Segments on record by name, and those between two that the record names."""
-        for segment, ranges in self._recorded():
+        for segment, ranges in self.recorded().items():
             yield segment
             for lost in ranges:
                 if found := re.search(
@@ -184,12 +182,9 @@ class NodeHarness:
 
     def recorded(self) -> dict[str, list[dict[str, Any]]]:
         """By segment name the ranges that the quarantine has on record."""
-        return dict(self._recorded())
-
-    def _recorded(self) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-        for path in self.quarantine.glob("*.reason.json"):
-            reason = json.loads(path.read_text())
-            yield reason["segment"], reason["ranges"]
+        paths = self.quarantine.glob("*.reason.json")
+        reasons = [json.loads(path.read_text()) for path in paths]
+        return {reason["segment"]: reason["ranges"] for reason in reasons}
 
     def run_command(self, *arguments: str) -> str:
         """An `agent` command with the harness's configuration; returns its output."""

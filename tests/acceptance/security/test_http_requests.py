@@ -214,28 +214,6 @@ def test_chunks_without_end_are_cut(server: HttpServer) -> None:
     assert sent < 64 * MIB
 
 
-@pytest.mark.parametrize(
-    "chunk",
-    [
-        # The server waits ten seconds for the rest.
-        pytest.param(b"ffffffffffffffff\r\na", marks=pytest.mark.slow),
-        b"-1\r\na",
-        b"xyz\r\na",
-        b"1" * 100_000,
-        b"1;" + b"a" * 300_000 + b"\r\na",
-    ],
-    ids=lambda chunk: chunk[:8].decode(),
-)
-def test_invalid_chunk_is_rejected(server: HttpServer, chunk: bytes) -> None:
-    try:
-        answer = exchange(server.port, CHUNKED + chunk + b"\r\n0\r\n\r\n")
-    except ConnectionError:
-        # Closed before all of it was sent.
-        return
-    assert answer == b"" or status_of(answer) == 411
-    assert b"done" not in answer
-
-
 def test_a_client_that_streams_a_body_learns_how_to_send_it(server: HttpServer) -> None:
     """As `curl --upload-file -` and clients of a body whose length they do not know do."""
     answer = exchange(

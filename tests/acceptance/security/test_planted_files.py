@@ -66,8 +66,8 @@ Plant = Callable[[Path, Path], None]
 
 
 @PLANTED
-def test_a_planted_segment_is_rejected_and_never_opened(
-    raw: Path, victim: Path, plant: Plant
+def test_a_planted_segment_is_rejected_never_opened_and_not_archived(
+    raw: Path, tmp_path: Path, victim: Path, plant: Plant
 ) -> None:
     plant(raw / NAME.log, victim)
     seen = observe(raw)
@@ -76,6 +76,11 @@ def test_a_planted_segment_is_rejected_and_never_opened(
     # Also when it takes the place of a segment between the look and the read.
     with pytest.raises(OSError):
         open_segment(raw / NAME.log, NAME.log, KeySource(None), follow_links=False)
+    relocation = tmp_path / "relocation"
+    with pytest.raises(OSError):
+        ArchiveTransfer(relocation).transfer(raw / NAME.log, raw / NAME.idx)
+    assert list((relocation / "archive").iterdir()) == []
+    assert victim.read_bytes() == SECRET
 
 
 def test_a_link_to_a_whole_segment_is_rejected_too(raw: Path, tmp_path: Path) -> None:
@@ -99,17 +104,6 @@ def test_a_planted_index_is_no_news(raw: Path, victim: Path, plant: Plant) -> No
     (seen,) = observe(raw).segments
     assert seen.idx == Idx(unreadable=seen.idx.unreadable)
     assert seen.idx.unreadable
-
-
-@PLANTED
-def test_a_planted_segment_is_neither_archived_nor_followed(
-    raw: Path, tmp_path: Path, victim: Path, plant: Plant
-) -> None:
-    plant(raw / NAME.log, victim)
-    with pytest.raises(OSError):
-        ArchiveTransfer(tmp_path / "relocation").transfer(raw / NAME.log, raw / NAME.idx)
-    assert list((tmp_path / "relocation" / "archive").iterdir()) == []
-    assert victim.read_bytes() == SECRET
 
 
 def test_deleting_a_link_or_hard_link_leaves_its_file(raw: Path, victim: Path) -> None:

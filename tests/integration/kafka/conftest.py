@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -31,6 +31,9 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sidecar.sinks.kafka.client._FIRST_ANSWER_S", 0.1)
 
 
+AnySink = TypeVar("AnySink", KafkaSink, TransactionalKafkaSink)
+
+
 def _client(bootstrap: str, settings: dict[str, str]) -> dict[str, str]:
     """Names have `_` for the dots."""
     named = {name.replace("_", "."): value for name, value in settings.items()}
@@ -38,51 +41,47 @@ def _client(bootstrap: str, settings: dict[str, str]) -> dict[str, str]:
 
 
 @pytest.fixture
-def make_sink() -> Iterator[SinkFactory]:
-    """Opened sinks."""
-    with ExitStack() as opened:
+def opened() -> Iterator[Callable[[AnySink], AnySink]]:
+    """Opens sinks, and closes them after the test."""
+    with ExitStack() as stack:
 
-        def make(
-            bootstrap: str,
-            creation: TopicCreation | None = None,
-            clock: Callable[[], float] = time.monotonic,
-            waits_when_denied: bool = True,
-            **settings: str,
-        ) -> KafkaSink:
-            sink = KafkaSink(
-                _client(bootstrap, settings),
-                creation,
-                waits_when_denied=waits_when_denied,
-                clock=clock,
-            )
-            opened.callback(sink.close, 0)
+        def open_sink(sink: AnySink) -> AnySink:
+            stack.callback(sink.close, 0)
             sink.open()
             return sink
 
-        yield make
+        yield open_sink
 
 
 @pytest.fixture
-def make_exact() -> Iterator[MakeSink]:
-    """Opened transactional sinks."""
-    with ExitStack() as opened:
+def make_sink(opened: Callable[[KafkaSink], KafkaSink]) -> SinkFactory:
+    def make(
+        bootstrap: str,
+        creation: TopicCreation | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        waits_when_denied: bool = True,
+        **settings: str,
+    ) -> KafkaSink:
+        client = _client(bootstrap, settings)
+        return opened(KafkaSink(client, creation, waits_when_denied=waits_when_denied, clock=clock))
 
-        def make(
-            bootstrap: str,
-            where: PositionRecords,
-            rule: CommitRule = QUICK,
-            creation: TopicCreation | None = None,
-            clock: Callable[[], float] = time.monotonic,
-            **settings: str,
-        ) -> TransactionalKafkaSink:
-            sink = TransactionalKafkaSink(
-                _client(bootstrap, settings), where, rule, creation, clock=clock
-            )
-            opened.callback(sink.close, 0)
-            sink.open()
-            return sink
+    return make
 
-        yield make
+
+@pytest.fixture
+def make_exact(opened: Callable[[TransactionalKafkaSink], TransactionalKafkaSink]) -> MakeSink:
+    def make(
+        bootstrap: str,
+        where: PositionRecords,
+        rule: CommitRule = QUICK,
+        creation: TopicCreation | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        **settings: str,
+    ) -> TransactionalKafkaSink:
+        client = _client(bootstrap, settings)
+        return opened(TransactionalKafkaSink(client, where, rule, creation, clock=clock))
+
+    return make
 
 
 @pytest.fixture

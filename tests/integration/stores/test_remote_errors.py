@@ -149,22 +149,26 @@ def harness(
         harness.end()
 
 
-def test_a_quarantined_segment_goes_and_its_reason_stays(harness: QuarantineHarness) -> None:
+def test_a_segment_goes_its_reason_stays_and_it_comes_back(harness: QuarantineHarness) -> None:
     harness.send_one()
     wait_until(lambda: ONE.idx not in harness.files(), "the index to be gone")
     assert harness.stored() == {ONE.log, ONE.idx}
     assert harness.files() == {f"{ONE.log}.reason.json", f"{ONE.log}{REMOTE}"}
     (seen,) = list_entries(harness.directory)
     assert (seen.size_bytes, seen.remote, len(seen.causes)) == (None, harness.where, 1)
-
-
-def test_requested_segment_returns_and_leaves_the_store(harness: QuarantineHarness) -> None:
-    harness.send_one()
     harness.fetch(ONE)
     assert harness.stored() == set()
     harness.assert_requeued()
     assert (harness.raw / ONE.idx).read_bytes() == IDX
     assert harness.files() == set()
+
+
+def test_a_request_outlives_that_the_segment_goes_to_the_store(harness: QuarantineHarness) -> None:
+    harness.send_one()
+    harness.end()
+    request_retry(harness.directory, [ONE])
+    assert not harness.quarantine.requeue(ONE, harness.raw)
+    assert harness.files() == {f"{ONE.log}{each}" for each in (".reason.json", REMOTE, RETRY)}
 
 
 def test_one_comes_back_at_a_time(harness: QuarantineHarness) -> None:
@@ -391,14 +395,6 @@ def test_segment_requested_while_marked_stays_local(
     harness.wait_until_back()
     wait_until(lambda: harness.stored() == set(), "both to be gone there")
     assert not any(map(is_download, harness.proxy.seen))
-
-
-def test_a_request_outlives_that_the_segment_goes_to_the_store(harness: QuarantineHarness) -> None:
-    harness.send_one()
-    harness.end()
-    request_retry(harness.directory, [ONE])
-    assert not harness.quarantine.requeue(ONE, harness.raw)
-    assert harness.files() == {f"{ONE.log}{each}" for each in (".reason.json", REMOTE, RETRY)}
 
 
 def test_nothing_half_fetched_is_left(

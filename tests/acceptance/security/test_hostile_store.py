@@ -2,11 +2,7 @@
 
 import base64
 import json
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import google_crc32c
@@ -16,6 +12,7 @@ from agent.cdc_raw.names import parse_log_name
 from sidecar.store.base import StoreError
 from sidecar.store.gcs import GcsSettings, GcsStore
 from sidecar.store.remote_directory import RemoteDirectory
+from tests.support.servers.answering import OK, Answering, answering
 from tests.support.servers.processes import DEADLINE_S
 
 NAME = "CommitLog-7-1.log"
@@ -30,7 +27,7 @@ def checksum(content: bytes) -> str:
 
 @dataclass
 class Hostile:
-    """The answers of the store, and how much of a body it could send."""
+    """The answers of the store."""
 
     claimed_bytes: int = len(CONTENT)
     body: bytes = CONTENT
@@ -39,12 +36,15 @@ class Hostile:
     is_endless: bool = False
     has_endless_json: bool = False
     has_endless_pages: bool = False
-    sent_bytes: int = 0
     downloads: int = 0
-    url: str = ""
 
-    def answer(self, path: str) -> tuple[bytes, bytes]:
-        """The body, and what follows it again and again."""
+    def __call__(self, request: bytes) -> tuple[bytes, bytes]:
+        body, forever = self._body(request.split()[1].decode())
+        length = b"" if forever else b"Content-Length: %d\r\n" % len(body)
+        head = b"Content-Type: application/json\r\nX-Goog-Hash: crc32c=%s\r\n"
+        return OK + head % self.crc32c.encode() + length + b"\r\n" + body, forever
+
+    def _body(self, path: str) -> tuple[bytes, bytes]:
         if self.has_endless_json:
             return b'{"items": [', b'{"name": "a"},' * (MIB // 14)
         if "alt=media" in path:
@@ -58,61 +58,26 @@ class Hostile:
         return json.dumps(document).encode(), b""
 
 
-@contextmanager
-def serving(hostile: Hostile) -> Iterator[Hostile]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            body, forever = hostile.answer(self.path)
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("X-Goog-Hash", f"crc32c={hostile.crc32c}")
-            if not forever:
-                self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            try:
-                self.wfile.write(body)
-                while forever:
-                    hostile.sent_bytes += self.wfile.write(forever)
-            except OSError:
-                # The agent closed the connection.
-                self.close_connection = True
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    hostile.url = f"http://127.0.0.1:{server.server_port}"
-    try:
-        yield hostile
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
-def store_of(hostile: Hostile, monkeypatch: pytest.MonkeyPatch) -> GcsStore:
-    monkeypatch.setenv("STORAGE_EMULATOR_HOST", hostile.url)
+def store_of(server: Answering, monkeypatch: pytest.MonkeyPatch) -> GcsStore:
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", server.url)
     return GcsStore(GcsSettings(RemoteDirectory("b", "cdc/error"), timeout_s=DEADLINE_S))
 
 
 def refused(hostile: Hostile, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Why the download fails. Nothing is left of it."""
-    with serving(hostile):
-        store = store_of(hostile, monkeypatch)
+    with answering(hostile) as server:
         with pytest.raises(StoreError) as caught:
-            store.get(NAME, folder / NAME)
+            store_of(server, monkeypatch).get(NAME, folder / NAME)
+        # What fits into the buffers of both ends of the connection.
+        assert server.forever_bytes < 64 * MIB
     assert list(folder.iterdir()) == []
     return str(caught.value)
 
 
 def test_an_honest_answer_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """So that the refusals below are for the reason that they name."""
-    with serving(Hostile()) as hostile:
-        store = store_of(hostile, monkeypatch)
-        assert store.get(NAME, tmp_path / NAME)
+    with answering(Hostile()) as server:
+        assert store_of(server, monkeypatch).get(NAME, tmp_path / NAME)
     assert [file.name for file in tmp_path.iterdir()] == [NAME]
     assert (tmp_path / NAME).read_bytes() == CONTENT
 
@@ -145,8 +110,6 @@ def test_a_body_that_is_not_the_object_is_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hostile: Hostile, sentence: str
 ) -> None:
     assert sentence in refused(hostile, tmp_path, monkeypatch)
-    # What fits into the buffers of both ends of the connection.
-    assert hostile.sent_bytes < 64 * MIB
 
 
 def test_names_of_objects_that_are_no_segments_are_passed_over(
@@ -161,28 +124,28 @@ def test_names_of_objects_that_are_no_segments_are_passed_over(
         f"CommitLog-7-{'9' * 5000}.log",
         "",
     )
-    with serving(Hostile(names=(*foreign, NAME))) as hostile:
-        store = store_of(hostile, monkeypatch)
-        listed = store.names()
+    with answering(Hostile(names=(*foreign, NAME))) as server:
+        listed = store_of(server, monkeypatch).names()
     assert set(foreign) | {NAME} == set(listed)
     names = [name for name in map(parse_log_name, listed) if name is not None]
     assert [name.log for name in names] == [NAME]
 
 
 def test_a_listing_without_end_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with serving(Hostile(has_endless_json=True)) as hostile:
-        store = store_of(hostile, monkeypatch)
+    with answering(Hostile(has_endless_json=True)) as server:
+        store = store_of(server, monkeypatch)
         for ask in (store.names, lambda: store.get(NAME, tmp_path / NAME)):
             with pytest.raises(StoreError, match="exceeds 4 MiB"):
                 ask()
-    # What fits into the buffers of both ends of two connections.
-    assert hostile.sent_bytes < 160 * MIB
+        # What fits into the buffers of both ends of two connections.
+        assert server.forever_bytes < 160 * MIB
     assert list(tmp_path.iterdir()) == []
 
 
 def test_pages_without_end_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sidecar.store.gcs.MAX_NAMES", 1000)
-    with serving(Hostile(names=(NAME,) * 300, has_endless_pages=True)) as hostile:
-        store = store_of(hostile, monkeypatch)
-        with pytest.raises(StoreError, match="lists more than 1000 objects"):
-            store.names()
+    with (
+        answering(Hostile(names=(NAME,) * 300, has_endless_pages=True)) as server,
+        pytest.raises(StoreError, match="lists more than 1000 objects"),
+    ):
+        store_of(server, monkeypatch).names()

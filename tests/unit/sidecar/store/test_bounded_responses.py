@@ -1,9 +1,7 @@
 """Responses of a store without end: neither memory nor disk takes them."""
 
 import io
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -13,46 +11,26 @@ from sidecar.store.bounded_responses import BoundedFile
 from sidecar.store.remote_directory import RemoteDirectory
 from sidecar.store.s3 import S3Store
 from sidecar.store.settings import S3Options, StoreSettings
+from tests.support.servers.answering import OK, answering
 
 MIB = 1 << 20
 
 
-class Endless(BaseHTTPRequestHandler):
+def endless(request: bytes) -> tuple[bytes, bytes]:
     """Objects of nine bytes by their headers; bodies without end."""
-
-    def do_HEAD(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Length", "9")
-        self.send_header("ETag", '"0"')
-        self.end_headers()
-
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.send_header("ETag", '"0"')
-        self.end_headers()
-        try:
-            while True:
-                self.wfile.write(bytes(MIB))
-        except OSError:
-            self.close_connection = True
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
+    head = OK + b'ETag: "0"\r\n'
+    if request.startswith(b"HEAD"):
+        return head + b"Content-Length: 9\r\n\r\n", b""
+    return head + b"\r\n", bytes(MIB)
 
 
 @pytest.fixture
 def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[S3Store]:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "b")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Endless)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    options = S3Options(endpoint=f"http://127.0.0.1:{server.server_port}")
-    yield S3Store(RemoteDirectory("bucket", "p", "s3"), StoreSettings(timeout_s=60, s3=options))
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with answering(endless) as server:
+        settings = StoreSettings(timeout_s=60, s3=S3Options(endpoint=server.url))
+        yield S3Store(RemoteDirectory("bucket", "p", "s3"), settings)
 
 
 def test_listing_of_s3_without_end_is_not_kept(store: S3Store) -> None:

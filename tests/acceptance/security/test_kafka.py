@@ -16,7 +16,7 @@ from tests.support.servers.secure_broker import PASSWORD, USER, USER_PASSWORD, S
 
 pytestmark = pytest.mark.servers
 
-ASK_S = 1
+ASK_S = 0.4
 """Of one question: a refusal takes all of it, and a broker that is busy is asked again."""
 NO_NAME = {"ssl.endpoint.identification.algorithm": ""}
 OLDER = {"ssl.enabled.protocols": "TLSv1.1,TLSv1", "ssl.protocol": "TLSv1.1"}

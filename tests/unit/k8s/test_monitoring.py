@@ -35,6 +35,13 @@ def rules() -> list[dict[str, Any]]:
     ]
 
 
+def named(rule: dict[str, Any]) -> str:
+    return str(rule["alert"])
+
+
+EACH = pytest.mark.parametrize("rule", rules(), ids=named)
+
+
 def rule_tests() -> list[dict[str, Any]]:
     """The unit tests of all rules, each with its `alert_rule_test`."""
     return [
@@ -44,21 +51,13 @@ def rule_tests() -> list[dict[str, Any]]:
     ]
 
 
-def named(rule: dict[str, Any]) -> str:
-    return str(rule["alert"])
-
-
-@pytest.mark.parametrize("rule", rules(), ids=named)
-def test_alarm_uses_existing_metrics(rule: dict[str, Any]) -> None:
+@EACH
+def test_alarm_uses_existing_metrics_and_no_job_name(rule: dict[str, Any]) -> None:
     assert rule.keys() <= RULE_KEYS
     assert problems(rule["expr"]) == []
     assert rule["labels"].keys() == {"severity"}
     assert rule["labels"]["severity"] in ("critical", "warning", "info")
     assert re.fullmatch(r"\d+[smhd]", rule.get("for", "0s"))
-
-
-@pytest.mark.parametrize("rule", rules(), ids=named)
-def test_alarm_depends_on_no_job_name(rule: dict[str, Any]) -> None:
     matchers = {
         matcher.name
         for selector in selectors(promql_parser.parse(rule["expr"]))
@@ -67,7 +66,7 @@ def test_alarm_depends_on_no_job_name(rule: dict[str, Any]) -> None:
     assert matchers & {"job", "instance", "namespace", "pod"} == set()
 
 
-@pytest.mark.parametrize("rule", rules(), ids=named)
+@EACH
 def test_texts_name_the_target_and_existing_labels(rule: dict[str, Any]) -> None:
     texts = rule["annotations"]
     assert texts.keys() == {"summary", "description", "runbook_url"}
@@ -79,7 +78,7 @@ def test_texts_name_the_target_and_existing_labels(rule: dict[str, Any]) -> None
     assert "instance" in used or rule["alert"] in WITHOUT_INSTANCE
 
 
-@pytest.mark.parametrize("rule", rules(), ids=named)
+@EACH
 def test_runbook_address_leads_to_the_heading_of_the_alarm(rule: dict[str, Any]) -> None:
     name = rule["alert"]
     assert rule["annotations"]["runbook_url"] == f"{MANUAL}/{PAGE}#{name.lower()}"
@@ -93,7 +92,7 @@ def test_the_runbook_describes_no_alarm_that_is_gone() -> None:
     assert sorted(re.findall(r"^### (\w+)$", RUNBOOK, re.MULTILINE)) == sorted(map(named, rules()))
 
 
-@pytest.mark.parametrize("rule", rules(), ids=named)
+@EACH
 def test_each_alarm_has_unit_tests_that_fire_and_that_do_not(rule: dict[str, Any]) -> None:
     outcomes = {
         bool(case["exp_alerts"])

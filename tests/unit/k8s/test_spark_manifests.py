@@ -17,7 +17,8 @@ from spark_jobs.tables.options import ExpireOptions, TablesJobOptions, TypedTabl
 from spark_jobs.watermarks.options import WatermarkOptions
 
 REPOSITORY = Path(__file__).resolve().parents[3]
-MANIFESTS = sorted((REPOSITORY / "k8s" / "spark").glob("[!k]*.yaml"))
+FOLDER = REPOSITORY / "k8s" / "spark"
+EACH = pytest.mark.parametrize("name", sorted(each.stem for each in FOLDER.glob("[!k]*.yaml")))
 MODELS: dict[str, type[Properties]] = {
     "changes/__main__.py": ChangesJobOptions,
     "compare/__main__.py": CompareOptions,
@@ -37,31 +38,31 @@ def secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CASSANDRA_PASSWORD", "secret")
 
 
-def parts(manifest: Path) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+def parts(name: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """Files of the config map, the whole application, what Spark is to run."""
-    config, application = yaml.safe_load_all(manifest.read_text(encoding="utf-8"))
+    config, application = yaml.safe_load_all((FOLDER / f"{name}.yaml").read_text())
     spec = application["spec"]
     return config, application, spec.get("template", spec)
 
 
-def options(manifest: Path, folder: Path) -> Properties:
+def options(name: str, folder: Path) -> Properties:
     """The options of the job; its files are written to `folder`."""
-    config, _, spec = parts(manifest)
+    config, _, spec = parts(name)
     main = spec["mainApplicationFile"].removeprefix(_INSTALLED)
     assert (REPOSITORY / "spark_jobs" / main).is_file()
     flag, path = spec["arguments"]
     assert flag == "--config"
-    for name, text in config["data"].items():
-        (folder / name).write_text(text)
+    for file, text in config["data"].items():
+        (folder / file).write_text(text)
     loaded = load(MODELS[main], [folder / Path(path).name])
     assert not loaded.warnings
     return loaded.properties
 
 
-@pytest.mark.parametrize("manifest", MANIFESTS, ids=lambda each: each.stem)
-def test_job_accepts_its_options(manifest: Path, tmp_path: Path) -> None:
-    config, _, spec = parts(manifest)
-    loaded = options(manifest, tmp_path)
+@EACH
+def test_job_accepts_its_options(name: str, tmp_path: Path) -> None:
+    config, _, spec = parts(name)
+    loaded = options(name, tmp_path)
     # The folder that the options name is the one that the files are mounted to.
     folder = str(Path(spec["arguments"][1]).parent)
     for pod in (spec["driver"], spec["executor"]):
@@ -72,9 +73,9 @@ def test_job_accepts_its_options(manifest: Path, tmp_path: Path) -> None:
         assert schema_file.name in config["data"]
 
 
-@pytest.mark.parametrize("manifest", MANIFESTS, ids=lambda each: each.stem)
-def test_the_application_hangs_together(manifest: Path) -> None:
-    config, application, spec = parts(manifest)
+@EACH
+def test_the_application_hangs_together(name: str) -> None:
+    config, application, spec = parts(name)
     assert application["apiVersion"] == "sparkoperator.k8s.io/v1beta2"
     is_scheduled = application["kind"] == "ScheduledSparkApplication"
     assert is_scheduled == ("schedule" in application["spec"])
@@ -90,16 +91,13 @@ def test_the_application_hangs_together(manifest: Path) -> None:
 
 
 def test_every_job_has_one() -> None:
-    mains = {parts(manifest)[2]["mainApplicationFile"] for manifest in MANIFESTS}
+    mains = {parts(name)[2]["mainApplicationFile"] for name in EACH.args[1]}
     assert {main.removeprefix(_INSTALLED) for main in mains} == set(MODELS)
 
 
 def test_followers_read_the_store_that_reconcile_fills(tmp_path: Path) -> None:
-    jobs = {
-        name: options(REPOSITORY / "k8s" / "spark" / f"{name}.yaml", tmp_path)
-        for name in ("reconcile", "tables", "changes")
-    }
-    found = [job for job in jobs.values() if isinstance(job, ReconcileOptions)]
+    jobs = [options(name, tmp_path) for name in ("reconcile", "tables", "changes")]
+    found = [job for job in jobs if isinstance(job, ReconcileOptions)]
     assert [job.has_source for job in found] == [True, False, False]
     assert len({(job.output, job.buckets) for job in found}) == 1
     assert len({job.checkpoint for job in found}) == len(found)
@@ -107,18 +105,16 @@ def test_followers_read_the_store_that_reconcile_fills(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["compact", "expire"])
 def test_maintenance_is_of_the_tables_that_the_job_fills(command: str, tmp_path: Path) -> None:
-    folder = REPOSITORY / "k8s" / "spark"
-    found = options(folder / f"tables-{command}-scheduled.yaml", tmp_path)
-    job = options(folder / "tables.yaml", tmp_path)
+    found = options(f"tables-{command}-scheduled", tmp_path)
+    job = options("tables", tmp_path)
     assert isinstance(found, TypedTableOptions) and isinstance(job, TablesJobOptions)
     assert (found.format, found.target) == (job.format, job.target)
 
 
 def test_a_comparison_is_of_the_store_the_tables_and_their_watermarks(tmp_path: Path) -> None:
-    folder = REPOSITORY / "k8s" / "spark"
-    compare = options(folder / "compare-scheduled.yaml", tmp_path)
-    tables = options(folder / "tables.yaml", tmp_path)
-    watermarks = options(folder / "watermarks.yaml", tmp_path)
+    compare, tables, watermarks = (
+        options(name, tmp_path) for name in ("compare-scheduled", "tables", "watermarks")
+    )
     assert isinstance(compare, CompareOptions) and isinstance(watermarks, WatermarkOptions)
     assert isinstance(tables, TablesJobOptions)
     assert (compare.output, compare.buckets) == (tables.output, tables.buckets)

@@ -55,11 +55,6 @@ def test_other_answers_are_errors(answer: bytes, reason: str) -> None:
         get(f"http://{agent.address}/", soon(), max_bytes=2048)
 
 
-def test_a_server_without_an_answer_is_left_at_the_deadline() -> None:
-    with fake_agents([None]) as (agent,), pytest.raises(TimeoutError):
-        get(f"http://{agent.address}/", time.monotonic() + 0.05)
-
-
 def test_a_closed_port_and_an_unknown_name_are_errors() -> None:
     with pytest.raises(ConnectionRefusedError):
         get(f"http://{closed_address()}/", soon())

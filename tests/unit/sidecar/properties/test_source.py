@@ -76,11 +76,6 @@ def test_the_command_line() -> None:
         command_line_settings(["a"])
 
 
-def test_an_origin_reads_as_file_and_line() -> None:
-    assert str(Origin("cdc.properties", 3)) == "cdc.properties:3"
-    assert str(Origin("default")) == "default"
-
-
 @pytest.mark.parametrize("is_nested", [True, False])
 def test_the_json_of_kafka_connect_is_a_configuration(tmp_path: Path, is_nested: bool) -> None:
     config = {"topic.prefix": "shop\u00fc", "tasks.max": 1, "enabled": True}

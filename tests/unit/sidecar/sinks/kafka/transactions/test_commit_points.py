@@ -2,7 +2,6 @@
 
 import itertools
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,17 +18,10 @@ def boundaries(batch: ListBatch) -> set[int]:
 
 @given(mutations, st.integers(-2, 120))
 def test_boundaries_are_the_ends_of_mutations(sizes: list[int], events: int) -> None:
+    """They never split what is delivered together, such as a copied chunk."""
     batch = ListBatch(30, tuple(sizes))
     ends = boundaries(batch)
     assert next_commit_point(batch, events) == min(
         (e for e in ends if e >= events), default=len(batch)
     )
     assert last_commit_point(batch, events) == max((e for e in ends if e <= events), default=0)
-
-
-@pytest.mark.parametrize("events", range(5))
-def test_commit_points_never_split_a_batch_delivered_together(events: int) -> None:
-    """A copied chunk: reading starts again before it or behind it."""
-    batch = ListBatch(0, (4,))
-    assert next_commit_point(batch, events) == (4 if events else 0)
-    assert last_commit_point(batch, events) == (4 if events == 4 else 0)

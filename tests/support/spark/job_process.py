@@ -11,6 +11,7 @@ from sidecar.properties.model import Properties
 from tests.support.servers.java import java_home
 from tests.support.servers.processes import ServerProcess, wait_until
 from tests.support.spark.options import options_of
+from tests.support.spark.session import quick_settings
 
 _DEADLINE_S = 600
 _Options = TypeVar("_Options", bound=Properties)
@@ -30,6 +31,7 @@ class JobProcess:
             "spark.driver.memory=1g",
             f"spark.driver.extraJavaOptions={java_options}",
             "state.partitions=2",
+            *(f"{name}={value}" for name, value in quick_settings().items()),
             *settings,
         ):
             command += ["--set", setting]

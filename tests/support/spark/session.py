@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import pyspark
 from pyspark.sql import SparkSession
 
 from spark_jobs.jars import fetch
@@ -10,6 +11,7 @@ from spark_jobs.session import create_session
 from tests.support.servers.cache import cached_directory
 from tests.support.servers.iceberg_rest import SQLITE
 from tests.support.servers.java import java_home
+from tests.support.servers.java_sources import compiled
 from tests.support.servers.maven import artifact
 from tests.support.spark.releases import installed_versions
 
@@ -27,7 +29,12 @@ logger.delta.level = off
 """
 
 # Alone, the first compiler has 48 MiB for its code: Spark fills them and is interpreted from then.
-_JVM_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
+# Until Spark's classes are loaded, each growth of the metaspace would collect the whole heap.
+_JVM_OPTIONS = (
+    "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m "
+    "-XX:MetaspaceSize=256m -Xms512m"
+)
+_LOCAL_FILES = Path(__file__).parents[1] / "java" / "PlainLocalFiles.java"
 
 
 def fetched_jars() -> Path:
@@ -49,6 +56,24 @@ def quiet_java_options(folder: Path) -> str:
     return f"-Dlog4j2.configurationFile=file:{log4j2} {_JVM_OPTIONS}"
 
 
+INTERPRETED = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+"""Spark compiles no expressions: for a few rows that costs a third of a job. Jobs in processes of
+their own compile, as in production."""
+
+
+def quick_settings() -> dict[str, str]:
+    """Settings by which Hadoop starts no process for each local file, and SQLite's driver."""
+    classes = compiled([_LOCAL_FILES], Path(pyspark.__file__).parent / "jars")
+    return {
+        "spark.driver.extraClassPath": f"{classes}{os.pathsep}{artifact(SQLITE)}",
+        "spark.hadoop.fs.file.impl": "cdcsidecar.PlainLocalFiles",
+        "spark.hadoop.fs.AbstractFileSystem.file.impl": "cdcsidecar.PlainLocalFiles$Context",
+    }
+
+
 def local_session(
     jars: Path, java_options: str, warehouse: Path, memory: str = "1g"
 ) -> SparkSession:
@@ -64,7 +89,8 @@ def local_session(
         settings={
             "spark.driver.memory": memory,
             "spark.driver.extraJavaOptions": java_options,
-            "spark.driver.extraClassPath": str(artifact(SQLITE)),
+            **quick_settings(),
+            **INTERPRETED,
             "spark.sql.shuffle.partitions": "2",
             "spark.sql.warehouse.dir": str(warehouse),
             "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",

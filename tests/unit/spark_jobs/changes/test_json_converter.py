@@ -18,121 +18,65 @@ from tests.support.spark.changes import (
     struct_of,
 )
 
-TYPES = {
-    "id": ("int", "7", 7, {"type": "int32", "optional": True}),
-    "seq": ("int", "3", 3, {"type": "int32", "optional": True}),
-    "tiny": ("tinyint", "-1", -1, {"type": "int8", "optional": True}),
-    "small": ("smallint", "-2", -2, {"type": "int16", "optional": True}),
-    "big": ("bigint", "9223372036854775807", 2**63 - 1, {"type": "int64", "optional": True}),
-    "f": ("float", "1.1", 1.1, {"type": "float", "optional": True}),
-    "d": ("double", "double('NaN')", "NaN", {"type": "double", "optional": True}),
-    "inf": ("double", "double('-Infinity')", "-Infinity", {"type": "double", "optional": True}),
-    "flag": ("boolean", "true", True, {"type": "boolean", "optional": True}),
-    "text": ("string", "'a\"é'", 'a"é', {"type": "string", "optional": True}),
-    "blob": (
-        "binary",
-        "X'00ff'",
-        base64.b64encode(b"\0\xff").decode(),
-        {"type": "bytes", "optional": True},
-    ),
-    "day": (
-        "date",
-        "date'2024-02-29'",
-        19782,
-        {"type": "int32", "optional": True, "name": "io.debezium.time.Date", "version": 1},
-    ),
-    "at": (
-        "timestamp",
-        "timestamp'1969-12-31 23:59:59.999'",
-        -1,
-        {"type": "int64", "optional": True, "name": "io.debezium.time.Timestamp", "version": 1},
-    ),
-    "exact": ("decimal(12,2)", "1.50", "1.50", {"type": "string", "optional": True}),
-    "nothing": ("string", "null", None, {"type": "string", "optional": True}),
-    "tags": (
-        "array<date>",
-        "array(date'1970-01-02', null)",
-        [1, None],
-        {
-            "type": "array",
-            "items": {
-                "type": "int32",
-                "optional": True,
-                "name": "io.debezium.time.Date",
-                "version": 1,
-            },
-            "optional": True,
-        },
-    ),
+
+def form(kind: str, name: str | None = None, **members: Any) -> dict[str, Any]:
+    """The schema of a value; named ones are those of Debezium."""
+    named = {"name": f"io.debezium.time.{name}", "version": 1} if name else {}
+    return {"type": kind, "optional": True, **named, **members}
+
+
+DAY, AT = form("int32", "Date"), form("int64", "Timestamp")
+INT, TEXT, FLOAT = form("int32"), form("string"), form("double")
+# Type in Spark, value in SQL, value in JSON, schema.
+TYPES: dict[str, tuple[str, str, Any, dict[str, Any]]] = {
+    "id": ("int", "7", 7, INT),
+    "seq": ("int", "3", 3, INT),
+    "tiny": ("tinyint", "-1", -1, form("int8")),
+    "small": ("smallint", "-2", -2, form("int16")),
+    "big": ("bigint", "9223372036854775807", 2**63 - 1, form("int64")),
+    "f": ("float", "1.1", 1.1, form("float")),
+    "d": ("double", "double('NaN')", "NaN", FLOAT),
+    "inf": ("double", "double('-Infinity')", "-Infinity", FLOAT),
+    "flag": ("boolean", "true", True, form("boolean")),
+    "text": ("string", "'a\"é'", 'a"é', TEXT),
+    "blob": ("binary", "X'00ff'", base64.b64encode(b"\0\xff").decode(), form("bytes")),
+    "day": ("date", "date'2024-02-29'", 19782, DAY),
+    "at": ("timestamp", "timestamp'1969-12-31 23:59:59.999'", -1, AT),
+    "exact": ("decimal(12,2)", "1.50", "1.50", TEXT),
+    "nothing": ("string", "null", None, TEXT),
+    "tags": ("array<date>", "array(date'1970-01-02', null)", [1, None], form("array", items=DAY)),
     "by_name": (
         "map<string, timestamp>",
         "map('a', timestamp'1970-01-01 00:00:01', 'b', null)",
         {"a": 1000, "b": None},
-        {
-            "type": "map",
-            "keys": {"type": "string", "optional": True},
-            "values": {
-                "type": "int64",
-                "optional": True,
-                "name": "io.debezium.time.Timestamp",
-                "version": 1,
-            },
-            "optional": True,
-        },
+        form("map", keys=TEXT, values=AT),
     ),
     "by_number": (
         "map<int, struct<x: date, y: map<int, string>, n: int>>",
         "map(5, struct(date'1970-01-03', map(1, 'one'), null), 6, null)",
         [[5, {"x": 2, "y": [[1, "one"]], "n": None}], [6, None]],
-        {
-            "type": "map",
-            "keys": {"type": "int32", "optional": True},
-            "values": {
-                "type": "struct",
-                "fields": [
-                    {
-                        "type": "int32",
-                        "optional": True,
-                        "name": "io.debezium.time.Date",
-                        "version": 1,
-                        "field": "x",
-                    },
-                    {
-                        "type": "map",
-                        "keys": {"type": "int32", "optional": True},
-                        "values": {"type": "string", "optional": True},
-                        "optional": True,
-                        "field": "y",
-                    },
-                    {"type": "int32", "optional": True, "field": "n"},
+        form(
+            "map",
+            keys=INT,
+            values=form(
+                "struct",
+                fields=[
+                    {**DAY, "field": "x"},
+                    form("map", keys=INT, values=TEXT, field="y"),
+                    {**INT, "field": "n"},
                 ],
-                "optional": True,
-            },
-            "optional": True,
-        },
+            ),
+        ),
     ),
     "user_type": (
         "struct<at: timestamp, name: string>",
         "struct(timestamp'1970-01-01 00:00:02', null)",
         {"at": 2000, "name": None},
-        {
-            "type": "struct",
-            "fields": [
-                {
-                    "type": "int64",
-                    "optional": True,
-                    "name": "io.debezium.time.Timestamp",
-                    "version": 1,
-                    "field": "at",
-                },
-                {"type": "string", "optional": True, "field": "name"},
-            ],
-            "optional": True,
-        },
+        form("struct", fields=[{**AT, "field": "at"}, {**TEXT, "field": "name"}]),
     ),
 }
 ROW = ", ".join(f"{name} {data_type}" for name, (data_type, *_) in TYPES.items())
-FORMS = {name: form for name, (_, _, form, _) in TYPES.items()}
+FORMS = {name: value for name, (_, _, value, _) in TYPES.items()}
 
 
 def event_of(spark: SparkSession, *, has_schema: bool) -> tuple[Any, Any]:

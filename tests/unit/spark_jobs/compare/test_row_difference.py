@@ -36,70 +36,53 @@ def causes(live: Any, store: Any, times: ReadTimes = SETTLED) -> dict[str | None
     return {each.column: each.cause for each in row_differences(live, store, times, COLUMNS)}
 
 
+def marked(ts: int, ldt: int | None = None) -> dict[str, Any]:
+    return row(marker={"ts": ts, "ldt": ldt})
+
+
+V, LOSS, LOST = cell("v", 5), Cause.LOSS, Cause.LOST_DELETE
+AFTER, EXPIRED = Cause.WRITTEN_AFTER, Cause.EXPIRED
+TO_S = TO_US // 1_000_000
+# Live, stored, and the causes by column.
 SETTLED_CASES: dict[str, tuple[Any, Any, dict[str | None, Cause]]] = {
-    "a dropped event": (row(cell("v", 5)), None, {"v": Cause.LOSS}),
-    "an older value": (row(cell("v", 5)), row(cell("v", 4)), {"v": Cause.LOSS}),
-    "a column nulled": (
-        row(cell("v", 5), cell("w", 5)),
-        row(cell("w", 5)),
-        {"v": Cause.LOSS},
-    ),
-    "an element": (row(cell("s", 5, path=b"x")), row(), {"s": Cause.LOSS}),
+    "a dropped event": (row(V), None, {"v": LOSS}),
+    "an older value": (row(V), row(cell("v", 4)), {"v": LOSS}),
+    "a column nulled": (row(V, cell("w", 5)), row(cell("w", 5)), {"v": LOSS}),
+    "an element": (row(cell("s", 5, path=b"x")), row(), {"s": LOSS}),
     "an element without a write time": (
         row(cell("s", OLDEST_US, b"1", path=b"x")),
         row(cell("s", 5, b"2", path=b"x")),
-        {"s": Cause.LOSS},
+        {"s": LOSS},
     ),
-    "a counter": (row(cell("n", OLDEST_US, b"2")), row(cell("n", 5, b"1")), {"n": Cause.LOSS}),
+    "a counter": (row(cell("n", OLDEST_US, b"2")), row(cell("n", 5, b"1")), {"n": LOSS}),
     "a counter after the read": (
         row(cell("n", OLDEST_US, b"2")),
         row(cell("n", FROM_US, b"3")),
-        {"n": Cause.WRITTEN_AFTER},
+        {"n": AFTER},
     ),
-    "a row with only a key": (row(), None, {None: Cause.LOSS}),
-    "a lost deletion": (None, row(cell("v", 5)), {"v": Cause.LOST_DELETE}),
-    "a lost deletion of a key": (
-        None,
-        row(marker={"ts": 5, "ldt": None}),
-        {None: Cause.LOST_DELETE},
-    ),
-    "a lost deletion of a column": (row(), row(cell("v", 5)), {"v": Cause.LOST_DELETE}),
-    "two values": (row(cell("v", 5, b"a")), row(cell("v", 5, b"b")), {"v": Cause.DIFFERENT_VALUE}),
-    "a replica behind": (row(cell("v", 5)), row(cell("v", 6)), {"v": Cause.NOT_READ}),
-    "a write after the read": (
-        row(cell("v", 5)),
-        row(cell("v", FROM_US)),
-        {"v": Cause.WRITTEN_AFTER},
-    ),
-    "a row after the read": (None, row(cell("v", FROM_US)), {"v": Cause.WRITTEN_AFTER}),
-    "a key after the read": (
-        None,
-        row(marker={"ts": FROM_US, "ldt": None}),
-        {None: Cause.WRITTEN_AFTER},
-    ),
-    "expired": (None, row(cell("v", 5, ldt=TO_US // 1_000_000)), {"v": Cause.EXPIRED}),
-    "expires later": (None, row(cell("v", 5, ldt=TO_US)), {"v": Cause.LOST_DELETE}),
-    "an expired key": (
-        None,
-        row(marker={"ts": 5, "ldt": TO_US // 1_000_000}),
-        {None: Cause.EXPIRED},
-    ),
+    "a row with only a key": (row(), None, {None: LOSS}),
+    "a lost deletion": (None, row(V), {"v": LOST}),
+    "a lost deletion of a key": (None, marked(5), {None: LOST}),
+    "a lost deletion of a column": (row(), row(V), {"v": LOST}),
+    "two values": (row(V), row(cell("v", 5, b"b")), {"v": Cause.DIFFERENT_VALUE}),
+    "a replica behind": (row(V), row(cell("v", 6)), {"v": Cause.NOT_READ}),
+    "a write after the read": (row(V), row(cell("v", FROM_US)), {"v": AFTER}),
+    "a row after the read": (None, row(cell("v", FROM_US)), {"v": AFTER}),
+    "a key after the read": (None, marked(FROM_US), {None: AFTER}),
+    "expired": (None, row(cell("v", 5, ldt=TO_S)), {"v": EXPIRED}),
+    "expires later": (None, row(cell("v", 5, ldt=TO_US)), {"v": LOST}),
+    "an expired key": (None, marked(5, TO_S), {None: EXPIRED}),
     "an element of a list removed": (
         row(cell("l", 6, path=PATHS[0])),
         row(cell("l", 5, path=PATHS[1]), cell("l", 5, path=PATHS[2])),
-        {"l": Cause.LOSS},
+        {"l": LOSS},
     ),
     "a list written after": (
         row(cell("l", 6, path=PATHS[0])),
         row(cell("l", FROM_US, b"b", path=PATHS[1])),
-        {"l": Cause.WRITTEN_AFTER},
+        {"l": AFTER},
     ),
-    "a list deleted": (row(), row(cell("l", 5, path=PATHS[1])), {"l": Cause.LOST_DELETE}),
-    "the static values of a partition": (
-        row(cell("v", 5)),
-        row(cell("v", 3)),
-        {"v": Cause.LOSS},
-    ),
+    "a list deleted": (row(), row(cell("l", 5, path=PATHS[1])), {"l": LOST}),
 }
 
 
@@ -122,8 +105,8 @@ def test_a_store_that_is_behind_has_lost_nothing(case: str, times: ReadTimes) ->
 
 
 EQUAL_CASES = {
-    "the same": (row(cell("v", 5)), row(cell("v", 5))),
-    "row markers": (row(marker={"ts": OLDEST_US, "ldt": None}), row()),
+    "the same": (row(V), row(V)),
+    "row markers": (marked(OLDEST_US), row()),
     "write times of elements": (
         row(cell("s", OLDEST_US, path=b"x")),
         row(cell("s", 5, path=b"x")),

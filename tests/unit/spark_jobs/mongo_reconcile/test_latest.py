@@ -145,9 +145,8 @@ def test_drops_and_renames_end_documents_in_any_order(spark: SparkSession, tmp_p
     records.append(record(len(records), "a.cust", other, time=(5, 1)))
     documents = DocumentTable(spark, str(tmp_path / "table"))
     chosen.shuffle(records)
-    for start in range(0, len(records), 60):
-        documents.apply(changes(frame(spark, records[start : start + 60])), seen_ms=1)
-    documents.apply(changes(frame(spark, chosen.sample(records, 20))), seen_ms=1)
+    for batch in (records[::2], records[1::2], chosen.sample(records, 20)):
+        documents.apply(changes(frame(spark, batch)), seen_ms=1)
     for name, expected_documents in held.items():
         shown = documents.current(f"{name}.cust").collect()
         assert {row.id: row.document for row in shown} == expected_documents
@@ -171,41 +170,38 @@ def test_payloads_with_schemas_and_every_type_of_key(spark: SparkSession) -> Non
     assert sorted(map(tuple, found)) == sorted((key, "live") for key in keys * 2)
 
 
-@pytest.mark.parametrize(
-    ("stranger", "cause"),
-    [
-        (record(7, None, envelope("c", "{}", 5)), "has no document `id` in its key"),
-        (record(7, "7", {"status": "BEGIN"}), "its `op` is missing, not one of c, u, d, r"),
-        (record(7, "7", envelope("t", None, 5)), "its `op` is t, not one"),
-        (record(7, "7", {"op": "c", "after": "{}"}), "lacks `db` or `collection`"),
-        (
-            record(7, "7", {"operation": "drop", "event": {"ns": {"db": "a", "coll": "b"}}}),
-            "is a change of a collection without a cluster time",
-        ),
-        (
-            record(7, "7", {"operation": "drop", "event": {"ns": 7}}, time=(5, 1)),
-            "has a key or a value with a member that is not JSON or has another type",
-        ),
-        (Record(None, b"no json", b'{"id": "7"}', TOPIC, 0, 7), "its `op` is missing"),
-        (
-            record(7, "7", {**envelope("c", "{}", 5), "transaction": {"total_order": "x"}}),
-            "has a key or a value with a member that is not JSON or has another type",
-        ),
-        (
-            Record(None, b"\0\0\0\0\5\2a", b"\0\0\0\0\6\0", TOPIC, 0, 7),
-            "is Avro, but mongo_reconcile reads JSON",
-        ),
-    ],
+NOT_JSON = "has a key or a value with a member that is not JSON or has another type"
+DROP = {"operation": "drop", "event": {"ns": {"db": "a", "coll": "b"}}}
+INVALID = (
+    (record(0, None, envelope("c", "{}", 5)), "has no document `id` in its key"),
+    (record(1, "7", {"status": "BEGIN"}), "its `op` is missing, not one of c, u, d, r"),
+    (record(2, "7", envelope("t", None, 5)), "its `op` is t, not one"),
+    (record(3, "7", {"op": "c", "after": "{}"}), "lacks `db` or `collection`"),
+    (record(4, "7", DROP), "is a change of a collection without a cluster time"),
+    (record(5, "7", {"operation": "drop", "event": {"ns": 7}}, time=(5, 1)), NOT_JSON),
+    (Record(None, b"no json", b'{"id": "7"}', TOPIC, 0, 6), "its `op` is missing"),
+    (record(7, "7", {**envelope("c", "{}", 5), "transaction": {"total_order": "x"}}), NOT_JSON),
+    (
+        Record(None, b"\0\0\0\0\5\2a", b"\0\0\0\0\6\0", TOPIC, 0, 8),
+        "is Avro, but mongo_reconcile reads JSON",
+    ),
 )
-def test_a_record_that_is_not_a_change_is_an_error_with_its_place(
-    spark: SparkSession, stranger: Record, cause: str
-) -> None:
+
+
+def test_the_reasons_of_records_that_are_no_changes(spark: SparkSession) -> None:
+    given = frame(spark, [each for each, _ in INVALID])
+    found = changes(given, keep_invalid=True).orderBy("offset").collect()
+    for offset, (row, (_, cause)) in enumerate(zip(found, INVALID, strict=True)):
+        assert f"The record L.shop.cust/0/{offset}" in row["error"]
+        assert cause in row["error"]
+
+
+def test_a_record_that_is_not_a_change_is_an_error(spark: SparkSession) -> None:
     with pytest.raises(Exception) as caught:
-        changes(frame(spark, [stranger])).collect()
+        changes(frame(spark, [INVALID[2][0]])).collect()
     fault = mapped_error(caught.value)
     assert isinstance(fault, InputError)
-    assert "The record L.shop.cust/0/7" in str(fault)
-    assert cause in str(fault)
+    assert str(fault).startswith("The record L.shop.cust/0/2 is not a change of a document")
 
 
 @pytest.mark.parametrize(
@@ -215,25 +211,29 @@ def test_a_record_that_is_not_a_change_is_an_error_with_its_place(
         ([((7, 1), 0, 5), (None, 0, 6)], "follows L.shop.cust/0/5 of the same document"),
     ],
 )
-@pytest.mark.parametrize("is_one_batch", [True, False])
 def test_changes_without_a_known_order_are_an_error(
     spark: SparkSession,
     tmp_path: Path,
     places: list[tuple[tuple[int, int] | None, int, int]],
     cause: str,
-    is_one_batch: bool,
 ) -> None:
+    """Neither in one batch nor beside those of the table."""
     records = [
         record(offset, "7", envelope("u", "{}", 5), time=time, partition=partition)
         for time, partition, offset in places
     ]
     documents = DocumentTable(spark, str(tmp_path / "table"))
-    with pytest.raises(Exception) as caught:
-        for batch in [records] if is_one_batch else [[each] for each in records]:
+
+    def assert_rejected(batch: list[Record]) -> None:
+        with pytest.raises(Exception) as caught:
             documents.apply(changes(frame(spark, batch)), seen_ms=1)
-    fault = mapped_error(caught.value)
-    assert isinstance(fault, InputError)
-    assert cause in str(fault)
+        fault = mapped_error(caught.value)
+        assert isinstance(fault, InputError)
+        assert cause in str(fault)
+
+    assert_rejected(records)
+    documents.apply(changes(frame(spark, records[:1])), seen_ms=1)
+    assert_rejected(records[1:])
 
 
 def test_a_table_of_another_release_is_recognized(spark: SparkSession, tmp_path: Path) -> None:

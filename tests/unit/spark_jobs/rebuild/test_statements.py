@@ -56,101 +56,110 @@ def writer() -> StatementWriter:
     return StatementWriter(table_layout(commitlog.Schema.from_cql(TABLE), ID), AT_S)
 
 
-def test_cells_keep_their_write_times_and_the_rest_of_their_ttls(writer: StatementWriter) -> None:
-    given = row(
-        cell("v", number(1)),
-        cell("W", b"it's"),
-        cell("m", number(2), path=b"k", ts=9, ttl=60, ldt=130),
-        live={"ts": 4, "ttl": None, "ldt": None},
-        statics=[cell("s", number(3), ts=-(1 << 63))],
-    )
-    assert list(writer.load(given, with_statics=True)) == [
-        f'UPDATE "ks"."T" USING TIMESTAMP {-(1 << 63) + 1} SET "s" = 3 WHERE {PARTITION};',
-        """INSERT INTO "ks"."T" ("a", "b", "c") VALUES (1, 'x', 7) USING TIMESTAMP 4;""",
-        f"""UPDATE "ks"."T" USING TIMESTAMP 5 SET "v" = 1, "W" = 'it''s' WHERE {KEY};""",
-        f"""UPDATE "ks"."T" USING TIMESTAMP 9 AND TTL 30 SET "m" = "m" + {{'k': 2}} WHERE {KEY};""",
-    ]
-    assert len(list(writer.load(given, with_statics=False))) == 3
+def update(change: str, ts: int = 5, ttl: int | None = None, where: str = KEY) -> str:
+    using = f"{ts}" if ttl is None else f"{ts} AND TTL {ttl}"
+    return f'UPDATE "ks"."T" USING TIMESTAMP {using} SET {change} WHERE {where};'
 
 
-def test_a_partition_with_static_values_alone(writer: StatementWriter) -> None:
-    given = row(ck=None, ckv=[], statics=[cell("s", number(3))])
-    assert list(writer.load(given, with_statics=True)) == [
-        f'UPDATE "ks"."T" USING TIMESTAMP 5 SET "s" = 3 WHERE {PARTITION};'
-    ]
+def delete(column: str, ts: int) -> str:
+    return f'DELETE {column}FROM "ks"."T" USING TIMESTAMP {ts} WHERE {KEY};'
 
 
-def test_elements_with_different_ttls_are_appended_in_their_order(writer: StatementWriter) -> None:
-    expiring = list_element(2, 8, ttl=60, ldt=130)
-    given = row(cell("v", number(4)), list_element(1, 3), expiring, list_element(3, 9))
-    assert list(writer.load(given, with_statics=True)) == [
-        f'UPDATE "ks"."T" USING TIMESTAMP 5 SET "v" = 4 WHERE {KEY};',
-        f'UPDATE "ks"."T" USING TIMESTAMP 5 SET "l" = "l" + [1] WHERE {KEY};',
-        f'UPDATE "ks"."T" USING TIMESTAMP 5 AND TTL 30 SET "l" = "l" + [2] WHERE {KEY};',
-        f'UPDATE "ks"."T" USING TIMESTAMP 5 SET "l" = "l" + [3] WHERE {KEY};',
-    ]
+def insert(ts: int) -> str:
+    return f"""INSERT INTO "ks"."T" ("a", "b", "c") VALUES (1, 'x', 7) USING TIMESTAMP {ts};"""
 
 
-def test_the_elements_of_a_list_stay_in_order(writer: StatementWriter) -> None:
-    given = row(list_element(2, 8, ts=6), list_element(1, 3), list_element(3, 9))
-    assert list(writer.load(given, with_statics=True)) == [
-        f'UPDATE "ks"."T" USING TIMESTAMP 6 SET "l" = "l" + [1, 2, 3] WHERE {KEY};'
-    ]
+ONE, STATIC = cell("v", number(1)), cell("s", number(3))
+MARKED = {"live": {"ts": 4, "ttl": None, "ldt": None}}
+LOADED = {
+    "cells keep their write times and the rest of their TTLs": (
+        row(
+            ONE,
+            cell("W", b"it's"),
+            cell("m", number(2), path=b"k", ts=9, ttl=60, ldt=130),
+            statics=[cell("s", number(3), ts=-(1 << 63))],
+            **MARKED,
+        ),
+        [
+            update('"s" = 3', -(1 << 63) + 1, where=PARTITION),
+            insert(4),
+            update(""""v" = 1, "W" = 'it''s'"""),
+            update(""""m" = "m" + {'k': 2}""", 9, 30),
+        ],
+    ),
+    "a partition with static values alone": (
+        row(ck=None, ckv=[], statics=[STATIC]),
+        [update('"s" = 3', where=PARTITION)],
+    ),
+    "elements with different TTLs are appended in their order": (
+        row(
+            cell("v", number(4)),
+            list_element(1, 3),
+            list_element(2, 8, ttl=60, ldt=130),
+            list_element(3, 9),
+        ),
+        [
+            update('"v" = 4'),
+            update('"l" = "l" + [1]'),
+            update('"l" = "l" + [2]', 5, 30),
+            update('"l" = "l" + [3]'),
+        ],
+    ),
+    "the elements of a list stay in order": (
+        row(list_element(2, 8, ts=6), list_element(1, 3), list_element(3, 9)),
+        [update('"l" = "l" + [1, 2, 3]', 6)],
+    ),
+    "fields of a user type": (row(cell("u", b"y", path=b"\0\1")), [update(""""u"."y" = 'y'""")]),
+}
 
 
-def test_fields_of_a_user_type(writer: StatementWriter) -> None:
-    given = row(cell("u", b"y", path=b"\0\1"))
-    assert list(writer.load(given, with_statics=True)) == [
-        f"""UPDATE "ks"."T" USING TIMESTAMP 5 SET "u"."y" = 'y' WHERE {KEY};"""
-    ]
+@pytest.mark.parametrize("name", LOADED)
+def test_statements_that_load_a_row(writer: StatementWriter, name: str) -> None:
+    given, expected = LOADED[name]
+    assert list(writer.load(given, with_statics=True)) == expected
 
 
-def test_a_row_that_should_not_exist_is_deleted(writer: StatementWriter) -> None:
-    assert list(writer.undo(row(cell("v", number(1))), None, 50)) == [
-        f'DELETE FROM "ks"."T" USING TIMESTAMP 50 WHERE {KEY};'
-    ]
+def test_static_values_are_loaded_once(writer: StatementWriter) -> None:
+    assert list(writer.load(row(ONE, statics=[STATIC]), with_statics=False)) == [update('"v" = 1')]
 
 
-def test_a_deleted_row_returns(writer: StatementWriter) -> None:
-    then = row(cell("v", number(1)), live={"ts": 4, "ttl": None, "ldt": None})
-    assert list(writer.undo(None, then, 50)) == [
-        """INSERT INTO "ks"."T" ("a", "b", "c") VALUES (1, 'x', 7) USING TIMESTAMP 50;""",
-        f'UPDATE "ks"."T" USING TIMESTAMP 50 SET "v" = 1 WHERE {KEY};',
-    ]
+SAME = cell("W", b"same")
+UNDONE: dict[str, tuple[Row | None, Row | None, list[str]]] = {
+    "a row that should not exist": (row(ONE), None, [delete("", 50)]),
+    "a deleted row": (None, row(ONE, **MARKED), [insert(50), update('"v" = 1', 50)]),
+    "only different columns": (
+        row(
+            SAME | {"ts": 30},
+            cell("v", number(2), ts=40),
+            cell("m", number(1), path=b"bad", ts=40),
+            list_element(1, 1),
+        ),
+        row(SAME, list_element(1, 1), list_element(2, 2, ttl=60, ldt=130)),
+        [
+            delete('"l" ', 50),
+            update('"l" = "l" + [1]', 51),
+            update('"l" = "l" + [2]', 51, 30),
+            delete('"m" ', 49),
+            delete('"v" ', 50),
+        ],
+    ),
+    "later elements of a list": (
+        row(list_element(9, 3, ts=70)),
+        row(list_element(1, 1), list_element(9, 3, ts=70)),
+        [delete('"l" ', 70), update('"l" = "l" + [1, 9]', 71)],
+    ),
+    "a TTL": (
+        row(cell("v", number(1), ts=40, ttl=60, ldt=130)),
+        row(ONE),
+        [update('"v" = 1', 50)],
+    ),
+}
 
 
-def test_only_different_columns_are_set_back(writer: StatementWriter) -> None:
-    same = cell("W", b"same")
-    now = row(
-        same | {"ts": 30},
-        cell("v", number(2), ts=40),
-        cell("m", number(1), path=b"bad", ts=40),
-        list_element(1, 1),
-    )
-    then = row(same, list_element(1, 1), list_element(2, 2, ttl=60, ldt=130))
-    assert list(writer.undo(now, then, 50)) == [
-        f'DELETE "l" FROM "ks"."T" USING TIMESTAMP 50 WHERE {KEY};',
-        f'UPDATE "ks"."T" USING TIMESTAMP 51 SET "l" = "l" + [1] WHERE {KEY};',
-        f'UPDATE "ks"."T" USING TIMESTAMP 51 AND TTL 30 SET "l" = "l" + [2] WHERE {KEY};',
-        f'DELETE "m" FROM "ks"."T" USING TIMESTAMP 49 WHERE {KEY};',
-        f'DELETE "v" FROM "ks"."T" USING TIMESTAMP 50 WHERE {KEY};',
-    ]
-
-
-def test_later_elements_of_a_list_are_replaced_too(writer: StatementWriter) -> None:
-    now = row(list_element(9, 3, ts=70))
-    then = row(list_element(1, 1), list_element(9, 3, ts=70))
-    assert list(writer.undo(now, then, 50)) == [
-        f'DELETE "l" FROM "ks"."T" USING TIMESTAMP 70 WHERE {KEY};',
-        f'UPDATE "ks"."T" USING TIMESTAMP 71 SET "l" = "l" + [1, 9] WHERE {KEY};',
-    ]
-
-
-def test_a_ttl_is_a_difference(writer: StatementWriter) -> None:
-    now = row(cell("v", number(1), ts=40, ttl=60, ldt=130))
-    assert list(writer.undo(now, row(cell("v", number(1))), 50)) == [
-        f'UPDATE "ks"."T" USING TIMESTAMP 50 SET "v" = 1 WHERE {KEY};'
-    ]
+@pytest.mark.parametrize("name", UNDONE)
+def test_statements_that_undo_a_change(writer: StatementWriter, name: str) -> None:
+    now, then, expected = UNDONE[name]
+    assert list(writer.undo(now, then, 50)) == expected
 
 
 def test_static_values_are_set_back(writer: StatementWriter) -> None:

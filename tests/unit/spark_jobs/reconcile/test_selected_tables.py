@@ -1,5 +1,6 @@
 """The events of selected tables, and the reasons to reject others."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -43,46 +44,44 @@ def record(table: str, value: str = "YQ==") -> Record:
     return Record(headers, orjson.dumps({"cells": cells}), b"{}", "shop.a", 3, 17)
 
 
+def numbered(records: Sequence[Record]) -> list[Record]:
+    """The records with offsets and event ids of their own."""
+    return [
+        replace(each, headers=headers_of(number.to_bytes(16)), offset=number)
+        for number, each in enumerate(records)
+    ]
+
+
 def stored(spark: SparkSession, tables: SelectedTables, *records: Record) -> list[str]:
     """The tables of the events that the store gets."""
     return [row["table"] for row in tables.events(events(frame(spark, records))).collect()]
 
 
+def test_the_reasons_of_rejected_events(spark: SparkSession, schema: SourceSchema) -> None:
+    """Each names the place of its record."""
+    rejected = {
+        "has no `cells`. ": replace(record(ORDERS), value=b'{"op": "i"}'),
+        f"is of a table that {schema.path} does not describe. Describe the schema again; if the "
+        "table was dropped, select the others with `tables`.": record(OTHER),
+        "is of the counter table shop.hits, whose counts before ": record(HITS, CONTEXT),
+    }
+    given = numbered([record(ORDERS), *rejected.values()])
+    accepted, found = select_tables(schema).split(events(frame(spark, given)))
+    assert [row["table"] for row in accepted.collect()] == [ORDERS]
+    errors = [row["error"] for row in found.orderBy("place").collect()]
+    assert len(errors) == len(rejected)
+    for offset, (error, reason) in enumerate(zip(errors, rejected, strict=True), 1):
+        assert f"The record shop.a/3/{offset} {reason}" in error
+
+
 @pytest.mark.parametrize(
     ("rejected", "choices", "message"),
     [
-        pytest.param(
-            replace(record(ORDERS), value=b'{"op": "i"}'),
-            {},
-            "The record shop.a/3/17 has no `cells`. ",
-            id="no cells",
-        ),
-        pytest.param(
-            record(OTHER),
-            {},
-            "The record shop.a/3/17 is of a table that {path} does not describe. Describe the "
-            "schema again; if the table was dropped, select the others with `tables`.",
-            id="a table that is not described",
-        ),
-        pytest.param(
-            replace(record(ORDERS), headers=None),
-            {},
-            "The record shop.a/3/17 has no header `cdc.id`. ",
-            id="no headers",
-        ),
-        pytest.param(
-            record(HITS, CONTEXT),
-            {},
-            "The record shop.a/3/17 is of the counter table shop.hits, whose counts before ",
-            id="a counter table without its earlier counts",
-        ),
-        pytest.param(
-            record(HITS, "AAGA"),
-            WHOLE,
-            f"The record shop.a/3/17 {INVALID_CONTEXT}",
-            id="a context that is cut",
-        ),
+        (replace(record(ORDERS), headers=None), {}, "has no header `cdc.id`. "),
+        (record(OTHER), {}, "is of a table that "),
+        (record(HITS, "AAGA"), WHOLE, INVALID_CONTEXT),
     ],
+    ids=["no headers", "a table that is not described", "a context that is cut"],
 )
 def test_an_invalid_record_is_an_error_with_its_place(
     spark: SparkSession,
@@ -95,7 +94,7 @@ def test_an_invalid_record_is_an_error_with_its_place(
         stored(spark, select_tables(schema, **choices), record(ORDERS), rejected)
     fault = mapped_error(raised.value)
     assert isinstance(fault, InputError), raised.value
-    assert str(fault).startswith(message.format(path=schema.path))
+    assert str(fault).startswith(f"The record shop.a/3/17 {message}")
 
 
 def test_whole_counters_are_stored_once_and_unselected_tables_are_skipped(
@@ -112,33 +111,32 @@ def test_an_undescribed_table_is_an_error(schema: SourceSchema) -> None:
         select_tables(schema, ["shop.a"])
 
 
-@pytest.mark.parametrize(
-    ("table", "topic", "is_rejected"),
-    [
-        # The time of a UUID begins with its last digits.
-        ("00000000-b41f-11e5-9f22-ba0be0483c18", "p.shop.orders", False),
-        ("7a1c395e-b41f-11e5-9f22-ba0be0483c18", "p.shop.orders", True),
-        ("00000000-b420-11e5-9f22-ba0be0483c18", "p-shop-orders", True),
-        ("ffffffff-ffff-11e4-9f22-ba0be0483c18", "p.shop.orders", False),
-        ("00000000-0000-11e6-9f22-ba0be0483c18", "p.shop.orders", True),
-        ("1b255f4d-ef25-40a6-0000-000000000009", "p.shop.orders", True),
-        ("00000000-0000-11e6-9f22-ba0be0483c18", "p.shop.orders_2", False),
-        ("00000000-0000-11e6-9f22-ba0be0483c18", "p.other.orders", False),
-        (OTHER, "p.shop.orders", False),
-    ],
+# The time of a UUID begins with its last digits.
+CREATED_AGAIN = (
+    ("00000000-b41f-11e5-9f22-ba0be0483c18", "p.shop.orders", False),
+    ("7a1c395e-b41f-11e5-9f22-ba0be0483c18", "p.shop.orders", True),
+    ("00000000-b420-11e5-9f22-ba0be0483c18", "p-shop-orders", True),
+    ("ffffffff-ffff-11e4-9f22-ba0be0483c18", "p.shop.orders", False),
+    ("00000000-0000-11e6-9f22-ba0be0483c18", "p.shop.orders", True),
+    ("1b255f4d-ef25-40a6-0000-000000000009", "p.shop.orders", True),
+    ("00000000-0000-11e6-9f22-ba0be0483c18", "p.shop.orders_2", False),
+    ("00000000-0000-11e6-9f22-ba0be0483c18", "p.other.orders", False),
+    (OTHER, "p.shop.orders", False),
 )
-def test_a_table_that_was_created_again(
-    spark: SparkSession, schema: SourceSchema, table: str, topic: str, is_rejected: bool
-) -> None:
+
+
+def test_a_table_that_was_created_again(spark: SparkSession, schema: SourceSchema) -> None:
     """Events of an earlier one are skipped; a later one needs another `schema.file`."""
-    selected = select_tables(schema, ["shop.orders"])
-    found = [record(ORDERS), replace(record(table), topic=topic)]
-    if not is_rejected:
-        assert stored(spark, selected, *found) == [ORDERS]
-        return
-    with pytest.raises(Exception, match="was created after") as caught:
-        stored(spark, selected, *found)
-    error = mapped_error(caught.value)
-    assert isinstance(error, InputError)
-    assert f"The record {topic}/3/17 is of a table shop.orders" in str(error)
-    assert "Describe the schema again" in str(error)
+    others = [replace(record(table), topic=topic) for table, topic, _ in CREATED_AGAIN]
+    given = numbered([record(ORDERS), *others])
+    accepted, rejected = select_tables(schema, ["shop.orders"]).split(events(frame(spark, given)))
+    assert [row["table"] for row in accepted.collect()] == [ORDERS]
+    found = {row["place"]: row["error"] for row in rejected.collect()}
+    assert found.keys() == {
+        f"The record {topic}/3/{offset}"
+        for offset, (_, topic, is_rejected) in enumerate(CREATED_AGAIN, 1)
+        if is_rejected
+    }
+    for place, error in found.items():
+        assert f"{place} is of a table shop.orders that was created after" in error
+        assert "Describe the schema again" in error

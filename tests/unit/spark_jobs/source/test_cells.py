@@ -28,11 +28,11 @@ def counter(raw: bytes) -> EventValue:
     return event("row", ck="", ckv=[], cell=[cell])
 
 
-def rows(spark: SparkSession, *values: Any) -> DataFrame:
+def rows(spark: SparkSession, *values: Any, keep_invalid: bool = False) -> DataFrame:
     """The rows of values, of which text is no JSON of a test."""
     texts = [value if isinstance(value, str) else json.dumps(value) for value in values]
-    records = [Record(None, text.encode()) for text in texts]
-    return read_cells(frame(spark, records), counters=["c"])
+    records = [Record(None, text.encode(), offset=n) for n, text in enumerate(texts)]
+    return read_cells(frame(spark, records), counters=["c"], keep_invalid=keep_invalid)
 
 
 def test_events_become_rows_with_their_text(spark: SparkSession) -> None:
@@ -54,28 +54,31 @@ def test_events_become_rows_with_their_text(spark: SparkSession) -> None:
         assert [json.loads(row["event"]) for row in found] == values
 
 
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        ({"op": "i", "after": {}}, MISSING_CELLS),
-        ({"cells": {"kind": "row"}}, NOT_AN_EVENT),
-        (counter(b""), INVALID_CONTEXT),
-        (counter(b"\0\1\0\0"), INVALID_CONTEXT),
-        (counter(b"\0\0\0"), INVALID_CONTEXT),
-        (counter(b"\0\1\0\1" + bytes(32)), INVALID_CONTEXT),
-        ("{", NOT_AN_EVENT),
-        ("no JSON", NOT_AN_EVENT),
-        ('{"cells": {"token": "x"}}', NOT_AN_EVENT),
-        ("Struct{ts_ms=1,op=i}", NOT_AN_EVENT),
-    ],
-    ids=[
-        *("no cells", "no token", "empty context", "cut context", "odd context", "local shard"),
-        *("open object", "no JSON", "token as text", "Connect's text"),
-    ],
-)
-def test_an_invalid_value_fails_the_query(spark: SparkSession, value: Any, message: str) -> None:
-    with pytest.raises(PySparkException, match=message):
-        rows(spark, value).collect()
+INVALID = {
+    "no cells": ({"op": "i", "after": {}}, MISSING_CELLS),
+    "no token": ({"cells": {"kind": "row"}}, NOT_AN_EVENT),
+    "empty context": (counter(b""), INVALID_CONTEXT),
+    "cut context": (counter(b"\0\1\0\0"), INVALID_CONTEXT),
+    "odd context": (counter(b"\0\0\0"), INVALID_CONTEXT),
+    "local shard": (counter(b"\0\1\0\1" + bytes(32)), INVALID_CONTEXT),
+    "open object": ("{", NOT_AN_EVENT),
+    "no JSON": ("no JSON", NOT_AN_EVENT),
+    "token as text": ('{"cells": {"token": "x"}}', NOT_AN_EVENT),
+    "Connect's text": ("Struct{ts_ms=1,op=i}", NOT_AN_EVENT),
+}
+
+
+def test_the_reasons_of_invalid_values(spark: SparkSession) -> None:
+    given = [value for value, _ in INVALID.values()]
+    found = rows(spark, *given, keep_invalid=True).orderBy("place").collect()
+    assert [row["table"] for row in found] == [None] * len(given)
+    for row, (_, message) in zip(found, INVALID.values(), strict=True):
+        assert message in row["error"]
+
+
+def test_an_invalid_value_fails_the_query(spark: SparkSession) -> None:
+    with pytest.raises(PySparkException, match=MISSING_CELLS):
+        rows(spark, {"op": "i", "after": {}}).collect()
 
 
 def test_kafka_tombstones_are_skipped(spark: SparkSession) -> None:

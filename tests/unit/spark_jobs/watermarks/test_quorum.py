@@ -17,11 +17,12 @@ def needed(consistency: WriteConsistency, options: dict[str, str]) -> dict[str |
 
 
 @pytest.mark.parametrize("replicas", range(1, 8))
-@pytest.mark.parametrize("consistency", ["ONE", "TWO", "QUORUM", "ALL"])
+@pytest.mark.parametrize("consistency", ["ONE", "TWO", "THREE", "QUORUM", "ALL"])
 def test_any_so_many_replicas_have_one_that_acknowledged(
     replicas: int, consistency: WriteConsistency
 ) -> None:
-    written = {"ONE": 1, "TWO": 2, "QUORUM": replicas // 2 + 1, "ALL": replicas}[consistency]
+    few = {"ONE": 1, "TWO": 2, "THREE": 3, "QUORUM": replicas // 2 + 1, "ALL": replicas}
+    written = few[consistency]
     if written > replicas:
         return
     options = {"class": "SimpleStrategy", "replication_factor": str(replicas)}
@@ -40,6 +41,9 @@ def test_levels_of_data_centers() -> None:
     assert needed("LOCAL_ONE", TWO) == {"dc1": 3, "dc2": 2}
     assert needed("EACH_QUORUM", TWO) == {"dc1": 2, "dc2": 1}
     assert replica_rule(TWO, "EACH_QUORUM").is_any
+    simple = {"class": "SimpleStrategy", "replication_factor": "3"}
+    assert needed("LOCAL_ONE", simple) == {None: 3}
+    assert needed("LOCAL_QUORUM", simple) == {None: 2}
 
 
 def test_transient_replicas_count_and_data_centers_without_replicas_do_not() -> None:

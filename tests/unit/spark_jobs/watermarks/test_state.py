@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from spark_jobs.watermarks.quorum import replica_rule
 from spark_jobs.watermarks.state import (
     MAX_PENDING,
     WatermarkState,
@@ -108,20 +107,3 @@ def test_the_offsets_of_a_table_are_the_largest_of_its_commits() -> None:
         "[]",
     ]
     assert largest_offsets(texts) == at(7, 3)
-
-
-def test_every_level_of_the_option_has_a_rule() -> None:
-    options = {"class": "SimpleStrategy", "replication_factor": "3"}
-    needed = {
-        level: replica_rule(options, level).groups[0].needed
-        for level in ("ONE", "TWO", "THREE", "QUORUM", "ALL", "LOCAL_ONE", "LOCAL_QUORUM")
-    }
-    assert needed == {
-        "ONE": 3,
-        "TWO": 2,
-        "THREE": 1,
-        "QUORUM": 2,
-        "ALL": 1,
-        "LOCAL_ONE": 3,
-        "LOCAL_QUORUM": 2,
-    }

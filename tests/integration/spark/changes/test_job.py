@@ -21,8 +21,6 @@ from spark_jobs.changes.options import ChangesJobOptions
 from spark_jobs.reconcile.source_table import read_schema
 from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.reconcile.visible_rows import table_at
-from spark_jobs.storage import Folder
-from tests.integration.spark.changes.held_before_checkpoint import HELD
 from tests.oracle.reference.recordings import OWN
 from tests.support.servers.kafka import KafkaBroker, KafkaRecord
 from tests.support.spark.job_process import JobProcess
@@ -190,31 +188,3 @@ def test_a_job_that_is_killed_and_reads_late_copies(
     published.send()
     run(spark, options, stop=Event())
     assert len(published.sent()) == before
-
-
-@pytest.mark.slow
-def test_a_job_that_is_killed_between_its_last_message_and_its_checkpoint(
-    broker: KafkaBroker,
-    spark: SparkSession,
-    jars_directory: Path,
-    java_options: str,
-    tmp_path: Path,
-    topic_prefix: str,
-) -> None:
-    """The next start sends nothing again, and goes on from there."""
-    published = Published(spark, broker, tmp_path, topic_prefix, TABLES[:1])
-    published.send()
-    given = [f"{name}={value}" for name, value in published.settings.items()]
-    program = "tests.integration.spark.changes.held_before_checkpoint"
-    job = JobProcess(program, tmp_path, jars_directory, java_options, given)
-    job.start()
-    job.kill_when(lambda: HELD in job.log.read_text(), "the messages to be sent")
-    options = job.options(ChangesJobOptions)
-    table = read_schema(SCHEMA).table(TABLES[0])
-    assert BatchJournal(Folder(spark, f"{options.folder}/{table.id}")).begun is not None
-    before = len(published.sent())
-    assert before
-    run(spark, options, stop=Event())
-    assert len(published.sent()) == before
-    published.verify()
-    assert BatchJournal(Folder(spark, f"{options.folder}/{table.id}")).begun is None

@@ -7,13 +7,12 @@ not delete its files. `--seed N` repeats the same writes.
 import secrets
 import shutil
 import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from tests.integration.spark.golden.cluster_harness import ClusterHarness
 from tests.integration.spark.golden.proof import Report, prove
@@ -27,88 +26,48 @@ _UPGRADE_TO = "6.0-alpha2"
 
 @click.command()
 @click.option("--seed", type=int, help="Seed of all writes; default: drawn and printed.")
-@click.option(
-    "--statements",
-    type=int,
-    help="Number of random statements, in addition to the recorded workloads.",
-)
+@click.option("--statements", type=int, help="Random statements, beside the recorded workloads.")
 @click.option("--small", is_flag=True, help="Do not write the recorded workloads.")
 @click.option("--upgrade", is_flag=True, help="Upgrade the cluster to 6.0 during the writes.")
-@click.option(
-    "--directory",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Working directory, which is created if needed; default: a temporary folder.",
-)
+@click.option("--directory", type=click.Path(path_type=Path), help="Default: a temporary one.")
 def main(
-    seed: int | None,
-    statements: int | None,
-    small: bool,
-    upgrade: bool,
-    directory: Path | None,
+    seed: int | None, statements: int | None, small: bool, upgrade: bool, directory: Path | None
 ) -> None:
     """Run three replicas, three agents, a broker and Spark, and compare events and tables."""
     seed = secrets.randbits(32) if seed is None else seed
     form = SMALL if small else LARGE
     form = replace(form, statements=statements or form.statements, has_moments=True)
-    folder = working_folder(directory)
-    console = Console(highlight=False)
-    console.print(
-        f"Seed {seed}, {form.statements} statements; files are in {folder}.",
-        soft_wrap=True,
-    )
+    if directory is not None:
+        directory.mkdir(parents=True, exist_ok=True)
+        directory = directory.resolve()
+    folder = Path(tempfile.mkdtemp(prefix="golden-", dir=directory))
+    print(f"Seed {seed}, {form.statements} statements; files are in {folder}.")
+    mode, to = ("NONE", _UPGRADE_TO) if upgrade else ("CASSANDRA_4", None)
     options = quiet_java_options(folder)
     spark = local_session(fetched_jars(), options, folder / "warehouse", memory="2g")
     try:
         with ClusterHarness(
-            folder,
-            Random(seed),
-            segment_mib=form.segment_mib,
-            storage_mode="NONE" if upgrade else "CASSANDRA_4",
+            folder, Random(seed), segment_mib=form.segment_mib, storage_mode=mode
         ) as cluster:
-            to = _UPGRADE_TO if upgrade else None
-            report = prove(cluster, spark, seed, form, console.print, to)
+            report = prove(cluster, spark, seed, form, print, to)
     except HarnessError as error:
-        console.print(f"Failed: {error}\nThe files are in {folder}.", markup=False)
-        raise SystemExit(1) from error
+        raise SystemExit(f"Failed: {error}\nThe files are in {folder}.") from error
     finally:
         spark.stop()
-    console.print(summary(report))
-    for line in report.problems[:_MAX_SHOWN]:
-        console.print(line, markup=False, soft_wrap=True)
+    print("\n".join([*summary(report), *report.problems[:_MAX_SHOWN]]))
     if report.problems:
-        console.print(f"{len(report.problems)} problems; the files are in {folder}.")
-        raise SystemExit(1)
+        raise SystemExit(f"{len(report.problems)} problems; the files are in {folder}.")
     shutil.rmtree(folder)
 
 
-def working_folder(directory: Path | None) -> Path:
-    """A new folder for a run in this one, which is created if needed."""
-    if directory is not None:
-        try:
-            directory.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise click.BadParameter(
-                f"cannot create it: {error}.", param_hint="--directory"
-            ) from error
-        directory = directory.resolve()
-    return Path(tempfile.mkdtemp(prefix="golden-", dir=directory))
-
-
-def summary(report: Report) -> Table:
-    """The statistics of a run."""
-    table = Table(title=f"golden test, seed {report.seed}", show_header=False)
-    table.add_column()
-    table.add_column(justify="right")
-    in_logs = ", ".join(f"{count:,} in {logs}" for logs, count in sorted(report.in_logs.items()))
-    for name, figure in report.figures.items():
-        table.add_row(name, f"{figure:,}")
-    for error, count in report.unanswered.items():
-        table.add_row(error, f"{count:,}")
-    table.add_row("events by the number of logs that have them", in_logs)
-    table.add_section()
+def summary(report: Report) -> Iterator[str]:
+    """The statistics of a run, a line each."""
+    for name, figure in (*report.figures.items(), *report.unanswered.items()):
+        yield f"{figure:12,}  {name}"
+    for logs, count in sorted(report.in_logs.items()):
+        yield f"{count:12,}  events in {logs} logs"
     for step, seconds in report.seconds.items():
-        table.add_row(step, f"{seconds:,.0f} s")
-    return table
+        yield f"{seconds:10,.0f} s  {step}"
 
 
 if __name__ == "__main__":

@@ -1,12 +1,10 @@
-"""The writes of a run, and the folder in which it works."""
+"""The writes of a run."""
 
 from pathlib import Path
 
-import click
 import pytest
 from cassandra import ReadFailure
 
-from tests.integration.spark.golden.__main__ import working_folder
 from tests.integration.spark.golden.workload import LARGE, workload
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
@@ -59,15 +57,3 @@ def test_cassandra_cannot_read_such_a_deletion_in_its_format_oa(tmp_path: Path) 
                 with pytest.raises(ReadFailure):
                     node.execute(query)
                 wait_until(lambda: _FAULT in log.read_text(), _FAULT)
-
-
-def test_a_folder_that_is_missing_is_created(tmp_path: Path) -> None:
-    folder = working_folder(tmp_path / "runs" / "golden")
-    assert folder.is_dir()
-    assert folder.parent == tmp_path / "runs" / "golden"
-
-
-def test_a_folder_that_cannot_be_created_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(click.BadParameter, match=f"cannot create it: .*{tmp_path / 'file'}"):
-        working_folder(tmp_path / "file" / "golden")

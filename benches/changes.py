@@ -104,7 +104,9 @@ def _job(folder: Path, broker: KafkaBroker, topic: str, schema: Path) -> JobProc
         "trigger=processing-time",
         f"trigger.interval.ms={TRIGGER_MS}",
     ]
-    return JobProcess("spark_jobs.changes", folder, fetched_jars(), _JAVA_OPTIONS, settings)
+    return JobProcess(
+        "spark_jobs.changes", folder, fetched_jars(), _JAVA_OPTIONS, settings, is_measured=True
+    )
 
 
 def _result(records: Sequence[KafkaRecord], rate: int, written_s: float) -> ChangesResult:

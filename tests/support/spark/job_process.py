@@ -3,7 +3,7 @@
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,8 +21,16 @@ class JobProcess:
     """`python -m MODULE` with a checkpoint and a log in a folder."""
 
     def __init__(
-        self, module: str, folder: Path, jars: Path, java_options: str, settings: Sequence[str]
+        self,
+        module: str,
+        folder: Path,
+        jars: Path,
+        java_options: str,
+        settings: Sequence[str],
+        *,
+        is_measured: bool = False,
     ) -> None:
+        """A job that is measured has the file system of a user."""
         command = [sys.executable, "-m", module]
         for setting in (
             f"jars.dir={jars}",
@@ -31,7 +39,7 @@ class JobProcess:
             "spark.driver.memory=1g",
             f"spark.driver.extraJavaOptions={java_options}",
             "state.partitions=2",
-            *(f"{name}={value}" for name, value in quick_settings().items()),
+            *([] if is_measured else _lines(quick_settings())),
             *settings,
         ):
             command += ["--set", setting]
@@ -86,3 +94,7 @@ class JobProcess:
         assert self.process.pid is not None
         os.killpg(self.process.pid, signal.SIGKILL)
         assert self.process.wait() == -signal.SIGKILL
+
+
+def _lines(settings: Mapping[str, str]) -> list[str]:
+    return [f"{name}={value}" for name, value in settings.items()]

@@ -35,9 +35,9 @@ _NO_TARGET = re.compile(
     r"TimeoutException: (?P<place>Topic|Partition \d+ of topic) (?P<topic>\S+) .*not present in"
     r" metadata"
 )
-_LOST_RECORDS = re.compile(
-    r"not available in Kafka any more;.*?Reason:\s*(?P<reason>[^\n]*)", re.DOTALL
-)
+_LOST_RECORDS = ("[KAFKA_DATA_LOSS.", "KafkaIllegalStateException: ")
+"""The driver names the class of its error, a task the Java class alone."""
+_REASON = re.compile(r"Reason:\s*(?P<reason>[^\n]*)")
 _TOO_LARGE = re.compile(r"RecordTooLargeException: (?P<message>[^\n]*)")
 
 
@@ -91,15 +91,16 @@ def mapped_error(error: BaseException) -> BaseException:
             "`sink.kafka.max.request.size` and `max.message.bytes` of the target topic to larger "
             "values, and start the job again."
         )
-    lost = _LOST_RECORDS.search(text)
+    starts = [text.index(each) for each in _LOST_RECORDS if each in text]
+    lost = _REASON.search(text, min(starts)) if starts else None
     if lost is not None:
-        reason = _without_sql_state(lost["reason"]).rstrip(".")
         return JobError(
-            f"Kafka no longer has records that this job has not read: {reason}. Retention removed "
-            "them, or the topic was deleted. Their changes are missing in the target. To continue "
-            "after them, start the job with `fail.on.data.loss=false`; then start a snapshot of "
-            "the tables in the agent, which publishes their present rows. A snapshot has no "
-            "deletions: to be exact, fill a new target with a new `checkpoint`."
+            "Kafka no longer has records that this job has not read: "
+            f"{_without_sql_state(lost['reason']).rstrip('.')}. Retention removed them, or the "
+            "topic was deleted. Their changes are missing in the target. To continue after them, "
+            "start the job with `fail.on.data.loss=false`; then start a snapshot of the tables in "
+            "the agent, which publishes their present rows. A snapshot has no deletions: to be "
+            "exact, fill the target anew with a new `checkpoint` and a new target."
         )
     if _NO_TOPIC.search(text):
         return InputError(

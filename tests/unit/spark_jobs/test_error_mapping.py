@@ -53,6 +53,11 @@ RAISED = {
         JobError,
         "Starting offset for t-0 was 1 but consumer reset to 9. Retention removed them",
     ),
+    "Py4JJavaError: org.apache.spark.sql.kafka010.KafkaIllegalStateException: Some data may have "
+    "been lost;\nReason: Could not read records in offset [4, 7) for topic partition t-0\nwith": (
+        JobError,
+        "Could not read records in offset [4, 7) for topic partition t-0. Retention removed them",
+    ),
     "[DELTA_VERSION_NOT_FOUND] Cannot time travel Delta table to version 3. Available": (
         JobError,
         "fill its target anew",

@@ -26,7 +26,7 @@ from examples.spark.jobs import DemoJobs
 from examples.spark.recording import Sample, picture, recorded
 from tests.integration.spark.golden.cluster_harness import NODES, ClusterHarness
 from tests.integration.spark.golden.events import published, wrong_ids, wrong_records, wrong_rows
-from tests.integration.spark.golden.logs import read_logs
+from tests.integration.spark.golden.logged_events import read_logs
 from tests.integration.spark.golden.selected import Selected, captured_tables, select_tables
 from tests.integration.spark.golden.tables import cell_count
 from tests.integration.spark.golden.workload import replicated

@@ -19,7 +19,6 @@ from tests.oracle.algebra.cell import (
     read_liveness,
 )
 from tests.oracle.algebra.counter import Counter, read_shards
-from tests.oracle.algebra.purging import is_purgeable
 
 _Ordered = TypeVar("_Ordered", int, Deletion)
 
@@ -199,7 +198,7 @@ def _purge(row: _StoredRow, deleted_to_us: int | None, before_s: int) -> None:
 
     def is_old(version: Cell | Liveness) -> bool:
         has_ended = isinstance(version, Cell) and version.state is State.TOMBSTONE
-        return (has_ended or version.ttl_s != 0) and _is_old(version.ldt_s, before_s)
+        return (has_ended or version.ttl_s != 0) and version.ldt_s < before_s
 
     row.cells = {
         place: cell
@@ -223,11 +222,7 @@ def _purge(row: _StoredRow, deleted_to_us: int | None, before_s: int) -> None:
 
 
 def _unpurged(deletion: Deletion | None, before_s: int) -> Deletion | None:
-    return None if deletion is None or _is_old(deletion.ldt_s, before_s) else deletion
-
-
-def _is_old(ldt_s: int, before_s: int) -> bool:
-    return is_purgeable(ldt_s, now_s=before_s, gc_grace_s=0, lag_s=0)
+    return None if deletion is None or deletion.ldt_s < before_s else deletion
 
 
 def _later(left: _Ordered | None, right: _Ordered) -> _Ordered:

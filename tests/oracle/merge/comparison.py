@@ -10,8 +10,7 @@ from cassandra.query import dict_factory
 
 from tests.oracle.algebra.table import Table
 from tests.oracle.algebra.tables import Tables
-from tests.oracle.merge.plain import plain, plain_clustering
-from tests.oracle.merge.typed import Columns, columns_of, typed_rows
+from tests.oracle.merge.typed import Columns, columns_of, plain, plain_clustering, typed_rows
 
 _MAX_SHOWN = 5
 

@@ -10,9 +10,8 @@ import pytest
 
 import commitlog
 from tests.oracle.algebra.tables import Tables
-from tests.oracle.merge.cdc_raw import CdcRawReader
+from tests.oracle.merge.cdc_raw import CdcRawReader, snapshot_values
 from tests.oracle.merge.comparison import Comparison, compare, summary
-from tests.oracle.merge.snapshot_values import snapshot_values
 from tests.oracle.merge.writes import SHORT_TTL_S, random_writes, run
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings, release

@@ -2,7 +2,7 @@
 
 import json
 from base64 import b64decode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -76,22 +76,24 @@ def input_batches(content: Iterable[Item], size: int = 1000) -> Iterator[pa.Reco
 def raw_rows(batches: Iterable[pa.RecordBatch]) -> dict[RowKey, Row]:
     """The output of `rows`, in its order."""
     return {
-        (row["pk"], row["ck"]): _values([*row["cells"], *row["statics"]])
+        (row["pk"], row["ck"]): values_of([*row["cells"], *row["statics"]])
         for batch in batches
         for row in batch.to_pylist()
     }
 
 
-def _values(cells: Sequence[Mapping[str, Any]]) -> Row:
+def values_of(cells: Iterable[Any]) -> Row:
+    """The values of cells, which are mappings or rows of Spark."""
     values: dict[str, Value] = {}
     elements: dict[str, dict[bytes, bytes]] = {}
     for cell in cells:
         if cell["path"] is None:
             assert cell["column"] not in values
-            values[cell["column"]] = cell["value"]
+            values[cell["column"]] = bytes(cell["value"])
         else:
-            assert cell["path"] not in elements.get(cell["column"], {})
-            elements.setdefault(cell["column"], {})[cell["path"]] = cell["value"]
+            of_column = elements.setdefault(cell["column"], {})
+            assert bytes(cell["path"]) not in of_column
+            of_column[bytes(cell["path"])] = bytes(cell["value"])
     return values | {column: tuple(sorted(paths.items())) for column, paths in elements.items()}
 
 

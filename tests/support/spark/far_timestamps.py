@@ -7,11 +7,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.reconcile.job import reconcile
-from spark_jobs.reconcile.selected_tables import select_tables
 from spark_jobs.reconcile.source_table import read_schema
-from spark_jobs.reconcile.store import VersionStore
-from tests.support.spark.forms import frame
+from tests.support.spark.forms import filled_store
 
 NAME = "shop.t"
 FITTING = [1, 3]
@@ -26,11 +23,8 @@ def fill(spark: SparkSession, folder: Path, *, buckets: int = 2) -> dict[str, st
     schema_file.write_text(
         f"CREATE TABLE {NAME} (k int PRIMARY KEY, at timestamp) WITH ID = {_ID};"
     )
-    store = VersionStore(spark, str(folder / "versions"), buckets=buckets)
     events = [_event(key, millis) for key, millis in ((1, 7), (2, _FAR_MS), (3, 8))]
-    reconcile(
-        frame(spark, folder / "events", events), store, select_tables(read_schema(schema_file))
-    )
+    store = filled_store(spark, folder, read_schema(schema_file), events, buckets=buckets)
     return {"output": store.path, "buckets": str(buckets), "schema.file": str(schema_file)}
 
 

@@ -6,13 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import Row as SparkRow
 from pyspark.sql import functions as F
 
+from spark_jobs.reconcile.job import reconcile
+from spark_jobs.reconcile.selected_tables import select_tables
 from spark_jobs.reconcile.source_table import SourceSchema
 from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.reconcile.visible_rows import visible_rows
-from tests.oracle.algebra import Row, RowKey, Tables, Value
+from tests.oracle.algebra import Row, RowKey, Tables
+from tests.support.events.merge_batches import values_of
 
 EventValue = dict[str, Any]
 Rows = dict[RowKey, Row]
@@ -33,13 +35,27 @@ def frame(spark: SparkSession, folder: Path, values: Iterable[EventValue]) -> Da
     return spark.read.text(str(path)).withColumn("value", F.col("value").cast("binary"))
 
 
+def filled_store(
+    spark: SparkSession,
+    folder: Path,
+    schema: SourceSchema,
+    values: Iterable[EventValue],
+    *,
+    buckets: int = 1,
+) -> VersionStore:
+    """A version store `store` in the folder, with these events."""
+    store = VersionStore(spark, str(folder / "store"), buckets=buckets)
+    reconcile(frame(spark, folder / "events", values), store, select_tables(schema))
+    return store
+
+
 def shown_rows(visible: DataFrame) -> Rows:
     """The rows of a table that Spark shows."""
     rows: Rows = {}
     for row in visible.collect():
         place = bytes(row["pk"]), None if row["ck"] is None else bytes(row["ck"])
         assert place not in rows, place
-        rows[place] = _values([*row["cells"], *row["statics"]])
+        rows[place] = values_of([*row["cells"], *row["statics"]])
     return rows
 
 
@@ -62,17 +78,3 @@ def expected(tables: Tables, now_s: int | Mapping[str, int]) -> Shown:
         for table_id, table in tables.by_id.items()
     }
     return {table_id: found for table_id, found in rows.items() if found}
-
-
-def _values(cells: Iterable[SparkRow]) -> Row:
-    values: dict[str, Value] = {}
-    elements: dict[str, dict[bytes, bytes]] = {}
-    for cell in cells:
-        if cell["path"] is None:
-            assert cell["column"] not in values
-            values[cell["column"]] = bytes(cell["value"])
-        else:
-            of_column = elements.setdefault(cell["column"], {})
-            assert bytes(cell["path"]) not in of_column
-            of_column[bytes(cell["path"])] = bytes(cell["value"])
-    return values | {column: tuple(sorted(paths.items())) for column, paths in elements.items()}

@@ -1,16 +1,41 @@
 """Tables with random events: two plain ones and one of counters, with many partitions."""
 
 from base64 import b64decode, b64encode
+from collections.abc import Iterable
 from pathlib import Path
 from uuid import UUID
 
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from spark_jobs.reconcile.source_table import SourceSchema, read_schema
+from tests.oracle.algebra import Tables
 from tests.oracle.merge.event_strategies import event_values, one_cell_events
 from tests.support.events.counter_events import counter_events
-from tests.support.spark.forms import EventValue
-from tests.support.spark.merge_examples import examples
+from tests.support.spark.forms import EventValue, named
+
+
+def examples(events: st.SearchStrategy[list[EventValue]], count: int) -> list[EventValue]:
+    """Events of `count` random tables; the id of a table is its number."""
+    drawn: list[list[EventValue]] = []
+
+    @settings(
+        max_examples=count, database=None, deadline=None, suppress_health_check=list(HealthCheck)
+    )
+    @given(events)
+    def gather(found: list[EventValue]) -> None:
+        drawn.append(found)
+
+    gather()
+    return [named(str(number), each) for number, found in enumerate(drawn) for each in found]
+
+
+def merged(values: Iterable[EventValue], counters: Iterable[str] = ()) -> Tables:
+    tables = Tables(counter_ids=frozenset(counters))
+    for value in values:
+        tables.apply(value)
+    return tables
+
 
 T, U, COUNTERS = (str(UUID(int=number)) for number in (1, 2, 3))
 """Ids of the tables."""

@@ -6,6 +6,8 @@ from pathlib import Path
 import pyspark
 from pyspark.sql import SparkSession
 
+from spark_jobs.dependency_versions import RELEASES as KNOWN
+from spark_jobs.dependency_versions import DependencyVersions
 from spark_jobs.jars import fetch
 from spark_jobs.session import create_session
 from tests.support.servers.cache import cached_directory
@@ -13,7 +15,14 @@ from tests.support.servers.iceberg_rest import SQLITE
 from tests.support.servers.java import java_home
 from tests.support.servers.java_sources import compiled
 from tests.support.servers.maven import artifact
-from tests.support.spark.releases import installed_versions
+
+RELEASES = {each.spark: each for each in KNOWN}
+
+
+def installed_versions() -> DependencyVersions:
+    """The versions for the installed `pyspark`."""
+    return RELEASES[pyspark.__version__]
+
 
 _LOG4J2 = """\
 rootLogger.level = error

@@ -73,10 +73,6 @@ def as_set(rows: Any) -> set[bytes]:
     return {orjson.dumps(row, option=orjson.OPT_SORT_KEYS) for row in rows}
 
 
-class Killed(BaseException):
-    """The process was killed."""
-
-
 class Published:
     """The topics and tables of changes of some tables, and what the job reads."""
 
@@ -151,13 +147,13 @@ def test_a_job_that_ends_before_its_batch_is_recorded_and_reads_late_copies(
 
     def killed(journal: BatchJournal, batch: BegunBatch) -> None:
         if published.sent():
-            raise Killed
+            raise KeyboardInterrupt
         # The first fill, of a store that is still empty.
         finish(journal, batch)
 
     with monkeypatch.context() as patch:
         patch.setattr(BatchJournal, "finish", killed)
-        with pytest.raises(Killed):
+        with pytest.raises(KeyboardInterrupt):
             run(spark, options, stop=Event())
     before = len(published.sent())
     published.send()

@@ -31,10 +31,6 @@ AS_JSON = partial(json_bytes, schema=None)
 pytestmark = pytest.mark.servers
 
 
-class Killed(BaseException):
-    """The process was killed."""
-
-
 def changes(session: SparkSession) -> DataFrame:
     """The changes `OPS` of each row, a second after each other, in an order that mixes the rows."""
     row, seq = F.col("id") % ROWS, (F.col("id") / ROWS).cast("int")
@@ -107,12 +103,12 @@ def test_a_batch_that_is_sent_and_not_recorded(
     write = KafkaTopic.write
 
     def killed(*_: object) -> None:
-        raise Killed
+        raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
         patch.setattr(KafkaTopic, "write", lambda topic, found: write(topic, found.where(sent)))
         patch.setattr(BatchJournal, "finish", killed)
-        with pytest.raises(Killed):
+        with pytest.raises(KeyboardInterrupt):
             handler(*place).apply(TABLE, changes(spark), COUNTS, BEFORE, AFTER, {})
     before = len(broker.consume_all(topic_prefix))
     publisher = handler(*place)

@@ -3,9 +3,12 @@
 A process has sessions of Connect or classic ones, so the other tests do not collect this file.
 """
 
+import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyspark
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.types import IntegerType, StringType
@@ -14,10 +17,17 @@ from spark_jobs.follow import Position, changes_between
 from spark_jobs.follow.expiries import ExpiryIndex
 from spark_jobs.job_description import job_description
 from spark_jobs.reconcile import VersionStore, reconcile, select_tables, table_at
+from spark_jobs.session import LOCAL_SETTINGS, SETTINGS
 from spark_jobs.tables import read_table
 from spark_jobs.tables.apply_batch import apply_batch
 from spark_jobs.tables.commit_position import CommitPosition
-from tests.integration.spark.connect.server import ConnectServer
+from tests.support.servers.java import java_home
+from tests.support.servers.processes import (
+    ServerProcess,
+    accepts_connections,
+    free_port,
+    wait_until,
+)
 from tests.support.spark.forms import frame, named
 from tests.support.spark.typed_tables import (
     APP,
@@ -32,6 +42,10 @@ from tests.support.spark.typed_tables import (
 )
 from tests.support.spark.view_cases import EVENTS, ID, NOW_S, TABLE, row, schema
 
+_HOST = "127.0.0.1"
+_CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
+
+
 pytestmark = pytest.mark.servers
 
 
@@ -39,11 +53,42 @@ pytestmark = pytest.mark.servers
 def remote(
     jars_directory: Path, java_options: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[SparkSession]:
-    folder = tmp_path_factory.mktemp("connect")
-    with ConnectServer(folder, jars_directory, java_options) as server:
-        session = SparkSession.builder.remote(server.remote).getOrCreate()
+    folder, port = tmp_path_factory.mktemp("connect"), free_port(_HOST)
+    settings = {
+        **SETTINGS,
+        **LOCAL_SETTINGS,
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.driver.memory": "1g",
+        "spark.driver.extraJavaOptions": java_options,
+        "spark.connect.grpc.binding.address": _HOST,
+        "spark.connect.grpc.binding.port": str(port),
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+    }
+    home = Path(pyspark.__file__).parent
+    command: list[str | Path] = [
+        *(home / "bin" / "spark-submit", "--master", "local[2]", "--class", _CLASS),
+        *("--jars", ",".join(map(str, sorted(jars_directory.glob("*.jar"))))),
+        *(part for each in settings.items() for part in ("--conf", "=".join(each))),
+        "spark-internal",
+    ]
+    environment = {
+        "JAVA_HOME": str(java_home(17)),
+        "SPARK_HOME": str(home),
+        "PYSPARK_PYTHON": sys.executable,
+        # The server imports the functions of `mapInArrow`.
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+    }
+    log = folder / "connect.log"
+    server = ServerProcess("Connect", command, log, directory=folder, environment=environment)
+    server.start()
+    try:
+        wait_until(lambda: accepts_connections(_HOST, port), "Connect", process=server)
+        session = SparkSession.builder.remote(f"sc://{_HOST}:{port}").getOrCreate()
         yield session
         session.stop()
+    finally:
+        server.kill()
 
 
 def test_a_table_and_its_changes_are_read(remote: SparkSession, tmp_path: Path) -> None:

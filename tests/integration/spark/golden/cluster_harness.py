@@ -14,9 +14,9 @@ from cassandra import ConsistencyLevel
 from cassandra.query import SimpleStatement
 
 from tests.acceptance.kill.agent import Agent
-from tests.integration.spark.golden.counts import Counts
 from tests.integration.spark.golden.markers import (
     HINTED,
+    Counts,
     insert_marker,
     is_in_all_logs,
     logged_markers,

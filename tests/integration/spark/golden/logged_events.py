@@ -5,12 +5,19 @@ places have one *canonical event* if their content is equal but for local deleti
 set anew by each attempt of a statement (docs/reference/event-format.md, section 6).
 """
 
+import json
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import commitlog
+from tests.acceptance.kill.checks import COMPLETED
+from tests.integration.spark.golden.cluster_harness import NODES, ClusterHarness
 from tests.support.events.cells_checks import sorted_cells
 from tests.support.events.expected_events import Json, expected_events
+from tests.support.servers.cassandra import segment_id
+from tests.support.servers.java_reader import dump_segments
 
 _CLOSED_BY = {
     "EXCL_END_INCL_START_BOUNDARY": ("EXCL_END_BOUND", "INCL_START_BOUND"),
@@ -102,3 +109,39 @@ def _frozen(value: Any) -> Hashable:
         return tuple(map(_frozen, value))
     assert isinstance(value, Hashable)
     return value
+
+
+def read_logs(cluster: ClusterHarness, schema: Path) -> dict[Place, LoggedEvent]:
+    """Every event of every node, up to the final offset of its stopped agent. `schema` is a file of
+    CQL."""
+    published = {
+        table.id
+        for table in commitlog.Schema.from_cql(schema.read_text()).tables()
+        if table.cdc and table.kind == "table"
+    }
+    node_of: dict[str, str] = {}
+    segments: dict[str, Path] = {}
+    ends: dict[tuple[str, int], int] = {}
+    for name, node, agent in zip(NODES, cluster.nodes, cluster.agents, strict=True):
+        archived = {path.name: path for path in agent.archive.glob("CommitLog-*.log")}
+        linked = {path.name: path for path in node.cdc_raw.glob("CommitLog-*.log")}
+        assert not node_of.keys() & (archived | linked).keys(), (
+            "two nodes with one name of a segment"
+        )
+        segments |= linked | archived
+        node_of |= dict.fromkeys(linked | archived, name)
+        ends |= {(name, number): end for number, end in agent.runs[-1].stored.items()}
+        ends |= {(name, segment_id(path)): COMPLETED for path in archived.values()}
+    dump = dump_segments(
+        sorted(segments.values(), key=segment_id), schema, tolerate_truncation=True
+    )
+    lines: dict[str, list[Json]] = {name: [] for name in NODES}
+    for line in map(json.loads, dump.ndjson.splitlines()):
+        if line["id"] in published:
+            lines[node_of[line["segment"]]].append(line)
+    return {
+        place: event
+        for name, of_node in lines.items()
+        for place, event in logged_events(name, of_node).items()
+        if place.position <= ends.get((name, place.segment_id), 0)
+    }

@@ -12,8 +12,7 @@ from cassandra import ConsistencyLevel
 
 from tests.integration.spark.golden.changed import folded, wrong_changes, wrong_messages
 from tests.integration.spark.golden.cluster_harness import ClusterHarness
-from tests.integration.spark.golden.follow_jobs import FORMATS, FollowJobs, topic_of
-from tests.integration.spark.golden.jobs import Jobs
+from tests.integration.spark.golden.jobs import FORMATS, FollowJobs, Jobs, topic_of
 from tests.integration.spark.golden.selected import Selected, select_tables
 from tests.integration.spark.golden.tables import wrong_values
 from tests.integration.spark.golden.workload import RENAMED

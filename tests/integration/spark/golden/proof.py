@@ -19,9 +19,8 @@ from tests.integration.spark.golden.events import (
     wrong_records,
     wrong_rows,
 )
-from tests.integration.spark.golden.follow_jobs import FollowJobs
-from tests.integration.spark.golden.jobs import Jobs
-from tests.integration.spark.golden.logs import read_logs
+from tests.integration.spark.golden.jobs import FollowJobs, Jobs
+from tests.integration.spark.golden.logged_events import read_logs
 from tests.integration.spark.golden.moments import Moments
 from tests.integration.spark.golden.selected import captured_tables, select_tables
 from tests.integration.spark.golden.tables import cell_count

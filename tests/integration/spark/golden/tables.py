@@ -14,8 +14,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import Row as SparkRow
 
 from tests.integration.spark.golden.selected import Row, Selected, elements
-from tests.oracle.merge.plain import plain_clustering
-from tests.oracle.merge.typed import PROTOCOL_VERSION, time_uuid_order
+from tests.oracle.merge.typed import PROTOCOL_VERSION, plain_clustering, time_uuid_order
 from tests.support.events.driver_values import CALENDAR_DAYS, driver_value, moment
 from tests.support.events.exact_values import exact
 from tests.support.workloads.cql_types import CqlType

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from spark_jobs.dependency_versions import TESTED
 from tests.support.servers.cache import REPOSITORY, cached_directory
-from tests.support.spark.releases import RELEASES
+from tests.support.spark.session import RELEASES
 
 CORE = (
     "tests/unit/spark_jobs/changes",
@@ -30,11 +30,7 @@ CORE = (
     "tests/integration/spark/decode",
     "tests/integration/spark/golden/test_recorded.py",
 )
-TARGETS = (
-    "tests/integration/spark/tables/on_iceberg_catalogs.py",
-    "tests/integration/spark/tables/on_layout.py",
-    "tests/integration/spark/tables/on_maintenance.py",
-)
+TARGETS = ("tests/integration/spark/tables/on_targets.py",)
 STORES = "tests/integration/spark/rebuild/on_stores.py"
 CONNECT = "tests/integration/spark/connect/on_connect.py"
 

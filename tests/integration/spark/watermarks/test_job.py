@@ -23,7 +23,7 @@ from spark_jobs.watermarks.options import WatermarkOptions
 from spark_jobs.watermarks.state_file import STATE_FILE
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.spark.options import dotted, options_of
-from tests.support.spark.typed_tables import FORMATS, target_options
+from tests.support.spark.typed_tables import target_options
 
 pytestmark = pytest.mark.servers
 
@@ -153,7 +153,7 @@ def test_a_table_reaches_the_watermark_with_its_offsets(
         read_watermarks(spark, str(tmp_path))
 
 
-@pytest.mark.parametrize("table_format", FORMATS)
+@pytest.mark.parametrize("table_format", ["iceberg", pytest.param("delta", marks=pytest.mark.slow)])
 def test_a_typed_table_reaches_the_watermark_with_its_last_whole_batch(
     spark: SparkSession,
     broker: KafkaBroker,

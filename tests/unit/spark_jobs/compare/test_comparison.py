@@ -30,10 +30,6 @@ STORE = [*SAME, row(1, 1, v=v(9, LATER_US)), row(2, 1, v=v(2, 100))]
 RANGES = 2
 
 
-class Killed(BaseException):
-    """The process was killed."""
-
-
 def read_live(
     session: SparkSession, reader: LiveReader, ranges: Sequence[TokenRange], _: int
 ) -> DataFrame:
@@ -80,12 +76,12 @@ def test_a_comparison_continues_and_names_each_cause(
     def compare(*killed_at: object) -> ComparisonReport:
         def on_read(what: str, done: int, _: int) -> None:
             if (what, done) == killed_at:
-                raise Killed
+                raise KeyboardInterrupt
 
         return run(spark, options, schema, now_us=lambda: READ_AT_US, on_read=on_read)
 
     for what in ("token ranges", "rows of ranges"):
-        with pytest.raises(Killed):
+        with pytest.raises(KeyboardInterrupt):
             compare(what, 1)
     report = compare()
     # Each range is read once, and its rows once.

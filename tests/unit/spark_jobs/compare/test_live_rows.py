@@ -6,33 +6,26 @@ from commitlog import Schema
 from commitlog.merge import Merger
 from spark_jobs.compare.live_rows import Throttle, with_tokens
 from tests.support.node.snapshot_rows import READ_AT_US, TABLE_ID, encode, integer, long, row
+from tests.support.pipeline.fakes import FakeClock
 from tests.support.spark.live_table import SCHEMA, encoder_of, events_of
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now_s = 0.0
-        self.pauses: list[float] = []
-
-    def __call__(self) -> float:
-        return self.now_s
-
-    def pause(self, seconds: float) -> None:
-        self.pauses.append(seconds)
-        self.now_s += seconds
-
-
 def test_a_throttle_limits_rows() -> None:
-    clock = Clock()
-    throttle = Throttle(100, clock=clock, pause=clock.pause)
+    clock, pauses = FakeClock(), list[float]()
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        clock.advance(seconds)
+
+    throttle = Throttle(100, clock=clock, pause=pause)
     for _ in range(3):
         throttle.wait()
         throttle.add(50)
-    assert clock.pauses == [0.5, 0.5]
-    unlimited = Throttle(None, clock=clock, pause=clock.pause)
+    assert pauses == [0.5, 0.5]
+    unlimited = Throttle(None, clock=clock, pause=pause)
     unlimited.add(1000)
     unlimited.wait()
-    assert clock.pauses == [0.5, 0.5]
+    assert pauses == [0.5, 0.5]
 
 
 def test_values_that_look_like_tokens() -> None:

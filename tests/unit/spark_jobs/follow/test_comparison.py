@@ -8,11 +8,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.follow import Position, changes_between
 from spark_jobs.follow.comparison import compared
-from spark_jobs.reconcile.job import reconcile
-from spark_jobs.reconcile.selected_tables import select_tables
-from spark_jobs.reconcile.store import VersionStore
 from tests.support.spark.changes import Change, changes_frame
-from tests.support.spark.forms import frame
+from tests.support.spark.forms import filled_store
 from tests.support.spark.view_cases import EVENTS, NOW_S, TABLE, schema
 
 RENAMED = (
@@ -25,10 +22,9 @@ RENAMED = (
 
 
 def test_a_renamed_key_changes_no_row(spark: SparkSession, tmp_path: Path) -> None:
-    store = VersionStore(spark, str(tmp_path / "store"), buckets=1)
     before = schema(tmp_path, TABLE)
     rows = [event for event in EVENTS if "old" not in str(event)]
-    reconcile(frame(spark, tmp_path / "events", rows), store, select_tables(before))
+    store = filled_store(spark, tmp_path, before, rows)
     after = schema(tmp_path, RENAMED)
     version = store.version()
     positions = (Position(version, NOW_S), Position(version, NOW_S + 1))

@@ -11,13 +11,10 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from spark_jobs.changes import job as changes_job
 from spark_jobs.changes.changes_table import ChangesTable
 from spark_jobs.changes.options import ChangesJobOptions
-from spark_jobs.reconcile.job import reconcile
-from spark_jobs.reconcile.selected_tables import select_tables
-from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.tables import job as tables_job
 from spark_jobs.tables.format import delta
 from spark_jobs.tables.options import TablesJobOptions
-from tests.support.spark.forms import frame
+from tests.support.spark.forms import filled_store
 from tests.support.spark.options import options_of
 from tests.support.spark.view_cases import CHANGED, EVENTS, TABLE, cell, row, schema
 
@@ -43,9 +40,7 @@ def settings(folder: Path, trigger: str = "available-now") -> dict[str, str]:
 @pytest.fixture
 def start(spark: SparkSession, tmp_path: Path) -> Callable[..., int]:
     """Starts a job with a schema; it follows the store once. Returns the number of batches."""
-    store = VersionStore(spark, str(tmp_path / "store"), buckets=1)
-    described = schema(tmp_path, TABLE)
-    reconcile(frame(spark, tmp_path / "events", ROWS), store, select_tables(described))
+    filled_store(spark, tmp_path, schema(tmp_path, TABLE), ROWS)
 
     def run(job: Any, model: Any, text: str, **options: str) -> int:
         schema(tmp_path, text)

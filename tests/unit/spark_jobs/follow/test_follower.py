@@ -6,6 +6,7 @@ The algebra of changes is proved without Spark, in `tests/unit/commitlog/merge/t
 import random
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from pyspark.errors import PySparkException
@@ -20,7 +21,7 @@ from spark_jobs.reconcile.compaction import compact
 from spark_jobs.reconcile.job import reconcile
 from spark_jobs.reconcile.merged import merger_of
 from spark_jobs.reconcile.selected_tables import select_tables
-from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
+from spark_jobs.reconcile.source_table import SourceSchema, SourceTable, read_schema
 from spark_jobs.reconcile.store import Batch, VersionStore
 from tests.support.events.merge_batches import input_batches, items
 from tests.support.spark.forms import EventValue, frame
@@ -188,24 +189,35 @@ FAULTS: dict[str, Exception] = {
 }
 
 
-@pytest.fixture(scope="module")
-def filled(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Source:
-    source = Source(spark, tmp_path_factory.mktemp("filled"), events=10)
-    source.add(source.values)
-    return source
+@pytest.fixture
+def empty_tables(spark: SparkSession, tmp_path: Path) -> tuple[VersionStore, SourceSchema]:
+    """A table for each fault, and one more."""
+    path = tmp_path / "schema.cql"
+    path.write_text(
+        "".join(
+            f"CREATE TABLE shop.t{number} (k int PRIMARY KEY) WITH ID = {UUID(int=number)};"
+            for number in range(len(FAULTS) + 1)
+        )
+    )
+    return VersionStore(spark, str(tmp_path / "store"), buckets=1), read_schema(path)
 
 
 @pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_of_one_table_leaves_the_others(
-    filled: Source, tmp_path: Path, place: str, name: str, caplog: pytest.LogCaptureFixture
+    empty_tables: tuple[VersionStore, SourceSchema],
+    tmp_path: Path,
+    place: str,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
+    store, schema = empty_tables
+    good, *failing = sorted(schema.tables, key=lambda table: table.full_name)
+    faults = dict(zip((table.id for table in failing), FAULTS.values(), strict=True))
     is_failing = [True]
 
     class Target(RecordingHandler):
         def _fail(self, table: SourceTable, at: str) -> None:
-            if is_failing[0] and at == place and table.full_name == TABLE:
-                raise FAULTS[name]
+            if is_failing[0] and at == place and table.id in faults:
+                raise faults[table.id]
 
         def interrupted(self, table: SourceTable) -> None:
             self._fail(table, "interrupted")
@@ -218,26 +230,29 @@ def test_a_fault_of_one_table_leaves_the_others(
             self._fail(table, "apply")
             super().apply(table, *arguments, **named)
 
-    source, target = filled, Target()
-    other = source.schema.table("shop.u")
-    tables = [source.table, other]
-    followed = Follower(source.store, source.schema, tables, str(tmp_path / "follower"), target)
+    target = Target()
+    followed = Follower(store, schema, [*failing, good], str(tmp_path / "follower"), target)
     followed.step()
-    assert str(FAULTS[name]) in str(followed.rejected[TABLE])
-    assert target.positions.keys() == {other.id}
-    assert TABLE in caplog.text
+    assert target.positions.keys() == {good.id}
+    assert followed.rejected.keys() == {table.full_name for table in failing}
+    for table in failing:
+        assert str(faults[table.id]) in str(followed.rejected[table.full_name])
+        assert table.full_name in caplog.text
     is_failing[0] = False
     followed.step()
     is_tried_again = place == "apply"
-    assert (source.table.id in target.positions) == is_tried_again
+    assert (target.positions.keys() >= faults.keys()) == is_tried_again
     assert bool(followed.rejected) != is_tried_again
 
 
-def test_a_fault_of_all_tables_ends_the_job(filled: Source) -> None:
+def test_a_fault_of_all_tables_ends_the_job(
+    empty_tables: tuple[VersionStore, SourceSchema], tmp_path: Path
+) -> None:
     class Target(RecordingHandler):
         def apply(self, *arguments: Any, **named: Any) -> None:
             raise JobError("the disk is full.")
 
-    follower = filled.follower(Target())
+    store, schema = empty_tables
+    follower = Follower(store, schema, schema.tables[:1], str(tmp_path / "follower"), Target())
     with pytest.raises(JobError, match="the disk is full"):
         follower.step()

@@ -10,23 +10,20 @@ from spark_jobs.follow.known_schemas import KnownSchemas
 from spark_jobs.reconcile.job import reconcile
 from spark_jobs.reconcile.selected_tables import select_tables
 from spark_jobs.reconcile.source_table import SourceSchema
-from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.storage import Folder
-from tests.support.spark.forms import frame
+from tests.support.spark.forms import filled_store, frame
 from tests.support.spark.recording_handler import RecordingHandler
 from tests.support.spark.view_cases import CHANGED, EVENTS, NOW_S, TABLE, cell, number, row, schema
 
 
 def test_a_dropped_column_removes_rows_and_values_once(spark: SparkSession, tmp_path: Path) -> None:
-    store = VersionStore(spark, str(tmp_path / "store"), buckets=1)
-    target = RecordingHandler(each=True)
+    before, target = schema(tmp_path, TABLE), RecordingHandler(each=True)
+    store = filled_store(spark, tmp_path, before, EVENTS)
 
     def follower(described: SourceSchema) -> Follower:
         folder = str(tmp_path / "follower")
         return Follower(store, described, described.tables, folder, target, clock=lambda: NOW_S)
 
-    before = schema(tmp_path, TABLE)
-    reconcile(frame(spark, tmp_path / "events", EVENTS), store, select_tables(before))
     follower(before).step()
     assert [change["op"] for change in target.changes[0]] == ["c"] * 3
     changed = schema(tmp_path, CHANGED)
@@ -67,10 +64,9 @@ RENAMED = (
 
 
 def test_new_names_and_fields_are_no_change_of_rows(spark: SparkSession, tmp_path: Path) -> None:
-    store = VersionStore(spark, str(tmp_path / "store"), buckets=1)
     before, after = schema(tmp_path, TABLE), schema(tmp_path, RENAMED)
     (table,), (renamed,) = before.tables, after.tables
-    reconcile(frame(spark, tmp_path / "events", EVENTS), store, select_tables(before))
+    store = filled_store(spark, tmp_path, before, EVENTS)
     first = Position(store.version(), NOW_S)
     later = [
         row(7, [cell("u", number(6), path=b"\0\2", ts=6)]),

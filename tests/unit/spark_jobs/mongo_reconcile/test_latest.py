@@ -13,8 +13,7 @@ from spark_jobs.mongo_reconcile.changes import changes
 from spark_jobs.mongo_reconcile.document_table import DocumentTable
 from spark_jobs.mongo_reconcile.latest import latest
 from spark_jobs.mongo_reconcile.options import MongoOptions
-from tests.support.spark.mongo_histories import drawn_histories
-from tests.support.spark.mongo_topic import TOPIC, Collection, envelope, record
+from tests.support.spark.mongo_topic import TOPIC, Collection, drawn_histories, envelope, record
 from tests.support.spark.records import Record, frame
 
 HISTORIES = 40

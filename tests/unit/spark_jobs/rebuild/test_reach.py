@@ -45,16 +45,10 @@ def test_no_version_after_a_later_one_is_the_base(hours: list[int], at: int, ran
     assert base + 1 == len(hours) or hours[base + 1] > at
 
 
-def test_a_store_from_after_the_time_is_read_from_its_first_commit() -> None:
+def test_a_store_from_after_the_time_needs_its_whole_log_or_superseded_states() -> None:
     assert plan(COMMITS, 0) == StoreRead(base=None)
-
-
-def test_a_log_that_was_cleaned_does_not_reach_back() -> None:
     assert plan(COMMITS[2:], HOUR_US) is None
     assert plan(COMMITS[2:], HOUR_US, history_s=4 * 3600 - 1) is None
-
-
-def test_superseded_states_reach_back() -> None:
     assert plan(COMMITS[2:], HOUR_US, history_s=4 * 3600) == StoreRead(with_history=True)
 
 
@@ -74,11 +68,8 @@ def required(**changes: Any) -> None:
     require_complete("shop.orders", TABLE, HOUR_US, **(given | changes))
 
 
-def test_a_store_that_reaches_back_is_complete() -> None:
+def test_a_store_that_reaches_back_or_older_segments_are_complete() -> None:
     required(store_read=StoreRead(base=1))
-
-
-def test_segments_from_before_the_table_are_complete() -> None:
     made_us = created_us(TABLE)
     assert made_us is not None
     required(oldest_segment_ms=made_us // 1000 - 1)

@@ -17,8 +17,7 @@ from spark_jobs.reconcile.job import reconcile
 from spark_jobs.reconcile.selected_tables import select_tables
 from spark_jobs.reconcile.store import Batch, VersionStore
 from tests.support.spark.forms import EventValue, expected, frame, shown
-from tests.support.spark.merge_examples import merged
-from tests.support.spark.random_tables import COUNTERS, T, random_events, random_schema
+from tests.support.spark.random_tables import COUNTERS, T, merged, random_events, random_schema
 
 BATCHES = 2
 HISTORY_S = 100

@@ -1,6 +1,5 @@
 """The commands view, truncate and purge on a version store."""
 
-import runpy
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,11 +9,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.reconcile.job import reconcile
-from spark_jobs.reconcile.selected_tables import select_tables
-from spark_jobs.reconcile.store import VersionStore
+from tests.support.fixtures.spark import RunModule
 from tests.support.spark import far_timestamps
-from tests.support.spark.forms import frame
+from tests.support.spark.forms import filled_store
 from tests.support.spark.view_cases import ANEW, EVENTS, ID, NOW_S, schema
 
 pytestmark = pytest.mark.usefixtures("root_logger")
@@ -23,32 +20,19 @@ Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def run(
-    spark: SparkSession,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> Run:
+def run(spark: SparkSession, tmp_path: Path, run_module: RunModule) -> Run:
     """Runs a command on the table. Returns its exit code, stdout and stderr."""
 
     def run_command(name: str, **settings: Any) -> tuple[int, str, str]:
         given = {
-            "output": tmp_path / "versions",
+            "output": tmp_path / "store",
             "buckets": BUCKETS,
             "schema.file": tmp_path / "schema.cql",
             "table": "shop.carts",
             "spark.sql.shuffle.partitions": spark.conf.get("spark.sql.shuffle.partitions"),
             **{option.replace("_", "."): value for option, value in settings.items()},
         }
-        arguments = [part for each in given.items() for part in ("--set", "{}={}".format(*each))]
-        module = f"spark_jobs.reconcile.{name}"
-        monkeypatch.setattr(sys, "argv", [module, *arguments])
-        # Python warns if it runs a module that another test has imported.
-        monkeypatch.delitem(sys.modules, module, raising=False)
-        with pytest.raises(SystemExit) as ended:
-            runpy.run_module(module, run_name="__main__")
-        assert isinstance(ended.value.code, int)
-        return ended.value.code, *capsys.readouterr()
+        return run_module(f"spark_jobs.reconcile.{name}", given)
 
     return run_command
 
@@ -56,9 +40,7 @@ def run(
 def test_the_view_reflects_truncations_and_purges(
     spark: SparkSession, tmp_path: Path, run: Run
 ) -> None:
-    source = schema(tmp_path, ANEW)
-    store = VersionStore(spark, str(tmp_path / "versions"), buckets=BUCKETS)
-    reconcile(frame(spark, tmp_path / "events", EVENTS), store, select_tables(source))
+    store = filled_store(spark, tmp_path, schema(tmp_path, ANEW), EVENTS, buckets=BUCKETS)
     place = tmp_path / "view"
 
     def written() -> dict[int, tuple[Any, ...]]:

@@ -5,12 +5,10 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.reconcile.job import reconcile
 from spark_jobs.reconcile.selected_tables import select_tables
 from spark_jobs.reconcile.source_table import SourceSchema
-from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.reconcile.visible_rows import table_at
-from tests.support.spark.forms import frame, named
+from tests.support.spark.forms import filled_store, named
 from tests.support.spark.view_cases import ANEW, CHANGED, EVENTS, ID, NOW_S, TABLE, row, schema
 
 """Time UUIDs; the later one has the smaller bytes."""
@@ -21,8 +19,7 @@ FULL = {"ckv": "v", "l": [1, 2], "s": [-1, 2], "m": {"k": 4}, "u": (None, "y"), 
 
 def test_the_view_follows_the_source_table(spark: SparkSession, tmp_path: Path) -> None:
     before = schema(tmp_path, TABLE)
-    store = VersionStore(spark, str(tmp_path / "table"), buckets=2)
-    reconcile(frame(spark, tmp_path / "events", EVENTS), store, select_tables(before))
+    store = filled_store(spark, tmp_path, before, EVENTS, buckets=2)
 
     def rows(described: SourceSchema) -> list[dict[str, Any]]:
         view = table_at(store, described, described.table("shop.carts"), NOW_S)
@@ -49,9 +46,8 @@ def test_the_view_follows_the_source_table(spark: SparkSession, tmp_path: Path) 
 def test_a_recreated_table_starts_empty(spark: SparkSession, tmp_path: Path) -> None:
     again = "5a1c395e-b41f-11e9-9f22-ba0be0483c18"
     both = schema(tmp_path, TABLE + TABLE[TABLE.index("CREATE TABLE") :].replace(ID, again))
-    store = VersionStore(spark, str(tmp_path / "table"), buckets=2)
     values = [*EVENTS, named(again, row(9, [], live={"ts": 5}))]
-    reconcile(frame(spark, tmp_path / "events", values), store, select_tables(both))
+    store = filled_store(spark, tmp_path, both, values, buckets=2)
     shown = table_at(store, both, both.table("shop.carts"), NOW_S).collect()
     assert [(each["item"], each["owner"]) for each in shown] == [(9, None)]
     # A job for the name alone skips events of the old table.

@@ -27,10 +27,6 @@ from tests.support.spark.typed_tables import (
 COLUMNS = {"k": IntegerType(), "v": StringType()}
 
 
-class Killed(BaseException):
-    """The process was killed."""
-
-
 def position(number: int) -> CommitPosition:
     return CommitPosition(APP, TABLE_ID, number, 1_700_000_000 + number)
 
@@ -65,7 +61,10 @@ def test_a_table_is_the_fold_of_its_batches(
     apply_batch(table, batch_of(session, COLUMNS, FIRST), position(1), None)
 
     # Maintenance comes first. Then the process ends between the updates and the new rows.
-    raised = [Killed(), RuntimeError("DELTA_CONCURRENT_APPEND, or ValidationException of Iceberg")]
+    raised = [
+        KeyboardInterrupt(),
+        RuntimeError("DELTA_CONCURRENT_APPEND, or ValidationException of Iceberg"),
+    ]
 
     def failing(*_: object, **__: object) -> str:
         if len(raised) > 1:
@@ -76,7 +75,7 @@ def test_a_table_is_the_fold_of_its_batches(
     with monkeypatch.context() as patch:
         for module in (delta, iceberg):
             patch.setattr(module, "insert_statement", failing)
-        with pytest.raises(Killed):
+        with pytest.raises(KeyboardInterrupt):
             apply_batch(table, batch, position(2), position(1))
     visible = stored_rows(table.read())
     assert visible == {row_id(number): after for number, _, after in FIRST}

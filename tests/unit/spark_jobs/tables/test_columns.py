@@ -15,6 +15,7 @@ from pyspark.sql.types import (
 from spark_jobs.tables.columns import (
     Add,
     ColumnChange,
+    Columns,
     Drop,
     Rename,
     Widen,
@@ -36,55 +37,66 @@ def test_a_type_in_sql_quotes_the_names_of_fields() -> None:
     assert sql_type(kind) == "MAP<STRING, ARRAY<STRUCT<`a b`: INT, `c``d`: STRING>>>"
 
 
-def test_equal_columns_need_no_change() -> None:
-    columns = {"k": INT, "v": struct(x=INT)}
-    assert column_changes(columns, dict(columns), 1) == []
+K, V = {"k": INT}, ("v",)
+XY = struct(x=INT, y=TEXT)
+NAMED = K | {"v": TEXT}
+# Columns before and after, the columns of the key, the changes.
+CHANGES: dict[str, tuple[Columns, Columns, int, list[ColumnChange]]] = {
+    "equal columns": (K | {"v": struct(x=INT)}, K | {"v": struct(x=INT)}, 1, []),
+    "a key has another name at its place": (
+        {"k": INT, "c": INT, "v": TEXT},
+        {"k": INT, "c2": INT, "v": TEXT},
+        2,
+        [Rename(("c",), "c2")],
+    ),
+    "a key has the name of a dropped column": (
+        NAMED,
+        {"v": INT},
+        1,
+        [Drop(V), Rename(("k",), "v")],
+    ),
+    "columns are added and dropped by name": (
+        {"k": INT, "a": TEXT, "b": INT},
+        {"k": INT, "c": INT, "b": INT},
+        1,
+        [Drop(("a",)), Add(("c",), INT)],
+    ),
+    "a field of a struct": (K | {"v": struct(x=INT)}, K | {"v": XY}, 1, [Add((*V, "y"), TEXT)]),
+    "a field in an array": (
+        K | {"v": ArrayType(struct(x=INT))},
+        K | {"v": ArrayType(XY)},
+        1,
+        [Add((*V, "element", "y"), TEXT)],
+    ),
+    "a field in a value of a map": (
+        K | {"v": MapType(TEXT, struct(x=INT))},
+        K | {"v": MapType(TEXT, XY)},
+        1,
+        [Add((*V, "value", "y"), TEXT)],
+    ),
+    "a field in a key of a map": (
+        K | {"v": MapType(struct(x=INT), INT)},
+        K | {"v": MapType(XY, INT)},
+        1,
+        [Add((*V, "key", "y"), TEXT)],
+    ),
+    "a field has another name and type at its place": (
+        K | {"v": struct(x=INT, y=INT)},
+        K | {"v": struct(x=INT, z=LongType())},
+        1,
+        [Widen((*V, "y"), INT, LongType()), Rename((*V, "y"), "z")],
+    ),
+}
 
 
-def test_a_key_is_renamed_by_its_place() -> None:
-    existing = {"k": INT, "c": INT, "v": TEXT}
-    assert column_changes(existing, {"k": INT, "c2": INT, "v": TEXT}, 2) == [Rename(("c",), "c2")]
-
-
-def test_a_key_may_get_the_name_of_a_dropped_column() -> None:
-    assert column_changes({"k": INT, "v": TEXT}, {"v": INT}, 1) == [
-        Drop(("v",)),
-        Rename(("k",), "v"),
-    ]
-
-
-def test_columns_are_added_and_dropped_by_name() -> None:
-    existing = {"k": INT, "a": TEXT, "b": INT}
-    assert column_changes(existing, {"k": INT, "c": INT, "b": INT}, 1) == [
-        Drop(("a",)),
-        Add(("c",), INT),
-    ]
+@pytest.mark.parametrize("name", CHANGES)
+def test_changes_of_columns(name: str) -> None:
+    existing, wanted, keys, expected = CHANGES[name]
+    assert column_changes(existing, wanted, keys) == expected
 
 
 def test_a_column_that_was_dropped_and_added_again_starts_empty() -> None:
-    columns = {"k": INT, "a": TEXT}
-    changes = column_changes(columns, columns, 1, frozenset({"a"}))
-    assert changes == [Drop(("a",)), Add(("a",), TEXT)]
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "path"),
-    [
-        (struct(x=INT), struct(x=INT, y=TEXT), ("v", "y")),
-        (ArrayType(struct(x=INT)), ArrayType(struct(x=INT, y=TEXT)), ("v", "element", "y")),
-        (MapType(TEXT, struct(x=INT)), MapType(TEXT, struct(x=INT, y=TEXT)), ("v", "value", "y")),
-        (MapType(struct(x=INT), INT), MapType(struct(x=INT, y=TEXT), INT), ("v", "key", "y")),
-    ],
-)
-def test_a_field_is_added_at_any_depth(old: DataType, new: DataType, path: tuple[str, ...]) -> None:
-    assert column_changes({"k": INT, "v": old}, {"k": INT, "v": new}, 1) == [Add(path, TEXT)]
-
-
-def test_a_field_is_renamed_by_its_place() -> None:
-    changes = column_changes(
-        {"k": INT, "v": struct(x=INT, y=INT)}, {"k": INT, "v": struct(x=INT, z=LongType())}, 1
-    )
-    assert changes == [Widen(("v", "y"), INT, LongType()), Rename(("v", "y"), "z")]
+    assert column_changes(NAMED, NAMED, 1, frozenset(V)) == [Drop(V), Add(V, TEXT)]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,6 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from sidecar.errors import ConfigError
 from spark_jobs.follow import InterruptedBatch, Position
 from spark_jobs.reconcile.source_table import SourceTable
 from spark_jobs.tables.apply_batch import progress_of
@@ -150,11 +149,4 @@ def test_a_start_finishes_the_batch_of_a_killed_job(
     unnamed = [replace(commit, position=None) for commit in target.commits()]
     monkeypatch.setattr(delta.DeltaTypedTable, "commits", lambda *_: unnamed)
     with pytest.raises(TargetError, match="no longer names a position"):
-        source.handler().position(TABLE)
-
-
-@pytest.mark.parametrize("table_format", ["delta"])
-def test_names_that_differ_only_in_case_are_refused(source: Source) -> None:
-    source.columns = {"k": IntegerType(), "v": StringType(), "V": StringType()}
-    with pytest.raises(ConfigError, match="v and V differ only in case"):
         source.handler().position(TABLE)

@@ -1,8 +1,6 @@
 """The commands compact, expire and history: the position stays, old versions can be read."""
 
 import json
-import runpy
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ from pyspark.sql.types import IntegerType, StringType
 
 from spark_jobs.tables.apply_batch import apply_batch, progress_of
 from spark_jobs.tables.commit_position import CommitPosition
+from tests.support.fixtures.spark import RunModule
 from tests.support.spark.session import descriptions
 from tests.support.spark.typed_tables import (
     APP,
@@ -29,23 +28,15 @@ from tests.support.spark.typed_tables import (
 pytestmark = pytest.mark.usefixtures("root_logger")
 COLUMNS = {"k": IntegerType(), "v": StringType()}
 FIRST, SECOND = (CommitPosition(APP, TABLE_ID, number, 1_700_000_000) for number in (1, 2))
-Run = Callable[..., tuple[int, dict[str, Any]]]
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(run_module: RunModule) -> Callable[..., tuple[int, dict[str, Any]]]:
     """Runs a command with --json. Returns its exit code and its document."""
 
     def run_command(name: str, **settings: Any) -> tuple[int, dict[str, Any]]:
-        module = f"spark_jobs.tables.{name}"
-        given = [part for each in settings.items() for part in ("--set", "{}={}".format(*each))]
-        monkeypatch.setattr(sys, "argv", [module, "--json", *given])
-        # Python warns if it runs a module that another test has imported.
-        monkeypatch.delitem(sys.modules, module, raising=False)
-        with pytest.raises(SystemExit) as ended:
-            runpy.run_module(module, run_name="__main__")
-        assert isinstance(ended.value.code, int)
-        return ended.value.code, json.loads(capsys.readouterr().out)
+        code, printed, _ = run_module(f"spark_jobs.tables.{name}", settings, "--json")
+        return code, json.loads(printed)
 
     return run_command
 
@@ -59,7 +50,11 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     ],
 )
 def test_maintenance_keeps_rows_and_position(
-    spark: SparkSession, tmp_path: Path, run: Run, table_format: str, deletes: str | None
+    spark: SparkSession,
+    tmp_path: Path,
+    run: Callable[..., tuple[int, dict[str, Any]]],
+    table_format: str,
+    deletes: str | None,
 ) -> None:
     chosen = {} if deletes is None else {"iceberg.deletes": deletes}
     options = target_options(spark, tmp_path, table_format, **chosen)

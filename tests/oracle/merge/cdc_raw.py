@@ -76,11 +76,7 @@ def snapshot_values(node: CassandraNode, schema: commitlog.Schema) -> Iterator[d
             if not table.is_published or table.is_counter:
                 continue
             encoder = commitlog.SnapshotEncoder(
-                schema,
-                table.table_id,
-                FORMAT,
-                element_times=has_element_times,
-                started_us=0,
+                schema, table.table_id, FORMAT, element_times=has_element_times, started_us=0
             )
             # Small pages, so that pages split partitions.
             reader = RangeReader(

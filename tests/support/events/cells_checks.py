@@ -10,11 +10,7 @@ from tests.support.events.expected_events import Json, expected_events
 from tests.support.segments.segment_reading import Event, events, schema_of, unpacked
 
 EVERYTHING = commitlog.EventFormat(
-    topic_prefix="test",
-    cluster="cluster",
-    node_id="node",
-    counter_events="shards",
-    all_tables=True,
+    topic_prefix="test", cluster="cluster", node_id="node", counter_events="shards", all_tables=True
 )
 
 

@@ -96,11 +96,7 @@ def shown(cql_type: CqlType, value: Any) -> Any:
             return value if isinstance(value, int) else _whole_milliseconds(value)
         case "duration":
             assert isinstance(value, Duration)
-            return {
-                "months": value.months,
-                "days": value.days,
-                "nanoseconds": value.nanoseconds,
-            }
+            return {"months": value.months, "days": value.days, "nanoseconds": value.nanoseconds}
         case "list" | "set" | "vector":
             return [shown(cql_type.of[0], element) for element in value]
         case "map":

@@ -43,11 +43,7 @@ def counted(*values: bytes) -> bytes:
 
 def a_list(*values: int, written_us: int = 50) -> Cells:
     """A value of the column `l`."""
-    return (
-        counted(*map(integer, values)),
-        counted(*[long(written_us)] * len(values)),
-        counted(),
-    )
+    return (counted(*map(integer, values)), counted(*[long(written_us)] * len(values)), counted())
 
 
 def a_map(**values: int) -> Cells:

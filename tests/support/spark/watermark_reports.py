@@ -2,13 +2,7 @@
 
 from collections.abc import Iterable
 
-from spark_jobs.watermarks.report import (
-    Hints,
-    NodeReport,
-    Obstacle,
-    ReplicatedRange,
-    Span,
-)
+from spark_jobs.watermarks.report import Hints, NodeReport, Obstacle, ReplicatedRange, Span
 from spark_jobs.watermarks.table_watermark import MAX_TOKEN, MIN_TOKEN
 
 TABLE = "ks.t"

@@ -18,14 +18,7 @@ from tests.support.servers.debezium import VERSION
 from tests.support.servers.java import java
 from tests.support.servers.java_sources import compiled
 from tests.support.servers.maven import Dependency, class_path
-from tests.support.spark.changes import (
-    NOW_US,
-    ORDERS,
-    POSITION,
-    Change,
-    changes_frame,
-    struct_of,
-)
+from tests.support.spark.changes import NOW_US, ORDERS, POSITION, Change, changes_frame, struct_of
 
 _SOURCE = Path(__file__).resolve().parents[3] / "support" / "java" / "ExtractedChanges.java"
 _KAFKA = "4.1.1"

@@ -110,13 +110,7 @@ class BadDeploy:
     def _rebuild(
         self, sources: Mapping[str, str], window: Mapping[str, str], **settings: str
     ) -> None:
-        given = {
-            **sources,
-            **window,
-            **settings,
-            "table": LIVE,
-            "target": str(self._target),
-        }
+        given = {**sources, **window, **settings, "table": LIVE, "target": str(self._target)}
         given.pop("counter.tables", None)
         options = options_of(RebuildOptions, given)
         run(self._spark, options, read_schema(options.schema_file))

@@ -51,11 +51,7 @@ def wrong_changes(name: str, changes: DataFrame, columns: Sequence[str]) -> Iter
 
 
 def wrong_messages(
-    name: str,
-    records: Sequence[KafkaRecord],
-    changes: DataFrame,
-    partition_keys: int,
-    keys: int,
+    name: str, records: Sequence[KafkaRecord], changes: DataFrame, partition_keys: int, keys: int
 ) -> Iterator[str]:
     """The topic must have the changes of the Delta table, each once and those of a key in order.
 

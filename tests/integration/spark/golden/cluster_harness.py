@@ -203,8 +203,7 @@ class ClusterHarness:
             self._wait_for_hints()
         nodetool(self.nodes[0], "cms", "initialize")
         wait_until(
-            lambda: not former & {self._host_id(node) for node in self.nodes},
-            "the new host ids",
+            lambda: not former & {self._host_id(node) for node in self.nodes}, "the new host ids"
         )
         self._wait_for_agreement()
 
@@ -224,10 +223,7 @@ class ClusterHarness:
 
     @staticmethod
     def _wait_for_more(agent: Agent, sent: int) -> None:
-        wait_until(
-            lambda: agent.acknowledged_events() > sent,
-            f"events\n{agent.log_tail()}",
-        )
+        wait_until(lambda: agent.acknowledged_events() > sent, f"events\n{agent.log_tail()}")
 
     def catch_up(self) -> None:
         """Wait until short TTLs have expired, and each running agent beside a running node has sent

@@ -37,11 +37,7 @@ class Moments:
     """Takes the moments of a run. `problems` has a line for each difference."""
 
     def __init__(
-        self,
-        cluster: ClusterHarness,
-        jobs: Jobs,
-        following: FollowJobs,
-        say: Callable[[str], None],
+        self, cluster: ClusterHarness, jobs: Jobs, following: FollowJobs, say: Callable[[str], None]
     ) -> None:
         self._cluster = cluster
         self._say = say

@@ -52,8 +52,7 @@ def windows(written_us: list[int]) -> list[Window]:
 
 
 @pytest.mark.parametrize(
-    ("name", "most_tables"),
-    [(THREE_NODES, 1), pytest.param(EXPIRING, 2, marks=pytest.mark.slow)],
+    ("name", "most_tables"), [(THREE_NODES, 1), pytest.param(EXPIRING, 2, marks=pytest.mark.slow)]
 )
 def test_rows_of_the_writes_that_count(
     spark: SparkSession, tmp_path: Path, name: str, most_tables: int

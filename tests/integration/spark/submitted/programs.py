@@ -30,10 +30,7 @@ def environment_of(folder: Path) -> dict[str, str]:
 def as_if_installed() -> dict[str, str]:
     """The environment of a node with `cdc-sidecar[spark]`: the sources and this Python."""
     places = [str(REPOSITORY), os.environ.get("PYTHONPATH", "")]
-    return {
-        "PYSPARK_PYTHON": sys.executable,
-        "PYTHONPATH": os.pathsep.join(filter(None, places)),
-    }
+    return {"PYSPARK_PYTHON": sys.executable, "PYTHONPATH": os.pathsep.join(filter(None, places))}
 
 
 def submit(

@@ -56,10 +56,7 @@ def prove(
         config.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
         submit(_options(), _JOBS / main, config)
 
-    own: dict[str, object] = {
-        "checkpoint": folder / "dedupe",
-        "sink.delta.path": folder / "events",
-    }
+    own: dict[str, object] = {"checkpoint": folder / "dedupe", "sink.delta.path": folder / "events"}
     run("dedupe/__main__.py", topics | own)
     once = spark.read.format("delta").load(str(folder / "events")).collect()
     assert Counter(bytes(row.id) for row in once) == Counter({identity(r)[0] for r in records})

@@ -155,11 +155,7 @@ def test_a_table_reaches_the_watermark_with_its_offsets(
 
 @pytest.mark.parametrize("table_format", ["iceberg", pytest.param("delta", marks=pytest.mark.slow)])
 def test_a_typed_table_reaches_the_watermark_with_its_last_whole_batch(
-    spark: SparkSession,
-    broker: KafkaBroker,
-    tmp_path: Path,
-    topic_prefix: str,
-    table_format: str,
+    spark: SparkSession, broker: KafkaBroker, tmp_path: Path, topic_prefix: str, table_format: str
 ) -> None:
     story = Story(spark, broker, tmp_path, topic_prefix)
     typed = target_options(spark, tmp_path, table_format)

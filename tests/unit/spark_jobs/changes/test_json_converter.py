@@ -9,14 +9,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.changes.envelope import envelopes, key_schema, value_schema
 from spark_jobs.changes.json_converter import json_bytes
-from tests.support.spark.changes import (
-    NOW_US,
-    ORDERS,
-    POSITION,
-    Change,
-    changes_frame,
-    struct_of,
-)
+from tests.support.spark.changes import NOW_US, ORDERS, POSITION, Change, changes_frame, struct_of
 
 
 def form(kind: str, name: str | None = None, **members: Any) -> dict[str, Any]:

@@ -35,10 +35,7 @@ AS_JSON = partial(json_bytes, schema=None)
 
 
 def messages_of(
-    spark: SparkSession,
-    changes: Iterable[Change],
-    *,
-    is_snapshot: bool = False,
+    spark: SparkSession, changes: Iterable[Change], *, is_snapshot: bool = False
 ) -> DataFrame:
     found = envelopes(
         changes_frame(spark, changes), ORDERS, POSITION, is_snapshot=is_snapshot, now_us=NOW_US

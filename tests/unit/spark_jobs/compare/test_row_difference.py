@@ -107,10 +107,7 @@ def test_a_store_that_is_behind_has_lost_nothing(case: str, times: ReadTimes) ->
 EQUAL_CASES = {
     "the same": (row(V), row(V)),
     "row markers": (marked(OLDEST_US), row()),
-    "write times of elements": (
-        row(cell("s", OLDEST_US, path=b"x")),
-        row(cell("s", 5, path=b"x")),
-    ),
+    "write times of elements": (row(cell("s", OLDEST_US, path=b"x")), row(cell("s", 5, path=b"x"))),
     "write times of counters": (row(cell("n", OLDEST_US, b"1")), row(cell("n", 5, b"1"))),
     "positions in lists": (
         row(cell("l", 6, b"1", path=PATHS[0]), cell("l", 6, b"2", path=PATHS[1])),

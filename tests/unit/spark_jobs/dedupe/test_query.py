@@ -38,9 +38,7 @@ def copy(number: int, node: str = "n1", *, ts_us: int = NOW_US, offset: int = 0)
     [
         pytest.param({}, (), id="delta's own sink"),
         pytest.param(
-            {"invalid_records": "dead-letter", "dead_letter_path": "?"},
-            INVALID,
-            id="micro-batches",
+            {"invalid_records": "dead-letter", "dead_letter_path": "?"}, INVALID, id="micro-batches"
         ),
     ],
 )

@@ -50,10 +50,7 @@ CASES = {
         struct.pack(">d", -0.0): "-0.0",
         struct.pack(">d", 5e-324): "4.9406564584124654e-324",
     },
-    "SimpleDateType": {
-        struct.pack(">I", 1 << 31): "'1970-01-01'",
-        struct.pack(">I", 5): "'5'",
-    },
+    "SimpleDateType": {struct.pack(">I", 1 << 31): "'1970-01-01'", struct.pack(">I", 5): "'5'"},
     "TimeType": {number(45_296_000_000_007, 8): "'12:34:56.000000007'"},
     "TimestampType": {
         number(1709210096789, 8): "'2024-02-29T12:34:56.789Z'",

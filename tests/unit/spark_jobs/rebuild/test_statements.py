@@ -148,11 +148,7 @@ UNDONE: dict[str, tuple[Row | None, Row | None, list[str]]] = {
         row(list_element(1, 1), list_element(9, 3, ts=70)),
         [delete('"l" ', 70), update('"l" = "l" + [1, 9]', 71)],
     ),
-    "a TTL": (
-        row(cell("v", number(1), ts=40, ttl=60, ldt=130)),
-        row(ONE),
-        [update('"v" = 1', 50)],
-    ),
+    "a TTL": (row(cell("v", number(1), ts=40, ttl=60, ldt=130)), row(ONE), [update('"v" = 1', 50)]),
 }
 
 

@@ -116,10 +116,7 @@ def test_a_start_finishes_the_batch_of_a_killed_job(
     source: Source, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source.changes[None, FIRST] = [(1, "c", {"k": 1, "v": "a", "n": None})]
-    source.changes[FIRST, THIRD] = [
-        (1, "d", None),
-        (2, "c", {"k": 2, "v": "b", "n": None}),
-    ]
+    source.changes[FIRST, THIRD] = [(1, "d", None), (2, "c", {"k": 2, "v": "b", "n": None})]
     handler = source.handler()
     handler.position(TABLE)
     source.apply(handler, TABLE, None, FIRST)

@@ -168,11 +168,7 @@ SKEW_MS, TIMEOUT_MS = 6, 15
 
 
 @settings(max_examples=300)
-@given(
-    st.sampled_from(sorted(WRITTEN)),
-    st.integers(0, 400),
-    st.integers(0, 1 << 32),
-)
+@given(st.sampled_from(sorted(WRITTEN)), st.integers(0, 400), st.integers(0, 1 << 32))
 def test_every_write_up_to_the_watermark_is_published_by_a_replica(
     consistency: WriteConsistency, writes: int, seed: int
 ) -> None:

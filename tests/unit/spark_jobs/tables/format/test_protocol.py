@@ -48,12 +48,7 @@ def test_other_commits_stay() -> None:
 
 @pytest.mark.parametrize(
     ("newer", "limits"),
-    [
-        ([], [16]),
-        ([None] * 15, [16]),
-        ([None] * 16, [16, None]),
-        ([MERGED] * 16, [16, None]),
-    ],
+    [([], [16]), ([None] * 15, [16]), ([None] * 16, [16, None]), ([MERGED] * 16, [16, None])],
 )
 def test_the_newest_commits_are_read_first(
     newer: list[CommitPosition | None], limits: list[int | None]

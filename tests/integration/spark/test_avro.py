@@ -68,15 +68,6 @@ def test_dedupe_by_cells_rejects_avro_with_a_remedy(
     assert "Change the agents, or use identity=event" in str(refusal(found))
 
 
-def test_reconcile_rejects_avro_with_a_remedy(spark: SparkSession, copies: list[Record]) -> None:
-    tables = select_tables(read_schema(RECORDING / "node1" / "schema.cql"))
-    record = copies[0]
-    assert str(refusal(tables.events(events(frame(spark, [record]))))) == (
-        f"The record {record.topic}/0/0 is Avro, but the merge reads JSON. Set "
-        "`value.converter=json` for the agents."
-    )
-
-
 def test_json_inside_an_avro_value_is_not_an_event(spark: SparkSession, tmp_path: Path) -> None:
     """An outbox table has events of another table as text."""
     table = "5a1c395e-b41f-11e5-9f22-ba0be0483c18"

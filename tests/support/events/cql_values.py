@@ -2,7 +2,7 @@
 
 import struct
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from hypothesis import strategies as st
 
@@ -148,7 +148,7 @@ def sized(value: bytes | None) -> bytes:
     return b"\xff\xff\xff\xff" if value is None else struct.pack(">i", len(value)) + value
 
 
-def counted(count: int, parts: list[bytes | None]) -> bytes:
+def counted(count: int, parts: Iterable[bytes | None]) -> bytes:
     return struct.pack(">i", count) + b"".join(map(sized, parts))
 
 

@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from commitlog import EventFormat, Schema, SnapshotEncoder
 from spark_jobs.compare.live_rows import with_tokens
 from spark_jobs.source.cells import read_cells
+from tests.support.events.cql_values import counted
 from tests.support.node.snapshot_rows import DDL, TABLE_ID, Cells, encode, integer, long
 
 SCHEMA = Schema.from_cql(DDL)
@@ -37,17 +38,17 @@ def v(number: int, written_us: int) -> Cells:
     return integer(number), long(written_us), None
 
 
-def counted(*values: bytes) -> bytes:
-    return integer(len(values)) + b"".join(integer(len(each)) + each for each in values)
-
-
 def a_list(*values: int, written_us: int = 50) -> Cells:
     """A value of the column `l`."""
-    return (counted(*map(integer, values)), counted(*[long(written_us)] * len(values)), counted())
+    times = [long(written_us)] * len(values)
+    return counted(len(values), map(integer, values)), counted(len(times), times), counted(0, ())
 
 
 def a_map(**values: int) -> Cells:
     """A value of the column `m`."""
     pairs = [part for name, value in values.items() for part in (name.encode(), integer(value))]
-    entries = integer(len(values)) + counted(*pairs)[4:]
-    return entries, counted(*[long(50)] * len(values)), counted()
+    return (
+        counted(len(values), pairs),
+        counted(len(values), [long(50)] * len(values)),
+        counted(0, ()),
+    )

@@ -42,6 +42,10 @@ class Record:
     offset: int = 0
 
 
+def event_id(number: int) -> bytes:
+    return number.to_bytes(16)
+
+
 def headers_of(
     event_id: bytes, *, node: str = "n1", position: int = 0, kind: str = "row", ts_us: int = 1
 ) -> tuple[Header, ...]:

@@ -69,7 +69,7 @@ INTERPRETED = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-"""Spark compiles no expressions: for a few rows that costs a third of a job. Jobs in processes of
+"""Spark compiles no expressions: for a few rows that costs a quarter of a job. Jobs in processes of
 their own compile, as in production."""
 
 

@@ -14,6 +14,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from commitlog import Schema
 from commitlog.arrow import Decoder
 from tests.support.events.cql_values import counted, signed_vint, sized
+from tests.support.node.snapshot_rows import integer
 
 SCHEMA = Schema.from_cql(
     """
@@ -50,10 +51,6 @@ ELEMENTS = "array<struct<path: binary, value: binary>>"
 CELL_BY_CELL = ("tags", "m", "home")
 
 
-def word(number: int) -> bytes:
-    return struct.pack(">i", number)
-
-
 def rows(spark: SparkSession, values: list[dict[str, Any]]) -> DataFrame:
     columns = [f"{name} {ELEMENTS if name in CELL_BY_CELL else 'binary'}" for name in TYPES]
     whole = [tuple(value.get(name) for name in TYPES) for value in values]
@@ -67,7 +64,7 @@ def decoded(frame: DataFrame) -> DataFrame:
 
 ADDRESS = sized(b"High Street") + sized(counted(2, [b"\0\7", b"\xff\xff"]))
 FULL = {
-    "k": word(1),
+    "k": integer(1),
     "price": struct.pack(">i", 1) + b"\x7d",
     "big": b"\x01" + bytes(20),
     "day": struct.pack(">I", (1 << 31) + 19_782),
@@ -78,17 +75,17 @@ FULL = {
     "u": bytes(16),
     "flag": b"\1",
     "f": struct.pack(">f", 1.5),
-    "tags": [(word(2), b""), (word(-1), b"")],
+    "tags": [(integer(2), b""), (integer(-1), b"")],
     "m": [(b"b", ADDRESS), (b"a", sized(b"x"))],
-    "deep": counted(1, [sized(word(1)) + sized(b"x"), counted(1, [struct.pack(">q", 9)])]),
-    "pairs": counted(1, [counted(1, [word(1), word(2)]), word(3)]),
+    "deep": counted(1, [sized(integer(1)) + sized(b"x"), counted(1, [struct.pack(">q", 9)])]),
+    "pairs": counted(1, [counted(1, [integer(1), integer(2)]), integer(3)]),
     "v": struct.pack(">2f", 1.0, -2.0),
     "home": [(b"\0\0", b"Low Street")],
 }
 
 
 def test_every_type_arrives(spark: SparkSession) -> None:
-    typed = decoded(rows(spark, [FULL, {"k": word(2)}]))
+    typed = decoded(rows(spark, [FULL, {"k": integer(2)}]))
     assert {field.name: field.dataType.simpleString() for field in typed.schema} == TYPES
     full, empty = (row.asDict(recursive=True) for row in typed.orderBy("k").collect())
     assert empty == dict.fromkeys(TYPES) | {"k": 2}
@@ -119,12 +116,12 @@ def test_every_type_arrives(spark: SparkSession) -> None:
 
 def test_days_beyond_the_calendar_of_python(spark: SparkSession) -> None:
     days = [struct.pack(">I", day) for day in (0, (1 << 31) - 1, 2**32 - 1)]
-    typed = decoded(rows(spark, [{"k": word(at), "day": day} for at, day in enumerate(days)]))
+    typed = decoded(rows(spark, [{"k": integer(at), "day": day} for at, day in enumerate(days)]))
     shown = typed.orderBy("day").select(F.unix_date("day")).collect()
     assert [number for (number,) in shown] == [-(2**31), -1, 2**31 - 1]
 
 
 def test_an_invalid_value_is_an_error_with_its_place(spark: SparkSession) -> None:
-    typed = decoded(rows(spark, [{"k": word(1), "day": b"\0"}]))
+    typed = decoded(rows(spark, [{"k": integer(1), "day": b"\0"}]))
     with pytest.raises(PythonException, match=r"ks\.t, column day, row 0 .*1 bytes; expected 4"):
         typed.collect()

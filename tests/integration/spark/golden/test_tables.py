@@ -14,6 +14,7 @@ from pyspark.sql import Row as SparkRow
 from tests.integration.spark.golden.selected import Row, Selected, Times
 from tests.integration.spark.golden.tables import cell_count, wrong_cells, wrong_values
 from tests.oracle.merge.typed import Column, Columns
+from tests.support.node.snapshot_rows import integer
 
 INT, TEXT, DATE = cqltypes.Int32Type, cqltypes.UTF8Type, cqltypes.SimpleDateType
 SET = cqltypes.SetType.apply_parameters([INT])
@@ -22,12 +23,8 @@ USER = cqltypes.UserType.make_udt_class("ks", "point", ("x", "y"), (INT, TEXT))
 NOW_S = 1000
 
 
-def word(number: int) -> bytes:
-    return struct.pack(">i", number)
-
-
 def sized(*parts: bytes | None) -> bytes:
-    return b"".join(word(-1) if part is None else word(len(part)) + part for part in parts)
+    return b"".join(integer(-1) if part is None else integer(len(part)) + part for part in parts)
 
 
 COLUMNS = Columns(
@@ -36,11 +33,11 @@ COLUMNS = Columns(
     (Column("d", DATE), Column("l", LIST), Column("s", SET), Column("u", USER), Column("v", TEXT)),
 )
 VALUES = {
-    "p": word(1),
-    "c": word(2),
+    "p": integer(1),
+    "c": integer(2),
     "d": bytes(4),
-    "l": word(2) + sized(word(8), word(7)),
-    "s": word(1) + sized(word(5)),
+    "l": integer(2) + sized(integer(8), integer(7)),
+    "s": integer(1) + sized(integer(5)),
     "u": sized(None, b"y"),
     "v": b"text",
 }
@@ -66,16 +63,16 @@ def cell(column: str, ts: int, value: bytes, path: bytes | None = None, **member
 
 CELLS = (
     cell("d", 5, bytes(4)),
-    cell("l", 4, word(7), LATER),
-    cell("l", 3, word(8), EARLIER),
-    cell("s", 6, b"", word(5), ttl=99, ldt=NOW_S + 60),
+    cell("l", 4, integer(7), LATER),
+    cell("l", 3, integer(8), EARLIER),
+    cell("s", 6, b"", integer(5), ttl=99, ldt=NOW_S + 60),
     cell("u", 7, b"y", b"\0\1"),
     cell("v", 9, b"text", ttl=50, ldt=NOW_S + 40),
 )
 
 
 def shown(*cells: SparkRow, c: int = 2) -> SparkRow:
-    return SparkRow(pk=word(1), ck=b"c", ckv=[word(c)], cells=[*cells], statics=[])
+    return SparkRow(pk=integer(1), ck=b"c", ckv=[integer(c)], cells=[*cells], statics=[])
 
 
 def test_equal_cells() -> None:
@@ -87,12 +84,12 @@ def test_equal_cells() -> None:
     "other",
     [
         cell("d", 6, bytes(4)),
-        cell("d", 5, word(1)),
-        cell("l", 3, word(7), LATER),
-        cell("l", 4, word(7), EARLIER),
-        cell("s", 6, b"", word(4), ttl=99, ldt=NOW_S + 60),
-        cell("s", 6, b"", word(5), ttl=99, ldt=NOW_S + 61),
-        cell("s", 6, b"", word(5)),
+        cell("d", 5, integer(1)),
+        cell("l", 3, integer(7), LATER),
+        cell("l", 4, integer(7), EARLIER),
+        cell("s", 6, b"", integer(4), ttl=99, ldt=NOW_S + 60),
+        cell("s", 6, b"", integer(5), ttl=99, ldt=NOW_S + 61),
+        cell("s", 6, b"", integer(5)),
         cell("u", 7, b"y", b"\0\0"),
         cell("v", 9, b"text", ttl=50, ldt=NOW_S + 41),
         cell("v", 9, b"texts", ttl=50, ldt=NOW_S + 40),

@@ -20,15 +20,11 @@ from spark_jobs.errors import InputError
 from spark_jobs.source.events import EVENT_COLUMNS, events
 from tests.support.segments.segment_reading import Event
 from tests.support.spark.recorded import NODES, read, record
-from tests.support.spark.records import Record, frame, headers_of
+from tests.support.spark.records import Record, event_id, frame, headers_of
 from tests.unit.commitlog.merge import test_recordings as cases
 
 CELL = DedupeOptions(identity="cell")
 TS = 1795277866260102
-
-
-def event_id(number: int) -> bytes:
-    return number.to_bytes(16)
 
 
 def row(number: int, *cells: dict[str, Any], offset: int = 0, **members: Any) -> Record:

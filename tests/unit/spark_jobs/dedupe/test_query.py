@@ -16,16 +16,12 @@ from spark_jobs.errors import InputError, JobError
 from spark_jobs.progress import follow
 from spark_jobs.source.events import events
 from tests.support.spark.dedupe_stream import DedupeStream
-from tests.support.spark.records import Record, RecordStream, headers_of
+from tests.support.spark.records import Record, RecordStream, event_id, headers_of
 
 NOW_US = 1_795_277_866_260_102
 HOUR_US = 3_600_000_000
 MINUTE_US = 60_000_000
 INVALID = (Record(None, b"a", offset=1), Record((("x", b"1"),), b"b", offset=2))
-
-
-def event_id(number: int) -> bytes:
-    return number.to_bytes(16)
 
 
 def copy(number: int, node: str = "n1", *, ts_us: int = NOW_US, offset: int = 0) -> Record:

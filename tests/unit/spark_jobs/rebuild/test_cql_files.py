@@ -10,6 +10,7 @@ from commitlog.merge import Merger
 from spark_jobs.rebuild.cql_files import undo_statements
 from spark_jobs.rebuild.statements import StatementWriter
 from spark_jobs.rebuild.table_layout import table_layout
+from tests.support.node.snapshot_rows import integer
 
 ID = "5a1c395e-b41f-11e5-9f22-ba0be0483c18"
 SCHEMA = commitlog.Schema.from_cql(
@@ -19,12 +20,8 @@ SCHEMA = commitlog.Schema.from_cql(
 UNDO_US = 50
 
 
-def number(value: int) -> bytes:
-    return value.to_bytes(4, "big")
-
-
 def cell(column: str, value: int, ts: int) -> dict[str, Any]:
-    return {"column": column, "path": None, "ts": ts, "value": number(value)}
+    return {"column": column, "path": None, "ts": ts, "value": integer(value)}
 
 
 def rows(spark: SparkSession, values: dict[int, tuple[int, int]], static: int) -> DataFrame:
@@ -32,9 +29,9 @@ def rows(spark: SparkSession, values: dict[int, tuple[int, int]], static: int) -
     found = [
         {
             "token": 1,
-            "pk": number(7),
-            "ck": number(c),
-            "ckv": [number(c)],
+            "pk": integer(7),
+            "ck": integer(c),
+            "ckv": [integer(c)],
             "cells": [cell("v", value, ts)],
             "statics": [cell("s", static, 1)],
         }

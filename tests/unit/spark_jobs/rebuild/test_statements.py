@@ -9,6 +9,7 @@ import commitlog
 from sidecar.errors import ConfigError
 from spark_jobs.rebuild.statements import Row, StatementWriter
 from spark_jobs.rebuild.table_layout import table_layout
+from tests.support.node.snapshot_rows import integer
 
 ID = "5a1c395e-b41f-11e5-9f22-ba0be0483c18"
 TABLE = f"""
@@ -25,10 +26,6 @@ PARTITION = """"a" = 1 AND "b" = 'x'"""
 PK = b"\0\4\0\0\0\1\0\0\1x\0"
 
 
-def number(value: int) -> bytes:
-    return value.to_bytes(4, "big", signed=True)
-
-
 def cell(column: str, value: bytes, **changes: Any) -> dict[str, Any]:
     return {"column": column, "path": None, "ts": 5, "ldt": None, "ttl": None, "value": value} | (
         changes
@@ -39,7 +36,7 @@ def row(*cells: dict[str, Any], **changes: Any) -> Row:
     return {
         "pk": PK,
         "ck": b"7",
-        "ckv": [number(7)],
+        "ckv": [integer(7)],
         "live": None,
         "cells": list(cells),
         "statics": [],
@@ -48,7 +45,7 @@ def row(*cells: dict[str, Any], **changes: Any) -> Row:
 
 def list_element(value: int, ticks: int, **changes: Any) -> dict[str, Any]:
     path = UUID(fields=(ticks, 0, 0x1000, 0x80, 0, 1)).bytes
-    return cell("l", number(value), path=path, **changes)
+    return cell("l", integer(value), path=path, **changes)
 
 
 @pytest.fixture
@@ -69,15 +66,15 @@ def insert(ts: int) -> str:
     return f"""INSERT INTO "ks"."T" ("a", "b", "c") VALUES (1, 'x', 7) USING TIMESTAMP {ts};"""
 
 
-ONE, STATIC = cell("v", number(1)), cell("s", number(3))
+ONE, STATIC = cell("v", integer(1)), cell("s", integer(3))
 MARKED = {"live": {"ts": 4, "ttl": None, "ldt": None}}
 LOADED = {
     "cells keep their write times and the rest of their TTLs": (
         row(
             ONE,
             cell("W", b"it's"),
-            cell("m", number(2), path=b"k", ts=9, ttl=60, ldt=130),
-            statics=[cell("s", number(3), ts=-(1 << 63))],
+            cell("m", integer(2), path=b"k", ts=9, ttl=60, ldt=130),
+            statics=[cell("s", integer(3), ts=-(1 << 63))],
             **MARKED,
         ),
         [
@@ -93,7 +90,7 @@ LOADED = {
     ),
     "elements with different TTLs are appended in their order": (
         row(
-            cell("v", number(4)),
+            cell("v", integer(4)),
             list_element(1, 3),
             list_element(2, 8, ttl=60, ldt=130),
             list_element(3, 9),
@@ -130,8 +127,8 @@ UNDONE: dict[str, tuple[Row | None, Row | None, list[str]]] = {
     "only different columns": (
         row(
             SAME | {"ts": 30},
-            cell("v", number(2), ts=40),
-            cell("m", number(1), path=b"bad", ts=40),
+            cell("v", integer(2), ts=40),
+            cell("m", integer(1), path=b"bad", ts=40),
             list_element(1, 1),
         ),
         row(SAME, list_element(1, 1), list_element(2, 2, ttl=60, ldt=130)),
@@ -148,7 +145,11 @@ UNDONE: dict[str, tuple[Row | None, Row | None, list[str]]] = {
         row(list_element(1, 1), list_element(9, 3, ts=70)),
         [delete('"l" ', 70), update('"l" = "l" + [1, 9]', 71)],
     ),
-    "a TTL": (row(cell("v", number(1), ts=40, ttl=60, ldt=130)), row(ONE), [update('"v" = 1', 50)]),
+    "a TTL": (
+        row(cell("v", integer(1), ts=40, ttl=60, ldt=130)),
+        row(ONE),
+        [update('"v" = 1', 50)],
+    ),
 }
 
 
@@ -159,11 +160,11 @@ def test_statements_that_undo_a_change(writer: StatementWriter, name: str) -> No
 
 
 def test_static_values_are_set_back(writer: StatementWriter) -> None:
-    then = [cell("s", number(1))]
+    then = [cell("s", integer(1))]
     assert list(writer.undo_statics(PK, [], then, 50)) == [
         f'UPDATE "ks"."T" USING TIMESTAMP 50 SET "s" = 1 WHERE {PARTITION};'
     ]
-    assert list(writer.undo_statics(PK, [cell("s", number(2))], [], 50)) == [
+    assert list(writer.undo_statics(PK, [cell("s", integer(2))], [], 50)) == [
         f'DELETE "s" FROM "ks"."T" USING TIMESTAMP 50 WHERE {PARTITION};'
     ]
     assert list(writer.undo_statics(PK, then, then, 50)) == []

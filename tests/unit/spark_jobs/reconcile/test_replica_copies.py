@@ -9,7 +9,7 @@ from spark_jobs.reconcile.replica_copies import drop_replica_copies
 from spark_jobs.source.cells import read_cells
 from spark_jobs.source.events import events
 from tests.support.spark.recorded import three_copies
-from tests.support.spark.records import Record, frame, headers_of
+from tests.support.spark.records import Record, event_id, frame, headers_of
 
 CELLS = {"kind": "row", "id": "t", "pk": "aw==", "token": 1, "ck": "", "ckv": []}
 NAMED = CELLS | {"cell": [{"col": "cells", "ts": 1, "val": "e30="}]}
@@ -26,10 +26,6 @@ OTHER_FORMATS = [
     '{"after":{"cells":null}}',
     '{"schema":{"name":"a"},"payload":{"op":"i","cells":{"kind":"row"}}}',
 ]
-
-
-def event_id(number: int) -> bytes:
-    return number.to_bytes(16)
 
 
 def text(value: Any) -> str:

@@ -65,7 +65,10 @@ OF_EVENTS = {
     ),
     "no cells": (Record(headers(9), b'{"op": "i"}'), "cells"),
     "no JSON": (Record(headers(9), b"{"), "not"),
-    "Avro": (Record(headers(9), b"\0\0\0\0\1abc"), "Avro"),
+    "Avro": (
+        Record(headers(9), b"\0\0\0\0\1abc"),
+        " is Avro, but the merge reads JSON. Set `value.converter=json` for the agents.",
+    ),
     "unknown table": (Record(headers(9), event(IDS["first"][:-1] + "9")), "does not describe"),
     "counters": (Record(headers(9), event(IDS["counted"])), "counter table shop.counted"),
 }

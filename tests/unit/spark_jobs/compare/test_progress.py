@@ -36,11 +36,8 @@ def test_groups() -> None:
     assert groups_of([], 2) == []
 
 
-def test_another_document() -> None:
-    with pytest.raises(ValueError, match="format"):
-        progress_from_json('{"format": 2}')
-
-
-def test_the_end_of_a_comparison() -> None:
+def test_a_finished_comparison_is_read_back_and_another_document_is_not() -> None:
     assert not BEGUN.is_finished
     assert progress_from_json(progress_to_json(replace(BEGUN, is_finished=True))).is_finished
+    with pytest.raises(ValueError, match="format"):
+        progress_from_json('{"format": 2}')

@@ -1,44 +1,40 @@
 """Actions that conflict with other commits."""
 
-from typing import Any, cast
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from spark_jobs.tables.conflicts import ATTEMPTS, ConflictError, repeated
 from spark_jobs.tables.format.protocol import TypedTable
 
+TABLE = cast(
+    TypedTable,
+    SimpleNamespace(
+        sql_name="lake.shop.carts", is_conflict=lambda error: isinstance(error, OSError)
+    ),
+)
 
-class Conflicting:
-    """A table with a number of conflicts ahead."""
 
-    sql_name = "lake.shop.carts"
+def commit(conflicts: int) -> Callable[[], str]:
+    """An action with a number of conflicts ahead."""
+    ahead = [OSError("another commit came first")] * conflicts
 
-    def __init__(self, conflicts: int) -> None:
-        self.conflicts = conflicts
-
-    def is_conflict(self, error: Exception) -> bool:
-        return isinstance(error, OSError)
-
-    def commit(self) -> str:
-        if self.conflicts:
-            self.conflicts -= 1
-            raise OSError("another commit came first")
+    def act() -> str:
+        if ahead:
+            raise ahead.pop()
         return "committed"
 
-
-def run(table: Conflicting, act: Any) -> str:
-    return cast(str, repeated(cast(TypedTable, table), act))
+    return act
 
 
 def test_an_action_is_repeated_until_it_has_no_conflict() -> None:
-    table = Conflicting(ATTEMPTS - 1)
-    assert run(table, table.commit) == "committed"
-    table = Conflicting(ATTEMPTS)
+    assert repeated(TABLE, commit(ATTEMPTS - 1)) == "committed"
     with pytest.raises(ConflictError, match=f"carts: {ATTEMPTS} attempts conflicted"):
-        run(table, table.commit)
+        repeated(TABLE, commit(ATTEMPTS))
 
 
 def test_another_error_is_raised_at_once() -> None:
-    table = Conflicting(0)
     with pytest.raises(ZeroDivisionError):
-        run(table, lambda: 1 / 0)
+        repeated(TABLE, lambda: 1 / 0)

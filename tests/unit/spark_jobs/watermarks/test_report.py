@@ -66,9 +66,7 @@ def test_a_later_version_with_further_members_is_read() -> None:
 def test_gaps_split_the_covered_times() -> None:
     found = report("a", 100, since_ms=10, gaps=[(50, 60), (20, 30), (90, 200)])
     assert found.covered(TABLE, WHOLE[0]) == (Span(10, 20), Span(30, 50), Span(60, 90))
-
-
-def test_a_table_and_a_range_are_covered_since_they_are_known() -> None:
+    # A table and a range are covered since they are known.
     found = report("a", 100, since_ms=10, table_since_ms=40)
     assert found.covered(TABLE, WHOLE[0]) == (Span(40, 100),)
     assert found.covered(TABLE, ReplicatedRange(0, 1, 70)) == (Span(70, 100),)

@@ -1,7 +1,9 @@
 """A Spark session for short runs: two tasks at a time, quick to compile, quiet."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pyspark
 from pyspark.sql import SparkSession
@@ -70,7 +72,7 @@ INTERPRETED = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
 """Spark compiles no expressions: for a few rows that costs a quarter of a job. Jobs in processes of
-their own compile, as in production."""
+their own and the large runs compile, as in production."""
 
 
 def quick_settings() -> dict[str, str]:
@@ -84,7 +86,11 @@ def quick_settings() -> dict[str, str]:
 
 
 def local_session(
-    jars: Path, java_options: str, warehouse: Path, memory: str = "1g"
+    jars: Path,
+    java_options: str,
+    warehouse: Path,
+    memory: str = "1g",
+    settings: Mapping[str, str] = MappingProxyType({}),
 ) -> SparkSession:
     """A session with `local[2]`, two shuffle partitions, Kafka, Delta and Iceberg (in `lake`).
 
@@ -99,12 +105,12 @@ def local_session(
             "spark.driver.memory": memory,
             "spark.driver.extraJavaOptions": java_options,
             **quick_settings(),
-            **INTERPRETED,
             "spark.sql.shuffle.partitions": "2",
             "spark.sql.warehouse.dir": str(warehouse),
             "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
             "spark.sql.catalog.lake.type": "hadoop",
             "spark.sql.catalog.lake.warehouse": str(warehouse / "lake"),
+            **settings,
         },
     )
 

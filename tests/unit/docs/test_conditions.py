@@ -86,12 +86,8 @@ def _rows(heading: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 
 
-def _conditions() -> list[Code]:
-    return _codes(*_WITH_CODE_FIRST, "SinkState")
-
-
-def _findings() -> list[Code]:
-    return _codes(*_FINDINGS)
+CONDITIONS = _codes(*_WITH_CODE_FIRST, "SinkState")
+FINDINGS = _codes(*_FINDINGS)
 
 
 def _listed_conditions() -> dict[str, set[str]]:
@@ -104,12 +100,12 @@ def _listed_conditions() -> dict[str, set[str]]:
 
 def test_every_condition_is_listed_with_its_agent() -> None:
     listed = _listed_conditions()
-    found = _agents_by_code(_conditions())
+    found = _agents_by_code(CONDITIONS)
     assert {code: listed.get(code) for code in found} == found
 
 
 def test_every_listed_condition_is_one_of_its_agents() -> None:
-    found = _agents_by_code([*_conditions(), *_findings()])
+    found = _agents_by_code([*CONDITIONS, *FINDINGS])
     wrong = {
         code: agents
         for code, agents in _listed_conditions().items()
@@ -119,7 +115,7 @@ def test_every_listed_condition_is_one_of_its_agents() -> None:
 
 
 def test_conditions_have_the_listed_status() -> None:
-    states = {code.name: code.state for code in _conditions() if code.state}
+    states = {code.name: code.state for code in CONDITIONS if code.state}
     listed = {
         code: status
         for names, _, status, *_ in _rows("Conditions")
@@ -130,7 +126,7 @@ def test_conditions_have_the_listed_status() -> None:
 
 def test_the_codes_of_checks_are_listed() -> None:
     listed = [code for _, codes in _rows("Checks") for code in _CODE.findall(codes)]
-    assert (len(listed), set(listed)) == (len(set(listed)), set(_agents_by_code(_findings())))
+    assert (len(listed), set(listed)) == (len(set(listed)), set(_agents_by_code(FINDINGS)))
 
 
 def test_every_warning_and_fault_has_a_literal_code() -> None:
@@ -143,7 +139,7 @@ def test_every_warning_and_fault_has_a_literal_code() -> None:
 
 def test_a_code_of_a_check_and_of_a_running_agent_has_one_level() -> None:
     """A warning of `check` leaves the running agent healthy, a fault does not."""
-    levels = {code.name: code.kind for code in _findings() if code.kind != "found"}
+    levels = {code.name: code.kind for code in FINDINGS if code.kind != "found"}
     listed = {
         code: "warning" if status == "warning" else "fault"
         for names, _, status, *_ in _rows("Conditions")

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use commitlog_core::schema::{Schema, Table, parse_cql, parse_system_rows};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use serde_json::json;
 
 /// Bytes of a stored schema: every type is written out in it.
 const MAX_STORED: usize = 16 << 20;
@@ -63,41 +64,27 @@ fn cql(types: &[(String, Vec<String>)]) -> String {
 }
 
 fn rows(types: &[(String, Vec<String>)]) -> String {
-    let quoted = |texts: &[String]| format!("[\"{}\"]", texts.join("\",\""));
-    let types: Vec<String> = types
-        .iter()
-        .map(|(name, fields)| {
-            let names: Vec<String> = (0..fields.len()).map(|at| format!("f{at}")).collect();
-            format!(
-                r#"{{"keyspace_name":"k","type_name":"{name}","field_names":{},"field_types":{}}}"#,
-                quoted(&names),
-                quoted(fields)
-            )
+    let tables = [
+        ("large", types.last().unwrap().0.as_str(), 1),
+        ("small", "int", 2),
+    ];
+    let types = types.iter().map(|(name, fields)| {
+        let names: Vec<String> = (0..fields.len()).map(|at| format!("f{at}")).collect();
+        json!({"keyspace_name": "k", "type_name": name, "field_names": names, "field_types": fields})
+    });
+    let columns = tables.iter().flat_map(|(table, of, _)| {
+        let columns = [("p", "partition_key", "int", 0), ("v", "regular", *of, -1)];
+        columns.map(|(name, kind, type_name, position)| {
+            json!({"keyspace_name": "k", "table_name": table, "column_name": name, "kind": kind,
+                "position": position, "type": type_name})
         })
-        .collect();
-    let last = types.len() - 1;
-    let large = types[last].split("\"type_name\":\"").nth(1).unwrap();
-    let large = large.split('"').next().unwrap().to_owned();
-    let (mut tables, mut columns) = (Vec::new(), Vec::new());
-    for (id, table, column) in [(1, "large", large.as_str()), (2, "small", "int")] {
-        tables.push(format!(
-            r#"{{"keyspace_name":"k","table_name":"{table}","cdc":true,"id":"5a1c395e-b41f-11e5-9f22-{id:012}"}}"#
-        ));
-        for (name, kind, type_name, position) in [
-            ("p", "partition_key", "int", 0),
-            ("v", "regular", column, -1),
-        ] {
-            columns.push(format!(
-                r#"{{"keyspace_name":"k","table_name":"{table}","column_name":"{name}","kind":"{kind}","position":{position},"type":"{type_name}"}}"#
-            ));
-        }
-    }
-    format!(
-        r#"{{"types":[{}],"tables":[{}],"columns":[{}]}}"#,
-        types.join(","),
-        tables.join(","),
-        columns.join(",")
-    )
+    });
+    let ids = tables.iter().map(|(table, _, id)| {
+        json!({"keyspace_name": "k", "table_name": table, "cdc": true,
+            "id": format!("5a1c395e-b41f-11e5-9f22-{id:012}")})
+    });
+    let (types, columns) = (types.collect::<Vec<_>>(), columns.collect::<Vec<_>>());
+    json!({"types": types, "tables": ids.collect::<Vec<_>>(), "columns": columns}).to_string()
 }
 
 fn names(schema: &Schema) -> Vec<&str> {

@@ -18,21 +18,22 @@ class GrowthRate:
 
     def __init__(self) -> None:
         self._sizes: deque[tuple[float, int]] = deque()
+        self._last: tuple[float, int] | None = None
 
     def add(self, size_bytes: int, at_s: float) -> None:
         """Adds a sample; `at_s` is from a monotonic clock."""
-        if self._sizes and at_s - self._sizes[-1][0] < _INTERVAL_S:
-            return
-        self._sizes.append((at_s, size_bytes))
+        self._last = (at_s, size_bytes)
+        if not self._sizes or at_s - self._sizes[-1][0] >= _INTERVAL_S:
+            self._sizes.append(self._last)
         while at_s - self._sizes[0][0] > _WINDOW_S:
             self._sizes.popleft()
 
     @property
     def bytes_per_s(self) -> float | None:
         """Negative while it shrinks; None while unknown."""
-        if not self._sizes:
+        if self._last is None:
             return None
-        last_s, last_bytes = self._sizes[-1]
+        last_s, last_bytes = self._last
         rates = (
             (last_bytes - size_bytes) / (last_s - at_s)
             for at_s, size_bytes in self._sizes

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -158,7 +159,9 @@ def _installed_spark() -> str:
 @_release_options
 def main(directory: Path, spark: str, **releases: str | None) -> None:
     """Fetch the jars that the jobs need beside pyspark into DIRECTORY. Needs Maven."""
-    chosen = {name: None if value == _NONE else value for name, value in releases.items() if value}
+    chosen: dict[str, Any] = {name: value for name, value in releases.items() if value is not None}
+    if chosen.get("iceberg") == _NONE:
+        chosen["iceberg"] = None
     versions = replace(versions_for(spark), **chosen)
     try:
         for path in fetch(directory, versions):

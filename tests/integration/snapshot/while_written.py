@@ -58,9 +58,7 @@ def copy_while_writes_go_on(
     session = node.connect()
     writing = threading.Thread(target=write)
     writing.start()
-    agent.process.wait_until(
-        lambda: 20 < agent.copy_of(table).get("percent", 0) < 90, "a part of it"
-    )
+    agent.process.wait_until(lambda: agent.saved_percent(table) > 20, "a part of it is on disk")
     agent.process.kill()
     before = len(agent.events(is_snapshot=True))
     agent.process.launch("snapshot.rows.per.second=0")

@@ -9,6 +9,8 @@ from typing import Any
 import orjson
 
 from agent.config.loader import SNAPSHOT_FILE
+from agent.snapshot.offsets import snapshot_offsets_from_entries
+from sidecar.offsets.properties_store import PropertiesStore
 from tests.support.agents.agent_command import agent as command
 from tests.support.servers.agent_process import AgentProcess
 from tests.support.servers.cassandra import CassandraNode
@@ -51,6 +53,12 @@ class Agent:
             for each in found
             if is_snapshot in (None, each["value"]["source"]["snapshot"] == "true")
         ]
+
+    def saved_percent(self, table: str) -> float:
+        """What the next start does not copy again."""
+        entries = PropertiesStore(self.directory / "offsets", SNAPSHOT_FILE).load().values
+        saved = snapshot_offsets_from_entries(entries, entries.get("node.id", ""))
+        return 100 * sum(each.ratio for each in saved.tables.values() if each.table == table)
 
     def copy_of(self, table: str) -> dict[str, Any]:
         """How far a table is; empty while it is not known."""

@@ -350,3 +350,19 @@ def test_locks_carry_hashes_and_no_host() -> None:
         text = lock.read_text()
         assert "://" not in text
         assert text.count("==") <= text.count("--hash=sha256:")
+
+
+def test_the_lock_file_of_libfuzzer_has_the_dependencies_of_each_crate() -> None:
+    """It is outside the workspace, so no build of the others updates it."""
+    lock = tomllib.loads((REPOSITORY / "commitlog/fuzz/libfuzzer/Cargo.lock").read_text())
+    locked = {each["name"]: each for each in lock["package"] if "source" not in each}
+    crates = {
+        manifest["package"]["name"]: manifest.get("dependencies", {})
+        for each in [*CRATES_MAY_KNOW, "commitlog/fuzz"]
+        if (manifest := tomllib.loads((REPOSITORY / each / "Cargo.toml").read_text()))
+    }
+    missing = {
+        name: set(crates[name]) - {each.split()[0] for each in locked[name]["dependencies"]}
+        for name in locked.keys() & crates.keys()
+    }
+    assert not any(missing.values()), missing

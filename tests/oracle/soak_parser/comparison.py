@@ -91,6 +91,7 @@ def compare(
     silent = {table.id for table in schema.tables() if table.kind == "view"}
     counters = {table.id for table in schema.tables() if table.counter}
     statics = static_columns(uncommented(text))
+    dense = dense_tables(uncommented(text))
     content: Counter[str] = Counter()
     for keyspace, found in readings.items():
         problems[keyspace] += _differences("the parser", found.parser, found.cassandra)
@@ -99,7 +100,7 @@ def compare(
             problems[keyspace].append("nothing of it is in the log")
         published = [line for line in found.cassandra if line["id"] not in silent]
         problems[keyspace] += _event_problems(
-            found.events, published, plain_schema, statics, counters
+            found.events, published, plain_schema, statics, counters, dense
         )
         content += content_of(found.cassandra, silent, counters)
         content["events"] += len(found.events)
@@ -112,6 +113,17 @@ def uncommented(text: str) -> str:
     text = re.sub(r"/\*\nWarning: [^;]*?\n\n(CREATE TABLE .*?;)\n\*/", r"\1", text, flags=re.DOTALL)
     # An order of a column that only the log has.
     return text.replace("    AND CLUSTERING ORDER BY (column1 ASC)\n", "")
+
+
+def dense_tables(text: str) -> set[str]:
+    """Ids of tables with COMPACT STORAGE and clustering columns."""
+    found = set()
+    for statement in re.findall(r"^CREATE TABLE .*?;$", text, re.DOTALL | re.MULTILINE):
+        has_clustering = re.search(r"PRIMARY KEY \((?:\([^)]*\)|[^(),]*),", statement)
+        table_id = re.search(r"\bID = (\S+)", statement)
+        if has_clustering and table_id and "COMPACT STORAGE" in statement:
+            found.add(table_id[1].rstrip(";"))
+    return found
 
 
 def _differences(reader: str, ours: list[Json], theirs: list[Json]) -> list[str]:
@@ -146,6 +158,7 @@ def _event_problems(
     schema: Schema,
     statics: dict[str, set[str]],
     counters: set[str],
+    dense: set[str],
 ) -> list[str]:
     """What is wrong with the events beside what Cassandra read, and with their `after`, which of a
     counter holds shards."""
@@ -158,7 +171,7 @@ def _event_problems(
             check_after(event, schema.tables[UUID(table_id)], statics.get(table_id, set()))
 
     checks: dict[str, Callable[[], None]] = {
-        "events against the dump": lambda: check_events(found, lines),
+        "events against the dump": lambda: check_events(found, lines, dense),
         "after against cells": after,
         "order of clusterings": lambda: check_clustering_order(found),
     }

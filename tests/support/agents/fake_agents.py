@@ -5,7 +5,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 HOST = "127.0.0.1"
@@ -92,7 +92,8 @@ class FakeAgent:
             if answer is None:
                 self._open.append(connection)
                 continue
-            with connection:
+            # A client may leave before it has a whole answer.
+            with connection, suppress(OSError):
                 connection.sendall(answer)
 
 

@@ -84,7 +84,9 @@ class Acknowledgements:
         """Those since the last acknowledgement of their table, by its name."""
         known = self._store.load().values
         return {
-            each.name: each for each in drops if each.noticed_ms > int(known.get(each.name, -1))
+            each.name: each
+            for each in sorted(drops, key=lambda each: each.noticed_ms)
+            if each.noticed_ms > int(known.get(each.name, -1))
         }
 
 

@@ -194,16 +194,26 @@ def mounted(directory: Path, size: str) -> Iterator[None]:
     try:
         yield
     finally:
-        # A process that was killed lets go of it within moments.
-        unmount = ["umount", str(directory)]
-        wait_until(
-            lambda: subprocess.run(unmount, check=False).returncode == 0, f"{directory} to be free"
-        )
+        while directory.is_mount():
+            _unmount(directory)
 
 
 def remount(directory: Path, mode: str) -> None:
-    """`ro` or `rw`."""
-    _run("mount", "-o", f"remount,{mode}", str(directory))
+    """`ro` or `rw`. A second mount is read-only: the kernel lets nobody change the first one while
+    the agent has a file open for writing."""
+    if mode == "ro":
+        _run("mount", "--bind", str(directory), str(directory))
+        _run("mount", "-o", "remount,bind,ro", str(directory))
+    else:
+        _unmount(directory)
+
+
+def _unmount(directory: Path) -> None:
+    # A process that was killed lets go of it within moments.
+    command = ["umount", str(directory)]
+    wait_until(
+        lambda: subprocess.run(command, check=False).returncode == 0, f"{directory} to be free"
+    )
 
 
 def fill(directory: Path) -> Path:

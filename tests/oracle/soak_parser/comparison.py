@@ -91,7 +91,7 @@ def compare(
     silent = {table.id for table in schema.tables() if table.kind == "view"}
     counters = {table.id for table in schema.tables() if table.counter}
     statics = static_columns(uncommented(text))
-    dense = dense_tables(uncommented(text))
+    dense = dense_tables(uncommented(text), plain_schema)
     content: Counter[str] = Counter()
     for keyspace, found in readings.items():
         problems[keyspace] += _differences("the parser", found.parser, found.cassandra)
@@ -115,15 +115,17 @@ def uncommented(text: str) -> str:
     return text.replace("    AND CLUSTERING ORDER BY (column1 ASC)\n", "")
 
 
-def dense_tables(text: str) -> set[str]:
+def dense_tables(text: str, schema: Schema) -> set[str]:
     """Ids of tables with COMPACT STORAGE and clustering columns."""
-    found = set()
-    for statement in re.findall(r"^CREATE TABLE .*?;$", text, re.DOTALL | re.MULTILINE):
+    names = set()
+    for name, statement in re.findall(
+        r"^CREATE TABLE (\S+) \((.*?);$", text, re.DOTALL | re.MULTILINE
+    ):
         has_clustering = re.search(r"PRIMARY KEY \((?:\([^)]*\)|[^(),]*),", statement)
-        table_id = re.search(r"\bID = (\S+)", statement)
-        if has_clustering and table_id and "COMPACT STORAGE" in statement:
-            found.add(table_id[1].rstrip(";"))
-    return found
+        if has_clustering and "COMPACT STORAGE" in statement:
+            names.add(name)
+    tables = schema.tables.values()
+    return {str(each.id) for each in tables if f"{each.keyspace}.{each.name}" in names}
 
 
 def _differences(reader: str, ours: list[Json], theirs: list[Json]) -> list[str]:

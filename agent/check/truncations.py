@@ -39,8 +39,9 @@ def check_drops(dropped: Mapping[str, Drop], present: Collection[str]) -> Iterat
     gone = sorted(dropped.keys() - set(present))
     remedies = []
     if gone:
-        latest_ms = dropped[gone[-1]].noticed_ms
-        command = f"--set table={gone[-1]} --set at.us={latest_ms * 1000 + 999}"
+        # A table that is gone has no later rows, so the latest time fits all.
+        last = max((dropped[name] for name in gone), key=lambda each: each.noticed_ms)
+        command = f"--set table={last.name} --set at.us={last.noticed_ms * 1000 + 999}"
         remedies.append(
             f"Delete their rows in each target; {_VERSION_STORE} {command}, for each table."
         )

@@ -17,7 +17,7 @@ _INSTALLED = Path("/usr/local/go/bin/go")
 
 
 def go_program(module: str, version: str) -> Path:
-    """The program of a module's root package, such as `github.com/fsouza/fake-gcs-server`."""
+    """The program of a module's root package, such as `github.com/rhysd/actionlint`."""
     name = module.rsplit("/", 1)[1]
 
     def build(target: Path) -> None:

@@ -44,6 +44,9 @@ def test_a_drop_has_a_remedy_for_a_table_that_is_gone_and_one_that_exists_again(
     assert "delete the rows of the old shop.items;" in found.remedy
     assert "`agent truncations acknowledge shop.items shop.orders`" in found.remedy
     assert list(check_drops({}, ["shop.items"])) == []
+    later = {**DROPPED, "shop.items": Drop("shop.items", 1_700_000_000_900)}
+    (both,) = check_drops(later, [])
+    assert "--set table=shop.items --set at.us=1700000000900999, for each" in both.remedy
     (again,) = check_drops(DROPPED, list(DROPPED))
     assert "at.us" not in again.remedy, "the new rows would go too"
     (condition,) = conditions_of(Facts(findings=(found,)))

@@ -77,7 +77,7 @@ pytest:
 	@scripts/stage live pytest $(PY) -m pytest --durations=10 $(SIDE_BY_SIDE) $(ARGS)
 
 test-fast: setup ## Run the unit tests of Python with few generated examples: a minute
-	@$(PY) -m pytest tests/unit -m "not servers and not spark and not slow and not heavy" --hypothesis-profile=few -n 2 --dist loadscope $(ARGS)
+	@$(PY) -m pytest tests/unit -m "not servers and not spark and not slow and not heavy" --hypothesis-profile=few -n 3 --dist loadscope $(ARGS)
 
 test-spark: prerequisites-test setup ## Run the tests of the Spark jobs
 	@$(PY) -m pytest tests/integration/spark tests/unit/spark_jobs $(ARGS)

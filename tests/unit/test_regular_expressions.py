@@ -15,6 +15,8 @@ import pytest
 
 from tests.support.checks.backtracking import TooManyStepsError, attacks, steps
 
+pytestmark = pytest.mark.heavy
+
 REPOSITORY = Path(__file__).parents[2]
 ROOMS = ("agent", "sidecar", "mongo_agent", "spark_jobs")
 METHODS = {"match", "fullmatch", "search", "sub", "split", "findall", "finditer"}

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,13 +31,18 @@ class Code(NamedTuple):
     """`degraded` or `failing`; empty where the call does not name it."""
 
 
-def _calls() -> Iterator[tuple[str, ast.Call, str]]:
-    for room in _AGENTS:
-        for file in sorted((REPOSITORY / room).rglob("*.py")):
-            tree = ast.parse(file.read_text(encoding="utf-8"))
-            for node in ast.walk(tree):
-                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                    yield room, node, node.func.id
+@cache
+def _calls() -> list[tuple[str, ast.Call, str]]:
+    """The calls of a plain name: room, call, name."""
+    names = re.compile(rf"\b(?:{'|'.join((*_WITH_CODE_FIRST, 'SinkState', *_FINDINGS))})\(")
+    return [
+        (room, node, node.func.id)
+        for room in _AGENTS
+        for file in sorted((REPOSITORY / room).rglob("*.py"))
+        if names.search(source := file.read_text(encoding="utf-8"))
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    ]
 
 
 def _literal(node: ast.expr) -> str | None:

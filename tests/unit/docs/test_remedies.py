@@ -24,6 +24,7 @@ ROOMS = ("agent", "mongo_agent", "sidecar", "spark_jobs")
 PROGRAMS = {"agent": agent, "mongo-agent": mongo_agent}
 _WORDS = r"agent|mongo-agent|chgrp|chmod|iconv|kafka-\w+\.sh|mkdir|mv|python -m|setfacl"
 _COMMAND = re.compile(rf"`((?:{_WORDS}) [^`]*)`")
+_BEGIN_OF_COMMAND = re.compile(rf"`(?:{_WORDS})")
 _GENERATED = {"document.py"}
 """Texts of pages, whose examples other tests execute."""
 
@@ -102,7 +103,8 @@ def commands() -> frozenset[str]:
         for room in ROOMS
         for file in (REPOSITORY / room).rglob("*.py")
         if file.name not in _GENERATED
-        for command in _commands_of(ast.parse(file.read_text(encoding="utf-8")))
+        and _BEGIN_OF_COMMAND.search(source := file.read_text(encoding="utf-8"))
+        for command in _commands_of(ast.parse(source))
     )
 
 

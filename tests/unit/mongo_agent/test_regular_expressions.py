@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from commitlog import LinearPattern
 from mongo_agent.regular_expressions import ExpressionError, compile_pattern
 
+pytestmark = pytest.mark.heavy
+
 ATOMS = st.sampled_from(
     (
         *("a", "b", "B", ".", "[ab]", "[^a]", "[a-]", r"\w", r"\d", r"\s", r"\.", r"\-", "^", "$"),

@@ -21,6 +21,8 @@ from tests.support.segments.missing_ends import SCHEMA, payload
 from tests.support.segments.segment_reading import FORMAT
 from tests.support.sinks.memory_sink import MemorySink
 
+pytestmark = pytest.mark.heavy
+
 GIB = 1 << 30
 ONE, TWO = SegmentName(1, 7), SegmentName(2, 7)
 UNENCRYPTED = [each for each in FRAMINGS if not each.keys]

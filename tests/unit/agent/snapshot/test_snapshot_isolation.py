@@ -38,6 +38,8 @@ from tests.support.node.fake_snapshot_node import (
 )
 from tests.support.servers.processes import wait_until
 
+pytestmark = pytest.mark.heavy
+
 NAMES = ("a", "b", "c")
 IDS = {name: f"5a1c0000-0000-1000-8000-00000000000{name}" for name in NAMES}
 SCHEMA = Schema.from_cql(

@@ -13,6 +13,8 @@ import pytest
 from commitlog import Schema
 from commitlog.merge import EventReader, Merger
 
+pytestmark = pytest.mark.heavy
+
 TABLE = "5a1c395e-b41f-11e5-9f22-ba0be0483c18"
 COUNTER = "6a1c395e-b41f-11e5-9f22-ba0be0483c18"
 SCHEMA = Schema.from_cql(

@@ -12,6 +12,8 @@ from tests.support.mongodb.running_agent import RunningAgent
 from tests.support.mongodb.server import MongoReplicaSet, MongoShardedCluster, User
 from tests.support.mongodb.server.client import Client
 
+pytestmark = pytest.mark.heavy
+
 
 @pytest.fixture(scope="module")
 def mixed() -> Iterator[MongoReplicaSet]:

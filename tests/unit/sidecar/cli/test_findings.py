@@ -19,6 +19,8 @@ from tests.support.agents.agent_command import AGENT
 from tests.support.agents.agent_directory import AgentDir
 from tests.support.servers.processes import wait_until
 
+pytestmark = pytest.mark.heavy
+
 
 @contextmanager
 def silent_servers(agent_dir: AgentDir) -> Iterator[Path]:

@@ -24,6 +24,8 @@ from sidecar.http.server import HttpServer
 from tests.support.agents.fake_status import HOST, FakeStatus
 from tests.support.servers.processes import DEADLINE_S, wait_until
 
+pytestmark = pytest.mark.heavy
+
 _LIMIT = connection_limit(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 _CLIENTS = 2 * _LIMIT
 

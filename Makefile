@@ -9,6 +9,7 @@ EXTENSION := $(VENV)/.extension-$(PROFILE)
 SITE := $(VENV)/.site
 ANSIBLE := $(VENV)/ansible/.installed
 DIST := $(VENV)/.dist
+RUST_TESTED := target/.tested
 CRATES := $(addprefix commitlog/,arrow-decode arrow-ffi core encoding events merge python) mongo_agent/encoder
 RUST_SOURCES := Cargo.toml Cargo.lock \
 	$(shell find $(CRATES) -name '*.rs' -o -name Cargo.toml)
@@ -108,6 +109,11 @@ cargo-build:
 
 cargo-test: ## Run the Rust tests
 	+@scripts/stage cargo-test cargo test --quiet --locked --workspace
+	@touch $(RUST_TESTED)
+
+# `make test` repeats the Rust tests when a file of them has changed.
+$(RUST_TESTED): Cargo.toml Cargo.lock $(shell find $(CRATES) commitlog/fuzz -type f ! -name '*.pyc')
+	+@$(MAKE) --no-print-directory cargo-test
 
 coverage: setup ## Report coverage of Python (without servers and Spark) and Rust (needs cargo-llvm-cov)
 	@$(PY) -m coverage erase
@@ -127,7 +133,7 @@ types: types-python types-extension ## Run mypy (strict), and compare the extens
 # One after another, because Cargo locks its folder. A plus lends Cargo the job server of make.
 rust-checks:
 	@$(MAKE) --no-print-directory types-extension
-	@$(MAKE) --no-print-directory cargo-test
+	@$(MAKE) --no-print-directory $(RUST_TESTED)
 	@$(MAKE) --no-print-directory lint-rust
 
 python-checks: lint-python types-python

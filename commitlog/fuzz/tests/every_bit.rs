@@ -3,15 +3,20 @@
 use commitlog_fuzz::every_bit::Specimen;
 use commitlog_fuzz::framing::FRAMINGS;
 
-/// Bits from one that is flipped to the next; a prime, so that it meets every bit of a byte.
+/// Bits from one that is flipped to the next; primes, so that they meet every bit of a byte.
 const STEP: usize = 16_411;
+const MARKER_STEP: usize = 7;
 
 #[test]
 fn one_flipped_bit_of_any_framing() {
     for framing in FRAMINGS {
         let specimen = Specimen::new(framing).unwrap();
         let every_so_often = (0..specimen.bits()).step_by(STEP);
-        for bit in specimen.marker_bits().chain(every_so_often) {
+        for bit in specimen
+            .marker_bits()
+            .step_by(MARKER_STEP)
+            .chain(every_so_often)
+        {
             if let Err(why) = specimen.check(bit) {
                 panic!("{framing:?}, bit {bit} (byte {}): {why}", bit / 8);
             }

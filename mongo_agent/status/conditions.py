@@ -160,14 +160,15 @@ def _progress(facts: Facts) -> Iterator[Condition]:
 def _lost(facts: Facts) -> Iterator[Condition]:
     usage, directory = facts.quarantine, facts.quarantine_directory
     if usage.gaps:
+        quoted = shlex.quote(str(directory))
         changes = "1 range of time" if usage.gaps == 1 else f"{usage.gaps} ranges of time"
         yield Condition(
             "changes_lost",
             State.DEGRADED,
             "quarantine",
             f"Changes of {changes} were not delivered: {directory}/gaps.ndjson has the reasons.",
-            "Copy the collections with `mongo-agent snapshot start DATABASE.COLLECTION`, then move "
-            f"that file away: `mv {directory}/gaps.ndjson {directory}/gaps.old`.",
+            "Copy the collections with `mongo-agent snapshot start '.*'`, then move "
+            f"that file away: `mv {quoted}/gaps.ndjson {quoted}/gaps.old`.",
         )
     if usage.dead_letters:
         count = usage.dead_letters
@@ -225,6 +226,7 @@ def _snapshot(stream: StreamFacts) -> Iterator[Condition]:
             snapshot_component(stream.name),
             f"The collection {name} cannot be copied; the others are. {reason.rstrip('.')}.{more}",
             "Correct the cause. The agent retries; after a rejected filter, run "
-            f"`mongo-agent snapshot start {quoted}`. Skip the collection with "
+            f"`mongo-agent snapshot start {quoted} --filter {quoted} QUERY` with one that the "
+            "server accepts. Skip the collection with "
             f"`mongo-agent snapshot stop {quoted}`.",
         )

@@ -124,7 +124,9 @@ def shown(process: Any, code: str) -> dict[str, Any]:
     return found[0]
 
 
-@pytest.mark.parametrize("kind", ["retry CommitLog", "retry --all"])
+@pytest.mark.parametrize(
+    "kind", [pytest.param("retry CommitLog", marks=pytest.mark.slow), "retry --all"]
+)
 def test_a_quarantined_segment_is_read_again(agent_dir: AgentDir, kind: str) -> None:
     """A table that `schema.file` lacked."""
     write_segment(agent_dir.cdc_raw, 1, [[payload(1, table_id=OTHER_ID)]])

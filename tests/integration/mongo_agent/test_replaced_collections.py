@@ -167,7 +167,11 @@ def different(writer: Client, agent: RunningAgent) -> list[str]:
     return [name for name in NAMES if source[name] != target[name]]
 
 
-@pytest.mark.parametrize("seed", range(3))
+def seeds(first: int) -> list[Any]:
+    return [first, *(pytest.param(first + each, marks=pytest.mark.slow) for each in (1, 2))]
+
+
+@pytest.mark.parametrize("seed", seeds(0))
 def test_a_report_names_what_no_longer_follows(
     seed: int, sink: MemorySink, writer: Client, three_members: MongoReplicaSet, run_agent: RunAgent
 ) -> None:
@@ -189,7 +193,7 @@ def test_a_report_names_what_no_longer_follows(
             agent.wait_until(lambda: not reported(agent), "the end of the condition")
 
 
-@pytest.mark.parametrize("seed", range(3, 6))
+@pytest.mark.parametrize("seed", seeds(3))
 def test_topics_follow_by_themselves(
     seed: int,
     sink: MemorySink,

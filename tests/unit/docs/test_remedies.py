@@ -29,6 +29,8 @@ _GENERATED = {"document.py"}
 """Texts of pages, whose examples other tests execute."""
 
 REMEDIES = "acceptance/agent/test_remedies.py"
+MONGO_REMEDIES = "integration/mongo_agent/test_remedies.py"
+REPLACED = "integration/mongo_agent/test_replaced_collections.py"
 EXECUTED = {
     "agent quarantine discard NAME": f"{REMEDIES}::test_a_lost_segment_is_discarded",
     "agent quarantine discard {}": f"{REMEDIES}::test_a_lost_segment_is_discarded",
@@ -38,6 +40,12 @@ EXECUTED = {
     "agent offsets accept-prefix": f"{REMEDIES}::test_offsets_of_another_prefix",
     "agent offsets reset --snapshots": f"{REMEDIES}::test_offsets_of_another_prefix",
     "agent check": f"{REMEDIES}::test_a_directory",
+    "agent truncations acknowledge {}": "acceptance/agent/test_truncations.py",
+    "mongo-agent snapshot start '.*'": f"{MONGO_REMEDIES}::test_lost_changes",
+    "mongo-agent snapshot start {} --filter {} QUERY": f"{MONGO_REMEDIES}::test_a_rejected",
+    "mongo-agent snapshot start --replace {}": f"{REPLACED}::test_a_report_names",
+    "mongo-agent snapshot stop {}": f"{MONGO_REMEDIES}::test_a_rejected",
+    "mv {}/gaps.ndjson {}/gaps.old": f"{MONGO_REMEDIES}::test_lost_changes",
     "chgrp {} {} && chmod g+{} {}": "unit/sidecar/files/test_access.py",
     "chmod o-w {}": f"{REMEDIES}::test_a_directory",
     "chmod {} {}": f"{REMEDIES}::test_a_token_that_others_can_read",
@@ -53,14 +61,8 @@ PARSED_ONLY = {
     "agent snapshot start KEYSPACE.TABLE": "needs a node",
     "agent snapshot start {}": "needs a node",
     "agent snapshot stop {}": "needs a node",
-    "agent truncations acknowledge {}": "needs a node",
     "mongo-agent check": "needs a server",
     "mongo-agent plan": "needs a server",
-    "mongo-agent snapshot start DATABASE.COLLECTION": "needs a server",
-    "mongo-agent snapshot start {}": "needs a server",
-    "mongo-agent snapshot start --replace {}": "needs a server",
-    "mongo-agent snapshot stop {}": "needs a server",
-    "mv {}/gaps.ndjson {}/gaps.old": "needs a server",
     "kafka-topics.sh --bootstrap-server BROKER --create --topic {}": "needs Kafka's programs",
     "setfacl -m u:{}:r {}/CommitLog-*; setfacl -d -m u:{}:r {}": "needs ACLs",
     "setfacl -m u:{}:{} {}": "needs ACLs",

@@ -148,7 +148,7 @@ def test_the_others_are_copied(name: str, threads: int, filled: Client, failing:
         )
         assert condition.code == "snapshot_collection_rejected"
         assert "shop.b" in condition.message
-        assert "`mongo-agent snapshot start shop.b`" in condition.remedy
+        assert "`mongo-agent snapshot start shop.b --filter shop.b QUERY`" in condition.remedy
         mend()
         if row.failure is not ReadFailure.REJECTED:
             pipeline.run()

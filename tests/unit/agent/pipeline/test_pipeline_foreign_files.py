@@ -243,7 +243,9 @@ def test_a_file_that_takes_the_name_of_an_open_segment_is_not_deleted_unread(
 
 
 @pytest.mark.parametrize("framing", UNENCRYPTED, ids=lambda framing: framing.name)
-@pytest.mark.parametrize("version", [6, 7, 8, 9])
+@pytest.mark.parametrize(
+    "version", [6, *(pytest.param(each, marks=pytest.mark.slow) for each in (7, 8)), 9]
+)
 def test_a_file_without_an_index_is_not_deleted_while_it_is_copied(
     framing: Framing, version: int
 ) -> None:

@@ -128,7 +128,17 @@ def test_a_flipped_bit_costs_one_record_and_keeps_the_segment(make_harness: Make
     assert (harness.quarantine.directory / NAME.log).read_bytes() == content
 
 
-@pytest.mark.parametrize("folder", readable_folders(), ids=lambda f: f"{f.parent.name}-{f.name}")
+@pytest.mark.parametrize(
+    "folder",
+    [
+        pytest.param(
+            folder,
+            id=f"{folder.parent.name}-{folder.name}",
+            marks=() if folder.is_relative_to(recordings.OWN) else pytest.mark.slow,
+        )
+        for folder in readable_folders()
+    ],
+)
 def test_recorded_segments_with_a_kill_after_every_few_turns(
     make_harness: MakeHarness, folder: Path
 ) -> None:

@@ -208,6 +208,8 @@ SIZES = {
     "one behind the other": [[1500 * KIB, 300 * KIB, 3000 * KIB]],
     "as large as a chunk": [[1024 * KIB, 1, 1024 * KIB], [1, 1024 * KIB - 12]],
 }
+VARIED = {"behind a small one", "as large as a chunk"}
+"""The others are rows of each framing in `make test-all` alone."""
 
 
 def check(sections: list[list[int]], framing: Framing, folder: Path) -> None:
@@ -224,7 +226,13 @@ def check(sections: list[list[int]], framing: Framing, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("framing", ALL_FRAMINGS, ids=lambda framing: framing.name)
-@pytest.mark.parametrize("sections", SIZES.values(), ids=SIZES)
+@pytest.mark.parametrize(
+    "sections",
+    [
+        pytest.param(sizes, id=name, marks=() if name in VARIED else pytest.mark.slow)
+        for name, sizes in SIZES.items()
+    ],
+)
 def test_large_records(sections: list[list[int]], framing: Framing, tmp_path: Path) -> None:
     check(sections, framing, tmp_path)
 

@@ -15,6 +15,8 @@ from commitlog.merge import EventReader, Merger
 
 pytestmark = pytest.mark.heavy
 
+SEEDS = [*range(10), *(pytest.param(each, marks=pytest.mark.slow) for each in range(10, 30))]
+
 TABLE = "5a1c395e-b41f-11e5-9f22-ba0be0483c18"
 COUNTER = "6a1c395e-b41f-11e5-9f22-ba0be0483c18"
 SCHEMA = Schema.from_cql(
@@ -119,7 +121,7 @@ def merge(row: dict[str, Any]) -> Iterator[pa.RecordBatch]:
     )
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_what_an_agent_writes_is_read_whole(seed: int) -> None:
     """Whatever else the value has, and however long its parts are."""
     draw = random.Random(seed)
@@ -133,7 +135,7 @@ def test_what_an_agent_writes_is_read_whole(seed: int) -> None:
         list(merge(row))
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_a_merge_accepts_what_is_not_rejected(seed: int) -> None:
     """Cells with wrong members, cut values, and bytes that are no text."""
     draw = random.Random(seed)

@@ -56,6 +56,9 @@ def test_lost_changes_are_copied_and_their_file_is_moved_away(
     writer.shop.a.insert_many([{"_id": number} for number in range(3)])
     with agent_of(tmp_path / "a b") as agent:
         agent.wait_for(3)
+        last = three_members.write_noop()
+        three_members.write_noop()
+        agent.wait_until_stored(last)
     three_members.write_noop()
     three_members.truncate_oplog()
     with agent_of(tmp_path / "a b") as agent:

@@ -6,6 +6,7 @@ With the folder, a job starts without network access. You can also copy the fold
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -91,7 +92,7 @@ def jars_in(directory: Path, versions: DependencyVersions = TESTED) -> list[Path
     if missing:
         raise SetupError(
             f"{directory} lacks {', '.join(missing)}. Run `python -m spark_jobs.jars --spark "
-            f"{versions.spark} {directory}`."
+            f"{versions.spark} {shlex.quote(str(directory))}`."
         )
     optional = [_jar(directory, each) for each in versions.optional_artifacts()]
     return [path for path in (*required.values(), *optional) if path is not None]

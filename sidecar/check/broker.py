@@ -1,5 +1,6 @@
 """Checks of the Kafka broker: whether it answers, and whether the topics exist."""
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -114,12 +115,13 @@ def check_topics(probe: BrokerProbe) -> Iterator[Finding]:
     denied = unwritable_topics(properties.kafka_producer, there, ANSWER_S) if there else []
     if denied:
         user = properties.kafka_producer.get("sasl.username", "NAME")
+        principal = shlex.quote(f"User:{user}")
         yield fault(
             "topics",
             f"The agent may not write to {len(denied)} topics: {first_names(denied)}.",
-            f"Run for each: kafka-acls.sh --bootstrap-server {_servers(properties)} --add "
-            f"--allow-principal User:{user} --operation Write --operation Describe --topic "
-            f"{denied[0]}",
+            f"Run for each: `kafka-acls.sh --bootstrap-server {_servers(properties)} --add "
+            f"--allow-principal {principal} --operation Write --operation Describe --topic "
+            f"{denied[0]}`.",
             code="topics_not_writable",
         )
     if not missing and denied:
@@ -132,12 +134,12 @@ def check_topics(probe: BrokerProbe) -> Iterator[Finding]:
         message = f"The agent will create {len(missing)} topics: {shown}."
         yield ok("topics", message, code="topics_created_later")
         return
-    command = f"kafka-topics.sh --bootstrap-server {_servers(properties)} --create --topic"
     yield warning(
         "topics",
         f"{len(missing)} topics do not exist or are hidden from this user. Delivery waits for "
         f"them: {shown}.",
-        f"Create them ({command} {missing[0]}), or set topic.creation.enable=true.",
+        f"Create them (`kafka-topics.sh --bootstrap-server {_servers(properties)} --create "
+        f"--topic {missing[0]}`), or set topic.creation.enable=true.",
         code="topics_missing",
     )
 
@@ -162,8 +164,8 @@ def check_compaction(probe: BrokerProbe, topics: Sequence[str]) -> Iterator[Find
             f"{len(compacted)} topics of row changes have `compact` in `cleanup.policy`: "
             f"{first_names(compacted)}. Kafka deletes all but the last event of a key, but an "
             "event has only the columns that its statement wrote.",
-            f"Run for each: kafka-configs.sh --bootstrap-server {_servers(properties)} --alter "
-            f"--topic {compacted[0]} --add-config cleanup.policy=delete",
+            f"Run for each: `kafka-configs.sh --bootstrap-server {_servers(properties)} --alter "
+            f"--topic {compacted[0]} --add-config cleanup.policy=delete`.",
             code="topics_compacted",
         )
 

@@ -4,6 +4,7 @@ commands that fix it."""
 import grp
 import os
 import pwd
+import shlex
 import stat
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,11 +27,11 @@ class AccessDenial:
     @property
     def message(self) -> str:
         kind, right = ("directory", "rx") if self.is_directory else ("file", "r")
-        path = self.path
+        path, quoted = self.path, shlex.quote(str(self.path))
         return (
             f"The {kind} {path} has owner {self.owner}, group {self.group} and mode "
             f"{self.mode:04o}; this process has uid {self.uid} and gid {self.gid}. Run as root: "
-            f"`chgrp {self.gid} {path} && chmod g+{right} {path}`, or run the agent as "
+            f"`chgrp {self.gid} {quoted} && chmod g+{right} {quoted}`, or run the agent as "
             f"{self.owner}."
         )
 

@@ -4,6 +4,7 @@ Shared by the plain and the transactional sink: settings, client errors, livenes
 """
 
 import logging
+import shlex
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -184,7 +185,7 @@ class KafkaClient:
             state = _waiting_state(waiting, has_others=has_others)
             user = self.config.get("sasl.username", "NAME")
             remedy = state.remedy.replace("BROKER", self.servers).replace(
-                "User:NAME", f"User:{user}"
+                "User:NAME", shlex.quote(f"User:{user}")
             )
             return replace(state, remedy=remedy)
         if error is not None:

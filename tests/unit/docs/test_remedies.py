@@ -29,6 +29,7 @@ _GENERATED = {"document.py"}
 """Texts of pages, whose examples other tests execute."""
 
 REMEDIES = "acceptance/agent/test_remedies.py"
+KAFKA_REMEDIES = "integration/kafka/test_remedies.py"
 MONGO_REMEDIES = "integration/mongo_agent/test_remedies.py"
 REPLACED = "integration/mongo_agent/test_replaced_collections.py"
 EXECUTED = {
@@ -52,6 +53,16 @@ EXECUTED = {
     "mkdir -p {}": f"{REMEDIES}::test_a_directory",
     "kafka-acls.sh --bootstrap-server BROKER --add --allow-principal User:NAME --topic {} "
     "--operation Write --operation Describe": "integration/kafka/test_security.py",
+    "kafka-topics.sh --bootstrap-server BROKER --create --topic {}": (
+        "integration/kafka/test_producer.py::test_a_missing_topic_is_waited_for"
+    ),
+    "kafka-acls.sh --bootstrap-server {} --add --allow-principal {} --operation Write "
+    "--operation Describe --topic {}": f"{KAFKA_REMEDIES}::test_topics_that_a_user",
+    "kafka-configs.sh --bootstrap-server {} --alter --topic {} "
+    "--add-config cleanup.policy=delete": f"{KAFKA_REMEDIES}::test_topics_that_are_compacted",
+    "kafka-topics.sh --bootstrap-server {} --create --topic {}": (
+        f"{KAFKA_REMEDIES}::test_topics_that_do_not_exist"
+    ),
 }
 """By the command with `{}` for inserted texts: the test that executes it and sees the fault end."""
 
@@ -63,7 +74,6 @@ PARSED_ONLY = {
     "agent snapshot stop {}": "needs a node",
     "mongo-agent check": "needs a server",
     "mongo-agent plan": "needs a server",
-    "kafka-topics.sh --bootstrap-server BROKER --create --topic {}": "needs Kafka's programs",
     "setfacl -m u:{}:r {}/CommitLog-*; setfacl -d -m u:{}:r {}": "needs ACLs",
     "setfacl -m u:{}:{} {}": "needs ACLs",
     "python -m spark_jobs.jars": "fetches from the network",
@@ -73,6 +83,17 @@ PARSED_ONLY = {
 }
 """Commands whose servers no test here has, with the reason. The list must not grow."""
 
+WITHOUT_QUOTES = {
+    *("quoted", "parents", "principal"),
+    *("uid", "self.gid", "right", "rights", "mode & ~63", "versions.spark"),
+    *("table", "name.table", "' '.join(truncated)", "' '.join(sorted(dropped))"),
+    *("usage.available_names[0]", "usage.missing_names[0]", "usage.dead_letter_names[0]"),
+    *("topic", "denied[0]", "missing[0]", "compacted[0]", "_servers(properties)"),
+}
+"""Inserted expressions: those that quote, numbers and letters of a mode, names of Cassandra's
+tables, of segments and of topics, which have no other character than letters, digits, `.`, `_` and
+`-`, and addresses of brokers."""
+
 
 def _text(node: ast.AST) -> str | None:
     match node:
@@ -81,6 +102,20 @@ def _text(node: ast.AST) -> str | None:
         case ast.JoinedStr(values=parts):
             return "".join(str(p.value) if isinstance(p, ast.Constant) else "{}" for p in parts)
     return None
+
+
+def _inserted(text: ast.JoinedStr) -> Iterator[str]:
+    """The expressions that a text inserts into its commands."""
+    shown, expressions = "", []
+    for part in text.values:
+        if isinstance(part, ast.FormattedValue):
+            shown += "{}"
+            expressions.append(ast.unparse(part.value))
+        elif isinstance(part, ast.Constant):
+            shown += str(part.value).replace("{}", "")
+    for command in _COMMAND.finditer(shown):
+        before = shown.count("{}", 0, command.start())
+        yield from expressions[before : before + command[0].count("{}")]
 
 
 def _commands_of(tree: ast.Module) -> Iterator[str]:
@@ -98,16 +133,21 @@ def _commands_of(tree: ast.Module) -> Iterator[str]:
 
 
 @cache
-def commands() -> frozenset[str]:
-    """All commands in backticks in texts of the programs, except in docstrings."""
-    return frozenset(
-        command
+def _trees() -> list[tuple[Path, ast.Module]]:
+    """The modules that name a command."""
+    return [
+        (file, ast.parse(source))
         for room in ROOMS
         for file in (REPOSITORY / room).rglob("*.py")
         if file.name not in _GENERATED
         and _BEGIN_OF_COMMAND.search(source := file.read_text(encoding="utf-8"))
-        for command in _commands_of(ast.parse(source))
-    )
+    ]
+
+
+@cache
+def commands() -> frozenset[str]:
+    """All commands in backticks in texts of the programs, except in docstrings."""
+    return frozenset(command for _, tree in _trees() for command in _commands_of(tree))
 
 
 def _of_agents() -> list[str]:
@@ -135,6 +175,19 @@ def test_a_command_parses_as_it_is_printed(command: str, tmp_path: Path) -> None
 def test_every_command_is_executed_by_a_test() -> None:
     assert commands() == EXECUTED.keys() | PARSED_ONLY.keys()
     assert not EXECUTED.keys() & PARSED_ONLY.keys()
+
+
+def test_what_a_command_inserts_is_one_word() -> None:
+    """A path, a user or a name of MongoDB may have spaces and quotes."""
+    found = {
+        f"{file.relative_to(REPOSITORY)}: {expression}"
+        for file, tree in _trees()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.JoinedStr)
+        for expression in _inserted(node)
+        if not expression.startswith("shlex.") and expression not in WITHOUT_QUOTES
+    }
+    assert found == set()
 
 
 @pytest.mark.parametrize("test", sorted(set(EXECUTED.values())))

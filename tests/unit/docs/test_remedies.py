@@ -118,7 +118,8 @@ def _inserted(text: ast.JoinedStr) -> Iterator[str]:
         yield from expressions[before : before + command[0].count("{}")]
 
 
-def _commands_of(tree: ast.Module) -> Iterator[str]:
+def texts_of(tree: ast.Module) -> Iterator[str]:
+    """The texts of a module without docstrings, with `{}` for inserted values."""
     skipped = {
         id(part)
         for node in ast.walk(tree)
@@ -129,7 +130,7 @@ def _commands_of(tree: ast.Module) -> Iterator[str]:
     }
     for node in ast.walk(tree):
         if id(node) not in skipped and (text := _text(node)) is not None:
-            yield from (" ".join(each.split()) for each in _COMMAND.findall(text))
+            yield text
 
 
 @cache
@@ -147,7 +148,12 @@ def _trees() -> list[tuple[Path, ast.Module]]:
 @cache
 def commands() -> frozenset[str]:
     """All commands in backticks in texts of the programs, except in docstrings."""
-    return frozenset(command for _, tree in _trees() for command in _commands_of(tree))
+    return frozenset(
+        " ".join(command.split())
+        for _, tree in _trees()
+        for text in texts_of(tree)
+        for command in _COMMAND.findall(text)
+    )
 
 
 def _of_agents() -> list[str]:

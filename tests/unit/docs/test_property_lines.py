@@ -13,7 +13,7 @@ from sidecar.errors import ConfigError
 from sidecar.properties.loading import load
 from sidecar.properties.model import Properties
 from tests.support.agents.minimal_configuration import MINIMUM
-from tests.unit.docs.test_remedies import REPOSITORY, texts_of
+from tests.support.checks.program_texts import REPOSITORY, texts_of
 
 BASES: dict[type[Properties], dict[str, str]] = {
     AgentProperties: MINIMUM,

@@ -18,8 +18,8 @@ from agent.cli.entry import agent
 from mongo_agent.cli.entry import mongo_agent
 from sidecar.cli.invocation import Invocation
 from sidecar.properties.commands import runnable
+from tests.support.checks.program_texts import REPOSITORY, texts_of
 
-REPOSITORY = Path(__file__).resolve().parents[3]
 ROOMS = ("agent", "mongo_agent", "sidecar", "spark_jobs")
 PROGRAMS = {"agent": agent, "mongo-agent": mongo_agent}
 _WORDS = r"agent|mongo-agent|chgrp|chmod|iconv|kafka-\w+\.sh|mkdir|mv|python -m|setfacl"
@@ -95,15 +95,6 @@ tables, of segments and of topics, which have no other character than letters, d
 `-`, and addresses of brokers."""
 
 
-def _text(node: ast.AST) -> str | None:
-    match node:
-        case ast.Constant(value=str() as text):
-            return text
-        case ast.JoinedStr(values=parts):
-            return "".join(str(p.value) if isinstance(p, ast.Constant) else "{}" for p in parts)
-    return None
-
-
 def _inserted(text: ast.JoinedStr) -> Iterator[str]:
     """The expressions that a text inserts into its commands."""
     shown, expressions = "", []
@@ -116,21 +107,6 @@ def _inserted(text: ast.JoinedStr) -> Iterator[str]:
     for command in _COMMAND.finditer(shown):
         before = shown.count("{}", 0, command.start())
         yield from expressions[before : before + command[0].count("{}")]
-
-
-def texts_of(tree: ast.Module) -> Iterator[str]:
-    """The texts of a module without docstrings, with `{}` for inserted values."""
-    skipped = {
-        id(part)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.JoinedStr)
-        or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
-        for part in ast.walk(node)
-        if part is not node
-    }
-    for node in ast.walk(tree):
-        if id(node) not in skipped and (text := _text(node)) is not None:
-            yield text
 
 
 @cache

@@ -19,13 +19,19 @@ def check_truncations(truncated: Mapping[str, Truncation]) -> Iterator[Finding]:
     if not truncated:
         return
     texts = [f"{name} ({_text(each)})" for name, each in truncated.items()]
-    name, last = max(truncated.items(), key=lambda item: item[1].at_ms)
-    command = f"--set table={name} --set at.us={last.at_ms * 1000 + 999}"
+    # Each with its own time: a later one would delete rows that were written since.
+    first, *others = (
+        f"--set table={name} --set at.us={each.at_ms * 1000 + 999}"
+        for name, each in truncated.items()
+    )
+    commands = f"{_VERSION_STORE} {first}"
+    if others:
+        commands += f", and the same with {', with '.join(others)}"
     yield warning(
         "truncations",
         f"Tables were truncated, which has no event: {first_names(texts)}. Their rows stay in "
         "topics and targets.",
-        f"Delete them in each target; {_VERSION_STORE} {command}, for each table. Then run "
+        f"Delete them in each target; {commands}. Then run "
         f"`agent truncations acknowledge {' '.join(truncated)}` on each node.",
         code="table_truncated",
     )

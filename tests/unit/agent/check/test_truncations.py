@@ -20,7 +20,8 @@ def test_it_names_tables_places_times_and_commands() -> None:
     place = "at 2023-11-14T22:13:20.500+00:00, segment 1700000000000, position 42"
     assert f"shop.orders ({place})" in found.message
     assert "position 99" in found.message
-    assert "--set table=shop.orders --set at.us=1700000000500999" in found.remedy
+    for name, each in TRUNCATED.items():
+        assert f"--set table={name} --set at.us={each.at_ms}999" in found.remedy, "its own time"
     assert "`agent truncations acknowledge shop.orders shop.items`" in found.remedy
     assert list(check_truncations({})) == []
 

@@ -230,13 +230,16 @@ def test_pause_resume_and_stop_in_the_middle(filled: Client) -> None:
     assert outcomes(pipeline) == {"shop.b": "stopped", "shop.a": "copied"}
 
 
-def test_a_copy_that_is_stopped_while_it_is_read_is_not_placed(filled: Client) -> None:
+def test_a_copy_that_is_stopped_while_it_is_read_is_not_placed(
+    filled: Client, caplog: pytest.LogCaptureFixture
+) -> None:
     with Pipeline(filled) as pipeline:
         pipeline.run(lambda: pipeline.snapshotter.holds_stream)
         ask(pipeline, "stop-snapshot", type="incremental")
         pipeline.run()
     assert pipeline.output.copied("L.shop.a") == []
     assert outcomes(pipeline) == {"shop.a": "stopped"}
+    assert [each.message for each in caplog.records if each.levelname == "WARNING"] == []
 
 
 def test_everything_again_after_a_gap(filled: Client) -> None:

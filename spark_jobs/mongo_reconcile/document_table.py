@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.errors import CheckpointError
 from spark_jobs.mongo_reconcile.changes import CLEARED, NO_ID, POSITION, UNTIMED
-from spark_jobs.mongo_reconcile.latest import KEY, latest, order_error, raised
+from spark_jobs.mongo_reconcile.latest import KEY, latest, order_error, raised, without_order
 
 _IS_CLEARED = f"id = '{NO_ID}'"
 _COLUMNS = (
@@ -35,6 +35,19 @@ class DocumentTable:
             "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')"
         )
         self._require_positions()
+
+    def with_order_errors(self, changes: DataFrame) -> DataFrame:
+        """Changes with the column `error`: it has the reason where a change has no cluster time and
+        no known order among these changes and to the row in the table."""
+        is_valid, is_untimed = F.col("error").isNull(), F.col("position.seconds") == UNTIMED
+        if changes.where(is_valid & is_untimed).isEmpty():
+            return changes
+        # A micro-batch has its own session.
+        known = changes.sparkSession.read.format("delta").load(self._uri)
+        found = without_order(changes.where(is_valid), known)
+        error = F.coalesce("error", F.when(is_untimed, F.col("order_error")))
+        joined = changes.join(found, [*KEY], "left")
+        return joined.withColumn("error", error).drop("order_error")
 
     def apply(self, changes: DataFrame, seen_ms: int) -> None:
         """Merge changes, seen at `seen_ms`. Repeated and older changes have no effect."""

@@ -130,8 +130,9 @@ class _Writer:
         """Merge the valid changes, and append the other records to the dead letters."""
         cached = changes(records, self._options, keep_invalid=True).persist(StorageLevel.DISK_ONLY)
         try:
-            self._invalid.append(cached.where(F.col("error").isNotNull()), number)
-            valid = cached.where(F.col("error").isNull()).select(*CHANGE_COLUMNS)
+            checked = self._documents.with_order_errors(cached)
+            self._invalid.append(checked.where(F.col("error").isNotNull()), number)
+            valid = checked.where(F.col("error").isNull()).select(*CHANGE_COLUMNS)
             self._documents.apply(valid, now_ms)
         finally:
             cached.unpersist()

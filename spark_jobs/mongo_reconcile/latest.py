@@ -1,6 +1,6 @@
 """The latest change of each document."""
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.error_mapping import MESSAGE_PREFIX
@@ -8,6 +8,7 @@ from spark_jobs.mongo_reconcile.changes import UNTIMED
 
 KEY = ("collection", "id")
 _REST = ("position", "state", "document", "place")
+_IS_UNTIMED = f"position.seconds = {UNTIMED}"
 
 
 def latest(changes: DataFrame) -> DataFrame:
@@ -18,23 +19,34 @@ def latest(changes: DataFrame) -> DataFrame:
 
     Changes of a document whose order is unknown fail the query with an `InputError`.
     """
+    grouped = changes.groupBy(*KEY).agg(F.max(F.struct(*_REST)).alias("latest"), *_ends())
+    state = f"CASE WHEN {_ERRORS[0]} IS NOT NULL THEN {raised(_ERRORS[0])} "
+    state += f"WHEN {_ERRORS[1]} IS NOT NULL THEN {raised(_ERRORS[1])} "
+    state += "ELSE latest.state END AS state"
+    return grouped.selectExpr(*KEY, "latest.position", state, "latest.document", "latest.place")
+
+
+def without_order(changes: DataFrame, known: DataFrame) -> DataFrame:
+    """The documents with a change whose order to another one, or to the row in `known`, is unknown.
+    The columns are `KEY` and `order_error`."""
+    in_table = known.selectExpr(*KEY, "place AS _known", f"NOT {_IS_UNTIMED} AS _is_timed")
+    found = changes.groupBy(*KEY).agg(*_ends()).where("_last IS NOT NULL")
+    reason = f"coalesce({', '.join((*_ERRORS, *_ERRORS_IN_TABLE))}) AS order_error"
+    joined = found.join(in_table, [*KEY], "left").selectExpr(*KEY, reason)
+    return joined.where("order_error IS NOT NULL")
+
+
+def _ends() -> list[Column]:
+    """The first and the last place of changes without a cluster time, and the first of others."""
     where = F.struct(
         F.expr(_partition("place")), F.expr(_offset("place")).alias("offset"), F.col("place")
     )
-    is_untimed = F.col("position.seconds") == UNTIMED
-    grouped = changes.groupBy(*KEY).agg(
-        F.max(F.struct(*_REST)).alias("latest"),
+    is_untimed = F.expr(_IS_UNTIMED)
+    return [
         F.min(F.when(is_untimed, where)).alias("_first"),
         F.max(F.when(is_untimed, where)).alias("_last"),
         F.min(F.when(~is_untimed, where)).alias("_timed"),
-    )
-    errors = (
-        order_error("_last.place", "_first.place", is_timed="false"),
-        order_error("_last.place", "_timed.place", is_timed="true"),
-    )
-    state = f"CASE WHEN {errors[0]} IS NOT NULL THEN {raised(errors[0])} "
-    state += f"WHEN {errors[1]} IS NOT NULL THEN {raised(errors[1])} ELSE latest.state END AS state"
-    return grouped.selectExpr(*KEY, "latest.position", state, "latest.document", "latest.place")
+    ]
 
 
 def order_error(untimed: str, other: str, *, is_timed: str) -> str:
@@ -67,3 +79,12 @@ def _partition(place: str) -> str:
 
 def _offset(place: str) -> str:
     return f"CAST(regexp_extract({place}, '/([0-9]+)$', 1) AS BIGINT)"
+
+
+_ERRORS = (
+    order_error("_last.place", "_first.place", is_timed="false"),
+    order_error("_last.place", "_timed.place", is_timed="true"),
+)
+_ERRORS_IN_TABLE = tuple(
+    order_error(f"{each}.place", "_known", is_timed="_is_timed") for each in ("_first", "_last")
+)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import random
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,16 @@ DDL = "".join(
     f"WITH ID = {IDS[name]};"
     for name in TABLES
 )
+
+
+KINDS_OF_ORDER = (
+    ((True, True), (0, 1)),
+    ((False, False), (0,)),
+    ((True, False), (0,)),
+    ((False,), (0, 1)),
+)
+"""Whether each change of a batch has a cluster time, and the partitions: two with an order, one
+with a change that follows one with a time, and one whose changes may be in both partitions."""
 
 
 def event(table_id: str) -> bytes:
@@ -159,6 +170,52 @@ def test_mongo_reconcile_merges_the_other_changes(
     query.awaitTermination()
     assert documents.counts() == {"shop.cust": {"live": 1}, "crm.cust": {"live": 1}}
     assert_dead(spark, tmp_path / "dead", OF_CHANGES)
+
+
+def test_mongo_reconcile_keeps_documents_apart_from_those_without_an_order(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Documents with and without cluster times, in one or two partitions, over two batches. Of the
+    changes of a document, those that have no known order are dead letters."""
+    seed = random.randrange(1 << 32)
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    stream = RecordStream(spark, tmp_path / "topic")
+    offsets = [0, 0]
+    batches: list[list[Record]] = [[], []]
+    kinds = {f"{number}": KINDS_OF_ORDER[number % len(KINDS_OF_ORDER)] for number in range(24)}
+    for batch in batches:
+        for identity, (times, partitions) in chance.sample(list(kinds.items()), len(kinds)):
+            for is_timed in times:
+                partition = chance.choice(partitions) if batch is batches[0] else partitions[-1]
+                offsets[partition] += 1
+                at = (sum(offsets), 1) if is_timed else None
+                change = envelope("u", f"{offsets}", 1)
+                batch.append(
+                    record(offsets[partition], identity, change, time=at, partition=partition)
+                )
+        stream.add(batch)
+    documents = DocumentTable(spark, str(tmp_path / "documents"))
+    given = {
+        "kafka.bootstrap.servers": "b:1",
+        "topics": "t",
+        "checkpoint": str(tmp_path / "checkpoint"),
+        "table.path": str(tmp_path / "documents"),
+    }
+    dead = str(tmp_path / "dead")
+    options = options_of(MongoJobOptions, given)
+    start_merging(stream.read(), documents, options, InvalidRecords(dead, "job")).awaitTermination()
+    dead_ids = {json.loads(row["key"])["id"] for row in spark.read.load(dead, "delta").collect()}
+    last = {
+        json.loads(each.key or b"")["id"]: json.loads(each.value or b"")["after"]
+        for batch in batches
+        for each in batch
+    }
+    shown = {row["id"]: row["document"] for row in documents.current("shop.cust").collect()}
+    clean = {identity for identity, kind in kinds.items() if kind in KINDS_OF_ORDER[:2]}
+    assert {identity: shown[identity] for identity in clean} == {each: last[each] for each in clean}
+    assert not dead_ids & clean
+    assert {identity for identity, kind in kinds.items() if kind == KINDS_OF_ORDER[2]} <= dead_ids
 
 
 def test_the_table_is_apart_from_the_others(tmp_path: Path) -> None:

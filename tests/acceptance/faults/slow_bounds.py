@@ -16,6 +16,7 @@ from tests.acceptance.faults.situation import Sampling, Use, situation
 from tests.support.agents.agent_directory import SCHEMA, TABLE_ID, payload, write_segment
 from tests.support.agents.fault_reports import Report
 from tests.support.servers.java_reader import dump_segments
+from tests.support.servers.processes import freeze
 
 _MIB = 1 << 20
 _DEADLINE_S = 3600.0
@@ -128,21 +129,12 @@ _BYTES_OF_A_SEGMENT = 8192
 """Bound of what the agent remembers of one segment: name, indexes, ledger, two observations."""
 
 
-def are_stopped(pid: int) -> bool:
-    """Whether the signal has reached every thread; `kill` does not wait for that."""
-    threads = Path(f"/proc/{pid}/task").iterdir()
-    # The state follows the name, which may have spaces and parentheses.
-    states = [(each / "stat").read_text().rpartition(") ")[2][0] for each in threads]
-    return all(state == "T" for state in states)
-
-
 @situation("The agent is frozen for a minute (SIGSTOP) while segments are delivered")
 def test_frozen_for_a_minute(harness: FilesystemHarness, report: Report) -> None:
     harness.put_copies("batches", 200, 1000)
     with harness.running() as agent:
         agent.until("the first events", lambda: bool(arrived(harness.events)))
-        os.kill(agent.pid, signal.SIGSTOP)
-        agent.until("all threads to stop", lambda: are_stopped(agent.pid))
+        freeze(agent.pid)
         assert harness.undelivered() != []
         assert agent.body() is None
         time.sleep(_FROZEN_S)

@@ -18,7 +18,7 @@ from tests.acceptance.faults.situation import outcome_of, situation
 from tests.support.agents.fault_reports import Report
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.kafka_acl import AuthorisingBroker, scram_login
-from tests.support.servers.processes import wait_until
+from tests.support.servers.processes import freeze, wait_until
 
 pytestmark = pytest.mark.servers
 
@@ -51,7 +51,7 @@ def test_a_frozen_broker(tmp_path: Path, harness: BrokerHarness, report: Report)
             harness.wait_for_arrival(broker)
             pid = broker.pid
             assert pid is not None
-            os.kill(pid, signal.SIGSTOP)
+            freeze(pid)
             try:
                 harness.feed_all()
                 harness.wait_for_silence(_FROZEN_S)

@@ -16,6 +16,7 @@ import pytest
 from tests.acceptance.faults.filesystem_harness import UID, FilesystemHarness, as_user
 from tests.acceptance.faults.situation import situation
 from tests.support.agents.fault_reports import Report
+from tests.support.servers.processes import freeze
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
 
@@ -136,7 +137,7 @@ def test_inotify_queue_overflows(harness: FilesystemHarness, report: Report) -> 
     with harness.running({"cdc.dir.poll.interval.ms": "3600000"}) as agent:
         agent.until("a watch", lambda: agent.metric("cdc_inotify_active") == 1)
         agent.until_ok()
-        os.kill(agent.pid, signal.SIGSTOP)
+        freeze(agent.pid)
         with InotifyQueue(harness.cdc_raw) as queue:
             noise = harness.cdc_raw / "noise"
             for _ in range(queued // 3 + 100):

@@ -28,7 +28,7 @@ from tests.support.agents.exactly_once import (
 )
 from tests.support.segments.batches import message
 from tests.support.servers.kafka import KafkaBroker
-from tests.support.servers.processes import wait_until
+from tests.support.servers.processes import freeze, wait_until
 from tests.support.sinks.kafka_sinks import LaterClock, MakeSink, SinkFactory
 from tests.support.sinks.sink_driving import (
     Delivery,
@@ -87,7 +87,7 @@ def test_a_broker_that_is_frozen_before_the_first_event_of_a_topic_is_reported(
     pid = running_broker.pid
     assert pid is not None
     Delivery(sink, [message("first", 0, 0)]).run()
-    os.kill(pid, signal.SIGSTOP)
+    freeze(pid)
     try:
         delivery = Delivery(sink, [message("new", 0, 0)])
         delivery.until(lambda: is_reported(sink, running_broker), "the report")

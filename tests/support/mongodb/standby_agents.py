@@ -15,6 +15,7 @@ from pymongo import MongoClient
 from tests.support.mongodb.agent_process import MongoAgentProcess
 from tests.support.mongodb.server import MongoReplicaSet, MongoShardedCluster
 from tests.support.servers.kafka import KafkaBroker
+from tests.support.servers.processes import freeze as freeze_process
 from tests.support.servers.processes import wait_until
 
 SESSION_MS = 3000
@@ -194,5 +195,5 @@ def freeze(agent: MongoAgentProcess) -> Callable[[], None]:
     """SIGSTOP; the result continues it."""
     pid = agent.pid
     assert pid is not None
-    os.kill(pid, signal.SIGSTOP)
+    freeze_process(pid)
     return lambda: os.kill(pid, signal.SIGCONT)

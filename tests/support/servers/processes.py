@@ -182,6 +182,20 @@ def wait_until(
         time.sleep(POLL_INTERVAL_S)
 
 
+def freeze(pid: int) -> None:
+    """SIGSTOP, until each thread has stopped: on a busy machine some run for a while."""
+    os.kill(pid, signal.SIGSTOP)
+    wait_until(lambda: _are_stopped(pid), f"the threads of {pid} to stop")
+
+
+def _are_stopped(pid: int) -> bool:
+    """Whether the signal has reached every thread; `kill` does not wait for that."""
+    threads = Path(f"/proc/{pid}/task").iterdir()
+    # The state follows the name, which may have spaces and parentheses.
+    states = [(each / "stat").read_text().rpartition(") ")[2][0] for each in threads]
+    return all(state == "T" for state in states)
+
+
 def _in_vain(
     what: str, process: ServerProcess | None, state: Callable[[], object] | None = None
 ) -> str:

@@ -1,5 +1,6 @@
 """A sink in memory, which acknowledges at once or on request."""
 
+import threading
 from collections.abc import Iterable
 from typing import Any
 
@@ -26,6 +27,8 @@ class MemorySink:
         self._failed: list[FailedEvent] = []
         self._error: SidecarError | None = None
         self._away: str | None = None
+        # A test acknowledges in a thread of its own.
+        self._lock = threading.RLock()
 
     def open(self) -> None:
         self.is_open = True
@@ -34,6 +37,10 @@ class MemorySink:
         self._raise_error()
         if self._away is not None:
             return 0
+        with self._lock:
+            return self._take(numbered, start)
+
+    def _take(self, numbered: NumberedBatch[Any, Any], start: int) -> int:
         stop = len(numbered.batch)
         if self.capacity is not None:
             stop = min(stop, start + self.capacity - len(self.waiting))
@@ -50,10 +57,11 @@ class MemorySink:
     def poll(self, timeout_s: float) -> DeliveryResult:
         """Never waits."""
         self._raise_error()
-        outcome = DeliveryResult(tuple(self._acknowledged), tuple(self._failed))
-        self._acknowledged.clear()
-        self._failed.clear()
-        return outcome
+        with self._lock:
+            outcome = DeliveryResult(tuple(self._acknowledged), tuple(self._failed))
+            self._acknowledged.clear()
+            self._failed.clear()
+            return outcome
 
     def state(self) -> SinkState:
         if self._away is not None:
@@ -72,14 +80,16 @@ class MemorySink:
 
     def acknowledge(self, numbers: Iterable[int] | None = None) -> None:
         """Let these waiting events be safe; all of them without an argument."""
-        for number in list(self.waiting) if numbers is None else list(numbers):
-            self.waiting.remove(number)
-            self._acknowledged.append(range(number, number + 1))
+        with self._lock:
+            for number in list(self.waiting) if numbers is None else list(numbers):
+                self.waiting.remove(number)
+                self._acknowledged.append(range(number, number + 1))
 
     def fail(self, number: int, reason: str) -> None:
         """Let one waiting event fail alone."""
-        self.waiting.remove(number)
-        self._failed.append(FailedEvent(number, reason))
+        with self._lock:
+            self.waiting.remove(number)
+            self._failed.append(FailedEvent(number, reason))
 
     def go_away(self, sentence: str) -> None:
         """Take nothing until `come_back`."""

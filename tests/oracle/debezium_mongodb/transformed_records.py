@@ -108,8 +108,8 @@ def as_there(our: Any, their: Any) -> Any:
         }
     if isinstance(our, list | tuple) and isinstance(their, list | tuple):
         if len(our) > len(their):
-            # Empty arrays in an array.
-            our = [each for each in our if each != []]
+            # Empty arrays in an array, or the fields of their objects.
+            our = [each for each in our if each != [] and not is_empty_object(each)]
         pairs = zip_longest(our, their[: len(our)])
         return type(their)(
             None if has_no_type(each) and other is None else as_there(each, other)
@@ -118,6 +118,11 @@ def as_there(our: Any, their: Any) -> Any:
     # Seconds of a timestamp from 2038 on.
     is_negative = isinstance(our, int) and isinstance(their, int) and their < 0 < our
     return their if is_negative and our - their == 1000 << 32 else our
+
+
+def is_empty_object(field: Any) -> bool:
+    """Whether this is the field of a schema for objects without members."""
+    return isinstance(field, dict) and field.get("type") == "struct" and not field["fields"]
 
 
 def has_no_type(value: Any) -> bool:

@@ -19,7 +19,7 @@ from tests.oracle.debezium_mongodb.engines import EmbeddedEngines, PeerRecord
 from tests.oracle.debezium_mongodb.workload import END, Workload
 from tests.support.mongodb.server import MongoReplicaSet
 
-STEPS, TYPED_STEPS, OUTBOX_STEPS, RANDOM_OPTIONS = 60, 120, 80, 5
+STEPS, TYPED_STEPS, OUTBOX_STEPS, RANDOM_OPTIONS = 60, 120, 80, 4
 COPIED = (typed_documents.COLLECTION, typed_documents.OUTBOX)
 STREAMS: Mapping[str, tuple[str, StreamOptions]] = {
     "plain": ("change_streams", StreamOptions("default")),
@@ -55,7 +55,10 @@ def compare(directory: Path) -> Comparison:
     seed = int.from_bytes(os.urandom(4))
     print(f"seed {seed}")
     random = Random(seed)
-    options = {"default": dict[str, str]()}
+    options = {
+        "default": dict[str, str](),
+        "document": {"array.encoding": "document", "field.name.adjustment.mode": "avro"},
+    }
     for number in range(RANDOM_OPTIONS):
         options[f"random{number}"] = transformations.extract_document(random)
     routers = {"router": {"collection.field.event.key": "aggregateid"}}

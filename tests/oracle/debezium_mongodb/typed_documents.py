@@ -92,6 +92,7 @@ def outbox(client: MongoClient[Any], random: Random, steps: int) -> None:
 def write(client: MongoClient[Any], random: Random, steps: int) -> None:
     """Inserts, updates, replacements and deletes, some in transactions."""
     collection = client[COLLECTION[0]][COLLECTION[1]]
+    collection.insert_one({"_id": -1, "of_arrays": [[]], "of_both": [[1], []]})
     for step in range(steps):
         key = random.choice((step, str(step), ObjectId(), {"k": step, "n": [1.5]}))
         with client.start_session() as session:

@@ -112,7 +112,7 @@ cargo-test: ## Run the Rust tests
 	@touch $(RUST_TESTED)
 
 # `make test` repeats the Rust tests when a file of them has changed.
-$(RUST_TESTED): Cargo.toml Cargo.lock $(shell find $(CRATES) commitlog/fuzz -type f ! -name '*.pyc')
+$(RUST_TESTED): rust-toolchain.toml Cargo.toml Cargo.lock $(shell find $(CRATES) commitlog/fuzz -type f ! -name '*.pyc')
 	+@$(MAKE) --no-print-directory cargo-test
 
 coverage: setup ## Report coverage of Python (without servers and Spark) and Rust (needs cargo-llvm-cov)

@@ -110,6 +110,7 @@ def check_topics(probe: BrokerProbe) -> Iterator[Finding]:
     answer, topics = probe.broker(), probe.topics
     if answer.error is not None or not topics:
         return
+    quoted = shlex.quote(_servers(properties))
     missing = [topic for topic in topics if topic not in answer.topics]
     there = [topic for topic in topics if topic in answer.topics]
     denied = unwritable_topics(properties.kafka_producer, there, ANSWER_S) if there else []
@@ -119,7 +120,7 @@ def check_topics(probe: BrokerProbe) -> Iterator[Finding]:
         yield fault(
             "topics",
             f"The agent may not write to {len(denied)} topics: {first_names(denied)}.",
-            f"Run for each: `kafka-acls.sh --bootstrap-server {_servers(properties)} --add "
+            f"Run for each: `kafka-acls.sh --bootstrap-server {quoted} --add "
             f"--allow-principal {principal} --operation Write --operation Describe --topic "
             f"{denied[0]}`.",
             code="topics_not_writable",
@@ -138,7 +139,7 @@ def check_topics(probe: BrokerProbe) -> Iterator[Finding]:
         "topics",
         f"{len(missing)} topics do not exist or are hidden from this user. Delivery waits for "
         f"them: {shown}.",
-        f"Create them (`kafka-topics.sh --bootstrap-server {_servers(properties)} --create "
+        f"Create them (`kafka-topics.sh --bootstrap-server {quoted} --create "
         f"--topic {missing[0]}`), or set topic.creation.enable=true.",
         code="topics_missing",
     )
@@ -157,6 +158,7 @@ def check_compaction(probe: BrokerProbe, topics: Sequence[str]) -> Iterator[Find
     there = [topic for topic in topics if topic in answer.topics]
     if answer.error is not None or not there:
         return
+    quoted = shlex.quote(_servers(properties))
     compacted = compacted_topics(properties.kafka_producer, there, ANSWER_S)
     if compacted:
         yield fault(
@@ -164,7 +166,7 @@ def check_compaction(probe: BrokerProbe, topics: Sequence[str]) -> Iterator[Find
             f"{len(compacted)} topics of row changes have `compact` in `cleanup.policy`: "
             f"{first_names(compacted)}. Kafka deletes all but the last event of a key, but an "
             "event has only the columns that its statement wrote.",
-            f"Run for each: `kafka-configs.sh --bootstrap-server {_servers(properties)} --alter "
+            f"Run for each: `kafka-configs.sh --bootstrap-server {quoted} --alter "
             f"--topic {compacted[0]} --add-config cleanup.policy=delete`.",
             code="topics_compacted",
         )

@@ -184,7 +184,7 @@ class KafkaClient:
             has_others = others_pass and not self._topics.known <= waiting.keys()
             state = _waiting_state(waiting, has_others=has_others)
             user = self.config.get("sasl.username", "NAME")
-            remedy = state.remedy.replace("BROKER", self.servers).replace(
+            remedy = state.remedy.replace("BROKER", shlex.quote(self.servers)).replace(
                 "User:NAME", shlex.quote(f"User:{user}")
             )
             return replace(state, remedy=remedy)

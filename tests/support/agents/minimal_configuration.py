@@ -28,3 +28,11 @@ def of_lines(folder: Path, *lines: str, **environment: str) -> AgentConfig:
     text = [*(f"{name}={value}" for name, value in MINIMUM.items()), *lines]
     path.write_text("".join(f"{line}\n" for line in text))
     return load_config([path], environment=environment or None)
+
+
+MONGO_MINIMUM = {
+    "topic.prefix": "t",
+    "sink": "stdout",
+    "mongodb.hosts": "localhost:27017",
+    "offset.backing.store.dir": "/offsets",
+}

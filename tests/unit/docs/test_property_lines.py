@@ -12,17 +12,12 @@ from mongo_agent.config.model import MongoProperties
 from sidecar.errors import ConfigError
 from sidecar.properties.loading import load
 from sidecar.properties.model import Properties
-from tests.support.agents.minimal_configuration import MINIMUM
+from tests.support.agents.minimal_configuration import MINIMUM, MONGO_MINIMUM
 from tests.support.checks.program_texts import REPOSITORY, texts_of
 
 BASES: dict[type[Properties], dict[str, str]] = {
     AgentProperties: MINIMUM,
-    MongoProperties: {
-        "topic.prefix": "t",
-        "sink": "stdout",
-        "mongodb.hosts": "localhost:27017",
-        "offset.backing.store.dir": "/offsets",
-    },
+    MongoProperties: MONGO_MINIMUM,
 }
 MODELS: dict[str, tuple[type[Properties], ...]] = {
     "agent": (AgentProperties,),

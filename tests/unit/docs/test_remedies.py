@@ -88,11 +88,11 @@ WITHOUT_QUOTES = {
     *("uid", "self.gid", "right", "rights", "mode & ~63", "versions.spark"),
     *("table", "name.table", "' '.join(truncated)", "' '.join(sorted(dropped))"),
     *("usage.available_names[0]", "usage.missing_names[0]", "usage.dead_letter_names[0]"),
-    *("topic", "denied[0]", "missing[0]", "compacted[0]", "_servers(properties)"),
+    *("topic", "denied[0]", "missing[0]", "compacted[0]"),
 }
 """Inserted expressions: those that quote, numbers and letters of a mode, names of Cassandra's
 tables, of segments and of topics, which have no other character than letters, digits, `.`, `_` and
-`-`, and addresses of brokers."""
+`-`."""
 
 
 def _inserted(text: ast.JoinedStr) -> Iterator[str]:

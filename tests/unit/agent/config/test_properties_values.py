@@ -18,19 +18,14 @@ from sidecar.properties.secrets import is_secret_name
 from tests.support.agents.agent_directory import AgentDir
 from tests.support.agents.agent_main import agent
 from tests.support.agents.bad_values import bad_values, is_choice, kinds
-from tests.support.agents.minimal_configuration import MINIMUM
+from tests.support.agents.minimal_configuration import MINIMUM, MONGO_MINIMUM
 
 ALLOWED = re.compile(
     r"must (be|have|not)|refers to|each (must|is)|cannot be|are known|: it must|may"
 )
 BASES: dict[type[Properties], dict[str, str]] = {
     AgentProperties: MINIMUM,
-    MongoProperties: {
-        "topic.prefix": "t",
-        "sink": "stdout",
-        "mongodb.hosts": "localhost:27017",
-        "offset.backing.store.dir": "/offsets",
-    },
+    MongoProperties: MONGO_MINIMUM,
 }
 
 

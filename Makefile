@@ -61,7 +61,9 @@ demo-spark: prerequisites-test setup ## Run three replicas with agents, Kafka, a
 ##@ Tests
 # Rust's tests compile beside the installation and the types; pytest runs beside Rust's tests and clippy.
 # Many tests wait for their servers, so neither has the two cores for itself.
-test: PYTEST = -m "not slow"
+test: PYTEST = -m "not slow" --hypothesis-profile=fixed
+test: export TEST_SEED ?= 1
+test: export PROPTEST_RNG_SEED ?= 1
 test: LIMIT = $(LIMIT_MINUTES)
 test: test-stages ## Run all checks, and the tests with real servers: 15 minutes on 2 cores
 

@@ -13,6 +13,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile("few", settings.get_profile("cdc"), max_examples=10)
+settings.register_profile("fixed", settings.get_profile("cdc"), derandomize=True, database=None)
 settings.load_profile("cdc")
 
 pytest_plugins = (

@@ -1,6 +1,5 @@
 """The short kill test beside shared servers, and a long one; `make soak` runs it for hours."""
 
-import secrets
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
@@ -10,6 +9,7 @@ import pytest
 from tests.acceptance.kill.faults import planned
 from tests.acceptance.kill.harness import ClusterHarness, own_servers
 from tests.acceptance.kill.round import run_round
+from tests.support.seeds import draw_seed
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.kafka import KafkaBroker
 
@@ -36,8 +36,7 @@ def test_merged_events_equal_select_whatever_is_killed(tmp_path: Path) -> None:
 
 
 def seeded() -> Random:
-    seed = secrets.randbits(32)
-    print(f"seed {seed}")
+    seed = draw_seed()
     return Random(seed)
 
 

@@ -1,6 +1,5 @@
 """The kill test, and that its checks find what they are for."""
 
-import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
@@ -18,6 +17,7 @@ from tests.acceptance.mongo_kill.checks import (
 from tests.acceptance.mongo_kill.faults import EVERYWHERE, OF_MEMBERS, random_plan, run_round
 from tests.acceptance.mongo_kill.harness import ReplicaSetHarness
 from tests.acceptance.mongo_kill.workload import History, Place, State
+from tests.support.seeds import draw_seed
 from tests.support.servers.kafka import KafkaBroker
 
 PLACE = Place("a", "1")
@@ -86,8 +86,7 @@ def play(
 
 @pytest.fixture
 def chance() -> Random:
-    seed = secrets.randbits(32)
-    print(f"seed {seed}")
+    seed = draw_seed()
     return Random(seed)
 
 

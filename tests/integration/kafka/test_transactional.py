@@ -32,6 +32,7 @@ from tests.support.agents.exactly_once import (
     stored,
     two_topics,
 )
+from tests.support.seeds import draw_seed
 from tests.support.segments.batches import ListBatch, message
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.processes import DEADLINE_S, wait_until
@@ -330,8 +331,7 @@ def test_a_timeout_that_the_broker_does_not_allow(
 def test_a_killed_process_repeats_nothing(broker: KafkaBroker) -> None:
     """Operator's story: the process is killed again and again while it delivers. Who reads what is
     committed sees each event once, in order, and a mutation wholly or not at all."""
-    seed = random.randrange(1 << 32)
-    print(f"seed {seed}")
+    seed = draw_seed()
     chance = random.Random(seed)
     for topic, partitions in (("exact-a", 1), ("exact-b", 3)):
         broker.create_topic(topic, partitions)

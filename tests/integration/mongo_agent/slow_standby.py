@@ -16,6 +16,7 @@ import pytest
 from tests.support.mongodb.agent_process import MongoAgentProcess
 from tests.support.mongodb.server import MongoReplicaSet
 from tests.support.mongodb.standby_agents import NumberedWrites, StandbyAgents, freeze, role_of
+from tests.support.seeds import draw_seed
 from tests.support.servers.kafka import KafkaBroker
 
 pytestmark = pytest.mark.servers
@@ -61,8 +62,7 @@ class Faults:
 
 
 def test_each_change_is_seen_once_and_in_order(tmp_path: Path) -> None:
-    seed = random.randrange(1 << 32)
-    print(f"seed {seed}")
+    seed = draw_seed()
     chance = random.Random(seed)
     with (
         MongoReplicaSet(members=3) as replica_set,

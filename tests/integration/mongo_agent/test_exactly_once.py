@@ -15,6 +15,7 @@ from sidecar.errors import LockedError
 from tests.support.mongodb.running_agent import RunningAgent
 from tests.support.mongodb.server import MongoReplicaSet
 from tests.support.mongodb.server.client import Client
+from tests.support.seeds import draw_seed
 from tests.support.servers.kafka import KafkaBroker
 
 pytestmark = pytest.mark.servers
@@ -87,8 +88,7 @@ def test_no_change_is_seen_twice_whatever_stops(tmp_path: Path) -> None:
     """Copied and changed documents, an agent that is stopped in the middle without time to bring
     anything to an end, and a broker of its own, which is killed and comes back when the next agent
     waits for it."""
-    seed = random.randrange(1 << 32)
-    print(f"seed {seed}")
+    seed = draw_seed()
     chance = random.Random(seed)
     with (
         KafkaBroker(tmp_path / "kafka", heap_mib=256) as broker,

@@ -4,7 +4,6 @@ leaves out nothing that follows, and ends with the last one; and no document is 
 There is a collection for each type of `_id`, and one with all of them side by side."""
 
 import json
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +25,7 @@ from tests.support.mongodb.running_agent import RunningAgent
 from tests.support.mongodb.server import MongoReplicaSet
 from tests.support.mongodb.server.client import Client
 from tests.support.mongodb.server.releases import Release
+from tests.support.seeds import draw_seed
 from tests.support.servers.kafka import KafkaRecord
 from tests.support.sinks.memory_sink import MemorySink
 
@@ -50,8 +50,7 @@ def replica_set() -> Iterator[MongoReplicaSet]:
 
 @contextmanager
 def filled(replica_set: MongoReplicaSet) -> Iterator[Workload]:
-    seed = secrets.randbits(32)
-    print(f"seed {seed}")
+    seed = draw_seed()
     with Client(replica_set.connection_string) as client:
         found = Workload(client, Random(seed), ("mixed", *TYPES), TYPES)
         found.create()

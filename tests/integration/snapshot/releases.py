@@ -5,7 +5,6 @@ sent by itself is compared with `SELECT *`; then it copies a table that is publi
 at once, is killed in the middle, and what it sent is merged with the log and compared.
 """
 
-import secrets
 import sys
 import tempfile
 from collections import Counter
@@ -17,6 +16,7 @@ from tests.integration.snapshot.while_written import TYPES, copy_while_writes_go
 from tests.oracle.algebra.tables import Tables
 from tests.oracle.merge.comparison import compare, summary
 from tests.support.node.snapshot_agent import Agent
+from tests.support.seeds import draw_seed
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import VERSIONS, NodeSettings, release
 from tests.support.workloads import scenario
@@ -28,8 +28,7 @@ _SETTINGS = NodeSettings(commitlog_sync_period_ms=200, heap_mib=640)
 
 
 def main(versions: Iterable[str]) -> None:
-    seed = secrets.randbits(32)
-    print(f"seed {seed}")
+    seed = draw_seed()
     for version in versions:
         with tempfile.TemporaryDirectory(prefix="snapshot-releases-") as folder:
             _every_type(version, Path(folder) / "types", seed)

@@ -1,11 +1,11 @@
 """A node with a heap of 512 MiB and rows of 1 B to 5 MB: the snapshot copies every row, and the
 node never lacks memory."""
 
-import secrets
 from pathlib import Path
 from random import Random
 
 from tests.support.node.snapshot_agent import Agent
+from tests.support.seeds import draw_seed
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
 from tests.support.workloads.scenario import create_keyspace
@@ -18,8 +18,7 @@ SETTINGS = NodeSettings(
 
 
 def test_every_row_is_copied_and_the_node_keeps_its_memory(tmp_path: Path) -> None:
-    seed = secrets.randbits(32)
-    print(f"seed {seed}")
+    seed = draw_seed()
     random = Random(seed)
     with CassandraNode(tmp_path / "node", settings=SETTINGS) as node:
         node.execute(create_keyspace("shop"))

@@ -1,6 +1,5 @@
 """Copies of a real node's tables by a real agent, while writes go on."""
 
-import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import get_args
@@ -14,6 +13,7 @@ from agent.snapshot.errors import ReplicasMissingError
 from tests.integration.snapshot import outage
 from tests.integration.snapshot.while_written import TYPES, copy_while_writes_go_on
 from tests.support.node.snapshot_agent import Agent, keys
+from tests.support.seeds import draw_seed
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.processes import wait_until
@@ -71,8 +71,7 @@ def test_a_table_that_is_published_later_is_copied_while_writes_go_on(
     node: CassandraNode, new_agent: NewAgent, writes: int
 ) -> None:
     """The agent is killed in the middle; merging what arrived, in any order, gives the table."""
-    seed = secrets.randbits(32)
-    print(f"seed {seed}")
+    seed = draw_seed()
     node.execute(TYPES.format(keyspace="shop"))
     merged = copy_while_writes_go_on(
         node, new_agent(snapshot_mode="ALWAYS"), "shop.orders", seed, writes

@@ -5,7 +5,6 @@ assume holds for them (docs/how-to/snapshots.md, "What a merge has to assume").
 """
 
 import random
-import secrets
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -80,7 +79,7 @@ def copy_while_writes_go_on(
         lambda: bool(keys(agent.events(is_snapshot=False), f"{keyspace}.{_LAST}")), "the end"
     )
     events = agent.events()
-    secrets.SystemRandom().shuffle(events)
+    random.Random(seed).shuffle(events)
     tables = Tables()
     for event in events:
         tables.apply(event["value"])

@@ -1,7 +1,6 @@
 """Debezium's MongoDB connector reads the tests' replica set, and gives the records that we do."""
 
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from tests.support.mongodb.server.given import (
     needs_own_server,
     needs_release,
 )
+from tests.support.seeds import draw_seed
 
 pytestmark = pytest.mark.servers
 
@@ -133,8 +133,7 @@ def server(**options: Any) -> Iterator[tuple[str, Callable[[], None]]]:
 def replayed(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ReplayedWorkload]:
-    seed = 20260822 if request.param == "fixed" else int.from_bytes(os.urandom(4))
-    print(f"seed {seed}")
+    seed = 20260822 if request.param == "fixed" else draw_seed()
     with (
         server(members=3) as (target, elect),
         MongoClient[Any](target) as client,
@@ -235,8 +234,7 @@ def test_the_same_fields_are_left_out_and_renamed(replayed: ReplayedWorkload) ->
 @pytest.mark.slow
 def test_a_router_gives_the_same_records(tmp_path: Path) -> None:
     needs_own_server()
-    seed = int.from_bytes(os.urandom(4))
-    print(f"seed {seed}")
+    seed = draw_seed()
     with (
         MongoShardedCluster() as cluster,
         MongoClient[Any](cluster.connection_string) as client,
@@ -294,8 +292,7 @@ def test_events_that_come_in_parts_are_joined_to_the_same_records(tmp_path: Path
 def test_other_releases_of_the_server_lead_to_the_same_records(
     version: str, tmp_path: Path
 ) -> None:
-    seed = int.from_bytes(os.urandom(4))
-    print(f"seed {seed}")
+    seed = draw_seed()
     with (
         server(version=version) as (target, _),
         MongoClient[Any](target) as client,

@@ -18,6 +18,7 @@ import pytest
 from tests.oracle.debezium_mongodb.engines import jars
 from tests.support.mongodb.bson_documents import Json, encoded, event
 from tests.support.mongodb.encodings import encoder
+from tests.support.seeds import draw_seed
 from tests.support.servers.java import java
 from tests.support.servers.java_sources import compiled
 
@@ -121,8 +122,7 @@ def meaning(texts: tuple[str | None, str | None]) -> list[str | None]:
 @pytest.mark.servers
 @pytest.mark.parametrize("which", ["fixed", pytest.param("fresh", marks=pytest.mark.slow)])
 def test_fields_are_those_of_debezium(which: str) -> None:
-    seed = 7 if which == "fixed" else random.SystemRandom().getrandbits(32)
-    print(f"seed {seed}")
+    seed = 7 if which == "fixed" else draw_seed()
     rng = random.Random(seed)
     cases = [random_case(rng) for _ in range(_CASES)]
     for case, theirs in zip(cases, debeziums(cases), strict=True):

@@ -9,7 +9,6 @@ scope in a key, at which it fails.
 
 import hashlib
 import json
-import os
 import re
 import subprocess
 import uuid
@@ -27,6 +26,7 @@ from tests.oracle.debezium_mongodb.engines import PeerRecord, jars
 from tests.oracle.debezium_mongodb.ours import records
 from tests.support.mongodb.bson_documents import Json, encoded
 from tests.support.mongodb.encodings import copied, encoder
+from tests.support.seeds import draw_seed
 from tests.support.servers.java import java
 from tests.support.servers.java_sources import compiled
 
@@ -168,8 +168,7 @@ def ours(change: Change) -> list[PeerRecord]:
 
 
 def test_records_are_those_of_the_release() -> None:
-    seed = int.from_bytes(os.urandom(4))
-    print(f"seed {seed}")
+    seed = draw_seed()
     changes = random_changes(Random(seed), _CASES)
     for change, their in zip(changes, theirs(changes), strict=True):
         our, *tombstone = ours(change)

@@ -1,6 +1,5 @@
 """Records of the layout `debezium-2.1` are those of that release of the connector."""
 
-import os
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,6 +14,7 @@ from tests.oracle.debezium_mongodb.comparison import compared
 from tests.oracle.debezium_mongodb.engines import EmbeddedEngines, PeerRecord
 from tests.oracle.debezium_mongodb.workload import NAMESPACES, Workload
 from tests.support.mongodb.server import MongoReplicaSet
+from tests.support.seeds import draw_seed
 
 pytestmark = [pytest.mark.servers, pytest.mark.slow]
 
@@ -23,8 +23,7 @@ DOCUMENTS_BEFORE, STEPS = 12, 300
 
 
 def test_streams_with_images_and_transactions(tmp_path: Path) -> None:
-    seed = int.from_bytes(os.urandom(4))
-    print(f"seed {seed}")
+    seed = draw_seed()
     with (
         MongoReplicaSet(version="6.0.20") as replica_set,
         MongoClient[Any](replica_set.connection_string) as client,

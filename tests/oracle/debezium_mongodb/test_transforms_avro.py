@@ -2,7 +2,6 @@
 messages that `test_transforms` compares with Debezium's."""
 
 import json
-import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from random import Random
@@ -17,14 +16,14 @@ from tests.oracle.debezium_mongodb.transformed_records import may_be_rejected
 from tests.support.avro.reading import Ids
 from tests.support.mongodb.bson_documents import event
 from tests.support.mongodb.encodings import encoder, registered
+from tests.support.seeds import draw_seed
 
 DOCUMENTS, RANDOM_OPTIONS, LEAST_COMPARED = 40, 6, 100
 LOST = ("NaN", "Infinity", "-0.0")
 
 
 def seeded() -> Random:
-    seed = int.from_bytes(os.urandom(4))
-    print(f"seed {seed}")
+    seed = draw_seed()
     return Random(seed)
 
 

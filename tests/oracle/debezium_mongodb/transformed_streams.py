@@ -1,6 +1,5 @@
 """What Debezium's transformations make of the records of its connector, of random changes."""
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +17,7 @@ from tests.oracle.debezium_mongodb import ours, transformations, typed_documents
 from tests.oracle.debezium_mongodb.engines import EmbeddedEngines, PeerRecord
 from tests.oracle.debezium_mongodb.workload import END, Workload
 from tests.support.mongodb.server import MongoReplicaSet
+from tests.support.seeds import draw_seed
 
 STEPS, TYPED_STEPS, OUTBOX_STEPS, RANDOM_OPTIONS = 60, 120, 80, 4
 COPIED = (typed_documents.COLLECTION, typed_documents.OUTBOX)
@@ -52,8 +52,7 @@ class Comparison:
 
 def compare(directory: Path) -> Comparison:
     """Runs Debezium over random changes."""
-    seed = int.from_bytes(os.urandom(4))
-    print(f"seed {seed}")
+    seed = draw_seed()
     random = Random(seed)
     options = {
         "default": dict[str, str](),

@@ -1,6 +1,5 @@
 """Merged events of a real node match its own `SELECT *`."""
 
-import secrets
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -13,6 +12,7 @@ from tests.oracle.algebra.tables import Tables
 from tests.oracle.merge.cdc_raw import CdcRawReader, snapshot_values
 from tests.oracle.merge.comparison import Comparison, compare, summary
 from tests.oracle.merge.writes import SHORT_TTL_S, random_writes, run
+from tests.support.seeds import draw_seed
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings, release
 from tests.support.servers.processes import wait_until
@@ -156,8 +156,7 @@ def require_equal(node: CassandraNode, tables: Tables, what: str) -> Comparison:
 
 @pytest.fixture
 def seed() -> int:
-    chosen = secrets.randbits(32)
-    print(f"seed {chosen}")
+    chosen = draw_seed()
     return chosen
 
 

@@ -1,6 +1,5 @@
 """The small form of the golden test with nodes; `make test-cluster` runs the large one."""
 
-import secrets
 from pathlib import Path
 from random import Random
 
@@ -21,6 +20,7 @@ from tests.integration.spark.golden.proof import (
     prove,
 )
 from tests.integration.spark.golden.workload import LARGE, SMALL, workload
+from tests.support.seeds import draw_seed
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
 from tests.support.servers.processes import wait_until
@@ -80,8 +80,7 @@ def test_cassandra_cannot_read_such_a_deletion_in_its_format_oa(tmp_path: Path) 
 def test_spark_gives_each_event_once_and_the_tables_that_cassandra_selects(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    seed = secrets.randbits(32)
-    print(f"seed {seed}")
+    seed = draw_seed()
     with ClusterHarness(tmp_path, Random(seed), segment_mib=SMALL.segment_mib) as cluster:
         report = prove(cluster, spark, seed, SMALL, print)
     print(report)

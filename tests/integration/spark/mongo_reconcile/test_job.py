@@ -1,7 +1,6 @@
 """The job with a checkpoint and with a real broker."""
 
 import json
-import secrets
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -21,6 +20,7 @@ from spark_jobs.mongo_reconcile.options import MongoJobOptions
 from tests.acceptance.mongo_kill.workload import DATABASE, Workload
 from tests.support.mongodb.running_agent import RunningAgent
 from tests.support.mongodb.server import MongoReplicaSet
+from tests.support.seeds import draw_seed
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.spark.dedupe_stream import forget_last_commit
 from tests.support.spark.mongo_topic import TOPIC, Collection, envelope, record
@@ -101,8 +101,7 @@ PROPERTIES: dict[str, object] = {
 
 
 def test_the_agents_events_return_the_collections(spark: SparkSession, tmp_path: Path) -> None:
-    seed = secrets.randbits(32)
-    print(f"seed {seed}")
+    seed = draw_seed()
     random = Random(seed)
     with (
         MongoReplicaSet() as replica_set,

@@ -1,7 +1,6 @@
 """A bad deploy on a real node: its writes are left out, and undone on the live table."""
 
 import random
-import secrets
 import shutil
 import time
 from collections.abc import Iterable, Sequence
@@ -15,6 +14,7 @@ from spark_jobs.rebuild.job import run
 from spark_jobs.rebuild.options import RebuildOptions
 from spark_jobs.reconcile.source_table import read_schema
 from tests.support.node.deploys import SCHEMA, Write, writes
+from tests.support.seeds import draw_seed
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
 from tests.support.spark.options import options_of
@@ -47,8 +47,7 @@ def execute(node: CassandraNode, folder: Path) -> int:
 @pytest.mark.servers
 @pytest.mark.slow
 def test_a_bad_deploy_is_left_out_and_undone(spark: SparkSession, tmp_path: Path) -> None:
-    seed = secrets.randbits(32)
-    print(f"seed {seed}")
+    seed = draw_seed()
     rng = random.Random(seed)
     start_us = time.time_ns() // 1000 - _HOUR_US
     good, bad, later = (

@@ -13,6 +13,7 @@ from spark_jobs.mongo_reconcile.changes import changes
 from spark_jobs.mongo_reconcile.document_table import DocumentTable
 from spark_jobs.mongo_reconcile.latest import latest
 from spark_jobs.mongo_reconcile.options import MongoOptions
+from tests.support.seeds import draw_seed
 from tests.support.spark.mongo_topic import TOPIC, Collection, drawn_histories, envelope, record
 from tests.support.spark.records import Record, frame
 
@@ -22,8 +23,7 @@ BY_TOPIC = MongoOptions(order_by="topic")
 
 @pytest.fixture(scope="module")
 def collections() -> list[Collection]:
-    seed = random.getrandbits(32)
-    print(f"seed {seed}")
+    seed = draw_seed()
     return drawn_histories(HISTORIES, seed)
 
 
@@ -110,8 +110,7 @@ def ddl(offset: int, time: tuple[int, int], name: str, to: str | None, *, wrappe
 
 def test_drops_and_renames_end_documents_in_any_order(spark: SparkSession, tmp_path: Path) -> None:
     """As the policy `resnapshot` sends them: a snapshot follows a rename to a captured name."""
-    seed = random.getrandbits(32)
-    print(f"seed {seed}")
+    seed = draw_seed()
     chosen = random.Random(seed)
     held: dict[str, dict[str, str]] = {name: {} for name in ("a", "b", "c")}
     records: list[Record] = []

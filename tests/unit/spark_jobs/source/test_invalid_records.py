@@ -25,6 +25,7 @@ from spark_jobs.reconcile.source_table import read_schema
 from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.source.events import KINDS, events
 from spark_jobs.source.invalid_records import RAW_COLUMNS, InvalidRecords
+from tests.support.seeds import draw_seed
 from tests.support.spark.mongo_topic import envelope, record
 from tests.support.spark.options import options_of
 from tests.support.spark.records import Record, RecordStream, headers_of
@@ -181,8 +182,7 @@ def test_mongo_reconcile_keeps_documents_apart_from_those_without_an_order(
 ) -> None:
     """Documents with and without cluster times, in one or two partitions, over two batches. Of the
     changes of a document, those that have no known order are dead letters."""
-    seed = random.randrange(1 << 32)
-    print(f"seed {seed}")
+    seed = draw_seed()
     chance = random.Random(seed)
     stream = RecordStream(spark, tmp_path / "topic")
     offsets = [0, 0]

@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.options.command_line import JobReport
 from spark_jobs.watermarks.job import repeated, reports_of
+from tests.support.seeds import draw_seed
 
 
 def test_an_evaluation_is_repeated_until_the_job_is_stopped() -> None:
@@ -29,8 +30,7 @@ def test_the_last_report_of_a_node_is_that_of_the_topic_whatever_its_clock(
     spark: SparkSession,
 ) -> None:
     """Clocks jump back and forth between reports; each node has one partition."""
-    seed = random.getrandbits(32)
-    print(f"seed {seed}")
+    seed = draw_seed()
     numbers = random.Random(seed)
     rows, last = [], {}
     for offset in range(60):

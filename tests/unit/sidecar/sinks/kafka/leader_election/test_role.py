@@ -14,6 +14,7 @@ from sidecar.sinks.kafka.leader_election.role import (
     SessionLost,
     after,
 )
+from tests.support.seeds import draw_seed
 
 NONE: frozenset[int] = frozenset()
 FIRST, OTHER, BOTH = frozenset({0}), frozenset({1, 2}), frozenset({0, 1})
@@ -60,8 +61,7 @@ def test_a_fenced_leader_leads_again_only_after_it_has_left_the_group() -> None:
 
 def test_only_the_owner_of_the_first_partition_leads() -> None:
     """Whatever happens: a leader owns partition 0, and each term has a number of its own."""
-    seed = random.randrange(1 << 32)
-    print(f"seed {seed}")
+    seed = draw_seed()
     chance = random.Random(seed)
     membership, owns, terms = Membership(), False, [0]
     for _ in range(5000):

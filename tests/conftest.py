@@ -21,6 +21,7 @@ pytest_plugins = (
     "tests.support.fixtures.broker",
     "tests.support.fixtures.groups",
     "tests.support.fixtures.node",
+    "tests.support.fixtures.reachable_folder",
     "tests.support.fixtures.spark",
 )
 

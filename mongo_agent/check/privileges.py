@@ -7,7 +7,6 @@ from typing import Any
 
 from mongo_agent.capture.scope import Scope
 
-ROLE = "mongoAgent"
 """The role that the suggested commands create."""
 
 _FIRST_WITH_DIRECT_SHARD_CHECK = (8, 0)
@@ -139,8 +138,16 @@ def _covers(privilege: Mapping[str, Any], action: str, resource: Resource) -> bo
     return is_database and is_collection
 
 
-def grant_commands(lacking: Sequence[MissingPrivilege], user: str, database: str) -> str:
-    """Commands for mongosh that grant the privileges; `database` defines `user`."""
+def grant_commands(
+    lacking: Sequence[MissingPrivilege],
+    user: str,
+    database: str,
+    roles: Sequence[Mapping[str, Any]] = (),
+) -> str:
+    """Commands for mongosh that grant the privileges to a role of the user alone.
+
+    `database` defines `user`; `roles` are the `authenticatedUserRoles` of `connectionStatus`.
+    """
     actions: dict[Resource, list[str]] = {}
     for each in lacking:
         actions.setdefault(each.need.resource, []).extend(each.actions)
@@ -148,8 +155,14 @@ def grant_commands(lacking: Sequence[MissingPrivilege], user: str, database: str
         {"resource": resource.document(), "actions": sorted(set(wanted))}
         for resource, wanted in actions.items()
     ]
-    role = {"role": ROLE, "privileges": privileges, "roles": []}
-    grant = [{"role": ROLE, "db": "admin"}]
+    name = f"mongoAgent-{user}"
+    if {"role": name, "db": "admin"} in roles:
+        return (
+            'In mongosh: db.getSiblingDB("admin").grantPrivilegesToRole('
+            f"{json.dumps(name)}, {json.dumps(privileges)})"
+        )
+    role = {"role": name, "privileges": privileges, "roles": []}
+    grant = [{"role": name, "db": "admin"}]
     return (
         f'In mongosh: db.getSiblingDB("admin").createRole({json.dumps(role)}); '
         f"db.getSiblingDB({json.dumps(database)}).grantRolesToUser({json.dumps(user)}, "

@@ -102,6 +102,7 @@ def check_privileges(probe: MongoProbe, deployment: Deployment) -> Iterator[Find
         or config.properties.deployment == "shard",
     )
     lacking = missing_privileges(wanted, info.get("authenticatedUserPrivileges", ()))
+    roles = info["authenticatedUserRoles"]
     required = [each for each in lacking if each.need.is_required]
     useful = [each for each in lacking if not each.need.is_required]
     if required:
@@ -109,14 +110,14 @@ def check_privileges(probe: MongoProbe, deployment: Deployment) -> Iterator[Find
         yield fault(
             "privileges",
             f"The user {user} lacks required privileges: {listed}.",
-            grant_commands(lacking, user, database),
+            grant_commands(lacking, user, database, roles),
             code="privilege_missing",
         )
     else:
         yield ok("privileges", f"The user {user} has the required privileges.")
     if useful:
         listed = "; ".join(f"{each}, {each.need.purpose}" for each in useful)
-        remedy = grant_commands(useful, user, database)
+        remedy = grant_commands(useful, user, database, roles)
         if required:
             remedy = "The commands above grant them."
         yield warning(

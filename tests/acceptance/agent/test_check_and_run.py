@@ -246,9 +246,6 @@ def _give(agent_dir: AgentDir) -> None:
         os.chown(directory, UID, UID)
     if agent_dir.cdc_raw.stat().st_mode & 0o700:
         os.chown(agent_dir.cdc_raw, UID, UID)
-    for parent in (agent_dir.folder, *agent_dir.folder.parents):
-        if parent.stat().st_uid == os.geteuid() and not parent.stat().st_mode & 0o005:
-            parent.chmod(0o755)
 
 
 @pytest.mark.parametrize("name", ENDS)
@@ -357,30 +354,38 @@ def test_check_finds_no_fault_while_its_own_agent_runs(agent_dir: AgentDir) -> N
         assert process.stop() == 0
 
 
-def test_an_unreadable_cdc_raw_is_one_finding_and_the_others_are_there(agent_dir: AgentDir) -> None:
+@pytest.fixture
+def shared_dir(reachable_folder: Path) -> AgentDir:
+    """That of an agent of another user."""
+    return AgentDir(reachable_folder)
+
+
+def test_an_unreadable_cdc_raw_is_one_finding_and_the_others_are_there(
+    shared_dir: AgentDir,
+) -> None:
     """As a user who is not root."""
-    path = agent_dir.configuration(_yaml(agent_dir))
-    agent_dir.cdc_raw.chmod(0o000)
-    _give(agent_dir)
+    path = shared_dir.configuration(_yaml(shared_dir))
+    shared_dir.cdc_raw.chmod(0o000)
+    _give(shared_dir)
     done = agent_command.agent("check", "--json", "--config", path, prefix=as_user(UID))
     document = json.loads(done.output)
-    about = [each for each in faults(document) if str(agent_dir.cdc_raw) in each["message"]]
+    about = [each for each in faults(document) if str(shared_dir.cdc_raw) in each["message"]]
     assert [each["code"] for each in about] == ["directory_unusable"]
     assert "tables_ok" in [each["code"] for each in document["findings"]]
 
 
-def test_segments_that_the_agent_may_not_open(agent_dir: AgentDir) -> None:
+def test_segments_that_the_agent_may_not_open(shared_dir: AgentDir) -> None:
     for number in (1, 2, 3):
-        write_segment(agent_dir.cdc_raw, number, [[payload(1)]]).chmod(0o600)
-    path = agent_dir.configuration(_yaml(agent_dir))
-    _give(agent_dir)
+        write_segment(shared_dir.cdc_raw, number, [[payload(1)]]).chmod(0o600)
+    path = shared_dir.configuration(_yaml(shared_dir))
+    _give(shared_dir)
     done = agent_command.agent("check", "--json", "--config", path, prefix=as_user(UID))
     (finding,) = (
         each for each in json.loads(done.output)["findings"] if each["subject"] == "segments"
     )
     assert (finding["level"], finding["code"]) == ("fault", "segment_not_readable")
     assert (
-        f"{agent_dir.cdc_raw}/CommitLog-7-1.log cannot be read: Permission denied."
+        f"{shared_dir.cdc_raw}/CommitLog-7-1.log cannot be read: Permission denied."
         in (finding["message"])
     )
     assert "owner root (uid 0), group root (gid 0) and mode 0600" in finding["message"]

@@ -17,8 +17,8 @@ RECORD = "CDC_RECORD_FAULTS"
 
 
 @pytest.fixture
-def harness(tmp_path: Path) -> FilesystemHarness:
-    return FilesystemHarness(tmp_path)
+def harness(reachable_folder: Path) -> FilesystemHarness:
+    return FilesystemHarness(reachable_folder)
 
 
 @pytest.fixture

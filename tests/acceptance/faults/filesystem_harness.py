@@ -177,9 +177,6 @@ class FilesystemHarness(AgentDir):
         """Everything here but `cdc_raw`'s segments belongs to this user."""
         for directory in (self.cdc_raw, self.relocation, self.offsets, self.output):
             os.chown(directory, uid, uid)
-        for parent in (self.folder, *self.folder.parents):
-            if parent.stat().st_uid == os.geteuid() and not parent.stat().st_mode & 0o005:
-                parent.chmod(0o755)
 
 
 def as_user(uid: int) -> list[str]:

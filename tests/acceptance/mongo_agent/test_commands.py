@@ -52,8 +52,8 @@ def test_the_missing_privilege_is_named_with_the_commands(tmp_path: Path, hosts:
     assert (
         "fault    privileges: The user finder lacks required privileges: `changeStream` on the "
         "database shop, to read the change stream and to snapshot. In mongosh: "
-        'db.getSiblingDB("admin").createRole({"role": "mongoAgent", "privileges": [{"resource": '
-        '{"db": "shop", "collection": ""}, "actions": ["changeStream"]}' in done.output
+        'db.getSiblingDB("admin").createRole({"role": "mongoAgent-finder", "privileges": [{'
+        '"resource": {"db": "shop", "collection": ""}, "actions": ["changeStream"]}' in done.output
     )
     assert "cannot be opened (authorisation): not authorized on shop" in done.output
 

@@ -3,9 +3,8 @@ writes, the agent reads and takes away, everybody else gets nothing."""
 
 import os
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -19,21 +18,18 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="acting as other users
 
 
 @pytest.fixture
-def place() -> Iterator[Path]:
-    """A directory that every user reaches, which pytest's own is not."""
-    with TemporaryDirectory() as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        for directory, user, mode in (
-            ("commitlog", NODE, 0o2750),
-            ("cdc_raw", NODE, 0o2770),
-            ("cdc_relocation", AGENT, 0o750),
-        ):
-            (folder / directory).mkdir()
-            os.chown(folder / directory, user, GROUP)
-            # After the change of the owner, which clears the bit of the group.
-            (folder / directory).chmod(mode)
-        yield folder
+def place(reachable_folder: Path) -> Path:
+    for directory, user, mode in (
+        ("commitlog", NODE, 0o2750),
+        ("cdc_raw", NODE, 0o2770),
+        ("cdc_relocation", AGENT, 0o750),
+    ):
+        path = reachable_folder / directory
+        path.mkdir()
+        os.chown(path, user, GROUP)
+        # After the change of the owner, which clears the bit of the group.
+        path.chmod(mode)
+    return reachable_folder
 
 
 def act(user: int, group: int, action: Callable[[Path], None], folder: Path) -> None:

@@ -1,6 +1,7 @@
 """Commands that messages of the programs print: each parses as printed, and a test executes each.
 
-A new command without an entry in `EXECUTED` fails.
+A new command without an entry in `EXECUTED` fails, and so does a new statement for cqlsh or mongosh
+without one in `STATEMENTS`.
 """
 
 import ast
@@ -83,6 +84,31 @@ PARSED_ONLY = {
 }
 """Commands whose servers no test here has, with the reason. The list must not grow."""
 
+_STATEMENT = re.compile(
+    r"\b(?:(?:GRANT|ALTER) [^;`]*;"
+    r"|db\.(?:adminCommand\(\{\W*\w+|getSiblingDB\([^)]*\)\.\w+)"
+    r"|nodetool [^`]*)"
+)
+REAL_NODE = "acceptance/agent/test_real_node.py"
+MIGRATION = "acceptance/lifecycle/slow_transactional_migration.py::test_the_printed_remedy"
+MONGOSH = "integration/mongo_agent/test_statements.py"
+STATEMENTS = {
+    "GRANT SELECT ON {} TO {};": f"{REAL_NODE}::test_the_grants_that_check_prints",
+    "GRANT UNMASK ON {} TO {};": f"{REAL_NODE}::test_masked_values",
+    "ALTER TABLE keyspace.name WITH cdc = true;": "names no table",
+    "ALTER KEYSPACE {} WITH durable_writes = true;": f"{REAL_NODE}::test_check_fails_for_a",
+    "ALTER KEYSPACE {} WITH replication_type = 'untracked';": "no node here has them",
+    "ALTER TABLE {} WITH transactional_mode = 'off';": MIGRATION,
+    "nodetool consensus_admin finish-migration {}": MIGRATION,
+    'db.adminCommand({"replSetResizeOplog': "needs an oplog that grows for hours",
+    "db.adminCommand({modifyChangeStreams": f"{MONGOSH}::test_enabled_streams",
+    "db.getSiblingDB({}).runCommand": f"{MONGOSH}::test_stored_images",
+    'db.getSiblingDB("admin").createRole': f"{MONGOSH}::test_granted",
+    'db.getSiblingDB("admin").grantPrivilegesToRole': f"{MONGOSH}::test_granted",
+    "db.getSiblingDB({}).grantRolesToUser": f"{MONGOSH}::test_granted",
+}
+"""The same for statements; or why no test can execute one."""
+
 WITHOUT_QUOTES = {
     *("quoted", "parents", "principal"),
     *("uid", "self.gid", "right", "rights", "mode & ~63", "versions.spark"),
@@ -132,6 +158,19 @@ def commands() -> frozenset[str]:
     )
 
 
+@cache
+def statements() -> frozenset[str]:
+    """All statements for cqlsh, nodetool and mongosh in texts of the agents."""
+    return frozenset(
+        statement
+        for room in ("agent", "commitlog", "mongo_agent", "sidecar")
+        for file in (REPOSITORY / room).rglob("*.py")
+        if file.name not in _GENERATED
+        for text in texts_of(ast.parse(file.read_text(encoding="utf-8")))
+        for statement in _STATEMENT.findall(text)
+    )
+
+
 def _of_agents() -> list[str]:
     return sorted(each for each in commands() if each.split()[0] in PROGRAMS)
 
@@ -159,6 +198,10 @@ def test_every_command_is_executed_by_a_test() -> None:
     assert not EXECUTED.keys() & PARSED_ONLY.keys()
 
 
+def test_every_statement_is_executed_by_a_test() -> None:
+    assert statements() == STATEMENTS.keys()
+
+
 def test_what_a_command_inserts_is_one_word() -> None:
     """A path, a user or a name of MongoDB may have spaces and quotes."""
     found = {
@@ -172,7 +215,9 @@ def test_what_a_command_inserts_is_one_word() -> None:
     assert found == set()
 
 
-@pytest.mark.parametrize("test", sorted(set(EXECUTED.values())))
+@pytest.mark.parametrize(
+    "test", sorted({each for each in (*EXECUTED.values(), *STATEMENTS.values()) if ".py" in each})
+)
 def test_the_named_test_exists(test: str) -> None:
     path, _, name = test.partition("::")
     assert f"def {name}" in (REPOSITORY / "tests" / path).read_text(encoding="utf-8")

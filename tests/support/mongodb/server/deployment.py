@@ -19,7 +19,7 @@ from tests.support.mongodb.server.members import Member, Topology
 from tests.support.mongodb.server.oplog import Change, Clock, Entry, Namespace, Oplog
 from tests.support.mongodb.server.sharding import Sharding
 from tests.support.mongodb.server.store import Collection, Store, View
-from tests.support.mongodb.server.users import User
+from tests.support.mongodb.server.users import Privilege, User
 from tests.support.mongodb.server.wire import MAX_DOCUMENT_BYTES, Document
 
 
@@ -70,6 +70,8 @@ class Deployment:
     history_start: Timestamp = field(default_factory=lambda: Timestamp(0, 0))
     changed: threading.Condition = field(default_factory=threading.Condition)
     sharding: Sharding = field(default_factory=Sharding)
+    # What `createRole` made; a user gets its privileges.
+    roles: dict[str, tuple[Privilege, ...]] = field(default_factory=dict)
     # What `modifyChangeStreams` enabled; an empty name stands for all.
     stream_namespaces: set[Namespace] = field(default_factory=set)
     # What config servers list the shards of.

@@ -17,6 +17,7 @@ _ACTIONS = {
     ),
     "list": ("listDatabases",),
     "admin": ("configureFailPoint", "enableSharding", "replSetStateChange", "killAnySession"),
+    "users": ("createRole", "grantRole"),
 }
 """What a right of a role is made of."""
 _OF_A_DATABASE = {"read": ("read",), "readWrite": ("read", "write")}
@@ -79,12 +80,13 @@ def _actions(rights: Iterable[str]) -> tuple[str, ...]:
 @dataclass(frozen=True)
 class User:
     """A user of the `admin` database. `roles` are pairs of role and database, `privileges` those of
-    a role of the user's own."""
+    roles that commands made, `made_roles` the names of these roles."""
 
     name: str
     password: str
     roles: tuple[tuple[str, str], ...] = (("root", "admin"),)
     privileges: tuple[Privilege, ...] = ()
+    made_roles: tuple[str, ...] = ()
 
     def all_privileges(self) -> Iterator[Privilege]:
         for role, place in self.roles:

@@ -25,14 +25,6 @@ def seen_by_another(path: Path) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    for part in (tmp_path, *tmp_path.parents[:3]):
-        if part.stat().st_uid == os.geteuid() and part != Path("/tmp"):
-            part.chmod(0o755)
-    return tmp_path
-
-
 def test_readable_file_has_no_access_denial(tmp_path: Path) -> None:
     file = tmp_path / "f"
     file.touch()
@@ -41,8 +33,10 @@ def test_readable_file_has_no_access_denial(tmp_path: Path) -> None:
 
 
 @needs_root
-def test_a_file_of_another_user_is_named_with_its_facts_and_the_command(folder: Path) -> None:
-    file = folder / "CommitLog-7-1.log"
+def test_a_file_of_another_user_is_named_with_its_facts_and_the_command(
+    reachable_folder: Path,
+) -> None:
+    file = reachable_folder / "CommitLog-7-1.log"
     file.touch()
     file.chmod(0o600)
 
@@ -56,8 +50,8 @@ def test_a_file_of_another_user_is_named_with_its_facts_and_the_command(folder: 
 
 
 @needs_root
-def test_the_command_of_the_message_resolves_it(folder: Path) -> None:
-    directory = folder / "cdc_raw"
+def test_the_command_of_the_message_resolves_it(reachable_folder: Path) -> None:
+    directory = reachable_folder / "cdc_raw"
     directory.mkdir(mode=0o700)
     file = directory / "f"
     file.touch()
@@ -71,8 +65,8 @@ def test_the_command_of_the_message_resolves_it(folder: Path) -> None:
 
 
 @needs_root
-def test_the_directory_that_cannot_be_searched_is_named(folder: Path) -> None:
-    directory = folder / "cdc_raw"
+def test_the_directory_that_cannot_be_searched_is_named(reachable_folder: Path) -> None:
+    directory = reachable_folder / "cdc_raw"
     directory.mkdir(mode=0o700)
     (directory / "f").touch()
 

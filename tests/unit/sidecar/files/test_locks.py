@@ -68,18 +68,18 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="another user needs ro
 @needs_root
 @pytest.mark.parametrize("kind", [fcntl.LOCK_EX, fcntl.LOCK_SH])
 def test_a_lock_of_another_user_stops_no_agent(
-    reachable: Path, kind: int, caplog: pytest.LogCaptureFixture
+    reachable_folder: Path, kind: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Every user who may read the directory can lock it. Two agents still exclude each other."""
-    with plain_lock(reachable, STRANGER, kind):
-        second = DirectoryLock(reachable, private=reachable)
+    with plain_lock(reachable_folder, STRANGER, kind):
+        second = DirectoryLock(reachable_folder, private=reachable_folder)
         with (
-            DirectoryLock(reachable, private=reachable),
+            DirectoryLock(reachable_folder, private=reachable_folder),
             pytest.raises(LockedError, match="locked by"),
         ):
             second.acquire()
         assert "which does not stop the agent" in caplog.text
-        assert list(reachable.iterdir()) == []
+        assert list(reachable_folder.iterdir()) == []
 
 
 @pytest.mark.parametrize("kind", [fcntl.LOCK_EX, fcntl.LOCK_SH])
@@ -134,13 +134,15 @@ def test_a_lock_file_that_is_planted_or_left_behind_is_replaced(tmp_path: Path, 
 
 @needs_root
 @pytest.mark.parametrize("kind", [*KINDS, "directory"])
-def test_a_foreign_lock_file_beside_a_foreign_lock_is_rejected(reachable: Path, kind: str) -> None:
+def test_a_foreign_lock_file_beside_a_foreign_lock_is_rejected(
+    reachable_folder: Path, kind: str
+) -> None:
     """It could be that of an agent of another user."""
-    with TemporaryDirectory() as name, plain_lock(reachable, STRANGER, fcntl.LOCK_EX):
-        plant(kind, reachable / LOCK_FILE, Path(name) / "other")
+    with TemporaryDirectory() as name, plain_lock(reachable_folder, STRANGER, fcntl.LOCK_EX):
+        plant(kind, reachable_folder / LOCK_FILE, Path(name) / "other")
         with pytest.raises(ConfigError, match="If no agent runs, delete it"):
-            DirectoryLock(reachable, private=reachable).acquire()
-        assert os.path.lexists(reachable / LOCK_FILE)
+            DirectoryLock(reachable_folder, private=reachable_folder).acquire()
+        assert os.path.lexists(reachable_folder / LOCK_FILE)
 
 
 def test_a_directory_in_place_of_the_lock_file_is_rejected(tmp_path: Path) -> None:
@@ -167,14 +169,6 @@ def test_a_lock_file_that_its_holder_deletes_is_no_lock(
         assert len(opened) == 2
         with pytest.raises(LockedError):
             DirectoryLock(tmp_path, private=tmp_path).acquire()
-
-
-@pytest.fixture
-def reachable() -> Iterator[Path]:
-    """A directory that every user may read; those of pytest are for one user."""
-    with TemporaryDirectory() as name:
-        Path(name).chmod(0o755)
-        yield Path(name)
 
 
 def test_all_or_none(tmp_path: Path) -> None:

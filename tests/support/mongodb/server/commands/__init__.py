@@ -7,13 +7,23 @@ from tests.support.mongodb.server.commands import (
     reading,
     sessions,
     shards,
+    user_management,
     writing,
 )
 from tests.support.mongodb.server.commands.command import Command
 
 COMMANDS: dict[str, Command] = {
     name: command
-    for module in (administration, authentication, catalogue, reading, sessions, shards, writing)
+    for module in (
+        administration,
+        authentication,
+        catalogue,
+        reading,
+        sessions,
+        shards,
+        user_management,
+        writing,
+    )
     for name, command in module.COMMANDS.items()
 }
 

@@ -97,7 +97,8 @@ def _fail_point(context: Context) -> Document:
 def _connection_status(context: Context) -> Document:
     user = context.connection.user
     users = [] if user is None else [{"user": user.name, "db": "admin"}]
-    roles = [] if user is None else [{"role": role, "db": place} for role, place in user.roles]
+    granted = [] if user is None else [*user.roles, *((role, "admin") for role in user.made_roles)]
+    roles = [{"role": role, "db": place} for role, place in granted]
     information: Document = {"authenticatedUsers": users, "authenticatedUserRoles": roles}
     if context.body.get("showPrivileges"):
         privileges = [] if user is None else [each.document() for each in user.all_privileges()]

@@ -6,7 +6,7 @@ from contextlib import suppress
 from functools import partial
 from threading import Event
 
-from cassandra import DriverException, RequestExecutionException
+from cassandra import CoordinationFailure, DriverException, RequestExecutionException
 from cassandra.protocol import ErrorMessage
 from confluent_kafka import KafkaException
 from pyspark.sql import DataFrame
@@ -22,7 +22,7 @@ from tests.acceptance.strangers.path import Difference, Path, Round, Step
 from tests.acceptance.strangers.servers import LARGEST_CELL_BYTES
 from tests.integration.spark.golden.selected import Selected, select_tables
 from tests.integration.spark.golden.tables import wrong_values
-from tests.support.node.linked_cdc_raw import LinkedCdcRaw
+from tests.support.node.linked_cdc_raw import LinkedCdcRaw, clear_cdc_raw
 from tests.support.record.folder import user_schema
 from tests.support.servers.agent_process import AgentProcess
 from tests.support.servers.processes import wait_until
@@ -58,6 +58,8 @@ class CassandraPath(Path):
         """A topic that was deleted and created again: the jobs stop, for all tables."""
 
     def start(self) -> None:
+        # Segments of earlier rounds, which nothing else deletes.
+        clear_cdc_raw(self._node)
         self._execute(create_keyspace(quoted(self._keyspace)))
         self.callback(self._execute, f"DROP KEYSPACE {quoted(self._keyspace)}")
         self._execute(f"CREATE ROLE {self._role} WITH PASSWORD = '{_PASSWORD}' AND LOGIN = true")
@@ -168,11 +170,17 @@ class CassandraPath(Path):
         return f"topic {self._remade} again"
 
     def _execute(self, statement: str) -> bool:
-        """Whether the node took it; one that it rejects is no statement of the round."""
-        with suppress(DriverException, RequestExecutionException, ErrorMessage):
+        """Whether the node took it; one that it rejects is no statement of the round.
+
+        Raises the driver's error if the node fails at it, as with a full `cdc_raw`.
+        """
+        try:
             self._node.execute(statement)
-            return True
-        return False
+        except CoordinationFailure:
+            raise
+        except (DriverException, RequestExecutionException, ErrorMessage):
+            return False
+        return True
 
     def _properties(self, cdc_raw: LinkedCdcRaw) -> dict[str, object]:
         chance, folder = self.chance, self.round.directory

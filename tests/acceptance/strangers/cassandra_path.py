@@ -6,7 +6,7 @@ from contextlib import suppress
 from functools import partial
 from threading import Event
 
-from cassandra import CoordinationFailure, DriverException, RequestExecutionException
+from cassandra import CoordinationFailure, DriverException, ReadFailure, RequestExecutionException
 from cassandra.protocol import ErrorMessage
 from confluent_kafka import KafkaException
 from pyspark.sql import DataFrame
@@ -250,15 +250,27 @@ class CassandraPath(Path):
         for path in (self.round.directory / "relocation").rglob("*"):
             if path.is_file() and path.suffix in (".json", ".ndjson", ".txt"):
                 self.round.said.add(path.read_text(errors="replace"))
-        selected = select_tables(self._node, [table.full_name for table in self._tables])
         now_s, spark = int(time.time()), self.round.servers.spark
         found: list[Difference] = []
-        for each in selected:
+        for each in self._selected():
             self.round.compared += len(each.rows)
             found += self._compared("the store", each, partial(self._stored, each.name, now_s))
             for format_ in _FORMATS:
                 read = partial(read_table, spark, self._options(format_), each.name)
                 found += self._compared(f"the table in {format_}", each, read)
+        return found
+
+    def _selected(self) -> list[Selected]:
+        """The tables that the node can read itself."""
+        names = [table.full_name for table in self._tables]
+        with suppress(ReadFailure):
+            return select_tables(self._node, names)
+        found: list[Selected] = []
+        for name in names:
+            try:
+                found += select_tables(self._node, [name])
+            except ReadFailure:
+                self.round.step(f"the node cannot read {name}")
         return found
 
     def _stored(self, name: str, now_s: int) -> DataFrame:

@@ -7,8 +7,6 @@ from typing import Any
 
 from mongo_agent.capture.scope import Scope
 
-"""The role that the suggested commands create."""
-
 _FIRST_WITH_DIRECT_SHARD_CHECK = (8, 0)
 _APART = frozenset({"local", "config"})
 _SYSTEM = "system."

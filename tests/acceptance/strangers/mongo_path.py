@@ -21,7 +21,7 @@ from tests.support.mongodb.server.releases import SERIES
 from tests.support.spark.options import options_of
 
 _JSON = json_util.CANONICAL_JSON_OPTIONS.with_options(datetime_conversion=CODEC.datetime_conversion)
-_DAY_MS = 86_400_000
+_DAY_S = 86_400
 _NAMINGS = ("DefaultTopicNamingStrategy", "DefaultUnicodeTopicNamingStrategy")
 _REPLACING = ("drop", "rename", "dropDatabase")
 _REFUSED = 2
@@ -41,6 +41,7 @@ class MongoPath(Path):
         else:
             self._servers = MongoReplicaSet(members=3, version=version, noop_interval_s=0.2)
         self._may_create = self.chance.flag(0.8)
+        self._elections = self.chance.size(1, 12)
         self._settings = self._properties()
         of.step(f"{'shards' if self.is_sharded else 'replica set'} of {version}: {self._settings}")
 
@@ -68,7 +69,7 @@ class MongoPath(Path):
         steps: list[Step] = [
             *super().steps(),
             (source.transact, 2),
-            (self._set_clock, 3),
+            (self._set_clock, self._elections),
             (self._snapshot_again, 1),
             (source.write_large, 0.7),
         ]
@@ -79,7 +80,7 @@ class MongoPath(Path):
         return steps
 
     def _set_clock(self) -> str:
-        ahead_ms = self.chance.offset(_DAY_MS)
+        ahead_ms = 1000 * self.chance.offset(_DAY_S)
         if not self.is_sharded:
             self._servers.step_down()
         self._servers.set_clock(ahead_ms)

@@ -72,7 +72,7 @@ class MongoSource:
         """One document of any size up to the largest."""
         place = self._chance.choice(self.places)
         size = self._chance.extent(self._largest_bytes, 1 << 20)
-        document = self._document(self._chance.choice(self._ids))
+        document = self._document(self._chance.popular(self._ids))
         used = len(encode({**document, "large": b""}, codec_options=CODEC)) + 64
         document["large"] = bson_values.payload(self._chance, max(size - used, 1))
         self._replace(place, document)
@@ -124,7 +124,7 @@ class MongoSource:
         return found
 
     def _change(self, place: Place, session: Any = None) -> None:
-        chance, identity = self._chance, self._chance.choice(self._ids)
+        chance, identity = self._chance, self._chance.popular(self._ids)
         draw = chance.randrange(5)
         if draw == 0:
             deletes = [{"q": {"_id": identity}, "limit": 1}]

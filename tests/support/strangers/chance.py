@@ -7,10 +7,14 @@ categories of Unicode, numbers from random bits, limits from the caller.
 import math
 import string
 import sys
+from collections.abc import Sequence
 from functools import cache
 from itertools import groupby
 from random import Random
+from typing import TypeVar
 from unicodedata import category, normalize
+
+T = TypeVar("T")
 
 
 class Chance(Random):
@@ -34,6 +38,10 @@ class Chance(Random):
     def offset(self, most: int) -> int:
         """Log-uniform, of both signs."""
         return self.choice((-1, 1)) * self.size(1, most)
+
+    def popular(self, items: Sequence[T]) -> T:
+        """One of them, the first ones far more often than the last ones."""
+        return items[self.size(1, len(items)) - 1]
 
     def integer(self, bits: int) -> int:
         """Of a signed type with so many bits; as often near an end as anywhere else."""

@@ -10,6 +10,8 @@ SITE := $(VENV)/.site
 ANSIBLE := $(VENV)/ansible/.installed
 DIST := $(VENV)/.dist
 RUST_TESTED := target/.tested
+# Empty outside a clone.
+HOOK := $(shell test -d .git && echo .git/hooks/commit-msg)
 CRATES := $(addprefix commitlog/,arrow-decode arrow-ffi core encoding events merge python) mongo_agent/encoder
 RUST_SOURCES := Cargo.toml Cargo.lock \
 	$(shell find $(CRATES) -name '*.rs' -o -name Cargo.toml)
@@ -38,16 +40,25 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo demo-live demo-spark test test-all test-stages pytest test-fast cargo-build rust-checks python-checks lint-python lint-rust types-python types-extension test-spark test-cluster test-cassandra test-kafka test-submit test-spark-releases registry test-page check lint audit fmt types cargo-test coverage deny \
-	bench attacks faults faults-page fuzz soak soak-parser strangers mongo-soak mongo-faults peer mongo-conformance mongo-real mongo-real-check mongo-servers fixtures dist packages-check pythons-check arm-check images images-check image-files monitoring monitoring-check kubernetes-check ansible-check lifecycle accord chart docs site lock clean prerequisites prerequisites-test
+.PHONY: help proofs setup demo demo-live demo-spark test test-all test-stages pytest test-fast \
+	cargo-build cargo-test coverage check lint types rust-checks python-checks lint-python lint-rust \
+	types-python types-extension audit fmt bench fuzz soak strangers faults dist docs lock clean \
+	prerequisites prerequisites-test
 
-help: ## List the targets
+include scripts/proofs.mk
+
+help:
 	@awk 'BEGIN { FS = ":.*## " } \
 	    /^##@ / { printf "\n%s\n", substr($$0, 5) } \
-	    /^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	    /^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
+
+proofs: ## List the targets of scripts/proofs.mk: longer tests, releases, builds
+	@awk 'BEGIN { FS = ":.*## " } \
+	    /^##@ / { printf "\n%s\n", substr($$0, 5) } \
+	    /^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' scripts/proofs.mk
 
 ##@ Start here
-setup: $(EXTENSION) ## Make .venv: locked dependencies and the extension (PROFILE=release for its full speed)
+setup: $(EXTENSION) $(HOOK) ## Make .venv: locked dependencies and the extension (PROFILE=release for its full speed)
 
 demo: setup ## Run the agent over a recorded cdc_raw of a real node; needs no servers
 	@$(PY) -m examples.quickstart.demo
@@ -82,34 +93,10 @@ pytest:
 test-fast: setup ## Run the unit tests of Python with few generated examples: a minute
 	@$(PY) -m pytest tests/unit -m "not servers and not spark and not slow and not heavy" --hypothesis-profile=few -n 3 --dist loadscope $(ARGS)
 
-test-spark: prerequisites-test setup ## Run the tests of the Spark jobs
-	@$(PY) -m pytest tests/integration/spark tests/unit/spark_jobs $(ARGS)
-
-test-cluster: prerequisites-test setup ## Run the large golden test: a cluster with faults, agents, Kafka, Spark
-	@$(PY) -m tests.integration.spark.golden $(ARGS)
-
-test-cassandra: prerequisites-test setup ## Run the agent beside another release of Cassandra: make test-cassandra CASSANDRA=6.0-alpha2
-	@CDC_TEST_CASSANDRA=$(CASSANDRA) $(PY) -m pytest $(NODE_TESTS) $(ARGS)
-
-test-kafka: prerequisites-test setup ## Run the tests of the Kafka sink on another release: make test-kafka KAFKA=3.9.2
-	@CDC_TEST_KAFKA=$(KAFKA) $(PY) -m pytest tests/integration/kafka $(ARGS)
-
-test-submit: prerequisites-test setup ## Run the Spark jobs by spark-submit on a standalone cluster and on YARN
-	@$(PY) -m pytest tests/integration/spark/submitted/on_standalone.py tests/integration/spark/submitted/on_yarn.py $(ARGS)
-
-test-spark-releases: prerequisites-test setup ## Run core tests of the Spark jobs on the oldest and newest Spark, and by Spark Connect
-	@$(PY) -m tests.integration.spark.releases $(ARGS)
-
-registry: prerequisites-test setup ## Test Avro and Protobuf against two real schema registries from Maven Central (159 MB)
-	@CDC_TEST_REGISTRY=apicurio $(PY) -m pytest $(addprefix tests/integration/,avro/on_registries.py protobuf/on_apicurio.py avro/test_live.py) $(ARGS)
-
-test-page: setup ## Test the status page in Chromium with axe-core; needs Chromium and npm
-	@$(PY) -m tests.acceptance.page $(ARGS)
-
 cargo-build:
 	+@scripts/stage cargo-build cargo test --quiet --locked --workspace --no-run
 
-cargo-test: ## Run the Rust tests
+cargo-test:
 	+@scripts/stage cargo-test cargo test --quiet --locked --workspace
 	@touch $(RUST_TESTED)
 
@@ -128,9 +115,9 @@ coverage: setup ## Report coverage of Python (without servers and Spark) and Rus
 check: lint types ## Run lint, types and, if its databases answer, audit
 	@VENV=$(VENV) scripts/audit || [ $$? -eq 2 ]
 
-lint: lint-python lint-rust ## Run ruff, rustfmt and clippy; warnings are errors
+lint: lint-python lint-rust
 
-types: types-python types-extension ## Run mypy (strict), and compare the extension's stub with the extension
+types: types-python types-extension
 
 # One after another, because Cargo locks its folder. A plus lends Cargo the job server of make.
 rust-checks:
@@ -141,7 +128,7 @@ rust-checks:
 python-checks: lint-python types-python
 
 lint-python: $(DEPENDENCIES)
-	@scripts/stage ruff sh -c "$(PY) -m ruff check . && $(PY) -m ruff format --check ."
+	@scripts/stage ruff sh -c "$(PY) -m ruff check . && $(PY) -m ruff format --check . && scripts/count --check"
 
 lint-rust:
 	+@scripts/stage clippy sh -c "cargo fmt --all --check && cargo clippy --quiet --locked --workspace --all-targets -- -D warnings"
@@ -152,11 +139,8 @@ types-python: $(DEPENDENCIES)
 types-extension: $(EXTENSION)
 	@scripts/stage stubtest $(PY) -m mypy.stubtest commitlog._commitlog mongo_agent.encoder
 
-audit: $(DEPENDENCIES) ## List known vulnerabilities of the locked dependencies; needs the network
+audit: $(DEPENDENCIES)
 	@VENV=$(VENV) scripts/audit
-
-deny: ## Check licences, sources and duplicates of the Rust crates; needs cargo-deny
-	@cargo deny --locked check bans licenses sources
 
 fmt: $(DEPENDENCIES) ## Format Python and Rust in place
 	$(PY) -m ruff check --fix-only --quiet .
@@ -174,15 +158,6 @@ fuzz: setup ## Fuzz the parsers, guided by coverage, and flip every bit of a seg
 soak: prerequisites-test setup ## Run the kill test for hours
 	@$(PY) -m tests.acceptance.soak $(ARGS)
 
-mongo-faults: prerequisites-test setup ## Send the MongoDB agent the largest documents and transactions, and measure its memory (takes minutes)
-	@$(PY) -m pytest -s tests/integration/mongo_agent/slow_hostile.py $(ARGS)
-
-mongo-soak: prerequisites-test setup ## Run the kill test of the MongoDB agent for hours
-	@$(PY) -m tests.acceptance.mongo_kill $(ARGS)
-
-soak-parser: prerequisites-test setup ## Compare the parser with Cassandra's own reader over random workloads
-	@$(PY) -m tests.oracle.soak_parser $(ARGS)
-
 strangers: prerequisites-test setup ## Run rounds of hostile names, values, clocks and faults over whole paths, from a seed
 	@$(PY) -m tests.acceptance.strangers $(ARGS)
 
@@ -190,78 +165,9 @@ faults: prerequisites-test setup ## Run the whole fault matrix on real servers; 
 	@CDC_RECORD_FAULTS=1 $(PY) -m pytest -o python_files="test_*.py slow_*.py" tests/acceptance/faults tests/acceptance/security/slow_*.py --deselect tests/acceptance/faults/test_matrix.py $(ARGS)
 	@$(PY) -m tests.acceptance.faults.matrix
 
-attacks: setup ## Attack agents by clients, servers and files; verifies /live, holds and memory (takes ten minutes)
-	@$(PY) -m tests.acceptance.attacks $(ARGS)
-
-accord: prerequisites-test setup ## Capture transactions of Accord on real nodes of Cassandra 6.0
-	@$(PY) -m pytest -o python_files="slow_*.py" tests/acceptance/accord $(ARGS)
-
-lifecycle: prerequisites-test setup ## Play the stories of docs/how-to/lifecycle.md on real nodes and brokers
-	@$(PY) -m pytest -o python_files="test_*.py slow_*.py" tests/acceptance/lifecycle $(ARGS)
-
-faults-page: setup ## Write docs/evidence/faults.md from the last results
-	@$(PY) -m tests.acceptance.faults.matrix
-
-# MONGODB_URI, MONGOD and MONGOS reach the program by its environment: make exports what it is given.
-mongo-real: prerequisites-test setup ## Prove the MongoDB agent on a real server: MONGODB_URI=mongodb://… or MONGOD=mongod [MONGOS=mongos]
-	@$(PY) -m tests.acceptance.mongo_real $(ARGS)
-
-mongo-real-check: prerequisites-test setup ## Run the proof of mongo-real on the MongoDB test server, of each release and with shards
-	@$(PY) -m pytest tests/acceptance/mongo_real/slow_mongo_real.py $(ARGS)
-
-mongo-servers: prerequisites-test setup ## Compare the MongoDB test server with FerretDB and SecantusDB, and run the agent on the latter (downloads 40 MB, builds 1 to 4 minutes)
-	@$(PY) -m pytest tests/oracle/mongo_servers/on_servers.py $(ARGS)
-
-peer: prerequisites-test setup ## Compare events with a live Debezium
-	@$(PY) -m tests.oracle.debezium $(ARGS)
-
-mongo-conformance: setup ## Run the tests of MongoDB drivers against the MongoDB test server (needs Go); writes docs/evidence/mongodb-conformance.md
-	@$(PY) -m tests.oracle.mongo_drivers $(ARGS)
-
-fixtures: prerequisites-test setup ## Record segments, Cassandra's answers and Debezium's events again
-	@$(PY) -m tests.support.record $(ARGS)
-
 ##@ Upkeep
-build: setup ## Build the wheel into dist/
-	$(PY) -m maturin build --release --locked --out dist
-
 dist: setup $(DIST) ## Build wheels, source archive, packages for Debian and RPM, and SBOM (needs Go)
 	@$(PY) -m release $(ARGS)
-
-packages-check: dist ## Install, run, upgrade and remove the packages in a bare Debian with systemd; needs root
-	@$(PY) -m tests.integration.packages
-
-pythons-check: setup ## Install the wheel of `make dist` in each Python that is found, and run the demo by it
-	@$(PY) -m tests.integration.pythons
-
-arm-check: setup ## Run the wheel for aarch64 on an emulated processor; needs root, mmdebstrap and qemu-user-static
-	@$(PY) -m tests.integration.pythons.emulated
-
-images: image-files ## Build the images (DOCKER=podman for another builder)
-	$(DOCKER) build --build-arg VERSION=$(VERSION) -f Dockerfile.cassandra -t cdc-sidecar-cassandra:$(VERSION) .
-	for lock in gcs s3; do \
-	    $(DOCKER) build --build-arg VERSION=$(VERSION) --build-arg LOCK=$$lock -f Dockerfile.cassandra \
-	        -t cdc-sidecar-cassandra:$(VERSION)-$$lock . || exit 1; done
-	$(DOCKER) build --build-arg VERSION=$(VERSION) -f Dockerfile.mongo -t cdc-sidecar-mongo:$(VERSION) .
-
-images-check: image-files ## Build both images without a daemon and run them; needs root, buildah and mmdebstrap
-	@$(PY) -m tests.integration.images
-
-image-files: setup
-	rm -rf dist/images && mkdir -p dist/images
-	$(if $(WHEEL),cp $(WHEEL) dist/images/,$(PY) -m maturin build --release --locked --quiet --out dist/images)
-	for lock in runtime gcs s3 mongo; do \
-	    $(PY) -m pip download --quiet --require-hashes --only-binary :all: -r requirements/$$lock.lock \
-	        -d dist/images/wheels || exit 1; done
-
-kubernetes-check: setup ## Test manifests, recipes and chart on a real API server; needs Go
-	@scripts/kubernetes-tools .cache/kubernetes
-	@PATH="$(CURDIR)/.cache/kubernetes:$$PATH" $(PY) -m pytest tests/integration/kubernetes/on_chart.py \
-	    tests/integration/kubernetes/on_cluster.py tests/unit/support/kubernetes/test_kustomize.py $(ARGS)
-
-chart: ## Package the Helm chart into dist/; needs Go
-	@scripts/kubernetes-tools .cache/kubernetes helm
-	@.cache/kubernetes/helm package --destination dist k8s/chart
 
 docs: setup ## Generate the pages of docs/reference that come from the code, and build the site
 	$(VENV)/bin/agent config docs > $(VENV)/configuration.md
@@ -272,21 +178,6 @@ docs: setup ## Generate the pages of docs/reference that come from the code, and
 	mv $(VENV)/metrics.md docs/reference/metrics.md
 	$(PY) -m tests.support.checks.json_schemas
 	@$(MAKE) --no-print-directory site
-
-monitoring: setup ## Write k8s/monitoring from its sources (ARGS="--selector … --output DIR" for your own copies)
-	@$(PY) -m tests.support.monitoring $(ARGS)
-
-monitoring-check: setup ## Test alarms, scrape configurations and metrics with promtool; needs Go
-	@$(PY) -m tests.integration.monitoring
-
-ansible-check: setup $(ANSIBLE) ## Lint the Ansible role and run it on three local hosts with agents
-	@cd examples/ansible && export PATH="$(CURDIR)/$(VENV)/ansible/bin:$$PATH" ANSIBLE_CONFIG=ansible.cfg && \
-	    ansible-lint --offline --profile production && ansible-playbook --syntax-check site.yml
-	@$(PY) -m pytest tests/integration/ansible/on_localhost.py $(ARGS)
-
-site: $(SITE) ## Build the site into build/site; a broken link is an error
-	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --quiet
-	@echo "build/site/index.html"
 
 lock: $(DEPENDENCIES) ## Resolve requirements/*.lock again from pyproject.toml
 	$(LOCK) pyproject.toml -o requirements/runtime.lock
@@ -304,6 +195,9 @@ lock: $(DEPENDENCIES) ## Resolve requirements/*.lock again from pyproject.toml
 clean: ## Remove build outputs; downloaded servers in .cache/ remain
 	rm -rf $(VENV) target build dist demo-output .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	rm -f commitlog/_commitlog*.so
+
+.git/hooks/commit-msg:
+	@mkdir -p $(@D) && ln -s ../../scripts/commit-msg $@
 
 prerequisites:
 	@scripts/prerequisites build

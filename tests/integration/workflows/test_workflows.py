@@ -14,13 +14,14 @@ from tests.support.servers.go import go_program
 REPOSITORY = Path(__file__).resolve().parents[3]
 GITHUB = REPOSITORY / ".github"
 WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
+MAKEFILES = ("Makefile", "scripts/proofs.mk")
 HOOKS = REPOSITORY / ".pre-commit-config.yaml"
 ACTIONLINT = ("github.com/rhysd/actionlint/cmd/actionlint", "v1.7.7")
 
 
 def make_targets() -> set[str]:
-    makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
-    return set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+    texts = [(REPOSITORY / name).read_text(encoding="utf-8") for name in MAKEFILES]
+    return set(re.findall(r"^([a-z-]+):", "\n".join(texts), re.MULTILINE))
 
 
 @pytest.mark.servers

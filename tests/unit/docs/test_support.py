@@ -10,7 +10,8 @@ from tests.support.servers.cassandra_settings import VERSIONS as CASSANDRA
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 PAGE = (REPOSITORY / "docs" / "reference" / "support.md").read_text(encoding="utf-8")
-MAKEFILE = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+MAKEFILES = [REPOSITORY / name for name in ("Makefile", "scripts/proofs.mk")]
+TARGETS = "\n".join(path.read_text(encoding="utf-8") for path in MAKEFILES)
 LOCK = (REPOSITORY / "requirements" / "dev.lock").read_text(encoding="utf-8")
 KAFKA = REPOSITORY / "tests" / "support" / "servers" / "kafka.py"
 
@@ -39,4 +40,4 @@ def test_spark_has_its_locked_release(package: str) -> None:
 
 def test_each_make_target_of_the_page_exists() -> None:
     for target in set(re.findall(r"`make ([\w-]+)", PAGE)):
-        assert re.search(rf"^{target}:", MAKEFILE, re.MULTILINE), target
+        assert re.search(rf"^{target}:", TARGETS, re.MULTILINE), target

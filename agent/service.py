@@ -18,8 +18,8 @@ from agent.config.loader import OFFSET_FILE, SNAPSHOT_FILE, AgentConfig
 from agent.config.model import SERVICE_NAME
 from agent.keystore.source import KeySource
 from agent.metrics import AgentMetrics
-from agent.node.connect import node_address, node_connection
-from agent.node.quota import configured_quota, deletes_at_bytes, node_quota
+from agent.node.connection import node_address, node_connection
+from agent.node.settings import configured_quota, deletes_at_bytes, node_quota
 from agent.pipeline.pipeline import Pipeline
 from agent.pipeline.read_attempts import ReadAttempts
 from agent.pipeline.reader import open_with
@@ -28,25 +28,24 @@ from agent.pipeline.settings import PipelineSettings
 from agent.quarantine.files import DIRECTORY
 from agent.quarantine.quarantine import Quarantine
 from agent.schema import NodeIdentity, SchemaHolder, create_schema_holder
-from agent.schema.announcements import AnnouncementStore
+from agent.schema.history import AnnouncementStore
 from agent.segments.offsets import SegmentOffsets, offsets_from_entries
 from agent.snapshot.connection import PageConnection
 from agent.snapshot.encoders import SchemaEncoders
-from agent.snapshot.http_routes import snapshot_pages
 from agent.snapshot.offsets import snapshot_offsets_from_entries
 from agent.snapshot.plan import SnapshotSettings
 from agent.snapshot.snapshot import Snapshot
+from agent.snapshot.status import snapshot_pages
 from agent.status.debezium import CONNECTOR, snapshot_attributes, streaming_attributes
 from agent.status.summary import SegmentSummaryParts
 from agent.status.view import HISTORY, AgentStatus
-from agent.transfer.base import Transfer
 from agent.transfer.own_class import load_class
 from agent.transfer.registry import create_transfer
+from agent.transfer.transfer import Transfer
+from agent.watermark.coverage import CoverageStore
 from agent.watermark.message import WatermarkSender
-from agent.watermark.node_probe import NodeProber
-from agent.watermark.node_watch import NodeWatch
+from agent.watermark.node_probe import NodeProber, NodeWatch
 from agent.watermark.parts import WatermarkParts
-from agent.watermark.store import CoverageStore
 from commitlog import CounterHistory, EventFormat, SchemaIds, __version__
 from sidecar.check.periodic import PeriodicChecks
 from sidecar.logs import fields

@@ -10,16 +10,33 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from agent.accord.journal_files import JournalFiles, JournalSegment, observe_journal
-from agent.accord.open_segments import OpenSegments
 from agent.accord.position import JournalPosition, gap_at_start, gap_while_running
-from agent.accord.raw_segments import RawSegments
-from agent.accord.view import AccordView
+from agent.accord.segments import (
+    JournalFiles,
+    JournalSegment,
+    OpenSegments,
+    RawSegments,
+    observe_journal,
+)
 from agent.cdc_raw.names import SegmentName
-from agent.quarantine.reason import LostRange
+from agent.quarantine.files import LostRange
 from commitlog import AccordRead, AccordReader, ColumnIds, Schema
 from sidecar.errors import OffsetSaveError
 from sidecar.logs import RateLimitedLog, fields
+
+
+@dataclass(frozen=True, slots=True)
+class AccordView:
+    error: str = ""
+    """Why the journal cannot be read; empty while it can."""
+    blocked: str = ""
+    """What the next transaction lacks; empty when it lacks nothing."""
+    blocked_s: float = 0.0
+    waiting: int = 0
+    """Transactions whose application is not in the journal yet."""
+    oldest_s: float = 0.0
+    """Age of the oldest one in seconds."""
+
 
 logger = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from agent.accord.journal_files import JournalFiles, JournalSegment, parse_segment
+from agent.accord.segments import JournalFiles, JournalSegment, parse_segment
 from sidecar.errors import OffsetStoreError
 
 _NODE, _SEGMENT, _OFFSET = "node.id", "segment", "offset"

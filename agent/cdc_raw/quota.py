@@ -1,6 +1,8 @@
-"""The limit of `cdc_raw`, and the thread that queries it until it is known."""
+"""The limit of `cdc_raw`, the thread that queries it until it is known, and the time until then."""
 
+import math
 import threading
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -41,3 +43,54 @@ def watch_quota(
             stopped.wait(interval_s)
 
     return Worker("quota", work)
+
+
+_WINDOW_S = 600.0
+_INTERVAL_S = 5.0
+_SHORTEST_S = 30.0
+
+
+class GrowthRate:
+    """The fastest growth up to now over 30 s to ten minutes, so that quiet minutes and deletions
+    before an outage do not hide it. There is no rate in the first 30 s.
+
+    Segments arrive as whole files: while one arrives at least every 30 s, the rate is at least half
+    of the true one.
+    """
+
+    def __init__(self) -> None:
+        self._sizes: deque[tuple[float, int]] = deque()
+        self._last: tuple[float, int] | None = None
+
+    def add(self, size_bytes: int, at_s: float) -> None:
+        """Adds a sample; `at_s` is from a monotonic clock."""
+        self._last = (at_s, size_bytes)
+        if not self._sizes or at_s - self._sizes[-1][0] >= _INTERVAL_S:
+            self._sizes.append(self._last)
+        while at_s - self._sizes[0][0] > _WINDOW_S:
+            self._sizes.popleft()
+
+    @property
+    def bytes_per_s(self) -> float | None:
+        """Negative while it shrinks; None while unknown."""
+        if self._last is None:
+            return None
+        last_s, last_bytes = self._last
+        rates = (
+            (last_bytes - size_bytes) / (last_s - at_s)
+            for at_s, size_bytes in self._sizes
+            if last_s - at_s >= _SHORTEST_S
+        )
+        return max(rates, default=None)
+
+
+def time_to_full_s(size_bytes: int, limit_bytes: int | None, bytes_per_s: float | None) -> float:
+    """Seconds until the limit is reached; infinite without growth, NaN while limit or rate is
+    unknown."""
+    if limit_bytes is None:
+        return math.nan
+    if size_bytes >= limit_bytes:
+        return 0.0
+    if bytes_per_s is None:
+        return math.nan
+    return (limit_bytes - size_bytes) / bytes_per_s if bytes_per_s > 0 else math.inf

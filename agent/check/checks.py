@@ -10,8 +10,8 @@ from agent.check.directories import (
     check_directory_rights,
     check_file_systems,
     check_foreign_files,
+    check_offsets,
 )
-from agent.check.keys import check_keys
 from agent.check.node import (
     check_cdc_raw_directory,
     check_host_id,
@@ -19,19 +19,21 @@ from agent.check.node import (
     check_node_identity,
     check_schema,
     check_settings,
-    check_tables,
     unknown_limit,
 )
-from agent.check.offsets import check_offsets
 from agent.check.probe import AgentProbe
-from agent.check.rights import check_snapshot_rights
-from agent.check.segments import check_segments
+from agent.check.segments import check_keys, check_segments
 from agent.check.store import check_store, store_text
-from agent.check.topic_names import check_topic_names
-from agent.check.truncations import check_drops, check_truncations
+from agent.check.tables import (
+    check_drops,
+    check_snapshot_rights,
+    check_tables,
+    check_topic_names,
+    check_truncations,
+)
 from agent.check.unlogged import check_unlogged_writes
 from agent.config.loader import directory_problems
-from agent.node.quota import unknown_quota
+from agent.node.settings import unknown_quota
 from agent.quarantine.files import DIRECTORY
 from agent.quarantine.quarantine import Quarantine
 from sidecar.check.broker import broker_text, check_broker, check_compaction, check_topics

@@ -4,13 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from agent.cdc_raw.quota import Quota
-from agent.check.publication import Publication
 from agent.config.loader import AgentConfig
 from agent.config.node_settings import NodeSettings
 from agent.node.connection import NodeFacts
 from agent.node.host_ids import METADATA_LOG
-from agent.node.rights import grants
-from sidecar.check.finding import Finding, fault, first_names, ok, warning
+from agent.node.settings import grants
+from sidecar.check.finding import Finding, fault, ok, warning
 from sidecar.errors import AccessDeniedError, ConfigError, SidecarError
 
 _PROMPT_MS = 1000.0
@@ -158,61 +157,4 @@ def check_cdc_raw_directory(config: AgentConfig, settings: NodeSettings) -> Iter
             f"The node uses {used} and the agent reads {config.cdc_raw_directory}.",
             "Correct cassandra.config or cdc.raw.directory so that both use the same directory.",
             code="cdc_raw_directory_differs",
-        )
-
-
-def check_tables(publication: Publication) -> Iterator[Finding]:
-    """Captured and published tables, and list entries without a match."""
-    captured, published = publication.captured, publication.published
-    if publication.counters:
-        shown = first_names(publication.counters)
-        yield ok("tables", f"Skipped counter tables (`counter.events=skip`): {shown}.")
-    if publication.opaque:
-        yield fault(
-            "tables",
-            "The types of these columns take megabytes where each user type is written out, or are "
-            "nested more than 64 levels deep. The agent publishes their inner values as bytes: "
-            f"{first_names(publication.opaque)}.",
-            "Use user types that contain fewer others.",
-            code="column_types_too_large",
-        )
-    if publication.suffixed:
-        yield warning(
-            "tables",
-            "The names of these columns have a suffix in events, because older columns have the "
-            f"names: {first_names(publication.suffixed)}.",
-            "Read the fields by these names. With field.name.adjustment.mode=avro_unicode and new "
-            "topics, no column needs a suffix.",
-            code="column_name_suffixed",
-        )
-    if not captured:
-        yield fault(
-            "tables",
-            "No table has cdc = true, so the agent publishes nothing.",
-            "ALTER TABLE keyspace.name WITH cdc = true;",
-            code="no_table_captured",
-        )
-    elif not published:
-        yield fault(
-            "tables",
-            f"The table lists exclude all {len(captured)} captured tables, so the agent deletes "
-            f"segments without an event: {first_names(captured)}.",
-            "Correct table.include.list or table.exclude.list.",
-            code="no_table_published",
-        )
-    else:
-        shown = first_names(published)
-        yield ok(
-            "tables", f"Published: {len(published)} of {len(captured)} captured tables: {shown}."
-        )
-    unmatched = publication.unmatched
-    if unmatched:
-        entries = "; ".join(f"{each.name}: {each.entry}: {each.reason}" for each in unmatched[:5])
-        more = f"; and {len(unmatched) - 5} more" if len(unmatched) > 5 else ""
-        names = ", ".join(dict.fromkeys(each.name for each in unmatched))
-        yield fault(
-            "tables",
-            f"{entries}{more}.",
-            f"Correct or remove the entries in {names}.",
-            code="list_entry_unmatched",
         )

@@ -8,24 +8,25 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from agent.check.publication import Publication, publication_of
+from agent.check.publication import Publication, publication_of, table_topic
 from agent.check.unlogged import UnloggedWrites, unlogged_writes
 from agent.config.loader import AgentConfig
 from agent.config.node_settings import NodeSettings
-from agent.config.topics import table_topic
-from agent.node.connect import node_connection
-from agent.node.connection import NodeConnection, NodeFacts
-from agent.node.drops import Drop, PublishedTables, read_table_ids
-from agent.node.host_ids import known_node
-from agent.node.owner import offsets_owner
-from agent.node.rights import role_rights
-from agent.node.running_settings import running_settings
-from agent.node.truncations import Acknowledgements, Truncation, read_truncations
+from agent.node.connection import NodeConnection, NodeFacts, node_connection
+from agent.node.host_ids import known_node, offsets_owner
+from agent.node.settings import role_rights, running_settings
+from agent.node.truncations import (
+    Acknowledgements,
+    Drop,
+    PublishedTables,
+    Truncation,
+    read_table_ids,
+    read_truncations,
+)
 from agent.schema import NodeIdentity, SchemaHolder
 from agent.schema.node_schema import schema_rows
-from agent.schema.node_write_options import read_write_options
-from agent.schema.schema_file import SchemaFile
-from agent.schema.write_options import WriteOptions
+from agent.schema.source import SchemaFile
+from agent.schema.write_options import WriteOptions, read_write_options
 from commitlog import Schema, SchemaError, Unregistered
 from commitlog.masking import Rights, masked_columns
 from sidecar.check.broker import BrokerAnswer, ask_broker, broker_of_run

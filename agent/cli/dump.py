@@ -15,8 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from agent.cli.keystore import keystore_options
 from agent.cli.segment_files import SegmentFile, find_segments
-from agent.keystore.segment_opener import open_segment, with_key_advice
-from agent.keystore.source import KeySource
+from agent.keystore.source import KeySource, open_segment, with_key_advice
 from commitlog import (
     CommitLogError,
     CounterHistory,

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from agent.cli.dump import dump
-from agent.cli.offsets import offsets
+from agent.cli.offsets import offsets, state_stores
 from agent.cli.quarantine import quarantine
 from agent.cli.snapshot import snapshot
-from agent.cli.start_problems import start_problems
 from agent.cli.truncations import truncations
 from agent.cli.verify import verify
 from agent.config.document import configuration_document
-from agent.config.loader import AgentConfig, load_config
+from agent.config.loader import AgentConfig, directory_problems, load_config
 from agent.config.model import SERVICE_NAME
 from commitlog import CommitLogError, __version__
 from sidecar.cli.completion import completion_command
@@ -23,8 +22,10 @@ from sidecar.cli.entry import CONTEXT_SETTINGS, begin, run_command_line
 from sidecar.cli.findings import ProbeOf, check_command
 from sidecar.cli.fleet import fleet
 from sidecar.cli.invocation import Invocation, configuration_options, debug_option
+from sidecar.cli.offsets import start_problems as offset_problems
 from sidecar.cli.running import run_command
 from sidecar.cli.status import status_command
+from sidecar.errors import ConfigError
 from sidecar.instance import Instance
 from sidecar.process.lifecycle import Service
 
@@ -46,6 +47,23 @@ def _checks() -> "tuple[Sequence[Check[AgentProbe]], ProbeOf[AgentProbe]]":
     from agent.check.probe import command_probe
 
     return CHECKS, lambda config: nullcontext(command_probe(config))
+
+
+def start_problems(config: AgentConfig) -> list[str]:
+    """One message for each unusable directory, state file, schema file and address."""
+    properties = config.properties
+    problems = offset_problems(properties, directory_problems(config), state_stores(config))
+    if properties.schema_file is None:
+        return problems
+    # Imported here: the parser takes long to load, and `schema.file` is rare.
+    from agent.schema import NodeIdentity
+    from agent.schema.source import SchemaFile
+
+    try:
+        SchemaFile(properties.schema_file, NodeIdentity("", "")).fetch()
+    except ConfigError as error:
+        problems.append(str(error))
+    return problems
 
 
 run = run_command(

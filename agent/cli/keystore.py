@@ -9,8 +9,7 @@ from typing import Any
 import click
 
 from agent.config.node_settings import read_cassandra_yaml
-from agent.keystore.settings import KeystoreSettings
-from agent.keystore.source import KeySource
+from agent.keystore.source import KeySource, KeystoreSettings
 from sidecar.errors import ConfigError
 
 PASSWORD_VARIABLE = "KEYSTORE_PASSWORD"

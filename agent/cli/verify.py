@@ -15,8 +15,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from agent.cdc_raw.idx import Idx
 from agent.cli.keystore import keystore_options
 from agent.cli.segment_files import SegmentFile, find_segments
-from agent.keystore.segment_opener import open_segment, with_key_advice
-from agent.keystore.source import KeySource
+from agent.keystore.source import KeySource, open_segment, with_key_advice
 from commitlog import (
     CommitLogError,
     CorruptSegmentError,

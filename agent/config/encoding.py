@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator
 
-from agent.config.column_lists import column_entries, column_parts
+from agent.config.lists import column_entries, column_parts
 from sidecar.config.converters import (
     ALL_CONVERTERS,
     PROTOBUF_CONVERTER,

@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from agent.config.properties import SegmentProperties
-from agent.keystore.settings import KeystoreSettings
+from agent.config.capture import SegmentProperties
+from agent.keystore.source import KeystoreSettings
 
 _OPTIONS = "transparent_data_encryption_options"
 

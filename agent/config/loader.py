@@ -5,14 +5,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from agent.config.cross_validation import cross_validation_problems, cross_validation_warnings
+from agent.config.cross_validation import (
+    cross_validation_problems,
+    cross_validation_warnings,
+    directory_conflicts,
+)
 from agent.config.debezium import DebeziumProperties
-from agent.config.directory_overlap import directory_conflicts
 from agent.config.driver_file import PROPERTY, driver_settings
 from agent.config.keystore import keystore_settings
 from agent.config.model import AgentProperties
 from agent.config.node_settings import NodeSettings, read_cassandra_yaml
-from agent.keystore.settings import KeystoreSettings
+from agent.keystore.source import KeystoreSettings
 from sidecar.config import kafka_connect
 from sidecar.errors import ConfigError
 from sidecar.files import directories

@@ -4,17 +4,16 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from agent.config import debezium
+from agent.config.capture import (
+    AccordProperties,
+    SegmentProperties,
+    SnapshotProperties,
+    TransferProperties,
+    WatermarkProperties,
+)
 from agent.config.debezium import DebeziumProperties
 from agent.config.encoding import EncodingProperties
-from agent.config.properties import (
-    AccordProperties,
-    EventProperties,
-    NodeProperties,
-    SegmentProperties,
-)
-from agent.config.snapshot import SnapshotProperties
-from agent.config.transfer import TransferProperties
-from agent.config.watermark import WatermarkProperties
+from agent.config.properties import EventProperties, NodeProperties
 from sidecar.config import kafka_connect
 from sidecar.config.settings import SidecarProperties
 from sidecar.config.store import StoreProperties

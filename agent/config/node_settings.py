@@ -1,6 +1,7 @@
 """The node's settings that the agent needs, in the spellings of 3.11 to 5.0.
 
-`cassandra.yaml` has them; since 4.0 a running node reports them in `system_views.settings`.
+`cassandra.yaml` has them; since 4.0 a running node reports them in `system_views.settings`. YAML is
+read within bounds: of its size, its depth, and of what it may expand to.
 
 Sources: Cassandra's `Config`, `DatabaseDescriptor`, `DurationSpec` and `DataStorageSpec`.
 """
@@ -11,11 +12,56 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agent.config.bounded_yaml import MAX_BYTES, bounded_yaml
+import yaml
+
 from agent.config.keystore import node_keystore
-from agent.keystore.settings import KeystoreSettings
+from agent.keystore.source import KeystoreSettings
 from sidecar.errors import ConfigError
 from sidecar.files.regular import read_regular
+
+MAX_BYTES = 1 << 20
+"""Cassandra's own cassandra.yaml has a tenth."""
+
+
+_MOST_TEXT = 200
+_MOST_NODES = 20_000
+"""Cassandra's own has 500; half a million take 300 MiB and seconds."""
+
+
+class _Loader(yaml.SafeLoader):
+    _nodes = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        self._nodes += 1
+        if self._nodes > _MOST_NODES:
+            raise self._unsupported(f"more than {_MOST_NODES} values are not supported")
+        # Twenty lines with aliases can stand for a billion values.
+        if self.check_event(yaml.AliasEvent):
+            raise self._unsupported("aliases are not supported")
+        return super().compose_node(parent, index)
+
+    def _unsupported(self, what: str) -> yaml.YAMLError:
+        mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+        return yaml.composer.ComposerError(None, None, what, mark)
+
+
+def bounded_yaml(text: str) -> Any:
+    """The document. Raises ValueError with the reason and the line."""
+    if len(text) > MAX_BYTES:
+        raise ValueError(f"has more than {MAX_BYTES >> 20} MiB")
+    try:
+        return yaml.load(text, Loader=_Loader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" (line {mark.line + 1})" if mark is not None else ""
+        problem = str(getattr(error, "problem", error))[:_MOST_TEXT]
+        raise ValueError(f"is not valid YAML{where}: {problem}") from error
+    except RecursionError as error:
+        raise ValueError("is nested too deeply") from error
+    except (ValueError, OverflowError) as error:
+        # Dates and numbers that Python cannot represent.
+        raise ValueError("has an invalid date or number") from error
+
 
 _MIB = 1 << 20
 _BYTES_OF_UNIT = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}

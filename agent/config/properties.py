@@ -3,13 +3,12 @@
 Names are Debezium's where Debezium has the property; `agent.config.debezium` has its others.
 """
 
-import re
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, SecretStr
+from pydantic import AfterValidator, SecretStr
 
-from agent.config.patterns import validated_expressions
+from agent.config.lists import validated_expressions
 from sidecar.properties.addresses import bare_host
 from sidecar.properties.model import Properties, prop
 from sidecar.properties.topic_names import TopicName, TopicPrefix
@@ -18,38 +17,10 @@ from sidecar.properties.types import (
     CommaList,
     LowerCase,
     Milliseconds,
-    Unit,
-    UpperCase,
     words,
 )
-from sidecar.store.registry import STORES, parse_remote_directory
-from sidecar.store.remote_directory import RemoteDirectory
 
 _MIB = 1 << 20
-_DEBEZIUM = "io.debezium.connector.cassandra"
-
-
-_LOCAL_TRANSFERS = ("delete", "archive")
-_OWN_CLASS = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
-
-
-def _transfer_name(value: Any) -> Any:
-    """Debezium's value is a class name; its package and suffix are ignored."""
-    if not isinstance(value, str):
-        return value
-    text = value.strip()
-    if _OWN_CLASS.fullmatch(text):
-        return text
-    short = text.removeprefix(f"{_DEBEZIUM}.").removesuffix("CommitLogTransfer").lower()
-    name = {"blackhole": "delete", "local": "archive"}.get(short, short)
-    if name not in (*_LOCAL_TRANSFERS, *STORES):
-        known = ", ".join(f"'{each}'" for each in (*_LOCAL_TRANSFERS, *STORES))
-        raise ValueError(f"must be {known} or a Python class, 'module:Class'")
-    return name
-
-
-def _remote_directory(value: Any) -> Any:
-    return parse_remote_directory(value) if isinstance(value, str) else value
 
 
 def _hosts(values: tuple[str, ...]) -> tuple[str, ...]:
@@ -76,12 +47,6 @@ SkippedOperations = Annotated[
     ),
 ]
 
-TransferName = Annotated[
-    str,
-    BeforeValidator(_transfer_name),
-    Unit(f"{', '.join(f'`{name}`' for name in (*_LOCAL_TRANSFERS, *STORES))} or `module:Class`"),
-]
-"""A local transfer, a kind of store, or a Python class."""
 TableList = Annotated[CommaList, AfterValidator(validated_expressions)]
 
 
@@ -308,130 +273,4 @@ class NodeProperties(Properties):
         doc="`source.cluster` of events. Not set: the name in `cassandra.config`, else the name "
         "that the node reports. With `schema.file` and no `cassandra.config`: `Test Cluster`, "
         "Cassandra's default.",
-    )
-
-
-class AccordProperties(Properties):
-    accord_journal_enabled: bool = prop(
-        "accord.journal.enabled",
-        default=False,
-        doc="Experimental, for Cassandra 6.0: whether the agent captures transactions from the "
-        "node's Accord journal, which the commit log lacks. Needs a node that answers; not with "
-        "`schema.file`. See docs/explanation/accord.md.",
-    )
-    accord_journal_directory: Path | None = prop(
-        "accord.journal.directory",
-        default=None,
-        doc="The node's Accord journal. Not set: `accord.journal_directory` in "
-        "`cassandra.config`, else `accord_journal` beside `cdc_raw`.",
-    )
-
-
-class SegmentProperties(Properties):
-    """Segments, and what happens to finished ones."""
-
-    relocation_directory: Path = prop(
-        "commit.log.relocation.dir",
-        doc="Directory with `archive`, `upload` (segments for the remote store) and `error` (the "
-        "quarantine). Put it on the file system of `cdc_raw`, where a move is a rename.",
-    )
-    transfer: TransferName = prop(
-        "commit.log.transfer.class",
-        default="delete",
-        doc="Handling of a segment after all its events are acknowledged. `delete`; "
-        "`archive`: kept in `commit.log.relocation.dir`; `gcs` and `s3`: sent to Google Cloud "
-        "Storage or S3, as are quarantined segments; `module:Class`: a Python class of yours "
-        "(docs/how-to/transfer-class.md). `BlackHole`, `Local` and `GCS` are synonyms, as are "
-        "Debezium's class names `io.debezium.connector.cassandra.BlackHoleCommitLogTransfer` and "
-        "`…GCSCommitLogTransfer`.",
-    )
-    remote_directory: Annotated[RemoteDirectory | None, BeforeValidator(_remote_directory)] = prop(
-        "remote.commit.log.relocation.dir",
-        default=None,
-        doc="With `gcs`: `gs://bucket/prefix` (or `gcs://…`); with `s3`: `s3://bucket/prefix`. "
-        "Object names are `<node id>/archive/<file>`, and `<node id>/error/<file>` for "
-        "quarantined segments.",
-    )
-    transfer_backlog_max_bytes: ByteSize = prop(
-        "commit.log.transfer.backlog.max.bytes",
-        default=1024 * _MIB,
-        ge=1,
-        doc="With a store or a class: limit of `upload` in `commit.log.relocation.dir`. A segment "
-        "that does not fit stays in `cdc_raw`.",
-    )
-    transfer_chunk_bytes: ByteSize = prop(
-        "commit.log.transfer.chunk.bytes",
-        default=4 * _MIB,
-        ge=256 << 10,
-        doc="With a store: bytes of one request, in units of 256 KiB; with `s3` at least 5 MiB. "
-        "The upload needs this much memory, and a lost connection repeats this much.",
-    )
-    transfer_timeout_ms: Milliseconds = prop(
-        "commit.log.transfer.timeout.ms",
-        default=60_000,
-        gt=0,
-        doc="With a store: timeout of a response, and time for which the agent repeats one "
-        "request (`s3`: four attempts). After it the agent pauses and sends the segment again. "
-        "With a class: time after which `/health` reports that it has not returned.",
-    )
-    transfer_retry_longest_ms: Milliseconds = prop(
-        "commit.log.transfer.retry.max.ms",
-        default=60_000,
-        gt=0,
-        doc="With a store or a class: longest pause between two attempts to send a segment. The "
-        "first pause is one second; each doubles the last.",
-    )
-    error_reprocessing_enabled: bool = prop(
-        "commit.log.error.reprocessing.enabled",
-        default=False,
-        doc="Whether every start reads all quarantined segments again, from their beginning, and "
-        "sends their events again. With a store the agent fetches those in it, one at a time. "
-        "`agent quarantine retry` does it once, for some segments.",
-    )
-    post_processing_enabled: bool = prop(
-        "commit.log.post.processing.enabled",
-        default=True,
-        doc="`false` archives finished segments, whatever `commit.log.transfer.class` is.",
-    )
-    poll_interval_ms: Milliseconds = prop(
-        "cdc.dir.poll.interval.ms",
-        default=10_000,
-        gt=0,
-        doc="Interval between two scans of `cdc_raw`. With inotify, changes trigger a scan at "
-        "once.",
-    )
-    keystore_path: Path | None = prop(
-        "commit.log.keystore.path",
-        default=None,
-        doc="The node's keystore, for encrypted segments. Not set: the keystore of "
-        "`transparent_data_encryption_options` in `cassandra.config`. The agent reads it when a "
-        "segment needs it, and again when the file changes.",
-    )
-    keystore_password: SecretStr | None = prop(
-        "commit.log.keystore.password",
-        default=None,
-        secret=True,
-        doc="Password of the keystore. `${file:/path}` and `${env:NAME}` store it elsewhere.",
-    )
-    keystore_key_password: SecretStr | None = prop(
-        "commit.log.keystore.key.password",
-        default=None,
-        secret=True,
-        doc="Password of the keys in the keystore. Not set: that of the keystore.",
-    )
-    keystore_type: Annotated[Literal["JCEKS", "PKCS12", "JKS"] | None, UpperCase] = prop(
-        "commit.log.keystore.type",
-        default=None,
-        doc="Type of the keystore. Not set: the agent detects it.",
-    )
-    blocked_timeout_ms: Milliseconds = prop(
-        "segment.blocked.timeout.ms",
-        default=600_000,
-        doc="Time for which a record of an unknown table or column waits for the schema, or an "
-        "encrypted segment for its key. After it the agent quarantines the segment.",
-    )
-    quarantine_max_bytes: ByteSize = prop(
-        "quarantine.max.bytes",
-        default=1024 * _MIB,
-        doc="Limit of the quarantine. A segment that does not fit stays in `cdc_raw`.",
     )

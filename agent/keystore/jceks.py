@@ -17,11 +17,12 @@ import javaobj
 from Cryptodome.Cipher import DES3
 from Cryptodome.Util.Padding import unpad
 
-from agent.keystore.der import octets, sequence
-from agent.keystore.errors import (
+from agent.keystore.java_keystore import (
     WRONG_PASSWORD,
     UnreadableKeystoreError,
     bounded_rounds,
+    octets,
+    sequence,
     wrong_key_password,
 )
 

@@ -18,11 +18,16 @@ from Cryptodome.Cipher import DES3
 from Cryptodome.IO import PKCS8
 from Cryptodome.Util.Padding import unpad
 
-from agent.keystore.der import object_id, octets, payload, sequence, set_of, tagged
-from agent.keystore.errors import (
+from agent.keystore.java_keystore import (
     WRONG_PASSWORD,
     UnreadableKeystoreError,
     bounded_rounds,
+    object_id,
+    octets,
+    payload,
+    sequence,
+    set_of,
+    tagged,
     wrong_key_password,
 )
 

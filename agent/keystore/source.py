@@ -1,14 +1,31 @@
-"""Reads the keystore, again when its file changes."""
+"""Reads the keystore, again when its file changes, and opens segments with its keys."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 
-from agent.keystore.errors import UnreadableKeystoreError
+from agent.keystore.java_keystore import UnreadableKeystoreError
 from agent.keystore.jceks import MAGIC, read_jceks
 from agent.keystore.pkcs12 import read_pkcs12
-from agent.keystore.settings import KeystoreSettings
+from commitlog import SegmentKeyError, SegmentReader
 from sidecar.files.regular import read_regular
+
+
+@dataclass(frozen=True, slots=True)
+class KeystoreSettings:
+    """A keystore of the properties or of the node's `cassandra.yaml`."""
+
+    path: Path
+    store_password: str = field(repr=False)
+    key_password: str | None = field(repr=False)
+    """Password of the keys; None means that of the store."""
+    store_type: str | None
+    """`JCEKS` or `PKCS12`; None means detect it."""
+    origin: str
+    """Where it is configured, for messages: a property, or a file and a setting."""
+
 
 _JKS_MAGIC = bytes.fromhex("feedfeed")
 _NO_KEYSTORE = (
@@ -97,3 +114,28 @@ def _keys(settings: KeystoreSettings) -> dict[str, bytes]:
         raise UnreadableKeystoreError(f"it is not a {wanted} keystore")
     read = read_jceks if found == "JCEKS" else read_pkcs12
     return read(data, store_password, key_password)
+
+
+def open_segment(
+    path: Path, name: str, keystore: KeySource, position: int = 0, *, follow_links: bool = True
+) -> SegmentReader:
+    """Reads the keystore only for encrypted segments. Raises as `SegmentReader`; `SegmentKeyError`
+    includes the remedy."""
+    try:
+        return SegmentReader(str(path), name=name, position=position, follow_links=follow_links)
+    except SegmentKeyError:
+        with with_key_advice(keystore):
+            keys = keystore.keystore().keys
+            return SegmentReader(
+                str(path), name=name, position=position, keys=keys, follow_links=follow_links
+            )
+
+
+@contextmanager
+def with_key_advice(keystore: KeySource) -> Iterator[None]:
+    """Adds the remedy to a `SegmentKeyError`."""
+    try:
+        yield
+    except SegmentKeyError as error:
+        advice = keystore.keystore().advice(error.alias)
+        raise SegmentKeyError(f"{error}; {advice}", error.alias) from None

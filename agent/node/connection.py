@@ -2,6 +2,8 @@
 
 cassandra-driver is untyped; this module returns typed values.
 """
+# DOC agent/node/connection.py
+# """The connection that the configuration describes."""
 
 import logging
 import socket
@@ -10,6 +12,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from cassandra import (
@@ -30,6 +33,8 @@ from cassandra.connection import ConnectionShutdown
 from cassandra.policies import ExponentialReconnectionPolicy, WhiteListRoundRobinPolicy
 from cassandra.query import dict_factory
 
+from agent.config.loader import AgentConfig
+from agent.config.tls import tls_context
 from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
 from sidecar.tls.failures import TlsServer, tls_failure
 
@@ -284,3 +289,24 @@ def _is_address_of_this_machine(address: str) -> bool:
         except OSError:
             return False
     return True
+
+
+def node_connection(config: AgentConfig) -> NodeConnection:
+    """A connection to the node of the configuration, not yet made. Raises `ConfigError`."""
+    return NodeConnection(node_address(config), partial(node_address, config))
+
+
+def node_address(config: AgentConfig) -> NodeAddress:
+    """With the login and the certificates of now. Raises `ConfigError`."""
+    properties = config.properties.reread()
+    credentials = None
+    if properties.cassandra_username is not None and properties.cassandra_password is not None:
+        credentials = Credentials(
+            properties.cassandra_username, properties.cassandra_password.get_secret_value()
+        )
+    return NodeAddress(
+        hosts=config.hosts,
+        port=config.port,
+        credentials=credentials,
+        tls=tls_context(properties),
+    )

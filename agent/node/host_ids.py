@@ -1,4 +1,4 @@
-"""Host ids that an upgrade to Cassandra 6.0 replaces.
+"""Host ids that an upgrade to Cassandra 6.0 replaces, and the node that stored offsets belong to.
 
 `nodetool cms initialize` ends the upgrade: it numbers the nodes, and each gets a host id with its
 number (`NodeId.toUUID`). The agent keeps the id that its offsets have. The cluster's metadata log
@@ -8,10 +8,14 @@ has the former ids, so a replaced node cannot pass for the former one.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from uuid import UUID
 
+from agent.config.loader import OFFSET_FILE, SNAPSHOT_FILE
 from agent.node.connection import NodeConnection
-from sidecar.errors import AccessDeniedError
+from agent.segments.offsets import NODE_ID_KEY
+from sidecar.errors import AccessDeniedError, OffsetStoreError
+from sidecar.offsets.properties_store import PropertiesStore
 
 METADATA_LOG = "system.local_metadata_log"
 _INITIALIZE = f"SELECT transformation, kind FROM {METADATA_LOG} WHERE epoch = 2"
@@ -96,3 +100,16 @@ def _vint(number: int) -> bytes:
     ones = (0xFF00 >> (size - 1)) & 0xFF
     first = ones << (8 * (size - 1))
     return (first | number).to_bytes(size)
+
+
+def offsets_owner(directory: Path) -> str | None:
+    """The node id in the offset files of `directory`; None without a usable file, which the
+    pipeline reports."""
+    for file in (OFFSET_FILE, SNAPSHOT_FILE):
+        try:
+            owner = PropertiesStore(directory, file).load().values.get(NODE_ID_KEY)
+        except OffsetStoreError:
+            continue
+        if owner is not None:
+            return owner
+    return None

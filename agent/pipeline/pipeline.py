@@ -21,12 +21,12 @@ from agent.pipeline.segment_source import SegmentSource
 from agent.pipeline.settings import PipelineSettings
 from agent.pipeline.view import View
 from agent.pipeline.view_builder import ViewBuilder, set_gauges
+from agent.quarantine.files import LostRange
 from agent.quarantine.quarantine import Quarantine
-from agent.quarantine.reason import LostRange
 from agent.segments.offsets import SegmentOffsets
 from agent.segments.plan import segments_from_offsets
 from agent.snapshot.snapshot import Snapshot
-from agent.transfer.base import Transfer
+from agent.transfer.transfer import Transfer
 from agent.watermark.parts import WatermarkParts
 from commitlog import SchemaIds, Unregistered
 from sidecar.delivery.delivery import Delivery

@@ -1,14 +1,36 @@
-"""Errors of a read that come from the environment, and their messages.
+"""Why a read failed, what it lost, and whether its file may still grow.
 
 The parser reports damaged bytes as gaps, never as an error of the operating system. So an error
 with a number (`errno`) is about permissions, the disk, the mount or limits of the process. It ends
 with its cause, so the agent retries such a read without end, and reports it.
+
+The node completes an index after the file. So a file that ends before its index says is damaged, or
+another program has not written all of it yet. The agent waits until such a file stays as it is.
+
+A file of version 6 has no index, and other files can come before theirs. Such a file can end at any
+place, also between two sections. The agent waits until some seconds after its last write. The node
+moves or releases a segment long after that.
 """
 
 import errno
 import os
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from agent.cdc_raw.names import SegmentName
+from agent.metrics import DAMAGE, UNKNOWN_SCHEMA, UNREADABLE
+from agent.pipeline.read_worker import ReadResult
+from agent.quarantine.files import LostRange
+from agent.segments.awaited_files import PATIENCE_S
+from agent.segments.state import ReadRequest
+from commitlog import (
+    CommitLogError,
+    CorruptSegmentError,
+    ForeignFileError,
+    SegmentKeyError,
+    read_descriptor,
+)
 from sidecar.files.access import access_denial
 from sidecar.files.os_errors import REMEDIES
 
@@ -30,3 +52,106 @@ def read_error_message(path: Path, error: BaseException) -> str:
         remedy = found.message if found is not None else ""
     message = f"{path.name} cannot be read: {reason}. {remedy}"
     return f"{message.rstrip()} Reading is retried every second."
+
+
+Loss = tuple[str, tuple[LostRange, ...]]
+"""A reason of `agent.metrics`, and ranges."""
+
+
+def losses(result: ReadResult) -> Iterator[Loss]:
+    """All losses of one read, to be recorded at once."""
+    if result.batch is not None and result.batch.lost:
+        yield (
+            UNKNOWN_SCHEMA,
+            tuple(
+                LostRange(lost.start, lost.end, lost.reason, lost.table_id)
+                for lost in result.batch.lost
+            ),
+        )
+    if result.batch is not None and result.batch.gaps:
+        gaps = result.batch.gaps
+        yield DAMAGE, tuple(LostRange(gap.start, gap.end, gap.cause) for gap in gaps)
+    if result.error is not None and not may_pass(result.order, result.error):
+        # Of another file nothing was read.
+        start = 0 if isinstance(result.error, ForeignFileError) else result.order.position
+        yield UNREADABLE, (LostRange(start, None, _loss_cause(result.error)),)
+
+
+def may_pass(order: ReadRequest, error: BaseException) -> bool:
+    """True when the same read may succeed later: its cause may end, and the node may still write
+    the header of an active segment."""
+    if isinstance(error, CorruptSegmentError):
+        return not order.complete
+    return is_environmental(error) or isinstance(error, OSError | SegmentKeyError)
+
+
+def _loss_cause(error: BaseException) -> str:
+    is_said = isinstance(error, CommitLogError)
+    return str(error) if is_said else f"{type(error).__name__}: {error}"
+
+
+class ArrivingFile:
+    """The file that the last read found too short. For one thread."""
+
+    def __init__(self, clock: Callable[[], float], wall_clock: Callable[[], float] = time.time):
+        """Both give seconds; `wall_clock` is that of the file system."""
+        self._clock = clock
+        self._wall_clock = wall_clock
+        self._seen: tuple[SegmentName, int, int] | None = None
+        self._since_s = clock()
+
+    def is_waited_for(self, result: ReadResult, path: Path) -> bool:
+        """True while the read found less than the index says, or no index shows the end, and the
+        file may still grow."""
+        shows_end = has_known_end(result)
+        if not (_ends_early(result) if shows_end else _is_at_end(result)):
+            return False
+        try:
+            found = path.stat()
+        except OSError:
+            return False
+        # The node's rename of a file without an index changes `st_ctime`, and is no write.
+        changed_at_s = found.st_ctime if shows_end else found.st_mtime
+        if self._wall_clock() - changed_at_s > PATIENCE_S:
+            return False
+        is_long = shows_end and found.st_size >= result.order.expected_end
+        if is_long and not _has_blocks(path):
+            return False
+        seen, now_s = (result.order.name, found.st_size, found.st_mtime_ns), self._clock()
+        if seen != self._seen:
+            self._seen, self._since_s = seen, now_s
+        return now_s - self._since_s < PATIENCE_S
+
+
+def has_known_end(result: ReadResult) -> bool:
+    """Whether an index shows where the file ends."""
+    return result.order.expected_end > 0 or result.order.completed_at > 0
+
+
+def _has_blocks(path: Path) -> bool:
+    """Whether the length of the file says nothing about the length of the log in it."""
+    try:
+        descriptor = read_descriptor(str(path))
+    except (CommitLogError, OSError):
+        return False
+    return descriptor.compression is not None or descriptor.encrypted
+
+
+def _is_at_end(result: ReadResult) -> bool:
+    if not result.order.complete:
+        return False
+    if result.batch is None:
+        return isinstance(result.error, CorruptSegmentError)
+    return result.batch.stop == "end"
+
+
+def _ends_early(result: ReadResult) -> bool:
+    order, batch = result.order, result.batch
+    if not _is_at_end(result):
+        return False
+    if batch is None:
+        return True
+    if not batch.gaps:
+        return False
+    end = batch.gaps[-1].end
+    return end is None or end >= order.expected_end

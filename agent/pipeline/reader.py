@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from agent.cdc_raw.names import SegmentName
-from agent.keystore.segment_opener import open_segment, with_key_advice
-from agent.keystore.source import KeySource
+from agent.keystore.source import KeySource, open_segment, with_key_advice
 from agent.segments.state import ReadRequest
 from commitlog import (
     AnnouncedSchema,

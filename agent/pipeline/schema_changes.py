@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from agent.cdc_raw.names import SegmentName
 from agent.metrics import AgentMetrics
-from agent.schema.announcements import AnnouncementStore
+from agent.schema.history import AnnouncementStore
 from commitlog import AnnouncedSchema, EventFormat, Schema, SchemaChanges
 from sidecar.events import Message
 from sidecar.events.message_batch import MessageBatch

@@ -12,11 +12,11 @@ from pathlib import Path
 from agent.cdc_raw.names import SegmentName, is_temporary
 from agent.metrics import DELIVERED, QUARANTINED, REJECTED_EVENT, AgentMetrics
 from agent.pipeline.schema_changes import SchemaStart
+from agent.quarantine.files import LostRange
 from agent.quarantine.quarantine import Quarantine
-from agent.quarantine.reason import LostRange
 from agent.quarantine.scanner import QuarantineScanner, QuarantineUsage
 from agent.snapshot.partition import SnapshotPartition
-from agent.transfer.base import Backlog, Transfer, TransferDeferredError
+from agent.transfer.transfer import Backlog, Transfer, TransferDeferredError
 from agent.watermark.message import WatermarkSource
 from sidecar.dead_letters.errors import RecordingErrors, full, not_writable
 from sidecar.delivery.delivery import RejectedEvent

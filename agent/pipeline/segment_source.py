@@ -5,14 +5,10 @@ from concurrent.futures import Executor
 
 from agent.pipeline.context import PipelineContext
 from agent.pipeline.segment_disposer import EventSource
-from agent.pipeline.steps.accord import AccordStep
-from agent.pipeline.steps.acknowledge import AcknowledgeStep
-from agent.pipeline.steps.announce import AnnounceStep
 from agent.pipeline.steps.blocked import BlockedStep
-from agent.pipeline.steps.dispose import DisposeStep
-from agent.pipeline.steps.read import ReadStep
-from agent.pipeline.steps.requeue import RequeueStep
-from agent.pipeline.steps.scan import ScanStep
+from agent.pipeline.steps.finish import AcknowledgeStep, DisposeStep
+from agent.pipeline.steps.intake import AccordStep, RequeueStep, ScanStep
+from agent.pipeline.steps.read import AnnounceStep, ReadStep
 from agent.pipeline.steps.snapshot import SnapshotStep
 from agent.pipeline.steps.watermark import WatermarkStep
 from agent.segments.plan import segments_from_offsets

@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from agent.accord.view import AccordView
+from agent.accord.journal import AccordView
 from agent.cdc_raw.names import SegmentName
 from agent.quarantine.scanner import QuarantineUsage
 from agent.segments.offsets import SegmentOffsets
 from agent.segments.state import Phase, Segment
-from agent.transfer.base import Backlog
+from agent.transfer.transfer import Backlog
 from sidecar.status.publisher import DeliveryView
 
 

@@ -3,7 +3,7 @@
 import time
 from typing import Literal
 
-from agent.cdc_raw.disk_forecast import GrowthRate
+from agent.cdc_raw.quota import GrowthRate
 from agent.metrics import AgentMetrics
 from agent.pipeline.blocked_read import BlockedRead, Obstacle
 from agent.pipeline.context import PipelineContext

@@ -14,9 +14,8 @@ from pathlib import Path
 import orjson
 
 from agent.cdc_raw.names import SegmentName, parse_log_name
-from agent.quarantine.files import EVENTS, MAX_MARKER_BYTES, REASON, REMOTE, RETRY
+from agent.quarantine.files import EVENTS, MAX_MARKER_BYTES, REASON, REMOTE, RETRY, QuarantineReason
 from agent.quarantine.quarantine import Quarantine
-from agent.quarantine.reason import QuarantineReason
 from sidecar.errors import ConfigError
 from sidecar.files.fsync import sync_directory, write_synced
 from sidecar.files.regular import open_regular, read_regular, regular_size_bytes

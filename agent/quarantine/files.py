@@ -1,4 +1,4 @@
-"""File names in the quarantine, `<relocation directory>/error`.
+"""Files in the quarantine, `<relocation directory>/error`: their names, and why a segment is there.
 
 CommitLog-7-1699.log               a final segment with lost ranges
 CommitLog-7-1699_cdc.idx
@@ -9,8 +9,12 @@ CommitLog-7-1699.log.retry         the operator asks the agent to read the segme
 """
 
 from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+
+import orjson
 
 from agent.cdc_raw.names import SegmentName, parse_log_name
+from sidecar.bounded_json import bounded_json
 
 DIRECTORY = "error"
 
@@ -28,3 +32,80 @@ def segments_with_suffix(file_names: Iterable[str], suffix: str) -> frozenset[Se
     stems = (name.removesuffix(suffix) for name in file_names if name.endswith(suffix))
     found = (parse_log_name(stem) for stem in stems)
     return frozenset(name for name in found if name is not None)
+
+
+_MAX_RANGES = 1000
+MAX_REASON_BYTES = 16 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class LostRange:
+    """Part of a segment that gave no events. `end` is None at the end of the segment."""
+
+    start: int
+    end: int | None
+    cause: str
+    table_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantineReason:
+    """The lost ranges of one segment, at most 1000 of them with details."""
+
+    segment: str
+    agent_version: str
+    noted_at: str
+    ranges: tuple[LostRange, ...] = ()
+    ranges_left_out: int = 0
+    """Ranges that are counted and not listed."""
+
+    @property
+    def count(self) -> int:
+        """All ranges, listed or not."""
+        return len(self.ranges) + self.ranges_left_out
+
+    def with_ranges(self, more: Iterable[LostRange]) -> "QuarantineReason":
+        """Adds ranges. Skips those that are listed, and joins neighbours with the same cause."""
+        ranges = list(self.ranges)
+        left_out = self.ranges_left_out
+        for new in more:
+            if any(_covers(old, new) for old in ranges):
+                continue
+            last = ranges[-1] if ranges else None
+            if last is not None and _continues(last, new):
+                ranges[-1] = replace(last, end=new.end)
+            elif len(ranges) < _MAX_RANGES:
+                ranges.append(new)
+            else:
+                left_out += 1
+        return replace(self, ranges=tuple(ranges), ranges_left_out=left_out)
+
+
+def parse_reason(text: bytes) -> QuarantineReason:
+    """Raises ValueError, TypeError or KeyError when the text is not a reason."""
+    document = bounded_json(text, MAX_REASON_BYTES)
+    ranges = document["ranges"]
+    if not isinstance(ranges, list):
+        raise TypeError("ranges must be a list")
+    return QuarantineReason(
+        segment=str(document["segment"]),
+        agent_version=str(document["agent_version"]),
+        noted_at=str(document["noted_at"]),
+        ranges=tuple(LostRange(**lost) for lost in ranges),
+        ranges_left_out=int(str(document["ranges_left_out"])),
+    )
+
+
+def reason_text(reason: QuarantineReason) -> bytes:
+    """The content of `.reason.json`."""
+    return orjson.dumps(asdict(reason), option=orjson.OPT_INDENT_2) + b"\n"
+
+
+def _covers(old: LostRange, new: LostRange) -> bool:
+    if (old.cause, old.table_id) != (new.cause, new.table_id) or new.start < old.start:
+        return False
+    return old.end is None or (new.end is not None and new.end <= old.end)
+
+
+def _continues(last: LostRange, new: LostRange) -> bool:
+    return (last.cause, last.table_id) == (new.cause, new.table_id) and last.end == new.start

@@ -14,13 +14,17 @@ from typing import Protocol
 
 from agent.cdc_raw.move import move
 from agent.cdc_raw.names import SegmentName
-from agent.quarantine.files import EVENTS, REASON, REMOTE, RETRY, segments_with_suffix
-from agent.quarantine.reason import (
+from agent.quarantine.files import (
+    EVENTS,
     MAX_REASON_BYTES,
+    REASON,
+    REMOTE,
+    RETRY,
     LostRange,
     QuarantineReason,
     parse_reason,
     reason_text,
+    segments_with_suffix,
 )
 from agent.quarantine.requeue import cancel_request, requeue
 from sidecar.dead_letters.dead_letter import DeadLetter, event_line

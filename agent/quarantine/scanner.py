@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.cdc_raw.names import SegmentName, parse_log_name
-from agent.quarantine.files import EVENTS, REASON, REMOTE, RETRY
+from agent.quarantine.files import EVENTS, REASON, REMOTE, RETRY, QuarantineReason
 from agent.quarantine.quarantine import Quarantine
-from agent.quarantine.reason import QuarantineReason
 from sidecar.files.line_count import LineCount
 
 _SHOWN = 3

@@ -3,13 +3,12 @@
 import socket
 
 from agent.config.loader import AgentConfig
-from agent.node.connect import node_connection
-from agent.node.owner import offsets_owner
+from agent.node.connection import node_connection
+from agent.node.host_ids import offsets_owner
 from agent.schema.history import SchemaHistory
 from agent.schema.holder import SchemaHolder
 from agent.schema.node_schema import NodeSchema
-from agent.schema.schema_file import SchemaFile
-from agent.schema.source import NodeIdentity, SchemaFeeder
+from agent.schema.source import NodeIdentity, SchemaFeeder, SchemaFile
 
 __all__ = ["NodeIdentity", "SchemaHolder", "create_schema_holder"]
 

@@ -1,8 +1,11 @@
-"""The known schema of a node, stored next to the offsets.
+"""What the agent stores of schemas, next to the offsets: the known schema, and what was announced.
 
-The agent can start with it while the node is unavailable. It has dropped tables and earlier column
-types, whose changes can be in pending segments, and schema changes from segments that no longer
-exist. A damaged file is ignored with a warning.
+The agent can start with the known schema while the node is unavailable. It has dropped tables and
+earlier column types, whose changes can be in pending segments, and schema changes from segments
+that no longer exist. A damaged file is ignored with a warning.
+
+What the schema-change topic announced is stored before the offsets pass the changes that it
+includes, and after their messages are acknowledged. So a restart repeats messages and loses none.
 """
 
 import gzip
@@ -13,7 +16,7 @@ from pathlib import Path
 import orjson
 
 from agent.schema.source import KnownSchema, NodeIdentity
-from commitlog import Schema, SchemaError
+from commitlog import AnnouncedSchema, Schema, SchemaError
 from sidecar.files.fsync import write_synced
 from sidecar.files.regular import read_regular
 from sidecar.logs import RateLimitedLog, fields
@@ -106,3 +109,50 @@ def _unpacked(packed: bytes) -> bytes:
     if not unpacker.eof:
         raise EOFError("its end is missing")
     return bytes(content)
+
+
+ANNOUNCED_FILE_NAME = "schema_announced.json.gz"
+
+
+class AnnouncementStore:
+    """The stored announcements of one node."""
+
+    def __init__(self, directory: Path, node_id: str) -> None:
+        self.path = directory / ANNOUNCED_FILE_NAME
+        self._node_id = node_id
+        self._repeated = RateLimitedLog(logger)
+
+    def load(self) -> AnnouncedSchema | None:
+        """None without a usable file of this node: then all tables are announced again."""
+        try:
+            document = orjson.loads(read_packed(self.path))
+            if document["node_id"] != self._node_id:
+                return None
+            return AnnouncedSchema.from_stored(orjson.dumps(document["announced"]))
+        except FileNotFoundError:
+            return None
+        except (*DAMAGE, SchemaError) as error:
+            logger.warning(
+                "the stored announcements are ignored: the agent announces all tables again",
+                extra=fields(file=self.path, reason=str(error)),
+            )
+            return None
+
+    def save(self, announced: AnnouncedSchema) -> bool:
+        """Replaces the stored announcements; False after a write error, which is logged."""
+        document = {
+            "node_id": self._node_id,
+            "announced": orjson.Fragment(announced.to_stored()),
+        }
+        try:
+            write_packed(self.path, document)
+        except OSError as error:
+            self._repeated.log(
+                "save",
+                "the announced schema cannot be stored, so the offsets are not stored either",
+                file=self.path,
+                reason=error.strerror,
+            )
+            return False
+        self._repeated.resolved("save", "storing the announced schema works again")
+        return True

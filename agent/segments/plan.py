@@ -8,10 +8,9 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from agent.cdc_raw.names import SegmentName, by_age
+from agent.cdc_raw.names import OldestFirst, SegmentName, by_age
 from agent.cdc_raw.observation import COMPLETED_IDX, Observation, ObservedSegment
 from agent.segments.offsets import SegmentOffsets
-from agent.segments.oldest_first import OldestFirst
 from agent.segments.state import (
     Neighbours,
     Phase,

@@ -15,9 +15,13 @@ from cassandra.protocol import SyntaxException
 from cassandra.query import SimpleStatement
 
 from agent.node.connection import NodeAddress, NodeConnection
-from agent.snapshot.errors import RejectedTableError, ReplicasDownError, ReplicasMissingError
+from agent.snapshot.errors import (
+    RejectedTableError,
+    ReplicasDownError,
+    ReplicasMissingError,
+    read_failure,
+)
 from agent.snapshot.plan import NodeTable
-from agent.snapshot.read_failure import read_failure
 from agent.snapshot.ring import PARTITIONER, Ring, RingNode
 from agent.snapshot.sources import Page
 from commitlog.masking import MaskGuard

@@ -1,4 +1,13 @@
-"""Errors that stop the snapshot of a table."""
+"""Errors that stop the snapshot of a table, and the reasons why replicas fail to read a page. Pure.
+
+The codes are those of `org.apache.cassandra.exceptions.RequestFailureReason`. Protocols before
+version 5, as of Cassandra 3.11, have none.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Protocol
 
 from sidecar.errors import UnavailableError
 
@@ -32,3 +41,60 @@ class ReplicasMissingError(UnavailableError):
 
 class ReplicasDownError(ReplicasMissingError):
     """Too few replicas are up, so none was asked."""
+
+
+class ReadFailureAnswer(Protocol):
+    """`cassandra.ReadFailure`."""
+
+    failures: int | None
+    required_responses: int | None
+    error_code_map: Mapping[str, int] | None
+    """By the address of a replica."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailureReason:
+    name: str
+    remedy: str = "See the logs of these nodes."
+    is_lasting: bool = True
+
+
+_REPAIR = "See the logs of these nodes, as for a damaged sstable."
+_UNKNOWN = FailureReason("UNKNOWN", _REPAIR)
+REASONS: Mapping[int, FailureReason] = MappingProxyType(
+    {
+        0: _UNKNOWN,
+        1: FailureReason(
+            "READ_TOO_MANY_TOMBSTONES",
+            "Compact the table after gc_grace_seconds, or raise tombstone_failure_threshold.",
+        ),
+        2: FailureReason("TIMEOUT", is_lasting=False),
+        3: FailureReason("INCOMPATIBLE_SCHEMA", is_lasting=False),
+        4: FailureReason("READ_SIZE", "Raise local_read_size_fail_threshold."),
+        5: FailureReason("NODE_DOWN", is_lasting=False),
+        6: FailureReason("INDEX_NOT_AVAILABLE", is_lasting=False),
+        7: FailureReason("READ_TOO_MANY_INDEXES"),
+        8: FailureReason("NOT_CMS", is_lasting=False),
+        9: FailureReason("INVALID_ROUTING", is_lasting=False),
+        10: FailureReason("COORDINATOR_BEHIND", is_lasting=False),
+        11: FailureReason("RETRY_ON_DIFFERENT_TRANSACTION_SYSTEM", is_lasting=False),
+        503: FailureReason("INDEX_BUILD_IN_PROGRESS", is_lasting=False),
+    }
+)
+
+
+def read_failure(answer: ReadFailureAnswer) -> TableReadError:
+    """The error of a failed read, with the code of each replica."""
+    codes = answer.error_code_map or {}
+    reasons = {code: REASONS.get(code, _UNKNOWN) for code in sorted(set(codes.values()))}
+    by_code = [
+        f"{reason.name} (code {code}) at {', '.join(sorted(a for a in codes if codes[a] == code))}"
+        for code, reason in reasons.items()
+    ]
+    found = list(reasons.values()) or [_UNKNOWN]
+    cause = "; ".join(by_code) or "the node names no reason, as protocol 4 has none"
+    return TableReadError(
+        f"{answer.failures} of {answer.required_responses} replicas failed: {cause}. "
+        + " ".join(dict.fromkeys(reason.remedy for reason in found)),
+        is_lasting=any(reason.is_lasting for reason in found),
+    )

@@ -16,12 +16,11 @@ from agent.snapshot.errors import (
 from agent.snapshot.offsets import State, TableSnapshot, new_table_snapshot
 from agent.snapshot.partition import EncodedPage, SnapshotPartition
 from agent.snapshot.plan import NodeTable, SnapshotSettings, plan
-from agent.snapshot.postponed_tables import PostponedTables
 from agent.snapshot.range_reader import PageSize, RangeReader, Throttle
-from agent.snapshot.rejected_statements import RejectedStatements
 from agent.snapshot.ring import TokenRange, primary_ranges, replica_ranges, whole_ring
 from agent.snapshot.sources import EncoderSource, SnapshotNode
 from agent.snapshot.state import NextRead, SnapshotState
+from agent.snapshot.table_faults import PostponedTables, RejectedStatements
 from sidecar.errors import AccessDeniedError, ConfigError, SidecarError, UnavailableError
 from sidecar.logs import RateLimitedLog, fields
 

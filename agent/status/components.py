@@ -3,13 +3,13 @@
 import math
 from collections.abc import Iterator
 
-from agent.cdc_raw.disk_forecast import time_to_full_s
+from agent.cdc_raw.quota import time_to_full_s
 from agent.pipeline.view import View
 from agent.segments.state import Phase
 from agent.snapshot.snapshot import Snapshot
 from agent.snapshot.status import snapshot_component
 from agent.status.facts import Facts
-from agent.transfer.base import Backlog
+from agent.transfer.transfer import Backlog
 from sidecar.health.condition import Status
 from sidecar.health.health import Component, component_of
 from sidecar.quantities import size_text

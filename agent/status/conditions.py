@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from agent.accord.view import AccordView
+from agent.accord.journal import AccordView
 from agent.check.directories import irregular_segments
-from agent.check.node import check_tables, unknown_limit
+from agent.check.node import unknown_limit
+from agent.check.tables import check_tables
 from agent.check.unlogged import bypass_finding, unknown_finding
 from agent.pipeline.view import BlockedView
 from agent.snapshot.status import snapshot_conditions

@@ -3,14 +3,14 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent.accord.view import AccordView
+from agent.accord.journal import AccordView
 from agent.cdc_raw.quota import Quota
 from agent.check.publication import Publication
 from agent.check.unlogged import UnloggedWrites
 from agent.pipeline.view import BlockedView
 from agent.quarantine.scanner import QuarantineUsage
 from agent.snapshot.status import SnapshotFacts
-from agent.transfer.base import Backlog
+from agent.transfer.transfer import Backlog
 from sidecar.status.facts import ServiceFacts
 
 

@@ -5,8 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from agent.cdc_raw.disk_forecast import time_to_full_s
-from agent.cdc_raw.quota import Quota
+from agent.cdc_raw.quota import Quota, time_to_full_s
 from agent.check.publication import Publication
 from agent.check.unlogged import UnloggedWrites, unlogged_writes
 from agent.config.model import SERVICE_NAME

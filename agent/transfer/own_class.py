@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from agent.metrics import AgentMetrics
-from agent.transfer.base import Backlog
 from agent.transfer.segment_transfer import (
     FinishedSegment,
     SegmentError,
     SegmentTransfer,
     TransferSettings,
 )
+from agent.transfer.transfer import Backlog
 from agent.transfer.upload_queue import UploadQueue, UploadSettings
 from sidecar.errors import ConfigError
 from sidecar.files.regular import regular_size_bytes

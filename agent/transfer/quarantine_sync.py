@@ -16,7 +16,7 @@ from pathlib import Path
 from agent.cdc_raw.names import SegmentName, is_temporary, parse_log_name
 from agent.metrics import AgentMetrics
 from agent.quarantine.files import MAX_MARKER_BYTES, REMOTE, RETRY, segments_with_suffix
-from agent.transfer.store_thread import StoreThread
+from agent.transfer.transfer import StoreThread
 from sidecar.files.fsync import sync_directory, write_synced
 from sidecar.files.regular import make_directory, read_regular
 from sidecar.logs import RateLimitedLog, fields

@@ -6,23 +6,50 @@ A new transfer is one module and one case here. A new kind of store needs no cha
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-from agent.config.transfer import TransferProperties
+from agent.config.capture import TransferProperties
 from agent.metrics import AgentMetrics
 from agent.quarantine.files import DIRECTORY, REMOTE
-from agent.transfer.archive import ArchiveTransfer
-from agent.transfer.base import Transfer
-from agent.transfer.delete import DeleteTransfer
 from agent.transfer.own_class import OwnClassTransfer
 from agent.transfer.quarantine_sync import QuarantineSync, QuarantineSyncSettings
-from agent.transfer.remote import RemoteTransfer
 from agent.transfer.segment_transfer import TransferSettings
+from agent.transfer.transfer import ArchiveTransfer, Backlog, DeleteTransfer, Transfer
 from agent.transfer.upload_queue import UPLOAD, UploadQueue, UploadSettings
 from sidecar.logs import fields
 from sidecar.store.registry import STORES, create_store
 from sidecar.store.subprocess_store import SubprocessStore
+
+
+class RemoteTransfer(Transfer):
+    """Combines the upload queue with the quarantine sync."""
+
+    def __init__(self, uploads: UploadQueue, quarantine: QuarantineSync) -> None:
+        self._uploads = uploads
+        self._quarantine = quarantine
+
+    def transfer(self, log: Path, idx: Path) -> None:
+        self._uploads.transfer(log, idx)
+
+    def open(self) -> None:
+        self._uploads.open()
+        self._quarantine.open()
+
+    def close(self, deadline_s: float) -> None:
+        # Stop both first, so that neither continues while the other ends.
+        self._uploads.stop()
+        self._quarantine.close(0)
+        self._uploads.close(deadline_s)
+
+    @property
+    def backlog(self) -> Backlog:
+        """Finished segments, with the errors of both threads."""
+        backlog = self._uploads.backlog
+        errors = [each for each in (backlog.error, self._quarantine.error) if each]
+        return replace(backlog, error=" ".join(dict.fromkeys(errors)))
+
 
 logger = logging.getLogger(__name__)
 

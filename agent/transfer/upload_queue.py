@@ -14,11 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.cdc_raw.move import move
-from agent.cdc_raw.names import SegmentName, parse_idx_name, parse_log_name
+from agent.cdc_raw.names import OldestFirst, SegmentName, parse_idx_name, parse_log_name
 from agent.metrics import AgentMetrics
-from agent.segments.oldest_first import OldestFirst
-from agent.transfer.base import Backlog, Transfer, TransferDeferredError
-from agent.transfer.store_thread import StoreThread
+from agent.transfer.transfer import Backlog, StoreThread, Transfer, TransferDeferredError
 from sidecar.files.regular import make_directory, regular_size_bytes
 from sidecar.logs import RateLimitedLog, fields
 from sidecar.store.base import StoppableStore, StoreError, StoreStoppedError

@@ -1,18 +1,25 @@
-"""The times for which Kafka has every write that the node logged. Pure.
+"""The times for which Kafka has every write that the node logged, and what proves them.
 
     since_ms ──────────────┤gap├───────────── until_ms
                         node restarted
 
 Times are the node's clock in milliseconds. They mean the arrival of a write at this node, not the
-write's timestamp.
+write's timestamp. A barrier is the end of the log at one scan: once all of it is acknowledged, the
+time of the scan is reached.
 """
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
+from agent.cdc_raw.names import SegmentName
+from agent.segments.plan import Segments
 from agent.watermark.holdings import Holdings, holdings_from_json
 from agent.watermark.node_probe import NodeProbe
-from sidecar.errors import OffsetStoreError
+from sidecar.errors import OffsetSaveError, OffsetStoreError
+from sidecar.logs import RateLimitedLog
+from sidecar.offsets.properties_store import PropertiesStore
 
 RESTART = "node_restart"
 """Cause of a gap: an unclean stop loses the end of the log that the node had not synced."""
@@ -101,3 +108,65 @@ def _bounded(gaps: tuple[Gap, ...]) -> tuple[Gap, ...]:
         return gaps
     first, second, *others = gaps
     return (Gap(first.from_ms, second.to_ms), *others)
+
+
+logger = logging.getLogger(__name__)
+
+FILE_NAME = "watermark.properties"
+
+
+class CoverageStore:
+    """The stored coverage of one node."""
+
+    def __init__(self, directory: Path, topic_prefix: str, node_id: str) -> None:
+        self._store = PropertiesStore(directory, FILE_NAME, topic_prefix)
+        self._node_id = node_id
+        self._repeated = RateLimitedLog(logger)
+
+    def load(self) -> Coverage | None:
+        """None without one of this node. Raises OffsetStoreError and ConfigError."""
+        return coverage_from_entries(self._store.load().values, self._node_id)
+
+    def save(self, coverage: Coverage) -> None:
+        """A write error is logged: after a restart an older coverage makes a larger gap."""
+        try:
+            self._store.save(coverage.to_entries(self._node_id))
+        except OffsetSaveError as error:
+            self._repeated.log("save", "the watermark cannot be stored", reason=str(error))
+        else:
+            self._repeated.resolved("save", "storing the watermark works again")
+
+
+class Barrier:
+    """The synced positions of the segments; None stands for the end of a final segment."""
+
+    def __init__(self, positions: Mapping[SegmentName, int | None]) -> None:
+        self.positions = positions
+        self._left = iter(positions.items())
+        self._next = next(self._left, None)
+
+    def is_reached(self, segments: Segments) -> bool:
+        """True when Kafka, or the quarantine, has everything before the positions. What it once had
+        is not asked for again."""
+        while self._next is not None and _is_acknowledged(segments, *self._next):
+            self._next = next(self._left, None)
+        return self._next is None
+
+
+def barrier_at(segments: Segments) -> Barrier:
+    """The barrier after a scan. A segment without an update of its index has no changes."""
+    return Barrier(
+        {
+            segment.name: None if segment.is_final or segment.idx.completed else segment.idx.offset
+            for segment in segments
+            if segment.is_final or segment.idx.has_update
+        }
+    )
+
+
+def _is_acknowledged(segments: Segments, name: SegmentName, position: int | None) -> bool:
+    segment = segments.get(name)
+    # A segment leaves the list when it is delivered, or when its loss is recorded.
+    if segment is None or segment.is_drained or segment.is_reported:
+        return True
+    return position is not None and segment.acknowledged_position >= position

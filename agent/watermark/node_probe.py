@@ -1,19 +1,22 @@
-"""Queries the node for what a watermark needs. Blocks, so that a thread of its own calls it."""
+"""Queries the node for what a watermark needs, on a thread of its own: an answer may take long."""
 
 import calendar
 import logging
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol
 
 from agent.config.node_settings import NodeSettings
 from agent.node.connection import NodeConnection, NodeFacts
-from agent.node.running_settings import release_of, running_settings
+from agent.node.settings import release_of, running_settings
 from agent.snapshot.connection import PageConnection
 from agent.snapshot.ring import Ring, TokenRange, replica_ranges
-from sidecar.errors import AccessDeniedError, ConfigError
+from sidecar.errors import AccessDeniedError, ConfigError, SidecarError
 from sidecar.logs import fields
+from sidecar.process.worker import Worker
 
 logger = logging.getLogger(__name__)
 
@@ -188,3 +191,57 @@ def _sync_lag_ms(settings: NodeSettings, configured_ms: int | None) -> int:
     period_ms = settings.commitlog_sync_period_ms
     lag_ms = _LAG_PER_PERIOD * (_DEFAULT_PERIOD_MS if period_ms is None else period_ms)
     return max(_SHORTEST_LAG_MS, round(lag_ms))
+
+
+ProbeResult = NodeProbe | SidecarError
+"""The answers of the node, or why there are none."""
+
+
+class Prober(Protocol):
+    """See `NodeProber`."""
+
+    def probe(self) -> NodeProbe: ...
+    def close(self) -> None: ...
+
+
+class NodeWatch:
+    """One probe at a time. The pipeline's thread calls `request` and `take`."""
+
+    def __init__(self, prober: Prober, wake: Callable[[], None]) -> None:
+        """The thread calls `wake` when a probe is done."""
+        self._prober = prober
+        self._wake = wake
+        self._requested = threading.Event()
+        self._result: ProbeResult | None = None
+        self._worker = Worker("watermark", self._work)
+
+    def start(self) -> None:
+        self._worker.start()
+
+    def close(self) -> None:
+        """Ends the thread; a query without an answer ends with the process."""
+        self._requested.set()
+        self._worker.stop()
+        if not self._worker.is_alive:
+            self._prober.close()
+
+    def request(self) -> None:
+        self._result = None
+        self._requested.set()
+
+    def take(self) -> ProbeResult | None:
+        """The result of the requested probe, once; None while it is not there."""
+        result, self._result = self._result, None
+        return result
+
+    def _work(self, stopped: threading.Event) -> None:
+        while True:
+            self._requested.wait()
+            self._requested.clear()
+            if stopped.is_set():
+                return
+            try:
+                self._result = self._prober.probe()
+            except SidecarError as error:
+                self._result = error
+            self._wake()

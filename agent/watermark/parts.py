@@ -6,7 +6,7 @@ from typing import Protocol
 
 from agent.watermark.coverage import Coverage
 from agent.watermark.message import WatermarkSender
-from agent.watermark.node_watch import ProbeResult
+from agent.watermark.node_probe import ProbeResult
 
 
 class ProbeSource(Protocol):

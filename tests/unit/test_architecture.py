@@ -113,7 +113,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
     "agent": (
         ("cdc_raw", "keystore"),
         ("config", "quarantine", "segments"),
-        ("debezium", "metrics", "node"),
+        ("metrics", "node"),
         ("accord", "schema", "transfer"),
         ("snapshot",),
         ("watermark",),

@@ -8,7 +8,7 @@ from agent.metrics import UNREADABLE
 from agent.pipeline.blocked_read import Action, Obstacle
 from agent.pipeline.context import PipelineContext
 from agent.pipeline.reader import BlockedRecord
-from agent.quarantine.reason import LostRange
+from agent.quarantine.files import LostRange
 from commitlog import Schema
 from sidecar.logs import RateLimitedLog, fields
 

@@ -1,4 +1,4 @@
-"""Takes the finished read, handles its result, and begins the next one.
+"""Announces all tables before the first read; takes the finished read, and begins the next one.
 
 Never two reads at a time: the position, the schema and the skipped tables of the next read follow
 from the result of the one before.
@@ -8,16 +8,39 @@ import logging
 from functools import partial
 
 from agent.cdc_raw.names import SegmentName
-from agent.pipeline.arriving_file import ArrivingFile, has_known_end
 from agent.pipeline.context import PipelineContext
-from agent.pipeline.losses import losses, may_pass
-from agent.pipeline.read_errors import is_environmental, read_error_message
+from agent.pipeline.read_errors import (
+    ArrivingFile,
+    has_known_end,
+    is_environmental,
+    losses,
+    may_pass,
+    read_error_message,
+)
 from agent.pipeline.read_worker import ReadResult
 from agent.pipeline.reader import SegmentBatch
+from agent.pipeline.schema_changes import SchemaStart
 from agent.pipeline.steps.blocked import BlockedStep
 from agent.segments.state import ReadRequest, after_read
 from commitlog import Schema
 from sidecar.logs import fields
+
+
+class AnnounceStep:
+    def __init__(self, context: PipelineContext) -> None:
+        self._context = context
+
+    def tick(self) -> bool:
+        """Adds the messages once the schema is known; nothing is read before."""
+        context, announcer = self._context, self._context.announcer
+        if announcer is None or announcer.announced is not None or not context.delivery.is_open:
+            return False
+        schema = context.schema.current()
+        if schema is None:
+            return False
+        context.announce(SchemaStart(), announcer.begin(schema), 0)
+        return True
+
 
 logger = logging.getLogger(__name__)
 

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 
 from agent.cdc_raw.observation import Observation
 from agent.pipeline.context import PipelineContext
-from agent.watermark.barrier import Barrier, barrier_at
-from agent.watermark.coverage import Coverage, begun
+from agent.watermark.coverage import Barrier, Coverage, barrier_at, begun
 from agent.watermark.message import Obstacle, WatermarkSource
 from agent.watermark.node_probe import NodeProbe
 from agent.watermark.parts import WatermarkParts

@@ -8,11 +8,15 @@ import pytest
 
 from agent.cdc_raw.observation import observe
 from agent.check.checks import CHECKS
-from agent.check.directories import check_cdc_raw_usage, check_directory_rights, check_foreign_files
-from agent.check.keys import check_keys
+from agent.check.directories import (
+    check_cdc_raw_usage,
+    check_directory_rights,
+    check_foreign_files,
+    check_offsets,
+)
 from agent.check.node import check_settings
-from agent.check.offsets import check_offsets
 from agent.check.probe import command_probe
+from agent.check.segments import check_keys
 from agent.cli.segment_files import find_segments
 from agent.config.loader import OFFSET_FILE, AgentConfig, load_config
 from agent.config.node_settings import NodeSettings, settings_of_node

@@ -11,8 +11,7 @@ import pytest
 
 from agent.cdc_raw.quota import watch_quota
 from agent.config.loader import load_config
-from agent.node.connect import node_connection
-from agent.node.connection import Credentials, NodeAddress, NodeConnection
+from agent.node.connection import Credentials, NodeAddress, NodeConnection, node_connection
 from agent.schema.history import SchemaHistory
 from agent.schema.node_schema import NodeSchema, schema_rows
 from agent.snapshot.connection import PageConnection

@@ -14,11 +14,10 @@ from agent.accord.position import position_from_entries
 from agent.config.loader import OFFSET_FILE, SNAPSHOT_FILE
 from agent.pipeline.read_attempts import FILE as READS_FILE
 from agent.pipeline.read_attempts import parse_note
-from agent.schema.announcements import AnnouncementStore
-from agent.schema.history import SchemaHistory
+from agent.schema.history import AnnouncementStore, SchemaHistory
 from agent.segments.offsets import offsets_from_entries
 from agent.snapshot.offsets import snapshot_offsets_from_entries
-from agent.watermark.store import CoverageStore
+from agent.watermark.coverage import CoverageStore
 from sidecar.offsets.properties_store import PropertiesStore
 from tests.support.agents.agent_directory import AgentDir
 from tests.support.agents.agent_health import health

@@ -11,7 +11,7 @@ import pytest
 
 from agent.check.store import check_store
 from agent.config.loader import load_config
-from agent.pipeline.steps import requeue
+from agent.pipeline.steps import intake
 from agent.transfer.quarantine_sync import QuarantineSyncSettings
 from sidecar.check.finding import Level
 from tests.support.agents import running_agent
@@ -261,7 +261,7 @@ def test_quarantined_segments_are_there_and_come_back_on_another_disk(
     """A change of a table that nobody knows; then its schema is known, and the disk another."""
     # How often the agent looks at its quarantine.
     monkeypatch.setattr(QuarantineSyncSettings.__init__, "__defaults__", (False, 0.1, 0.1, 1.0))
-    monkeypatch.setattr(requeue, "_INTERVAL_S", 0.1)
+    monkeypatch.setattr(intake, "_REQUEUE_INTERVAL_S", 0.1)
     settings = {**gcs.settings, "segment.blocked.timeout.ms": "0"}
     path = write_segment(agent_dir.cdc_raw, 1, [[payload(1, b"a"), payload(2, b"b", OTHER_ID)]])
     content = path.read_bytes()

@@ -9,8 +9,7 @@ import orjson
 import pytest
 
 from agent.schema.history import SchemaHistory
-from agent.schema.schema_file import SchemaFile
-from agent.schema.source import KnownSchema, NodeIdentity
+from agent.schema.source import KnownSchema, NodeIdentity, SchemaFile
 from commitlog import Schema
 from sidecar.errors import ConfigError, OffsetStoreError, UnavailableError
 from sidecar.offsets.properties_store import FORMAT_VERSION, PropertiesStore, encode

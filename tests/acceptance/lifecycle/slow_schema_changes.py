@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent.schema.announcements import FILE_NAME
+from agent.schema.history import FILE_NAME
 from tests.support.node.snapshot_agent import Agent
 from tests.support.servers.cassandra_settings import NodeSettings
 from tests.support.servers.cluster import CassandraCluster

@@ -8,7 +8,7 @@ import pytest
 from cassandra.cluster import Session
 
 from agent.config.loader import load_config
-from agent.node.connect import node_connection
+from agent.node.connection import node_connection
 from sidecar.errors import SidecarError
 from tests.support.node.cassandra_logins import LOGINS, logged_in
 from tests.support.node.cassandra_tls import config, connection, encryption

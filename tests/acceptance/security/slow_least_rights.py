@@ -11,10 +11,10 @@ from cassandra import Unauthorized
 from cassandra.cluster import Session
 
 from agent.config.loader import AgentConfig, load_config
-from agent.node.connect import node_connection
-from agent.node.running_settings import running_settings
+from agent.node.connection import node_connection
+from agent.node.settings import running_settings
 from agent.schema.node_schema import schema_rows
-from agent.schema.node_write_options import read_write_options
+from agent.schema.write_options import read_write_options
 from commitlog import Schema
 from sidecar.errors import AccessDeniedError, SidecarError, UnavailableError
 from tests.acceptance.agent.upgrade_harness import (

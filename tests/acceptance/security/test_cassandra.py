@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from agent.config.loader import load_config
-from agent.node.connect import node_connection
+from agent.node.connection import node_connection
 from tests.support.node.cassandra_tls import config, connection, encryption, refusal
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent.cdc_raw.observation import observe
-from agent.transfer.archive import ArchiveTransfer
+from agent.transfer.transfer import ArchiveTransfer
 
 NODE, AGENT, OTHER, GROUP = 20001, 20002, 20003, 20004
 LOG, IDX = "CommitLog-7-1.log", "CommitLog-7-1_cdc.idx"

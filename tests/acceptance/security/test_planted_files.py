@@ -15,17 +15,14 @@ from agent.cdc_raw.move import move
 from agent.cdc_raw.names import SegmentName
 from agent.cdc_raw.observation import observe
 from agent.config.driver_file import driver_settings
-from agent.keystore.segment_opener import open_segment
-from agent.keystore.source import KeySource
+from agent.keystore.source import KeySource, open_segment
 from agent.pipeline.read_attempts import FILE, ReadAttempts
 from agent.quarantine.entries import SnapshotName, parse_quarantine_key
+from agent.quarantine.files import LostRange
 from agent.quarantine.quarantine import Quarantine
-from agent.quarantine.reason import LostRange
 from agent.schema.history import SchemaHistory
-from agent.schema.schema_file import SchemaFile
-from agent.schema.source import KnownSchema, NodeIdentity
-from agent.transfer.archive import ArchiveTransfer
-from agent.transfer.delete import DeleteTransfer
+from agent.schema.source import KnownSchema, NodeIdentity, SchemaFile
+from agent.transfer.transfer import ArchiveTransfer, DeleteTransfer
 from commitlog import Schema, SegmentReader
 from sidecar.errors import ConfigError, OffsetStoreError
 from sidecar.files.directories import exposed_directories

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.config.patterns import is_published, validated_expressions
+from agent.config.lists import is_published, validated_expressions
 from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.snapshot.collections import name_expression
 

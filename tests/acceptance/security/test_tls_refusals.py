@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agent.config.loader import load_config
-from agent.node.connect import node_connection
+from agent.node.connection import node_connection
 from sidecar.errors import SidecarError
 from sidecar.schema_registry.client import RegistryClient
 from sidecar.schema_registry.settings import registry_settings

@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from agent.config.snapshot import Consistency
+from agent.config.capture import Consistency
 from agent.node.connection import NodeAddress
 from agent.snapshot.connection import PageConnection
 from agent.snapshot.errors import ReplicasMissingError

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.metrics import AgentMetrics
-from agent.transfer.base import Backlog
+from agent.transfer.transfer import Backlog
 from agent.transfer.upload_queue import UploadQueue, UploadSettings
 from sidecar.metrics import DeliveryMetrics
 from sidecar.store.base import Store, StoreStoppedError

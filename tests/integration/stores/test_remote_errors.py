@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from agent.cdc_raw.names import SegmentName
 from agent.metrics import AgentMetrics
 from agent.quarantine.entries import list_entries, request_retry
+from agent.quarantine.files import LostRange
 from agent.quarantine.quarantine import Quarantine
-from agent.quarantine.reason import LostRange
 from agent.transfer.quarantine_sync import QuarantineSync, QuarantineSyncSettings, SegmentsDue, due
-from agent.transfer.remote import RemoteTransfer
+from agent.transfer.registry import RemoteTransfer
 from agent.transfer.upload_queue import UploadQueue, UploadSettings
 from sidecar.metrics import DeliveryMetrics
 from sidecar.store.gcs import GcsSettings, GcsStore

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from agent.transfer.base import TransferDeferredError
+from agent.transfer.transfer import TransferDeferredError
 from tests.integration.stores.harness import (
     FIRST,
     LARGE,

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from agent.keystore.jceks import read_jceks
-from agent.keystore.settings import KeystoreSettings
+from agent.keystore.source import KeystoreSettings
 from tests.oracle.reference.descriptor import SEGMENT_NAME
 from tests.oracle.reference.line import to_line
 from tests.oracle.reference.schema_text import parse_schema

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Self, cast
 
-from agent.cli.start_problems import start_problems
+from agent.cli.entry import start_problems
 from agent.config.loader import AgentConfig, load_config
 from agent.service import AgentService, create_service
 from sidecar.errors import ConfigError

@@ -95,7 +95,7 @@ MODULES = {
         ),
         Module(
             "requeue",
-            ("agent/quarantine/requeue.py", "agent/pipeline/steps/requeue.py"),
+            ("agent/quarantine/requeue.py", "agent/pipeline/steps/intake.py"),
             (
                 "tests/unit/agent/quarantine",
                 "tests/unit/agent/pipeline/test_pipeline_requeue_faults.py",

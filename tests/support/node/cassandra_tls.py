@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from agent.config.loader import AgentConfig, load_config
-from agent.node.connect import node_connection
-from agent.node.connection import NodeConnection
+from agent.node.connection import NodeConnection, node_connection
 from sidecar.errors import UnavailableError
 from tests.support.agents.minimal_configuration import minimal_configuration
 from tests.support.servers.cassandra import CassandraNode

@@ -8,8 +8,7 @@ import orjson
 from agent.snapshot.ring import whole_ring
 from agent.watermark.coverage import Coverage
 from agent.watermark.message import WatermarkSender
-from agent.watermark.node_probe import NodeProbe, Replication
-from agent.watermark.node_watch import ProbeResult
+from agent.watermark.node_probe import NodeProbe, ProbeResult, Replication
 from agent.watermark.parts import WatermarkParts
 from sidecar.errors import UnavailableError
 from tests.support.pipeline.fakes import FakeClock

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.quarantine.quarantine import Quarantine
-from agent.transfer.base import Transfer
+from agent.transfer.transfer import Transfer
 from tests.support.pipeline.fakes import FakeStore
 from tests.support.sinks.memory_sink import MemorySink
 

@@ -14,11 +14,10 @@ from agent.pipeline.schema_changes import SchemaAnnouncer
 from agent.pipeline.settings import PipelineSettings
 from agent.pipeline.view import View
 from agent.quarantine.quarantine import Quarantine
-from agent.schema.announcements import AnnouncementStore
+from agent.schema.history import AnnouncementStore
 from agent.segments.offsets import offsets_from_entries
 from agent.snapshot.snapshot import Snapshot
-from agent.transfer.archive import ArchiveTransfer
-from agent.transfer.base import Transfer
+from agent.transfer.transfer import ArchiveTransfer, Transfer
 from commitlog import EventFormat, Schema, Unregistered
 from sidecar.metrics import DeliveryMetrics
 from sidecar.schema_registry.registrar import Registrar

@@ -9,7 +9,7 @@ from agent.accord.journal import AccordJournal, JournalParts
 from agent.accord.position import JournalPosition
 from agent.cdc_raw.names import SegmentName
 from agent.cdc_raw.observation import observe
-from agent.quarantine.reason import LostRange
+from agent.quarantine.files import LostRange
 from commitlog import ColumnIds, Schema
 from sidecar.errors import OffsetSaveError
 from tests.support.node.accord_journal import (
@@ -261,7 +261,7 @@ def test_an_error_is_shown_and_retried(
     if fail == "save":
         harness.save_error = "The offsets cannot be saved."
     else:
-        monkeypatch.setattr("agent.accord.raw_segments.write_synced", full)
+        monkeypatch.setattr("agent.accord.segments.write_synced", full)
     journal = harness.started()
     assert journal.view.error
     harness.save_error = ""

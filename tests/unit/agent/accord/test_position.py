@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from agent.accord.journal_files import JournalFiles, JournalSegment
 from agent.accord.position import (
     JournalPosition,
     gap_at_start,
     gap_while_running,
     position_from_entries,
 )
+from agent.accord.segments import JournalFiles, JournalSegment
 from sidecar.errors import OffsetStoreError
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from agent.check.node import check_tables
 from agent.check.publication import create_publication, publication_of
+from agent.check.tables import check_tables
 from agent.config.loader import AgentConfig, load_config
 from commitlog import Schema
 from tests.support.agents.agent_directory import SCHEMA, AgentDir

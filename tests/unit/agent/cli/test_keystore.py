@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent.cdc_raw.observation import observe
-from agent.check.keys import check_keys
+from agent.check.segments import check_keys
 from agent.config.loader import load_config
 from agent.config.node_settings import read_cassandra_yaml
 from sidecar.check.finding import Finding, Level

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.cdc_raw.names import SegmentName
-from agent.debezium.offsets import TableOffset, offsets_from_debezium, table_offsets
+from agent.cli.offsets_import import TableOffset, offsets_from_debezium, table_offsets
 from sidecar.errors import ConfigError
 from tests.support.agents.agent_directory import AgentDir, payload, write_segment
 from tests.support.agents.agent_main import agent

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.snapshot.http_routes import snapshot_pages
+from agent.snapshot.status import snapshot_pages
 from sidecar.http.server import HttpServer
 from tests.support.agents.agent_command import Outcome
 from tests.support.agents.agent_directory import AgentDir

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from agent.keystore.errors import MAX_ROUNDS, UnreadableKeystoreError, bounded_rounds
-from agent.keystore.settings import KeystoreSettings
-from agent.keystore.source import KeySource
+from agent.keystore.java_keystore import MAX_ROUNDS, UnreadableKeystoreError, bounded_rounds
+from agent.keystore.source import KeySource, KeystoreSettings
 from sidecar.errors import ConfigError
 from tests.oracle.reference.recordings import OWN
 from tests.support.servers.java import java_home

@@ -1,15 +1,17 @@
-"""Host ids before and after an upgrade to Cassandra 6.0."""
+"""Host ids before and after an upgrade, and the node that stored offsets belong to."""
 
+from pathlib import Path
 from typing import Any, cast
 from uuid import UUID
 
 import pytest
 
 from agent.check.node import check_host_id
-from agent.config.loader import load_config
+from agent.config.loader import OFFSET_FILE, SNAPSHOT_FILE, load_config
 from agent.node.connection import NodeConnection, NodeFacts
-from agent.node.host_ids import KnownNode, former_host_ids, known_node
+from agent.node.host_ids import KnownNode, former_host_ids, known_node, offsets_owner
 from sidecar.errors import AccessDeniedError, UnavailableError
+from sidecar.offsets.properties_store import PropertiesStore
 from tests.support.agents.agent_directory import AgentDir
 
 FORMER = "e3e0d7f3-4a43-4a03-8b7d-b03129ed4df5"
@@ -130,3 +132,18 @@ def test_the_remedy_is_a_grant_or_the_former_id(agent_dir: AgentDir) -> None:
         f"{FORMER} if it is the same node. If the node was replaced: agent offsets reset "
         "--snapshots"
     )
+
+
+@pytest.mark.parametrize("files", [(OFFSET_FILE,), (SNAPSHOT_FILE,), (OFFSET_FILE, SNAPSHOT_FILE)])
+def test_either_file_has_the_node(files: tuple[str, ...], tmp_path: Path) -> None:
+    assert offsets_owner(tmp_path) is None
+    for number, file in enumerate(files):
+        PropertiesStore(tmp_path, file).save({"node.id": f"node-{number}"})
+    assert offsets_owner(tmp_path) == "node-0"
+
+
+def test_an_unusable_file_has_none(tmp_path: Path) -> None:
+    (tmp_path / OFFSET_FILE).write_bytes(b"\xff\x00")
+    assert offsets_owner(tmp_path) is None
+    PropertiesStore(tmp_path, SNAPSHOT_FILE).save({"node.id": "node-1"})
+    assert offsets_owner(tmp_path) == "node-1"

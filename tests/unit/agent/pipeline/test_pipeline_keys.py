@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.keystore.settings import KeystoreSettings
-from agent.keystore.source import KeySource
+from agent.keystore.source import KeySource, KeystoreSettings
 from agent.pipeline.reader import open_with
 from tests.oracle.reference.recordings import KEYSTORE, OWN, PASSWORD
 from tests.support.pipeline.harness import MakeHarness

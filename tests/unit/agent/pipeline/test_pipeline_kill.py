@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from agent.segments.offsets import offsets_from_entries
-from agent.transfer.archive import ArchiveTransfer
+from agent.transfer.transfer import ArchiveTransfer
 from sidecar.errors import SinkRestartError
 from tests.support.pipeline.crash_injector import CrashInjector, Killed
 from tests.support.pipeline.fakes import LateExecutor, Log, event_id

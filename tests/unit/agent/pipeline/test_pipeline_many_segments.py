@@ -15,7 +15,7 @@ from agent.cdc_raw.idx import NO_UPDATE, Idx
 from agent.cdc_raw.names import SegmentName
 from agent.cdc_raw.observation import Observation, ObservedLog, ObservedSegment
 from agent.pipeline.directory_scanner import DirectoryScanner
-from agent.transfer.base import Transfer, TransferDeferredError
+from agent.transfer.transfer import Transfer, TransferDeferredError
 from tests.support.pipeline.fakes import FakeReader, Log
 from tests.support.pipeline.harness import MakeHarness, PipelineHarness
 

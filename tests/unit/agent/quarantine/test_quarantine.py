@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from agent.cdc_raw.names import SegmentName
+from agent.quarantine.files import LostRange
 from agent.quarantine.quarantine import Quarantine
-from agent.quarantine.reason import LostRange
 from sidecar.dead_letters.dead_letter import DeadLetter
 
 NAME = SegmentName(1699, 7)

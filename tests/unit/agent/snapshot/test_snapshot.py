@@ -126,7 +126,7 @@ def test_a_statement_that_is_not_taken_is_tried_with_a_newer_schema(times: int) 
 
 
 def test_a_table_that_is_rejected_for_seconds_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agent.snapshot.rejected_statements._FINAL_S", 0.1)
+    monkeypatch.setattr("agent.snapshot.table_faults._FINAL_S", 0.1)
     node = FakeNode(errors=[RejectedTableError("Undefined column name v")] * 10_000)
     with running(node) as snapshot:
         wait_until(lambda: state(snapshot) is State.REFUSED, "the refusal")

@@ -19,10 +19,15 @@ from cassandra.protocol import ErrorMessage, SyntaxException
 
 from agent.node.connection import NodeAddress
 from agent.snapshot.connection import PageConnection
-from agent.snapshot.errors import MaskedTableError, PostponedTableError, TableReadError
+from agent.snapshot.errors import (
+    REASONS,
+    MaskedTableError,
+    PostponedTableError,
+    TableReadError,
+    read_failure,
+)
 from agent.snapshot.offsets import SnapshotOffsets, State, TableSnapshot
 from agent.snapshot.plan import NodeTable, SnapshotSettings
-from agent.snapshot.read_failure import REASONS, read_failure
 from agent.snapshot.ring import Ring
 from agent.snapshot.snapshot import Snapshot
 from agent.snapshot.sources import Page
@@ -119,7 +124,7 @@ def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_FIRST_PAUSE_S", "_REJECTED_PAUSE_S"):
         monkeypatch.setattr(f"agent.snapshot.worker.{name}", 0.001)
     monkeypatch.setattr("agent.snapshot.worker._LONGEST_PAUSE_S", 0.05)
-    monkeypatch.setattr("agent.snapshot.rejected_statements._FINAL_S", 0.001)
+    monkeypatch.setattr("agent.snapshot.table_faults._FINAL_S", 0.001)
 
 
 class Encoders:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agent.accord.view import AccordView
+from agent.accord.journal import AccordView
 from agent.cdc_raw.quota import Quota
 from agent.check.publication import Publication, Unmatched
 from agent.check.unlogged import Reason, UnloggedTable, UnloggedWrites
@@ -18,7 +18,7 @@ from agent.quarantine.scanner import QuarantineUsage
 from agent.snapshot.status import SnapshotFacts
 from agent.status.conditions import conditions_of, status_from
 from agent.status.facts import Facts, SchemaFacts
-from agent.transfer.base import Backlog
+from agent.transfer.transfer import Backlog
 from sidecar.check.finding import fault, ok, warning
 from sidecar.health.condition import Condition, Rank, State
 from sidecar.sinks.base import SinkState

@@ -5,13 +5,10 @@ from pathlib import Path
 import pytest
 
 from agent.cdc_raw.move import move
-from agent.config.transfer import TransferProperties
+from agent.config.capture import TransferProperties
 from agent.metrics import AgentMetrics
-from agent.transfer.archive import ArchiveTransfer
-from agent.transfer.base import Transfer
-from agent.transfer.delete import DeleteTransfer
-from agent.transfer.registry import create_transfer
-from agent.transfer.remote import RemoteTransfer
+from agent.transfer.registry import RemoteTransfer, create_transfer
+from agent.transfer.transfer import ArchiveTransfer, DeleteTransfer, Transfer
 from sidecar.metrics import DeliveryMetrics
 from sidecar.store.remote_directory import RemoteDirectory
 

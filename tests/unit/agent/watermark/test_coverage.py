@@ -1,9 +1,25 @@
-"""The times that a watermark covers, and how they are stored."""
+"""Covered times, their store, and when everything synced at a scan is acknowledged."""
+
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from agent.cdc_raw.idx import Idx
+from agent.cdc_raw.names import SegmentName
+from agent.segments.plan import Segments
+from agent.segments.state import Segment
 from agent.snapshot.ring import whole_ring
-from agent.watermark.coverage import MAX_GAPS, Coverage, Gap, begun, coverage_from_entries
+from agent.watermark.coverage import (
+    FILE_NAME,
+    MAX_GAPS,
+    Coverage,
+    CoverageStore,
+    Gap,
+    barrier_at,
+    begun,
+    coverage_from_entries,
+)
 from agent.watermark.node_probe import NodeProbe, Replication
 from sidecar.errors import OffsetStoreError
 
@@ -49,3 +65,48 @@ def test_invalid_entries_name_the_file() -> None:
     entries = COVERAGE.to_entries("n") | {"until.ms": "soon"}
     with pytest.raises(OffsetStoreError, match=r"watermark\.properties"):
         coverage_from_entries(entries, "n")
+
+
+def test_the_coverage_of_another_node_is_ignored(tmp_path: Path) -> None:
+    coverage = Coverage(1, 2, 3)
+    CoverageStore(tmp_path, "shop", "n").save(coverage)
+    assert CoverageStore(tmp_path, "shop", "n").load() == coverage
+    assert CoverageStore(tmp_path, "shop", "m").load() is None
+
+
+def test_a_write_error_does_not_end_the_agent(tmp_path: Path) -> None:
+    CoverageStore(tmp_path / "missing", "shop", "n").save(Coverage(1, 2, 3))
+    assert not (tmp_path / "missing" / FILE_NAME).exists()
+
+
+NAME = SegmentName(1, 7)
+
+
+def test_nothing_is_waited_for_without_an_update_of_the_index() -> None:
+    assert barrier_at(Segments([Segment(NAME)])).is_reached(Segments([Segment(NAME)]))
+
+
+def test_an_active_segment_is_reached_at_its_index() -> None:
+    active = Segment(NAME, idx=Idx(offset=50), acknowledged_position=40)
+    barrier = barrier_at(Segments([active]))
+    assert not barrier.is_reached(Segments([active]))
+    # What the node syncs later does not matter.
+    later = replace(active, idx=Idx(offset=90), acknowledged_position=50)
+    assert barrier.is_reached(Segments([later]))
+
+
+def test_a_final_segment_is_reached_when_it_is_drained_or_gone() -> None:
+    final = Segment(NAME, idx=Idx(completed=True), is_final=True, read_position=90)
+    barrier = barrier_at(Segments([final]))
+    assert not barrier.is_reached(Segments([final]))
+    read = replace(final, is_read_to_end=True, acknowledged_position=80)
+    assert not barrier.is_reached(Segments([read]))
+    assert barrier.is_reached(Segments([replace(read, acknowledged_position=90)]))
+    assert barrier.is_reached(Segments([]))
+
+
+def test_a_lost_segment_is_reached_when_its_loss_is_recorded() -> None:
+    lost = Segment(NAME, idx=Idx(offset=50), is_lost=True)
+    barrier = barrier_at(Segments([replace(lost, is_lost=False)]))
+    assert not barrier.is_reached(Segments([lost]))
+    assert barrier.is_reached(Segments([replace(lost, is_reported=True)]))

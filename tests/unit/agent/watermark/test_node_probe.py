@@ -1,5 +1,6 @@
-"""What a watermark asks the node, on each release."""
+"""The answers of a node to a probe, and the thread that asks for them."""
 
+import threading
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -11,8 +12,11 @@ from agent.node.connection import NodeAddress, NodeFacts
 from agent.snapshot.connection import PageConnection
 from agent.snapshot.plan import NodeTable
 from agent.snapshot.ring import Ring, RingNode, TokenRange
-from agent.watermark.node_probe import NodeProber, PendingHints
-from sidecar.errors import AccessDeniedError, ConfigError
+from agent.watermark.node_probe import NodeProbe, NodeProber, NodeWatch, PendingHints
+from sidecar.errors import AccessDeniedError, ConfigError, SidecarError, UnavailableError
+from tests.support.node.fake_watermarks import FakeWatermarkNode
+from tests.support.pipeline.fakes import FakeClock
+from tests.support.servers.processes import DEADLINE_S
 
 HOUR = datetime(2026, 1, 2, 3, 4, 5, 678000)  # noqa: DTZ001
 HINTS = PendingHints("b", 2, 1767323045678, 1767323045678)
@@ -129,3 +133,38 @@ def test_releases_before_4_1_have_no_table_of_hints() -> None:
 def test_releases_before_4_0_have_no_watermark() -> None:
     with pytest.raises(ConfigError, match=r"Cassandra 3\.11\.19 moves a segment"):
         NodeProber(Node("3.11.19"), None, None).probe()
+
+
+class Prober:
+    def __init__(self) -> None:
+        self.node = FakeWatermarkNode(FakeClock())
+        self.is_closed = False
+
+    def probe(self) -> NodeProbe:
+        self.node.request()
+        result = self.node.take()
+        if isinstance(result, SidecarError):
+            raise result
+        assert result is not None
+        return result
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+def test_each_request_gives_one_result() -> None:
+    prober, done = Prober(), threading.Event()
+    watch = NodeWatch(prober, done.set)
+    watch.start()
+    assert watch.take() is None
+    watch.request()
+    assert done.wait(DEADLINE_S)
+    assert isinstance(watch.take(), NodeProbe)
+    assert watch.take() is None
+    done.clear()
+    prober.node.is_running = False
+    watch.request()
+    assert done.wait(DEADLINE_S)
+    assert isinstance(watch.take(), UnavailableError)
+    watch.close()
+    assert prober.is_closed

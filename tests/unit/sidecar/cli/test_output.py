@@ -16,8 +16,14 @@ import pytest
 from flask import Blueprint, Response, request
 
 from agent.node.truncations import Acknowledgements
-from agent.quarantine.files import DIRECTORY, EVENTS, REASON
-from agent.quarantine.reason import LostRange, QuarantineReason, reason_text
+from agent.quarantine.files import (
+    DIRECTORY,
+    EVENTS,
+    REASON,
+    LostRange,
+    QuarantineReason,
+    reason_text,
+)
 from mongo_agent.capture.catalogue import CollectionInfo, CollectionKind
 from mongo_agent.check.capture_plan import CollectionPlan
 from mongo_agent.cli.compare import Comparison

@@ -1,1 +1,0 @@
-"""State of Debezium's connector for Cassandra, imported."""

@@ -1,0 +1,123 @@
+"""The settings that a running node reports, the rights to read them, and the limit of `cdc_raw`.
+
+The limit (`cdc_total_space`) is that of `cassandra.config`, or the node's own answer.
+"""
+
+import shutil
+from collections.abc import Collection, Iterator, Mapping
+
+from agent.cdc_raw.quota import Quota
+from agent.config.loader import AgentConfig
+from agent.config.node_settings import NodeSettings, cdc_total_limit_bytes, settings_of_node
+from agent.node.connection import NodeConnection, NodeFacts, node_connection
+from commitlog.masking import Rights, cql_identifier, quoted, read_rights
+from sidecar.errors import SidecarError
+
+SETTINGS = "system_views.settings"
+
+
+def role_rights(connection: NodeConnection, role: str | None) -> Rights | None:
+    """The rights of a role, which may list its own. None without authorization, or when a release
+    does not answer; then each failed read is reported on its own."""
+    try:
+        return read_rights(connection.rows, role)
+    except SidecarError:
+        return None
+
+
+def grants(role: str, tables: Collection[str]) -> str:
+    """Statements for a superuser; one for each keyspace with several tables."""
+    return " ".join(f"GRANT SELECT ON {place} TO {quoted(role)};" for place in _places(tables))
+
+
+def _places(tables: Collection[str]) -> Iterator[str]:
+    by_keyspace: dict[str, list[str]] = {}
+    for table in tables:
+        keyspace, _, name = table.partition(".")
+        by_keyspace.setdefault(keyspace, []).append(name)
+    for keyspace, names in sorted(by_keyspace.items()):
+        if len(names) > 1:
+            yield f"KEYSPACE {cql_identifier(keyspace)}"
+        else:
+            yield f"{cql_identifier(keyspace)}.{cql_identifier(names[0])}"
+
+
+_FIRST_WITH_VIRTUAL_TABLES = 4
+
+
+def release_of(facts: NodeFacts) -> int:
+    """Major release: 5 for `5.0.9`."""
+    return int(facts.release_version.split(".", 1)[0])
+
+
+def running_settings(connection: NodeConnection, facts: NodeFacts) -> NodeSettings | None:
+    """None before 4.0, which has no such table."""
+    if release_of(facts) < _FIRST_WITH_VIRTUAL_TABLES:
+        return None
+    rows = connection.rows("SELECT name, value FROM system_views.settings")
+    values: Mapping[str, str | None] = {str(row["name"]): row["value"] for row in rows}
+    return settings_of_node(f"system_views.settings of {connection.address}", values)
+
+
+_SET_CONFIG = "Set cassandra.config to the node's cassandra.yaml."
+
+
+def configured_quota(config: AgentConfig) -> Quota:
+    """The limit of `cassandra.config`; without that file neither limit nor error."""
+    settings = config.node_settings
+    return Quota() if settings is None else Quota(_limit_bytes(config, settings))
+
+
+def deletes_at_bytes(config: AgentConfig) -> int | None:
+    """The limit at which the node deletes unread segments; None without `cassandra.config`, or when
+    the node rejects writes instead."""
+    settings = config.node_settings
+    if settings is None or settings.cdc_block_writes:
+        return None
+    return _limit_bytes(config, settings)
+
+
+def node_quota(config: AgentConfig) -> Quota:
+    """The limit that the node reports (4.0 and later). Blocks for seconds without an answer."""
+    if config.properties.schema_file is not None:
+        return unknown_quota(config, None, None)
+    connection = node_connection(config)
+    try:
+        facts = connection.facts()
+        settings = running_settings(connection, facts)
+    except SidecarError as failure:
+        return unknown_quota(config, None, failure)
+    finally:
+        connection.close()
+    if settings is None:
+        return unknown_quota(config, facts, None)
+    return Quota(_limit_bytes(config, settings))
+
+
+def unknown_quota(
+    config: AgentConfig, facts: NodeFacts | None, error: SidecarError | None
+) -> Quota:
+    """Why neither `cassandra.config` nor the node has the limit. `error` is that of the request for
+    the settings; `facts` are None without a connection."""
+    if error is not None:
+        return Quota(None, str(error), f"{grant_sentence(config)} Or: {_SET_CONFIG}")
+    if facts is None:
+        return Quota(None, "with schema.file there is no connection to the node.", _SET_CONFIG)
+    release = facts.release_version
+    return Quota(None, f"Cassandra {release} has no table system_views.settings.", _SET_CONFIG)
+
+
+def grant_sentence(config: AgentConfig) -> str:
+    """The statement that lets the agent's role read the node's settings."""
+    role = config.properties.cassandra_username
+    if role is None:
+        return f"Let the agent's role read {SETTINGS}."
+    return f"As a superuser: {grants(role, [SETTINGS])}"
+
+
+def _limit_bytes(config: AgentConfig, settings: NodeSettings) -> int | None:
+    try:
+        volume_bytes = shutil.disk_usage(config.cdc_raw_directory).total
+    except OSError:
+        return settings.cdc_total_bytes
+    return cdc_total_limit_bytes(settings.cdc_total_bytes, volume_bytes)

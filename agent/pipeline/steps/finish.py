@@ -1,0 +1,152 @@
+"""Notes what is acknowledged, keeps rejected events, and removes finished segments.
+
+A segment leaves `cdc_raw` after its end is stored.
+"""
+
+import logging
+from collections.abc import Iterable
+from functools import partial
+from itertools import islice
+
+from agent.cdc_raw.names import SegmentName
+from agent.pipeline.context import PipelineContext
+from agent.pipeline.schema_changes import SchemaStart
+from agent.pipeline.segment_disposer import EventSource
+from agent.segments.state import after_acknowledgement
+from agent.snapshot.partition import SnapshotPartition
+from agent.watermark.message import WatermarkSource
+from sidecar.delivery.delivery import RejectedEvent
+from sidecar.logs import fields
+
+logger = logging.getLogger(__name__)
+
+
+class AcknowledgeStep:
+    def __init__(self, context: PipelineContext) -> None:
+        self._context = context
+
+    def advance(self) -> bool:
+        """Notes up to which position segments and snapshots are acknowledged."""
+        context = self._context
+        moved = context.delivery.progress()
+        if context.announcer is not None:
+            context.announcer.acknowledge(context.delivery.window.watermark)
+        for progress in moved:
+            source, position = progress.source, progress.position
+            if isinstance(source, SnapshotPartition):
+                if context.snapshot is not None:
+                    context.snapshot.acknowledge(source, position)
+                continue
+            if isinstance(source, SchemaStart | WatermarkSource):
+                continue
+            segment = context.segments.get(source)
+            if segment is not None and not segment.is_reported:
+                # The position of a lost segment is forgotten when the loss is on record.
+                context.offsets.advance(source, position, segment.fingerprint)
+            context.metrics.acknowledged(source.id, position)
+            context.segments.change(source, partial(after_acknowledgement, position=position))
+        return bool(moved)
+
+    def keep_dead_letter(self, rejected: RejectedEvent[EventSource, int]) -> bool:
+        """Keeps a dead letter; False when the quarantine cannot be written for now."""
+        context = self._context
+        if isinstance(rejected.source, WatermarkSource):
+            # The next watermark says more than this one.
+            logger.warning("the sink rejected a watermark", extra=fields(reason=rejected.reason))
+            return True
+        if not context.can_record:
+            return False
+        if context.disposer.keep_dead_letter(rejected):
+            return True
+        context.record_later()
+        return False
+
+
+_RETRY_S = 1.0
+_MOST_RETRIES = 64
+"""Segments that are tried again at once, after one of them has failed again."""
+_LONG_SAVE_S = 0.005
+_PAUSE_SHARE = 4
+"""Pause after a long save, as a multiple of its duration: it costs as much as all stored offsets,
+so that segments which finish meanwhile share the next one."""
+_LONGEST_PAUSE_S = 1.0
+
+
+class DisposeStep:
+    def __init__(self, context: PipelineContext) -> None:
+        self._context = context
+        self._deferred: dict[SegmentName, None] = {}
+        """In the order in which they are tried again."""
+        self._retry_s = self._save_s = context.clock()
+
+    @property
+    def due_in_s(self) -> float | None:
+        """When finished segments are due to leave; None without one."""
+        if not self._context.segments.drained:
+            return None
+        return max(0.0, self._save_s - self._context.clock())
+
+    def tick(self) -> bool:
+        context, now_s = self._context, self._context.clock()
+        finished = context.segments.drained
+        if finished and now_s >= self._save_s and self._save(finished):
+            return self._dispose(finished)
+        if self._deferred and now_s >= self._retry_s:
+            names = tuple(islice(self._deferred, _MOST_RETRIES))
+            for name in names:
+                context.change(name, is_deferred=False)
+            return self._dispose(names)
+        return False
+
+    def _save(self, names: Iterable[SegmentName]) -> bool:
+        """Stores the ends of the segments."""
+        context, began_s = self._context, self._context.clock()
+        context.offsets.finish(names, present=context.segments)
+        is_stored = context.save_offsets(at_once=True)
+        now_s = context.clock()
+        if not is_stored:
+            self._save_s = now_s + _RETRY_S
+        elif now_s - began_s > _LONG_SAVE_S:
+            self._save_s = now_s + min(_LONGEST_PAUSE_S, _PAUSE_SHARE * (now_s - began_s))
+        return is_stored
+
+    def _dispose(self, names: Iterable[SegmentName]) -> bool:
+        """Removes segments whose end is stored; True when one is gone."""
+        context = self._context
+        has_removed = False
+        for name in names:
+            self._deferred.pop(name, None)
+            segment = context.segments.get(name)
+            is_stored = context.offsets.stored.is_completed(name)
+            if segment is None or not segment.is_drained or not is_stored:
+                continue
+            if context.read_worker.is_replaced(name):
+                self._read_again(name)
+                continue
+            context.scanner.begin_removal(name)
+            if context.disposer.dispose(name):
+                context.scanner.end_removal(segment)
+                context.read_worker.forget(name)
+                if context.settings.tracing is not None:
+                    context.settings.tracing.finished(str(name))
+                context.segments.remove(name)
+                has_removed = True
+            else:
+                context.change(name, is_deferred=True)
+                self._deferred[name] = None
+                self._retry_s = context.clock() + _RETRY_S
+        return has_removed
+
+    def _read_again(self, name: SegmentName) -> None:
+        """Another file has taken the name, and nothing of it was read."""
+        context = self._context
+        logger.warning(
+            "another file has taken the name of a finished segment; the agent reads it from its "
+            "beginning",
+            extra=fields(segment=name),
+        )
+        context.read_worker.forget(name)
+        context.offsets.forget(name)
+        context.segments.remove(name)
+        context.save_offsets(at_once=True)
+        context.scanner.request()

@@ -1,0 +1,183 @@
+"""How segments come in: requeued ones, transactions of the Accord journal, and scans of `cdc_raw`.
+
+Scans also record segments that vanished unread.
+"""
+
+import logging
+
+from agent.cdc_raw.names import SegmentName
+from agent.cdc_raw.observation import Observation
+from agent.metrics import VANISHED
+from agent.pipeline.context import PipelineContext
+from agent.pipeline.segment_disposer import VANISHED_CAUSE
+from agent.quarantine.files import LostRange
+from agent.segments.awaited_files import PATIENCE_S, AwaitedFiles
+from agent.segments.plan import DeletedUnread, find_deleted_unread, known_names, next_known
+from sidecar.logs import fields
+
+_REQUEUE_INTERVAL_S = 5.0
+_MOST_REQUEUED = 64
+
+
+class RequeueStep:
+    """A crash at any point leaves the request pending: the agent first forgets the offset, then
+    `agent.quarantine.requeue` moves the segment. Until then scans ignore its files."""
+
+    def __init__(self, context: PipelineContext) -> None:
+        self._context = context
+        self._next_s = context.clock()
+
+    def tick(self) -> bool:
+        """Requeues what can be requeued; True when a segment was."""
+        context, now_s = self._context, self._context.clock()
+        if now_s < self._next_s:
+            return False
+        self._next_s = now_s + _REQUEUE_INTERVAL_S
+        requests = context.disposer.requests()
+        if requests is None:
+            return False
+        if context.requeueing is None:
+            context.disposer.remove_temporaries()
+        waiting = [
+            name for name, is_here in requests.items() if is_here and not context.is_there(name)
+        ]
+        context.requeueing = frozenset(waiting)
+        for name in (name for name, is_here in requests.items() if not is_here):
+            context.disposer.end_request(name)
+        if len(waiting) > _MOST_REQUEUED:
+            self._next_s = now_s
+        # One save for many: it costs as much as all offsets that are stored.
+        for name in waiting[:_MOST_REQUEUED]:
+            context.offsets.forget(name)
+        if not waiting or not context.offsets.save(at_once=True):
+            return False
+        return any([self._requeue(name) for name in waiting[:_MOST_REQUEUED]])
+
+    def _requeue(self, name: SegmentName) -> bool:
+        context = self._context
+        if not context.disposer.requeue(name):
+            return False
+        assert context.requeueing is not None
+        context.requeueing -= {name}
+        context.segments.remove(name)
+        context.scanner.request()
+        context.blocked_read.ask_again()
+        return True
+
+
+class AccordStep:
+    def __init__(self, context: PipelineContext) -> None:
+        self._context = context
+
+    @property
+    def due_in_s(self) -> float | None:
+        """None without the capture of transactions."""
+        journal = self._context.accord
+        return None if journal is None else journal.due_in_s
+
+    def tick(self) -> bool:
+        context = self._context
+        # Before the first scan the agent does not know which segments are requeued.
+        if context.accord is None or context.requeueing is None:
+            return False
+        has_written = context.accord.tick()
+        if has_written:
+            context.scanner.request()
+        return has_written
+
+    def close(self) -> None:
+        if self._context.accord is not None:
+            self._context.accord.close()
+
+
+logger = logging.getLogger(__name__)
+
+
+class ScanStep:
+    def __init__(self, context: PipelineContext) -> None:
+        self._context = context
+        self._is_first = True
+        self._unseen: DeletedUnread | None = None
+        self._awaited = AwaitedFiles()
+
+    @property
+    def due_in_s(self) -> float | None:
+        """When a scan for an awaited file is due; None without one."""
+        return self._awaited.due_in_s(self._context.clock())
+
+    def tick(self) -> bool:
+        context = self._context
+        if self.due_in_s == 0.0:
+            context.scanner.request()
+        # Without the requests, half of a segment after a kill could pass for a whole one.
+        if context.scanner.due_in_s > 0 or context.requeueing is None:
+            return False
+        began_s = context.clock()
+        is_periodic = not context.scanner.is_requested
+        observation = context.scanner.scan(context.segments.is_completed)
+        if observation is None:
+            return False
+        observation = observation.without(context.requeueing)
+        if self._is_first:
+            self._is_first = False
+            self._unseen = find_deleted_unread(
+                context.offsets.ledger, observation, context.settings.deletes_at_bytes
+            )
+        self._await_files(observation)
+        context.segments.observe(
+            observation,
+            context.offsets.ledger,
+            retry=is_periodic,
+            awaited=self._awaited.names,
+        )
+        context.disposer.forget_others(context.segments)
+        self._record_losses()
+        context.scanner.pause_after(context.clock() - began_s)
+        return True
+
+    def _await_files(self, observation: Observation) -> None:
+        context, before = self._context, self._awaited.names
+        self._awaited = self._awaited.after(
+            observation, context.segments, context.offsets.ledger, context.clock()
+        )
+        for name in sorted(self._awaited.names - before):
+            logger.info(
+                "the index of a segment is in cdc_raw before its file; the agent waits for the "
+                "file and reads newer segments after it",
+                extra=fields(segment=name, at_most_s=PATIENCE_S),
+            )
+
+    def _record_losses(self) -> None:
+        context = self._context
+        if self._unseen is not None:
+            ranges = (LostRange(0, None, _cause_unseen(self._unseen)),)
+            if context.disposer.record(self._unseen.first, ranges, VANISHED):
+                self._unseen = None
+        losses, ledger = context.segments.lost, context.offsets.ledger
+        if self._unseen is None and not losses:
+            context.disposer.loss_resolved(VANISHED)
+        known = known_names(context.segments, ledger) if losses else ()
+        for lost in losses:
+            cause = _cause(lost.name, next_known(lost.name, known))
+            ranges = (LostRange(lost.read_position, None, cause),)
+            if context.disposer.record(lost.name, ranges, VANISHED):
+                context.change(lost.name, is_reported=True)
+                # The record holds the loss from now on. A position without a segment would be
+                # reported again at each start, also after the operator discarded the record.
+                context.offsets.forget(lost.name)
+
+
+def _cause(name: SegmentName, following: SegmentName | None) -> str:
+    if following is None or following.id == name.id + 1:
+        return VANISHED_CAUSE
+    return (
+        f"{VANISHED_CAUSE}; the agent saw no segment between it and {following}, so the node may "
+        "have deleted others unread"
+    )
+
+
+def _cause_unseen(unseen: DeletedUnread) -> str:
+    return (
+        "cdc_raw was full with cdc_block_writes: false while the agent was stopped; the node may "
+        f"have deleted segments unread before {unseen.following}"
+    )

@@ -25,6 +25,7 @@ from agent.pipeline.read_attempts import ReadAttempts
 from agent.pipeline.reader import open_with
 from agent.pipeline.schema_changes import SchemaAnnouncer
 from agent.pipeline.settings import PipelineSettings
+from agent.pipeline.steps.watermark import WatermarkParts
 from agent.quarantine.files import DIRECTORY
 from agent.quarantine.quarantine import Quarantine
 from agent.schema import NodeIdentity, SchemaHolder, create_schema_holder
@@ -45,7 +46,6 @@ from agent.transfer.transfer import Transfer
 from agent.watermark.coverage import CoverageStore
 from agent.watermark.message import WatermarkSender
 from agent.watermark.node_probe import NodeProber, NodeWatch
-from agent.watermark.parts import WatermarkParts
 from commitlog import CounterHistory, EventFormat, SchemaIds, __version__
 from sidecar.check.periodic import PeriodicChecks
 from sidecar.logs import fields

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import commitlog
 from agent.node.connection import NodeAddress
-from agent.snapshot.connection import PageConnection
+from agent.snapshot.connection import PageConnection, PendingPage
 from agent.snapshot.ring import MAX_TOKEN, MIN_TOKEN
-from agent.snapshot.sources import PendingPage
 from benches.backlog import TABLE, counted_topic, run_debezium, running_agent
 from benches.candidates import candidates, print_candidates, rate, ratio
 from benches.paths import scratch_directory

@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 from agent.cdc_raw.names import SegmentName
-from agent.pipeline.reader import BlockedRecord
-from commitlog import Schema, Unregistered
+from commitlog import Blocked, Schema, Unregistered
 from sidecar.schema_registry.registrar import Registration, RegistrationStatus
 
 _RETRY_S = 1.0
@@ -109,7 +108,7 @@ class BlockedRead:
         self._abandoned = dict.fromkeys(asked, -math.inf)
 
     def begin_blocked(
-        self, name: SegmentName, blocked: BlockedRecord, schema: Schema, now_s: float
+        self, name: SegmentName, blocked: Blocked, schema: Schema, now_s: float
     ) -> Obstacle:
         """Waits for a table or a column; the first question is due at once."""
         missing = _missing(blocked)
@@ -219,5 +218,5 @@ class BlockedRead:
         return obstacle
 
 
-def _missing(blocked: BlockedRecord) -> Missing:
+def _missing(blocked: Blocked) -> Missing:
     return Missing(blocked.table_id, blocked.column)

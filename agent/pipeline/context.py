@@ -10,10 +10,10 @@ from agent.pipeline.blocked_read import BlockedRead
 from agent.pipeline.directory_scanner import DirectoryScanner
 from agent.pipeline.offset_committer import OffsetCommitter
 from agent.pipeline.read_worker import ReadWorker
-from agent.pipeline.reader import SchemaSource
 from agent.pipeline.schema_changes import SchemaAnnouncer, SchemaChangeBatch
 from agent.pipeline.segment_disposer import EventSource, SegmentDisposer
 from agent.pipeline.settings import PipelineSettings
+from agent.schema import SchemaHolder
 from agent.segments.plan import Segments
 from agent.segments.state import Segment
 from agent.snapshot.snapshot import Snapshot
@@ -29,7 +29,7 @@ class PipelineContext:
     """For the pipeline's thread."""
 
     settings: PipelineSettings
-    schema: SchemaSource
+    schema: SchemaHolder
     metrics: AgentMetrics
     clock: Callable[[], float]
     """Gives seconds."""

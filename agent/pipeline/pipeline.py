@@ -14,20 +14,21 @@ from agent.pipeline.directory_scanner import DirectoryScanner
 from agent.pipeline.offset_committer import OffsetCommitter
 from agent.pipeline.read_attempts import ReadAttempts
 from agent.pipeline.read_worker import ReadWorker
-from agent.pipeline.reader import OpenReader, SchemaSource
+from agent.pipeline.reader import OpenReader
 from agent.pipeline.schema_changes import SchemaAnnouncer
 from agent.pipeline.segment_disposer import SegmentDisposer
 from agent.pipeline.segment_source import SegmentSource
 from agent.pipeline.settings import PipelineSettings
+from agent.pipeline.steps.watermark import WatermarkParts
 from agent.pipeline.view import View
 from agent.pipeline.view_builder import ViewBuilder, set_gauges
 from agent.quarantine.files import LostRange
 from agent.quarantine.quarantine import Quarantine
+from agent.schema import SchemaHolder
 from agent.segments.offsets import SegmentOffsets
 from agent.segments.plan import segments_from_offsets
 from agent.snapshot.snapshot import Snapshot
 from agent.transfer.transfer import Transfer
-from agent.watermark.parts import WatermarkParts
 from commitlog import SchemaIds, Unregistered
 from sidecar.delivery.delivery import Delivery
 from sidecar.offsets.flusher import OffsetStore
@@ -48,7 +49,7 @@ class Pipeline(LoopPipeline[View]):
         *,
         open_reader: OpenReader,
         attempts: ReadAttempts | None = None,
-        schema: SchemaSource,
+        schema: SchemaHolder,
         sink: Sink,
         store: OffsetStore,
         ledger: SegmentOffsets,

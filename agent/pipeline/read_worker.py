@@ -12,9 +12,9 @@ from pathlib import Path
 
 from agent.cdc_raw.names import SegmentName
 from agent.pipeline.read_attempts import ReadAttempts
-from agent.pipeline.reader import Abandoned, OpenReader, Reader, SegmentBatch
+from agent.pipeline.reader import Abandoned, OpenReader, OpenSegment
 from agent.segments.state import ReadRequest
-from commitlog import AnnouncedSchema, ForeignFileError, Schema, SegmentKeyError
+from commitlog import AnnouncedSchema, EventBatch, ForeignFileError, Schema, SegmentKeyError
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class ReadResult:
 
     order: ReadRequest
     schema: Schema
-    batch: SegmentBatch | None = None
+    batch: EventBatch | None = None
     fingerprint: int | None = None
     """That of the file; None before its first section."""
     error: BaseException | None = None
@@ -50,7 +50,7 @@ class ReadWorker:
         self._on_done = on_done
         self._attempts = attempts
         self._clock = clock
-        self._readers: dict[SegmentName, Reader] = {}
+        self._readers: dict[SegmentName, OpenSegment] = {}
         self._inodes: dict[SegmentName, int | None] = {}
         self._running: Future[ReadResult] | None = None
         self._started_s = clock()
@@ -156,7 +156,7 @@ class ReadWorker:
             reader.interrupt()
 
 
-def _check_fingerprint(reader: Reader, order: ReadRequest) -> None:
+def _check_fingerprint(reader: OpenSegment, order: ReadRequest) -> None:
     """Never reads on in the middle of another file that has taken the name of a segment."""
     if order.fingerprint not in (None, reader.fingerprint):
         raise ForeignFileError(

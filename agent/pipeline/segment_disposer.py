@@ -15,7 +15,7 @@ from agent.pipeline.schema_changes import SchemaStart
 from agent.quarantine.files import LostRange
 from agent.quarantine.quarantine import Quarantine
 from agent.quarantine.scanner import QuarantineScanner, QuarantineUsage
-from agent.snapshot.partition import SnapshotPartition
+from agent.snapshot.plan import SnapshotPartition
 from agent.transfer.transfer import Backlog, Transfer, TransferDeferredError
 from agent.watermark.message import WatermarkSource
 from sidecar.dead_letters.errors import RecordingErrors, full, not_writable

@@ -10,9 +10,8 @@ from agent.pipeline.steps.finish import AcknowledgeStep, DisposeStep
 from agent.pipeline.steps.intake import AccordStep, RequeueStep, ScanStep
 from agent.pipeline.steps.read import AnnounceStep, ReadStep
 from agent.pipeline.steps.snapshot import SnapshotStep
-from agent.pipeline.steps.watermark import WatermarkStep
+from agent.pipeline.steps.watermark import WatermarkParts, WatermarkStep
 from agent.segments.plan import segments_from_offsets
-from agent.watermark.parts import WatermarkParts
 from sidecar.delivery.delivery import RejectedEvent
 from sidecar.offsets.flusher import OffsetStore
 

@@ -33,7 +33,7 @@ class SnapshotName:
 
     @property
     def log(self) -> str:
-        """First part of its file names (`agent.snapshot.partition.SnapshotPartition`)."""
+        """First part of its file names (`agent.snapshot.plan.SnapshotPartition`)."""
         return f"{_SNAPSHOT}{self.table}"
 
     def __str__(self) -> str:

@@ -7,6 +7,7 @@ import socket
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 from cassandra import ConsistencyLevel, InvalidRequest, ReadFailure, ReadTimeout, Unavailable
@@ -23,7 +24,6 @@ from agent.snapshot.errors import (
 )
 from agent.snapshot.plan import NodeTable
 from agent.snapshot.ring import PARTITIONER, Ring, RingNode
-from agent.snapshot.sources import Page
 from commitlog.masking import MaskGuard
 from commitlog.raw_pages import RawPages, page_body, page_profile
 from sidecar.errors import ConfigError, UnavailableError
@@ -42,7 +42,19 @@ _REFUSALS = (
 """The node's answers to NODE_LOCAL without the option, and before 4.0."""
 
 
-class _PendingPage:
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Encoded rows, and the state that requests the next page; None on the last page."""
+
+    body: bytes
+    next_page: bytes | None
+    read_at_us: int
+    """Wall clock at the request."""
+
+
+class PendingPage:
+    """A requested page."""
+
     def __init__(self, connection: "PageConnection", future: Any, read_at_us: int) -> None:
         self._connection = connection
         self._future = future
@@ -78,14 +90,14 @@ class PageConnection(NodeConnection):
         self._masks = MaskGuard(self.rows, None if login is None else login.username)
 
     def masked_before(self, table: str) -> str:
-        """As `MaskGuard.before`."""
+        """Why pages of a table have masks instead of values; empty if they have values."""
         return self._masks.before(table)
 
     def masked_after(self, table: str) -> str:
-        """As `MaskGuard.after`."""
+        """Why the page that was just read may have masks."""
         return self._masks.after(table)
 
-    def ask(self, cql: str, consistency: str, rows: int, next_page: bytes | None) -> _PendingPage:
+    def ask(self, cql: str, consistency: str, rows: int, next_page: bytes | None) -> PendingPage:
         """Requests at most so many rows without waiting."""
         session = self._raw_session()
         statement = SimpleStatement(
@@ -101,7 +113,7 @@ class PageConnection(NodeConnection):
             )
         except Exception as error:
             raise self.page_error(error) from error
-        return _PendingPage(self, future, read_at_us)
+        return PendingPage(self, future, read_at_us)
 
     def ring(self) -> Ring:
         """Raises ConfigError for a partitioner other than Murmur3Partitioner."""

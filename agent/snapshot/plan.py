@@ -1,10 +1,12 @@
-"""Settings of snapshots, and which tables to copy. Pure."""
+"""Settings of snapshots, which tables to copy, and the parts that they are copied in. Pure."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from agent.snapshot.offsets import SnapshotOffsets
+from agent.snapshot.ring import TokenRange
+from commitlog import EventBatch
 
 SnapshotMode = Literal["initial", "always", "never"]
 SnapshotRanges = Literal["primary", "replica", "all"]
@@ -71,3 +73,30 @@ def plan(
 def _new(published: Iterable[NodeTable], offsets: SnapshotOffsets) -> Iterator[NodeTable]:
     by_name = sorted(published, key=lambda each: each.full_name)
     return (each for each in by_name if not each.is_counter and each.table_id not in offsets.tables)
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotPartition:
+    """A token range of a table: the source of a batch, whose positions are tokens."""
+
+    table_id: str
+    table: str
+    range: TokenRange
+    started_us: int
+    """Start of the snapshot. Batches of an earlier start are ignored."""
+
+    @property
+    def log(self) -> str:
+        """First part of the name of its dead-letter file."""
+        return f"snapshot-{self.table}"
+
+    def __str__(self) -> str:
+        return f"snapshot of {self.table}"
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedPage:
+    source: SnapshotPartition
+    batch: EventBatch
+    start: int
+    """Position before the first event."""

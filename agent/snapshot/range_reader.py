@@ -3,10 +3,10 @@
 import time
 from collections.abc import Callable
 
+from agent.snapshot.connection import Page, PageConnection, PendingPage
 from agent.snapshot.errors import ReplicasDownError
 from agent.snapshot.ring import TokenRange
-from agent.snapshot.sources import Encoder, Page, PageSource, PendingPage
-from commitlog import EventBatch
+from commitlog import EventBatch, SnapshotEncoder
 from sidecar.errors import UnavailableError
 from sidecar.fetch_size import FetchSize
 
@@ -67,8 +67,8 @@ class RangeReader:
 
     def __init__(
         self,
-        pages: PageSource,
-        encoder: Encoder,
+        pages: PageConnection,
+        encoder: SnapshotEncoder,
         token_range: TokenRange,
         start: int,
         consistency: str,
@@ -99,7 +99,7 @@ class RangeReader:
         return self._cql
 
     def read(self) -> EventBatch:
-        """The events of the next page. Raises as `PageSource`, and MalformedValueError."""
+        """The events of the next page. Raises as `PageConnection`, and MalformedValueError."""
         page, rows = self._accepted()
         self._next_page = page.next_page
         self._throttle.add(rows)

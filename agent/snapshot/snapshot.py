@@ -10,10 +10,10 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+from agent.snapshot.connection import PageConnection
+from agent.snapshot.encoders import SchemaEncoders
 from agent.snapshot.offsets import SnapshotOffsets, State, TableSnapshot
-from agent.snapshot.partition import SnapshotPartition
-from agent.snapshot.plan import SnapshotSettings
-from agent.snapshot.sources import EncoderSource, SnapshotNode
+from agent.snapshot.plan import SnapshotPartition, SnapshotSettings
 from agent.snapshot.state import SnapshotState
 from agent.snapshot.worker import SnapshotWorker
 from sidecar.errors import ConfigError
@@ -31,8 +31,8 @@ class Snapshot:
     def __init__(
         self,
         settings: SnapshotSettings,
-        node: SnapshotNode,
-        encoders: EncoderSource,
+        node: PageConnection,
+        encoders: SchemaEncoders,
         offsets: SnapshotOffsets,
         *,
         on_ready: Callable[[], None],

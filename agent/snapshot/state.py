@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from agent.snapshot.offsets import SnapshotOffsets, State, TableSnapshot
-from agent.snapshot.partition import EncodedPage, SnapshotPartition
+from agent.snapshot.plan import EncodedPage, SnapshotPartition
 from agent.snapshot.range_reader import token_at
 from agent.snapshot.ring import TokenRange
 

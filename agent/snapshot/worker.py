@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from agent.snapshot.connection import PageConnection
+from agent.snapshot.encoders import SchemaEncoders
 from agent.snapshot.errors import (
     MaskedTableError,
     PostponedTableError,
@@ -14,11 +16,9 @@ from agent.snapshot.errors import (
     TableReadError,
 )
 from agent.snapshot.offsets import State, TableSnapshot, new_table_snapshot
-from agent.snapshot.partition import EncodedPage, SnapshotPartition
-from agent.snapshot.plan import NodeTable, SnapshotSettings, plan
+from agent.snapshot.plan import EncodedPage, NodeTable, SnapshotPartition, SnapshotSettings, plan
 from agent.snapshot.range_reader import PageSize, RangeReader, Throttle
 from agent.snapshot.ring import TokenRange, primary_ranges, replica_ranges, whole_ring
-from agent.snapshot.sources import EncoderSource, SnapshotNode
 from agent.snapshot.state import NextRead, SnapshotState
 from agent.snapshot.table_faults import PostponedTables, RejectedStatements
 from sidecar.errors import AccessDeniedError, ConfigError, SidecarError, UnavailableError
@@ -59,8 +59,8 @@ class SnapshotWorker:
     def __init__(
         self,
         settings: SnapshotSettings,
-        node: SnapshotNode,
-        encoders: EncoderSource,
+        node: PageConnection,
+        encoders: SchemaEncoders,
         state: SnapshotState,
         *,
         on_ready: Callable[[], None],

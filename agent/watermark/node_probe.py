@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
 
 from agent.config.node_settings import NodeSettings
 from agent.node.connection import NodeConnection, NodeFacts
@@ -197,17 +196,10 @@ ProbeResult = NodeProbe | SidecarError
 """The answers of the node, or why there are none."""
 
 
-class Prober(Protocol):
-    """See `NodeProber`."""
-
-    def probe(self) -> NodeProbe: ...
-    def close(self) -> None: ...
-
-
 class NodeWatch:
     """One probe at a time. The pipeline's thread calls `request` and `take`."""
 
-    def __init__(self, prober: Prober, wake: Callable[[], None]) -> None:
+    def __init__(self, prober: NodeProber, wake: Callable[[], None]) -> None:
         """The thread calls `wake` when a probe is done."""
         self._prober = prober
         self._wake = wake

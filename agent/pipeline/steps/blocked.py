@@ -7,9 +7,8 @@ from agent.cdc_raw.names import SegmentName
 from agent.metrics import UNREADABLE
 from agent.pipeline.blocked_read import Action, Obstacle
 from agent.pipeline.context import PipelineContext
-from agent.pipeline.reader import BlockedRecord
 from agent.quarantine.files import LostRange
-from commitlog import Schema
+from commitlog import Blocked, Schema
 from sidecar.logs import RateLimitedLog, fields
 
 logger = logging.getLogger(__name__)
@@ -21,7 +20,7 @@ class BlockedStep:
         self._repeated = RateLimitedLog(logger)
         self._key = ""
 
-    def begin_blocked(self, name: SegmentName, blocked: BlockedRecord, schema: Schema) -> None:
+    def begin_blocked(self, name: SegmentName, blocked: Blocked, schema: Schema) -> None:
         """A record needs a table or a column that the schema lacks."""
         context = self._context
         self._begin(context.blocked_read.begin_blocked(name, blocked, schema, context.clock()))

@@ -13,7 +13,7 @@ from agent.pipeline.context import PipelineContext
 from agent.pipeline.schema_changes import SchemaStart
 from agent.pipeline.segment_disposer import EventSource
 from agent.segments.state import after_acknowledgement
-from agent.snapshot.partition import SnapshotPartition
+from agent.snapshot.plan import SnapshotPartition
 from agent.watermark.message import WatermarkSource
 from sidecar.delivery.delivery import RejectedEvent
 from sidecar.logs import fields

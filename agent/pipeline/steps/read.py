@@ -18,11 +18,10 @@ from agent.pipeline.read_errors import (
     read_error_message,
 )
 from agent.pipeline.read_worker import ReadResult
-from agent.pipeline.reader import SegmentBatch
 from agent.pipeline.schema_changes import SchemaStart
 from agent.pipeline.steps.blocked import BlockedStep
 from agent.segments.state import ReadRequest, after_read
-from commitlog import Schema
+from commitlog import EventBatch, Schema
 from sidecar.logs import fields
 
 
@@ -126,7 +125,7 @@ class ReadStep:
             self._take_error(result, result.order, result.error)
         return True
 
-    def _take_batch(self, order: ReadRequest, batch: SegmentBatch, schema: Schema) -> None:
+    def _take_batch(self, order: ReadRequest, batch: EventBatch, schema: Schema) -> None:
         context, metrics, name = self._context, self._context.metrics, order.name
         for (table, op), count in batch.counts.items():
             metrics.events.labels(table, op).inc(count)

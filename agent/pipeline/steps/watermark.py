@@ -6,16 +6,27 @@ that it had logged one sync lag before the question. A cycle that takes longer t
 sends the former watermark with the cause and continues.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from agent.cdc_raw.observation import Observation
 from agent.pipeline.context import PipelineContext
-from agent.watermark.coverage import Barrier, Coverage, barrier_at, begun
-from agent.watermark.message import Obstacle, WatermarkSource
-from agent.watermark.node_probe import NodeProbe
-from agent.watermark.parts import WatermarkParts
+from agent.watermark.coverage import Barrier, Coverage, CoverageStore, barrier_at, begun
+from agent.watermark.message import Obstacle, WatermarkSender, WatermarkSource
+from agent.watermark.node_probe import NodeProbe, NodeWatch
 from sidecar.errors import SidecarError
 from sidecar.quantities import size_text
+
+
+@dataclass(frozen=True, slots=True)
+class WatermarkParts:
+    """What the step uses of other parts of the agent."""
+
+    sender: WatermarkSender
+    probes: NodeWatch
+    store: CoverageStore
+    now_ms: Callable[[], int]
+    """The time of the machine, which is the node's."""
 
 
 class WatermarkStep:

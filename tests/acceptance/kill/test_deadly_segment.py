@@ -13,12 +13,12 @@ from tests.support.agents.running_agent import RunningAgent, is_drained, running
 DEADLY = """
 import os, signal
 from agent.pipeline import reader
-read = reader._FormattedReader.read
+read = reader.OpenSegment.read
 def deadly(self, schema, order, **limits):
     if order.name.id == 2:
         os.kill(os.getpid(), signal.SIGKILL)
     return read(self, schema, order, **limits)
-reader._FormattedReader.read = deadly
+reader.OpenSegment.read = deadly
 from agent.start import main
 main()
 """

@@ -4,13 +4,13 @@ import struct
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any, cast
 
+from agent.snapshot.connection import Page
 from agent.snapshot.offsets import SnapshotOffsets, TableSnapshot
-from agent.snapshot.partition import EncodedPage
-from agent.snapshot.plan import NodeTable, SnapshotSettings
+from agent.snapshot.plan import EncodedPage, NodeTable, SnapshotSettings
 from agent.snapshot.ring import Ring, RingNode
 from agent.snapshot.snapshot import Snapshot
-from agent.snapshot.sources import Page
 from agent.snapshot.status import snapshot_component, snapshot_conditions, snapshot_facts
 from commitlog import EventFormat, Schema, SnapshotEncoder
 from commitlog.masking import MaskGuard
@@ -120,8 +120,8 @@ def running(
             ranges="primary",
             page_bytes=1000,
         ),
-        node,
-        Encoders(),
+        cast(Any, node),
+        cast(Any, Encoders()),
         progress or SnapshotOffsets("n"),
         on_ready=lambda: None,
     )

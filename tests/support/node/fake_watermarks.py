@@ -5,11 +5,11 @@ from typing import Any
 
 import orjson
 
+from agent.pipeline.steps.watermark import WatermarkParts
 from agent.snapshot.ring import whole_ring
 from agent.watermark.coverage import Coverage
 from agent.watermark.message import WatermarkSender
 from agent.watermark.node_probe import NodeProbe, ProbeResult, Replication
-from agent.watermark.parts import WatermarkParts
 from sidecar.errors import UnavailableError
 from tests.support.pipeline.fakes import FakeClock
 from tests.support.sinks.memory_sink import MemorySink
@@ -49,7 +49,8 @@ class FakeWatermarkNode:
 
     def parts(self, interval_ms: int = 10_000) -> WatermarkParts:
         sender = WatermarkSender(TOPIC, "shop", interval_ms, "node-1", "c", "dc1", "r1", "1.2.3")
-        return WatermarkParts(sender, self, self, self.now_ms)
+        node: Any = self
+        return WatermarkParts(sender, node, node, self.now_ms)
 
     def _answer(self) -> ProbeResult:
         if not self.is_running:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from agent.metrics import AgentMetrics
 from agent.pipeline.pipeline import Pipeline
@@ -96,7 +96,7 @@ class PipelineHarness:
             self.settings,
             open_reader=self.open_reader,
             attempts=self.attempts,
-            schema=self.schema,
+            schema=cast(Any, self.schema),
             sink=self.sink,
             store=self.store,
             ledger=offsets_from_entries(self.store.values, NODE_ID),

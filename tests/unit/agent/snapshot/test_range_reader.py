@@ -3,15 +3,15 @@
 import math
 from dataclasses import dataclass, field
 from random import Random
-from typing import cast
+from typing import Any, cast
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.snapshot.connection import Page
 from agent.snapshot.errors import ReplicasDownError, ReplicasMissingError
 from agent.snapshot.range_reader import PageSize, RangeReader, Throttle
 from agent.snapshot.ring import TokenRange
-from agent.snapshot.sources import Page
 from commitlog import EventBatch
 from sidecar.errors import UnavailableError
 
@@ -87,6 +87,14 @@ def sizes_of(random: Random) -> list[int]:
     return found
 
 
+def reader_of(
+    node: Node, encoder: Encoder, token_range: TokenRange, start: int, size: PageSize
+) -> RangeReader:
+    pages: Any = node
+    encoders: Any = encoder
+    return RangeReader(pages, encoders, token_range, start, "ONE", size, Throttle(None))
+
+
 @given(st.integers(0), st.integers(LARGEST_BYTES, 8 * PAGE_BYTES), st.floats(0.5, 10))
 def test_every_row_is_copied_and_node_is_spared(seed: int, bound: int, expansion: float) -> None:
     random = Random(seed)
@@ -95,8 +103,7 @@ def test_every_row_is_copied_and_node_is_spared(seed: int, bound: int, expansion
     while len(copied) < len(node.sizes):
         # As the worker: after a failure a new reader starts after the last row.
         whole = TokenRange(0, len(node.sizes))
-        encoder = Encoder(expansion)
-        reader = RangeReader(node, encoder, whole, len(copied), "ONE", size, Throttle(None))
+        reader = reader_of(node, Encoder(expansion), whole, len(copied), size)
         try:
             while not reader.is_done:
                 batch = cast(Batch, reader.read())
@@ -119,7 +126,7 @@ def test_replicas_that_are_down_change_nothing() -> None:
     size = PageSize(PAGE_BYTES, None)
     assert size.accept(1, 10)
     node = DownNode([1], 1, Random())
-    reader = RangeReader(node, Encoder(1), TokenRange(0, 1), 0, "ONE", size, Throttle(None))
+    reader = reader_of(node, Encoder(1), TokenRange(0, 1), 0, size)
     for _ in range(3):
         try:
             reader.read()

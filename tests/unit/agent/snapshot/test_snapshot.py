@@ -8,7 +8,7 @@ import pytest
 
 from agent.snapshot.errors import RejectedTableError, ReplicasMissingError
 from agent.snapshot.offsets import SnapshotOffsets, State, TableSnapshot
-from agent.snapshot.partition import EncodedPage
+from agent.snapshot.plan import EncodedPage
 from agent.snapshot.snapshot import Snapshot
 from agent.snapshot.status import snapshot_document
 from commitlog.masking import MaskGuard, Row

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar, cast
 
 import pytest
 from cassandra import (
@@ -18,7 +18,7 @@ from cassandra.cluster import NoHostAvailable
 from cassandra.protocol import ErrorMessage, SyntaxException
 
 from agent.node.connection import NodeAddress
-from agent.snapshot.connection import PageConnection
+from agent.snapshot.connection import Page, PageConnection
 from agent.snapshot.errors import (
     REASONS,
     MaskedTableError,
@@ -30,7 +30,6 @@ from agent.snapshot.offsets import SnapshotOffsets, State, TableSnapshot
 from agent.snapshot.plan import NodeTable, SnapshotSettings
 from agent.snapshot.ring import Ring
 from agent.snapshot.snapshot import Snapshot
-from agent.snapshot.sources import Page
 from agent.snapshot.worker import SnapshotWorker
 from commitlog import EventFormat, MalformedValueError, Schema, SchemaError, SnapshotEncoder
 from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
@@ -202,8 +201,8 @@ def site() -> Iterator[Callable[[], Site]]:
     encoders = Encoders()
     snapshot = Snapshot(
         SnapshotSettings("initial", "ALL", 50, None, "primary", 1000),
-        node,
-        encoders,
+        cast(Any, node),
+        cast(Any, encoders),
         SnapshotOffsets("n"),
         on_ready=lambda: None,
         postponed_s=0.05,

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -154,7 +154,7 @@ class Prober:
 
 def test_each_request_gives_one_result() -> None:
     prober, done = Prober(), threading.Event()
-    watch = NodeWatch(prober, done.set)
+    watch = NodeWatch(cast(Any, prober), done.set)
     watch.start()
     assert watch.take() is None
     watch.request()

@@ -1,6 +1,6 @@
 """Prometheus metrics of the Cassandra agent, besides those of delivery. Names carry their unit.
 
-`agent.pipeline.view_builder` and `agent.status.view` set the gauges.
+`agent.pipeline.view` and `agent.status.view` set the gauges.
 """
 
 import math

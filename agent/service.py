@@ -20,11 +20,11 @@ from agent.keystore.source import KeySource
 from agent.metrics import AgentMetrics
 from agent.node.connection import node_address, node_connection
 from agent.node.settings import configured_quota, deletes_at_bytes, node_quota
-from agent.pipeline.pipeline import Pipeline
+from agent.pipeline.context import PipelineSettings
+from agent.pipeline.pipeline import Pipeline, PipelineParts
 from agent.pipeline.read_attempts import ReadAttempts
 from agent.pipeline.reader import open_with
 from agent.pipeline.schema_changes import SchemaAnnouncer
-from agent.pipeline.settings import PipelineSettings
 from agent.pipeline.steps.watermark import WatermarkParts
 from agent.quarantine.files import DIRECTORY
 from agent.quarantine.quarantine import Quarantine
@@ -355,26 +355,27 @@ class AgentService:
                 dead_letter_topic=create_dead_letter_topic(properties, properties.topic_prefix),
                 tracing=self._tracing,
             ),
-            open_reader=open_with(
-                event_format,
-                CounterHistory(properties.counter_history_max_bytes),
-                KeySource(config.keystore),
+            PipelineParts(
+                open_reader=open_with(
+                    event_format,
+                    CounterHistory(properties.counter_history_max_bytes),
+                    KeySource(config.keystore),
+                ),
+                attempts=attempts,
+                schema=self._holder,
+                sink=self._sink,
+                store=store,
+                ledger=ledger,
+                transfer=transfer,
+                quarantine=quarantine,
+                metrics=self._metrics,
+                snapshot=snapshot,
+                accord=None if accord is None else accord.journal,
+                snapshot_store=PropertiesStore(properties.offset_directory, SNAPSHOT_FILE, prefix),
+                registrar=self._registrar,
+                announcer=self._announcer(identity, event_format),
+                watermark=None if watch is None else self._watermark(identity, watch),
             ),
-            attempts=attempts,
-            schema=self._holder,
-            sink=self._sink,
-            store=store,
-            ledger=ledger,
-            transfer=transfer,
-            quarantine=quarantine,
-            metrics=self._metrics,
-            snapshot=snapshot,
-            accord=None if accord is None else accord.journal,
-            snapshot_store=PropertiesStore(properties.offset_directory, SNAPSHOT_FILE, prefix),
-            registrar=self._registrar,
-            announcer=self._announcer(identity, event_format),
-            watermark=None if watch is None else self._watermark(identity, watch),
-            clock=time.monotonic,
         )
         return pipeline, accord
 

@@ -1,30 +1,113 @@
-"""The parts that the steps of a tick share, and the state of the segments."""
+"""The settings of a pipeline, its offsets, and the parts that the steps of a tick share."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Container, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
 
-from agent.accord.journal import AccordJournal
 from agent.cdc_raw.names import SegmentName
 from agent.metrics import AgentMetrics
 from agent.pipeline.blocked_read import BlockedRead
 from agent.pipeline.directory_scanner import DirectoryScanner
-from agent.pipeline.offset_committer import OffsetCommitter
 from agent.pipeline.read_worker import ReadWorker
 from agent.pipeline.schema_changes import SchemaAnnouncer, SchemaChangeBatch
 from agent.pipeline.segment_disposer import EventSource, SegmentDisposer
-from agent.pipeline.settings import PipelineSettings
 from agent.schema import SchemaHolder
+from agent.segments.offsets import SegmentOffsets
 from agent.segments.plan import Segments
 from agent.segments.state import Segment
 from agent.snapshot.snapshot import Snapshot
 from commitlog import Unregistered
 from sidecar.delivery.delivery import Delivery
+from sidecar.metrics import DeliveryMetrics
+from sidecar.offsets.flusher import OffsetFlusher, OffsetStore
 from sidecar.schema_registry.registrar import Registrar
+from sidecar.sinks.kafka.dead_letter_topic import DeadLetterTopic
+from sidecar.tracing import Tracing
+from sidecar.transform import Transform
 
-_RETRY_S = 1.0
+
+@dataclass(frozen=True, slots=True)
+class PipelineSettings:
+    cdc_raw_directory: Path
+    window_max_events: int
+    window_max_bytes: int
+    poll_interval_ms: int
+    """Between periodic scans."""
+    offset_flush_interval_ms: int
+    blocked_timeout_ms: int
+    """How long an unreadable record may block its segment."""
+    commit_log_directory: Path | None = None
+    """The directory with the node's own links of the segments."""
+    deletes_at_bytes: int | None = None
+    """Size of `cdc_raw` at which the node deletes segments unread; None when it rejects writes."""
+    waits_when_denied: bool = True
+    """Whether the agent retries a sink that denies it access, or raises the error."""
+    transform: Transform | None = None
+    """Applied to every event before the sink."""
+    dead_letter_topic: DeadLetterTopic | None = None
+    """Takes the events that the broker rejects."""
+    tracing: Tracing | None = None
+    """Makes a span of every batch, and of every segment."""
+    batch_max_events: int = 5000
+    batch_max_bytes: int = 1 << 20
+
+    @property
+    def read_max_events(self) -> int:
+        """Events of one read: at most a quarter of the window, so that reads and delivery overlap
+        and a started read always fits."""
+        return max(1, min(self.batch_max_events, self.window_max_events // 4))
+
+    @property
+    def read_max_bytes(self) -> int:
+        return max(1, min(self.batch_max_bytes, self.window_max_bytes // 4))
 
 
-@dataclass(slots=True)
+class OffsetCommitter(OffsetFlusher[SegmentOffsets]):
+    """The offsets that are reached and stored.
+
+    They are saved at once before a segment is removed: a segment stays in `cdc_raw` until it is
+    stored as COMPLETED. What was announced is stored first, so that no offset passes it.
+    """
+
+    def __init__(
+        self,
+        store: OffsetStore,
+        ledger: SegmentOffsets,
+        flush_interval_s: float,
+        announcer: SchemaAnnouncer | None = None,
+        *,
+        metrics: DeliveryMetrics,
+        clock: Callable[[], float],
+    ) -> None:
+        super().__init__(
+            store, ledger, SegmentOffsets.to_stored, flush_interval_s, metrics=metrics, clock=clock
+        )
+
+        self._announcer = announcer
+
+    def save(self, *, at_once: bool = False) -> bool:
+        """Stores what was announced, then the offsets; True when all of it is stored."""
+        if self._announcer is not None and not self._announcer.save():
+            return False
+        return super().save(at_once=at_once)
+
+    def advance(self, name: SegmentName, position: int, fingerprint: int | None) -> None:
+        self.reached = self.reached.advanced(name, position, fingerprint)
+
+    def forget(self, name: SegmentName) -> None:
+        """Forgets the offset of a segment, so that reading restarts at its beginning."""
+        self.reached = self.reached.forgotten(name)
+
+    def finish(self, names: Iterable[SegmentName], *, present: Container[SegmentName]) -> None:
+        """Notes segments as COMPLETED; `present` ones are never forgotten."""
+        ledger = self.reached
+        new = [name for name in names if not ledger.is_completed(name)]
+        if new:
+            ledger = ledger.finished(*new)
+        self.reached = ledger.trimmed(present)
+
+
+@dataclass(frozen=True, slots=True)
 class PipelineContext:
     """For the pipeline's thread."""
 
@@ -42,35 +125,8 @@ class PipelineContext:
     registrar: Registrar[Unregistered]
     segments: Segments
     snapshot: Snapshot | None = None
-    accord: AccordJournal | None = None
-    """None without the capture of transactions."""
     announcer: SchemaAnnouncer | None = None
     """Makes the messages of the schema-change topic; None without one."""
-    watermark_error: str = ""
-    """Why the node was not probed for the last watermark; empty after a success, and without
-    watermarks."""
-    requeueing: frozenset[SegmentName] | None = None
-    """Segments between the quarantine and `cdc_raw`, whose files a scan ignores; None until the
-    quarantine was read once."""
-    record_at_s: float = field(init=False)
-    """When the agent next tries to write to the quarantine."""
-
-    def __post_init__(self) -> None:
-        self.record_at_s = self.clock()
-
-    @property
-    def can_record(self) -> bool:
-        """False for a moment after the quarantine could not be written."""
-        return self.clock() >= self.record_at_s
-
-    def record_later(self) -> None:
-        """The quarantine could not be written: the next attempt waits."""
-        self.record_at_s = self.clock() + _RETRY_S
-
-    @property
-    def has_room(self) -> bool:
-        """True when the window can take everything that a read may return."""
-        return self.delivery.has_room
 
     @property
     def may_publish(self) -> bool:
@@ -82,17 +138,6 @@ class PipelineContext:
         assert self.announcer is not None
         self.delivery.add(source, batch, start, is_plain=True)
         self.announcer.added(self.delivery.window.next_number)
-
-    def save_offsets(self, *, at_once: bool = False) -> bool:
-        """Stores what was announced, then the offsets; True when all of it is stored."""
-        if self.announcer is not None and not self.announcer.save():
-            return False
-        return self.offsets.save(at_once=at_once)
-
-    def is_there(self, name: SegmentName) -> bool:
-        """True when `cdc_raw` has a segment, or a reader holds it open."""
-        segment = self.segments.get(name)
-        return segment is not None and (segment.log is not None or segment.is_opened)
 
     def change(self, name: SegmentName, **facts: bool | int | None) -> None:
         """Changes fields of a segment, by their names in `Segment`."""

@@ -5,9 +5,10 @@ completed in its offsets and removes it unread.
 """
 
 import logging
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Literal
 
 from agent.cdc_raw.names import SegmentName, is_temporary
 from agent.metrics import DELIVERED, QUARANTINED, REJECTED_EVENT, AgentMetrics
@@ -24,6 +25,7 @@ from sidecar.logs import RateLimitedLog, fields
 
 logger = logging.getLogger(__name__)
 
+_RETRY_S = 1.0
 VANISHED_CAUSE = "the segment is gone from cdc_raw before it was read to its end"
 
 EventSource = SegmentName | SnapshotPartition | SchemaStart | WatermarkSource
@@ -42,7 +44,10 @@ class SegmentDisposer:
         transfer: Transfer,
         quarantine: Quarantine,
         metrics: AgentMetrics,
+        *,
+        clock: Callable[[], float],
     ) -> None:
+        """`clock` gives seconds."""
         self._directory = directory
         self._transfer = transfer
         self._quarantine = quarantine
@@ -55,6 +60,19 @@ class SegmentDisposer:
         self._errors = RecordingErrors(logger)
         self._requeue_errors: dict[SegmentName, str] = {}
         self._remaining: dict[SegmentName, str] = {}
+        self._clock = clock
+        self._record_at_s = clock()
+
+    @property
+    def record_in_s(self) -> float:
+        """Seconds until the next attempt to write to the quarantine; 0 unless the last one failed
+        just now."""
+        return max(0.0, self._record_at_s - self._clock())
+
+    @property
+    def can_record(self) -> bool:
+        """False for a moment after the quarantine could not be written."""
+        return not self.record_in_s
 
     @property
     def record_error(self) -> str:
@@ -110,8 +128,7 @@ class SegmentDisposer:
             is_new = self._quarantine.record_ranges(name, ranges)
         except OSError as error:
             message = not_writable(self._quarantine.directory, error, "reading waits")
-            self._errors.report(f"record {reason}", message)
-            return False
+            return self._fail(f"record {reason}", message)
         self._errors.resolve(f"record {reason}")
         if is_new:
             self.has_changed_quarantine = True
@@ -139,12 +156,10 @@ class SegmentDisposer:
             is_kept = self._quarantine.add_dead_letters(source, (letter,))
         except OSError as error:
             message = not_writable(self._quarantine.directory, error, "a rejected event waits")
-            self._errors.report("keep", message)
-            return False
+            return self._fail("keep", message)
         if not is_kept and not isinstance(source, SegmentName):
             message = full(self._quarantine.directory, f"a rejected event of the {source} waits")
-            self._errors.report("keep", message)
-            return False
+            return self._fail("keep", message)
         self._errors.resolve("keep")
         if not is_kept and isinstance(source, SegmentName):
             cause = f"the sink rejected an event that has no room here: {rejected.reason}"
@@ -247,6 +262,12 @@ class SegmentDisposer:
         self._metrics.segments_finished.labels(disposition).inc()
         logger.info("segment finished", extra=fields(segment=name, disposition=disposition))
         return True
+
+    def _fail(self, key: str, message: str) -> Literal[False]:
+        """Reports that the quarantine took no record; the next attempt waits."""
+        self._errors.report(key, message)
+        self._record_at_s = self._clock() + _RETRY_S
+        return False
 
     def _removal_messages(self) -> Iterator[str]:
         """One message for all: they mostly have one cause."""

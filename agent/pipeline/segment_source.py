@@ -1,19 +1,21 @@
 """A node's segments and its snapshot as the source of a loop: the steps of a tick, in order."""
 
-from collections.abc import Callable
 from concurrent.futures import Executor
 
+from agent.accord.journal import AccordJournal
 from agent.pipeline.context import PipelineContext
 from agent.pipeline.segment_disposer import EventSource
 from agent.pipeline.steps.blocked import BlockedStep
 from agent.pipeline.steps.finish import AcknowledgeStep, DisposeStep
-from agent.pipeline.steps.intake import AccordStep, RequeueStep, ScanStep
-from agent.pipeline.steps.read import AnnounceStep, ReadStep
+from agent.pipeline.steps.intake import RequeueStep, ScanStep
+from agent.pipeline.steps.read import ReadStep
 from agent.pipeline.steps.snapshot import SnapshotStep
 from agent.pipeline.steps.watermark import WatermarkParts, WatermarkStep
+from agent.pipeline.view import View, ViewBuilder
 from agent.segments.plan import segments_from_offsets
 from sidecar.delivery.delivery import RejectedEvent
 from sidecar.offsets.flusher import OffsetStore
+from sidecar.status.publisher import StatusPublisher
 
 
 class SegmentSource:
@@ -24,26 +26,30 @@ class SegmentSource:
     def __init__(
         self,
         context: PipelineContext,
-        snapshot_store: OffsetStore,
         executor: Executor,
-        publish: Callable[[str, bool], None],
-        watermark: WatermarkParts | None = None,
+        publisher: StatusPublisher[View],
+        *,
+        snapshot_store: OffsetStore,
+        journal: AccordJournal | None,
+        watermark: WatermarkParts | None,
     ) -> None:
-        """`executor` ends with this; `publish` gets the error of saving the snapshot's progress,
-        and whether the loop is stopping; without `watermark` none is sent."""
+        """`executor` ends with this. Without `journal` no transactions are captured, and without
+        `watermark` none is sent."""
         self._context = context
         self._executor = executor
-        self._publish = publish
+        self._publisher = publisher
+        self._views = ViewBuilder(context)
+        self._journal = journal
         self._requeue = RequeueStep(context)
-        self._accord = AccordStep(context)
-        self._scan = ScanStep(context)
-        self._announce = AnnounceStep(context)
+        self._scan = ScanStep(context, self._requeue)
         self._blocked = BlockedStep(context)
         self._read = ReadStep(context, self._blocked)
         self._acknowledge = AcknowledgeStep(context)
         self._dispose = DisposeStep(context)
         self._snapshot = SnapshotStep(context, snapshot_store)
-        self._watermark = None if watermark is None else WatermarkStep(context, watermark)
+        self._watermark = (
+            None if watermark is None else WatermarkStep(context, watermark, self._requeue)
+        )
 
     @property
     def is_reading(self) -> bool:
@@ -51,7 +57,7 @@ class SegmentSource:
 
     @property
     def may_read(self) -> bool:
-        return self._context.has_room or self._context.read_worker.is_busy
+        return self._context.delivery.has_room or self._context.read_worker.is_busy
 
     def begin(self) -> None:
         """The first position follows from the first scan."""
@@ -65,9 +71,9 @@ class SegmentSource:
         return False
 
     def read(self) -> bool:
-        worked = self._announce.tick()
+        worked = self._read.announce()
         worked |= self._requeue.tick()
-        worked |= self._accord.tick()
+        worked |= self._read_journal()
         worked |= self._scan.tick()
         worked |= self._read.take()
         worked |= self._blocked.tick()
@@ -77,6 +83,14 @@ class SegmentSource:
             worked |= self._watermark.tick()
         return worked
 
+    def _read_journal(self) -> bool:
+        """Reads the Accord journal when that is due."""
+        # Before the first scan the agent does not know which segments are requeued.
+        if self._journal is None or self._requeue.names is None or not self._journal.tick():
+            return False
+        self._context.scanner.request()
+        return True
+
     def note_progress(self) -> bool:
         return self._acknowledge.advance()
 
@@ -84,13 +98,11 @@ class SegmentSource:
         return self._acknowledge.keep_dead_letter(rejected)
 
     def save(self) -> None:
-        self._context.save_offsets()
+        self._context.offsets.save()
         self._snapshot.save()
 
     def save_last(self) -> None:
-        announcer = self._context.announcer
-        if announcer is None or announcer.save():
-            self._context.offsets.save_last()
+        self._context.offsets.save_last()
         self._snapshot.save_last()
 
     def dispose(self) -> bool:
@@ -106,7 +118,7 @@ class SegmentSource:
         if self._watermark is not None:
             self._watermark.rewind()
         context.blocked_read.end()
-        context.segments = segments_from_offsets(context.offsets.ledger)
+        context.segments.reset(segments_from_offsets(context.offsets.reached))
         context.scanner.request()
 
     def due_in_s(self) -> float:
@@ -114,7 +126,7 @@ class SegmentSource:
         due = [context.scanner.due_in_s]
         others = (
             self._scan.due_in_s,
-            self._accord.due_in_s,
+            None if self._journal is None else self._journal.due_in_s,
             self._dispose.due_in_s,
             context.offsets.due_in_s,
             self._snapshot.save_in_s,
@@ -123,15 +135,22 @@ class SegmentSource:
         )
         due += (each for each in others if each is not None)
         if self._read.is_waiting or context.delivery.rejected:
-            due.append(context.record_at_s - now_s)
+            due.append(context.disposer.record_in_s)
         return min(due)
 
     def publish(self, *, is_stopping: bool) -> None:
-        self._publish(self._snapshot.error, is_stopping)
+        view = self._views.build(
+            is_stopping=is_stopping,
+            snapshot_save_error=self._snapshot.error,
+            watermark_error="" if self._watermark is None else self._watermark.error,
+            accord=None if self._journal is None else self._journal.view,
+        )
+        self._publisher.publish(view)
 
     def close(self) -> None:
         self._context.scanner.close()
-        self._accord.close()
+        if self._journal is not None:
+            self._journal.close()
         # The process would wait for the end of a running read.
         self._read.abandon()
         self._executor.shutdown(wait=False, cancel_futures=True)

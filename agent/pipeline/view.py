@@ -1,16 +1,21 @@
-"""The published state of the pipeline: a frozen value for any thread."""
+"""The published state of the pipeline: a frozen value for any thread, and its gauges."""
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from agent.accord.journal import AccordView
 from agent.cdc_raw.names import SegmentName
+from agent.cdc_raw.quota import GrowthRate
+from agent.metrics import AgentMetrics
+from agent.pipeline.blocked_read import BlockedRead, Obstacle
+from agent.pipeline.context import PipelineContext
 from agent.quarantine.scanner import QuarantineUsage
 from agent.segments.offsets import SegmentOffsets
 from agent.segments.state import Phase, Segment
 from agent.transfer.transfer import Backlog
-from sidecar.status.publisher import DeliveryView
+from sidecar.status.publisher import DeliveryView, delivery_view
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +72,125 @@ class View:
     """None without the capture of transactions."""
     backlog: Backlog | None = None
     """Of the transfer; None without a remote store."""
+
+
+_QUARANTINE_INTERVAL_S = 5.0
+"""Between scans for changes by the operator; changes by the agent appear at once, unless scans take
+long."""
+_LONG_SCAN_S = 0.005
+_PAUSE_SHARE = 4
+"""Pause after a long scan, as a multiple of its duration."""
+
+
+class ViewBuilder:
+    """For the pipeline's thread."""
+
+    def __init__(self, context: PipelineContext) -> None:
+        self._context = context
+        self._lag_since_s: float | None = None
+        self._has_caught_up = False
+        self._raw_growth = GrowthRate()
+        self._quarantine = QuarantineUsage()
+        self._quarantine_pause_s = 0.0
+        self._quarantine_at_s = context.clock() - _QUARANTINE_INTERVAL_S
+
+    def build(
+        self,
+        *,
+        is_stopping: bool,
+        snapshot_save_error: str,
+        watermark_error: str,
+        accord: AccordView | None,
+    ) -> View:
+        context, now_s = self._context, self._context.clock()
+        scanner, disposer, segments = context.scanner, context.disposer, context.segments
+        since_s = now_s - self._quarantine_at_s
+        has_changed = disposer.has_changed_quarantine and since_s >= self._quarantine_pause_s
+        if has_changed or since_s >= _QUARANTINE_INTERVAL_S:
+            self._quarantine = disposer.usage()
+            self._quarantine_at_s = context.clock()
+            took_s = self._quarantine_at_s - now_s
+            self._quarantine_pause_s = _PAUSE_SHARE * took_s if took_s > _LONG_SCAN_S else 0.0
+        if scanner.is_current:
+            self._raw_growth.add(scanner.size_bytes, now_s)
+        lag_bytes = segments.readable_bytes
+        return View(
+            at_s=now_s,
+            ledger=context.offsets.reached,
+            stored=context.offsets.stored,
+            delivery=delivery_view(context.delivery),
+            all_segments=segments.all,
+            pinned_by_link=() if segments.pinned_by_link is None else (segments.pinned_by_link,),
+            count_by_phase=segments.count_by_phase,
+            blocked=_blocked_view(context.blocked_read, now_s),
+            is_stopping=is_stopping,
+            lag_bytes=lag_bytes,
+            lag_s=self._lag_s(lag_bytes),
+            raw_bytes=scanner.size_bytes,
+            raw_growth_bytes_per_s=self._raw_growth.bytes_per_s,
+            read_error=scanner.error,
+            watch_error=scanner.watch_error,
+            other_files=scanner.last.other_files,
+            irregular_segments=scanner.last.irregular_segments,
+            save_error=context.offsets.error,
+            snapshot_save_error=snapshot_save_error,
+            record_error=disposer.record_error,
+            removal_error=disposer.removal_error,
+            retry_error=disposer.retry_error,
+            quarantine=self._quarantine,
+            watermark_error=watermark_error,
+            accord=accord,
+            backlog=disposer.backlog,
+        )
+
+    def _lag_s(self, lag_bytes: int) -> float:
+        """Age of the last acknowledged write while something waits. Before the first one, and for a
+        client's timestamp in the future, it is the time for which something has waited. Once
+        everything was delivered it is at most that time: the last write before a quiet hour is an
+        hour old."""
+        delivery, now_s = self._context.delivery, self._context.clock()
+        last_us = delivery.last_acknowledged_write_ts_us
+        if not lag_bytes and not delivery.window.unacknowledged:
+            self._lag_since_s = None
+            self._has_caught_up = last_us is not None
+            return 0.0
+        if self._lag_since_s is None:
+            self._lag_since_s = now_s
+        waiting_s = now_s - self._lag_since_s
+        age_s = -1.0 if last_us is None else time.time() - last_us / 1_000_000
+        if age_s < 0:
+            return waiting_s
+        return min(age_s, waiting_s) if self._has_caught_up else age_s
+
+
+def set_gauges(view: View, metrics: AgentMetrics) -> None:
+    metrics.lag_bytes.set(view.lag_bytes)
+    metrics.lag_seconds.set(view.lag_s)
+    metrics.raw_bytes.set(view.raw_bytes)
+    metrics.blocked.set(view.blocked is not None)
+    metrics.blocked_seconds.set(view.blocked.for_s if view.blocked is not None else 0.0)
+    metrics.quarantine_bytes.set(view.quarantine.size_bytes)
+    metrics.quarantine_segments.set(view.quarantine.segments)
+    metrics.inotify_active.set(not view.watch_error)
+    if view.accord is not None:
+        metrics.accord_waiting.set(view.accord.waiting)
+        metrics.accord_oldest_seconds.set(view.accord.oldest_s)
+    for phase, count in view.count_by_phase.items():
+        metrics.segments.labels(phase.value).set(count)
+
+
+def _blocked_view(blocked_read: BlockedRead, now_s: float) -> BlockedView | None:
+    obstacle = blocked_read.obstacle
+    if obstacle is None:
+        return None
+    return BlockedView(
+        obstacle.name.log, obstacle.message, now_s - obstacle.since_s, _cause(obstacle)
+    )
+
+
+def _cause(obstacle: Obstacle) -> Literal["schema", "registry", "file", "environment"]:
+    if obstacle.unregistered:
+        return "registry"
+    if not obstacle.is_bounded:
+        return "environment"
+    return "file" if obstacle.missing is None else "schema"

@@ -31,6 +31,10 @@ class Segments:
     """
 
     def __init__(self, segments: Iterable[Segment] = ()) -> None:
+        self.reset(segments)
+
+    def reset(self, segments: Iterable[Segment]) -> None:
+        """Forgets all segments and begins with these."""
         self._by_name: dict[SegmentName, Segment] = {}
         self._in_turn = OldestFirst()
         """Segments that can be read, or that block newer ones."""

@@ -94,12 +94,11 @@ class BlockedStep:
 
     def _abandon(self, obstacle: Obstacle) -> bool:
         context = self._context
-        if not context.can_record:
+        if not context.disposer.can_record:
             return False
         if obstacle.missing is None:
             lost = LostRange(obstacle.position, None, obstacle.message)
             if not context.disposer.record(obstacle.name, (lost,), UNREADABLE):
-                context.record_later()
                 return False
             context.close_reader(obstacle.name)
             context.change(obstacle.name, is_unreadable=True)

@@ -20,6 +20,15 @@ from sidecar.logs import fields
 
 logger = logging.getLogger(__name__)
 
+_RETRY_S = 1.0
+_MOST_RETRIES = 64
+"""Segments that are tried again at once, after one of them has failed again."""
+_LONG_SAVE_S = 0.005
+_PAUSE_SHARE = 4
+"""Pause after a long save, as a multiple of its duration: it costs as much as all stored offsets,
+so that segments which finish meanwhile share the next one."""
+_LONGEST_PAUSE_S = 1.0
+
 
 class AcknowledgeStep:
     def __init__(self, context: PipelineContext) -> None:
@@ -54,22 +63,7 @@ class AcknowledgeStep:
             # The next watermark says more than this one.
             logger.warning("the sink rejected a watermark", extra=fields(reason=rejected.reason))
             return True
-        if not context.can_record:
-            return False
-        if context.disposer.keep_dead_letter(rejected):
-            return True
-        context.record_later()
-        return False
-
-
-_RETRY_S = 1.0
-_MOST_RETRIES = 64
-"""Segments that are tried again at once, after one of them has failed again."""
-_LONG_SAVE_S = 0.005
-_PAUSE_SHARE = 4
-"""Pause after a long save, as a multiple of its duration: it costs as much as all stored offsets,
-so that segments which finish meanwhile share the next one."""
-_LONGEST_PAUSE_S = 1.0
+        return context.disposer.can_record and context.disposer.keep_dead_letter(rejected)
 
 
 class DisposeStep:
@@ -102,7 +96,7 @@ class DisposeStep:
         """Stores the ends of the segments."""
         context, began_s = self._context, self._context.clock()
         context.offsets.finish(names, present=context.segments)
-        is_stored = context.save_offsets(at_once=True)
+        is_stored = context.offsets.save(at_once=True)
         now_s = context.clock()
         if not is_stored:
             self._save_s = now_s + _RETRY_S
@@ -148,5 +142,5 @@ class DisposeStep:
         context.read_worker.forget(name)
         context.offsets.forget(name)
         context.segments.remove(name)
-        context.save_offsets(at_once=True)
+        context.offsets.save(at_once=True)
         context.scanner.request()

@@ -15,6 +15,8 @@ from agent.segments.awaited_files import PATIENCE_S, AwaitedFiles
 from agent.segments.plan import DeletedUnread, find_deleted_unread, known_names, next_known
 from sidecar.logs import fields
 
+logger = logging.getLogger(__name__)
+
 _REQUEUE_INTERVAL_S = 5.0
 _MOST_REQUEUED = 64
 
@@ -26,6 +28,9 @@ class RequeueStep:
     def __init__(self, context: PipelineContext) -> None:
         self._context = context
         self._next_s = context.clock()
+        self.names: frozenset[SegmentName] | None = None
+        """Segments between the quarantine and `cdc_raw`, whose files a scan ignores; None until the
+        quarantine was read once."""
 
     def tick(self) -> bool:
         """Requeues what can be requeued; True when a segment was."""
@@ -36,12 +41,12 @@ class RequeueStep:
         requests = context.disposer.requests()
         if requests is None:
             return False
-        if context.requeueing is None:
+        if self.names is None:
             context.disposer.remove_temporaries()
         waiting = [
-            name for name, is_here in requests.items() if is_here and not context.is_there(name)
+            name for name, is_here in requests.items() if is_here and not self._is_there(name)
         ]
-        context.requeueing = frozenset(waiting)
+        self.names = frozenset(waiting)
         for name in (name for name, is_here in requests.items() if not is_here):
             context.disposer.end_request(name)
         if len(waiting) > _MOST_REQUEUED:
@@ -53,49 +58,27 @@ class RequeueStep:
             return False
         return any([self._requeue(name) for name in waiting[:_MOST_REQUEUED]])
 
+    def _is_there(self, name: SegmentName) -> bool:
+        """True when `cdc_raw` has a segment, or a reader holds it open."""
+        segment = self._context.segments.get(name)
+        return segment is not None and (segment.log is not None or segment.is_opened)
+
     def _requeue(self, name: SegmentName) -> bool:
         context = self._context
         if not context.disposer.requeue(name):
             return False
-        assert context.requeueing is not None
-        context.requeueing -= {name}
+        assert self.names is not None
+        self.names -= {name}
         context.segments.remove(name)
         context.scanner.request()
         context.blocked_read.ask_again()
         return True
 
 
-class AccordStep:
-    def __init__(self, context: PipelineContext) -> None:
-        self._context = context
-
-    @property
-    def due_in_s(self) -> float | None:
-        """None without the capture of transactions."""
-        journal = self._context.accord
-        return None if journal is None else journal.due_in_s
-
-    def tick(self) -> bool:
-        context = self._context
-        # Before the first scan the agent does not know which segments are requeued.
-        if context.accord is None or context.requeueing is None:
-            return False
-        has_written = context.accord.tick()
-        if has_written:
-            context.scanner.request()
-        return has_written
-
-    def close(self) -> None:
-        if self._context.accord is not None:
-            self._context.accord.close()
-
-
-logger = logging.getLogger(__name__)
-
-
 class ScanStep:
-    def __init__(self, context: PipelineContext) -> None:
+    def __init__(self, context: PipelineContext, requeue: RequeueStep) -> None:
         self._context = context
+        self._requeue = requeue
         self._is_first = True
         self._unseen: DeletedUnread | None = None
         self._awaited = AwaitedFiles()
@@ -110,23 +93,23 @@ class ScanStep:
         if self.due_in_s == 0.0:
             context.scanner.request()
         # Without the requests, half of a segment after a kill could pass for a whole one.
-        if context.scanner.due_in_s > 0 or context.requeueing is None:
+        if context.scanner.due_in_s > 0 or self._requeue.names is None:
             return False
         began_s = context.clock()
         is_periodic = not context.scanner.is_requested
         observation = context.scanner.scan(context.segments.is_completed)
         if observation is None:
             return False
-        observation = observation.without(context.requeueing)
+        observation = observation.without(self._requeue.names)
         if self._is_first:
             self._is_first = False
             self._unseen = find_deleted_unread(
-                context.offsets.ledger, observation, context.settings.deletes_at_bytes
+                context.offsets.reached, observation, context.settings.deletes_at_bytes
             )
         self._await_files(observation)
         context.segments.observe(
             observation,
-            context.offsets.ledger,
+            context.offsets.reached,
             retry=is_periodic,
             awaited=self._awaited.names,
         )
@@ -138,7 +121,7 @@ class ScanStep:
     def _await_files(self, observation: Observation) -> None:
         context, before = self._context, self._awaited.names
         self._awaited = self._awaited.after(
-            observation, context.segments, context.offsets.ledger, context.clock()
+            observation, context.segments, context.offsets.reached, context.clock()
         )
         for name in sorted(self._awaited.names - before):
             logger.info(
@@ -153,7 +136,7 @@ class ScanStep:
             ranges = (LostRange(0, None, _cause_unseen(self._unseen)),)
             if context.disposer.record(self._unseen.first, ranges, VANISHED):
                 self._unseen = None
-        losses, ledger = context.segments.lost, context.offsets.ledger
+        losses, ledger = context.segments.lost, context.offsets.reached
         if self._unseen is None and not losses:
             context.disposer.loss_resolved(VANISHED)
         known = known_names(context.segments, ledger) if losses else ()

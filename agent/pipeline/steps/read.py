@@ -24,23 +24,6 @@ from agent.segments.state import ReadRequest, after_read
 from commitlog import EventBatch, Schema
 from sidecar.logs import fields
 
-
-class AnnounceStep:
-    def __init__(self, context: PipelineContext) -> None:
-        self._context = context
-
-    def tick(self) -> bool:
-        """Adds the messages once the schema is known; nothing is read before."""
-        context, announcer = self._context, self._context.announcer
-        if announcer is None or announcer.announced is not None or not context.delivery.is_open:
-            return False
-        schema = context.schema.current()
-        if schema is None:
-            return False
-        context.announce(SchemaStart(), announcer.begin(schema), 0)
-        return True
-
-
 logger = logging.getLogger(__name__)
 
 _SCHEMA_UNREADABLE = "schema_unreadable"
@@ -64,6 +47,18 @@ class ReadStep:
         self._context.read_worker.abandon()
         self._result = None
 
+    def announce(self) -> bool:
+        """Announces all tables at the first start, once the schema is known; nothing is read
+        before."""
+        context, announcer = self._context, self._context.announcer
+        if announcer is None or announcer.announced is not None or not context.delivery.is_open:
+            return False
+        schema = context.schema.current()
+        if schema is None:
+            return False
+        context.announce(SchemaStart(), announcer.begin(schema), 0)
+        return True
+
     def start(self) -> bool:
         context, settings = self._context, self._context.settings
         schema = context.schema.current()
@@ -71,7 +66,7 @@ class ReadStep:
             return False
         if self.is_waiting or context.read_worker.is_busy or not context.delivery.wants_more:
             return False
-        if not context.has_room:
+        if not context.delivery.has_room:
             return False
         order = context.segments.next_read
         if order is None:
@@ -93,7 +88,7 @@ class ReadStep:
         if self._result is None:
             self._result = context.read_worker.take()
         result = self._result
-        if result is None or not context.can_record:
+        if result is None or not context.disposer.can_record:
             return False
         name = result.order.name
         path = context.settings.cdc_raw_directory / name.log
@@ -111,7 +106,6 @@ class ReadStep:
             self._block(result, message, is_bounded=False)
             return True
         if not self._record_losses(result):
-            context.record_later()
             return False
         self._result = None
         context.change(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from agent.cdc_raw.observation import Observation
 from agent.pipeline.context import PipelineContext
+from agent.pipeline.steps.intake import RequeueStep
 from agent.watermark.coverage import Barrier, Coverage, CoverageStore, barrier_at, begun
 from agent.watermark.message import Obstacle, WatermarkSender, WatermarkSource
 from agent.watermark.node_probe import NodeProbe, NodeWatch
@@ -32,9 +33,14 @@ class WatermarkParts:
 class WatermarkStep:
     """For the pipeline's thread."""
 
-    def __init__(self, context: PipelineContext, parts: WatermarkParts) -> None:
+    def __init__(
+        self, context: PipelineContext, parts: WatermarkParts, requeue: RequeueStep
+    ) -> None:
         """Raises what loading the stored coverage raises."""
         self._context = context
+        self._requeue = requeue
+        self.error = ""
+        """Why the node was not probed for the last watermark; empty after a success."""
         self._parts = parts
         self._interval_s = parts.sender.interval_ms / 1000
         self._coverage = parts.store.load()
@@ -107,9 +113,9 @@ class WatermarkStep:
             return False
         self._is_probing = False
         if isinstance(result, SidecarError):
-            context.watermark_error = str(result)
+            self.error = str(result)
             return False
-        context.watermark_error = ""
+        self.error = ""
         self._probe = result
         if self._coverage is not None:
             self._cover(self._coverage.answered(result))
@@ -138,8 +144,8 @@ class WatermarkStep:
     def _obstacles(self) -> Iterator[Obstacle]:
         """What prevents the watermark from advancing now."""
         context = self._context
-        if context.watermark_error:
-            yield Obstacle("node_unavailable", context.watermark_error)
+        if self.error:
+            yield Obstacle("node_unavailable", self.error)
         yield from self._losses()
         if context.scanner.error:
             yield Obstacle("cdc_raw_unreadable", context.scanner.error)
@@ -154,7 +160,7 @@ class WatermarkStep:
         """Changes that the topics lack until an operator retries or discards them."""
         context = self._context
         disposer, usage = context.disposer, context.disposer.last_usage
-        if usage.segments or disposer.has_changed_quarantine or context.requeueing:
+        if usage.segments or disposer.has_changed_quarantine or self._requeue.names:
             names = (*usage.available_names, *usage.missing_names, *usage.dead_letter_names)
             text = ", ".join(dict.fromkeys(names)) or "a segment"
             yield Obstacle("segment_quarantined", f"the quarantine has {text}")

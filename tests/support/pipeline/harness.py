@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any, cast
 
 from agent.metrics import AgentMetrics
-from agent.pipeline.pipeline import Pipeline
+from agent.pipeline.context import PipelineSettings
+from agent.pipeline.pipeline import Pipeline, PipelineParts
 from agent.pipeline.read_attempts import ReadAttempts
 from agent.pipeline.reader import OpenReader
 from agent.pipeline.schema_changes import SchemaAnnouncer
-from agent.pipeline.settings import PipelineSettings
 from agent.pipeline.view import View
 from agent.quarantine.quarantine import Quarantine
 from agent.schema.history import AnnouncementStore
@@ -94,22 +94,24 @@ class PipelineHarness:
         self.metrics = AgentMetrics(DeliveryMetrics("agent", "1.2.3"))
         self.pipeline = Pipeline(
             self.settings,
-            open_reader=self.open_reader,
-            attempts=self.attempts,
-            schema=cast(Any, self.schema),
-            sink=self.sink,
-            store=self.store,
-            ledger=offsets_from_entries(self.store.values, NODE_ID),
-            transfer=self.transfer,
-            quarantine=self.quarantine,
-            metrics=self.metrics,
-            snapshot=self.snapshot,
-            snapshot_store=self.snapshot_store,
-            registrar=self.registrar,
-            announcer=self._announcer(),
-            watermark=self.node.parts(self.watermark_interval_ms)
-            if self.watermark_interval_ms is not None
-            else None,
+            PipelineParts(
+                open_reader=self.open_reader,
+                attempts=self.attempts,
+                schema=cast(Any, self.schema),
+                sink=self.sink,
+                store=self.store,
+                ledger=offsets_from_entries(self.store.values, NODE_ID),
+                transfer=self.transfer,
+                quarantine=self.quarantine,
+                metrics=self.metrics,
+                snapshot=self.snapshot,
+                snapshot_store=self.snapshot_store,
+                registrar=self.registrar,
+                announcer=self._announcer(),
+                watermark=self.node.parts(self.watermark_interval_ms)
+                if self.watermark_interval_ms is not None
+                else None,
+            ),
             executor=executor or self.make_worker(),
             clock=clock or self.clock,
         )

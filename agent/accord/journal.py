@@ -6,7 +6,7 @@ between, the agent writes the changes again under another id, with the same even
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,7 +22,9 @@ from agent.cdc_raw.names import SegmentName
 from agent.quarantine.files import LostRange
 from commitlog import AccordRead, AccordReader, ColumnIds, Schema
 from sidecar.errors import OffsetSaveError
+from sidecar.health.condition import Condition, Rank, State
 from sidecar.logs import RateLimitedLog, fields
+from sidecar.quantities import duration_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +39,45 @@ class AccordView:
     oldest_s: float = 0.0
     """Age of the oldest one in seconds."""
 
+    def conditions(self) -> Iterator[Condition]:
+        if self.error:
+            yield Condition(
+                "accord_journal_unreadable",
+                State.DEGRADED,
+                "cdc_raw",
+                f"Transactions are not captured: {self.error}",
+                "Correct accord.journal.directory, and let the agent's user read the journal and "
+                "write to cdc_raw. Changes that the node deletes meanwhile are lost.",
+                rank=Rank.LOSS,
+            )
+        elif self.blocked and self.blocked_s >= _PATIENCE_S:
+            yield Condition(
+                "accord_transaction_blocked",
+                State.DEGRADED,
+                "cdc_raw",
+                "The next transaction has been blocked for "
+                f"{duration_text(self.blocked_s)}: {self.blocked}",
+                "Let the agent read the node's schema and system.local_metadata_log. After "
+                "segment.blocked.timeout.ms the changes of the transaction are recorded as lost.",
+                rank=Rank.LATE,
+            )
+        elif self.waiting and self.oldest_s >= _WAITING_S:
+            yield Condition(
+                "accord_transactions_waiting",
+                State.DEGRADED,
+                "cdc_raw",
+                f"The node has not applied {self.waiting} transactions; the oldest began "
+                f"{duration_text(self.oldest_s)} ago.",
+                "Check the replicas: a transaction that a node cannot decide waits for the others.",
+                rank=Rank.LATE,
+            )
+
 
 logger = logging.getLogger(__name__)
+
+_PATIENCE_S = 10.0
+"""A new table is usually known sooner."""
+_WAITING_S = 300.0
 
 _INTERVAL_S = 1.0
 _CHUNK_BYTES = 4 << 20

@@ -15,7 +15,19 @@ from agent.quarantine.scanner import QuarantineUsage
 from agent.segments.offsets import SegmentOffsets
 from agent.segments.state import Phase, Segment
 from agent.transfer.transfer import Backlog
+from sidecar.health.condition import Condition, State
+from sidecar.quantities import duration_text
 from sidecar.status.publisher import DeliveryView, delivery_view
+
+_BLOCKED_REMEDIES = {
+    "schema": "Let the agent read the node's schema, or correct schema.file. After "
+    "segment.blocked.timeout.ms the segment is quarantined.",
+    "registry": "Start the schema registry, or correct the schema that it rejects. After "
+    "segment.blocked.timeout.ms the record is quarantined.",
+    "file": "Give the agent the key of the segment, or repair the file. After "
+    "segment.blocked.timeout.ms the rest of the segment is quarantined.",
+    "environment": "Follow the message. Reading is retried every second, without end.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,19 +38,31 @@ class BlockedView:
     cause: Literal["schema", "registry", "file", "environment"] = "file"
     """The missing thing; the agent waits without end for `environment`, else for a bounded time."""
 
+    def condition(self, schema_error: str) -> Condition:
+        """`schema_error`: why the schema cannot be read; empty while it can."""
+        reason = self.message
+        if self.cause == "schema" and schema_error:
+            reason = f"{reason} {schema_error}"
+        return Condition(
+            "segment_blocked",
+            State.FAILING,
+            "schema_registry" if self.cause == "registry" else "cdc_raw",
+            f"{self.segment} has been blocked for {duration_text(self.for_s)}: {reason}",
+            _BLOCKED_REMEDIES[self.cause],
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class View:
     """The pipeline at one moment. Times are `time.monotonic` unless their name says otherwise."""
 
-    at_s: float
     ledger: SegmentOffsets
     stored: SegmentOffsets
     delivery: DeliveryView
     all_segments: Callable[[], tuple[Segment, ...]] = tuple
     """The segments at the time of the call, the oldest first: a copy in each view would cost as
     much as there are segments."""
-    pinned_by_link: tuple[SegmentName, ...] = ()
+    pinned_by_link: SegmentName | None = None
     """The oldest segment that another hard link keeps from being final."""
     count_by_phase: Mapping[Phase, int] = field(default_factory=dict)
     blocked: BlockedView | None = None
@@ -115,12 +139,11 @@ class ViewBuilder:
             self._raw_growth.add(scanner.size_bytes, now_s)
         lag_bytes = segments.readable_bytes
         return View(
-            at_s=now_s,
             ledger=context.offsets.reached,
             stored=context.offsets.stored,
             delivery=delivery_view(context.delivery),
             all_segments=segments.all,
-            pinned_by_link=() if segments.pinned_by_link is None else (segments.pinned_by_link,),
+            pinned_by_link=segments.pinned_by_link,
             count_by_phase=segments.count_by_phase,
             blocked=_blocked_view(context.blocked_read, now_s),
             is_stopping=is_stopping,

@@ -1,14 +1,16 @@
 """Counts what the quarantine holds; reads only the files that changed since the last scan."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from agent.cdc_raw.names import SegmentName, parse_log_name
 from agent.quarantine.files import EVENTS, REASON, REMOTE, RETRY, QuarantineReason
 from agent.quarantine.quarantine import Quarantine
+from sidecar.dead_letters.dead_letter import TOO_LARGE_REMEDY
 from sidecar.files.line_count import LineCount
+from sidecar.health.condition import Condition, State
 
 _SHOWN = 3
 _LISTED = 20
@@ -54,6 +56,43 @@ class QuarantineUsage:
     """Segments and snapshots with dead letters."""
     oldest: tuple[QuarantinedFiles, ...] = ()
     """The oldest segments, then snapshots."""
+
+    def conditions(self) -> Iterator[Condition]:
+        """Segments that can be read again, missing segments, and dead letters."""
+        if self.available:
+            yield Condition(
+                "segment_quarantined",
+                State.DEGRADED,
+                "quarantine",
+                f"{_segment_count(self.available)} undelivered changes "
+                f"({_range_count(self.ranges)}): {_listed(self.available_names, self.available)}.",
+                "List causes with `agent quarantine list`. Correct them, then run "
+                f"`agent quarantine retry {self.available_names[0]}` or `agent quarantine retry "
+                "--all`. To discard the changes, run `agent quarantine discard NAME`.",
+            )
+        if self.missing:
+            yield Condition(
+                "segment_lost",
+                State.DEGRADED,
+                "quarantine",
+                f"{_segment_count(self.missing)} undelivered changes and no file to read again: "
+                f"{_listed(self.missing_names, self.missing)}.",
+                "Copy the tables again with `agent snapshot start KEYSPACE.TABLE`, then run "
+                f"`agent quarantine discard {self.missing_names[0]}`.",
+            )
+        if self.dead_letters:
+            events = "1 event was" if self.dead_letters == 1 else f"{self.dead_letters} events were"
+            yield Condition(
+                "event_rejected",
+                State.DEGRADED,
+                "quarantine",
+                f"{events} rejected by the sink and stored as dead letters: "
+                f"{_listed(self.dead_letter_names, len(self.dead_letter_names))}.",
+                "See the causes with `agent quarantine list`. If an event is too large, "
+                f"{TOO_LARGE_REMEDY}. The `.events.ndjson` in the quarantine has its whole value. "
+                "Send the events by other means, then run "
+                f"`agent quarantine discard {self.dead_letter_names[0]}`.",
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,3 +226,15 @@ def _age(text: str) -> tuple[bool, SegmentName | str]:
     """Sort key: segments by age, then snapshots by name."""
     name = parse_log_name(text)
     return (name is None, name if name is not None else text)
+
+
+def _segment_count(count: int) -> str:
+    return "1 segment has" if count == 1 else f"{count} segments have"
+
+
+def _range_count(count: int) -> str:
+    return "1 range" if count == 1 else f"{count} ranges"
+
+
+def _listed(names: tuple[str, ...], count: int) -> str:
+    return ", ".join(names) + (", …" if count > len(names) else "")

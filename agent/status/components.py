@@ -8,7 +8,7 @@ from agent.pipeline.view import View
 from agent.segments.state import Phase
 from agent.snapshot.snapshot import Snapshot
 from agent.snapshot.status import snapshot_component
-from agent.status.facts import Facts
+from agent.status.conditions import Facts
 from agent.transfer.transfer import Backlog
 from sidecar.health.condition import Status
 from sidecar.health.health import Component, component_of

@@ -16,8 +16,7 @@ from agent.schema import SchemaHolder
 from agent.snapshot.snapshot import Snapshot
 from agent.snapshot.status import set_gauges, snapshot_facts
 from agent.status.components import own_components
-from agent.status.conditions import status_from
-from agent.status.facts import Facts, SchemaFacts
+from agent.status.conditions import Facts, SchemaFacts, status_from
 from commitlog import Schema
 from sidecar.health.condition import Status
 from sidecar.health.health import Component
@@ -102,34 +101,17 @@ class AgentStatus(StatusReporter[View]):
         return time_to_full_s(view.raw_bytes, self.raw_limit_bytes, view.raw_growth_bytes_per_s)
 
     def facts(self) -> Facts:
-        schema = SchemaFacts(self._holder.table_count, self._holder.last_error or "")
-        publication, view, unlogged = self._published(), self.view, self.unlogged()
-        if view is None:
-            return Facts(
-                schema=schema,
-                publication=publication,
-                unlogged=unlogged,
-                **self.service_facts(),
-            )
+        view = self.view
         return Facts(
-            schema=schema,
+            schema=SchemaFacts(self._holder.table_count, self._holder.last_error or ""),
             cdc_raw_directory=self._directory,
-            raw_bytes=view.raw_bytes,
             quota=self._quota,
-            blocked=view.blocked,
-            read_error=view.read_error,
-            irregular_segments=view.irregular_segments,
-            watch_error=view.watch_error,
-            pinned_by_link=tuple(name.log for name in view.pinned_by_link),
-            removal_error=view.removal_error,
-            retry_error=view.retry_error,
-            quarantine=view.quarantine,
-            watermark_error=view.watermark_error,
-            accord=view.accord,
-            backlog=view.backlog,
-            snapshot=snapshot_facts(self.snapshot, view.snapshot_save_error),
-            publication=publication,
-            unlogged=unlogged,
+            view=view,
+            snapshot=snapshot_facts(
+                self.snapshot, "" if view is None else view.snapshot_save_error
+            ),
+            publication=self._published(),
+            unlogged=self.unlogged(),
             **self.service_facts(),
         )
 

@@ -2,11 +2,14 @@
 
 import threading
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from agent.cdc_raw.move import move
 from sidecar.files.regular import make_directory
+from sidecar.health.condition import Condition, State
+from sidecar.quantities import size_text
 from sidecar.store.base import StoppableStore
 
 
@@ -25,6 +28,18 @@ class Backlog:
     max_bytes: int = 0
     error: str = ""
     """Why segments are not sent; empty while they are."""
+
+    def conditions(self) -> Iterator[Condition]:
+        if self.error:
+            yield Condition(
+                "transfer_unavailable",
+                State.DEGRADED,
+                "transfer",
+                f"{self.error} {self.segments} finished segments ({size_text(self.size_bytes)} of "
+                f"{size_text(self.max_bytes)}) wait for {self.destination}; those that have no "
+                "room stay in cdc_raw.",
+                "Correct the store's address, key or rights; `agent check` verifies them.",
+            )
 
 
 class Transfer(ABC):

@@ -113,7 +113,7 @@ WITHOUT_QUOTES = {
     *("quoted", "parents", "principal"),
     *("uid", "self.gid", "right", "rights", "mode & ~63", "versions.spark"),
     *("table", "name.table", "' '.join(truncated)", "' '.join(sorted(dropped))"),
-    *("usage.available_names[0]", "usage.missing_names[0]", "usage.dead_letter_names[0]"),
+    *("self.available_names[0]", "self.missing_names[0]", "self.dead_letter_names[0]"),
     *("topic", "denied[0]", "missing[0]", "compacted[0]"),
 }
 """Inserted expressions: those that quote, numbers and letters of a mode, names of Cassandra's

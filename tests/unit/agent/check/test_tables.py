@@ -19,7 +19,6 @@ from agent.check.tables import (
 from agent.config.loader import AgentConfig, load_config
 from agent.node.truncations import Drop, Truncation
 from agent.status.conditions import conditions_of
-from agent.status.facts import Facts
 from commitlog import Schema
 from commitlog.masking import Rights, mask_problem
 from sidecar.check.broker import BrokerAnswer
@@ -27,6 +26,7 @@ from sidecar.check.finding import Finding, Level
 from sidecar.errors import UnavailableError
 from sidecar.health.condition import State
 from tests.support.agents.agent_directory import AgentDir
+from tests.support.agents.given_facts import facts_of
 from tests.support.agents.minimal_configuration import minimal_configuration
 
 LONGEST_KEYSPACE, LONGEST_TABLE = 48, 222
@@ -159,7 +159,7 @@ def test_it_names_tables_places_times_and_commands() -> None:
 
 
 def test_a_running_agent_stays_ok_and_shows_it() -> None:
-    (condition,) = conditions_of(Facts(findings=tuple(check_truncations(TRUNCATED))))
+    (condition,) = conditions_of(facts_of(findings=tuple(check_truncations(TRUNCATED))))
     assert (condition.code, condition.state) == ("table_truncated", State.WARNING)
 
 
@@ -182,5 +182,5 @@ def test_a_drop_has_a_remedy_for_a_table_that_is_gone_and_one_that_exists_again(
     assert "--set table=shop.items --set at.us=1700000000900999, for each" in both.remedy
     (again,) = check_drops(DROPPED, list(DROPPED))
     assert "at.us" not in again.remedy, "the new rows would go too"
-    (condition,) = conditions_of(Facts(findings=(found,)))
+    (condition,) = conditions_of(facts_of(findings=(found,)))
     assert (condition.code, condition.state) == ("table_dropped", State.WARNING)

@@ -10,8 +10,6 @@ import pytest
 
 from agent import metrics
 from agent.quarantine.scanner import QuarantineScanner
-from agent.status.conditions import conditions_of
-from agent.status.facts import Facts
 from commitlog import UnsupportedFeatureError
 from tests.support.pipeline.harness import MakeHarness, PipelineHarness
 from tests.support.sinks.memory_sink import MemorySink
@@ -112,7 +110,7 @@ def test_undelivered_events_have_a_warning_a_metric_and_a_condition(
     # Without a moment in which everything looks delivered: no time has passed since.
     usage = harness.view.quarantine
     assert usage == QuarantineScanner(harness.quarantine, harness.raw.directory).scan()
-    assert [each.code for each in conditions_of(Facts(quarantine=usage))] == [code]
+    assert [each.code for each in usage.conditions()] == [code]
     if on_record:
         number = int(on_record[0])
         (lost,) = harness.ranges(number)
@@ -126,13 +124,13 @@ def test_a_segment_whose_reason_was_removed_is_still_a_condition(harness: Pipeli
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "CommitLog-7-9.log").write_bytes(b"x")
     usage = QuarantineScanner(harness.quarantine, harness.raw.directory).scan()
-    (condition,) = conditions_of(Facts(quarantine=usage))
+    (condition,) = usage.conditions()
     assert condition.code == "segment_quarantined"
     assert "CommitLog-7-9.log" in condition.message
     # The moment in which a request is fulfilled.
     (directory / "CommitLog-7-9.log.retry").touch()
     usage = QuarantineScanner(harness.quarantine, harness.raw.directory).scan()
-    assert conditions_of(Facts(quarantine=usage)) == ()
+    assert tuple(usage.conditions()) == ()
 
 
 def test_a_quarantine_that_cannot_be_read_is_reported_until_it_can(

@@ -10,21 +10,21 @@ from typing import Any
 import pytest
 
 from agent.accord.journal import AccordView
+from agent.cdc_raw.names import SegmentName
 from agent.cdc_raw.quota import Quota
 from agent.check.publication import Publication, Unmatched
 from agent.check.unlogged import Reason, UnloggedTable, UnloggedWrites
 from agent.pipeline.view import BlockedView
 from agent.quarantine.scanner import QuarantineUsage
 from agent.snapshot.status import SnapshotFacts
-from agent.status.conditions import conditions_of, status_from
-from agent.status.facts import Facts, SchemaFacts
+from agent.status.conditions import Facts, SchemaFacts, conditions_of, status_from
 from agent.transfer.transfer import Backlog
 from sidecar.check.finding import fault, ok, warning
 from sidecar.health.condition import Condition, Rank, State
 from sidecar.sinks.base import SinkState
+from tests.support.agents.given_facts import facts_of
 
 NAME = "CommitLog-7-1.log"
-DELIVERED = SinkState(True, "events go through")
 SCHEMA_HOLD = BlockedView(NAME, "the table ks.new is not known.", 12.0, "schema")
 UNLOGGED = UnloggedTable("ks", "t", Reason.TRANSACTIONAL_MODE, "transactional_mode = 'full'")
 DIFFERS = fault("cdc_raw", "The node uses /a and the agent reads /b.", "x.", code="cdc_raw_differs")
@@ -99,7 +99,7 @@ ROWS = (
         "the oldest began 5 min ago",
         accord=AccordView(waiting=2, oldest_s=301.0),
     ),
-    case("cdc_raw/segment_not_released: Set cassandra.config", pinned_by_link=(NAME,)),
+    case("cdc_raw/segment_not_released: Set cassandra.config", pinned_by_link=SegmentName(1, 7)),
     case(
         "cdc_raw/cdc_raw_quota_unknown: GRANT SELECT",
         quota=Quota(None, "no SELECT permission.", "GRANT SELECT ON …;"),
@@ -193,27 +193,27 @@ def codes(facts: Facts) -> list[str]:
 
 
 def test_an_agent_without_faults_has_no_condition() -> None:
-    assert codes(Facts(publication=Publication(("ks.t",), ("ks.t",)))) == []
-    assert status_from(Facts()).state is State.OK
+    assert codes(facts_of(publication=Publication(("ks.t",), ("ks.t",)))) == []
+    assert status_from(facts_of()).state is State.OK
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_each_fact_gives_one_condition_and_takes_it_away(name: str) -> None:
     each = CASES[name]
-    facts = Facts(**each.facts)
+    facts = facts_of(**each.facts)
     (condition,) = conditions_of(facts)
     assert (condition.code, condition.component) == (each.code, each.component)
     assert condition.state is each.state
     assert status_from(facts).state is (State.OK if each.state is State.WARNING else each.state)
     assert each.piece in f"{condition.message} {condition.remedy}"
     assert is_complete(condition)
-    assert codes(replace(facts, **{name: getattr(Facts(), name) for name in each.facts})) == []
+    assert codes(facts_of()) == []
 
 
 @pytest.mark.parametrize(("one", "other"), PAIRS)
 def test_two_facts_give_two_conditions_the_first_by_rank(one: str, other: str) -> None:
     first, second = CASES[one], CASES[other]
-    facts = Facts(**first.facts, **second.facts)
+    facts = facts_of(**first.facts, **second.facts)
     expected = {first.code} if (one, other) in SAME_CAUSE else {first.code, second.code}
     conditions = status_from(facts).conditions
     assert ({each.code for each in conditions}, len(conditions)) == (expected, len(expected))
@@ -222,11 +222,11 @@ def test_two_facts_give_two_conditions_the_first_by_rank(one: str, other: str) -
     worst = max(each.state.severity for each in conditions)
     assert status_from(facts).state.severity == worst
     # Each goes alone.
-    assert codes(Facts(**first.facts)) == [first.code]
+    assert codes(facts_of(**first.facts)) == [first.code]
 
 
 def test_everything_at_once_reports_every_cause_once() -> None:
-    facts = Facts(**{name: value for c in CASES.values() for name, value in c.facts.items()})
+    facts = facts_of(**{name: value for c in CASES.values() for name, value in c.facts.items()})
     found = codes(facts)
     assert len(found) == len(set(found))
     assert status_from(facts).state is State.FAILING
@@ -234,7 +234,8 @@ def test_everything_at_once_reports_every_cause_once() -> None:
 
 def test_unlogged_writes_of_a_file_that_does_not_describe_them_are_no_condition() -> None:
     assert (
-        codes(Facts(unlogged=UnloggedWrites(unknown="schema.file has no CREATE KEYSPACE."))) == []
+        codes(facts_of(unlogged=UnloggedWrites(unknown="schema.file has no CREATE KEYSPACE.")))
+        == []
     )
 
 
@@ -249,21 +250,22 @@ def test_before_the_first_schema() -> None:
 
 
 def test_a_segment_that_waits_for_the_schema_reports_why_it_is_not_read() -> None:
-    (condition,) = conditions_of(Facts(blocked=SCHEMA_HOLD, schema=SchemaFacts(3, AWAY)))
+    (condition,) = conditions_of(facts_of(blocked=SCHEMA_HOLD, schema=SchemaFacts(3, AWAY)))
     assert condition.code == "segment_blocked"
     assert "ks.new is not known. Cassandra does not answer." in condition.message
 
 
 def test_a_segment_that_waits_for_the_registry_reports_the_registry() -> None:
     hold = BlockedView(NAME, "the schema registry does not answer.", 1.0, "registry")
-    facts = Facts(blocked=hold, registry_error="the schema registry does not answer.")
+    error = "the schema registry does not answer."
+    facts = facts_of(blocked=hold, registry_error=error)
     assert codes(facts) == ["segment_blocked"]
     assert conditions_of(facts)[0].component == "schema_registry"
-    assert codes(replace(facts, blocked=None)) == ["schema_registry_unavailable"]
+    assert codes(facts_of(registry_error=error)) == ["schema_registry_unavailable"]
 
 
 def test_a_sink_that_is_closed_at_the_end_is_no_fault() -> None:
-    closed = Facts(sink=SinkState(False, "closed"), is_stopping=True)
+    closed = facts_of(sink=SinkState(False, "closed"), is_stopping=True)
     assert codes(closed) == []
     assert codes(replace(closed, unacknowledged_events=1)) == ["sink_unavailable"]
 
@@ -273,12 +275,12 @@ def test_only_faults_of_the_checks_count_and_each_code_once() -> None:
         ok("node", "It answers."),
         warning("latency", "Late.", "Sync more often.", code="late"),
     )
-    assert codes(Facts(findings=findings)) == []
+    assert codes(facts_of(findings=findings)) == []
     other = replace(DIFFERS, message="And /c too.")
-    (condition,) = conditions_of(Facts(findings=(DIFFERS, other, DIFFERS)))
+    (condition,) = conditions_of(facts_of(findings=(DIFFERS, other, DIFFERS)))
     assert condition.message == f"{DIFFERS.message} And /c too."
     token = fault("http.token.file", "It is not there.", "Make it.", code="http_token_unusable")
-    assert codes(Facts(findings=(token,))) == ["http_token_unusable"]
+    assert codes(facts_of(findings=(token,))) == ["http_token_unusable"]
 
 
 @pytest.mark.parametrize(
@@ -295,13 +297,13 @@ def test_a_check_of_a_cause_that_the_pipeline_reports_adds_nothing(
     subject: str, changed: dict[str, Any], code: str
 ) -> None:
     found = fault(subject, "The same.", "The same.", code="found")
-    assert codes(Facts(findings=(found,), **changed)) == [code]
-    assert codes(Facts(findings=(found,))) == ["found"]
+    assert codes(facts_of(findings=(found,), **changed)) == [code]
+    assert codes(facts_of(findings=(found,))) == ["found"]
 
 
 def test_rejected_events_name_the_ways_on() -> None:
     usage = QuarantineUsage(9, 1, dead_letters=1, dead_letter_names=(NAME,))
-    (condition,) = conditions_of(Facts(quarantine=usage))
+    (condition,) = conditions_of(facts_of(quarantine=usage))
     assert "raise max.message.bytes of the topic" in condition.remedy
     assert "kafka.producer.max.request.size" in condition.remedy
     assert "exclude the column or field with field.exclude.list" in condition.remedy
@@ -312,7 +314,7 @@ def test_names_of_quarantined_segments_are_the_oldest_few() -> None:
     usage = QuarantineUsage(
         9, 7, available=7, ranges=9, available_names=("a.log", "b.log", "c.log")
     )
-    (condition,) = conditions_of(Facts(quarantine=usage))
+    (condition,) = conditions_of(facts_of(quarantine=usage))
     assert condition.message == (
         "7 segments have undelivered changes (9 ranges): a.log, b.log, c.log, …."
     )
@@ -327,14 +329,14 @@ def test_what_stops_or_delays_events_comes_before_what_is_already_lost() -> None
     """The first condition is the message of `/health` and of the page."""
     lost = {"quarantine": QuarantineUsage(missing=1, missing_names=(NAME,))}
     first = {
-        name: status_from(Facts(**{**each.facts, **lost})).conditions[0].code
+        name: status_from(facts_of(**{**each.facts, **lost})).conditions[0].code
         for name, each in CASES.items()
     }
     own = {name for name, code in first.items() if code == CASES[name].code != "segment_lost"}
     late = {
         name
         for name, each in CASES.items()
-        if conditions_of(Facts(**each.facts))[0].urgency >= (Rank.LATE, 0)
+        if conditions_of(facts_of(**each.facts))[0].urgency >= (Rank.LATE, 0)
     }
     assert late <= own
     assert {"sink_unavailable", "schema_not_refreshed", "topic_unavailable"} <= late
@@ -343,7 +345,7 @@ def test_what_stops_or_delays_events_comes_before_what_is_already_lost() -> None
 
 def test_a_loss_that_goes_on_comes_first() -> None:
     facts = {**CASES["sink_unavailable"].facts, **CASES["writes_bypass_commitlog"].facts}
-    status = status_from(Facts(**facts))
+    status = status_from(facts_of(**facts))
     assert [each.code for each in status.conditions] == [
         "writes_bypass_commitlog",
         "sink_unavailable",

@@ -18,7 +18,7 @@ from agent.config.loader import OFFSET_FILE, SNAPSHOT_FILE, AgentConfig
 from agent.config.model import SERVICE_NAME
 from agent.keystore.source import KeySource
 from agent.metrics import AgentMetrics
-from agent.node.connection import node_address, node_connection
+from agent.node.connection import node_connection
 from agent.node.settings import configured_quota, deletes_at_bytes, node_quota
 from agent.pipeline.context import PipelineSettings
 from agent.pipeline.pipeline import Pipeline, PipelineParts
@@ -31,7 +31,7 @@ from agent.quarantine.quarantine import Quarantine
 from agent.schema import NodeIdentity, SchemaHolder, create_schema_holder
 from agent.schema.history import AnnouncementStore
 from agent.segments.offsets import SegmentOffsets, offsets_from_entries
-from agent.snapshot.connection import PageConnection
+from agent.snapshot.connection import page_connection
 from agent.snapshot.encoders import SchemaEncoders
 from agent.snapshot.offsets import snapshot_offsets_from_entries
 from agent.snapshot.plan import SnapshotSettings
@@ -237,9 +237,7 @@ class AgentService:
                 ranges=properties.snapshot_ranges,
                 page_bytes=min(_PAGE_BYTES, max(1, properties.inflight_max_bytes // 8)),
             ),
-            PageConnection(
-                node_address(config), event_format.admits, partial(node_address, config)
-            ),
+            page_connection(config, event_format),
             SchemaEncoders(self._holder, event_format, self._registrar),
             snapshot_offsets_from_entries(stored.values, identity.node_id),
             on_ready=self._status.wake_pipeline,
@@ -289,9 +287,7 @@ class AgentService:
         if properties.watermark_topic is None:
             return None
         prober = NodeProber(
-            PageConnection(
-                node_address(config), event_format.admits, partial(node_address, config)
-            ),
+            page_connection(config, event_format),
             config.node_settings,
             properties.watermark_sync_lag_ms,
         )

@@ -11,6 +11,7 @@ from agent.schema.write_options import WriteOptions
 from commitlog import Schema, SchemaChanges
 from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
 from sidecar.logs import RateLimitedLog, fields
+from sidecar.process.wait_policy import RetryPause
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +57,8 @@ class SchemaHolder:
         """`waits_when_denied`: retry when the node rejects the agent at the first fetch. Otherwise
         the rejection is `fatal`."""
         self._waits_when_denied = waits_when_denied
-        self._failures_in_a_row = 0
+        self._retry = RetryPause(_FIRST_RETRY_S, _LONGEST_RETRY_S)
+        self._retry_pause_s = 0.0
         self._feeder = feeder
         self._history = history
         self._refresh_interval_s = refresh_interval_ms / 1000
@@ -237,6 +239,8 @@ class SchemaHolder:
             fatal = cause if is_final else None
             fetched = None
         self._log_outcome(error)
+        if error is None:
+            self._retry.succeeded()
         with self._merging:
             self._history.save_again()
             merged = self._merged(fetched)
@@ -248,7 +252,7 @@ class SchemaHolder:
                     self._identity = fetched.identity
                     self._write_options = fetched.write_options
                 self._error, self._fatal = error, fatal
-                self._failures_in_a_row = 0 if error is None else self._failures_in_a_row + 1
+                self._retry_pause_s = 0.0 if error is None else self._retry.failed()
                 self._fetches += 1
                 self._is_fetching = False
                 self._last_fetch_s = time.monotonic()
@@ -305,12 +309,6 @@ class SchemaHolder:
         else:
             self._repeated.log("schema", "the schema cannot be refreshed", reason=error)
 
-    @property
-    def _retry_pause_s(self) -> float:
-        """Doubles with each consecutive failure."""
-        doublings = min(self._failures_in_a_row, 10)
-        return min(_LONGEST_RETRY_S, _MISS_INTERVAL_S * float(1 << doublings))
-
     def _is_over(self) -> bool:
         return self._is_stopping or self._fatal is not None
 
@@ -329,6 +327,4 @@ class SchemaHolder:
             interval_s = _MISS_INTERVAL_S
         elif self._schema is None:
             interval_s = min(interval_s, _FIRST_RETRY_S)
-        if self._failures_in_a_row:
-            interval_s = max(interval_s, self._retry_pause_s)
-        return self._last_fetch_s + interval_s - time.monotonic()
+        return self._last_fetch_s + max(interval_s, self._retry_pause_s) - time.monotonic()

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from cassandra import ConsistencyLevel, InvalidRequest, ReadFailure, ReadTimeout, Unavailable
@@ -15,7 +16,8 @@ from cassandra.cluster import Session
 from cassandra.protocol import SyntaxException
 from cassandra.query import SimpleStatement
 
-from agent.node.connection import NodeAddress, NodeConnection
+from agent.config.loader import AgentConfig
+from agent.node.connection import NodeAddress, NodeConnection, node_address
 from agent.snapshot.errors import (
     RejectedTableError,
     ReplicasDownError,
@@ -24,6 +26,7 @@ from agent.snapshot.errors import (
 )
 from agent.snapshot.plan import NodeTable
 from agent.snapshot.ring import PARTITIONER, Ring, RingNode
+from commitlog import EventFormat
 from commitlog.masking import MaskGuard
 from commitlog.raw_pages import RawPages, page_body, page_profile
 from sidecar.errors import ConfigError, UnavailableError
@@ -222,6 +225,11 @@ class PageConnection(NodeConnection):
             self._raw = cluster.connect()
             self._raw.client_protocol_handler = RawPages
         return self._raw
+
+
+def page_connection(config: AgentConfig, event_format: EventFormat) -> PageConnection:
+    """A connection to the node of the configuration, not yet made. Raises ConfigError."""
+    return PageConnection(node_address(config), event_format.admits, partial(node_address, config))
 
 
 def _listens(address: tuple[str, int]) -> bool:

@@ -23,6 +23,7 @@ from agent.snapshot.state import NextRead, SnapshotState
 from agent.snapshot.table_faults import PostponedTables, RejectedStatements
 from sidecar.errors import AccessDeniedError, ConfigError, SidecarError, UnavailableError
 from sidecar.logs import RateLimitedLog, fields
+from sidecar.process.wait_policy import RetryPause
 
 logger = logging.getLogger(__name__)
 
@@ -120,23 +121,24 @@ class SnapshotWorker:
         return of_node(ring.nodes, ring.host_id, self._node.replication(keyspace))
 
     def _run(self) -> None:
-        pause_s = _FIRST_PAUSE_S
+        pause = RetryPause(_FIRST_PAUSE_S, _LONGEST_PAUSE_S)
         while not self._state.is_stopping:
             try:
                 if self._scan_in_s <= 0:
                     self._scan()
                 has_worked = self._read()
-                pause_s = _FIRST_PAUSE_S
+                pause.succeeded()
                 reason, due_in_s = self._postponed.pending(self._state.offsets.tables)
                 self._report(reason or next(iter(self._not_begun.values()), ""))
                 if not has_worked:
                     self._state.wait(min(self._scan_in_s, due_in_s))
             except UnavailableError as error:
                 self._report(f"The snapshot waits: {error}")
-                pause_s = self._wait_longer(pause_s)
+                self._state.wait(pause.failed())
             except (ConfigError, AccessDeniedError) as error:
                 self._report(str(error))
-                pause_s = self._wait_longer(_LONGEST_PAUSE_S)
+                pause.failed()
+                self._state.wait(_LONGEST_PAUSE_S)
             except Exception as error:
                 # A thread that ended without a report would look like one that copies.
                 fault = f"{type(error).__name__}: {error}"
@@ -145,7 +147,7 @@ class SnapshotWorker:
                     "log.level=debug for details."
                 )
                 logger.debug("stack trace of the error", exc_info=error)
-                pause_s = self._wait_longer(pause_s)
+                self._state.wait(pause.failed())
 
     @property
     def _scan_in_s(self) -> float:
@@ -326,10 +328,6 @@ class SnapshotWorker:
                 "copying a table",
                 extra=fields(table=current.table, rows=current.rows, percent=percent),
             )
-
-    def _wait_longer(self, pause_s: float) -> float:
-        self._state.wait(pause_s)
-        return min(_LONGEST_PAUSE_S, pause_s * 2)
 
 
 def _text(error: Exception) -> str:

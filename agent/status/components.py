@@ -15,12 +15,9 @@ from sidecar.health.health import Component, component_of
 from sidecar.quantities import size_text
 
 
-def own_components(
-    status: Status, facts: Facts, view: View | None, snapshot: Snapshot | None
-) -> Iterator[Component]:
-    """`view` is None while the agent starts."""
+def own_components(status: Status, facts: Facts, snapshot: Snapshot | None) -> Iterator[Component]:
     yield _schema(status, facts)
-    if view is not None:
+    if (view := facts.view) is not None:
         yield _raw(status, facts, view)
         if view.backlog is not None:
             yield _transfer(status, view.backlog)

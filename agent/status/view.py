@@ -119,7 +119,7 @@ class AgentStatus(StatusReporter[View]):
         return status_from(self.facts(), self.masked_causes)
 
     def own_components(self, status: Status, view: View | None) -> Iterator[Component]:
-        return own_components(status, self.facts(), view, self.snapshot)
+        return own_components(status, self.facts(), self.snapshot)
 
     def quarantine_details(self, view: View) -> Mapping[str, object]:
         usage = view.quarantine

@@ -20,6 +20,7 @@ from agent.transfer.transfer import StoreThread
 from sidecar.files.fsync import sync_directory, write_synced
 from sidecar.files.regular import make_directory, read_regular
 from sidecar.logs import RateLimitedLog, fields
+from sidecar.process.wait_policy import RetryPause
 from sidecar.store.base import StoppableStore, StoreError, StoreStoppedError
 
 logger = logging.getLogger(__name__)
@@ -81,7 +82,7 @@ class QuarantineSync(StoreThread):
 
     def _work(self) -> None:
         settings = self._settings
-        pause_s = settings.first_pause_s
+        pause = RetryPause(settings.first_pause_s, settings.longest_pause_s)
         while not self._is_stopped:
             try:
                 self._tick()
@@ -89,11 +90,10 @@ class QuarantineSync(StoreThread):
                 return
             except (StoreError, OSError) as error:
                 self._report(str(error))
-                self._wait(pause_s)
-                pause_s = min(2 * pause_s, settings.longest_pause_s)
+                self._wait(pause.failed())
             else:
                 self._report("")
-                pause_s = settings.first_pause_s
+                pause.succeeded()
                 self._wait(settings.scan_interval_s)
 
     def _tick(self) -> None:

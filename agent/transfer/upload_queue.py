@@ -19,6 +19,7 @@ from agent.metrics import AgentMetrics
 from agent.transfer.transfer import Backlog, StoreThread, Transfer, TransferDeferredError
 from sidecar.files.regular import make_directory, regular_size_bytes
 from sidecar.logs import RateLimitedLog, fields
+from sidecar.process.wait_policy import RetryPause
 from sidecar.store.base import StoppableStore, StoreError, StoreStoppedError
 
 UPLOAD = "upload"
@@ -109,7 +110,7 @@ class UploadQueue(StoreThread, Transfer):
             )
 
     def _work(self) -> None:
-        pause_s = self._settings.first_pause_s
+        pause = RetryPause(self._settings.first_pause_s, self._settings.longest_pause_s)
         while (name := self._next()) is not None:
             try:
                 self._send(name)
@@ -117,10 +118,9 @@ class UploadQueue(StoreThread, Transfer):
                 return
             except (StoreError, OSError) as error:
                 self._failed(name, error)
-                self._wait(pause_s)
-                pause_s = min(2 * pause_s, self._settings.longest_pause_s)
+                self._wait(pause.failed())
             else:
-                pause_s = self._settings.first_pause_s
+                pause.succeeded()
 
     def _next(self) -> SegmentName | None:
         """Waits for a segment; None once stopped. Segments that failed alone come last."""

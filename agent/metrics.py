@@ -213,11 +213,11 @@ class AgentMetrics:
             self.table_unlogged.labels(*labels).set(1)
         self._unlogged = now
 
-    def reached(self, segment_id: int, position: int) -> None:
+    def note_read(self, segment_id: int, position: int) -> None:
         self.read_segment.set(segment_id)
         self.read_position.set(position)
 
-    def acknowledged(self, segment_id: int, position: int) -> None:
+    def note_acknowledged(self, segment_id: int, position: int) -> None:
         """A segment is acknowledged up to a position."""
         self.acknowledged_segment.set(segment_id)
         self.acknowledged_position.set(position)

@@ -123,12 +123,12 @@ class AgentService:
     def run(self, stop: Stop) -> None:
         """Runs until `stop` is requested. Raises errors that waiting cannot resolve."""
         directories = (self._config.cdc_raw_directory, self._config.properties.offset_directory)
-        with self._shell.running(*directories), self._quota_watch(), self._checks:
+        with self._shell.running(*directories), self._create_quota_watch(), self._checks:
             self._holder.when_changed(self._status.wake)
             self._holder.when_identified(self._note_identity)
             self._holder.start()
             try:
-                identity = self._identity(stop)
+                identity = self._wait_for_identity(stop)
                 if identity is not None:
                     self._deliver(identity, stop)
             finally:
@@ -145,7 +145,7 @@ class AgentService:
             identity.cluster_name, identity.node_id, identity.datacenter, identity.rack
         )
 
-    def _quota_watch(self) -> AbstractContextManager[object]:
+    def _create_quota_watch(self) -> AbstractContextManager[object]:
         """Asks the node for its limit of `cdc_raw`, unless `cassandra.config` has it."""
         if self._status.raw_limit_bytes is not None:
             return nullcontext()
@@ -159,7 +159,7 @@ class AgentService:
         copies = snapshot.offsets.tables.values()
         return {"snapshot": snapshot_attributes(copies, time.time()), "streaming": streaming}
 
-    def _identity(self, stop: Stop) -> NodeIdentity | None:
+    def _wait_for_identity(self, stop: Stop) -> NodeIdentity | None:
         """The identity of the node, once it answers; None when the stop came first."""
         while not stop.requested:
             # Returns as soon as it is known; a stop is noticed between waits.
@@ -168,8 +168,8 @@ class AgentService:
         return None
 
     def _deliver(self, identity: NodeIdentity, stop: Stop) -> None:
-        event_format = self._format(identity)
-        snapshot = self._snapshot(identity, event_format)
+        event_format = self._create_format(identity)
+        snapshot = self._create_snapshot(identity, event_format)
         config = self._config
         transfer = create_transfer(
             config.transfer_name,
@@ -179,9 +179,9 @@ class AgentService:
             self._metrics,
             config.properties.transfer_settings,
         )
-        watch = self._node_watch(event_format)
+        watch = self._create_node_watch(event_format)
         attempts = ReadAttempts(config.properties.offset_directory)
-        pipeline, accord = self._pipeline(
+        pipeline, accord = self._create_pipeline(
             identity, event_format, attempts, transfer, snapshot, watch
         )
         self._status.attach(pipeline, snapshot)
@@ -217,7 +217,9 @@ class AgentService:
             if self._tracing is not None:
                 self._tracing.close(remaining_s)
 
-    def _snapshot(self, identity: NodeIdentity, event_format: EventFormat) -> Snapshot | None:
+    def _create_snapshot(
+        self, identity: NodeIdentity, event_format: EventFormat
+    ) -> Snapshot | None:
         """The snapshot of existing rows; None with `schema.file`, which excludes the node."""
         config, properties = self._config, self._config.properties
         if properties.schema_file is not None:
@@ -243,7 +245,7 @@ class AgentService:
             on_ready=self._status.wake_pipeline,
         )
 
-    def _format(self, identity: NodeIdentity) -> EventFormat:
+    def _create_format(self, identity: NodeIdentity) -> EventFormat:
         properties = self._config.properties
         return EventFormat(
             topic_prefix=properties.topic_prefix,
@@ -272,7 +274,7 @@ class AgentService:
             value_decimals=properties.decimals("value"),
         )
 
-    def _announcer(
+    def _create_announcer(
         self, identity: NodeIdentity, event_format: EventFormat
     ) -> SchemaAnnouncer | None:
         properties = self._config.properties
@@ -281,7 +283,7 @@ class AgentService:
         store = AnnouncementStore(properties.offset_directory, identity.node_id)
         return SchemaAnnouncer(event_format, properties.schema_topic, store, metrics=self._metrics)
 
-    def _node_watch(self, event_format: EventFormat) -> NodeWatch | None:
+    def _create_node_watch(self, event_format: EventFormat) -> NodeWatch | None:
         """The thread that probes the node for watermarks; None without a topic for them."""
         config, properties = self._config, self._config.properties
         if properties.watermark_topic is None:
@@ -293,7 +295,7 @@ class AgentService:
         )
         return NodeWatch(prober, self._status.wake_pipeline)
 
-    def _watermark(self, identity: NodeIdentity, watch: NodeWatch) -> WatermarkParts:
+    def _create_watermark(self, identity: NodeIdentity, watch: NodeWatch) -> WatermarkParts:
         properties = self._config.properties
         assert properties.watermark_topic is not None
         return WatermarkParts(
@@ -314,7 +316,7 @@ class AgentService:
             now_ms=lambda: time.time_ns() // 1_000_000,
         )
 
-    def _pipeline(
+    def _create_pipeline(
         self,
         identity: NodeIdentity,
         event_format: EventFormat,
@@ -329,7 +331,7 @@ class AgentService:
         stored = store.load()
         self._shell.note_recovery(stored)
         ledger = offsets_from_entries(stored.values, identity.node_id)
-        accord = self._accord(identity, ledger)
+        accord = self._create_accord(identity, ledger)
         relocation = properties.relocation_directory
         quarantine = Quarantine(
             relocation / DIRECTORY, properties.quarantine_max_bytes, __version__
@@ -369,13 +371,15 @@ class AgentService:
                 accord=None if accord is None else accord.journal,
                 snapshot_store=PropertiesStore(properties.offset_directory, SNAPSHOT_FILE, prefix),
                 registrar=self._registrar,
-                announcer=self._announcer(identity, event_format),
-                watermark=None if watch is None else self._watermark(identity, watch),
+                announcer=self._create_announcer(identity, event_format),
+                watermark=None if watch is None else self._create_watermark(identity, watch),
             ),
         )
         return pipeline, accord
 
-    def _accord(self, identity: NodeIdentity, ledger: SegmentOffsets) -> AccordCapture | None:
+    def _create_accord(
+        self, identity: NodeIdentity, ledger: SegmentOffsets
+    ) -> AccordCapture | None:
         """The capture of transactions; None unless it is enabled."""
         config = self._config
         if not config.properties.accord_journal_enabled:

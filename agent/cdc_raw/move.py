@@ -42,7 +42,7 @@ def stage(source: Path, temporary: Path) -> bool:
     source. Raises OSError and removes `temporary`."""
     temporary.unlink(missing_ok=True)
     try:
-        if not _linked(source, temporary):
+        if not _try_link(source, temporary):
             _copy(source, temporary)
     except FileNotFoundError:
         if os.path.lexists(source):
@@ -55,7 +55,7 @@ def stage(source: Path, temporary: Path) -> bool:
     return True
 
 
-def _linked(source: Path, temporary: Path) -> bool:
+def _try_link(source: Path, temporary: Path) -> bool:
     try:
         link_regular(source, temporary)
     except OSError as error:

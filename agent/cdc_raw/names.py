@@ -44,12 +44,12 @@ by_age: Callable[[SegmentName], tuple[int, int]] = attrgetter("id", "version")
 def parse_log_name(file_name: str) -> SegmentName | None:
     """The segment whose `.log` this is; None for every other name, the legacy form without a
     version among them."""
-    return _parsed(_LOG, file_name)
+    return _parse(_LOG, file_name)
 
 
 def parse_idx_name(file_name: str) -> SegmentName | None:
     """The segment whose `_cdc.idx` this is, or None."""
-    return _parsed(_IDX, file_name)
+    return _parse(_IDX, file_name)
 
 
 def temporary_of(path: Path) -> Path:
@@ -74,7 +74,7 @@ def shown_name(file_name: str) -> str:
     )
 
 
-def _parsed(pattern: re.Pattern[str], file_name: str) -> SegmentName | None:
+def _parse(pattern: re.Pattern[str], file_name: str) -> SegmentName | None:
     found = pattern.fullmatch(file_name)
     if found is None:
         return None

@@ -111,7 +111,7 @@ def observe(
     ]
     segments = tuple(seen for seen in _reread_older(directory, observed) if seen is not None)
     if commit_log is not None:
-        segments = _compared(directory, segments, commit_log)
+        segments = _compare_links(directory, segments, commit_log)
     return Observation(
         segments=segments,
         other_files=tuple(sorted(others)),
@@ -161,7 +161,7 @@ def _reread_older(
         yield again and replace(again, idx=merge_idx(seen.idx, again.idx))
 
 
-def _compared(
+def _compare_links(
     directory: Path, segments: tuple[ObservedSegment, ...], commit_log: Path
 ) -> tuple[ObservedSegment, ...]:
     """Adds whether the commit-log directory has each segment with further links."""

@@ -75,7 +75,7 @@ class Watcher:
         self._watched = _identity(self._directory)
         try:
             handler = _Wake(self._on_change, self.removing)
-            self._observer = _started(self._directory, handler, self._overflowed)
+            self._observer = _start_observer(self._directory, handler, self._report_overflow)
         except (ImportError, OSError) as error:
             reason = (
                 f"{self._directory} is scanned only periodically, because inotify is not available "
@@ -97,7 +97,7 @@ class Watcher:
             observer.stop()
             observer.join()
 
-    def _overflowed(self) -> None:
+    def _report_overflow(self) -> None:
         self._repeated.log(
             "overflow",
             f"The kernel dropped inotify events of {self._directory} because their queue was full. "
@@ -130,7 +130,7 @@ def _identity(directory: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _started(
+def _start_observer(
     directory: Path, handler: FileSystemEventHandler, on_overflow: Callable[[], None]
 ) -> BaseObserver:
     # Imported here: the import fails when the C library has no inotify.

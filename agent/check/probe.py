@@ -173,7 +173,7 @@ def running_probe(
     config = config.reread()
     return AgentProbe(
         config,
-        CachedAnswer(lambda: _completed(config, _known(holder))),
+        CachedAnswer(lambda: _complete(config, _known(holder))),
         CachedAnswer(lambda: broker_of_run(sink(), config.properties)),
         registrar,
     )
@@ -205,7 +205,7 @@ def query_node(config: AgentConfig) -> NodeAnswer:
     except SidecarError as error:
         return NodeAnswer(node_id=properties.node_id, error=error)
     try:
-        answer = _queried(config, connection, NodeAnswer(node_id=properties.node_id))
+        answer = _query_facts(config, connection, NodeAnswer(node_id=properties.node_id))
         if answer.error is not None or answer.facts is None:
             return answer
         try:
@@ -226,13 +226,13 @@ def query_node(config: AgentConfig) -> NodeAnswer:
         connection.close()
 
 
-def _completed(config: AgentConfig, known: NodeAnswer) -> NodeAnswer:
+def _complete(config: AgentConfig, known: NodeAnswer) -> NodeAnswer:
     if config.properties.schema_file is not None or known.error is not None:
         # The holder retries a node that does not answer.
         return known
     connection = node_connection(config)
     try:
-        answer = _queried(config, connection, known)
+        answer = _query_facts(config, connection, known)
         if answer.error is None:
             _note_tables(config, answer)
         return answer
@@ -260,7 +260,7 @@ def _names_by_id(schema: Schema, present: Collection[str]) -> dict[str, str]:
     }
 
 
-def _queried(config: AgentConfig, connection: NodeConnection, known: NodeAnswer) -> NodeAnswer:
+def _query_facts(config: AgentConfig, connection: NodeConnection, known: NodeAnswer) -> NodeAnswer:
     """Adds facts and settings."""
     try:
         facts = connection.facts()

@@ -185,7 +185,7 @@ class BlockedRead:
             return Action.ABANDON
         return Action.WAIT if now_s < obstacle.next_try_s else Action.REGISTER
 
-    def asked(self, now_s: float) -> None:
+    def note_question(self, now_s: float) -> None:
         """The agent has asked; the next question waits."""
         if self.obstacle is not None:
             self.obstacle = replace(self.obstacle, next_try_s=now_s + _RETRY_S, is_asked=True)

@@ -137,7 +137,7 @@ class PipelineContext:
         """Adds messages of the schema-change topic to the window."""
         assert self.announcer is not None
         self.delivery.add(source, batch, start, is_plain=True)
-        self.announcer.added(self.delivery.window.next_number)
+        self.announcer.note_added(self.delivery.window.next_number)
 
     def change(self, name: SegmentName, **facts: bool | int | None) -> None:
         """Changes fields of a segment, by their names in `Segment`."""

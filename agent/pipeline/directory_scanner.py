@@ -41,7 +41,7 @@ class DirectoryScanner:
         self._interval_s = interval_s
         self._on_change = on_change
         self._clock = clock
-        self._watcher = Watcher(directory, self._changed)
+        self._watcher = Watcher(directory, self._note_change)
         self._is_requested = False
         self._next_s = clock()
         self._pause_until_s = clock()
@@ -120,7 +120,7 @@ class DirectoryScanner:
     def close(self) -> None:
         self._watcher.stop()
 
-    def _changed(self) -> None:
+    def _note_change(self) -> None:
         self._is_requested = True
         self._on_change()
 

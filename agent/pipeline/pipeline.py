@@ -81,7 +81,7 @@ class Pipeline(LoopPipeline[View]):
         self._wakeup = Wakeup()
         worker = executor or ThreadPoolExecutor(1, "reader")
         metrics = parts.metrics
-        self.context = _context(settings, parts, worker, self._wakeup, clock)
+        self.context = _create_context(settings, parts, worker, self._wakeup, clock)
         """The parts that the steps share. For the pipeline's thread."""
         disposer = self.context.disposer
 
@@ -120,7 +120,7 @@ class Pipeline(LoopPipeline[View]):
         self._wakeup.ring()
 
 
-def _context(
+def _create_context(
     settings: PipelineSettings,
     parts: PipelineParts,
     worker: Executor,

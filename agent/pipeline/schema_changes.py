@@ -111,7 +111,7 @@ class SchemaAnnouncer:
         )
         return self._batch(announced, messages, position, position)
 
-    def added(self, last_number: int) -> None:
+    def note_added(self, last_number: int) -> None:
         """The last batch is in the window, and its messages have numbers below this one."""
         assert self._announced is not None
         self._pending.append((last_number, self._announced))

@@ -119,7 +119,7 @@ class SegmentDisposer:
         """Forgets errors of segments that are not `present`: the node deletes segments too."""
         for name in tuple(self._remaining):
             if name not in present:
-                self._removed(name)
+                self._note_removal(name)
 
     def record(self, name: SegmentName, ranges: Iterable[LostRange], reason: str) -> bool:
         """Records ranges that gave no events; False when that is not possible for now."""
@@ -140,11 +140,11 @@ class SegmentDisposer:
             self._metrics.quarantined.labels(reason).inc(len(ranges))
         return True
 
-    def loss_resolved(self, reason: str) -> None:
+    def resolve_loss(self, reason: str) -> None:
         """The loss that could not be recorded is undone, such as a segment that came back."""
         self._errors.resolve(f"record {reason}")
 
-    def dead_letters_resolved(self) -> None:
+    def resolve_dead_letters(self) -> None:
         """Rejected events are read and sent again."""
         self._errors.resolve("keep")
 
@@ -258,7 +258,7 @@ class SegmentDisposer:
                 name, f"{name} cannot leave cdc_raw; the agent retries: {_cause(error)}."
             )
             return False
-        self._removed(name)
+        self._note_removal(name)
         self._metrics.segments_finished.labels(disposition).inc()
         logger.info("segment finished", extra=fields(segment=name, disposition=disposition))
         return True
@@ -280,7 +280,7 @@ class SegmentDisposer:
         self._remaining[name] = message
         self._repeated.log("dispose", message, segments=len(self._remaining))
 
-    def _removed(self, name: SegmentName) -> None:
+    def _note_removal(self, name: SegmentName) -> None:
         if self._remaining.pop(name, None) is not None and not self._remaining:
             self._repeated.resolved("dispose", "Finished segments leave cdc_raw again.")
 

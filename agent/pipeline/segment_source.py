@@ -110,7 +110,7 @@ class SegmentSource:
 
     def rewind(self) -> None:
         context = self._context
-        context.disposer.dead_letters_resolved()
+        context.disposer.resolve_dead_letters()
         self._read.abandon()
         self._snapshot.rollback()
         if context.announcer is not None:

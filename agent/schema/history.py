@@ -86,7 +86,7 @@ class SchemaHistory:
 
 def read_packed(path: Path) -> bytes:
     """The content of a packed file. Raises one of `DAMAGE`."""
-    return _unpacked(read_regular(path, _MAX_PACKED_BYTES))
+    return _unpack(read_regular(path, _MAX_PACKED_BYTES))
 
 
 def write_packed(path: Path, document: object) -> None:
@@ -96,7 +96,7 @@ def write_packed(path: Path, document: object) -> None:
     temporary.replace(path)
 
 
-def _unpacked(packed: bytes) -> bytes:
+def _unpack(packed: bytes) -> bytes:
     """Decompresses at most `_MAX_BYTES`, because a small file can expand to any size. Raises
     zlib.error, EOFError and ValueError."""
     unpacker = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)

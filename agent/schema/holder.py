@@ -243,7 +243,7 @@ class SchemaHolder:
             self._retry.succeeded()
         with self._merging:
             self._history.save_again()
-            merged = self._merged(fetched)
+            merged = self._merge(fetched)
             with self._changed:
                 self._has_answered = self._has_answered or fetched is not None
                 has_changed = merged is not self._schema
@@ -280,7 +280,7 @@ class SchemaHolder:
             return
         raise ReplacedNodeError(claimed, identity, self._feeder.description)
 
-    def _merged(self, fetched: KnownSchema | None) -> Schema | None:
+    def _merge(self, fetched: KnownSchema | None) -> Schema | None:
         """Merges a fetched schema, and stores the result if it changed."""
         known = self._schema
         if fetched is None:

@@ -29,10 +29,10 @@ class SchemaEncoders:
         """
         if was_rejected:
             self._holder.refresh(f"the node rejects the statement for {table.table}")
-        encoder = self._created(table, element_times)
+        encoder = self._create(table, element_times)
         if encoder is None:
             self._holder.refresh(f"the snapshot needs {table.table}")
-            encoder = self._created(table, element_times)
+            encoder = self._create(table, element_times)
         if encoder is not None and (schemas := encoder.unregistered):
             self._register(schemas)
         return encoder
@@ -47,7 +47,7 @@ class SchemaEncoders:
             raise PostponedTableError(answer.error)
         raise UnavailableError(answer.error)
 
-    def _created(self, table: TableSnapshot, element_times: bool) -> SnapshotEncoder | None:
+    def _create(self, table: TableSnapshot, element_times: bool) -> SnapshotEncoder | None:
         schema = self._holder.latest()
         if schema is None:
             return None

@@ -34,11 +34,11 @@ class PageSize:
         self._size = self._size.after(rows, size_bytes)
         return is_accepted
 
-    def encoded(self, page_bytes: int, event_bytes: int) -> None:
+    def note_events(self, page_bytes: int, event_bytes: int) -> None:
         measured = event_bytes / max(1, page_bytes)
         self._expansion = max(1.0, measured, self._expansion * _EXPANSION_DECAY)
 
-    def failed(self, asked: int) -> None:
+    def note_failure(self, asked: int) -> None:
         self._size = self._size.failed(asked)
 
 
@@ -100,16 +100,16 @@ class RangeReader:
 
     def read(self) -> EventBatch:
         """The events of the next page. Raises as `PageConnection`, and MalformedValueError."""
-        page, rows = self._accepted()
+        page, rows = self._read_accepted()
         self._next_page = page.next_page
         self._throttle.add(rows)
         if page.next_page is not None and not self._throttle.due_in_s:
             self._pending = self._request()
-        batch = self._encoded(page)
-        self._size.encoded(len(page.body), batch.size_bytes)
+        batch = self._encode(page)
+        self._size.note_events(len(page.body), batch.size_bytes)
         return batch
 
-    def _accepted(self) -> tuple[Page, int]:
+    def _read_accepted(self) -> tuple[Page, int]:
         """The next page whose size is accepted, and its rows."""
         while True:
             pending, asked = self._pending or self._request()
@@ -120,13 +120,13 @@ class RangeReader:
                 raise
             except UnavailableError:
                 # The page may be too large for the node.
-                self._size.failed(asked)
+                self._size.note_failure(asked)
                 raise
             rows = int.from_bytes(page.body[:4], "big")
             if self._size.accept(rows, len(page.body)):
                 return page, rows
 
-    def _encoded(self, page: Page) -> EventBatch:
+    def _encode(self, page: Page) -> EventBatch:
         is_last = page.next_page is None
         batch = self._encoder.encode(
             page.body,

@@ -78,7 +78,7 @@ class SnapshotState:
             self._rollback()
             return True
 
-    def scanned(self, forget: Iterable[str], counter_tables: int) -> list[str]:
+    def note_scan(self, forget: Iterable[str], counter_tables: int) -> list[str]:
         """After a scan of the node's tables; returns the names of the forgotten ones."""
         with self._changed:
             forgotten = [self._offsets.tables[each].table for each in forget]

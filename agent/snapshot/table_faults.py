@@ -54,7 +54,7 @@ class PostponedTables:
         """`reason` is a message for the operator."""
         self._tables[table_id] = (self._clock() + self._pause_s, reason)
 
-    def failed(self, table_id: str, reason: str) -> int:
+    def note_failure(self, table_id: str, reason: str) -> int:
         """Postpone a table after a failed read. Returns the failures since the last success."""
         failures = self._failures[table_id] = self._failures.get(table_id, 0) + 1
         pause_s = min(self._pause_s, self._first_pause_s * 2 ** min(failures - 1, 30))

@@ -165,7 +165,7 @@ class SnapshotWorker:
         for table in (*again, *found.begin):
             if table.table_id not in self._state.offsets.tables:
                 self._begin_isolated(table)
-        forgotten = self._state.scanned(found.forget, found.counter_tables)
+        forgotten = self._state.note_scan(found.forget, found.counter_tables)
         self._has_scanned = True
         self._scan_at_s = time.monotonic() + self._settings.scan_interval_ms / 1000
         for name in forgotten:
@@ -195,7 +195,7 @@ class SnapshotWorker:
         except Exception as error:
             self._open = None
             self._require_own_fault(error)
-            self._failed(order.table, error)
+            self._postpone(order.table, error)
         return True
 
     def _require_own_fault(self, error: Exception) -> None:
@@ -206,13 +206,13 @@ class SnapshotWorker:
             # An answer shows that the fault is of this table.
             self._node.ring()
 
-    def _failed(self, table: TableSnapshot, error: Exception) -> None:
+    def _postpone(self, table: TableSnapshot, error: Exception) -> None:
         """Postpones a table; sets it aside when even single rows fail for a reason that lasts."""
         text = _text(error)
         if isinstance(error, ReplicasMissingError):
             text = self._missing_replicas(error)
         logger.debug("stack trace of the error", exc_info=error)
-        failures = self._postponed.failed(
+        failures = self._postponed.note_failure(
             table.table_id, f"The snapshot of {table.table} waits: {text}"
         )
         size = self._sizes.get(table.table_id)

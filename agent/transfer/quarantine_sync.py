@@ -103,17 +103,17 @@ class QuarantineSync(StoreThread):
         found = due(self._file_names())
         failed: StoreError | None = None
         for name in found.send:
-            failed = self._tried(self._send, name, "sent") or failed
+            failed = self._try_step(self._send, name, "sent") or failed
         for name in found.fetch:
             if self._is_requeueing():
                 break
-            failed = self._tried(self._fetch, name, "fetched") or failed
+            failed = self._try_step(self._fetch, name, "fetched") or failed
         if failed is not None:
             raise failed
         if found == SegmentsDue():
             self._store.close()
 
-    def _tried(
+    def _try_step(
         self, step: Callable[[SegmentName], None], name: SegmentName, what: str
     ) -> StoreError | None:
         """Returns an error of this segment; raises StoreError for an error of all segments."""

@@ -66,7 +66,7 @@ def create_transfer(
 ) -> Transfer:
     """`options` are for a class of one's own. Raises ConfigError."""
     if name in STORES:
-        return _remote(properties, cdc_raw, node_id, metrics)
+        return _create_remote(properties, cdc_raw, node_id, metrics)
     _warn_of_unreachable_segments(properties.relocation_directory / DIRECTORY)
     if name == "archive":
         return ArchiveTransfer(properties.relocation_directory)
@@ -91,7 +91,7 @@ def _upload_settings(properties: TransferProperties) -> UploadSettings:
     )
 
 
-def _remote(
+def _create_remote(
     properties: TransferProperties, cdc_raw: Path, node_id: str, metrics: AgentMetrics
 ) -> Transfer:
     uploads = _upload_settings(properties)
@@ -103,12 +103,12 @@ def _remote(
         longest_pause_s=uploads.longest_pause_s,
     )
     return RemoteTransfer(
-        UploadQueue(_store(properties, node_id, ARCHIVE_OF_NODE), uploads, metrics),
-        QuarantineSync(_store(properties, node_id, DIRECTORY), errors, metrics),
+        UploadQueue(_create_store(properties, node_id, ARCHIVE_OF_NODE), uploads, metrics),
+        QuarantineSync(_create_store(properties, node_id, DIRECTORY), errors, metrics),
     )
 
 
-def _store(properties: TransferProperties, node_id: str, name: str) -> SubprocessStore:
+def _create_store(properties: TransferProperties, node_id: str, name: str) -> SubprocessStore:
     assert properties.remote_directory is not None
     settings = properties.store_settings(
         chunk_bytes=properties.transfer_chunk_bytes, timeout_ms=properties.transfer_timeout_ms

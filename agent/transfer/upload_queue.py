@@ -69,7 +69,7 @@ class UploadQueue(StoreThread, Transfer):
                 "sending segments of an earlier run first",
                 extra=fields(segments=len(self._waiting), to=self._store.address),
             )
-        self._show()
+        self._set_gauges()
         self._thread.start()
 
     def transfer(self, log: Path, idx: Path) -> None:
@@ -96,7 +96,7 @@ class UploadQueue(StoreThread, Transfer):
         with self._changed:
             self._note(name, size_bytes)
             self._changed.notify_all()
-        self._show()
+        self._set_gauges()
 
     @property
     def backlog(self) -> Backlog:
@@ -117,7 +117,7 @@ class UploadQueue(StoreThread, Transfer):
             except StoreStoppedError:
                 return
             except (StoreError, OSError) as error:
-                self._failed(name, error)
+                self._note_failure(name, error)
                 self._wait(pause.failed())
             else:
                 pause.succeeded()
@@ -150,7 +150,7 @@ class UploadQueue(StoreThread, Transfer):
                 "a segment in the upload directory disappeared before it was sent",
                 extra=fields(segment=name),
             )
-            self._done(name)
+            self._note_success(name)
             return
         for file in files:
             file.unlink(missing_ok=True)
@@ -160,7 +160,7 @@ class UploadQueue(StoreThread, Transfer):
             "segment sent" if sent_bytes else "segment was sent earlier",
             extra=fields(segment=name, to=self._store.address, bytes=sent_bytes),
         )
-        self._done(name)
+        self._note_success(name)
 
     def _put(self, log: Path, idx: Path) -> tuple[int, Sequence[Path]]:
         """Sends both files; gives the bytes that were new, and the files that are safe."""
@@ -180,7 +180,7 @@ class UploadQueue(StoreThread, Transfer):
             files.append(file)
         return sent_bytes, files
 
-    def _done(self, name: SegmentName) -> None:
+    def _note_success(self, name: SegmentName) -> None:
         with self._changed:
             # The same segment can have arrived again meanwhile.
             files = (self._settings.directory / each for each in (name.log, name.idx))
@@ -193,9 +193,9 @@ class UploadQueue(StoreThread, Transfer):
             self._repeated.resolved(
                 "upload", f"Sending segments to {self._store.address} works again."
             )
-        self._show()
+        self._set_gauges()
 
-    def _failed(self, name: SegmentName, error: StoreError | OSError) -> None:
+    def _note_failure(self, name: SegmentName, error: StoreError | OSError) -> None:
         is_alone = isinstance(error, OSError) or error.is_segment_specific
         message = str(error)
         if isinstance(error, OSError):
@@ -206,9 +206,9 @@ class UploadQueue(StoreThread, Transfer):
                 self._in_turn.put(name, is_member=False)
         self._metrics.transfer_failures.inc()
         self._repeated.log("upload", message, segments=len(self._waiting))
-        self._show()
+        self._set_gauges()
 
-    def _show(self) -> None:
+    def _set_gauges(self) -> None:
         backlog = self.backlog
         self._metrics.transfer_segments.set(backlog.segments)
         self._metrics.transfer_bytes.set(backlog.size_bytes)

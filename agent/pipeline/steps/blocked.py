@@ -65,10 +65,10 @@ class BlockedStep:
                         ),
                     )
             case Action.ASK:
-                context.blocked_read.asked(context.clock())
+                context.blocked_read.note_question(context.clock())
                 context.read_worker.refresh(partial(context.schema.refresh, obstacle.message))
             case Action.REGISTER:
-                context.blocked_read.asked(context.clock())
+                context.blocked_read.note_question(context.clock())
                 context.read_worker.refresh(
                     partial(context.registrar.try_register, obstacle.unregistered)
                 )

@@ -52,7 +52,7 @@ class AcknowledgeStep:
             if segment is not None and not segment.is_reported:
                 # The position of a lost segment is forgotten when the loss is on record.
                 context.offsets.advance(source, position, segment.fingerprint)
-            context.metrics.acknowledged(source.id, position)
+            context.metrics.note_acknowledged(source.id, position)
             context.segments.change(source, partial(after_acknowledgement, position=position))
         return bool(moved)
 

@@ -138,7 +138,7 @@ class ScanStep:
                 self._unseen = None
         losses, ledger = context.segments.lost, context.offsets.reached
         if self._unseen is None and not losses:
-            context.disposer.loss_resolved(VANISHED)
+            context.disposer.resolve_loss(VANISHED)
         known = known_names(context.segments, ledger) if losses else ()
         for lost in losses:
             cause = _cause(lost.name, next_known(lost.name, known))

@@ -126,7 +126,7 @@ class ReadStep:
         for reason, count in batch.skipped.items():
             metrics.skipped_updates.labels(reason).inc(count)
         metrics.mutations.inc(batch.mutations)
-        metrics.reached(name.id, batch.end_position)
+        metrics.note_read(name.id, batch.end_position)
         context.delivery.add(name, batch, order.position)
         context.segments.change(
             name,

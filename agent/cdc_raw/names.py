@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from operator import attrgetter
@@ -35,6 +35,25 @@ class SegmentName:
 
     def __str__(self) -> str:
         return self.log
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentFiles:
+    """The paths of a segment in a directory; iterates over both."""
+
+    directory: Path
+    name: SegmentName
+
+    @property
+    def log(self) -> Path:
+        return self.directory / self.name.log
+
+    @property
+    def idx(self) -> Path:
+        return self.directory / self.name.idx
+
+    def __iter__(self) -> Iterator[Path]:
+        return iter((self.log, self.idx))
 
 
 by_age: Callable[[SegmentName], tuple[int, int]] = attrgetter("id", "version")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from agent.cdc_raw.idx import NO_UPDATE, Idx, merge_idx, read_idx
 from agent.cdc_raw.names import (
+    SegmentFiles,
     SegmentName,
     by_age,
     is_temporary,
@@ -132,10 +133,11 @@ def _observe_segment(
     name: SegmentName,
     is_completed: Callable[[SegmentName], bool] = lambda name: False,
 ) -> ObservedSegment | None:
-    log = _stat(directory / name.log)
+    files = SegmentFiles(directory, name)
+    log = _stat(files.log)
     if log is not None and is_completed(name):
         return ObservedSegment(name=name, log=log, idx=COMPLETED_IDX)
-    idx = _read_idx(directory / name.idx)
+    idx = _read_idx(files.idx)
     if log is None and idx is None:
         return None
     return ObservedSegment(name=name, log=log, idx=idx or NO_UPDATE)
@@ -166,7 +168,9 @@ def _compare_links(
 ) -> tuple[ObservedSegment, ...]:
     """Adds whether the commit-log directory has each segment with further links."""
     found = {
-        seen.name: _is_same_file(directory / seen.name.log, commit_log / seen.name.log)
+        seen.name: _is_same_file(
+            SegmentFiles(directory, seen.name).log, SegmentFiles(commit_log, seen.name).log
+        )
         for seen in segments
         if seen.log is not None and seen.log.link_count > 1
     }

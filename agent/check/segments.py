@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from agent.cdc_raw.names import SegmentFiles
 from agent.cdc_raw.observation import Observation
 from agent.config.loader import AgentConfig
 from agent.config.node_settings import NodeSettings
@@ -23,11 +24,7 @@ def check_segments(
 ) -> Iterator[Finding]:
     """One finding for the first unreadable file; all have the same owner and remedy."""
     ends = dict.fromkeys((*seen.segments[:1], *seen.segments[-1:]))
-    files = [
-        directory / name
-        for segment in ends
-        for name in ((segment.name.log,) if segment.log else ()) + (segment.name.idx,)
-    ]
+    files = (file for segment in ends for file in SegmentFiles(directory, segment.name))
     present = [file for file in files if file.exists()]
     for file in present:
         error = _error(file)
@@ -144,7 +141,7 @@ def _needed(directory: Path, seen: Observation) -> dict[str, list[str]]:
         if segment.log is None:
             continue
         try:
-            alias = read_descriptor(str(directory / segment.name.log)).key_alias
+            alias = read_descriptor(str(SegmentFiles(directory, segment.name).log)).key_alias
         except (CommitLogError, OSError):
             continue
         if alias is not None:

@@ -3,11 +3,10 @@
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import click
 from rich.console import Console
@@ -33,19 +32,6 @@ _UNKNOWN_TABLE = "unknown_table"
 _BATCH_EVENTS = 5000
 _BATCH_BYTES = 4 << 20
 _COUNTER_HISTORY_BYTES = 64 << 20
-
-
-@dataclass
-class Findings:
-    """Results over all segments; any problem sets the exit code to 1."""
-
-    problems: int = 0
-    skipped: Counter[str] = field(default_factory=Counter)
-    counters: CounterHistory = field(default_factory=lambda: CounterHistory(_COUNTER_HISTORY_BYTES))
-
-    def report(self, message: str) -> None:
-        self.problems += 1
-        print(message, file=sys.stderr)
 
 
 @click.command("dump", short_help="Print the content of segments.")
@@ -132,33 +118,23 @@ def dump(
             include=tables,
             all_tables=True,
         )
-    findings = Findings()
-    output = sys.stdout.buffer
+    printer = SegmentPrinter(form, schema, event_format, keystore, idx_limit=idx_limit)
     try:
         with _progress(segments) as advance:
             for segment in segments:
-                schema = dump_segment(
-                    segment,
-                    schema,
-                    form,
-                    event_format,
-                    output,
-                    findings,
-                    keystore,
-                    idx_limit=idx_limit,
-                )
+                printer.print(segment)
                 advance(segment)
-        output.flush()
+        sys.stdout.buffer.flush()
     except BrokenPipeError:
         # The reader closed the pipe, such as `head`: nothing more can be flushed.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-    if findings.skipped:
+    if printer.skipped:
         counted = ", ".join(
-            f"{count} {reason}" for reason, count in sorted(findings.skipped.items())
+            f"{count} {reason}" for reason, count in sorted(printer.skipped.items())
         )
         print(f"Skipped partition updates: {counted}.", file=sys.stderr)
-    sys.exit(1 if findings.problems else 0)
+    sys.exit(1 if printer.problems else 0)
 
 
 def read_schema(path: Path) -> Schema:
@@ -177,150 +153,131 @@ def read_schema(path: Path) -> Schema:
     return schema
 
 
-def dump_segment(
-    segment: SegmentFile,
-    schema: Schema | None,
-    form: str | None,
-    event_format: EventFormat | None,
-    output: BinaryIO,
-    findings: Findings,
-    keystore: KeySource,
-    *,
-    idx_limit: bool,
-) -> Schema | None:
-    """Writes one segment; form None means events. Returns the schema with the segment's changes."""
-    limit: int | None = None
-    complete = True
-    if idx_limit:
-        idx = segment.idx()
-        if not idx.completed:
-            # Without an update no data of the segment is known to be durable.
-            limit, complete = idx.offset or 0, False
-    try:
-        with segment.decompressed() as path, with_key_advice(keystore):
-            reader = open_segment(path, segment.name.log, keystore)
-            if schema is None or form == "tree":
-                _write_tree(reader, schema, limit, complete, output, findings)
-                return schema
-            if event_format is None:
-                return _write_mutations(reader, schema, limit, complete, output, findings)
-            return _write_events(reader, schema, event_format, limit, complete, output, findings)
-    except CommitLogError as error:
-        findings.report(str(error))
+class SegmentPrinter:
+    """Prints segments one after the other, and counts what it cannot print."""
+
+    def __init__(
+        self,
+        form: str | None,
+        schema: Schema | None,
+        event_format: EventFormat | None,
+        keystore: KeySource,
+        *,
+        idx_limit: bool,
+    ) -> None:
+        """`form` None prints events. The schema takes the changes of each segment."""
+        self._form = form
+        self._schema = schema
+        self._event_format = event_format
+        self._keystore = keystore
+        self._idx_limit = idx_limit
+        self._output = sys.stdout.buffer
+        self._counters = CounterHistory(_COUNTER_HISTORY_BYTES)
+        self.problems = 0
+        """Any of them sets the exit code to 1."""
+        self.skipped: Counter[str] = Counter()
+
+    def print(self, segment: SegmentFile) -> None:
+        limit: int | None = None
+        if self._idx_limit:
+            idx = segment.idx()
+            if not idx.completed:
+                # Without an update no data of the segment is known to be durable.
+                limit = idx.offset or 0
+        try:
+            with segment.decompressed() as path, with_key_advice(self._keystore):
+                reader = open_segment(path, segment.name.log, self._keystore)
+                if self._schema is None or self._form == "tree":
+                    self._print_tree(reader, limit)
+                elif self._event_format is None:
+                    self._schema = self._print_mutations(reader, self._schema, limit)
+                else:
+                    self._schema = self._print_events(
+                        reader, self._schema, self._event_format, limit
+                    )
+        except CommitLogError as error:
+            self._report(str(error))
+
+    def _report(self, message: str) -> None:
+        self.problems += 1
+        print(message, file=sys.stderr)
+
+    def _report_gaps(self, gaps: Sequence[Gap]) -> None:
+        for gap in gaps:
+            end = "the end" if gap.end is None else str(gap.end)
+            place = f"{gap.segment}: positions {gap.start} to {end}"
+            self._report(f"{place} cannot be read: {gap.cause}")
+
+    def _print_tree(self, reader: SegmentReader, limit: int | None) -> None:
+        while lines := reader.tree(
+            self._schema, limit=limit, complete=limit is None, max_bytes=_BATCH_BYTES
+        ):
+            self._output.write(lines)
+        self._report_gaps(reader.gaps)
+
+    def _print_mutations(self, reader: SegmentReader, schema: Schema, limit: int | None) -> Schema:
+        while True:
+            lines = reader.dump(
+                schema,
+                limit=limit,
+                complete=limit is None,
+                max_bytes=_BATCH_BYTES,
+                stop_at_changes=True,
+            )
+            self._output.write(lines)
+            changes = reader.schema_changes
+            if changes is not None:
+                schema = schema.with_changes(changes)
+            elif not lines:
+                break
+        self._report_gaps(reader.gaps)
+        skipped = Counter(reader.skipped)
+        unknown = skipped.pop(_UNKNOWN_TABLE, 0)
+        if unknown:
+            self._report(
+                f"{reader.descriptor.segment}: {unknown} updates of tables that the schema lacks "
+                "are skipped, with the rest of their mutations"
+            )
+        self.skipped += skipped
         return schema
 
-
-def _write_tree(
-    reader: SegmentReader,
-    schema: Schema | None,
-    limit: int | None,
-    complete: bool,
-    output: BinaryIO,
-    findings: Findings,
-) -> None:
-    while lines := reader.tree(schema, limit=limit, complete=complete, max_bytes=_BATCH_BYTES):
-        output.write(lines)
-    for gap in reader.gaps:
-        findings.report(gap_message(gap))
-
-
-def _write_mutations(
-    reader: SegmentReader,
-    schema: Schema,
-    limit: int | None,
-    complete: bool,
-    output: BinaryIO,
-    findings: Findings,
-) -> Schema:
-    while True:
-        lines = reader.dump(
-            schema,
-            limit=limit,
-            complete=complete,
-            max_bytes=_BATCH_BYTES,
-            stop_at_changes=True,
-        )
-        output.write(lines)
-        changes = reader.schema_changes
-        if changes is not None:
-            schema = schema.with_changes(changes)
-        elif not lines:
-            break
-    for gap in reader.gaps:
-        findings.report(gap_message(gap))
-    skipped = Counter(reader.skipped)
-    unknown = skipped.pop(_UNKNOWN_TABLE, 0)
-    if unknown:
-        findings.report(
-            f"{reader.descriptor.segment}: {unknown} updates of tables that the schema lacks are "
-            "skipped, with the rest of their mutations"
-        )
-    findings.skipped += skipped
-    return schema
-
-
-def _write_events(
-    reader: SegmentReader,
-    schema: Schema,
-    event_format: EventFormat,
-    limit: int | None,
-    complete: bool,
-    output: BinaryIO,
-    findings: Findings,
-) -> Schema:
-    abandoned: list[tuple[str, str | None]] = []
-    while True:
-        batch = reader.read(
-            schema,
-            event_format,
-            limit=limit,
-            complete=complete,
-            max_events=_BATCH_EVENTS,
-            max_bytes=_BATCH_BYTES,
-            counters=findings.counters,
-            abandoned=abandoned,
-        )
-        output.write(batch.ndjson(0, len(batch)))
-        findings.skipped += Counter(batch.skipped)
-        for gap in batch.gaps:
-            findings.report(gap_message(gap))
-        for lost in batch.lost:
-            findings.report(
-                f"{batch.segment}: positions {lost.start} to {lost.end}: records not fully read: "
-                f"{lost.records}: {lost.reason}"
+    def _print_events(
+        self, reader: SegmentReader, schema: Schema, event_format: EventFormat, limit: int | None
+    ) -> Schema:
+        abandoned: list[tuple[str, str | None]] = []
+        while True:
+            batch = reader.read(
+                schema,
+                event_format,
+                limit=limit,
+                complete=limit is None,
+                max_events=_BATCH_EVENTS,
+                max_bytes=_BATCH_BYTES,
+                counters=self._counters,
+                abandoned=abandoned,
             )
-        if batch.schema_changes is not None:
-            schema = schema.with_changes(batch.schema_changes)
-        if batch.blocked is not None:
-            abandoned.append((batch.blocked.table_id, batch.blocked.column))
-        elif batch.stop == "end":
-            return schema
-
-
-def gap_message(gap: Gap) -> str:
-    """`CommitLog-7-1.log: positions 120 to 340: checksum of the record does not match`."""
-    end = "the end" if gap.end is None else str(gap.end)
-    return f"{gap.segment}: positions {gap.start} to {end} cannot be read: {gap.cause}"
-
-
-class _Advance:
-    """Advances the progress bar by one segment; does nothing without a terminal."""
-
-    def __init__(self, progress: Progress | None, segments: Sequence[SegmentFile]) -> None:
-        self._progress = progress
-        self._task = progress.add_task("segments", total=len(segments)) if progress else None
-
-    def __call__(self, segment: SegmentFile) -> None:
-        if self._progress is not None and self._task is not None:
-            self._progress.update(self._task, advance=1, description=segment.name.log)
+            self._output.write(batch.ndjson(0, len(batch)))
+            self.skipped += Counter(batch.skipped)
+            self._report_gaps(batch.gaps)
+            for lost in batch.lost:
+                self._report(
+                    f"{batch.segment}: positions {lost.start} to {lost.end}: records not fully "
+                    f"read: {lost.records}: {lost.reason}"
+                )
+            if batch.schema_changes is not None:
+                schema = schema.with_changes(batch.schema_changes)
+            if batch.blocked is not None:
+                abandoned.append((batch.blocked.table_id, batch.blocked.column))
+            elif batch.stop == "end":
+                return schema
 
 
 @contextmanager
-def _progress(segments: Sequence[SegmentFile]) -> Iterator[_Advance]:
+def _progress(segments: Sequence[SegmentFile]) -> Iterator[Callable[[SegmentFile], None]]:
+    """A bar on a terminal, unless the printed lines show the progress there."""
     console = Console(stderr=True)
     if not console.is_terminal or sys.stdout.isatty():
-        # The printed lines show the progress.
-        yield _Advance(None, segments)
+        yield lambda _segment: None
         return
     columns = (
         TextColumn("{task.description}"),
@@ -329,4 +286,5 @@ def _progress(segments: Sequence[SegmentFile]) -> Iterator[_Advance]:
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=console, transient=True) as progress:
-        yield _Advance(progress, segments)
+        task = progress.add_task("segments", total=len(segments))
+        yield lambda segment: progress.update(task, advance=1, description=segment.name.log)

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
-from agent.cdc_raw.names import SegmentName
+from agent.cdc_raw.names import SegmentFiles, SegmentName
 from agent.cdc_raw.observation import Observation, observe
 from agent.cdc_raw.watcher import Watcher
 from agent.segments.state import Segment
@@ -146,7 +146,7 @@ class DirectoryScanner:
 def _of_indexes(directory: Path, observation: Observation) -> str:
     for seen in observation.segments:
         if seen.idx.unreadable is not None and seen.log is not None:
-            index, reason = directory / seen.name.idx, seen.idx.unreadable
+            index, reason = SegmentFiles(directory, seen.name).idx, seen.idx.unreadable
             return (
                 f"{index} tells nothing ({reason}), so nothing new of its segment is read: this "
                 "user must be able to read it, and only the node writes it."

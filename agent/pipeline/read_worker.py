@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.cdc_raw.names import SegmentName
+from agent.cdc_raw.names import SegmentFiles, SegmentName
 from agent.pipeline.read_attempts import ReadAttempts
 from agent.pipeline.reader import Abandoned, OpenReader, OpenSegment
 from agent.segments.state import ReadRequest
@@ -82,7 +82,7 @@ class ReadWorker:
         """Begins a read, which skips abandoned tables and columns. `announced`: what the
         schema-change topic has."""
         readers, open_reader, attempts = self._readers, self._open_reader, self._attempts
-        path, inodes = self._directory / order.name.log, self._inodes
+        path, inodes = SegmentFiles(self._directory, order.name).log, self._inodes
 
         def work() -> ReadResult:
             try:
@@ -136,7 +136,8 @@ class ReadWorker:
 
     def is_replaced(self, name: SegmentName) -> bool:
         """True when another file has taken the name of a segment since it was read."""
-        read, found = self._inodes.get(name), _inode(self._directory / name.log)
+        read = self._inodes.get(name)
+        found = _inode(SegmentFiles(self._directory, name).log)
         return read is not None and found is not None and found != read
 
     def forget(self, name: SegmentName) -> None:

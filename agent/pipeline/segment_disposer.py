@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
-from agent.cdc_raw.names import SegmentName, is_temporary
+from agent.cdc_raw.names import SegmentFiles, SegmentName, is_temporary
 from agent.metrics import DELIVERED, QUARANTINED, REJECTED_EVENT, AgentMetrics
 from agent.pipeline.schema_changes import SchemaStart
 from agent.quarantine.files import LostRange
@@ -230,7 +230,7 @@ class SegmentDisposer:
 
     def dispose(self, name: SegmentName) -> bool:
         """Removes a finished segment from `cdc_raw`; False when it stays for now."""
-        log, idx = self._directory / name.log, self._directory / name.idx
+        log, idx = SegmentFiles(self._directory, name)
         try:
             # A segment that came back has been read to its end.
             if self._quarantine.withdraw_ranges(name, VANISHED_CAUSE):

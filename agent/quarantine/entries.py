@@ -13,12 +13,12 @@ from pathlib import Path
 
 import orjson
 
-from agent.cdc_raw.names import SegmentName, parse_log_name
-from agent.quarantine.files import EVENTS, MAX_MARKER_BYTES, REASON, REMOTE, RETRY, QuarantineReason
+from agent.cdc_raw.names import SegmentFiles, SegmentName, parse_log_name
+from agent.quarantine.files import EVENTS, REASON, REMOTE, RETRY, QuarantinePaths, QuarantineReason
 from agent.quarantine.quarantine import Quarantine
 from sidecar.errors import ConfigError
 from sidecar.files.fsync import sync_directory, write_synced
-from sidecar.files.regular import open_regular, read_regular, regular_size_bytes
+from sidecar.files.regular import open_regular, regular_size_bytes
 
 _SNAPSHOT = "snapshot-"
 _TABLE = re.compile(r"\w{1,222}\.\w{1,222}", re.ASCII)
@@ -121,19 +121,19 @@ def request_retry(directory: Path, names: Iterable[QuarantineKey]) -> None:
                 f"{name}: a snapshot is not read from a segment. Run `agent snapshot start "
                 f"{name.table}` to copy the table again."
             )
-        events = directory / f"{name.log}{EVENTS}"
-        if any((directory / f"{name.log}{suffix}").exists() for suffix in ("", REMOTE)):
+        files = QuarantinePaths(directory, name.log)
+        if files.log.exists() or files.remote.exists():
             continue
-        if events.exists():
+        if files.events.exists():
             raise ConfigError(
-                f"{name}: the agent delivered everything except the events in {events}. See the "
-                "reason in each line there."
+                f"{name}: the agent delivered everything except the events in {files.events}. See "
+                "the reason in each line there."
             )
         raise ConfigError(
             f"{name}: not in {directory}. `agent quarantine list` shows the segments there."
         )
     for name in names:
-        write_synced(directory / f"{name.log}{RETRY}", b"")
+        write_synced(QuarantinePaths(directory, name.log).retry, b"")
     if names:
         sync_directory(directory)
 
@@ -154,43 +154,36 @@ def discard(
             f"{name}: still in {cdc_raw}, where its quarantine reason protects it. Retry after "
             "the agent has quarantined it."
         )
-    files = [directory / f"{name.log}{suffix}" for suffix in ("", EVENTS, RETRY, REMOTE)]
+    found = QuarantinePaths(directory, name.log)
+    files = [found.log, found.events, found.retry, found.remote]
     if isinstance(name, SegmentName):
-        if remote := _remote(directory, name):
+        if remote := found.remote_directory:
             remove_remote(remote, name)
-        files.append(directory / name.idx)
+        files.append(SegmentFiles(directory, name).idx)
     # The reason last: until then the list shows what is left.
-    files.append(directory / f"{name.log}{REASON}")
+    files.append(found.reason)
     if not any(file.exists() for file in files):
         raise ConfigError(
             f"{name}: not in {directory}. `agent quarantine list` shows the segments there."
         )
     if isinstance(name, SegmentName):
         # The agent reports an index without its segment as a loss at each start.
-        (cdc_raw / name.idx).unlink(missing_ok=True)
+        SegmentFiles(cdc_raw, name).idx.unlink(missing_ok=True)
     for file in files:
         file.unlink(missing_ok=True)
     sync_directory(directory)
 
 
-def _remote(directory: Path, name: QuarantineKey) -> str:
-    try:
-        return read_regular(directory / f"{name.log}{REMOTE}", MAX_MARKER_BYTES).decode().strip()
-    except FileNotFoundError:
-        return ""
-
-
 def _entry(quarantine: Quarantine, name: QuarantineKey) -> QuarantineEntry:
-    log = quarantine.directory / name.log
-    events = quarantine.directory / f"{name.log}{EVENTS}"
-    size_bytes = regular_size_bytes(log)
+    files = QuarantinePaths(quarantine.directory, name.log)
+    size_bytes = regular_size_bytes(files.log)
     return QuarantineEntry(
         name,
         size_bytes,
         quarantine.reason(name) if isinstance(name, SegmentName) else None,
-        _dead_letters(events) if events.exists() else DeadLetterSummary(),
-        (quarantine.directory / f"{name.log}{RETRY}").exists(),
-        "" if size_bytes is not None else _remote(quarantine.directory, name),
+        _dead_letters(files.events) if files.events.exists() else DeadLetterSummary(),
+        files.retry.exists(),
+        "" if size_bytes is not None else files.remote_directory,
     )
 
 

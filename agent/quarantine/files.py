@@ -10,11 +10,13 @@ CommitLog-7-1699.log.retry         the operator asks the agent to read the segme
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 
 import orjson
 
 from agent.cdc_raw.names import SegmentName, parse_log_name
 from sidecar.bounded_json import bounded_json
+from sidecar.files.regular import read_regular
 
 DIRECTORY = "error"
 
@@ -25,6 +27,43 @@ RETRY = ".retry"
 
 MAX_MARKER_BYTES = 4096
 """Limit of `.remote`, which names a directory of a store."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantinePaths:
+    """The paths of a segment or a snapshot; `stem` is the first part of their names."""
+
+    directory: Path
+    stem: str
+
+    @property
+    def log(self) -> Path:
+        return self.directory / self.stem
+
+    @property
+    def reason(self) -> Path:
+        return self.directory / f"{self.stem}{REASON}"
+
+    @property
+    def events(self) -> Path:
+        return self.directory / f"{self.stem}{EVENTS}"
+
+    @property
+    def remote(self) -> Path:
+        return self.directory / f"{self.stem}{REMOTE}"
+
+    @property
+    def retry(self) -> Path:
+        return self.directory / f"{self.stem}{RETRY}"
+
+    @property
+    def remote_directory(self) -> str:
+        """The directory of the store that has the segment; empty while it is here. Raises
+        OSError."""
+        try:
+            return read_regular(self.remote, MAX_MARKER_BYTES).decode().strip()
+        except FileNotFoundError:
+            return ""
 
 
 def segments_with_suffix(file_names: Iterable[str], suffix: str) -> frozenset[SegmentName]:

@@ -15,12 +15,11 @@ from typing import Protocol
 from agent.cdc_raw.move import move
 from agent.cdc_raw.names import SegmentName
 from agent.quarantine.files import (
-    EVENTS,
     MAX_REASON_BYTES,
-    REASON,
     REMOTE,
     RETRY,
     LostRange,
+    QuarantinePaths,
     QuarantineReason,
     parse_reason,
     reason_text,
@@ -109,7 +108,7 @@ class Quarantine:
         known_bytes = self._known_bytes()
         if known_bytes + len(lines) > self.max_bytes:
             return False
-        append_lines(self.directory / f"{source.log}{EVENTS}", lines)
+        append_lines(QuarantinePaths(self.directory, source.log).events, lines)
         self._known = (_changed_ns(self.directory), known_bytes + len(lines))
         return True
 
@@ -140,7 +139,7 @@ class Quarantine:
         """Requests a retry of every segment, durably. Raises OSError."""
         names = self._names()
         for name in segments_with_suffix(names, "") | segments_with_suffix(names, REMOTE):
-            write_synced(self.directory / f"{name.log}{RETRY}", b"")
+            write_synced(QuarantinePaths(self.directory, name.log).retry, b"")
         if names:
             sync_directory(self.directory)
 
@@ -175,7 +174,7 @@ class Quarantine:
             return []
 
     def _reason_path(self, name: SegmentName) -> Path:
-        return self.directory / f"{name.log}{REASON}"
+        return QuarantinePaths(self.directory, name.log).reason
 
 
 def _size_bytes(path: Path) -> int:

@@ -16,8 +16,8 @@ import os
 from pathlib import Path
 
 from agent.cdc_raw.move import stage
-from agent.cdc_raw.names import SegmentName, temporary_of
-from agent.quarantine.files import REASON, REMOTE, RETRY
+from agent.cdc_raw.names import SegmentFiles, SegmentName, temporary_of
+from agent.quarantine.files import QuarantinePaths
 from sidecar.files.fsync import sync_directory
 from sidecar.files.regular import open_regular, regular_size_bytes
 
@@ -29,32 +29,34 @@ _MAX_COMPARED_BYTES = 1 << 31
 def requeue(quarantine: Path, name: SegmentName, cdc_raw: Path) -> bool:
     """True once `cdc_raw` has the segment and the quarantine has not; False when the quarantine
     did not have it. Raises OSError, and can be repeated then."""
-    log = quarantine / name.log
+    here, placed = SegmentFiles(quarantine, name), SegmentFiles(cdc_raw, name)
+    marks = QuarantinePaths(quarantine, name.log)
     # Sent to a store since the request: the agent fetches it from there first.
-    if not log.exists() or (quarantine / f"{name.log}{REMOTE}").exists():
+    if not here.log.exists() or marks.remote.exists():
         return False
-    if not _is_complete(log, cdc_raw / name.log):
-        if not _place(quarantine, name, cdc_raw):
+    if not _is_complete(here.log, placed.log):
+        if not _place(here, placed):
             return False
-    elif not (cdc_raw / name.idx).exists():
-        _place_index(quarantine, name, cdc_raw)
+    elif not placed.idx.exists():
+        _place_index(here, placed)
     sync_directory(cdc_raw)
-    (quarantine / f"{name.log}{REASON}").unlink(missing_ok=True)
+    marks.reason.unlink(missing_ok=True)
     sync_directory(quarantine)
-    log.unlink()
+    here.log.unlink()
     cancel_request(quarantine, name, cdc_raw)
     return True
 
 
 def cancel_request(quarantine: Path, name: SegmentName, cdc_raw: Path) -> None:
     """Deletes the request for a segment that is not in the quarantine. Raises OSError."""
+    here, marks = SegmentFiles(quarantine, name), QuarantinePaths(quarantine, name.log)
     # The marker of a store is written before the segment leaves the quarantine.
-    if (quarantine / name.log).exists() or (quarantine / f"{name.log}{REMOTE}").exists():
+    if here.log.exists() or marks.remote.exists():
         return
     # A move into the quarantine begins with the index: it may be the only copy.
-    if (cdc_raw / name.idx).exists():
-        (quarantine / name.idx).unlink(missing_ok=True)
-    (quarantine / f"{name.log}{RETRY}").unlink(missing_ok=True)
+    if SegmentFiles(cdc_raw, name).idx.exists():
+        here.idx.unlink(missing_ok=True)
+    marks.retry.unlink(missing_ok=True)
     sync_directory(quarantine)
 
 
@@ -88,15 +90,15 @@ def _is_complete(log: Path, placed: Path) -> bool:
         return not quarantined.read(1)
 
 
-def _place(quarantine: Path, name: SegmentName, cdc_raw: Path) -> bool:
-    staged_log, staged_idx = temporary_of(cdc_raw / name.log), temporary_of(cdc_raw / name.idx)
+def _place(here: SegmentFiles, placed: SegmentFiles) -> bool:
+    staged_log, staged_idx = temporary_of(placed.log), temporary_of(placed.idx)
     try:
-        if not stage(quarantine / name.log, staged_log):
+        if not stage(here.log, staged_log):
             return False
-        has_idx = stage(quarantine / name.idx, staged_idx)
-        staged_log.replace(cdc_raw / name.log)
+        has_idx = stage(here.idx, staged_idx)
+        staged_log.replace(placed.log)
         if has_idx:
-            staged_idx.replace(cdc_raw / name.idx)
+            staged_idx.replace(placed.idx)
     finally:
         # Also after success: renaming one link of a file onto another link leaves both names.
         for staged in (staged_log, staged_idx):
@@ -104,10 +106,10 @@ def _place(quarantine: Path, name: SegmentName, cdc_raw: Path) -> bool:
     return True
 
 
-def _place_index(quarantine: Path, name: SegmentName, cdc_raw: Path) -> None:
-    staged = temporary_of(cdc_raw / name.idx)
+def _place_index(here: SegmentFiles, placed: SegmentFiles) -> None:
+    staged = temporary_of(placed.idx)
     try:
-        if stage(quarantine / name.idx, staged):
-            staged.replace(cdc_raw / name.idx)
+        if stage(here.idx, staged):
+            staged.replace(placed.idx)
     finally:
         staged.unlink(missing_ok=True)

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.cdc_raw.names import SegmentName, parse_log_name
-from agent.quarantine.files import EVENTS, REASON, REMOTE, RETRY, QuarantineReason
+from agent.cdc_raw.names import SegmentFiles, SegmentName, parse_log_name
+from agent.quarantine.files import EVENTS, REASON, REMOTE, RETRY, QuarantinePaths, QuarantineReason
 from agent.quarantine.quarantine import Quarantine
 from sidecar.dead_letters.dead_letter import TOO_LARGE_REMEDY
 from sidecar.files.line_count import LineCount
@@ -173,7 +173,7 @@ class QuarantineScanner:
         """True when the file is here, in a store, or still in `cdc_raw`."""
         if name.log in files or f"{name.log}{REMOTE}" in files:
             return True
-        return (self._cdc_raw / name.log).exists()
+        return SegmentFiles(self._cdc_raw, name).log.exists()
 
     def _reason(self, name: SegmentName, files: Mapping[str, _File]) -> "_Reason":
         file = f"{name.log}{REASON}"
@@ -187,7 +187,9 @@ class QuarantineScanner:
         return known[1]
 
     def _count_events(self, name: str) -> int:
-        lines = self._events.setdefault(name, LineCount(self._directory / f"{name}{EVENTS}"))
+        lines = self._events.setdefault(
+            name, LineCount(QuarantinePaths(self._directory, name).events)
+        )
         return lines.count()
 
 

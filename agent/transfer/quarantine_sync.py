@@ -13,12 +13,12 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.cdc_raw.names import SegmentName, is_temporary, parse_log_name
+from agent.cdc_raw.names import SegmentFiles, SegmentName, is_temporary, parse_log_name
 from agent.metrics import AgentMetrics
-from agent.quarantine.files import MAX_MARKER_BYTES, REMOTE, RETRY, segments_with_suffix
+from agent.quarantine.files import REMOTE, RETRY, QuarantinePaths, segments_with_suffix
 from agent.transfer.transfer import StoreThread
 from sidecar.files.fsync import sync_directory, write_synced
-from sidecar.files.regular import make_directory, read_regular
+from sidecar.files.regular import make_directory
 from sidecar.logs import RateLimitedLog, fields
 from sidecar.process.wait_policy import RetryPause
 from sidecar.store.base import StoppableStore, StoreError, StoreStoppedError
@@ -134,6 +134,10 @@ class QuarantineSync(StoreThread):
         except FileNotFoundError:
             return []
 
+    def _files(self, name: SegmentName) -> tuple[SegmentFiles, QuarantinePaths]:
+        directory = self._settings.directory
+        return SegmentFiles(directory, name), QuarantinePaths(directory, name.log)
+
     def _list(self) -> None:
         """Requests every segment in the store."""
         directory = self._settings.directory
@@ -147,17 +151,17 @@ class QuarantineSync(StoreThread):
             stored = []
         here = segments_with_suffix(self._file_names(), "")
         for name in filter(None, map(parse_log_name, stored)):
-            if name not in here and not (self._settings.cdc_raw / name.log).exists():
+            if name not in here and not SegmentFiles(self._settings.cdc_raw, name).log.exists():
                 make_directory(directory)
                 self.mark_remote(name)
-                write_synced(directory / f"{name.log}{RETRY}", b"")
+                write_synced(QuarantinePaths(directory, name.log).retry, b"")
         self._has_listed = True
 
     def _send(self, name: SegmentName) -> None:
-        directory = self._settings.directory
-        log, retry = directory / name.log, directory / f"{name.log}{RETRY}"
+        files, marks = self._files(name)
+        log, retry = files.log, marks.retry
         sent: list[Path] = []
-        for file in (log, directory / name.idx):
+        for file in files:
             try:
                 self._store.put(file)
             except FileNotFoundError:
@@ -172,7 +176,7 @@ class QuarantineSync(StoreThread):
         self.mark_remote(name)
         # A requeue checks the marker after the request, so one of the two sees the other.
         if not log.exists() or retry.exists():
-            (directory / f"{name.log}{REMOTE}").unlink(missing_ok=True)
+            marks.remote.unlink(missing_ok=True)
             self._remove(name)
             return
         for file in sent:
@@ -183,42 +187,40 @@ class QuarantineSync(StoreThread):
     def _is_requeueing(self) -> bool:
         """True while a fetched segment is not yet read again."""
         places = (self._settings.directory, self._settings.cdc_raw)
-        return any((place / name.log).exists() for name in self._fetched for place in places)
+        return any(
+            SegmentFiles(place, name).log.exists() for name in self._fetched for place in places
+        )
 
     def _fetch(self, name: SegmentName) -> None:
-        directory = self._settings.directory
-        log, remote = directory / name.log, directory / f"{name.log}{REMOTE}"
-        address, sent_to = (
-            self._store.address,
-            read_regular(remote, MAX_MARKER_BYTES).decode().strip(),
-        )
+        files, marks = self._files(name)
+        address, sent_to = self._store.address, marks.remote_directory
         # A crash can leave an empty marker next to the segment.
         if sent_to not in ("", address):
             raise StoreError(
                 f"{name} is in {sent_to} and cannot be fetched from {address}. Restore "
                 "remote.commit.log.relocation.dir and node.id, or move the segment there and "
-                f"correct {remote}.",
+                f"correct {marks.remote}.",
                 is_segment_specific=True,
             )
-        is_here = log.exists()
+        is_here = files.log.exists()
         if not is_here:
-            self._store.get(name.idx, directory / name.idx)
-            is_here = self._store.get(name.log, log)
+            self._store.get(name.idx, files.idx)
+            is_here = self._store.get(name.log, files.log)
         if is_here:
             # An interrupted fetch can have left it unsynced.
-            sync_directory(directory)
+            sync_directory(files.directory)
             self._remove(name)
             self._fetched.add(name)
-            remote.unlink(missing_ok=True)
+            marks.remote.unlink(missing_ok=True)
             logger.info("quarantined segment fetched", extra=fields(segment=name, store=address))
         else:
             # The marker stays: it tells the operator where the segment should be.
-            (directory / f"{name.log}{RETRY}").unlink(missing_ok=True)
+            marks.retry.unlink(missing_ok=True)
             logger.warning(
                 "a quarantined segment is missing in the store; its retry request is removed",
                 extra=fields(segment=name, to=address),
             )
-        sync_directory(directory)
+        sync_directory(files.directory)
 
     def _remove(self, name: SegmentName) -> None:
         """Deletes it from the store, if allowed. Raises StoreError."""
@@ -235,9 +237,9 @@ class QuarantineSync(StoreThread):
 
     def mark_remote(self, name: SegmentName) -> None:
         """Notes durably that the store has a segment. Raises OSError."""
-        directory = self._settings.directory
-        write_synced(directory / f"{name.log}{REMOTE}", f"{self._store.address}\n".encode())
-        sync_directory(directory)
+        files, marks = self._files(name)
+        write_synced(marks.remote, f"{self._store.address}\n".encode())
+        sync_directory(files.directory)
 
     def _report(self, error: str) -> None:
         with self._changed:

@@ -14,7 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.cdc_raw.move import move
-from agent.cdc_raw.names import OldestFirst, SegmentName, parse_idx_name, parse_log_name
+from agent.cdc_raw.names import (
+    OldestFirst,
+    SegmentFiles,
+    SegmentName,
+    parse_idx_name,
+    parse_log_name,
+)
 from agent.metrics import AgentMetrics
 from agent.transfer.transfer import Backlog, StoreThread, Transfer, TransferDeferredError
 from sidecar.files.regular import make_directory, regular_size_bytes
@@ -142,8 +148,7 @@ class UploadQueue(StoreThread, Transfer):
         self._in_turn.put(name, is_member=size_bytes is not None)
 
     def _send(self, name: SegmentName) -> None:
-        directory = self._settings.directory
-        sent_bytes, files = self._put(directory / name.log, directory / name.idx)
+        sent_bytes, files = self._put(*SegmentFiles(self._settings.directory, name))
         if not files:
             # Another process removed it.
             logger.warning(
@@ -183,8 +188,7 @@ class UploadQueue(StoreThread, Transfer):
     def _note_success(self, name: SegmentName) -> None:
         with self._changed:
             # The same segment can have arrived again meanwhile.
-            files = (self._settings.directory / each for each in (name.log, name.idx))
-            if not any(file.exists() for file in files):
+            if not any(file.exists() for file in SegmentFiles(self._settings.directory, name)):
                 self._note(name, None)
             self._errors.pop(name, None)
             self._errors.pop(None, None)

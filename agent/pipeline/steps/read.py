@@ -7,7 +7,7 @@ from the result of the one before.
 import logging
 from functools import partial
 
-from agent.cdc_raw.names import SegmentName
+from agent.cdc_raw.names import SegmentFiles, SegmentName
 from agent.pipeline.context import PipelineContext
 from agent.pipeline.read_errors import (
     ArrivingFile,
@@ -91,7 +91,7 @@ class ReadStep:
         if result is None or not context.disposer.can_record:
             return False
         name = result.order.name
-        path = context.settings.cdc_raw_directory / name.log
+        path = SegmentFiles(context.settings.cdc_raw_directory, name).log
         if self._arriving.is_waited_for(result, path):
             self._result = None
             # What was read is read again, from the file as it is then.
@@ -178,7 +178,8 @@ class ReadStep:
         if isinstance(error, FileNotFoundError):
             context.scanner.request()
         if may_pass(order, error):
-            message = read_error_message(context.settings.cdc_raw_directory / order.name.log, error)
+            path = SegmentFiles(context.settings.cdc_raw_directory, order.name).log
+            message = read_error_message(path, error)
             self._block(result, message, is_bounded=not is_environmental(error))
             return
         context.close_reader(order.name)

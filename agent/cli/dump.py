@@ -12,8 +12,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from agent.cli.keystore import keystore_options
-from agent.cli.segment_files import SegmentFile, find_segments
+from agent.cli.segment_files import SegmentFile, find_segments, keystore_options
 from agent.keystore.source import KeySource, open_segment, with_key_advice
 from commitlog import (
     CommitLogError,

@@ -13,8 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from agent.cdc_raw.idx import Idx
-from agent.cli.keystore import keystore_options
-from agent.cli.segment_files import SegmentFile, find_segments
+from agent.cli.segment_files import SegmentFile, find_segments, keystore_options
 from agent.keystore.source import KeySource, open_segment, with_key_advice
 from commitlog import (
     CommitLogError,

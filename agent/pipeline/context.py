@@ -8,7 +8,7 @@ from agent.cdc_raw.names import SegmentName
 from agent.metrics import AgentMetrics
 from agent.pipeline.blocked_read import BlockedRead
 from agent.pipeline.directory_scanner import DirectoryScanner
-from agent.pipeline.read_worker import ReadWorker
+from agent.pipeline.reader import ReadWorker
 from agent.pipeline.schema_changes import SchemaAnnouncer, SchemaChangeBatch
 from agent.pipeline.segment_disposer import EventSource, SegmentDisposer
 from agent.schema import SchemaHolder

@@ -13,8 +13,7 @@ from agent.pipeline.blocked_read import BlockedRead
 from agent.pipeline.context import OffsetCommitter, PipelineContext, PipelineSettings
 from agent.pipeline.directory_scanner import DirectoryScanner
 from agent.pipeline.read_attempts import ReadAttempts
-from agent.pipeline.read_worker import ReadWorker
-from agent.pipeline.reader import OpenReader
+from agent.pipeline.reader import OpenReader, ReadWorker
 from agent.pipeline.schema_changes import SchemaAnnouncer
 from agent.pipeline.segment_disposer import SegmentDisposer
 from agent.pipeline.segment_source import SegmentSource

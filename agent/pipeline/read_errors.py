@@ -20,7 +20,7 @@ from pathlib import Path
 
 from agent.cdc_raw.names import SegmentName
 from agent.metrics import DAMAGE, UNKNOWN_SCHEMA, UNREADABLE
-from agent.pipeline.read_worker import ReadResult
+from agent.pipeline.reader import ReadResult
 from agent.quarantine.files import LostRange
 from agent.segments.awaited_files import PATIENCE_S
 from agent.segments.state import ReadRequest

@@ -1,17 +1,27 @@
-"""Segments as the pipeline opens and reads them, with one format of events."""
+"""Opens and reads segments beside the pipeline's thread: one read at a time, on one worker.
+
+While the pipeline sends one batch, the worker reads the next one; the parser releases the
+interpreter lock. The worker owns the reader; the pipeline only starts a read and takes its result.
+"""
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future
+from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 
-from agent.cdc_raw.names import SegmentName
+from agent.cdc_raw.names import SegmentFiles, SegmentName
 from agent.keystore.source import KeySource, open_segment, with_key_advice
+from agent.pipeline.read_attempts import ReadAttempts
 from agent.segments.state import ReadRequest
 from commitlog import (
     AnnouncedSchema,
     CounterHistory,
     EventBatch,
     EventFormat,
+    ForeignFileError,
     Schema,
+    SegmentKeyError,
     SegmentReader,
 )
 
@@ -93,3 +103,159 @@ def open_with(
         return OpenSegment(reader, event_format, counters, keys)
 
     return open_reader
+
+
+@dataclass(frozen=True, slots=True)
+class ReadResult:
+    """The result of a read: a batch, or the error that ended it."""
+
+    order: ReadRequest
+    schema: Schema
+    batch: EventBatch | None = None
+    fingerprint: int | None = None
+    """That of the file; None before its first section."""
+    error: BaseException | None = None
+
+
+class ReadWorker:
+    """Holds the readers of the present segment and of open segments that left `cdc_raw`."""
+
+    def __init__(
+        self,
+        directory: Path,
+        open_reader: OpenReader,
+        executor: Executor,
+        on_done: Callable[[], None],
+        attempts: ReadAttempts | None = None,
+        *,
+        clock: Callable[[], float],
+    ) -> None:
+        """`executor` has one worker; `on_done` is called by it; `attempts` counts reads that end
+        the process; `clock` gives seconds."""
+        self._directory = directory
+        self._open_reader = open_reader
+        self._executor = executor
+        self._on_done = on_done
+        self._attempts = attempts
+        self._clock = clock
+        self._readers: dict[SegmentName, OpenSegment] = {}
+        self._inodes: dict[SegmentName, int | None] = {}
+        self._running: Future[ReadResult] | None = None
+        self._started_s = clock()
+        self._refreshing: Future[bool] | None = None
+
+    @property
+    def is_busy(self) -> bool:
+        """True while the worker is busy or a result waits to be taken."""
+        return self._running is not None or self._refreshing is not None
+
+    @property
+    def reading_since_s(self) -> float | None:
+        """When the present read began; None without one. Any thread may ask."""
+        running = self._running
+        return None if running is None or running.done() else self._started_s
+
+    def is_opened(self, name: SegmentName) -> bool:
+        return name in self._readers
+
+    def start(
+        self,
+        order: ReadRequest,
+        schema: Schema,
+        max_events: int,
+        max_bytes: int,
+        abandoned: Abandoned = (),
+        announced: AnnouncedSchema | None = None,
+    ) -> None:
+        """Begins a read, which skips abandoned tables and columns. `announced`: what the
+        schema-change topic has."""
+        readers, open_reader, attempts = self._readers, self._open_reader, self._attempts
+        path, inodes = SegmentFiles(self._directory, order.name).log, self._inodes
+
+        def work() -> ReadResult:
+            try:
+                with attempts.reading(order.name, order.position) if attempts else nullcontext():
+                    reader = readers.get(order.name)
+                    if reader is None or reader.position != order.position:
+                        readers.pop(order.name, None)
+                        reader = readers[order.name] = open_reader(path, order.name, order.position)
+                        inodes[order.name] = _inode(path)
+                        if readers is not self._readers:
+                            # The reader was opened after `abandon` interrupted the others.
+                            reader.interrupt()
+                        _check_fingerprint(reader, order)
+                    batch = reader.read(
+                        schema,
+                        order,
+                        max_events=max_events,
+                        max_bytes=max_bytes,
+                        abandoned=abandoned,
+                        announced=announced,
+                    )
+                    fingerprint = order.fingerprint
+                    if fingerprint is None and batch.end_position > 0:
+                        fingerprint = reader.fingerprint
+            except BaseException as error:
+                if isinstance(error, SegmentKeyError | ForeignFileError):
+                    # The reader keeps the keys, and the file, from its opening.
+                    readers.pop(order.name, None)
+                return ReadResult(order, schema, error=error)
+            return ReadResult(order, schema, batch, fingerprint)
+
+        self._started_s = self._clock()
+        self._running = self._executor.submit(work)
+        self._running.add_done_callback(lambda _: self._on_done())
+
+    def refresh(self, ask: Callable[[], bool]) -> None:
+        """Makes the worker request a newer schema."""
+        self._refreshing = self._executor.submit(ask)
+        self._refreshing.add_done_callback(lambda _: self._on_done())
+
+    def take(self) -> ReadResult | None:
+        """The finished read, once."""
+        if self._refreshing is not None and self._refreshing.done():
+            self._refreshing.result()
+            self._refreshing = None
+        if self._running is None or not self._running.done():
+            return None
+        result = self._running.result()
+        self._running = None
+        return result
+
+    def is_replaced(self, name: SegmentName) -> bool:
+        """True when another file has taken the name of a segment since it was read."""
+        read = self._inodes.get(name)
+        found = _inode(SegmentFiles(self._directory, name).log)
+        return read is not None and found is not None and found != read
+
+    def forget(self, name: SegmentName) -> None:
+        """The segment has left `cdc_raw`."""
+        self._readers.pop(name, None)
+        self._inodes.pop(name, None)
+
+    def close(self, name: SegmentName) -> None:
+        """Closes the file of a segment. Not during a read of it."""
+        self._readers.pop(name, None)
+
+    def abandon(self) -> None:
+        """Drops all readers and ends a running read."""
+        readers, self._readers = self._readers, {}
+        self._running = None
+        for reader in tuple(readers.values()):
+            reader.interrupt()
+
+
+def _check_fingerprint(reader: OpenSegment, order: ReadRequest) -> None:
+    """Never reads on in the middle of another file that has taken the name of a segment."""
+    if order.fingerprint not in (None, reader.fingerprint):
+        raise ForeignFileError(
+            f"{order.name}: another file has taken the name of the segment that was read up to "
+            f"{order.position}; what that one had after it is not in cdc_raw"
+        )
+
+
+def _inode(path: Path) -> int | None:
+    try:
+        return path.lstat().st_ino
+    except OSError:
+        return None

@@ -64,11 +64,15 @@ class SchemaHolder:
         self._refresh_interval_s = refresh_interval_ms / 1000
         known = history.load()
         self._schema = known.schema if known is not None else None
-        self._identity = known.identity if known is not None else None
+        self.identity = known.identity if known is not None else None
+        """The node of the schema; None before the first one."""
         self._handed_out = self._schema
-        self._write_options: WriteOptions | None = None
-        self._error: str | None = None
-        self._fatal: Exception | None = None
+        self.write_options: WriteOptions | None = None
+        """Of the last successful fetch; None before it."""
+        self.last_error: str | None = None
+        """Why the last fetch failed; None after a success."""
+        self.fatal: Exception | None = None
+        """The error that ended fetching; None without one."""
         self._repeated = RateLimitedLog(logger)
         self._changed = threading.Condition()
         self._merging = threading.Lock()
@@ -122,7 +126,7 @@ class SchemaHolder:
     def absorb(self, changes: SchemaChanges) -> None:
         """Merges changes from the log and stores them, before the offset passes their position."""
         with self._merging:
-            known, identity = self._schema, self._identity
+            known, identity = self._schema, self.identity
             if known is None or identity is None:
                 return
             merged = self._bounded(known.with_changes(changes))
@@ -146,30 +150,6 @@ class SchemaHolder:
         """Number of known tables, for the status."""
         with self._changed:
             return len(self._schema) if self._schema is not None else 0
-
-    @property
-    def identity(self) -> NodeIdentity | None:
-        """The node of the schema; None before the first one."""
-        with self._changed:
-            return self._identity
-
-    @property
-    def write_options(self) -> WriteOptions | None:
-        """Of the last successful fetch; None before it."""
-        with self._changed:
-            return self._write_options
-
-    @property
-    def last_error(self) -> str | None:
-        """Why the last fetch failed; None after a success."""
-        with self._changed:
-            return self._error
-
-    @property
-    def fatal(self) -> Exception | None:
-        """The error that ended fetching; None without one."""
-        with self._changed:
-            return self._fatal
 
     def refresh(self, reason: str) -> bool:
         """Fetches at once, because `reason` shows that the schema is outdated.
@@ -199,11 +179,11 @@ class SchemaHolder:
         """
         with self._changed:
             self._changed.wait_for(lambda: self._is_usable() or self._is_over(), timeout=timeout_s)
-            if self._fatal is not None:
-                raise self._fatal
+            if self.fatal is not None:
+                raise self.fatal
             if not self._is_usable():
                 return False
-            self._claimed = self._identity
+            self._claimed = self.identity
             return True
 
     def _is_usable(self) -> bool:
@@ -249,9 +229,9 @@ class SchemaHolder:
                 has_changed = merged is not self._schema
                 self._schema = merged
                 if fetched is not None:
-                    self._identity = fetched.identity
-                    self._write_options = fetched.write_options
-                self._error, self._fatal = error, fatal
+                    self.identity = fetched.identity
+                    self.write_options = fetched.write_options
+                self.last_error, self.fatal = error, fatal
                 self._retry_pause_s = 0.0 if error is None else self._retry.failed()
                 self._fetches += 1
                 self._is_fetching = False
@@ -286,7 +266,7 @@ class SchemaHolder:
         if fetched is None:
             return known
         self._fetched = fetched.schema
-        if known is None or fetched.identity != self._identity:
+        if known is None or fetched.identity != self.identity:
             # The schema of another node is useless.
             merged = fetched.schema
         else:
@@ -310,7 +290,7 @@ class SchemaHolder:
             self._repeated.log("schema", "the schema cannot be refreshed", reason=error)
 
     def _is_over(self) -> bool:
-        return self._is_stopping or self._fatal is not None
+        return self._is_stopping or self.fatal is not None
 
     def _has_just_fetched(self) -> bool:
         return (

@@ -1,4 +1,4 @@
-"""The Cassandra agent's part of the status page."""
+"""The Cassandra agent's part of the status page, and the quarantine on it with its commands."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,13 +6,74 @@ from pathlib import Path
 from typing import Literal
 
 from agent.pipeline.view import View
+from agent.quarantine.scanner import QuarantinedFiles, QuarantineUsage
 from agent.segments.state import Segment
 from agent.snapshot.offsets import State, TableSnapshot
-from agent.status.quarantine_page import QuarantineCommands
 from agent.status.view import AgentStatus
 from sidecar.page.agent_summary import MOST_BARS, Quarantined, config_option
-from sidecar.page.summary import ProgressBar, Stat
+from sidecar.page.summary import NextCommand, ProgressBar, QuarantinedItem, Stat
 from sidecar.quantities import duration_text
+
+_SNAPSHOT = "snapshot-"
+
+
+class QuarantineCommands:
+    """Command lines of one agent; `options` select its configuration."""
+
+    def __init__(self, options: str = "") -> None:
+        self._options = options
+
+    def content(self, usage: QuarantineUsage) -> Quarantined:
+        """The quarantine for the page."""
+        if not usage.segments:
+            return Quarantined("The quarantine is empty.", usage.size_bytes)
+        commands = [self._command("List all causes", "quarantine list")]
+        if usage.available:
+            commands.append(self._command("Read all segments again", "quarantine retry --all"))
+        content = _content(usage.ranges, usage.dead_letters)
+        return Quarantined(
+            f"{_counted(usage.segments, 'item')}: {' and '.join(content)}.",
+            usage.size_bytes,
+            tuple(map(self._item, usage.oldest)),
+            usage.segments - len(usage.oldest),
+            tuple(commands),
+        )
+
+    def _item(self, files: QuarantinedFiles) -> QuarantinedItem:
+        content = _content(files.ranges, files.dead_letters)
+        if files.ranges and not files.is_available:
+            content.append("the segment file is missing")
+        if files.is_retry_requested:
+            content.append("a retry is requested")
+        causes = files.causes
+        if files.dead_letters:
+            causes += (f"{files.name}.events.ndjson has the reason for each dead letter",)
+        return QuarantinedItem(
+            files.name, causes, ", ".join(content), files.noted_at, tuple(self._next(files))
+        )
+
+    def _next(self, files: QuarantinedFiles) -> list[NextCommand]:
+        commands = []
+        table = files.name.removeprefix(_SNAPSHOT)
+        if table != files.name:
+            commands.append(self._command("Copy the table again", f"snapshot start {table}"))
+        elif files.is_available:
+            commands.append(self._command("Read it again", f"quarantine retry {files.name}"))
+        commands.append(self._command("Delete it", f"quarantine discard {files.name}"))
+        return commands
+
+    def _command(self, purpose: str, command: str) -> NextCommand:
+        return NextCommand(purpose, f"agent {command}{self._options}")
+
+
+def _content(ranges: int, dead_letters: int) -> list[str]:
+    found = ((ranges, "undelivered range"), (dead_letters, "dead letter"))
+    return [_counted(count, noun) for count, noun in found if count]
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
 
 OpStyle = Literal["native", "envelope"]
 

@@ -17,7 +17,7 @@ from agent.pipeline.read_errors import (
     may_pass,
     read_error_message,
 )
-from agent.pipeline.read_worker import ReadResult
+from agent.pipeline.reader import ReadResult
 from agent.pipeline.schema_changes import SchemaStart
 from agent.pipeline.steps.blocked import BlockedStep
 from agent.segments.state import ReadRequest, after_read

@@ -90,7 +90,7 @@ def all_events(state: ReleasedState, folder: Path) -> set[str]:
     return set(ids(delivered(fresh)))
 
 
-def test_it_resumes_without_loss(state: ReleasedState, agent_dir: AgentDir, tmp_path: Path) -> None:
+def test_agent_resumes_without_loss(state: ReleasedState, agent_dir: AgentDir, tmp_path: Path) -> None:
     recorded, published = state.recorded, state.published()
     *finished, last = recorded["segments"]
     state.restore("offsets", agent_dir.offsets)
@@ -142,7 +142,7 @@ def test_its_quarantine_is_retried(state: ReleasedState, agent_dir: AgentDir) ->
     assert None not in found
 
 
-def test_each_of_its_files_is_read(state: ReleasedState, agent_dir: AgentDir) -> None:
+def test_each_file_of_a_release_is_read(state: ReleasedState, agent_dir: AgentDir) -> None:
     state.restore("offsets", agent_dir.offsets)
     node_id, segments = state.recorded["node_id"], state.recorded["segments"]
 

@@ -171,7 +171,7 @@ def test_the_next_segment_follows_only_a_closed_one(harness: Harness) -> None:
     assert str(harness.saved.segment) == NEXT
 
 
-def test_what_was_deleted_while_stopped_is_recorded_as_lost(harness: Harness) -> None:
+def test_segments_deleted_while_stopped_are_recorded_as_lost(harness: Harness) -> None:
     harness.started().close()
     (harness.directory / SEGMENT).unlink()
     harness.write(LATER, b"")

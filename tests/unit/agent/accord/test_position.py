@@ -28,7 +28,7 @@ def test_a_position_is_stored() -> None:
     assert position_from_entries(first.to_entries("n"), "n") == first
 
 
-def test_of_another_node_only_the_ids_count() -> None:
+def test_position_of_another_node_keeps_only_the_ids() -> None:
     assert position_from_entries(POSITION.to_entries("former"), "n") == JournalPosition(next_id=7)
 
 

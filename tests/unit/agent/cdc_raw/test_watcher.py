@@ -65,7 +65,7 @@ def test_rings_when_an_index_is_written_a_link_made_and_a_file_removed(
         (raw / "copy").rename(raw / "CommitLog-6-3.log")
 
 
-def test_what_agent_removes_itself_does_not_ring(raw: Path, bell: Bell, watcher: Watcher) -> None:
+def test_removal_by_the_agent_does_not_ring(raw: Path, bell: Bell, watcher: Watcher) -> None:
     """Each finished segment would cause a scan of all others."""
     for segment_id in (1, 2, 3):
         (raw / f"CommitLog-7-{segment_id}.log").write_text("x")

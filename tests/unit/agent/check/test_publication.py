@@ -53,7 +53,7 @@ def test_an_entry_that_changes_nothing(
     assert (unmatched.entry, reason in unmatched.reason) == (entry, True)
 
 
-def test_it_is_found_out_once_a_schema(tmp_path: Path) -> None:
+def test_publication_is_computed_once_a_schema(tmp_path: Path) -> None:
     publication = create_publication(config(tmp_path).properties)
     schema = Schema.from_cql(SCHEMA)
     assert publication(schema) is publication(schema)

@@ -146,7 +146,7 @@ TRUNCATED = {
 }
 
 
-def test_it_names_tables_places_times_and_commands() -> None:
+def test_finding_of_truncations_names_tables_places_times_and_commands() -> None:
     (found,) = check_truncations(TRUNCATED)
     assert (found.code, found.level) == ("table_truncated", Level.WARNING)
     place = "at 2023-11-14T22:13:20.500+00:00, segment 1700000000000, position 42"

@@ -46,7 +46,7 @@ def of(keyspace: Options, table: Options) -> UnloggedWrites:
         ),
     ],
 )
-def test_each_reason(keyspace: Options, table: Options, reason: str, option: str) -> None:
+def test_each_reason_has_its_option_and_remedy(keyspace: Options, table: Options, reason: str, option: str) -> None:
     found = of(keyspace, table)
     assert found == UnloggedWrites((UnloggedTable("ks", "t", Reason(reason), option),))
     assert found.table_count == 1
@@ -134,7 +134,7 @@ def test_nothing_is_known_before_the_first_answer_with_an_error_or_without_the_k
         assert found.unknown in finding.message
 
 
-def test_what_is_found_counts_although_another_table_is_not_known() -> None:
+def test_found_table_counts_although_another_is_not_known() -> None:
     options = options_from_cql(
         "CREATE TABLE ks.t (k int PRIMARY KEY) WITH transactional_mode = 'full';"
     )

@@ -46,7 +46,7 @@ def test_a_segment_is_listed_and_requested(quarantined: Path) -> None:
     assert listed()["is_retry_requested"]
 
 
-def test_every_start_reads_them_again_when_that_is_asked_for(
+def test_every_start_requeues_segments_with_error_reprocessing(
     agent_dir: AgentDir, quarantined: Path
 ) -> None:
     settings = {"segment.blocked.timeout.ms": "0", "commit.log.error.reprocessing.enabled": "true"}

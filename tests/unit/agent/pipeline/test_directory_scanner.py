@@ -23,7 +23,7 @@ def scanner(tmp_path: Path, clock: FakeClock) -> Iterator[DirectoryScanner]:
         yield scanner
 
 
-def test_where_nothing_rings_it_looks_after_the_interval(
+def test_directory_without_rings_is_scanned_after_the_interval(
     scanner: DirectoryScanner, clock: FakeClock
 ) -> None:
     assert scanner.due_in_s == 0.0

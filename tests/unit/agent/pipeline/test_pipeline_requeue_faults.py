@@ -202,7 +202,7 @@ def test_half_a_copy_of_a_killed_agent_is_removed(harness: PipelineHarness) -> N
     assert not left.exists()
 
 
-def test_nothing_is_looked_at_before_the_requests_are_known(
+def test_no_scan_precedes_the_first_requests(
     harness: PipelineHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Half a segment that a kill left could be taken for one that has vanished."""

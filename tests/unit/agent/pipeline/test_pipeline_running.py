@@ -70,7 +70,7 @@ def test_an_index_that_moves_wakes_it(make_harness: MakeHarness) -> None:
     assert (harness.collect(), harness.store.values[log.name.log]) == (log.ids(), str(log.end))
 
 
-def test_it_waits_when_there_is_nothing_to_do(harness: PipelineHarness) -> None:
+def test_loop_without_work_waits(harness: PipelineHarness) -> None:
     log = harness.raw.live(1, 1)
     harness.settle()
     assert not harness.pipeline.tick()

@@ -239,7 +239,7 @@ def test_unlogged_writes_of_a_file_that_does_not_describe_them_are_no_condition(
     )
 
 
-def test_before_the_first_schema() -> None:
+def test_agent_without_a_schema_is_starting() -> None:
     starting = Facts(is_started=False, schema=SchemaFacts(0))
     assert codes(starting) == codes(replace(starting, schema=SchemaFacts(3))) == ["starting"]
     away = replace(starting, schema=SchemaFacts(0, AWAY))
@@ -325,7 +325,7 @@ def is_complete(condition: Condition) -> bool:
     return condition.message.rstrip("`").endswith((".", ";", "answers")) and bool(condition.remedy)
 
 
-def test_what_stops_or_delays_events_comes_before_what_is_already_lost() -> None:
+def test_stopped_or_late_events_precede_lost_ones() -> None:
     """The first condition is the message of `/health` and of the page."""
     lost = {"quarantine": QuarantineUsage(missing=1, missing_names=(NAME,))}
     first = {

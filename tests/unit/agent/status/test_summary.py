@@ -1,13 +1,16 @@
-"""What the page tells of the agent, and what Debezium's names tell."""
+"""The agent's part of the page, the quarantine on it, and the attributes by Debezium's names."""
 
 from dataclasses import replace
 
+import pytest
+
 from agent.quarantine.entries import discard
+from agent.quarantine.scanner import QuarantinedFiles, QuarantineUsage
 from agent.schema.write_options import WriteOptions
 from agent.snapshot.offsets import State, TableSnapshot
 from agent.snapshot.ring import TokenRange
 from agent.status.debezium import snapshot_attributes, streaming_attributes
-from agent.status.summary import SegmentSummaryParts
+from agent.status.summary import QuarantineCommands, SegmentSummaryParts
 from sidecar.page.agent_summary import AgentSummary
 from sidecar.page.summary import Summary
 from tests.support.agents.status_harness import StatusHarness
@@ -106,7 +109,7 @@ def test_the_headline_names_a_quarantined_segment_and_its_command(begun: StatusH
     assert message(begun) == "All changes that the node has synced are delivered."
 
 
-def test_it_says_when_cdc_raw_will_be_full(begun: StatusHarness) -> None:
+def test_page_forecasts_when_cdc_raw_is_full(begun: StatusHarness) -> None:
     begun.harness.sink.go_away("no broker answers")
     for number in range(1, 6):
         begun.raw.completed(number, 1)
@@ -146,3 +149,45 @@ def test_the_page_notes_that_unlogged_writes_are_unknown(site: StatusHarness) ->
     site.settle()
     (note,) = summary(site).notes
     assert "no CREATE KEYSPACE of ks" in note
+
+
+NAME = "CommitLog-7-1.log"
+COMMANDS = QuarantineCommands(" --config /etc/cdc.properties")
+
+
+def test_an_empty_quarantine_has_no_items() -> None:
+    held = COMMANDS.content(QuarantineUsage())
+    assert (held.message, held.items, held.commands) == ("The quarantine is empty.", (), ())
+
+
+@pytest.mark.parametrize(
+    ("files", "first", "count"),
+    [
+        (QuarantinedFiles(NAME, True, ranges=2), f"quarantine retry {NAME}", 2),
+        (QuarantinedFiles(NAME, False, ranges=1), f"quarantine discard {NAME}", 1),
+        (QuarantinedFiles("snapshot-ks.t", False, dead_letters=1), "snapshot start ks.t", 2),
+    ],
+    ids=["readable", "missing", "snapshot"],
+)
+def test_an_item_has_its_commands(files: QuarantinedFiles, first: str, count: int) -> None:
+    usage = QuarantineUsage(5, 1, available=int(files.is_available), oldest=(files,))
+    (item,) = COMMANDS.content(usage).items
+    discard = f"agent quarantine discard {files.name} --config /etc/cdc.properties"
+    lines = [f"agent {first} --config /etc/cdc.properties", discard]
+    assert [each.command for each in item.commands] == lines[:count]
+
+
+def test_content_causes_and_hidden_items_are_named() -> None:
+    files = QuarantinedFiles(
+        NAME, False, 1, 2, ("checksum",), "2026-01-31T12:00:00+00:00", is_retry_requested=True
+    )
+    held = COMMANDS.content(
+        QuarantineUsage(5, 3, missing=1, ranges=1, dead_letters=2, oldest=(files,))
+    )
+    assert (held.message, held.hidden) == ("3 items: 1 undelivered range and 2 dead letters.", 2)
+    (item,) = held.items
+    assert item.content == (
+        "1 undelivered range, 2 dead letters, the segment file is missing, a retry is requested"
+    )
+    assert item.causes[0] == "checksum"
+    assert f"{NAME}.events.ndjson" in item.causes[1]

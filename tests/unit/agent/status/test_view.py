@@ -12,7 +12,7 @@ from tests.support.node.fake_snapshot_node import FakeNode, running
 from tests.support.servers.processes import wait_until
 
 
-def test_before_the_schema_it_lives_and_is_not_ready(site: StatusHarness) -> None:
+def test_agent_without_a_schema_lives_and_is_not_ready(site: StatusHarness) -> None:
     assert site.status.live().ok
     assert not site.status.ready().ok
     assert not site.component("schema").ok
@@ -53,7 +53,7 @@ def test_the_history_has_the_values_of_the_view(site: StatusHarness) -> None:
     assert site.status.sample()["events_per_s"] == 2
 
 
-def test_all_is_well(begun: StatusHarness) -> None:
+def test_agent_without_faults_is_ready(begun: StatusHarness) -> None:
     log = begun.raw.live(1, 2)
     begun.settle()
     begun.acknowledge()

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import orjson
 
-from agent.watermark.coverage import Coverage, Gap
-from agent.watermark.holdings import Holdings
+from agent.watermark.coverage import Coverage, Gap, Holdings
 from agent.watermark.message import Obstacle
 from tests.support.node.fake_watermarks import FakeWatermarkNode
 from tests.support.pipeline.fakes import FakeClock
@@ -49,7 +48,7 @@ def test_a_watermark_names_its_node_its_times_and_its_ranges() -> None:
     ]
 
 
-def test_before_the_first_answer_everything_is_unknown() -> None:
+def test_message_without_an_answer_of_the_node_is_unknown() -> None:
     _, value = message(is_known=False)
     names = ("host_id", "complete_since_ms", "complete_until_ms", "sync_lag_ms", "hints")
     assert {value[name] for name in names} == {None}

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from agent.watermark.coverage import Coverage, Gap
-from agent.watermark.holdings import Holdings
+from agent.watermark.coverage import Coverage, Gap, Holdings
 from agent.watermark.message import Obstacle as SentObstacle
 from spark_jobs.errors import InputError
 from spark_jobs.watermarks.report import (

@@ -146,7 +146,7 @@ class AgentService:
         )
 
     def _create_quota_watch(self) -> AbstractContextManager[object]:
-        """Asks the node for its limit of `cdc_raw`, unless `cassandra.config` has it."""
+        """Asks the node for its limit of `cdc_raw`, unless `cassandra.config` sets it."""
         if self._status.raw_limit_bytes is not None:
             return nullcontext()
         return watch_quota(partial(node_quota, self._config), self._status.note_quota)
@@ -184,6 +184,7 @@ class AgentService:
         pipeline, accord = self._create_pipeline(
             identity, event_format, attempts, transfer, snapshot, watch
         )
+        threads = [each for each in (snapshot, accord, watch) if each is not None]
         self._status.attach(pipeline, snapshot)
         logger.info(
             "delivering",
@@ -196,22 +197,14 @@ class AgentService:
         )
         transfer.open()
         try:
-            if snapshot is not None:
-                snapshot.start()
-            if accord is not None:
-                accord.start()
-            if watch is not None:
-                watch.start()
+            for each in threads:
+                each.start()
             pipeline.run(stop)
         finally:
             attempts.close()
             self._registrar.close()
-            if snapshot is not None:
-                snapshot.close()
-            if accord is not None:
-                accord.close()
-            if watch is not None:
-                watch.close()
+            for each in threads:
+                each.close()
             remaining_s = stop.remaining_s if stop.requested else 0.0
             transfer.close(remaining_s)
             if self._tracing is not None:

@@ -85,7 +85,7 @@ def is_temporary(file_name: str) -> bool:
 
 
 def shown_name(file_name: str) -> str:
-    """A file name of anybody as text that every output can have: bytes that are not UTF-8 and
+    """A file name of any user as text for every output: bytes that are not UTF-8 and
     control characters are escaped."""
     text = os.fsencode(file_name).decode(errors="backslashreplace")
     return "".join(

@@ -33,11 +33,11 @@ class ObservedLog:
     size_bytes: int
     link_count: int
     is_in_commit_log: bool | None = None
-    """Whether the node's commit-log directory has the same file; None while unknown."""
+    """Whether the same file is in the node's commit-log directory; None while unknown."""
 
     @property
     def is_released(self) -> bool:
-        """True when the node's commit log no longer has it. An archive can have another link
+        """True when the node's commit log no longer contains it. An archive can hold another link
         (`archive_command` of commitlog_archiving.properties)."""
         return self.link_count == 1 or self.is_in_commit_log is False
 
@@ -166,7 +166,7 @@ def _reread_older(
 def _compare_links(
     directory: Path, segments: tuple[ObservedSegment, ...], commit_log: Path
 ) -> tuple[ObservedSegment, ...]:
-    """Adds whether the commit-log directory has each segment with further links."""
+    """Adds whether each segment with further links is in the commit-log directory."""
     found = {
         seen.name: _is_same_file(
             SegmentFiles(directory, seen.name).log, SegmentFiles(commit_log, seen.name).log

@@ -57,7 +57,7 @@ class NodeAnswer:
     """Masked columns by table."""
     truncations: tuple[Truncation, ...] = ()
     table_ids: frozenset[str] | None = None
-    """Of all tables that the node has; None while unknown."""
+    """Of all tables of the node; None while unknown."""
     error: SidecarError | None = None
     """Why the node does not answer, or rejects the agent."""
     settings_error: SidecarError | None = None
@@ -87,7 +87,7 @@ class AgentProbe:
 
     @property
     def unlogged(self) -> UnloggedWrites | None:
-        """Writes of published tables that no segment has; None while the schema is unknown."""
+        """Writes of published tables that no segment contains; None while the schema is unknown."""
         publication = self.publication
         if publication is None:
             return None
@@ -116,7 +116,7 @@ class AgentProbe:
 
     @property
     def present_tables(self) -> frozenset[str]:
-        """Names of the tables that the node has."""
+        """Names of the node's tables."""
         schema, present = self.node().schema, self.node().table_ids
         if schema is None or present is None:
             return frozenset()
@@ -180,7 +180,7 @@ def running_probe(
 
 
 def _known(holder: SchemaHolder) -> NodeAnswer:
-    """The facts that the holder already has."""
+    """The facts that the holder already knows."""
     identity, error = holder.identity, holder.last_error
     return NodeAnswer(
         node_id=None if identity is None else identity.node_id,
@@ -254,7 +254,7 @@ def _note_tables(config: AgentConfig, answer: NodeAnswer) -> None:
 
 
 def _names_by_id(schema: Schema, present: Collection[str]) -> dict[str, str]:
-    """A known schema can have dropped tables too."""
+    """A known schema can contain dropped tables too."""
     return {
         each.id: f"{each.keyspace}.{each.name}" for each in schema.tables() if each.id in present
     }

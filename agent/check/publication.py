@@ -1,4 +1,4 @@
-"""Published tables, the names that they have in events, and list entries without a match."""
+"""Published tables, their names in events, and list entries without a match."""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
@@ -13,7 +13,7 @@ from sidecar.check.finding import first_names
 
 
 def table_topic(properties: AgentProperties, table: str) -> str:
-    """The topic of `keyspace.table`, as events have it."""
+    """The topic of `keyspace.table`, as in events."""
     keyspace, _, name = table.partition(".")
     return _format(properties).topic(keyspace, name)
 

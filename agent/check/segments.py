@@ -111,7 +111,7 @@ def _group(gid: int) -> str:
 
 
 def check_keys(config: AgentConfig, seen: Observation) -> Iterator[Finding]:
-    """Whether the keystore has the keys of the segments; one finding for each key."""
+    """Whether the keystore contains the keys of the segments; one finding for each key."""
     directory = config.cdc_raw_directory
     needed = _needed(directory, seen)
     if not needed:

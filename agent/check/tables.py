@@ -167,7 +167,7 @@ def check_truncations(truncated: Mapping[str, Truncation]) -> Iterator[Finding]:
 
 
 def check_drops(dropped: Mapping[str, Drop], present: Collection[str]) -> Iterator[Finding]:
-    """One finding for all unacknowledged drops, by table; `present` has the names of tables."""
+    """One finding for all unacknowledged drops, by table; `present` lists the names of tables."""
     if not dropped:
         return
     created_again = sorted(dropped.keys() & set(present))

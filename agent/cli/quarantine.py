@@ -47,7 +47,7 @@ class QuarantinedSegment:
     size_bytes: int | None
     """Null when the file is elsewhere."""
     remote: str | None
-    """Directory of the store that has the segment."""
+    """Directory of the store that holds the segment."""
     noted_at: str | None
     """Time of the first loss, ISO 8601."""
     ranges: tuple[UndeliveredRange, ...]

@@ -107,9 +107,9 @@ class NodeSettings:
     rpc_address: str | None
     native_transport_port: int
     accord_journal_directory: Path | None = None
-    """Only `cassandra.yaml` has it."""
+    """Only in `cassandra.yaml`."""
     keystore: KeystoreSettings | None = None
-    """Keystore of encrypted segments; only `cassandra.yaml` has it."""
+    """Keystore of encrypted segments; only in `cassandra.yaml`."""
 
 
 def read_cassandra_yaml(path: Path) -> NodeSettings:

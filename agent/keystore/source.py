@@ -45,7 +45,7 @@ class Keystore:
     """The file, and where it is configured."""
 
     def has(self, alias: str) -> bool:
-        """Whether it has a key with this alias; Java looks up lower case."""
+        """Whether it contains a key with this alias; Java looks up lower case."""
         return alias in self.keys or alias.lower() in self.keys
 
     def advice(self, alias: str | None) -> str:

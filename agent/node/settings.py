@@ -51,7 +51,7 @@ def release_of(facts: NodeFacts) -> int:
 
 
 def running_settings(connection: NodeConnection, facts: NodeFacts) -> NodeSettings | None:
-    """None before 4.0, which has no such table."""
+    """None before 4.0, which lacks the table."""
     if release_of(facts) < _FIRST_WITH_VIRTUAL_TABLES:
         return None
     rows = connection.rows("SELECT name, value FROM system_views.settings")
@@ -97,8 +97,8 @@ def node_quota(config: AgentConfig) -> Quota:
 def unknown_quota(
     config: AgentConfig, facts: NodeFacts | None, error: SidecarError | None
 ) -> Quota:
-    """Why neither `cassandra.config` nor the node has the limit. `error` is that of the request for
-    the settings; `facts` are None without a connection."""
+    """Why neither `cassandra.config` nor the node reports the limit. `error` is that of the
+    request for the settings; `facts` are None without a connection."""
     if error is not None:
         return Quota(None, str(error), f"{grant_sentence(config)} Or: {_SET_CONFIG}")
     if facts is None:

@@ -24,7 +24,7 @@ _NOTICED = ".dropped"
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """A table that the agent published, and that the node no longer has."""
+    """A published table that the node dropped."""
 
     name: str
     """`keyspace.table`."""
@@ -126,7 +126,7 @@ class Acknowledgements:
     def open_ones(
         self, truncations: Iterable[Truncation], names: Mapping[str, str]
     ) -> dict[str, Truncation]:
-        """The others by table; `names` has the published tables by id. None before the first
+        """The others by table; `names` maps the published tables by id. None before the first
         start."""
         known = self._store.load().values
         if not known:

@@ -17,7 +17,7 @@ from agent.cdc_raw.names import SegmentName
 from commitlog import Blocked, Schema, Unregistered
 from sidecar.schema_registry.registrar import Registration, RegistrationStatus
 
-_RETRY_S = 1.0
+RETRY_S = 1.0
 _ASK_AGAIN_S = 60.0
 _NOBODY = Registration(RegistrationStatus.PENDING)
 
@@ -64,6 +64,21 @@ class Obstacle:
         )
 
 
+def record_obstacle(name: SegmentName, blocked: Blocked, schema: Schema, now_s: float) -> Obstacle:
+    """A record needs a table or a column that the schema lacks; the first question is due at
+    once."""
+    return Obstacle(
+        name,
+        blocked.position,
+        Missing(blocked.table_id, blocked.column),
+        blocked.reason,
+        schema,
+        now_s,
+        now_s,
+        tuple(blocked.unregistered),
+    )
+
+
 class Action(Enum):
     """The next action about an obstacle."""
 
@@ -107,46 +122,13 @@ class BlockedRead:
         asked = (missing for missing, again_s in self._abandoned.items() if again_s is not None)
         self._abandoned = dict.fromkeys(asked, -math.inf)
 
-    def begin_blocked(
-        self, name: SegmentName, blocked: Blocked, schema: Schema, now_s: float
-    ) -> Obstacle:
-        """Waits for a table or a column; the first question is due at once."""
-        missing = _missing(blocked)
-        obstacle = Obstacle(
-            name,
-            blocked.position,
-            missing,
-            blocked.reason,
-            schema,
-            now_s,
-            now_s,
-            tuple(blocked.unregistered),
-            is_again=missing in self._abandoned,
-        )
-        return self._begin(obstacle, now_s)
-
-    def begin_failed(
-        self,
-        name: SegmentName,
-        position: int,
-        message: str,
-        schema: Schema,
-        now_s: float,
-        *,
-        is_bounded: bool = True,
-    ) -> Obstacle:
-        """Waits for a file that cannot be read; without end unless the wait is bounded."""
-        obstacle = Obstacle(
-            name,
-            position,
-            None,
-            message,
-            schema,
-            now_s,
-            now_s + _RETRY_S,
-            is_bounded=is_bounded,
-        )
-        return self._begin(obstacle, now_s)
+    def begin(self, obstacle: Obstacle) -> Obstacle:
+        """Waits for what an obstacle lacks. If it is the last one again, its time continues."""
+        obstacle = replace(obstacle, is_again=obstacle.missing in self._abandoned)
+        if self._last is not None and self._last.is_of(obstacle):
+            obstacle = replace(obstacle, since_s=self._last.since_s)
+        self.obstacle = obstacle
+        return obstacle
 
     def step(self, schema: Schema | None, now_s: float, answer: Registration = _NOBODY) -> Action:
         """The next action; `schema` is the present one, `answer` that of the registry about the
@@ -188,7 +170,7 @@ class BlockedRead:
     def note_question(self, now_s: float) -> None:
         """The agent has asked; the next question waits."""
         if self.obstacle is not None:
-            self.obstacle = replace(self.obstacle, next_try_s=now_s + _RETRY_S, is_asked=True)
+            self.obstacle = replace(self.obstacle, next_try_s=now_s + RETRY_S, is_asked=True)
 
     def end(self) -> None:
         """Reading continues; if it meets the same obstacle, its time continues too."""
@@ -210,13 +192,3 @@ class BlockedRead:
         if not self.obstacle.unregistered and self.obstacle.is_bounded:
             due_s = min(due_s, self.obstacle.since_s + self._timeout_s)
         return max(0.0, due_s - now_s)
-
-    def _begin(self, obstacle: Obstacle, now_s: float) -> Obstacle:
-        if self._last is not None and self._last.is_of(obstacle):
-            obstacle = replace(obstacle, since_s=self._last.since_s)
-        self.obstacle = obstacle
-        return obstacle
-
-
-def _missing(blocked: Blocked) -> Missing:
-    return Missing(blocked.table_id, blocked.column)

@@ -9,13 +9,14 @@ from agent.metrics import AgentMetrics
 from agent.pipeline.blocked_read import BlockedRead
 from agent.pipeline.directory_scanner import DirectoryScanner
 from agent.pipeline.reader import ReadWorker
-from agent.pipeline.schema_changes import SchemaAnnouncer, SchemaChangeBatch
+from agent.pipeline.schema_changes import SchemaAnnouncer
 from agent.pipeline.segment_disposer import EventSource, SegmentDisposer
 from agent.schema import SchemaHolder
 from agent.segments.offsets import SegmentOffsets
 from agent.segments.plan import Segments
 from agent.segments.state import Segment
 from agent.snapshot.snapshot import Snapshot
+from agent.watermark.message import PlainBatch
 from commitlog import Unregistered
 from sidecar.delivery.delivery import Delivery
 from sidecar.metrics import DeliveryMetrics
@@ -133,7 +134,7 @@ class PipelineContext:
         """False until the first messages of the schema-change topic are in the window."""
         return self.announcer is None or self.announcer.announced is not None
 
-    def announce(self, source: EventSource, batch: SchemaChangeBatch, start: int) -> None:
+    def announce(self, source: EventSource, batch: PlainBatch, start: int) -> None:
         """Adds messages of the schema-change topic to the window."""
         assert self.announcer is not None
         self.delivery.add(source, batch, start, is_plain=True)

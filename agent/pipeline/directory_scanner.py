@@ -34,7 +34,7 @@ class DirectoryScanner:
         clock: Callable[[], float],
         commit_log: Path | None = None,
     ) -> None:
-        """The watcher's thread calls `on_change`; `clock` gives seconds; `commit_log` as for
+        """The watcher's thread calls `on_change`; `clock` returns seconds; `commit_log` as for
         `observe`."""
         self._directory = directory
         self._commit_log = commit_log

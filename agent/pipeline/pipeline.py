@@ -76,7 +76,7 @@ class Pipeline(LoopPipeline[View]):
         executor: Executor | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`executor` has one worker (its own thread without); `clock` gives seconds."""
+        """`executor` has one worker (its own thread without); `clock` returns seconds."""
         self._wakeup = Wakeup()
         worker = executor or ThreadPoolExecutor(1, "reader")
         metrics = parts.metrics

@@ -94,7 +94,7 @@ def open_with(
     counters: CounterHistory | None = None,
     keystore: KeySource | None = None,
 ) -> OpenReader:
-    """Readers with one event format and one history of counters. `keystore` has the keys of
+    """Readers with one event format and one history of counters. `keystore` holds the keys of
     encrypted segments."""
     keys = keystore or KeySource(None)
 
@@ -131,7 +131,7 @@ class ReadWorker:
         clock: Callable[[], float],
     ) -> None:
         """`executor` has one worker; `on_done` is called by it; `attempts` counts reads that end
-        the process; `clock` gives seconds."""
+        the process; `clock` returns seconds."""
         self._directory = directory
         self._open_reader = open_reader
         self._executor = executor

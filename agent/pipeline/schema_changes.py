@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from agent.cdc_raw.names import SegmentName
 from agent.metrics import AgentMetrics
 from agent.schema.history import AnnouncementStore
+from agent.watermark.message import PlainBatch
 from commitlog import AnnouncedSchema, EventFormat, Schema, SchemaChanges
 from sidecar.events import Message
-from sidecar.events.message_batch import MessageBatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,30 +26,6 @@ class SchemaStart:
 
     def __str__(self) -> str:
         return "schema at the first start"
-
-
-class SchemaChangeBatch(MessageBatch):
-    """The messages of one schema change between two positions of a segment."""
-
-    last_write_ts_us = None
-
-    def __init__(self, messages: Sequence[Message], start: int, end: int) -> None:
-        self._messages = messages
-        self._start = start
-        self._end = end
-
-    def __len__(self) -> int:
-        return len(self._messages)
-
-    @property
-    def size_bytes(self) -> int:
-        return sum(len(key) + len(value or b"") for _, key, value, _, _ in self._messages)
-
-    def position_after(self, events: int, /) -> int:
-        return self._end if events == len(self._messages) else self._start
-
-    def messages(self, first: int, stop: int, /) -> Sequence[Message]:
-        return self._messages[first:stop]
 
 
 class SchemaAnnouncer:
@@ -75,14 +51,12 @@ class SchemaAnnouncer:
         """What the read messages announce; None before the first ones."""
         return self._announced
 
-    def begin(self, schema: Schema) -> SchemaChangeBatch:
+    def begin(self, schema: Schema) -> PlainBatch:
         """All tables of the schema as created, at the first start."""
         announced, messages = AnnouncedSchema.initial(schema, self._format, self._topic)
         return self._batch(announced, messages, 0, 1)
 
-    def change(
-        self, changes: SchemaChanges, name: SegmentName, start: int, end: int
-    ) -> SchemaChangeBatch:
+    def change(self, changes: SchemaChanges, name: SegmentName, start: int, end: int) -> PlainBatch:
         """The changes of a record between two positions of a segment."""
         assert self._announced is not None
         announced, messages = self._announced.changed(
@@ -97,8 +71,8 @@ class SchemaAnnouncer:
 
     def complete(
         self, table_id: str, schema: Schema, name: SegmentName, position: int
-    ) -> SchemaChangeBatch:
-        """The definition of a table that the record after a position needs, as `schema` has it."""
+    ) -> PlainBatch:
+        """The definition of a table that the record after a position needs, as in `schema`."""
         assert self._announced is not None
         announced, messages = self._announced.with_table(
             schema,
@@ -138,7 +112,7 @@ class SchemaAnnouncer:
 
     def _batch(
         self, announced: AnnouncedSchema, messages: Sequence[Message], start: int, end: int
-    ) -> SchemaChangeBatch:
+    ) -> PlainBatch:
         self._announced = announced
         self._metrics.schema_changes.inc(len(messages))
-        return SchemaChangeBatch(messages, start, end)
+        return PlainBatch(messages, start, end)

@@ -47,7 +47,7 @@ class SegmentDisposer:
         *,
         clock: Callable[[], float],
     ) -> None:
-        """`clock` gives seconds."""
+        """`clock` returns seconds."""
         self._directory = directory
         self._transfer = transfer
         self._quarantine = quarantine
@@ -122,7 +122,7 @@ class SegmentDisposer:
                 self._note_removal(name)
 
     def record(self, name: SegmentName, ranges: Iterable[LostRange], reason: str) -> bool:
-        """Records ranges that gave no events; False when that is not possible for now."""
+        """Records ranges that yielded no events; False when that is not possible for now."""
         ranges = tuple(ranges)
         try:
             is_new = self._quarantine.record_ranges(name, ranges)
@@ -149,7 +149,7 @@ class SegmentDisposer:
         self._errors.resolve("keep")
 
     def keep_dead_letter(self, rejected: RejectedEvent[EventSource, int]) -> bool:
-        """Keeps a rejected event, or its segment when the event has no room; False when neither is
+        """Keeps a rejected event, or its segment without room for the event; False when neither is
         possible for now. A row of a snapshot has no segment: it waits for room."""
         letter, source = rejected.letter, rejected.source
         try:
@@ -179,7 +179,7 @@ class SegmentDisposer:
         return True
 
     def requests(self) -> dict[SegmentName, bool] | None:
-        """Quarantined segments with a request for retry, and whether the quarantine has them; None
+        """Quarantined segments with a request for retry, and whether their files are there; None
         when it cannot be read."""
         try:
             requests = self._quarantine.retry_requests()
@@ -217,7 +217,7 @@ class SegmentDisposer:
         return is_back
 
     def end_request(self, name: SegmentName) -> None:
-        """Forgets the request for a segment that the quarantine does not have."""
+        """Forgets the request for a segment that the quarantine does not contain."""
         with suppress(OSError):
             self._quarantine.cancel_request(name, self._directory)
 

@@ -4,7 +4,6 @@ from concurrent.futures import Executor
 
 from agent.accord.journal import AccordJournal
 from agent.pipeline.context import PipelineContext
-from agent.pipeline.segment_disposer import EventSource
 from agent.pipeline.steps.blocked import BlockedStep
 from agent.pipeline.steps.finish import AcknowledgeStep, DisposeStep
 from agent.pipeline.steps.intake import RequeueStep, ScanStep
@@ -13,7 +12,6 @@ from agent.pipeline.steps.snapshot import SnapshotStep
 from agent.pipeline.steps.watermark import WatermarkParts, WatermarkStep
 from agent.pipeline.view import View, ViewBuilder
 from agent.segments.plan import segments_from_offsets
-from sidecar.delivery.delivery import RejectedEvent
 from sidecar.offsets.flusher import OffsetStore
 from sidecar.status.publisher import StatusPublisher
 
@@ -44,8 +42,10 @@ class SegmentSource:
         self._scan = ScanStep(context, self._requeue)
         self._blocked = BlockedStep(context)
         self._read = ReadStep(context, self._blocked)
-        self._acknowledge = AcknowledgeStep(context)
-        self._dispose = DisposeStep(context)
+        acknowledge, self._dispose = AcknowledgeStep(context), DisposeStep(context)
+        self.note_progress = acknowledge.advance
+        self.keep_dead_letter = acknowledge.keep_dead_letter
+        self.dispose = self._dispose.tick
         self._snapshot = SnapshotStep(context, snapshot_store)
         self._watermark = (
             None if watermark is None else WatermarkStep(context, watermark, self._requeue)
@@ -91,12 +91,6 @@ class SegmentSource:
         self._context.scanner.request()
         return True
 
-    def note_progress(self) -> bool:
-        return self._acknowledge.advance()
-
-    def keep_dead_letter(self, rejected: RejectedEvent[EventSource, int]) -> bool:
-        return self._acknowledge.keep_dead_letter(rejected)
-
     def save(self) -> None:
         self._context.offsets.save()
         self._snapshot.save()
@@ -104,9 +98,6 @@ class SegmentSource:
     def save_last(self) -> None:
         self._context.offsets.save_last()
         self._snapshot.save_last()
-
-    def dispose(self) -> bool:
-        return self._dispose.tick()
 
     def rewind(self) -> None:
         context = self._context

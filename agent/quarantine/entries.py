@@ -66,7 +66,7 @@ class QuarantineEntry:
     dead_letters: DeadLetterSummary
     is_retry_requested: bool
     remote: str = ""
-    """Directory of the store that has the segment; empty while it is here."""
+    """Directory of the store that holds the segment; empty while it is here."""
 
     @property
     def causes(self) -> list[str]:

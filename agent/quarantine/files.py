@@ -58,7 +58,7 @@ class QuarantinePaths:
 
     @property
     def remote_directory(self) -> str:
-        """The directory of the store that has the segment; empty while it is here. Raises
+        """The directory of the store that holds the segment; empty while it is here. Raises
         OSError."""
         try:
             return read_regular(self.remote, MAX_MARKER_BYTES).decode().strip()
@@ -79,7 +79,7 @@ MAX_REASON_BYTES = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class LostRange:
-    """Part of a segment that gave no events. `end` is None at the end of the segment."""
+    """Part of a segment that yielded no events. `end` is None at the end of the segment."""
 
     start: int
     end: int | None

@@ -128,8 +128,8 @@ class Quarantine:
         return True
 
     def retry_requests(self) -> dict[SegmentName, bool]:
-        """Requested segments, oldest first, and whether the quarantine has the file. Segments in a
-        store are left out. Raises OSError."""
+        """Requested segments, oldest first, and whether their file is here. Segments in a store are
+        left out. Raises OSError."""
         names = self._names()
         requested = segments_with_suffix(names, RETRY) - segments_with_suffix(names, REMOTE)
         present = segments_with_suffix(names, "")

@@ -27,7 +27,7 @@ _MAX_COMPARED_BYTES = 1 << 31
 
 
 def requeue(quarantine: Path, name: SegmentName, cdc_raw: Path) -> bool:
-    """True once `cdc_raw` has the segment and the quarantine has not; False when the quarantine
+    """True once the segment is in `cdc_raw` and no longer here; False when the quarantine
     did not have it. Raises OSError, and can be repeated then."""
     here, placed = SegmentFiles(quarantine, name), SegmentFiles(cdc_raw, name)
     marks = QuarantinePaths(quarantine, name.log)
@@ -81,7 +81,7 @@ def _is_complete(log: Path, placed: Path) -> bool:
             raise FileExistsError(errno.EEXIST, reason, str(placed))
         while block := found.read(_COMPARED_BYTES):
             expected = quarantined.read(len(block))
-            # The node may have written on behind the end that the quarantine has.
+            # The node may have written more after the end of the quarantined file.
             if not block.startswith(expected):
                 reason = "cdc_raw has another file of that name. Move that file away"
                 raise FileExistsError(errno.EEXIST, reason, str(placed))

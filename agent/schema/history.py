@@ -11,7 +11,9 @@ includes, and after their messages are acknowledged. So a restart repeats messag
 import gzip
 import logging
 import zlib
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, Generic, TypeVar
 
 import orjson
 
@@ -24,76 +26,119 @@ from sidecar.logs import RateLimitedLog, fields
 logger = logging.getLogger(__name__)
 
 FILE_NAME = "schema_history.json.gz"
+ANNOUNCED_FILE_NAME = "schema_announced.json.gz"
 
 # A table of 1,000 columns has 151 KB in it, and 3 KB packed.
 _MAX_PACKED_BYTES = 64 << 20
 _MAX_BYTES = 256 << 20
 _STEP_BYTES = 1 << 20
-DAMAGE = (OSError, EOFError, zlib.error, ValueError, LookupError, TypeError)
+_DAMAGE = (OSError, EOFError, zlib.error, ValueError, LookupError, TypeError)
 """What reading a damaged file raises."""
+
+Stored = TypeVar("Stored")
+
+
+class _PackedFile(Generic[Stored]):
+    """A packed document of one node, next to the offsets. Errors are logged."""
+
+    def __init__(self, path: Path, *, ignored: str, unsaved: str, saved: str) -> None:
+        """Messages about a damaged file, about a write error, and about its end."""
+        self.path = path
+        self._ignored = ignored
+        self._unsaved = unsaved
+        self._saved = saved
+        self._repeated = RateLimitedLog(logger)
+
+    def load(self, parse: Callable[[Any], Stored | None]) -> Stored | None:
+        """None without a usable file."""
+        try:
+            packed = read_regular(self.path, _MAX_PACKED_BYTES)
+            return parse(orjson.loads(_unpack(packed)))
+        except FileNotFoundError:
+            return None
+        except (*_DAMAGE, SchemaError) as error:
+            logger.warning(self._ignored, extra=fields(file=self.path, reason=str(error)))
+            return None
+
+    def save(self, document: object) -> bool:
+        """Replaces the file; False after a write error."""
+        temporary = self.path.with_name(f".{self.path.name}.tmp")
+        try:
+            write_synced(temporary, gzip.compress(orjson.dumps(document), 6, mtime=0))
+            temporary.replace(self.path)
+        except OSError as error:
+            self._repeated.log("save", self._unsaved, file=self.path, reason=error.strerror)
+            return False
+        self._repeated.resolved("save", self._saved)
+        return True
 
 
 class SchemaHistory:
     """The stored schema of one node with its history."""
 
     def __init__(self, directory: Path) -> None:
-        self.path = directory / FILE_NAME
+        self._file = _PackedFile[KnownSchema](
+            directory / FILE_NAME,
+            ignored="the stored schema is ignored",
+            unsaved="the schema cannot be stored for the next start",
+            saved="storing the schema for the next start works again",
+        )
+        self.path = self._file.path
         self._unsaved: KnownSchema | None = None
-        self._repeated = RateLimitedLog(logger)
 
     def load(self) -> KnownSchema | None:
         """None without a usable file."""
-        try:
-            document = orjson.loads(read_packed(self.path))
+
+        def parse(document: Any) -> KnownSchema:
             identity = NodeIdentity(str(document["node_id"]), str(document["cluster_name"]))
-            schema = Schema.from_stored(orjson.dumps(document["schema"]))
-        except FileNotFoundError:
-            return None
-        except (*DAMAGE, SchemaError) as error:
-            logger.warning(
-                "the stored schema is ignored", extra=fields(file=self.path, reason=str(error))
-            )
-            return None
-        return KnownSchema(schema, identity)
+            return KnownSchema(Schema.from_stored(orjson.dumps(document["schema"])), identity)
+
+        return self._file.load(parse)
 
     def save(self, known: KnownSchema) -> None:
-        """Replaces the stored schema. A write error is logged; `save_again` retries it."""
+        """Replaces the stored schema. `save_again` retries after a write error."""
         self._unsaved = known
         self.save_again()
 
     def save_again(self) -> None:
-        known = self._unsaved
-        if known is None:
+        if (known := self._unsaved) is None:
             return
         document = {
             "node_id": known.identity.node_id,
             "cluster_name": known.identity.cluster_name,
             "schema": orjson.Fragment(known.schema.to_stored()),
         }
-        try:
-            write_packed(self.path, document)
-        except OSError as error:
-            self._repeated.log(
-                "save",
-                "the schema cannot be stored for the next start",
-                file=self.path,
-                reason=error.strerror,
-            )
-            return
-        self._unsaved = None
-        self._repeated.resolved("save", "storing the schema for the next start works again")
+        if self._file.save(document):
+            self._unsaved = None
 
 
-def read_packed(path: Path) -> bytes:
-    """The content of a packed file. Raises one of `DAMAGE`."""
-    return _unpack(read_regular(path, _MAX_PACKED_BYTES))
+class AnnouncementStore:
+    """The stored announcements of one node."""
 
+    def __init__(self, directory: Path, node_id: str) -> None:
+        self._file = _PackedFile[AnnouncedSchema](
+            directory / ANNOUNCED_FILE_NAME,
+            ignored="the stored announcements are ignored: the agent announces all tables again",
+            unsaved="the announced schema cannot be stored, so the offsets are not stored either",
+            saved="storing the announced schema works again",
+        )
+        self.path = self._file.path
+        self._node_id = node_id
 
-def write_packed(path: Path, document: object) -> None:
-    """Replaces a packed file by a document for `orjson`. Raises OSError."""
-    temporary = path.with_name(f".{path.name}.tmp")
-    write_synced(temporary, gzip.compress(orjson.dumps(document), 6, mtime=0))
-    temporary.replace(path)
+    def load(self) -> AnnouncedSchema | None:
+        """None without a usable file of this node: then all tables are announced again."""
+
+        def parse(document: Any) -> AnnouncedSchema | None:
+            if document["node_id"] != self._node_id:
+                return None
+            return AnnouncedSchema.from_stored(orjson.dumps(document["announced"]))
+
+        return self._file.load(parse)
+
+    def save(self, announced: AnnouncedSchema) -> bool:
+        """Replaces the stored announcements; False after a write error, which is logged."""
+        announcements = orjson.Fragment(announced.to_stored())
+        return self._file.save({"node_id": self._node_id, "announced": announcements})
 
 
 def _unpack(packed: bytes) -> bytes:
@@ -109,50 +154,3 @@ def _unpack(packed: bytes) -> bytes:
     if not unpacker.eof:
         raise EOFError("its end is missing")
     return bytes(content)
-
-
-ANNOUNCED_FILE_NAME = "schema_announced.json.gz"
-
-
-class AnnouncementStore:
-    """The stored announcements of one node."""
-
-    def __init__(self, directory: Path, node_id: str) -> None:
-        self.path = directory / ANNOUNCED_FILE_NAME
-        self._node_id = node_id
-        self._repeated = RateLimitedLog(logger)
-
-    def load(self) -> AnnouncedSchema | None:
-        """None without a usable file of this node: then all tables are announced again."""
-        try:
-            document = orjson.loads(read_packed(self.path))
-            if document["node_id"] != self._node_id:
-                return None
-            return AnnouncedSchema.from_stored(orjson.dumps(document["announced"]))
-        except FileNotFoundError:
-            return None
-        except (*DAMAGE, SchemaError) as error:
-            logger.warning(
-                "the stored announcements are ignored: the agent announces all tables again",
-                extra=fields(file=self.path, reason=str(error)),
-            )
-            return None
-
-    def save(self, announced: AnnouncedSchema) -> bool:
-        """Replaces the stored announcements; False after a write error, which is logged."""
-        document = {
-            "node_id": self._node_id,
-            "announced": orjson.Fragment(announced.to_stored()),
-        }
-        try:
-            write_packed(self.path, document)
-        except OSError as error:
-            self._repeated.log(
-                "save",
-                "the announced schema cannot be stored, so the offsets are not stored either",
-                file=self.path,
-                reason=error.strerror,
-            )
-            return False
-        self._repeated.resolved("save", "storing the announced schema works again")
-        return True

@@ -64,7 +64,7 @@ class Segments:
         return self._by_name.get(name)
 
     def is_completed(self, name: SegmentName) -> bool:
-        """True when the index of a segment has said so."""
+        """True when the index of a segment reported COMPLETED."""
         segment = self._by_name.get(name)
         return segment is not None and segment.idx.completed
 

@@ -49,7 +49,7 @@ class Neighbours:
     has_newer_log: bool
     has_newer_update: bool
     is_awaited: bool = False
-    """It has an index, and its file may follow."""
+    """Its index is there, and its file may follow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Segment:
     synced_end: int = 0
     """The largest offset that the index has ever had."""
     completed_end: int = 0
-    """What COMPLETED in the index says of the file, by the length that it now has."""
+    """The end that COMPLETED in the index reports, by the present length of the file."""
     is_final: bool = False
     is_finished: bool = False
     """Stored as COMPLETED: read and acknowledged, in this run or an earlier one."""

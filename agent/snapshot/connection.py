@@ -93,11 +93,11 @@ class PageConnection(NodeConnection):
         self._masks = MaskGuard(self.rows, None if login is None else login.username)
 
     def masked_before(self, table: str) -> str:
-        """Why pages of a table have masks instead of values; empty if they have values."""
+        """Why pages of a table contain masks instead of values; empty for values."""
         return self._masks.before(table)
 
     def masked_after(self, table: str) -> str:
-        """Why the page that was just read may have masks."""
+        """Why the page that was just read may contain masks."""
         return self._masks.after(table)
 
     def ask(self, cql: str, consistency: str, rows: int, next_page: bytes | None) -> PendingPage:

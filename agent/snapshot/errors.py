@@ -17,7 +17,7 @@ class RejectedTableError(Exception):
 
 
 class MaskedTableError(RejectedTableError):
-    """A `SELECT` of the table returns masks; the message has the statement that grants UNMASK."""
+    """A `SELECT` of the table returns masks; the message contains the GRANT of UNMASK."""
 
 
 class PostponedTableError(Exception):
@@ -25,7 +25,7 @@ class PostponedTableError(Exception):
 
 
 class TableReadError(UnavailableError):
-    """Replicas failed to read this table; the message has their reasons.
+    """Replicas failed to read this table; the message lists their reasons.
 
     `is_lasting`: a later attempt is likely to fail, too.
     """
@@ -36,7 +36,7 @@ class TableReadError(UnavailableError):
 
 
 class ReplicasMissingError(UnavailableError):
-    """The consistency level needs more replicas than answer; the message has their number."""
+    """The consistency level needs more replicas than answer; the message contains their number."""
 
 
 class ReplicasDownError(ReplicasMissingError):

@@ -262,7 +262,7 @@ def _publication(facts: Facts) -> Iterator[Condition]:
 
 
 def _unlogged(facts: Facts) -> Iterator[Condition]:
-    """Writes that no segment has. A node that does not answer is reported once, by its schema."""
+    """Writes outside of all segments. A node that does not answer is reported by its schema."""
     unlogged = facts.unlogged
     if unlogged.tables:
         yield _of_schema(bypass_finding(unlogged.tables), Rank.LOSS)

@@ -50,7 +50,7 @@ class AgentStatus(StatusReporter[View]):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`publication` says which tables of a schema are published; `captures_transactions`: the
-        agent reads Accord's journal; `clock` gives seconds and is the pipeline's."""
+        agent reads Accord's journal; `clock` returns seconds and is the pipeline's."""
         super().__init__(SERVICE_NAME, version, metrics.delivery, clock)
         self._holder = holder
         self._metrics = metrics
@@ -198,7 +198,7 @@ class AgentStatus(StatusReporter[View]):
             set_gauges(self.snapshot, metrics)
 
     def unlogged(self) -> UnloggedWrites:
-        """Published tables with writes that no segment has."""
+        """Published tables with writes that no segment contains."""
         published = self._published()
         if published is None:
             return UnloggedWrites(unknown="the schema is not known yet.")

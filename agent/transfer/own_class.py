@@ -104,7 +104,7 @@ class OwnClassTransfer(UploadQueue):
         report_after_s: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Raises ConfigError for a class that cannot be used. `clock` gives seconds."""
+        """Raises ConfigError for a class that cannot be used. `clock` returns seconds."""
         load_class(name)
         # Mappings that only read are not pickled.
         settings = replace(settings, options=dict(settings.options))

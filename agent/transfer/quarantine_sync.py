@@ -236,7 +236,7 @@ class QuarantineSync(StoreThread):
             )
 
     def mark_remote(self, name: SegmentName) -> None:
-        """Notes durably that the store has a segment. Raises OSError."""
+        """Notes durably that the store holds a segment. Raises OSError."""
         files, marks = self._files(name)
         write_synced(marks.remote, f"{self._store.address}\n".encode())
         sync_directory(files.directory)

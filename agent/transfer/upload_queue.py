@@ -168,7 +168,7 @@ class UploadQueue(StoreThread, Transfer):
         self._note_success(name)
 
     def _put(self, log: Path, idx: Path) -> tuple[int, Sequence[Path]]:
-        """Sends both files; gives the bytes that were new, and the files that are safe."""
+        """Sends both files; returns the bytes that were new, and the files that are safe."""
         sent_bytes, files = 0, []
         for file in (log, idx):
             if not os.path.lexists(file):

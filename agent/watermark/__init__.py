@@ -1,1 +1,1 @@
-"""Watermarks: up to which time Kafka has every write that this node logged."""
+"""Watermarks: up to which time Kafka contains every write that this node logged."""

@@ -1,4 +1,4 @@
-"""The times for which Kafka has every write that the node logged, and what proves them.
+"""The times for which Kafka contains every write that the node logged, and what proves them.
 
     since_ms ──────────────┤gap├───────────── until_ms
                         node restarted
@@ -241,8 +241,8 @@ class Barrier:
         self._next = next(self._left, None)
 
     def is_reached(self, segments: Segments) -> bool:
-        """True when Kafka, or the quarantine, has everything before the positions. What it once had
-        is not asked for again."""
+        """True when Kafka, or the quarantine, holds everything before the positions. A reached
+        position is not checked again."""
         while self._next is not None and _is_acknowledged(segments, *self._next):
             self._next = next(self._left, None)
         return self._next is None

@@ -35,27 +35,28 @@ class WatermarkSource:
         return "watermark"
 
 
-class WatermarkBatch(MessageBatch):
-    """One message. It has no position."""
+class PlainBatch(MessageBatch):
+    """Messages that are no events, between two positions of their source."""
 
     last_write_ts_us = None
 
-    def __init__(self, message: Message) -> None:
-        self._message = message
+    def __init__(self, messages: Sequence[Message], start: int, end: int) -> None:
+        self._messages = messages
+        self._start = start
+        self._end = end
 
     def __len__(self) -> int:
-        return 1
+        return len(self._messages)
 
     @property
     def size_bytes(self) -> int:
-        _, key, value, _, _ = self._message
-        return len(key) + len(value or b"")
+        return sum(len(key) + len(value or b"") for _, key, value, _, _ in self._messages)
 
     def position_after(self, events: int, /) -> int:
-        return events
+        return self._end if events == len(self._messages) else self._start
 
     def messages(self, first: int, stop: int, /) -> Sequence[Message]:
-        return [self._message][first:stop]
+        return self._messages[first:stop]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ class WatermarkSender:
         coverage: Coverage | None,
         probe: NodeProbe | None,
         obstacles: Sequence[Obstacle],
-    ) -> WatermarkBatch:
+    ) -> PlainBatch:
         """`coverage` and `probe` are None before the node's first answer."""
         key = orjson.dumps({"node_id": self.node_id})
         document: dict[str, Any] = {
@@ -102,4 +103,5 @@ class WatermarkSender:
         }
         headers = [("cdc.kind", _KIND), ("cdc.source", self.node_id.encode())]
         partition_hash = crc32(key) & 0x7FFFFFFF
-        return WatermarkBatch((self.topic, key, orjson.dumps(document), headers, partition_hash))
+        message = (self.topic, key, orjson.dumps(document), headers, partition_hash)
+        return PlainBatch([message], 0, 1)

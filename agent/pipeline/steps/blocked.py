@@ -8,7 +8,6 @@ from agent.metrics import UNREADABLE
 from agent.pipeline.blocked_read import Action, Obstacle
 from agent.pipeline.context import PipelineContext
 from agent.quarantine.files import LostRange
-from commitlog import Blocked, Schema
 from sidecar.logs import RateLimitedLog, fields
 
 logger = logging.getLogger(__name__)
@@ -20,20 +19,21 @@ class BlockedStep:
         self._repeated = RateLimitedLog(logger)
         self._key = ""
 
-    def begin_blocked(self, name: SegmentName, blocked: Blocked, schema: Schema) -> None:
-        """A record needs a table or a column that the schema lacks."""
-        context = self._context
-        self._begin(context.blocked_read.begin_blocked(name, blocked, schema, context.clock()))
-
-    def begin_failed(
-        self, name: SegmentName, position: int, message: str, schema: Schema, *, is_bounded: bool
-    ) -> None:
-        """The file cannot be read; without end unless the wait is bounded."""
-        context = self._context
-        obstacle = context.blocked_read.begin_failed(
-            name, position, message, schema, context.clock(), is_bounded=is_bounded
+    def begin(self, obstacle: Obstacle) -> None:
+        """Blocks the segment of an obstacle."""
+        obstacle = self._context.blocked_read.begin(obstacle)
+        self._context.change(obstacle.name, is_blocked=True)
+        key = f"{obstacle.name} {obstacle.position}"
+        if key != self._key:
+            self._repeated.resolved(self._key, "reading continues")
+            self._key = key
+        self._repeated.log(
+            key,
+            "a segment is blocked",
+            segment=obstacle.name,
+            position=obstacle.position,
+            reason=obstacle.message,
         )
-        self._begin(obstacle)
 
     def end(self, name: SegmentName) -> None:
         """A read of the segment met no obstacle."""
@@ -77,20 +77,6 @@ class BlockedStep:
             case Action.WAIT:
                 return False
         return True
-
-    def _begin(self, obstacle: Obstacle) -> None:
-        self._context.change(obstacle.name, is_blocked=True)
-        key = f"{obstacle.name} {obstacle.position}"
-        if key != self._key:
-            self._repeated.resolved(self._key, "reading continues")
-            self._key = key
-        self._repeated.log(
-            key,
-            "a segment is blocked",
-            segment=obstacle.name,
-            position=obstacle.position,
-            reason=obstacle.message,
-        )
 
     def _abandon(self, obstacle: Obstacle) -> bool:
         context = self._context

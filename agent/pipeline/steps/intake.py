@@ -59,7 +59,7 @@ class RequeueStep:
         return any([self._requeue(name) for name in waiting[:_MOST_REQUEUED]])
 
     def _is_there(self, name: SegmentName) -> bool:
-        """True when `cdc_raw` has a segment, or a reader holds it open."""
+        """True when a segment is in `cdc_raw`, or a reader holds it open."""
         segment = self._context.segments.get(name)
         return segment is not None and (segment.log is not None or segment.is_opened)
 

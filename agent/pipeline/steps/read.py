@@ -8,6 +8,7 @@ import logging
 from functools import partial
 
 from agent.cdc_raw.names import SegmentFiles, SegmentName
+from agent.pipeline.blocked_read import RETRY_S, Obstacle, record_obstacle
 from agent.pipeline.context import PipelineContext
 from agent.pipeline.read_errors import (
     ArrivingFile,
@@ -157,7 +158,7 @@ class ReadStep:
         if batch.blocked is not None and batch.blocked.is_unannounced:
             self._announce_table(name, batch.blocked.table_id, schema, batch.end_position)
         elif batch.blocked is not None:
-            self._blocked.begin_blocked(name, batch.blocked, schema)
+            self._blocked.begin(record_obstacle(name, batch.blocked, schema, context.clock()))
             return
         self._blocked.end(name)
         if order.complete and batch.stop == "end":
@@ -186,8 +187,18 @@ class ReadStep:
         context.change(order.name, is_unreadable=True)
 
     def _block(self, result: ReadResult, message: str, *, is_bounded: bool) -> None:
-        name, position = result.order.name, result.order.position
-        self._blocked.begin_failed(name, position, message, result.schema, is_bounded=is_bounded)
+        order, now_s = result.order, self._context.clock()
+        obstacle = Obstacle(
+            order.name,
+            order.position,
+            None,
+            message,
+            result.schema,
+            now_s,
+            now_s + RETRY_S,
+            is_bounded=is_bounded,
+        )
+        self._blocked.begin(obstacle)
 
     def _record_losses(self, result: ReadResult) -> bool:
         """True when all losses of the read are recorded."""

@@ -90,7 +90,9 @@ def all_events(state: ReleasedState, folder: Path) -> set[str]:
     return set(ids(delivered(fresh)))
 
 
-def test_agent_resumes_without_loss(state: ReleasedState, agent_dir: AgentDir, tmp_path: Path) -> None:
+def test_agent_resumes_without_loss(
+    state: ReleasedState, agent_dir: AgentDir, tmp_path: Path
+) -> None:
     recorded, published = state.recorded, state.published()
     *finished, last = recorded["segments"]
     state.restore("offsets", agent_dir.offsets)

@@ -46,7 +46,9 @@ def of(keyspace: Options, table: Options) -> UnloggedWrites:
         ),
     ],
 )
-def test_each_reason_has_its_option_and_remedy(keyspace: Options, table: Options, reason: str, option: str) -> None:
+def test_each_reason_has_its_option_and_remedy(
+    keyspace: Options, table: Options, reason: str, option: str
+) -> None:
     found = of(keyspace, table)
     assert found == UnloggedWrites((UnloggedTable("ks", "t", Reason(reason), option),))
     assert found.table_count == 1

@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -12,7 +12,6 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from agent.cdc_raw.idx import Idx
 from agent.cli.segment_files import SegmentFile, find_segments, keystore_options
 from agent.keystore.source import KeySource, open_segment, with_key_advice
 from commitlog import (
@@ -34,38 +33,6 @@ Status = Literal["clean", "damaged", "unreadable", "unchecked"]
 State = Literal["final", "live"]
 
 _STEP_BYTES = 8 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class DamagedRange:
-    """A logical range that cannot be read; `end` is None at the end of the segment."""
-
-    start: int
-    end: int | None
-    cause: str
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    segment: SegmentFile
-    state: State
-    idx: Idx
-    file_bytes: int = 0
-    descriptor: Descriptor | None = None
-    verification: Verification | None = None
-    gaps: tuple[DamagedRange, ...] = ()
-    error: str | None = None
-    """Why it was not read: an unreadable header, or an unsupported feature."""
-    status: Status = field(default="clean")
-
-    @property
-    def framing(self) -> str | None:
-        """Framing of sections: `plain`, the compressor, or `encrypted`."""
-        if self.descriptor is None:
-            return None
-        if self.descriptor.encrypted:
-            return "encrypted"
-        return (self.descriptor.compression or "plain").rpartition(".")[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,19 +91,18 @@ def verify(paths: Sequence[Path], is_live: bool | None, keystore: KeySource) -> 
     """
     as_json = invocation_of(click.get_current_context()).is_json
     segments = find_segments(paths)
-    reports: list[Report] = []
+    reports: list[VerifiedSegment] = []
     with _progress(segments) as advance:
         for segment in segments:
-            report = check(segment, advance, keystore, is_live=is_live)
-            reports.append(report)
+            reports.append(check(segment, advance, keystore, is_live=is_live))
             if as_json:
-                print_json_line(document(report))
+                print_json_line(reports[-1])
     if not as_json:
         _print(reports)
     sys.exit(exit_code(reports))
 
 
-def exit_code(reports: Sequence[Report]) -> int:
+def exit_code(reports: Sequence[VerifiedSegment]) -> int:
     """Damage takes precedence over unchecked segments."""
     statuses = {report.status for report in reports}
     if statuses & {"damaged", "unreadable"}:
@@ -150,61 +116,57 @@ def check(
     keystore: KeySource,
     *,
     is_live: bool | None = None,
-) -> Report:
+) -> VerifiedSegment:
     """Reads one segment to its end; `advance` receives bytes. Raises OSError."""
     # The index first: its data was durable before the segment is read.
     idx = segment.idx()
     if is_live is None:
         is_live = idx.offset is not None
-    state: State = "live" if is_live else "final"
+    seen: Verification | None = None
+    descriptor: Descriptor | None = None
+    status: Status = "clean"
+    gaps: list[Mapping[str, int | str | None]] = []
+    failure: str | None = None
     with segment.decompressed() as path:
         file_bytes = path.stat().st_size
-        descriptor = None
+        position = 0
         try:
             descriptor = read_descriptor(str(path), name=segment.name.log)
             reader = open_segment(path, segment.name.log, keystore)
-            position = 0
             with with_key_advice(keystore):
                 while not (
-                    seen := reader.verify(
+                    part := reader.verify(
                         complete=not is_live,
                         expected_end=idx.synced_end(file_bytes),
                         completed_at=idx.completed_at or 0,
                         max_bytes=_STEP_BYTES,
                     )
                 ).done:
-                    advance(min(seen.position, file_bytes) - position)
-                    position = min(seen.position, file_bytes)
+                    advance(min(part.position, file_bytes) - position)
+                    position = min(part.position, file_bytes)
+            seen = part
         except CommitLogError as error:
             # A live segment with a truncated header was never synced.
             is_unreadable = isinstance(error, CorruptSegmentError | ForeignFileError)
-            status: Status = "unreadable" if is_unreadable else "unchecked"
-            advance(file_bytes)
-            return Report(
-                segment, state, idx, file_bytes, descriptor, error=str(error), status=status
-            )
+            status = "unreadable" if is_unreadable else "unchecked"
+            failure, position = str(error), 0
         advance(file_bytes - position)
-    gaps = [DamagedRange(gap.start, gap.end, gap.cause) for gap in seen.gaps]
-    if is_live and idx.offset is not None and seen.position < idx.offset:
-        cause = f"the index reports data up to {idx.offset}, which is missing"
-        gaps.append(DamagedRange(seen.position, idx.offset, cause))
-    status = "damaged" if gaps else "clean"
-    return Report(segment, state, idx, file_bytes, descriptor, seen, tuple(gaps), status=status)
-
-
-def document(report: Report) -> VerifiedSegment:
-    """The JSON of one segment."""
-    descriptor, seen, idx = report.descriptor, report.verification, report.idx
+    if seen is not None:
+        gaps += ({"from": gap.start, "to": gap.end, "cause": gap.cause} for gap in seen.gaps)
+        if is_live and idx.offset is not None and seen.position < idx.offset:
+            cause = f"the index reports data up to {idx.offset}, which is missing"
+            gaps.append({"from": seen.position, "to": idx.offset, "cause": cause})
+        status = "damaged" if gaps else "clean"
     return VerifiedSegment(
-        segment=report.segment.name.log,
-        path=os.fspath(report.segment.path),
-        status=report.status,
-        state=report.state,
+        segment=segment.name.log,
+        path=os.fspath(segment.path),
+        status=status,
+        state="live" if is_live else "final",
         idx="COMPLETED" if idx.completed else idx.offset,
         version=descriptor.version if descriptor else None,
         id=descriptor.segment_id if descriptor else None,
-        framing=report.framing,
-        file_bytes=report.file_bytes,
+        framing=_framing(descriptor) if descriptor else None,
+        file_bytes=file_bytes,
         position=seen.position if seen else None,
         sections=seen.sections if seen else None,
         records=seen.records if seen else None,
@@ -212,12 +174,18 @@ def document(report: Report) -> VerifiedSegment:
         unwritten_bytes=seen.unwritten_bytes if seen else None,
         tail_bytes=seen.tail_bytes if seen else None,
         tail_written_bytes=seen.tail_written_bytes if seen else None,
-        gaps=tuple({"from": gap.start, "to": gap.end, "cause": gap.cause} for gap in report.gaps),
-        error=report.error,
+        gaps=tuple(gaps),
+        error=failure,
     )
 
 
-def _print(reports: Sequence[Report]) -> None:
+def _framing(descriptor: Descriptor) -> str:
+    if descriptor.encrypted:
+        return "encrypted"
+    return (descriptor.compression or "plain").rpartition(".")[2]
+
+
+def _print(reports: Sequence[VerifiedSegment]) -> None:
     texts = ("segment", "version", "framing", "state", "status")
     numbers = ("sections", "records", "payload bytes", "file bytes", "gaps")
     rows = [_row(report) for report in reports]
@@ -226,34 +194,36 @@ def _print(reports: Sequence[Report]) -> None:
         if report.error is not None:
             click.echo(report.error)
         for gap in report.gaps:
-            end = "the end" if gap.end is None else str(gap.end)
-            click.echo(f"{report.segment.name.log}: positions {gap.start} to {end}: {gap.cause}")
+            end = "the end" if gap["to"] is None else gap["to"]
+            click.echo(f"{report.segment}: positions {gap['from']} to {end}: {gap['cause']}")
 
 
-def _row(report: Report) -> tuple[str, ...]:
-    seen = report.verification
+def _row(report: VerifiedSegment) -> tuple[str, ...]:
     return (
-        report.segment.name.log,
-        str(report.descriptor.version) if report.descriptor else "",
+        report.segment,
+        "" if report.version is None else str(report.version),
         report.framing or "",
         report.state,
         report.status,
-        f"{seen.sections:,}" if seen else "",
-        f"{seen.records:,}" if seen else "",
-        f"{seen.payload_bytes:,}" if seen else "",
+        *(
+            "" if count is None else f"{count:,}"
+            for count in (report.sections, report.records, report.payload_bytes)
+        ),
         f"{report.file_bytes:,}",
         str(len(report.gaps)),
-        _tail(seen) if seen else "",
+        _tail(report),
     )
 
 
-def _tail(seen: Verification) -> str:
-    if seen.tail_bytes == 0:
+def _tail(report: VerifiedSegment) -> str:
+    if report.tail_bytes is None or report.tail_written_bytes is None:
+        return ""
+    if report.tail_bytes == 0:
         return "nothing"
-    if seen.tail_written_bytes == 0:
-        return f"{seen.tail_bytes:,} zeros"
-    zeros = seen.tail_bytes - seen.tail_written_bytes
-    return f"{seen.tail_written_bytes:,} written, not synced; {zeros:,} zeros"
+    if report.tail_written_bytes == 0:
+        return f"{report.tail_bytes:,} zeros"
+    zeros = report.tail_bytes - report.tail_written_bytes
+    return f"{report.tail_written_bytes:,} written, not synced; {zeros:,} zeros"
 
 
 @contextmanager

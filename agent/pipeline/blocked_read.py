@@ -109,7 +109,7 @@ class BlockedRead:
         self.obstacle: Obstacle | None = None
 
     def abandoned(self, now_s: float) -> tuple[tuple[str, str | None], ...]:
-        """Abandoned tables and columns, for `Reader.read`."""
+        """Abandoned tables and columns, for `OpenSegment.read`."""
         return tuple(
             (missing.table_id, missing.column)
             for missing, again_s in self._abandoned.items()

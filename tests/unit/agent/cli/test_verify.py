@@ -108,8 +108,8 @@ def test_every_flipped_bit_of_the_chain_is_found(agent_dir: AgentDir, length: in
         (segment,) = find_segments([path])
         report = check(segment, lambda _: None, KeySource(None))
         if report.status == "clean":
-            assert report.verification is not None
-            assert (report.verification.records, report.verification.unwritten_bytes > 0) == (
+            assert report.unwritten_bytes is not None
+            assert (report.records, report.unwritten_bytes > 0) == (
                 2,
                 True,
             ), bit
@@ -163,10 +163,11 @@ def test_recordings_are_clean_and_counted() -> None:
         for segment in find_segments([path for path, _ in scenario.segments()]):
             report = check(segment, lambda _: None, keystore, is_live=False)
             assert report.status == "clean", scenario
-            assert report.verification is not None
+            assert report.records is not None
+            assert report.position is not None
             lines = [pos for name, pos in positions if name == segment.name.log]
-            assert report.verification.records >= len(lines)
-            assert report.verification.position >= max(lines, default=0)
+            assert report.records >= len(lines)
+            assert report.position >= max(lines, default=0)
 
 
 def test_copies_of_a_live_segment_are_whole_up_to_their_index() -> None:
@@ -174,10 +175,10 @@ def test_copies_of_a_live_segment_are_whole_up_to_their_index() -> None:
     assert copies
     for segment in find_segments(copies):
         report = check(segment, lambda _: None, KeySource(None))
-        assert report.verification is not None
+        assert report.position is not None
         if segment.idx().offset is not None:
             assert report.state == "live"
-            assert report.verification.position >= (segment.idx().offset or 0)
+            assert report.position >= (segment.idx().offset or 0)
         assert report.gaps == (), segment.path
 
 

@@ -124,8 +124,8 @@ class AgentService:
         """Runs until `stop` is requested. Raises errors that waiting cannot resolve."""
         directories = (self._config.cdc_raw_directory, self._config.properties.offset_directory)
         with self._shell.running(*directories), self._create_quota_watch(), self._checks:
-            self._holder.when_changed(self._status.wake)
-            self._holder.when_identified(self._note_identity)
+            self._holder.on_change = self._status.wake
+            self._holder.on_identity = self._note_identity
             self._holder.start()
             try:
                 identity = self._wait_for_identity(stop)

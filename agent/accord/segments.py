@@ -162,18 +162,14 @@ class RawSegments:
         self._directory = directory
         self._next_id = next_id
         self._reserve = reserve
-        self._reserved = next_id
-
-    @property
-    def reserved(self) -> int:
+        self.reserved = next_id
         """The first id that is not reserved."""
-        return self._reserved
 
     def take(self) -> SegmentName:
         """An unused name. Raises what `reserve` raises."""
-        if self._next_id >= self._reserved:
+        if self._next_id >= self.reserved:
             self._reserve(self._next_id + _RESERVED)
-            self._reserved = self._next_id + _RESERVED
+            self.reserved = self._next_id + _RESERVED
         name = SegmentName(self._next_id, _VERSION)
         self._next_id += 1
         return name

@@ -42,7 +42,8 @@ class DirectoryScanner:
         self._on_change = on_change
         self._clock = clock
         self._watcher = Watcher(directory, self._note_change)
-        self._is_requested = False
+        self.is_requested = False
+        """True when something changed since the last scan began."""
         self._next_s = clock()
         self._pause_until_s = clock()
         self._repeated = RateLimitedLog(logger)
@@ -61,13 +62,8 @@ class DirectoryScanner:
         return self._watcher.error
 
     @property
-    def is_requested(self) -> bool:
-        """True when something changed since the last scan began."""
-        return self._is_requested
-
-    @property
     def due_in_s(self) -> float:
-        next_s = self._clock() if self._is_requested else self._next_s
+        next_s = self._clock() if self.is_requested else self._next_s
         return max(0.0, max(next_s, self._pause_until_s) - self._clock())
 
     @property
@@ -84,7 +80,7 @@ class DirectoryScanner:
         self._removed_bytes += 0 if segment.log is None else segment.log.size_bytes
 
     def request(self) -> None:
-        self._is_requested = True
+        self.is_requested = True
 
     def scan(self, is_completed: Callable[[SegmentName], bool]) -> Observation | None:
         """The present content of the directory; None when it cannot be read, which is retried.
@@ -92,7 +88,7 @@ class DirectoryScanner:
         self._next_s = self._clock() + self._interval_s
         self._watcher.ensure()
         # Before the scan: a change during it requests another one.
-        self._is_requested = False
+        self.is_requested = False
         self._watcher.removing.clear()
         self._removed_bytes = 0
         try:
@@ -121,7 +117,7 @@ class DirectoryScanner:
         self._watcher.stop()
 
     def _note_change(self) -> None:
-        self._is_requested = True
+        self.is_requested = True
         self._on_change()
 
     def _log_irregular_files(self, observation: Observation) -> None:

@@ -43,13 +43,9 @@ class SchemaAnnouncer:
         self._topic = topic
         self._store = store
         self._metrics = metrics
-        self._stored = self._acknowledged = self._announced = store.load()
-        self._pending: deque[tuple[int, AnnouncedSchema]] = deque()
-
-    @property
-    def announced(self) -> AnnouncedSchema | None:
+        self._stored = self._acknowledged = self.announced = store.load()
         """What the read messages announce; None before the first ones."""
-        return self._announced
+        self._pending: deque[tuple[int, AnnouncedSchema]] = deque()
 
     def begin(self, schema: Schema) -> PlainBatch:
         """All tables of the schema as created, at the first start."""
@@ -58,8 +54,8 @@ class SchemaAnnouncer:
 
     def change(self, changes: SchemaChanges, name: SegmentName, start: int, end: int) -> PlainBatch:
         """The changes of a record between two positions of a segment."""
-        assert self._announced is not None
-        announced, messages = self._announced.changed(
+        assert self.announced is not None
+        announced, messages = self.announced.changed(
             changes,
             self._format,
             self._topic,
@@ -73,8 +69,8 @@ class SchemaAnnouncer:
         self, table_id: str, schema: Schema, name: SegmentName, position: int
     ) -> PlainBatch:
         """The definition of a table that the record after a position needs, as in `schema`."""
-        assert self._announced is not None
-        announced, messages = self._announced.with_table(
+        assert self.announced is not None
+        announced, messages = self.announced.with_table(
             schema,
             table_id,
             self._format,
@@ -87,8 +83,8 @@ class SchemaAnnouncer:
 
     def note_added(self, last_number: int) -> None:
         """The last batch is in the window, and its messages have numbers below this one."""
-        assert self._announced is not None
-        self._pending.append((last_number, self._announced))
+        assert self.announced is not None
+        self._pending.append((last_number, self.announced))
 
     def acknowledge(self, watermark: int) -> None:
         """All messages with numbers below `watermark` are acknowledged."""
@@ -108,11 +104,11 @@ class SchemaAnnouncer:
     def rewind(self) -> None:
         """Unacknowledged messages are read again."""
         self._pending.clear()
-        self._announced = self._acknowledged
+        self.announced = self._acknowledged
 
     def _batch(
         self, announced: AnnouncedSchema, messages: Sequence[Message], start: int, end: int
     ) -> PlainBatch:
-        self._announced = announced
+        self.announced = announced
         self._metrics.schema_changes.inc(len(messages))
         return PlainBatch(messages, start, end)

@@ -53,7 +53,8 @@ class SegmentDisposer:
         self._quarantine = quarantine
         self._metrics = metrics
         self._scanner = QuarantineScanner(quarantine, directory)
-        self._usage = QuarantineUsage()
+        self.last_usage = QuarantineUsage()
+        """The result of the last `usage()`."""
         self.has_changed_quarantine = False
         """True from a change by this agent to the next `usage()`."""
         self._repeated = RateLimitedLog(logger)
@@ -94,16 +95,11 @@ class SegmentDisposer:
         """Segments between `cdc_raw` and the remote store; None without one."""
         return self._transfer.backlog
 
-    @property
-    def last_usage(self) -> QuarantineUsage:
-        """The result of the last `usage()`."""
-        return self._usage
-
     def usage(self) -> QuarantineUsage:
         """What the quarantine holds; the last known usage while it cannot be read."""
         self.has_changed_quarantine = False
         try:
-            self._usage = self._scanner.scan()
+            self.last_usage = self._scanner.scan()
         except OSError as error:
             # Without a condition the agent would look healthy whatever is quarantined.
             self._errors.report(
@@ -113,7 +109,7 @@ class SegmentDisposer:
             )
         else:
             self._errors.resolve("look")
-        return self._usage
+        return self.last_usage
 
     def forget_others(self, present: Container[SegmentName]) -> None:
         """Forgets errors of segments that are not `present`: the node deletes segments too."""

@@ -77,8 +77,10 @@ class SchemaHolder:
         self._changed = threading.Condition()
         self._merging = threading.Lock()
         self._fetched: Schema | None = None
-        self._listener: Callable[[], None] = lambda: None
-        self._identity_listener: Callable[[NodeIdentity], None] = lambda identity: None
+        self.on_change: Callable[[], None] = lambda: None
+        """Called on the fetching thread after each change."""
+        self.on_identity: Callable[[NodeIdentity], None] = lambda identity: None
+        """Called there when the node reports a new identity or place."""
         self._reported: tuple[str | None, ...] = ()
         self._has_answered = False
         self._fetches = 0
@@ -90,14 +92,6 @@ class SchemaHolder:
         self._begun_s = time.monotonic()
         self._claimed: NodeIdentity | None = None
         self._thread = threading.Thread(target=self._run, name="schema", daemon=True)
-
-    def when_changed(self, listener: Callable[[], None]) -> None:
-        """Calls `listener` on the fetching thread after each change."""
-        self._listener = listener
-
-    def when_identified(self, listener: Callable[[NodeIdentity], None]) -> None:
-        """Calls `listener` on the fetching thread when the node reports a new identity or place."""
-        self._identity_listener = listener
 
     def start(self) -> None:
         self._thread.start()
@@ -244,13 +238,13 @@ class SchemaHolder:
                 "the schema has changed",
                 extra=fields(tables=len(merged), source=self._feeder.description),
             )
-            self._listener()
+            self.on_change()
 
     def _report(self, identity: NodeIdentity) -> None:
         now = (identity.node_id, identity.cluster_name, identity.datacenter, identity.rack)
         if now != self._reported:
             self._reported = now
-            self._identity_listener(identity)
+            self.on_identity(identity)
 
     def _require_same_node(self, identity: NodeIdentity) -> None:
         """Raises `ReplacedNodeError`. Events and offsets already have the claimed identity."""

@@ -83,7 +83,7 @@ class RangeReader:
         self._consistency = consistency
         self._size = size
         self._throttle = throttle
-        self._cql = encoder.cql(start, token_range.to)
+        self.cql = encoder.cql(start, token_range.to)
         self._pending: tuple[PendingPage, int] | None = None
         self._next_page: bytes | None = None
         self._has_begun = False
@@ -93,10 +93,6 @@ class RangeReader:
     def due_in_s(self) -> float:
         """Seconds until the limit of rows allows the next page."""
         return 0.0 if self._pending is not None else self._throttle.due_in_s
-
-    @property
-    def cql(self) -> str:
-        return self._cql
 
     def read(self) -> EventBatch:
         """The events of the next page. Raises as `PageConnection`, and MalformedValueError."""
@@ -142,7 +138,7 @@ class RangeReader:
 
     def _request(self) -> tuple[PendingPage, int]:
         rows = self._size.rows
-        return self._pages.ask(self._cql, self._consistency, rows, self._next_page), rows
+        return self._pages.ask(self.cql, self._consistency, rows, self._next_page), rows
 
 
 def token_at(position: int) -> int:

@@ -71,16 +71,12 @@ _COMPONENTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class SchemaFacts:
-    tables: int = 1
-    error: str = ""
-    """Why the last request for them failed; empty when it did not."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts(ServiceFacts):
-    schema: SchemaFacts = field(default_factory=SchemaFacts)
+    tables: int = 1
+    """Known tables of the schema."""
+    schema_error: str = ""
+    """Why the last request for them failed; empty when it did not."""
     cdc_raw_directory: Path = Path("cdc_raw")
     quota: Quota = field(default_factory=lambda: Quota(limit_bytes=1 << 32))
     view: View | None = None
@@ -122,17 +118,16 @@ def _own(facts: Facts) -> Iterator[Condition]:
 
 
 def _schema(facts: Facts) -> Iterator[Condition]:
-    schema = facts.schema
-    if not schema.error:
+    if not facts.schema_error:
         if facts.view is None:
             yield starting("schema")
         return
-    if not schema.tables:
+    if not facts.tables:
         yield Condition(
             "schema_unavailable",
             State.FAILING,
             "schema",
-            f"The agent waits for the first schema: {schema.error}",
+            f"The agent waits for the first schema: {facts.schema_error}",
             "Start the node, or correct cassandra.hosts, cassandra.port and the login.",
         )
     elif facts.view is None or not _waits_for_schema(facts.view):
@@ -141,7 +136,8 @@ def _schema(facts: Facts) -> Iterator[Condition]:
             "schema_not_refreshed",
             State.DEGRADED,
             "schema",
-            f"The agent uses the last known schema with {schema.tables} tables: {schema.error}",
+            f"The agent uses the last known schema with {facts.tables} tables: "
+            f"{facts.schema_error}",
             "Start the node, or correct its address and the login.",
             rank=Rank.LATE,
         )
@@ -175,7 +171,7 @@ def _source(facts: Facts, view: View) -> Iterator[Condition]:
             irregular.code, State.DEGRADED, "cdc_raw", irregular.message, irregular.remedy
         )
     if view.blocked is not None:
-        yield view.blocked.condition(facts.schema.error)
+        yield view.blocked.condition(facts.schema_error)
     if view.pinned_by_link is not None:
         yield Condition(
             "segment_not_released",
@@ -195,7 +191,7 @@ def _source(facts: Facts, view: View) -> Iterator[Condition]:
 
 def _watermark(facts: Facts, view: View) -> Iterator[Condition]:
     """A node that does not answer is reported once, by its schema."""
-    if view.watermark_error and not facts.schema.error:
+    if view.watermark_error and not facts.schema_error:
         yield Condition(
             "watermark_unknown",
             State.DEGRADED,
@@ -208,7 +204,7 @@ def _watermark(facts: Facts, view: View) -> Iterator[Condition]:
 
 def _room(facts: Facts, view: View) -> Iterator[Condition]:
     quota = facts.quota
-    if quota.is_missing and not facts.schema.error:
+    if quota.is_missing and not facts.schema_error:
         # A node that does not answer is reported once, by its schema.
         unknown = unknown_limit(quota, facts.cdc_raw_directory)
         yield Condition(unknown.code, State.WARNING, "cdc_raw", unknown.message, unknown.remedy)
@@ -266,7 +262,7 @@ def _unlogged(facts: Facts) -> Iterator[Condition]:
     unlogged = facts.unlogged
     if unlogged.tables:
         yield _of_schema(bypass_finding(unlogged.tables), Rank.LOSS)
-    if unlogged.is_rejected and not facts.schema.error:
+    if unlogged.is_rejected and not facts.schema_error:
         yield _of_schema(unknown_finding(unlogged.unknown))
     for found in facts.findings:
         if found.code in ("table_truncated", "table_dropped"):

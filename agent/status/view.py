@@ -16,7 +16,7 @@ from agent.schema import SchemaHolder
 from agent.segments.state import Phase
 from agent.snapshot.snapshot import Snapshot
 from agent.snapshot.status import set_gauges, snapshot_component, snapshot_facts
-from agent.status.conditions import Facts, SchemaFacts, status_from
+from agent.status.conditions import Facts, status_from
 from agent.transfer.transfer import Backlog
 from commitlog import Schema
 from sidecar.health.condition import Status
@@ -104,7 +104,8 @@ class AgentStatus(StatusReporter[View]):
     def facts(self) -> Facts:
         view = self.view
         return Facts(
-            schema=SchemaFacts(self._holder.table_count, self._holder.last_error or ""),
+            tables=self._holder.table_count,
+            schema_error=self._holder.last_error or "",
             cdc_raw_directory=self._directory,
             quota=self._quota,
             view=view,
@@ -216,7 +217,7 @@ class AgentStatus(StatusReporter[View]):
 
 
 def _schema(status: Status, facts: Facts) -> Component:
-    tables, unlogged = facts.schema.tables, facts.unlogged
+    tables, unlogged = facts.tables, facts.unlogged
     details: dict[str, object] = {
         "tables": tables,
         "unlogged_tables": [f"{each.name}: {each.option}" for each in unlogged.tables],

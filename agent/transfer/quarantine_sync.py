@@ -83,7 +83,7 @@ class QuarantineSync(StoreThread):
     def _work(self) -> None:
         settings = self._settings
         pause = RetryPause(settings.first_pause_s, settings.longest_pause_s)
-        while not self._is_stopped:
+        while not self.is_stopping:
             try:
                 self._tick()
             except StoreStoppedError:

@@ -98,25 +98,21 @@ class StoreThread(ABC):
     def __init__(self, store: StoppableStore, name: str) -> None:
         self._store = store
         self._changed = threading.Condition()
-        self._is_stopped = False
+        self.is_stopping = False
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     @abstractmethod
     def _work(self) -> None:
-        """Returns soon after `_is_stopped`, whose change notifies `_changed`."""
+        """Returns soon after `is_stopping`, whose change notifies `_changed`."""
 
     @property
     def is_running(self) -> bool:
         return self._thread.is_alive()
 
-    @property
-    def is_stopping(self) -> bool:
-        return self._is_stopped
-
     def stop(self) -> None:
         """Requests the end of the thread without waiting."""
         with self._changed:
-            self._is_stopped = True
+            self.is_stopping = True
             self._changed.notify_all()
         self._store.stop()
 
@@ -134,4 +130,4 @@ class StoreThread(ABC):
 
     def _wait(self, seconds: float) -> None:
         with self._changed:
-            self._changed.wait_for(lambda: self._is_stopped, seconds)
+            self._changed.wait_for(lambda: self.is_stopping, seconds)

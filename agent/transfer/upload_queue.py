@@ -131,8 +131,8 @@ class UploadQueue(StoreThread, Transfer):
     def _next(self) -> SegmentName | None:
         """Waits for a segment; None once stopped. Segments that failed alone come last."""
         with self._changed:
-            self._changed.wait_for(lambda: self._is_stopped or self._waiting)
-            if self._is_stopped:
+            self._changed.wait_for(lambda: self.is_stopping or self._waiting)
+            if self.is_stopping:
                 return None
             if self._in_turn.oldest is None:
                 for name in self._waiting:

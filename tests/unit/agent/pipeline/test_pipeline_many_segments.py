@@ -90,7 +90,7 @@ class ManySegments:
 
         def scan(scanner: DirectoryScanner, is_completed: Any) -> Observation:
             scanner._next_s = scanner._clock() + 1e9
-            scanner._is_requested = False
+            scanner.is_requested = False
             return Observation(tuple(everything))
 
         monkeypatch.setattr(DirectoryScanner, "scan", scan)

@@ -76,14 +76,15 @@ def started(
     history: SchemaHistory | None = None,
     *,
     waits_when_denied: bool = True,
-    listen: Callable[[SchemaHolder], None] = lambda holder: None,
+    on_change: Callable[[], None] = lambda: None,
+    on_identity: Callable[[NodeIdentity], None] = lambda identity: None,
 ) -> Iterator[SchemaHolder]:
     with tempfile.TemporaryDirectory() as directory:
         history = history or SchemaHistory(Path(directory))
         holder = SchemaHolder(
             feeder, history, refresh_interval_ms=interval_ms, waits_when_denied=waits_when_denied
         )
-        listen(holder)
+        holder.on_change, holder.on_identity = on_change, on_identity
         with closing(holder):
             holder.start()
             yield holder
@@ -198,7 +199,7 @@ def test_a_rejection_after_an_answer_is_waited_out() -> None:
 def test_only_a_changed_schema_notifies_the_listener() -> None:
     told = threading.Semaphore(0)
     feeder = SteeredFeeder(schema_of("a"))
-    with started(feeder, 1, listen=lambda holder: holder.when_changed(told.release)):
+    with started(feeder, 1, on_change=told.release):
         assert told.acquire(timeout=DEADLINE_S)
         feeder.wait_for_fetches(feeder.fetched + 5)
         feeder.answer = schema_of("b")
@@ -210,7 +211,7 @@ def test_the_place_of_the_node_is_reported_once_and_again_after_a_change() -> No
     reported: queue.SimpleQueue[NodeIdentity] = queue.SimpleQueue()
     feeder = SteeredFeeder(schema_of("a"))
     feeder.identity = NodeIdentity("node-1", "lab", "dc1", "r1")
-    with started(feeder, 1, listen=lambda each: each.when_identified(reported.put)) as holder:
+    with started(feeder, 1, on_identity=reported.put) as holder:
         assert holder.wait_until_known(DEADLINE_S)
         feeder.wait_for_fetches(feeder.fetched + 3)
         feeder.identity = NodeIdentity("node-1", "lab", "dc1", "r2")

@@ -17,7 +17,7 @@ from agent.check.unlogged import Reason, UnloggedTable, UnloggedWrites
 from agent.pipeline.view import BlockedView
 from agent.quarantine.scanner import QuarantineUsage
 from agent.snapshot.status import SnapshotFacts
-from agent.status.conditions import Facts, SchemaFacts, conditions_of, status_from
+from agent.status.conditions import Facts, conditions_of, status_from
 from agent.transfer.transfer import Backlog
 from sidecar.check.finding import fault, ok, warning
 from sidecar.health.condition import Condition, Rank, State
@@ -65,7 +65,8 @@ ROWS = (
     case("pipeline/pipeline_stalled: for 2 min.", stalled_s=121.0),
     case(
         "schema/schema_not_refreshed: 3 tables: Cassandra does not answer.",
-        schema=SchemaFacts(3, AWAY),
+        tables=3,
+        schema_error=AWAY,
     ),
     case(
         "cdc_raw/cdc_raw_unreadable: Permission denied",
@@ -240,9 +241,9 @@ def test_unlogged_writes_of_a_file_that_does_not_describe_them_are_no_condition(
 
 
 def test_agent_without_a_schema_is_starting() -> None:
-    starting = Facts(is_started=False, schema=SchemaFacts(0))
-    assert codes(starting) == codes(replace(starting, schema=SchemaFacts(3))) == ["starting"]
-    away = replace(starting, schema=SchemaFacts(0, AWAY))
+    starting = Facts(is_started=False, tables=0)
+    assert codes(starting) == codes(replace(starting, tables=3)) == ["starting"]
+    away = replace(starting, tables=0, schema_error=AWAY)
     assert codes(away) == ["schema_unavailable"]
     assert status_from(away).state is State.FAILING
     # Nothing of the pipeline counts before there is one.
@@ -250,7 +251,7 @@ def test_agent_without_a_schema_is_starting() -> None:
 
 
 def test_a_segment_that_waits_for_the_schema_reports_why_it_is_not_read() -> None:
-    (condition,) = conditions_of(facts_of(blocked=SCHEMA_HOLD, schema=SchemaFacts(3, AWAY)))
+    (condition,) = conditions_of(facts_of(blocked=SCHEMA_HOLD, tables=3, schema_error=AWAY))
     assert condition.code == "segment_blocked"
     assert "ks.new is not known. Cassandra does not answer." in condition.message
 
@@ -287,7 +288,7 @@ def test_only_faults_of_the_checks_count_and_each_code_once() -> None:
     ("subject", "changed", "code"),
     [
         ("broker", {"sink": SinkState(False, "no broker answers")}, "sink_unavailable"),
-        ("node", {"schema": SchemaFacts(3, "It does not answer.")}, "schema_not_refreshed"),
+        ("node", {"tables": 3, "schema_error": "It does not answer."}, "schema_not_refreshed"),
         ("directories", {"save_error": FULL}, "offsets_not_saved"),
         ("tables", {"publication": Publication()}, "no_table_captured"),
         ("keystore", {"blocked": BlockedView(NAME, "no key.", 1.0)}, "segment_blocked"),

@@ -38,7 +38,7 @@ _DAMAGE = (OSError, EOFError, zlib.error, ValueError, LookupError, TypeError)
 Stored = TypeVar("Stored")
 
 
-class _PackedFile(Generic[Stored]):
+class PackedFile(Generic[Stored]):
     """A packed document of one node, next to the offsets. Errors are logged."""
 
     def __init__(self, path: Path, *, ignored: str, unsaved: str, saved: str) -> None:
@@ -77,7 +77,7 @@ class SchemaHistory:
     """The stored schema of one node with its history."""
 
     def __init__(self, directory: Path) -> None:
-        self._file = _PackedFile[KnownSchema](
+        self._file = PackedFile[KnownSchema](
             directory / FILE_NAME,
             ignored="the stored schema is ignored",
             unsaved="the schema cannot be stored for the next start",
@@ -116,13 +116,12 @@ class AnnouncementStore:
     """The stored announcements of one node."""
 
     def __init__(self, directory: Path, node_id: str) -> None:
-        self._file = _PackedFile[AnnouncedSchema](
+        self.file = PackedFile[AnnouncedSchema](
             directory / ANNOUNCED_FILE_NAME,
             ignored="the stored announcements are ignored: the agent announces all tables again",
             unsaved="the announced schema cannot be stored, so the offsets are not stored either",
             saved="storing the announced schema works again",
         )
-        self.path = self._file.path
         self._node_id = node_id
 
     def load(self) -> AnnouncedSchema | None:
@@ -133,12 +132,12 @@ class AnnouncementStore:
                 return None
             return AnnouncedSchema.from_stored(orjson.dumps(document["announced"]))
 
-        return self._file.load(parse)
+        return self.file.load(parse)
 
     def save(self, announced: AnnouncedSchema) -> bool:
         """Replaces the stored announcements; False after a write error, which is logged."""
         announcements = orjson.Fragment(announced.to_stored())
-        return self._file.save({"node_id": self._node_id, "announced": announcements})
+        return self.file.save({"node_id": self._node_id, "announced": announcements})
 
 
 def _unpack(packed: bytes) -> bytes:

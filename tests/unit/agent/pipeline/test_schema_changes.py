@@ -177,7 +177,7 @@ def test_all_tables_are_announced_once(make_harness: MakeHarness) -> None:
 
 def test_offsets_wait_until_the_announcements_are_stored(make_harness: MakeHarness) -> None:
     harness = recorded(make_harness, OWN / "5.0" / "types")
-    harness.announcements.path = harness.raw.directory / "none" / "file"
+    harness.announcements.file.path = harness.raw.directory / "none" / "file"
     harness.settle(2000)
     assert schema_changes(harness)
     assert not any(name.startswith("CommitLog") for name in harness.store.values)

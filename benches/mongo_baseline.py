@@ -10,11 +10,11 @@ import sys
 from pymongo import MongoClient
 
 from benches.baseline import publish
-from mongo_agent.capture.scope import Scope
+from mongo_agent.capture.namespaces import Scope
 from mongo_agent.change_stream.cursor import Client, StreamCursor
+from mongo_agent.change_stream.options import StreamOptions
 from mongo_agent.change_stream.position import Opening
-from mongo_agent.change_stream.settings import StreamOptions
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.documents import ClusterTime
 from mongo_agent.encoder import MongoEncoder
 from sidecar.events import Message
 

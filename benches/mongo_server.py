@@ -17,11 +17,11 @@ from typing import Any
 from pymongo import MongoClient
 
 from benches.mongo_replay import Replay
-from mongo_agent.capture.scope import Scope
+from mongo_agent.capture.namespaces import Scope
 from mongo_agent.change_stream.cursor import StreamCursor
+from mongo_agent.change_stream.options import StreamOptions
 from mongo_agent.change_stream.position import Opening
-from mongo_agent.change_stream.settings import StreamOptions
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.documents import ClusterTime
 from tests.support.mongodb.server import MongoReplicaSet
 
 DATABASE, COLLECTION = "bench", "events"

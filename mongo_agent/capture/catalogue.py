@@ -7,8 +7,7 @@ from typing import Any
 
 from pymongo import MongoClient
 
-from mongo_agent.capture.namespaces import BUILT_IN, SYSTEM
-from mongo_agent.capture.scope import Scope
+from mongo_agent.capture.namespaces import BUILT_IN, SYSTEM, Scope
 
 Client = MongoClient[Any]
 

@@ -1,8 +1,7 @@
-"""Captured databases and collections, from the include and exclude lists.
+"""Captured databases and collections, from the include and exclude lists, and scopes of streams.
 
 A pattern is compared with the whole name, `database` or `database.collection`: `db1` does not match
-`db10`. Regular expressions ignore case, as in Debezium; literals do not.
-"""
+`db10`. Regular expressions ignore case, as in Debezium; literals do not."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -11,6 +10,20 @@ from functools import cached_property
 from typing import Literal
 
 from mongo_agent.regular_expressions import Pattern, compile_pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """A watched collection, a watched database, or without either the whole deployment."""
+
+    database: str | None = None
+    collection: str | None = None
+
+    @property
+    def stream_name(self) -> str:
+        """The name of the scope's stream; empty for the whole deployment."""
+        return ".".join(part for part in (self.database, self.collection) if part is not None)
+
 
 MatchMode = Literal["regex", "literal"]
 BUILT_IN = frozenset({"admin", "config", "local"})

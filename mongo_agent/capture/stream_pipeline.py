@@ -1,11 +1,75 @@
-"""The aggregation pipeline of a change stream: the agent's filter and the stages of the user."""
+"""The aggregation pipeline of a change stream: the agent's filter and `cursor.pipeline`."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any, Literal
 
 from mongo_agent.capture.match_stage import match_stage
 from mongo_agent.capture.namespaces import Namespaces
-from mongo_agent.capture.user_stages import Order, Stage, ordered_stages, read_stages
+from mongo_agent.documents import parse_extended_json
+
+Order = Literal["internal_first", "user_first", "user_only"]
+Stage = dict[str, Any]
+
+ALLOWED = (
+    "$addFields",
+    "$match",
+    "$project",
+    "$redact",
+    "$replaceRoot",
+    "$replaceWith",
+    "$set",
+    "$unset",
+)
+"""The stages that a server accepts after `$changeStream`."""
+NEEDED = ("_id", "operationType", "ns", "documentKey", "clusterTime")
+"""Event fields that publishing and resuming require."""
+_OBJECTS = ("$addFields", "$match", "$project", "$replaceRoot", "$set")
+
+
+def read_stages(text: str) -> list[Stage]:
+    """Parse stages in extended JSON. Raises ValueError."""
+    stages = parse_extended_json(text)
+    if not isinstance(stages, list) or not all(isinstance(stage, dict) for stage in stages):
+        raise ValueError("not a JSON array of objects")
+    for stage in stages:
+        name = next(iter(stage), "an empty object")
+        if len(stage) != 1 or name not in ALLOWED:
+            raise ValueError(
+                f"each object must hold one stage of {', '.join(ALLOWED)}, as change streams "
+                f"require; found {name}"
+            )
+        if name in _OBJECTS and not isinstance(stage[name], dict):
+            raise ValueError(f"{name} requires an object, not {stage[name]!r}")
+    return stages
+
+
+def removed_field(stage: Stage) -> str | None:
+    """The required field that a stage removes; None if it removes none."""
+    ((name, content),) = stage.items()
+    if name == "$unset":
+        names = [content] if isinstance(content, str) else content
+        removed = set(names) if isinstance(names, list) else set()
+    elif name == "$project":
+        removed = {field for field, value in content.items() if value in (0, False)}
+        # An inclusive projection removes every other field except `_id`.
+        if any(value in (1, True) for value in content.values()):
+            removed |= set(NEEDED) - {"_id"} - content.keys()
+    else:
+        removed = set()
+    return next((field for field in NEEDED if field in removed), None)
+
+
+def ordered_stages(internal: list[Stage], user: list[Stage], order: Order) -> list[Stage]:
+    """The stages after `$changeStream`."""
+    match order:
+        case "internal_first":
+            return [*internal, *user]
+        case "user_first":
+            return [*user, *internal]
+        case "user_only":
+            return user or internal
+
 
 NATIVE_EVENTS = ("drop", "dropDatabase", "invalidate", "rename")
 """Event types without a document that every server sends."""

@@ -17,18 +17,14 @@ from pymongo import MongoClient
 from pymongo.client_session import ClientSession
 from pymongo.errors import OperationFailure, PyMongoError
 
-from mongo_agent.capture.scope import Scope
-from mongo_agent.change_stream.large_events import large_event_stage
+from mongo_agent.capture.namespaces import Scope
+from mongo_agent.change_stream.options import StreamOptions, large_event_stage
 from mongo_agent.change_stream.position import Opening
-from mongo_agent.change_stream.settings import StreamOptions
 from mongo_agent.change_stream.tokens import Token
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.documents import ClusterTime
 from mongo_agent.encoder import ChangeEvents, StreamReply
-from mongo_agent.server.affinity import ServerAffinity
-from mongo_agent.server.errors import error_text
-from mongo_agent.server.failures import RESUMABLE_LABEL, Failure, classify_failure
-from mongo_agent.server.replies import decoded_replies
-from mongo_agent.server.sessions import new_session
+from mongo_agent.server.commands import ServerAffinity, decoded_replies, new_session
+from mongo_agent.server.errors import RESUMABLE_LABEL, Failure, classify_failure, error_text
 
 Client = MongoClient[Any]
 _RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)

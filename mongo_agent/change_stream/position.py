@@ -15,8 +15,8 @@ from mongo_agent.change_stream.tokens import (
     token_from_json,
     token_to_json,
 )
-from mongo_agent.documents.cluster_time import ClusterTime
-from mongo_agent.server.failures import Failure
+from mongo_agent.documents import ClusterTime
+from mongo_agent.server.errors import Failure
 from sidecar.errors import OffsetStoreError
 
 _TOKEN, _TIME = "token", "cluster.time"

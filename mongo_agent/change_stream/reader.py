@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, repeat
 from typing import Any
 
-from mongo_agent.capture.scope import Scope
+from mongo_agent.capture.namespaces import Scope
 from mongo_agent.change_stream.backoff import Backoff
 from mongo_agent.change_stream.cursor import (
     Client,
@@ -27,19 +27,20 @@ from mongo_agent.change_stream.cursor import (
     current_cluster_time,
 )
 from mongo_agent.change_stream.encoding import StreamEncoder
-from mongo_agent.change_stream.events import (
+from mongo_agent.change_stream.options import StreamOptions
+from mongo_agent.change_stream.position import Opening, StreamPosition, opening
+from mongo_agent.change_stream.recovery import Abort, LostHistory, RecoveryPolicy, Reopen, recovery
+from mongo_agent.change_stream.tokens import (
     NO_EVENTS,
+    Token,
     UnreadableEventError,
+    read_token,
     time_at,
     token_at,
 )
-from mongo_agent.change_stream.position import Opening, StreamPosition, opening
-from mongo_agent.change_stream.recovery import Abort, LostHistory, RecoveryPolicy, Reopen, recovery
-from mongo_agent.change_stream.settings import StreamOptions
-from mongo_agent.change_stream.tokens import Token, read_token
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.documents import ClusterTime
 from mongo_agent.encoder import ChangeEvents, FragmentJoiner, MongoBatch, MongoTransaction
-from mongo_agent.server.failures import Failure
+from mongo_agent.server.errors import Failure
 from sidecar.errors import SidecarError
 from sidecar.logs import RateLimitedLog, fields
 

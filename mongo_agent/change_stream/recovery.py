@@ -6,11 +6,10 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from mongo_agent.change_stream.large_events import LargeEvents, OversizePolicy, can_read, remedy_of
+from mongo_agent.change_stream.options import LargeEvents, OversizePolicy, can_read, remedy_of
 from mongo_agent.change_stream.position import Opening, StreamPosition, reopening
 from mongo_agent.server.deployment import STANDALONE
-from mongo_agent.server.errors import authentication_message, authorisation_message
-from mongo_agent.server.failures import Failure
+from mongo_agent.server.errors import Failure, authentication_message, authorisation_message
 from sidecar.errors import AccessDeniedError, ConfigError, SidecarError, UnavailableError
 
 HistoryLostPolicy = Literal["fail", "resnapshot", "skip"]

@@ -7,17 +7,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mongo_agent.capture.match_stage import fingerprint
-from mongo_agent.capture.scope import Scope
+from mongo_agent.capture.namespaces import Scope
 from mongo_agent.change_stream.cursor import (
     Client,
     StreamCursor,
     StreamFailedError,
     current_cluster_time,
 )
+from mongo_agent.change_stream.options import StreamOptions
 from mongo_agent.change_stream.position import StreamPosition, opening
-from mongo_agent.change_stream.settings import StreamOptions
 from mongo_agent.change_stream.tokens import Token, read_token
-from mongo_agent.server.failures import Failure
+from mongo_agent.server.errors import Failure
 from sidecar.errors import ConfigError
 
 PROPERTY = "capture.start.token"

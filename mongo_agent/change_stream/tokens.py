@@ -1,10 +1,9 @@
-"""Resume tokens: their texts, and the cluster times in them.
+"""Resume tokens: their texts, the cluster times in them, and those of raw events.
 
 `_data` is a key string in hexadecimal digits, so tokens of one stream are ordered as text. It
 starts with the cluster time. A token without an event, a *high-water mark*, contains nothing else.
 The binary `_typeBits` is there when the key of the document has a number that is no int32. The
-server needs it back unchanged.
-"""
+server needs it back unchanged."""
 
 import base64
 import re
@@ -16,7 +15,8 @@ import bson
 from bson import json_util
 from bson.errors import BSONError
 
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.documents import ClusterTime
+from mongo_agent.encoder import ChangeEvents
 
 Token = Mapping[str, Any]
 
@@ -83,3 +83,29 @@ def read_token(token: Token) -> TokenParts:
         version,
         version > 0 and rest[4:].startswith(_HIGH_WATER_MARK),
     )
+
+
+NO_EVENTS = ChangeEvents()
+
+
+class UnreadableEventError(ValueError):
+    """An event without the members that give its place in the stream."""
+
+
+def token_at(events: ChangeEvents, index: int) -> Token:
+    """The resume token of an event. Raises `UnreadableEventError` for bytes without a token."""
+    token = events.token(index)
+    if token is None:
+        raise UnreadableEventError("an event without `_id`: its bytes are damaged")
+    try:
+        return bson.decode(token)
+    except BSONError as error:
+        raise UnreadableEventError(f"an event with the token {token!r}: {error}") from error
+
+
+def time_at(events: ChangeEvents, index: int) -> ClusterTime:
+    """The cluster time of an event. Raises `UnreadableEventError` for bytes without a time."""
+    time = events.time(index)
+    if time is None:
+        raise UnreadableEventError("an event without a cluster time: its bytes are damaged")
+    return ClusterTime(*time)

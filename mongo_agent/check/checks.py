@@ -1,7 +1,4 @@
-"""The checks of the MongoDB agent.
-
-`mongo-agent check` runs all of them. `mongo-agent run` repeats those whose result can change.
-"""
+"""The check of the consumer group that elects the leader."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -14,15 +11,15 @@ from mongo_agent.check.server import (
     check_deployment,
     check_privileges,
     check_reading,
+    check_shards,
     check_streams,
 )
 from mongo_agent.check.server_features import check_enabled_streams, check_features
-from mongo_agent.check.shards import check_shards
-from mongo_agent.check.standby import check_standby
 from mongo_agent.check.topic_names import check_topic_names
 from mongo_agent.config.addresses import SRV, string_options
 from mongo_agent.config.loading import directory_problems
 from mongo_agent.dead_letters.quarantine import DIRECTORY, Quarantine
+from mongo_agent.offsets.kafka_store import election_settings
 from mongo_agent.server.deployment import Deployment
 from sidecar.check.broker import broker_text, check_broker, check_topics
 from sidecar.check.check import INTERVAL_S, Check
@@ -35,9 +32,32 @@ from sidecar.check.environment import (
     check_token,
     check_transform,
 )
-from sidecar.check.finding import Finding, fault
+from sidecar.check.finding import Finding, fault, ok
 from sidecar.check.listener import check_address, check_host
 from sidecar.check.schema_registry import check_registry, registry_text
+from sidecar.errors import AccessDeniedError
+from sidecar.sinks.kafka.leader_election.rights import group_problem
+
+
+def check_standby(probe: MongoProbe) -> Iterator[Finding]:
+    """Whether the agent can join the group. No finding while a server does not answer: the name of
+    the group may depend on the deployment."""
+    deployment = probe.deployment
+    settings = None if deployment is None else election_settings(probe.config, deployment)
+    if settings is None or probe.broker().error is not None:
+        return
+    problem = group_problem(settings.client, settings.group, settings.session_timeout_ms, ANSWER_S)
+    match problem:
+        case None:
+            message = f"The agent may join the consumer group {settings.group}."
+            yield ok("group", message, code="group_usable")
+        case AccessDeniedError():
+            remedy = "Grant Read on the group. Until then the agent does not deliver."
+            yield fault("group", str(problem), remedy, code="group_access_denied")
+        case _:
+            remedy = "Until then the agent ends with exit code 2."
+            yield fault("group", str(problem), remedy, code="group_settings_invalid")
+
 
 _LISTING_S = 300.0
 """Interval for listings, which are expensive in large deployments."""

@@ -7,17 +7,17 @@ from pymongo import MongoClient
 
 from mongo_agent.capture.match_stage import fingerprint
 from mongo_agent.change_stream.cursor import StreamCursor, StreamFailedError, current_cluster_time
+from mongo_agent.change_stream.options import StreamOptions
 from mongo_agent.change_stream.position import opening
-from mongo_agent.change_stream.settings import StreamOptions
 from mongo_agent.change_stream.start_token import PROPERTY, position_after
 from mongo_agent.config.loading import MongoConfig
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.documents import ClusterTime
 from mongo_agent.offsets import AgentOffsets
 from mongo_agent.offsets.agent_offsets import parse_offsets
 from mongo_agent.offsets.kafka_store import load_offsets
 from mongo_agent.server.deployment import Deployment, oldest_oplog_time
-from mongo_agent.server.failures import Failure
-from mongo_agent.server.oplog_monitor import is_headroom_low
+from mongo_agent.server.errors import Failure
+from mongo_agent.server.monitoring import is_headroom_low
 from sidecar.check.finding import Finding, fault, ok, warning
 from sidecar.errors import ConfigError, SidecarError, UnavailableError
 from sidecar.quantities import duration_text

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mongo_agent.capture.scope import Scope
+from mongo_agent.capture.namespaces import Scope
 
 _FIRST_WITH_DIRECT_SHARD_CHECK = (8, 0)
 _APART = frozenset({"local", "config"})

@@ -15,8 +15,7 @@ from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
 from mongo_agent.capture.catalogue import CollectionInfo, list_collections
-from mongo_agent.change_stream.settings import StreamOptions
-from mongo_agent.change_stream.start_after import supported_options
+from mongo_agent.change_stream.options import StreamOptions, supported_options
 from mongo_agent.check.capture_plan import plan_of
 from mongo_agent.check.connection_diagnostics import diagnose
 from mongo_agent.config.loading import MongoConfig

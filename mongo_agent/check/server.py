@@ -1,21 +1,23 @@
 """Checks of the MongoDB server, the agent's privileges and the streams."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pymongo
 from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
-from mongo_agent.capture.scope import Scope
+from mongo_agent.capture.namespaces import Scope
 from mongo_agent.change_stream.cursor import StreamCursor, StreamFailedError
 from mongo_agent.change_stream.position import Opening
 from mongo_agent.check.privileges import grant_commands, missing_privileges, required_privileges
 from mongo_agent.check.probe import ANSWER_S, MongoProbe
 from mongo_agent.config.loading import MongoConfig
+from mongo_agent.config.shard_assignment import assignment
 from mongo_agent.server.deployment import Deployment, deployment_error
 from mongo_agent.server.errors import error_text
-from sidecar.check.finding import Finding, fault, ok, warning
+from sidecar.check.finding import Finding, fault, first_names, ok, warning
 from sidecar.errors import AccessDeniedError, SidecarError, UnavailableError
 
 Client = MongoClient[Any]
@@ -174,3 +176,43 @@ def _scope_text(scope: Scope) -> str:
     if scope.collection is None:
         return f"the database {scope.database}"
     return f"{scope.database}.{scope.collection}"
+
+
+_ANSWER_MS = 10_000
+
+
+def check_shards(config: MongoConfig) -> Iterator[Finding]:
+    """Read the list of shards again, from the addresses of the configuration."""
+    properties, own = config.properties, config.shard
+    if properties.connection_mode != "replica_set":
+        return
+    listing = replace(config, client=config.seeds or config.client)
+    try:
+        shards = assignment(listing, _ANSWER_MS).shards
+    except SidecarError as error:
+        remedy = "Start a mongos or config server, or correct the addresses."
+        yield warning("shards", f"They cannot be listed: {error}", remedy, code="shards_not_listed")
+        return
+    names = [each.name for each in shards]
+    missing = names[properties.tasks_max :]
+    if missing:
+        yield fault(
+            "shards",
+            f"{len(missing)} of {len(names)} shards have no task: {first_names(missing)}. Their "
+            "changes are not captured.",
+            f"Set `tasks.max={len(names)}` for all tasks, `capture.start.op.time` to a time before "
+            "the first start of the tasks, and start the missing ones.",
+            code="shard_without_task",
+        )
+    if own is not None and own.name not in names:
+        yield fault(
+            "shards",
+            f"The shard {own.name} was removed from the cluster. The agent still delivers its "
+            "remaining changes.",
+            "Restart this task when the stream has no lag; it then reads the shard of its number, "
+            "or waits for one.",
+            code="shard_removed",
+        )
+    elif shards and not missing:
+        task = "waits for a shard" if own is None else f"reads {own.name}"
+        yield ok("shards", f"Task {properties.task_id} {task}; all {len(names)} have a task.")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from pymongo.errors import PyMongoError
 
-from mongo_agent.change_stream.large_events import can_read, large_events_of, remedy_of
+from mongo_agent.change_stream.options import can_read, large_events_of, remedy_of
 from mongo_agent.check.probe import MongoProbe
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.server.deployment import Deployment

@@ -12,8 +12,8 @@ from mongo_agent.capture.catalogue import CollectionInfo, list_collections
 from mongo_agent.check.capture_plan import plan_of
 from mongo_agent.check.probe import MongoProbe
 from mongo_agent.config.loading import MongoConfig
+from mongo_agent.server.commands import decoded_replies
 from mongo_agent.server.deployment import Deployment
-from mongo_agent.server.replies import decoded_replies
 from sidecar.check.broker import ANSWER_S
 from sidecar.check.finding import Finding, Level
 from sidecar.check.topic_names import TopicUse, check_collisions, check_shared

@@ -7,10 +7,9 @@ import click
 
 from commitlog import __version__
 from mongo_agent.cli.compare import compare
-from mongo_agent.cli.offsets import offsets
+from mongo_agent.cli.offsets import offsets, start_problems
 from mongo_agent.cli.plan import plan
 from mongo_agent.cli.snapshot import snapshot
-from mongo_agent.cli.start_problems import start_problems
 from mongo_agent.config.document import configuration_document
 from mongo_agent.config.loading import MongoConfig, load_config
 from mongo_agent.config.model import SERVICE_NAME

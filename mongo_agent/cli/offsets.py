@@ -1,27 +1,95 @@
-"""`mongo-agent offsets`: stored offsets."""
+"""`mongo-agent offsets`: stored offsets, and the import of those of Debezium's connector."""
 
 import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import click
 
 from mongo_agent.change_stream.tokens import token_to_json
 from mongo_agent.check.connection_diagnostics import ANSWER_MS, connected
-from mongo_agent.cli.offsets_import import import_
-from mongo_agent.cli.start_problems import state_stores
 from mongo_agent.config.loading import MongoConfig, directory_problems
 from mongo_agent.config.shard_assignment import assignment
 from mongo_agent.offsets import OFFSET_FILE, AgentOffsets, StreamOffset
 from mongo_agent.offsets.agent_offsets import parse_offsets, stored_cluster
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.offsets import accept_prefix_command
-from sidecar.cli.output import json_output, print_json
+from sidecar.cli.offsets import start_problems as offset_problems
+from sidecar.cli.output import MessageReport, json_output, print_json, print_message
 from sidecar.cli.tables import print_rows
+from sidecar.errors import ConfigError
 from sidecar.offsets.properties_store import PropertiesStore, StoredOffsets
+
+
+def state_stores(config: MongoConfig) -> list[PropertiesStore]:
+    """The offset file; none when a topic has the offsets."""
+    properties = config.properties
+    if properties.position_store == "kafka":
+        return []
+    return [PropertiesStore(properties.offset_directory, OFFSET_FILE, properties.topic_prefix)]
+
+
+def start_problems(config: MongoConfig) -> list[str]:
+    """A message for each unusable directory, state file and address."""
+    return offset_problems(config.properties, directory_problems(config), state_stores(config))
+
+
+_TOPIC_S = 60.0
+
+
+@click.command("import", short_help="Import the offset of Debezium's connector.")
+@configuration_options
+@click.option(
+    "--from-file",
+    "file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="File of a standalone worker (offset.storage.file.filename), or lines of "
+    "<key><tab><value>.",
+)
+@click.option(
+    "--from-topic",
+    "topic",
+    metavar="TOPIC",
+    help="Topic of a distributed worker (offset.storage.topic), on the brokers of "
+    "kafka.producer.bootstrap.servers.",
+)
+@click.option("--oldest", is_flag=True, help="Use the oldest of several offsets, as of shards.")
+@click.option("--replace", is_flag=True, help="Overwrite stored offsets.")
+@json_output(MessageReport)
+@click.pass_obj
+def import_(
+    invocation: Invocation[MongoConfig],
+    file: Path | None,
+    topic: str | None,
+    oldest: bool,
+    replace: bool,
+) -> None:
+    """Store the offset of the connector with the same logical name; the agent resumes there.
+
+    Stop the connector first and let it store its last offset.
+    """
+    if (file is None) == (topic is None):
+        raise ConfigError("Use either --from-file or --from-topic.")
+    config = invocation.usable_config()
+    # Imported here, because the clients load slowly.
+    from mongo_agent.migration.connect_offsets import connect_offsets, read_file
+    from mongo_agent.migration.import_offsets import import_offsets
+
+    if file is not None:
+        records = read_file(file.read_bytes())
+    else:
+        from sidecar.sinks.kafka.topics.reader import committed_records
+
+        assert topic is not None
+        found = committed_records(config.properties.kafka_producer, topic, _TOPIC_S)
+        records = [(record.key or b"", record.value) for record in found]
+    messages = import_offsets(config, connect_offsets(records), oldest=oldest, replace=replace)
+    print_message(invocation, MessageReport("\n".join(messages)))
+
 
 _UNNAMED = "the deployment"
 _HEADINGS = ("stream", "cluster time", "UTC", "cluster", "snapshots")

@@ -8,7 +8,7 @@ from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
 from mongo_agent.capture.catalogue import list_collections
-from mongo_agent.change_stream.start_after import supported_options
+from mongo_agent.change_stream.options import supported_options
 from mongo_agent.check.capture_plan import CollectionPlan, plan_of
 from mongo_agent.check.connection_diagnostics import connected
 from mongo_agent.check.offsets import START_TOKEN_REJECTED, check_offsets

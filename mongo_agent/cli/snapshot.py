@@ -1,4 +1,4 @@
-"""`mongo-agent snapshot`: control snapshots of a running agent over HTTP."""
+"""The HTTP client of the command line for signals."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,13 +9,25 @@ from rich.progress import Progress
 from rich.text import Text
 
 from mongo_agent.config.loading import MongoConfig
-from mongo_agent.signals.client import SignalClient
+from mongo_agent.signals.signal import SignalResult
 from mongo_agent.snapshot.view import SnapshotView
-from sidecar.cli.agent_client import AgentAddress, address_options
+from sidecar.cli.agent_client import AgentAddress, AgentClient, address_options
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.output import json_output
 from sidecar.cli.snapshots import SnapshotAnswer, empty_bars, print_answer, show_progress
 from sidecar.quantities import duration_text
+
+
+class SignalClient(AgentClient):
+    def send(self, kind: str, data: Mapping[str, Any]) -> SignalResult:
+        found = self.post("/signals", {"type": kind, "data": data})
+        return SignalResult(bool(found.get("accepted")), str(found.get("message")))
+
+    def snapshots(self) -> Mapping[str, Mapping[str, Any]]:
+        """The progress of snapshots, by stream."""
+        streams = self.get("/snapshot").get("streams")
+        return streams if isinstance(streams, dict) else {}
+
 
 _KIND = {"type": "incremental"}
 

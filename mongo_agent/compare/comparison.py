@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from mongo_agent.documents.cluster_time import ClusterTime
-from mongo_agent.documents.document_state import ABSENT, UNKNOWN, DocumentState
+from mongo_agent.documents import ABSENT, UNKNOWN, ClusterTime, DocumentState
 from sidecar.check.finding import first_names
 
 

@@ -21,8 +21,7 @@ from mongo_agent.check.capture_plan import plan_of
 from mongo_agent.compare.comparison import ComparedCollection, TopicState, compare_collection
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.config.shard_assignment import at_shard
-from mongo_agent.documents.cluster_time import ClusterTime
-from mongo_agent.documents.document_state import document_state
+from mongo_agent.documents import ClusterTime, document_state
 from mongo_agent.encoder import MongoEncoder
 from mongo_agent.offsets.agent_offsets import StreamOffset, parse_offsets, stored_cluster
 from mongo_agent.offsets.kafka_store import load_offsets

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator
 
 from mongo_agent.capture.namespaces import Namespaces, split_patterns
-from mongo_agent.capture.user_stages import read_stages
+from mongo_agent.capture.stream_pipeline import read_stages
 from mongo_agent.change_stream.tokens import read_token, token_from_text, token_to_json
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.documents import ClusterTime
 from sidecar.properties.model import Properties, prop
 from sidecar.properties.types import (
     NOTHING_NAMED,

@@ -22,7 +22,7 @@ from mongo_agent.config.addresses import (
     string_problem,
 )
 from mongo_agent.config.connection import ConnectionProperties
-from mongo_agent.server.affinity import select_server
+from mongo_agent.server.commands import select_server
 from mongo_agent.server.deployment import LOAD_BALANCED
 from sidecar.errors import ConfigError
 from sidecar.files.regular import read_bounded

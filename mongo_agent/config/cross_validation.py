@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from mongo_agent.capture.namespaces import BUILT_IN, Namespaces
-from mongo_agent.capture.user_stages import read_stages, removed_field
+from mongo_agent.capture.stream_pipeline import read_stages, removed_field
 from mongo_agent.config.capture import AWAIT_MS
 from mongo_agent.config.client import connection_problems
 from mongo_agent.config.event_router import EVENT_ROUTER

@@ -5,7 +5,7 @@ from typing import Literal
 from mongo_agent.config.converters import OutboxConverter
 from mongo_agent.config.transform_options import OptionReader
 from mongo_agent.encoder import MongoTransform
-from mongo_agent.topic_naming.regex import regex_naming
+from mongo_agent.topic_naming import regex_naming
 
 EVENT_ROUTER = "io.debezium.connector.mongodb.transforms.outbox.MongoEventRouter"
 

@@ -5,19 +5,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mongo_agent.capture.match_stage import CHANGES
-from mongo_agent.capture.namespaces import Namespaces
-from mongo_agent.capture.scope import Scope
+from mongo_agent.capture.namespaces import Namespaces, Scope
 from mongo_agent.capture.stream_pipeline import (
     NATIVE_EVENTS,
     SCHEMA_EVENTS,
     EventTypes,
+    Stage,
     empty_pipeline,
     stream_pipeline,
 )
-from mongo_agent.capture.user_stages import Stage
 from mongo_agent.change_stream.backoff import Backoff
+from mongo_agent.change_stream.options import StreamOptions
 from mongo_agent.change_stream.recovery import HistoryLostPolicy
-from mongo_agent.change_stream.settings import StreamOptions
 from mongo_agent.change_stream.tokens import Token, token_from_json
 from mongo_agent.config.capture import AWAIT_MS
 from mongo_agent.config.client import (
@@ -33,7 +32,7 @@ from mongo_agent.config.model import MongoProperties
 from mongo_agent.config.snapshot import snapshot_settings
 from mongo_agent.config.topic_naming import naming
 from mongo_agent.config.transforms import Transforms, transforms
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.documents import ClusterTime
 from mongo_agent.server.shards import Shard
 from mongo_agent.snapshot.settings import SnapshotSettings
 from mongo_agent.topic_naming import Naming

@@ -10,7 +10,7 @@ from pymongo import MongoClient
 
 from mongo_agent.config.client import settings_of_set
 from mongo_agent.config.loading import MongoConfig
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.documents import ClusterTime
 from mongo_agent.server.deployment import discover
 from mongo_agent.server.shards import Shard, list_shards, shard_of_task
 

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator
 
 from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.config.capture import PatternList
-from mongo_agent.documents.extended_json import parse_filter
+from mongo_agent.documents import parse_filter
 from mongo_agent.snapshot.settings import SnapshotMode, SnapshotSettings
 from sidecar.properties.model import PassThrough, Properties, pass_through, prop
 from sidecar.properties.types import CommaList, Milliseconds, Unit

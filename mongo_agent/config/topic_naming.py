@@ -5,10 +5,7 @@ from functools import partial
 
 from mongo_agent.config.events import EventProperties
 from mongo_agent.regular_expressions import compile_pattern
-from mongo_agent.topic_naming import Naming
-from mongo_agent.topic_naming.default import default_topic
-from mongo_agent.topic_naming.regex import RegexNaming, regex_naming
-from mongo_agent.topic_naming.unicode import unicode_topic
+from mongo_agent.topic_naming import Naming, RegexNaming, default_topic, regex_naming, unicode_topic
 
 
 def naming(properties: EventProperties) -> Naming:

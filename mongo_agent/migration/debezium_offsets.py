@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from mongo_agent.change_stream.position import StreamPosition
 from mongo_agent.change_stream.tokens import Token, read_token, token_from_text
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.documents import ClusterTime
 from mongo_agent.migration.connect_offsets import ConnectOffset
 from sidecar.errors import ConfigError
 

@@ -5,11 +5,21 @@ Positions advance without them: empty replies carry resume tokens too.
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from mongo_agent.pipeline.settings import HeartbeatSettings
 from sidecar.events import Message
 
 _AGAIN_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class HeartbeatSettings:
+    """The agent sends a message to `topic` every `interval_ms`; 0: never. `encode` makes key and
+    value from a time in milliseconds; it returns None while their schemas have no ids."""
+
+    interval_ms: int = 0
+    topic: str = ""
+    encode: Callable[[int], tuple[bytes, bytes] | None] = lambda ts_ms: None
 
 
 class Heartbeat:

@@ -3,15 +3,14 @@
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import dataclass, field
 
 from mongo_agent.dead_letters.writer import DeadLetterWriter
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import AgentOffsets, StreamOffset
-from mongo_agent.pipeline.heartbeat import Heartbeat
-from mongo_agent.pipeline.settings import PipelineSettings
+from mongo_agent.pipeline.heartbeat import Heartbeat, HeartbeatSettings
 from mongo_agent.pipeline.stream_set import OpenStream, StreamSet
-from mongo_agent.pipeline.view import View
-from mongo_agent.pipeline.view_builder import ViewBuilder, set_gauges
+from mongo_agent.pipeline.view import View, ViewBuilder, set_gauges
 from mongo_agent.signals.signal import Signal, SignalResult
 from sidecar.delivery.delivery import Delivery
 from sidecar.offsets.flusher import OffsetFlusher, OffsetStore
@@ -19,7 +18,25 @@ from sidecar.runtime.loop import Loop
 from sidecar.runtime.pipeline import LoopPipeline
 from sidecar.runtime.wakeup import Wakeup
 from sidecar.sinks.base import Sink
+from sidecar.sinks.kafka.dead_letter_topic import DeadLetterTopic
 from sidecar.status.publisher import StatusPublisher
+from sidecar.transform import Transform
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineSettings:
+    window_max_events: int
+    window_max_bytes: int
+    offset_flush_interval_ms: int
+    is_streamed: bool = True
+    """False: the agent ends after the snapshots."""
+    heartbeat: HeartbeatSettings = field(default_factory=HeartbeatSettings)
+    waits_when_denied: bool = True
+    """Whether the agent retries a sink that denies it access, or raises the error."""
+    transform: Transform | None = None
+    """Applied to every event before the sink."""
+    dead_letter_topic: DeadLetterTopic | None = None
+    """Takes the events that the broker rejects."""
 
 
 class Pipeline(LoopPipeline[View]):

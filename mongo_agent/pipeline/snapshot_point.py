@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from mongo_agent.change_stream.position import is_ordered
 from mongo_agent.change_stream.reader import StreamBatch
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.documents import ClusterTime
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,18 +13,24 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from mongo_agent.change_stream.events import UnreadableEventError, token_at
 from mongo_agent.change_stream.position import is_high_water_mark
 from mongo_agent.change_stream.reader import StreamBatch, StreamReader
+from mongo_agent.change_stream.tokens import UnreadableEventError, token_at
 from mongo_agent.dead_letters.quarantine import LostTimeRange, Unreadable
 from mongo_agent.dead_letters.writer import DeadLetterWriter
 from mongo_agent.encoder import ChangeEvents
 from mongo_agent.metrics import TOO_LARGE, MongoMetrics
 from mongo_agent.offsets import StreamOffset
-from mongo_agent.pipeline.batches import OwnMessages, PlacedBatch, of_read
-from mongo_agent.pipeline.last_message import LastMessage, MessageSummary, last_transaction
+from mongo_agent.pipeline.batches import (
+    LastMessage,
+    MessageSummary,
+    OwnMessages,
+    PlacedBatch,
+    last_transaction,
+    of_read,
+)
 from mongo_agent.pipeline.snapshot_point import StreamWatermark, exact_point
-from mongo_agent.signals.source import signals_among
+from mongo_agent.signals.signal import signals_among
 from mongo_agent.snapshot.ddl_events import has_ddl_events
 from mongo_agent.snapshot.encoding import EncodedChunk
 from mongo_agent.snapshot.snapshotter import Snapshotter

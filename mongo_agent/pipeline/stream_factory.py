@@ -1,39 +1,67 @@
 """Makes streams and their snapshots from the configuration."""
 
 import platform
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
-from commitlog import SchemaIds
+from commitlog import SchemaIds, Unregistered
 from mongo_agent.capture.match_stage import fingerprint
 from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.change_stream.cursor import Client, StreamFailedError, current_cluster_time
 from mongo_agent.change_stream.encoding import StreamEncoder
+from mongo_agent.change_stream.options import StreamOptions
 from mongo_agent.change_stream.position import StreamPosition
 from mongo_agent.change_stream.reader import StreamReader, StreamSource
 from mongo_agent.change_stream.recovery import RecoveryPolicy
-from mongo_agent.change_stream.settings import StreamOptions
 from mongo_agent.change_stream.start_token import position_after
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.dead_letters.writer import DeadLetterWriter
 from mongo_agent.encoder import MongoEncoder
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import AgentOffsets, StreamOffset
-from mongo_agent.pipeline.schemas import Schemas
 from mongo_agent.pipeline.stream import Stream
 from mongo_agent.server.deployment import Deployment
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.replaced import ReplacementRules
-from mongo_agent.snapshot.snapshot_mode import progress_at_start
+from mongo_agent.snapshot.settings import progress_at_start
 from mongo_agent.snapshot.snapshotter import Snapshotter
 from sidecar.errors import UnavailableError
+from sidecar.schema_registry.registrar import Registrar, Side, create_registrar
+from sidecar.schema_registry.registration import SchemaRegistration, SchemaRequests
+from sidecar.schema_registry.settings import RegistrySettings
 from sidecar.sinks.kafka.topics.access import existing_topics
 from sidecar.sinks.kafka.topics.reader import TopicRecord, committed_records
 
 _TOPIC_TIMEOUT_S = 10.0
 _SKIPPABLE: tuple[Literal["c", "u", "d"], ...] = ("c", "u", "d")
+
+
+@dataclass(frozen=True, slots=True)
+class Schemas:
+    ids: SchemaIds
+    registrar: Registrar[Unregistered]
+    registration: SchemaRegistration[Unregistered]
+    requests: SchemaRequests[Unregistered]
+
+
+def create_schemas(
+    registries: Callable[[], Mapping[Side, RegistrySettings]],
+    blocked_timeout_ms: int,
+    transaction_topic: str | None,
+    *,
+    waits_when_denied: bool = True,
+) -> Schemas:
+    """By the settings of the sides that are Avro; `registries` is asked again after denied access.
+    `transaction_topic` has the begin and end of
+    transactions, which are never abandoned. Raises ConfigError."""
+    ids = SchemaIds()
+    registrar = create_registrar(ids, registries, waits_when_denied=waits_when_denied)
+    registration = SchemaRegistration(
+        ids, registrar, blocked_timeout_ms / 1000, never_abandoned=transaction_topic
+    )
+    return Schemas(ids, registrar, registration, SchemaRequests(registrar))
 
 
 class StreamFactory:

@@ -1,17 +1,45 @@
-"""The published state of the pipeline: frozen values for any thread."""
+"""The published state of the pipeline: frozen values for any thread, and their gauges."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 from mongo_agent.change_stream.reader import StreamState
 from mongo_agent.dead_letters.quarantine import Usage
-from mongo_agent.documents.cluster_time import ClusterTime
-from mongo_agent.offsets import AgentOffsets
-from mongo_agent.pipeline.last_message import MessageSummary
-from mongo_agent.pipeline.snapshot_clock import SnapshotClock
+from mongo_agent.dead_letters.writer import DeadLetterWriter
+from mongo_agent.documents import ClusterTime
+from mongo_agent.metrics import MongoMetrics
+from mongo_agent.offsets import AgentOffsets, StreamOffset
+from mongo_agent.pipeline.batches import MessageSummary
+from mongo_agent.pipeline.stream import Stream
 from mongo_agent.snapshot.records import ReplacedCollection
 from mongo_agent.snapshot.view import SnapshotView
-from sidecar.status.publisher import DeliveryView
+from sidecar.delivery.delivery import Delivery
+from sidecar.offsets.flusher import OffsetFlusher
+from sidecar.status.publisher import DeliveryView, delivery_view
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotClock:
+    """Seconds; `paused_s` is part of `running_s`. `seen_at_s` is the time of the last update."""
+
+    running_s: float = 0.0
+    paused_s: float = 0.0
+    seen_at_s: float | None = None
+    was_running: bool = False
+    was_paused: bool = False
+
+    def seen(self, now_s: float, *, is_running: bool, is_paused: bool) -> "SnapshotClock":
+        """The state of the last update lasted until now."""
+        passed_s = 0.0 if self.seen_at_s is None else now_s - self.seen_at_s
+        return replace(
+            self,
+            running_s=self.running_s + (passed_s if self.was_running else 0.0),
+            paused_s=self.paused_s + (passed_s if self.was_running and self.was_paused else 0.0),
+            seen_at_s=now_s,
+            was_running=is_running,
+            was_paused=is_paused,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +78,101 @@ class View:
     save_error: str = ""
     record_error: str = ""
     quarantine: Usage = field(default_factory=Usage)
+
+
+_QUARANTINE_INTERVAL_S = 5.0
+
+
+class ViewBuilder:
+    """For the pipeline's thread."""
+
+    def __init__(
+        self,
+        delivery: Delivery[str, StreamOffset],
+        flusher: OffsetFlusher[AgentOffsets],
+        dead_letters: DeadLetterWriter,
+        *,
+        elections: Callable[[], int],
+        clock: Callable[[], float],
+    ) -> None:
+        """`elections` gives their number so far, `clock` seconds."""
+        self._delivery = delivery
+        self._flusher = flusher
+        self._dead_letters = dead_letters
+        self._elections = elections
+        self._clock = clock
+        self._quarantine = Usage()
+        self._quarantine_at_s = clock() - _QUARANTINE_INTERVAL_S
+        self._snapshot_clock = SnapshotClock()
+
+    def build(self, streams: Iterable[Stream], *, is_stopping: bool) -> View:
+        now_s = self._clock()
+        if now_s - self._quarantine_at_s >= _QUARANTINE_INTERVAL_S:
+            self._quarantine_at_s = now_s
+            self._quarantine = self._dead_letters.usage()
+        stored = self._flusher.stored.streams
+        stream_views = tuple(_stream_view(each, stored.get(each.name)) for each in streams)
+        self._snapshot_clock = self._snapshot_clock.seen(
+            now_s,
+            is_running=any(stream.snapshot.is_running for stream in stream_views),
+            is_paused=any(stream.snapshot.is_paused for stream in stream_views),
+        )
+        return View(
+            at_s=now_s,
+            reached=self._flusher.reached,
+            stored=self._flusher.stored,
+            delivery=delivery_view(self._delivery),
+            streams=stream_views,
+            is_stopping=is_stopping,
+            snapshot_clock=self._snapshot_clock,
+            elections=self._elections(),
+            lag_s=_lag_s(self._delivery),
+            save_error=self._flusher.error,
+            record_error=self._dead_letters.error,
+            quarantine=self._quarantine,
+        )
+
+
+def set_gauges(view: View, metrics: MongoMetrics) -> None:
+    metrics.lag_seconds.set(view.lag_s)
+    metrics.quarantine_bytes.set(view.quarantine.size_bytes)
+    for stream in view.streams:
+        metrics.stream_open.labels(stream.name).set(stream.state.is_open)
+        reopenings = metrics.stream_reopenings.labels(stream.name)
+        metrics.count_up_to(reopenings, stream.state.reopenings)
+        metrics.read_time_seconds.labels(stream.name).set(stream.read_time.second)
+    for name, reached in view.reached.streams.items():
+        metrics.acknowledged_time_seconds.labels(name).set(reached.stream.time.second)
+    metrics.snapshot_running.set(any(stream.snapshot.is_running for stream in view.streams))
+    metrics.snapshot_paused.set(any(stream.snapshot.is_paused for stream in view.streams))
+    metrics.snapshot_remaining_collections.set(
+        sum(stream.snapshot.remaining_collections for stream in view.streams)
+    )
+
+
+def _stream_view(stream: Stream, stored: StreamOffset | None) -> StreamView:
+    """A snapshot runs until its end is stored: until then a restart continues it."""
+    snapshot = stream.snapshotter.view()
+    is_running = snapshot.is_running or (stored is not None and not stored.snapshot.is_idle)
+    return StreamView(
+        name=stream.name,
+        state=stream.reader.state,
+        snapshot=replace(snapshot, is_running=is_running),
+        read_time=stream.placed.token,
+        last_streamed=stream.last_streamed,
+        last_snapshotted=stream.last_snapshotted,
+        last_transaction=stream.last_transaction,
+        snapshot_error=stream.snapshotter.error,
+        replaced=stream.snapshotter.reported,
+        no_deletes=stream.snapshotter.rules.no_deletes,
+    )
+
+
+def _lag_s(delivery: Delivery[str, StreamOffset]) -> float:
+    """Age of the last acknowledged change while something waits; before the first one, for how long
+    something has waited."""
+    age_s = delivery.window.oldest_age_s
+    if age_s is None:
+        return 0.0
+    last_us = delivery.last_acknowledged_write_ts_us
+    return age_s if last_us is None else max(age_s, time.time() - last_us / 1_000_000)

@@ -10,10 +10,9 @@ from bson import Timestamp
 from pymongo import MongoClient
 from pymongo.errors import OperationFailure, PyMongoError
 
-from mongo_agent.documents.cluster_time import ClusterTime
-from mongo_agent.server.errors import server_error
-from mongo_agent.server.failures import Failure, classify_failure
-from mongo_agent.server.replies import decoded_replies
+from mongo_agent.documents import ClusterTime
+from mongo_agent.server.commands import decoded_replies
+from mongo_agent.server.errors import Failure, classify_failure, server_error
 from sidecar.errors import ConfigError, UnavailableError
 
 Client = MongoClient[Any]

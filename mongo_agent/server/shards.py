@@ -12,9 +12,8 @@ from bson import Timestamp
 from pymongo import MongoClient
 from pymongo.errors import OperationFailure, PyMongoError
 
-from mongo_agent.documents.cluster_time import ClusterTime
-from mongo_agent.server.errors import error_text, server_error
-from mongo_agent.server.failures import Failure, classify_failure
+from mongo_agent.documents import ClusterTime
+from mongo_agent.server.errors import Failure, classify_failure, error_text, server_error
 from sidecar.errors import AccessDeniedError
 
 _FIRST = ClusterTime(0, 0)

@@ -11,16 +11,15 @@ import pymongo
 from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
-from mongo_agent.change_stream.settings import StreamOptions
-from mongo_agent.change_stream.start_after import supported_options
+from mongo_agent.change_stream.options import StreamOptions, supported_options
+from mongo_agent.check.collections import enforce_limit
 from mongo_agent.check.connection_diagnostics import diagnose
-from mongo_agent.check.guardrail import enforce_limit
 from mongo_agent.check.server_features import check_features
 from mongo_agent.check.topic_names import require_separate_topics
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.config.shard_assignment import Assignment, assignment, at_shard
 from mongo_agent.server.deployment import Deployment, deployment_error, discover
-from mongo_agent.server.elections import ElectionCounter
+from mongo_agent.server.monitoring import ElectionCounter
 from sidecar.check.finding import Level
 from sidecar.errors import AccessDeniedError, ConfigError, SidecarError, UnavailableError
 from sidecar.logs import RateLimitedLog, fields

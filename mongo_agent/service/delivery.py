@@ -11,21 +11,19 @@ from commitlog import __version__
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.dead_letters.quarantine import DIRECTORY, Quarantine
 from mongo_agent.dead_letters.writer import DeadLetterWriter
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.documents import ClusterTime
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import OFFSET_FILE, AgentOffsets
 from mongo_agent.offsets.agent_offsets import parse_offsets
 from mongo_agent.offsets.kafka_store import KafkaOffsets, or_of_file, position_records
-from mongo_agent.pipeline.pipeline import Pipeline
-from mongo_agent.pipeline.schemas import Schemas, create_schemas
-from mongo_agent.pipeline.settings import HeartbeatSettings, PipelineSettings
-from mongo_agent.pipeline.stream_factory import StreamFactory
+from mongo_agent.pipeline.heartbeat import HeartbeatSettings
+from mongo_agent.pipeline.pipeline import Pipeline, PipelineSettings
+from mongo_agent.pipeline.stream_factory import Schemas, StreamFactory, create_schemas
 from mongo_agent.pipeline.view import View
 from mongo_agent.server.deployment import Deployment, oldest_oplog_time
-from mongo_agent.server.oplog_monitor import OplogMonitor, WarningThresholds
+from mongo_agent.server.monitoring import OplogMonitor, WarningThresholds
 from mongo_agent.service.connection import Server
-from mongo_agent.signals.file import SignalFile
-from mongo_agent.signals.kafka import SignalTopic
+from mongo_agent.signals.channels import SignalFile, SignalTopic
 from mongo_agent.signals.signal import Signal, SignalResult
 from mongo_agent.status.view import MongoStatus
 from sidecar.logs import fields

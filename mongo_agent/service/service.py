@@ -12,7 +12,7 @@ from mongo_agent.dead_letters.quarantine import DIRECTORY
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets.kafka_store import election_settings
 from mongo_agent.server.deployment import Deployment
-from mongo_agent.server.elections import ElectionCounter
+from mongo_agent.server.monitoring import ElectionCounter
 from mongo_agent.service.connection import (
     Client,
     Server,
@@ -22,7 +22,7 @@ from mongo_agent.service.connection import (
     until_new_login,
 )
 from mongo_agent.service.delivery import MongoDelivery
-from mongo_agent.signals.http import signal_pages
+from mongo_agent.signals.channels import signal_pages
 from mongo_agent.status.debezium import CONNECTOR, attributes_of
 from mongo_agent.status.summary import MongoSummaryParts
 from mongo_agent.status.view import HISTORY, MongoStatus

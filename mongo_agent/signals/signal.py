@@ -1,12 +1,16 @@
-"""A signal of any channel, and its result."""
+"""A signal of any channel, and its result; inserts into a collection are the channel `source`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import dataclass
 from typing import Any
 
-from mongo_agent.documents.extended_json import check_depth, parse_extended_json, parse_json
+import bson
+from bson.errors import InvalidBSON
+from bson.raw_bson import RawBSONDocument
+
+from mongo_agent.documents import check_depth, parse_extended_json, parse_json
 
 _RESULT_POLL_S = 1.0
 
@@ -99,3 +103,29 @@ def _data(data: Any) -> Mapping[str, Any]:
     except ValueError as error:
         return {"data": str(error)}
     return data if isinstance(data, Mapping) else {"data": data}
+
+
+def signals_among(events: Iterable[bytes], collection: str | None) -> Iterator[Signal]:
+    """The signals among raw events, in order; `collection` None disables the channel."""
+    if collection is not None:
+        yield from filter(None, (source_signal(event, collection) for event in events))
+
+
+def source_signal(event: bytes, collection: str) -> Signal | None:
+    """Parse the signal of a raw change event; None unless it is an insert into the collection.
+
+    The result of the signal reports missing fields.
+    """
+    try:
+        raw = RawBSONDocument(event)
+        ns = raw.get("ns")
+        if raw.get("operationType") != "insert" or ns is None:
+            return None
+        if f"{ns.get('db')}.{ns.get('coll')}" != collection:
+            return None
+        inserted = raw.get("fullDocument")
+        document = {} if inserted is None else bson.decode(inserted.raw)
+        token = raw["_id"].get("_data")
+    except (InvalidBSON, KeyError):
+        return None
+    return parse_signal(document, "source", occurrence=str(token))

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 from mongo_agent.capture.namespaces import Namespaces
-from mongo_agent.documents.extended_json import parse_filter
+from mongo_agent.documents import parse_filter
 from mongo_agent.signals.commands import (
     ExecuteSnapshot,
     LogMessage,

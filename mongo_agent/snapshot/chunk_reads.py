@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from commitlog import Unregistered
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.documents import ClusterTime
 from mongo_agent.encoder import MongoEncoder
 from mongo_agent.snapshot.collection_reader import (
     ChunkDocuments,

@@ -22,11 +22,9 @@ from pymongo.client_session import ClientSession
 from pymongo.command_cursor import CommandCursor
 from pymongo.errors import OperationFailure, PyMongoError, ServerSelectionTimeoutError
 
-from mongo_agent.documents.cluster_time import NEVER, ClusterTime
-from mongo_agent.documents.extended_json import parse_filter
+from mongo_agent.documents import NEVER, ClusterTime, parse_filter
 from mongo_agent.encoder import id_document
-from mongo_agent.server.replies import decoded_replies
-from mongo_agent.server.sessions import new_session
+from mongo_agent.server.commands import decoded_replies, new_session
 from mongo_agent.snapshot.collections import Client, exists
 from mongo_agent.snapshot.id_ranges import conditions, index_bounds
 from mongo_agent.snapshot.records import Chunk, CollectionSnapshot

@@ -11,7 +11,7 @@ from pymongo.errors import OperationFailure
 from mongo_agent.capture.catalogue import CollectionKind, kind_of
 from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.regular_expressions import Pattern, compile_pattern
-from mongo_agent.server.failures import Failure, classify_failure
+from mongo_agent.server.errors import Failure, classify_failure
 from mongo_agent.snapshot.records import SelectedCollection, SnapshotReason, SnapshotRequest
 from mongo_agent.snapshot.settings import SnapshotSettings
 

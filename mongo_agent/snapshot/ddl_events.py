@@ -16,7 +16,7 @@ from bson.errors import InvalidBSON
 from bson.raw_bson import RawBSONDocument
 
 from mongo_agent.capture.namespaces import Namespaces
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.documents import ClusterTime
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.records import CollectionSnapshot, SnapshotOutcome
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from mongo_agent.capture.namespaces import Namespaces
-from mongo_agent.documents.cluster_time import ClusterTime
-from mongo_agent.server.replies import decoded_replies
+from mongo_agent.documents import ClusterTime
+from mongo_agent.server.commands import decoded_replies
 from mongo_agent.snapshot.collection_reader import ChunkBounds, CollectionReader
 from mongo_agent.snapshot.collections import (
     Client,

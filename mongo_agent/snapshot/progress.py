@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pydantic import ConfigDict, TypeAdapter, with_config
 
 from mongo_agent.capture.namespaces import Namespaces
-from mongo_agent.documents.cluster_time import NEVER, ClusterTime
+from mongo_agent.documents import NEVER, ClusterTime
 from mongo_agent.snapshot.records import (
     Chunk,
     CollectionSnapshot,

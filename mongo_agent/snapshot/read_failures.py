@@ -9,8 +9,13 @@ from pymongo.errors import (
     ServerSelectionTimeoutError,
 )
 
-from mongo_agent.server.errors import authorisation_message, error_text
-from mongo_agent.server.failures import RESUMABLE_LABEL, Failure, classify_failure
+from mongo_agent.server.errors import (
+    RESUMABLE_LABEL,
+    Failure,
+    authorisation_message,
+    classify_failure,
+    error_text,
+)
 from mongo_agent.snapshot.records import CollectionSnapshot
 
 _TOO_OLD = {239, 246}

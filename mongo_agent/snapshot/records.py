@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Base64Encoder, EncodedBytes
 
 from mongo_agent.capture.namespaces import Namespaces
-from mongo_agent.documents.cluster_time import NEVER, ClusterTime
+from mongo_agent.documents import NEVER, ClusterTime
 
 
 class SnapshotReason(Enum):

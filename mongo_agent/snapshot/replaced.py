@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from mongo_agent.capture.namespaces import Namespaces
-from mongo_agent.documents.cluster_time import NEVER
+from mongo_agent.documents import NEVER
 from mongo_agent.snapshot.ddl_events import DdlEvent
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.records import ReplacedCollection, SnapshotReason, SnapshotRequest

@@ -1,11 +1,19 @@
-"""Settings of snapshots."""
+"""Settings of snapshots, and the progress at a start by `snapshot.mode`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal
 
 from mongo_agent.capture.namespaces import Namespaces
+from mongo_agent.snapshot.progress import SnapshotProgress
+from mongo_agent.snapshot.records import (
+    CollectionSnapshot,
+    InitialSnapshot,
+    SnapshotOutcome,
+    SnapshotReason,
+    SnapshotRequest,
+)
 from sidecar.fetch_size import FetchSize
 
 SnapshotMode = Literal["initial", "no_data", "initial_only", "always", "when_needed"]
@@ -43,3 +51,73 @@ class SnapshotSettings:
         # One more document than a chunk has at most marks the start of the rest.
         limit = self.fetch_size or 2 * self.chunk_size + 1
         return FetchSize(_REPLY_BYTES, limit, rows=self.fetch_size or 1)
+
+
+_NOT_CAPTURED = "no longer captured"
+_NOT_WANTED = "`snapshot.mode` is `no_data`"
+
+
+def progress_at_start(
+    stored: SnapshotProgress, mode: SnapshotMode, namespaces: Namespaces, *, is_lost: bool = False
+) -> SnapshotProgress:
+    """The progress to start with.
+
+    `stored` is empty at the very first start; `is_lost` means that changes after the stored offset
+    are lost. An interrupted initial snapshot resumes, also in the mode `always`; otherwise one that
+    takes longer than the time between restarts would never end.
+    """
+    progress = _without_uncaptured(stored, namespaces)
+    if is_lost and mode in ("always", "when_needed"):
+        progress = restarted(progress, "the offset was lost")
+    elif mode == "no_data":
+        progress = _without_automatic(progress)
+    elif _is_first(stored) or (mode == "always" and stored.initial is not InitialSnapshot.RUNNING):
+        progress = progress.requested(SnapshotRequest(SnapshotReason.INITIAL))
+    elif stored.scope is not None and stored.scope != namespaces and _has_gaps(progress):
+        # Collections captured before have a snapshot, or all their changes were streamed.
+        progress = progress.requested(SnapshotRequest(SnapshotReason.INCLUDED, known=stored.scope))
+    return replace(progress, scope=namespaces)
+
+
+def restarted(progress: SnapshotProgress, reason: str) -> SnapshotProgress:
+    """The progress with a new snapshot of everything captured, which replaces running ones."""
+    progress = progress.without_requests()
+    for each in progress.collections:
+        note = f"replaced by a new snapshot: {reason}"
+        progress = progress.ended(each.number, SnapshotOutcome.STOPPED, note)
+    return progress.requested(SnapshotRequest(SnapshotReason.INITIAL))
+
+
+def _is_first(stored: SnapshotProgress) -> bool:
+    return stored.scope is None and stored.initial is InitialSnapshot.NONE
+
+
+def _has_gaps(progress: SnapshotProgress) -> bool:
+    """Whether no open request covers newly captured collections."""
+    return not any(each.reason is not SnapshotReason.SIGNAL for each in progress.requests)
+
+
+def _without_uncaptured(progress: SnapshotProgress, namespaces: Namespaces) -> SnapshotProgress:
+    gone = [
+        each
+        for each in progress.collections
+        if not namespaces.captures(each.database, each.collection)
+    ]
+    for each in progress.replaced:
+        if not namespaces.captures(each.database, each.collection):
+            progress = progress.without_replaced(each.namespace)
+    return _ended(progress, gone, _NOT_CAPTURED)
+
+
+def _without_automatic(progress: SnapshotProgress) -> SnapshotProgress:
+    automatic = [each for each in progress.collections if each.reason is not SnapshotReason.SIGNAL]
+    requests = tuple(each for each in progress.requests if each.reason is SnapshotReason.SIGNAL)
+    return _ended(replace(progress, requests=requests), automatic, _NOT_WANTED)
+
+
+def _ended(
+    progress: SnapshotProgress, snapshots: list[CollectionSnapshot], note: str
+) -> SnapshotProgress:
+    for each in snapshots:
+        progress = progress.ended(each.number, SnapshotOutcome.STOPPED, note)
+    return progress

@@ -19,7 +19,7 @@ from pymongo.errors import PyMongoError
 
 from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.change_stream.backoff import Backoff
-from mongo_agent.documents.cluster_time import NEVER, ClusterTime
+from mongo_agent.documents import NEVER, ClusterTime
 from mongo_agent.encoder import ChangeEvents, MongoEncoder
 from mongo_agent.server.errors import authorisation_message, error_text
 from mongo_agent.signals.signal import Signal, SignalResult
@@ -28,7 +28,7 @@ from mongo_agent.snapshot.chunk_reads import ChunkContent, ChunkRead, ChunkReads
 from mongo_agent.snapshot.collection_reader import CollectionReader, ReadingStoppedError
 from mongo_agent.snapshot.collections import Client
 from mongo_agent.snapshot.ddl_events import after_ddl_event, ddl_events
-from mongo_agent.snapshot.encoding import ChunkPart, EncodedChunk, encode_chunk
+from mongo_agent.snapshot.encoding import ChunkPart, ChunkPlacement, EncodedChunk, encode_chunk
 from mongo_agent.snapshot.failing_collections import FailingCollections
 from mongo_agent.snapshot.planner import Plan, Planner, PlanTask, ResolvedRequest
 from mongo_agent.snapshot.progress import SnapshotProgress
@@ -42,9 +42,7 @@ from mongo_agent.snapshot.records import (
     SnapshotOutcome,
 )
 from mongo_agent.snapshot.replaced import ReplacementRules, after_replacement
-from mongo_agent.snapshot.settings import SnapshotSettings
-from mongo_agent.snapshot.snapshot_markers import ChunkPlacement
-from mongo_agent.snapshot.snapshot_mode import restarted
+from mongo_agent.snapshot.settings import SnapshotSettings, restarted
 from mongo_agent.snapshot.topic_sweep import Records, TopicSweep
 from mongo_agent.snapshot.view import SnapshotView, view_of
 from mongo_agent.snapshot.windows import touches

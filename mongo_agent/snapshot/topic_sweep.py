@@ -23,9 +23,7 @@ from bson.errors import BSONError
 from bson.raw_bson import RawBSONDocument
 from pymongo.errors import PyMongoError
 
-from mongo_agent.documents.cluster_time import ClusterTime
-from mongo_agent.documents.document_state import ABSENT, document_state
-from mongo_agent.documents.extended_json import parse_extended_json
+from mongo_agent.documents import ABSENT, ClusterTime, document_state, parse_extended_json
 from mongo_agent.encoder import MongoBatch, MongoEncoder
 from mongo_agent.server.errors import error_text
 from mongo_agent.snapshot.collection_reader import CollectionReader, ReadingStoppedError

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from bson.errors import InvalidBSON
 from bson.raw_bson import RawBSONDocument
 
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.documents import ClusterTime
 from mongo_agent.encoder import id_document
 from mongo_agent.snapshot.collection_reader import ChunkDocuments
 from mongo_agent.snapshot.records import Chunk

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mongo_agent.metrics import MongoMetrics
-from mongo_agent.pipeline.last_message import MessageSummary
+from mongo_agent.pipeline.batches import MessageSummary
 from mongo_agent.pipeline.view import View
 from sidecar.page.summary import samples_of
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mongo_agent.dead_letters.quarantine import Usage
-from mongo_agent.server.oplog_monitor import StreamWarning
+from mongo_agent.server.monitoring import StreamWarning
 from mongo_agent.snapshot.records import ReplacedCollection
 from sidecar.sinks.kafka.leader_election.role import Role
 from sidecar.status.facts import ServiceFacts

@@ -8,7 +8,7 @@ from mongo_agent.config.model import SERVICE_NAME
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.pipeline.pipeline import Pipeline
 from mongo_agent.pipeline.view import StreamView, View
-from mongo_agent.server.oplog_monitor import OplogMonitor
+from mongo_agent.server.monitoring import OplogMonitor
 from mongo_agent.status.conditions import (
     ELECTION,
     snapshot_component,

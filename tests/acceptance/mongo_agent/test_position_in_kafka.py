@@ -6,7 +6,7 @@ import pytest
 
 from mongo_agent.change_stream.position import StreamPosition
 from mongo_agent.config.loading import load_config
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.documents import ClusterTime
 from mongo_agent.offsets import OFFSET_FILE, StreamOffset
 from mongo_agent.offsets.kafka_store import position_records
 from mongo_agent.pipeline.batches import OwnMessages

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from mongo_agent.cli.snapshot import lines, progress_bars, snapshot
 from mongo_agent.config.loading import load_config
-from mongo_agent.signals.http import signal_pages
+from mongo_agent.signals.channels import signal_pages
 from mongo_agent.snapshot.records import (
     SelectedCollection,
     SnapshotOutcome,

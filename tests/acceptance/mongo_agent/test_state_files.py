@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mongo_agent.change_stream.position import StreamPosition
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.documents import ClusterTime
 from mongo_agent.offsets import OFFSET_FILE, AgentOffsets, StreamOffset
 from mongo_agent.snapshot.progress import SnapshotProgress
 from sidecar.files.locks import DirectoryLock

@@ -4,10 +4,9 @@ import json
 
 import pytest
 
-from mongo_agent.documents.extended_json import parse_filter
+from mongo_agent.documents import parse_filter
+from mongo_agent.signals.channels import file_signals, topic_signal
 from mongo_agent.signals.commands import parse_command
-from mongo_agent.signals.file import signals_of
-from mongo_agent.signals.kafka import signal_of
 from mongo_agent.signals.signal import InvalidSignalError, Signal, parse_signal
 from sidecar.sinks.kafka.topics.tailer import TailedRecord
 
@@ -40,12 +39,12 @@ def refused(signal: Signal | None) -> None:
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: text[:30])
 def test_a_signal_of_hostile_json_is_rejected_and_no_error(text: str) -> None:
-    refused(signal_of(TailedRecord(b"shop", text.encode(), 1), "shop"))
-    for signal in signals_of(text.encode() + b"\n", "x"):
+    refused(topic_signal(TailedRecord(b"shop", text.encode(), 1), "shop"))
+    for signal in file_signals(text.encode() + b"\n", "x"):
         refused(signal)
     named = {"id": "1", "type": "execute-snapshot", "data": text}
     refused(parse_signal(named, "source"))
-    (signal,) = signals_of(json.dumps(named).encode(), "x")
+    (signal,) = file_signals(json.dumps(named).encode(), "x")
     refused(signal)
 
 

@@ -8,8 +8,7 @@ from typing import Any
 from bson import encode, json_util
 from pymongo import MongoClient
 
-from mongo_agent.topic_naming.default import default_topic
-from mongo_agent.topic_naming.unicode import unicode_topic
+from mongo_agent.topic_naming import default_topic, unicode_topic
 from spark_jobs.mongo_reconcile.document_table import DocumentTable
 from spark_jobs.mongo_reconcile.job import run
 from spark_jobs.mongo_reconcile.options import MongoJobOptions

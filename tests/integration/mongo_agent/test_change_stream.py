@@ -7,9 +7,9 @@ import pytest
 
 from mongo_agent.change_stream.backoff import Backoff
 from mongo_agent.change_stream.tokens import TokenParts, read_token
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.documents import ClusterTime
 from mongo_agent.encoder import ChangeEvents
-from mongo_agent.server.failures import RESUMABLE_LABEL, Failure, classify_failure
+from mongo_agent.server.errors import RESUMABLE_LABEL, Failure, classify_failure
 
 TIME = "65C0FFEE00000003"
 AT = ClusterTime(0x65C0FFEE, 3)

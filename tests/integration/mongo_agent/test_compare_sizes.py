@@ -12,7 +12,7 @@ from mongo_agent.change_stream.position import StreamPosition
 from mongo_agent.check.connection_diagnostics import connected
 from mongo_agent.compare.comparison import ComparedCollection
 from mongo_agent.compare.topic_comparison import compare
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.documents import ClusterTime
 from sidecar.offsets.properties_store import StoredOffsets
 from sidecar.sinks.kafka.topics.reader import TopicRecord
 from tests.support.mongodb import encodings

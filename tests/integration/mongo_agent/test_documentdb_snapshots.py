@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from pymongo.errors import PyMongoError
 
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.documents import ClusterTime
 from mongo_agent.snapshot.collection_reader import CollectionReader
 from mongo_agent.snapshot.records import Chunk, CollectionSnapshot, SnapshotReason
 from mongo_agent.snapshot.settings import SnapshotSettings

@@ -13,7 +13,7 @@ from pymongo.errors import PyMongoError
 
 from mongo_agent.change_stream.position import StreamPosition, opening, stored_position
 from mongo_agent.change_stream.tokens import read_token
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.documents import ClusterTime
 from mongo_agent.snapshot.collection_reader import CollectionReader
 from mongo_agent.snapshot.records import Chunk, CollectionSnapshot, SnapshotReason
 from mongo_agent.snapshot.settings import SnapshotSettings

@@ -18,12 +18,12 @@ from mongo_agent.change_stream.recovery import Abort, LostHistory, RecoveryPolic
 from mongo_agent.config.model import MongoProperties
 from mongo_agent.dead_letters.quarantine import Quarantine, Usage
 from mongo_agent.dead_letters.writer import DeadLetterWriter
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.documents import ClusterTime
 from mongo_agent.encoder import ChangeEvents
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import StreamOffset
 from mongo_agent.pipeline.stream import Stream
-from mongo_agent.server.failures import Failure
+from mongo_agent.server.errors import Failure
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.snapshotter import Snapshotter
 from mongo_agent.status.conditions import conditions_of

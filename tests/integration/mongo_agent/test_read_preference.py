@@ -6,7 +6,7 @@ import pytest
 from pymongo.hello import Hello
 from pymongo.server_description import ServerDescription
 
-from mongo_agent.server.affinity import ServerAffinity, select_server
+from mongo_agent.server.commands import ServerAffinity, select_server
 from tests.support.mongodb.running_agent import RunningAgent
 from tests.support.mongodb.server import MongoReplicaSet, MongoShardedCluster
 from tests.support.mongodb.server.client import Client

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mongo_agent.check.probe import asking_probe
-from mongo_agent.check.shards import check_shards
+from mongo_agent.check.server import check_shards
 from mongo_agent.config.shard_assignment import assignment
 from sidecar.check.finding import Finding
 from sidecar.errors import AccessDeniedError, ConfigError

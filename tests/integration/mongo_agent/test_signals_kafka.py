@@ -7,7 +7,7 @@ import pytest
 from confluent_kafka import Producer
 
 from mongo_agent.capture.namespaces import Namespaces
-from mongo_agent.signals.kafka import SignalTopic, signal_of
+from mongo_agent.signals.channels import SignalTopic, topic_signal
 from mongo_agent.snapshot.apply_signal import apply_signal
 from mongo_agent.snapshot.progress import SnapshotProgress
 from sidecar.errors import ConfigError
@@ -24,16 +24,16 @@ def value(name: str) -> bytes:
 
 
 def test_a_record_with_our_name_is_a_signal() -> None:
-    signal = signal_of(TailedRecord(b"shop", value("a"), 7), "shop")
+    signal = topic_signal(TailedRecord(b"shop", value("a"), 7), "shop")
     assert signal is not None
     assert (signal.id, signal.type, signal.kafka_offset) == ("a", "execute-snapshot", 7)
-    assert signal_of(TailedRecord(b"other", value("a"), 7), "shop") is None
-    assert signal_of(TailedRecord(None, value("a"), 7), "shop") is None
+    assert topic_signal(TailedRecord(b"other", value("a"), 7), "shop") is None
+    assert topic_signal(TailedRecord(None, value("a"), 7), "shop") is None
 
 
 @pytest.mark.parametrize("noise", [None, b"", b"{", b"[]", b"\xff"])
 def test_invalid_value_is_rejected_and_skipped(noise: bytes | None) -> None:
-    signal = signal_of(TailedRecord(b"shop", noise, 7), "shop")
+    signal = topic_signal(TailedRecord(b"shop", noise, 7), "shop")
     assert signal is not None
     progress, answer = apply_signal(SnapshotProgress(), signal, Namespaces())
     assert not answer.is_accepted

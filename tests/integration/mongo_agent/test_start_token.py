@@ -12,15 +12,15 @@ from bson import json_util
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mongo_agent.capture.scope import Scope
+from mongo_agent.capture.namespaces import Scope
 from mongo_agent.change_stream.cursor import StreamCursor, StreamFailedError
+from mongo_agent.change_stream.options import StreamOptions
 from mongo_agent.change_stream.position import Opening
-from mongo_agent.change_stream.settings import StreamOptions
 from mongo_agent.change_stream.start_token import position_after
 from mongo_agent.change_stream.tokens import read_token, token_from_json
 from mongo_agent.check.offsets import check_offsets
 from mongo_agent.server.deployment import discover
-from mongo_agent.server.failures import Failure
+from mongo_agent.server.errors import Failure
 from sidecar.check.finding import Finding
 from sidecar.errors import ConfigError
 from tests.support.mongodb.agent_command import mongo_agent

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mongo_agent.capture.user_stages import Order, ordered_stages
+from mongo_agent.capture.stream_pipeline import Order, ordered_stages
 from sidecar.errors import ConfigError
 from tests.support.mongodb.running_agent import Published, RunAgent, RunningAgent
 from tests.support.mongodb.server import MongoReplicaSet, User

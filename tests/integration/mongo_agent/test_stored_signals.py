@@ -4,7 +4,7 @@ import shutil
 import threading
 from pathlib import Path
 
-from mongo_agent.signals.client import SignalClient
+from mongo_agent.cli.snapshot import SignalClient
 from mongo_agent.signals.signal import SignalResult
 from sidecar.errors import SinkRestartError
 from tests.support.mongodb.running_agent import RunAgent, RunningAgent

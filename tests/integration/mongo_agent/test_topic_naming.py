@@ -9,9 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mongo_agent.config.loading import MongoConfig
-from mongo_agent.topic_naming.default import default_topic
-from mongo_agent.topic_naming.regex import regex_naming
-from mongo_agent.topic_naming.unicode import unicode_topic
+from mongo_agent.topic_naming import default_topic, regex_naming, unicode_topic
 from sidecar.properties.topic_names import LONGEST_TOPIC
 from tests.support.mongodb.encodings import copied, encoder
 from tests.support.mongodb.properties import Settings, load, problems

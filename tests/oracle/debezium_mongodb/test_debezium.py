@@ -12,8 +12,8 @@ import pytest
 from pymongo import MongoClient
 
 from mongo_agent.change_stream.cursor import StreamFailedError
-from mongo_agent.change_stream.settings import StreamOptions
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.change_stream.options import StreamOptions
+from mongo_agent.documents import ClusterTime
 from tests.oracle.debezium_mongodb import ours
 from tests.oracle.debezium_mongodb.comparison import compared, meanings, without_removal
 from tests.oracle.debezium_mongodb.engines import EmbeddedEngines, PeerRecord

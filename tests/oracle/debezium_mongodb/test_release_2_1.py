@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
-from mongo_agent.change_stream.settings import StreamOptions
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.change_stream.options import StreamOptions
+from mongo_agent.documents import ClusterTime
 from tests.oracle.debezium_mongodb import ours
 from tests.oracle.debezium_mongodb.comparison import compared
 from tests.oracle.debezium_mongodb.engines import EmbeddedEngines, PeerRecord

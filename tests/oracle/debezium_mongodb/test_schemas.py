@@ -9,8 +9,8 @@ import pytest
 from bson import Int64
 from pymongo import MongoClient
 
-from mongo_agent.change_stream.settings import StreamOptions
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.change_stream.options import StreamOptions
+from mongo_agent.documents import ClusterTime
 from mongo_agent.encoder import MongoEncoder
 from tests.oracle.debezium_mongodb import ours
 from tests.oracle.debezium_mongodb.comparison import compared

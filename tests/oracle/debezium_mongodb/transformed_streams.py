@@ -11,8 +11,8 @@ from bson import CodecOptions
 from bson.raw_bson import RawBSONDocument
 from pymongo import MongoClient
 
-from mongo_agent.change_stream.settings import StreamOptions
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.change_stream.options import StreamOptions
+from mongo_agent.documents import ClusterTime
 from tests.oracle.debezium_mongodb import ours, transformations, typed_documents
 from tests.oracle.debezium_mongodb.engines import EmbeddedEngines, PeerRecord
 from tests.oracle.debezium_mongodb.workload import END, Workload

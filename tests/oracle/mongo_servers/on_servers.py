@@ -12,7 +12,7 @@ from pathlib import Path
 import bson
 import pytest
 
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.documents import ClusterTime
 from mongo_agent.snapshot import id_ranges
 from mongo_agent.snapshot.collection_reader import CollectionReader
 from mongo_agent.snapshot.records import Chunk, CollectionSnapshot, SnapshotReason

@@ -14,14 +14,13 @@ from typing import Any
 
 import bson
 
-from mongo_agent.capture.namespaces import Namespaces
-from mongo_agent.capture.scope import Scope
+from mongo_agent.capture.namespaces import Namespaces, Scope
 from mongo_agent.change_stream.backoff import Backoff
 from mongo_agent.change_stream.cursor import Client, Reply, StreamCursor, StreamFailedError
+from mongo_agent.change_stream.options import StreamOptions
 from mongo_agent.change_stream.position import Opening
-from mongo_agent.change_stream.settings import StreamOptions
 from mongo_agent.change_stream.tokens import Token, read_token
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.documents import ClusterTime
 from mongo_agent.encoder import MongoEncoder
 from mongo_agent.snapshot.encoding import EncodedChunk, RejectedDocument
 from mongo_agent.snapshot.progress import SnapshotProgress

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent.snapshot.errors import REASONS
-from mongo_agent.server.failures import Failure
+from mongo_agent.server.errors import Failure
 from mongo_agent.snapshot.read_failures import ReadFailure
 from sidecar.status.facts import TOPICS
 

@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from mongo_agent.change_stream import start_after
-from mongo_agent.server import deployment, failures
+from mongo_agent.change_stream import options
+from mongo_agent.server import deployment, errors
 from mongo_agent.snapshot import collection_reader, read_failures
 
 PAGE = Path(__file__).parents[3] / "docs/reference/support.md"
@@ -12,12 +12,12 @@ PAGE = Path(__file__).parents[3] / "docs/reference/support.md"
 
 def test_codes() -> None:
     known = {
-        *failures._BY_CODE,
-        *failures._RESUMABLE_CODES,
+        *errors._BY_CODE,
+        *errors._RESUMABLE_CODES,
         *read_failures._TOO_OLD,
         *read_failures._NO_CLUSTER_TIME,
         *deployment._UNKNOWN_COMMAND,
-        start_after._UNKNOWN_FIELD,
+        options._UNKNOWN_FIELD,
         collection_reader._EMPTY_RANGE,
     }
     _, _, section = PAGE.read_text().partition("### What the agent relies on")

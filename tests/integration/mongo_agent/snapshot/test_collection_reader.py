@@ -27,7 +27,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pymongo import MongoClient
 
-from mongo_agent.documents.cluster_time import NEVER, ClusterTime
+from mongo_agent.documents import NEVER, ClusterTime
 from mongo_agent.snapshot.collection_reader import CollectionReader
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.records import (

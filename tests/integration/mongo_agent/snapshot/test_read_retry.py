@@ -12,8 +12,7 @@ from mongo_agent.change_stream.cursor import Client
 from mongo_agent.signals.signal import parse_signal
 from mongo_agent.snapshot.collections import captured_collections
 from mongo_agent.snapshot.progress import SnapshotProgress
-from mongo_agent.snapshot.settings import SnapshotSettings
-from mongo_agent.snapshot.snapshot_mode import progress_at_start
+from mongo_agent.snapshot.settings import SnapshotSettings, progress_at_start
 from sidecar.errors import AccessDeniedError, UnavailableError
 from tests.support.mongodb.server import MongoReplicaSet, User
 from tests.support.pipeline.snapshot_output import INITIAL, Pipeline

@@ -4,8 +4,8 @@ import pytest
 
 from mongo_agent.change_stream.position import Opening, StreamPosition
 from mongo_agent.change_stream.recovery import Abort, RecoveryPolicy, Reopen, recovery
-from mongo_agent.documents.cluster_time import ClusterTime
-from mongo_agent.server.failures import Failure
+from mongo_agent.documents import ClusterTime
+from mongo_agent.server.errors import Failure
 from sidecar.errors import AccessDeniedError, UnavailableError
 
 TOKEN = {"_data": "8265C0FFEE000000032B022C0100296E5A"}

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mongo_agent.check.offsets import check_headroom
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.documents import ClusterTime
 from sidecar.check.finding import Level
 from tests.support.mongodb.findings import texts
 from tests.support.mongodb.properties import load

@@ -9,8 +9,7 @@ import pytest
 from bson import Int64, Timestamp
 
 from mongo_agent.compare.comparison import TopicState, compare_collection
-from mongo_agent.documents.cluster_time import ClusterTime
-from mongo_agent.documents.document_state import ABSENT, UNKNOWN, DocumentState, document_state
+from mongo_agent.documents import ABSENT, UNKNOWN, ClusterTime, DocumentState, document_state
 from tests.support.mongodb import encodings
 from tests.support.mongodb.encodings import encoder
 

@@ -7,15 +7,14 @@ from pathlib import Path
 import pytest
 from pymongo import MongoClient
 
-from mongo_agent.capture.scope import Scope
+from mongo_agent.capture.namespaces import Scope
 from mongo_agent.change_stream.backoff import Backoff
-from mongo_agent.change_stream.settings import StreamOptions
+from mongo_agent.change_stream.options import StreamOptions
 from mongo_agent.config.client import settings_of_set
 from mongo_agent.config.document import configuration_document
 from mongo_agent.config.loading import load_config
 from mongo_agent.config.shard_assignment import at_shard
-from mongo_agent.documents.cluster_time import ClusterTime
-from mongo_agent.documents.extended_json import parse_filter
+from mongo_agent.documents import ClusterTime, parse_filter
 from mongo_agent.server.shards import Shard
 from mongo_agent.snapshot.settings import SnapshotSettings
 from sidecar.properties.loading import LoadedProperties

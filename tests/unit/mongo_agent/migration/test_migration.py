@@ -9,7 +9,7 @@ import pytest
 from bson import Binary
 
 from mongo_agent.change_stream.position import Opening, opening
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.documents import ClusterTime
 from mongo_agent.migration.connect_offsets import ConnectOffset, connect_offsets, read_file
 from mongo_agent.migration.debezium_offsets import imported_position
 from sidecar.errors import ConfigError

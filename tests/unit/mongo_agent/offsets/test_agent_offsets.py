@@ -12,9 +12,9 @@ from mongo_agent.change_stream.position import (
     reopening,
     stored_position,
 )
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.documents import ClusterTime
 from mongo_agent.encoder import ChangeEvents
-from mongo_agent.server.failures import Failure
+from mongo_agent.server.errors import Failure
 from sidecar.errors import OffsetStoreError
 from sidecar.offsets.properties_store import decode, encode
 

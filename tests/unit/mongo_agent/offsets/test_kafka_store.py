@@ -8,7 +8,7 @@ import pytest
 
 from mongo_agent.change_stream.position import StreamPosition
 from mongo_agent.config.loading import load_config
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.documents import ClusterTime
 from mongo_agent.offsets import OFFSET_FILE, AgentOffsets, StreamOffset
 from mongo_agent.offsets.agent_offsets import parse_offsets
 from mongo_agent.offsets.kafka_store import KafkaOffsets, or_of_file, position_records

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from mongo_agent.change_stream.position import StreamPosition
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.documents import ClusterTime
 from mongo_agent.encoder import ChangeEvents
 from mongo_agent.offsets import StreamOffset
 from mongo_agent.pipeline.batches import OwnMessages, PlacedBatch

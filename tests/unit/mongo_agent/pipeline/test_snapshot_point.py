@@ -5,10 +5,10 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mongo_agent.change_stream.events import NO_EVENTS
 from mongo_agent.change_stream.position import StreamPosition
 from mongo_agent.change_stream.reader import StreamBatch
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.change_stream.tokens import NO_EVENTS
+from mongo_agent.documents import ClusterTime
 from mongo_agent.encoder import ChangeEvents, MongoEncoder
 from mongo_agent.pipeline.snapshot_point import StreamWatermark, exact_point
 

@@ -11,12 +11,12 @@ from mongo_agent.change_stream.position import StreamPosition
 from mongo_agent.change_stream.reader import StreamBatch
 from mongo_agent.dead_letters.quarantine import Quarantine
 from mongo_agent.dead_letters.writer import DeadLetterWriter
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.documents import ClusterTime
 from mongo_agent.encoder import ChangeEvents
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import StreamOffset
 from mongo_agent.pipeline.stream import Stream
-from mongo_agent.signals.source import signals_among
+from mongo_agent.signals.signal import signals_among
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.snapshotter import Snapshotter
 from sidecar.metrics import DeliveryMetrics

@@ -15,7 +15,7 @@ from pymongo.client_session import ClientSession
 from pymongo.command_cursor import CommandCursor
 from pymongo.errors import NetworkTimeout
 
-from mongo_agent.documents.cluster_time import NEVER, ClusterTime
+from mongo_agent.documents import NEVER, ClusterTime
 from mongo_agent.snapshot.collection_reader import CollectionReader
 from mongo_agent.snapshot.collections import Client
 from mongo_agent.snapshot.records import Chunk, CollectionSnapshot, SnapshotReason

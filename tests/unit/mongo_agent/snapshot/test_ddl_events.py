@@ -7,7 +7,7 @@ import pytest
 from bson import Timestamp
 
 from mongo_agent.capture.namespaces import Namespaces
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.documents import ClusterTime
 from mongo_agent.snapshot.ddl_events import DdlEvent, after_ddl_event, ddl_events, has_ddl_events
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.records import (

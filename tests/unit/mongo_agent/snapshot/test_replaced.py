@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mongo_agent.capture.namespaces import Namespaces
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.documents import ClusterTime
 from mongo_agent.signals.signal import Signal, SignalResult
 from mongo_agent.snapshot.apply_signal import apply_signal
 from mongo_agent.snapshot.ddl_events import DdlEvent
@@ -18,7 +18,7 @@ from mongo_agent.snapshot.records import (
     SnapshotRequest,
 )
 from mongo_agent.snapshot.replaced import ReplacedPolicy, ReplacementRules, after_replacement
-from mongo_agent.snapshot.snapshot_mode import progress_at_start
+from mongo_agent.snapshot.settings import progress_at_start
 
 SHOP = Namespaces(include_collections=("shop[.][a-d]",))
 TIME, LATER = ClusterTime(5, 1), ClusterTime(6, 1)

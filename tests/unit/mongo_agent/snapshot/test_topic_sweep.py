@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pymongo import MongoClient
 
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.documents import ClusterTime
 from mongo_agent.encoder import MongoEncoder
 from mongo_agent.snapshot.collection_reader import CollectionReader
 from mongo_agent.snapshot.records import ReplacedCollection

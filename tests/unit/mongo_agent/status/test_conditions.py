@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from mongo_agent.dead_letters.quarantine import LostTimeRange, Quarantine, Unreadable, Usage
-from mongo_agent.documents.cluster_time import NEVER
-from mongo_agent.server.oplog_monitor import (
+from mongo_agent.documents import NEVER
+from mongo_agent.server.monitoring import (
     StreamLag,
     StreamWarning,
     WarningThresholds,

@@ -7,12 +7,12 @@ import pytest
 
 from mongo_agent.change_stream.position import StreamPosition
 from mongo_agent.change_stream.reader import StreamState
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.documents import ClusterTime
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import AgentOffsets, StreamOffset
 from mongo_agent.pipeline.pipeline import Pipeline
 from mongo_agent.pipeline.view import StreamView, View
-from mongo_agent.server.oplog_monitor import OplogMonitor, StreamWarning
+from mongo_agent.server.monitoring import OplogMonitor, StreamWarning
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.view import CollectionView, SnapshotView, view_of
 from mongo_agent.status.debezium import attributes_of

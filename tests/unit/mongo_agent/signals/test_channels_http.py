@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 from flask.testing import FlaskClient
 
-from mongo_agent.signals.client import SignalClient
-from mongo_agent.signals.http import signal_pages
+from mongo_agent.cli.snapshot import SignalClient
+from mongo_agent.signals.channels import signal_pages
 from mongo_agent.snapshot.progress import SnapshotProgress
 from sidecar.errors import UnavailableError
 from sidecar.http.address import local_url

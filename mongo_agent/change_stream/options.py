@@ -1,12 +1,23 @@
-"""Events larger than 16 MB: what a server can do with them, and what helps where it cannot.
+"""Options of change streams, those that a server supports, and events larger than 16 MB.
 
 A server applies the stages of a stream before it converts an event to BSON, which has the limit.
 https://www.mongodb.com/docs/manual/reference/operator/aggregation/changeStreamSplitLargeEvent/
 https://www.mongodb.com/docs/manual/reference/operator/aggregation/bsonSize/
-"""
+
+`startAfter` is found out by asking for it: Amazon DocumentDB reports a release that has it, and
+rejects it as an unknown field. A token without content tells the difference: a server with
+`startAfter` rejects the token."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Literal
+
+from pymongo import MongoClient
+from pymongo.errors import OperationFailure, PyMongoError
+
+from mongo_agent.capture.namespaces import Scope
+from mongo_agent.server.commands import decoded_replies
+from mongo_agent.server.errors import server_error
 
 OversizePolicy = Literal["fail", "skip", "split"]
 # What a server can do: send an event in parts, measure it, or neither.
@@ -64,3 +75,55 @@ def remedy_of(mode: OversizePolicy, server: LargeEvents) -> str:
         skip = "set `cursor.oversize.handling.mode=skip` to skip, count and log them"
         return f"{newer}, or {skip}. {without} to read the other fields."
     return f"{newer}. {without}."
+
+
+@dataclass(frozen=True, slots=True)
+class StreamOptions:
+    """Options of `$changeStream` and of its cursor.
+
+    `full_document` and `full_document_before` hold the server's values. `batch_size` counts events;
+    0 leaves it to the server. `await_ms` limits how long the server waits for an event. Without
+    `has_start_after` streams resume by `resumeAfter`. `large_events` is what the server can do with
+    events above 16 MB.
+    """
+
+    full_document: str = "updateLookup"
+    full_document_before: str = "off"
+    shows_expanded_events: bool = False
+    batch_size: int = 0
+    await_ms: int = 1000
+    has_start_after: bool = True
+    large_events: LargeEvents = "split"
+
+
+_UNKNOWN_FIELD = 40415
+_NAME = "startAfter"
+_EXPANDED_EVENTS = (6, 0)
+
+
+def supported_options(
+    client: MongoClient[Any], scope: Scope, options: StreamOptions, version: tuple[int, ...]
+) -> StreamOptions:
+    """The options of a release, with `has_start_after` as the server has it.
+
+    Any other error of the server is left to the opening of the stream. Raises UnavailableError or
+    ConfigError without a reply.
+    """
+    if version < _EXPANDED_EVENTS:
+        options = replace(options, shows_expanded_events=False)
+    options = replace(options, large_events=large_events_of(version))
+    stage: dict[str, object] = {_NAME: {}}
+    if scope.database is None:
+        stage["allChangesForCluster"] = True
+    command = {"aggregate": scope.collection or 1, "pipeline": [{"$changeStream": stage}]}
+    try:
+        with decoded_replies():
+            client[scope.database or "admin"].command(
+                {**command, "cursor": {}}, read_preference=client.read_preference
+            )
+    except OperationFailure as error:
+        if error.code == _UNKNOWN_FIELD and _NAME in str(error):
+            return replace(options, has_start_after=False, large_events="none")
+    except PyMongoError as error:
+        raise server_error(error) from error
+    return options

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from pymongo.errors import AutoReconnect, ProtocolError, PyMongoError
 
-from mongo_agent.server.replies import decoded_replies
+from mongo_agent.server.commands import decoded_replies
 
 
 class Reply:

@@ -11,8 +11,7 @@ from mongo_agent.snapshot.records import (
     SnapshotReason,
     SnapshotRequest,
 )
-from mongo_agent.snapshot.settings import SnapshotMode
-from mongo_agent.snapshot.snapshot_mode import progress_at_start, restarted
+from mongo_agent.snapshot.settings import SnapshotMode, progress_at_start, restarted
 
 ALL = Namespaces()
 SHOP = Namespaces(include_collections=("shop[.].*",))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mongo_agent.capture.namespaces import Namespaces
-from mongo_agent.signals.file import SignalFile, signals_of
+from mongo_agent.signals.channels import SignalFile, file_signals
 from mongo_agent.signals.signal import Signal, SignalResult
 from mongo_agent.snapshot.apply_signal import apply_signal
 from mongo_agent.snapshot.progress import SnapshotProgress
@@ -48,14 +48,14 @@ def wait_until_empty(folder: Path) -> None:
 
 def test_lines_are_signals_each_with_a_name_of_its_own() -> None:
     content = (line("a") + "\n" + line("b", "")).encode()
-    first, second = signals_of(content, "s.1.taken")
+    first, second = file_signals(content, "s.1.taken")
     assert (first.id, first.type, first.channel) == ("a", "execute-snapshot", "file")
     assert (first.occurrence, second.occurrence) == ("s.1.taken:0", "s.1.taken:2")
 
 
 @pytest.mark.parametrize("noise", [b"{", b"[]", b"\xff\xfe", b"nothing"])
 def test_invalid_line_is_rejected_and_skipped(noise: bytes) -> None:
-    (signal,) = signals_of(noise, "s.1.taken")
+    (signal,) = file_signals(noise, "s.1.taken")
     _, answer = apply_signal(SnapshotProgress(), signal, Namespaces())
     assert not answer.is_accepted
 

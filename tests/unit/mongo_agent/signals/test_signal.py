@@ -6,7 +6,7 @@ import bson
 import pytest
 from bson import ObjectId
 
-from mongo_agent.signals.source import signal_of, signals_among
+from mongo_agent.signals.signal import signals_among, source_signal
 
 
 def event(document: Any, operation: str = "insert", collection: str = "signals") -> bytes:
@@ -23,7 +23,7 @@ def event(document: Any, operation: str = "insert", collection: str = "signals")
 def test_inserts_into_the_collection_are_signals() -> None:
     data = {"type": "incremental", "data-collections": ["shop.a"]}
     document = {"_id": ObjectId("596e275826f08b2730779e1f"), "type": "stop-snapshot", "data": data}
-    signal = signal_of(event(document), "shop.signals")
+    signal = source_signal(event(document), "shop.signals")
     assert signal is not None
     assert signal.id == "596e275826f08b2730779e1f"
     assert (signal.type, signal.data, signal.channel) == ("stop-snapshot", data, "source")
@@ -32,7 +32,7 @@ def test_inserts_into_the_collection_are_signals() -> None:
 
 def test_data_may_be_a_text() -> None:
     document = {"_id": 1, "type": "log", "data": '{"message": "hello"}'}
-    signal = signal_of(event(document), "shop.signals")
+    signal = source_signal(event(document), "shop.signals")
     assert signal is not None
     assert signal.data == {"message": "hello"}
 
@@ -52,7 +52,7 @@ def test_data_may_be_a_text() -> None:
     ],
 )
 def test_other_events_are_none(other: bytes) -> None:
-    assert signal_of(other, "shop.signals") is None
+    assert source_signal(other, "shop.signals") is None
 
 
 def test_a_read_gives_its_signals_in_order() -> None:

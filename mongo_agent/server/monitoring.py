@@ -1,9 +1,8 @@
-"""Monitor for slow failures: an oplog that overtakes the offset, and a lost majority.
+"""Monitors of elections and of slow failures: an oplog that overtakes the offset, a lost majority.
 
 Without a majority a change stream stalls without an error: its tokens stop, although a primary
 writes a no-op every ten seconds when idle. An offset older than the oplog cannot be resumed, so the
-agent warns before the oplog overtakes it.
-"""
+agent warns before the oplog overtakes it."""
 
 import logging
 import math
@@ -13,14 +12,52 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from mongo_agent.documents.cluster_time import ClusterTime
+from pymongo import monitoring
+
+from mongo_agent.documents import ClusterTime
 from mongo_agent.metrics import MongoMetrics
-from mongo_agent.server.elections import ElectionCounter
-from sidecar.logs import RateLimitedLog
+from sidecar.logs import RateLimitedLog, fields
 from sidecar.process.worker import Worker
 from sidecar.quantities import duration_text
 
 logger = logging.getLogger(__name__)
+
+_PRIMARY = "RSPrimary"
+
+
+class ElectionCounter(monitoring.TopologyListener):
+    """`count` increases each time another member becomes primary. Any thread may read it."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._primary: tuple[str, int | None] | None = None
+
+    def opened(self, event: monitoring.TopologyOpenedEvent) -> None:
+        """Required by the listener interface."""
+
+    def description_changed(self, event: monitoring.TopologyDescriptionChangedEvent) -> None:
+        servers = event.new_description.server_descriptions()
+        for address, server in servers.items():
+            if server.server_type_name != _PRIMARY or address == self._primary:
+                continue
+            if self._primary is not None:
+                self.count += 1
+                logger.info(
+                    "another member became primary",
+                    extra=fields(
+                        primary=_text(address), before=_text(self._primary), elections=self.count
+                    ),
+                )
+            self._primary = address
+
+    def closed(self, event: monitoring.TopologyClosedEvent) -> None:
+        """Required by the listener interface."""
+
+
+def _text(address: tuple[str, int | None]) -> str:
+    host, port = address
+    return host if port is None else f"{host}:{port}"
+
 
 _LONGEST_INTERVAL_S = 10.0
 _CHECKS_PER_LIMIT = 4

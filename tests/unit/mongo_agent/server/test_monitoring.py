@@ -2,10 +2,10 @@
 
 import pytest
 
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.documents import ClusterTime
 from mongo_agent.metrics import MongoMetrics
-from mongo_agent.server.elections import ElectionCounter
-from mongo_agent.server.oplog_monitor import (
+from mongo_agent.server.monitoring import (
+    ElectionCounter,
     OplogMonitor,
     StreamLag,
     StreamTimes,

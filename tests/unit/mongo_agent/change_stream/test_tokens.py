@@ -4,8 +4,8 @@ import bson
 import pytest
 from bson import Timestamp
 
-from mongo_agent.change_stream.events import NO_EVENTS, UnreadableEventError, time_at, token_at
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.change_stream.tokens import NO_EVENTS, UnreadableEventError, time_at, token_at
+from mongo_agent.documents import ClusterTime
 from mongo_agent.encoder import ChangeEvents
 
 TOKEN = {"_data": "8263D2A4F6000000022B0229296E04"}

@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from mongo_agent.change_stream.large_events import (
+from mongo_agent.change_stream.options import (
     LargeEvents,
     OversizePolicy,
     large_event_stage,
@@ -12,8 +12,8 @@ from mongo_agent.change_stream.large_events import (
 )
 from mongo_agent.change_stream.position import Opening, StreamPosition
 from mongo_agent.change_stream.recovery import Abort, RecoveryPolicy, Reopen, recovery
-from mongo_agent.documents.cluster_time import ClusterTime
-from mongo_agent.server.failures import Failure
+from mongo_agent.documents import ClusterTime
+from mongo_agent.server.errors import Failure
 
 RELEASES: dict[tuple[int, ...], LargeEvents] = {
     (4, 2, 0): "none",

@@ -1,1 +1,0 @@
-"""Values of MongoDB: extended JSON and cluster times."""

@@ -1,0 +1,91 @@
+"""Commands to a server: replies that cannot be decoded, sessions, and commands for one server.
+
+A cursor exists on one server, and a driver selects a server for each command: another mongos, or
+another secondary. The commands of a stream therefore use the server of its first command while that
+server is eligible. When its role changes, the stream is reopened on another server."""
+
+import threading
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from pymongo import MongoClient
+from pymongo.client_session import ClientSession
+from pymongo.errors import ProtocolError, PyMongoError
+from pymongo.server_description import ServerDescription
+
+
+@contextmanager
+def decoded_replies() -> Iterator[None]:
+    """Raise `ProtocolError`, a `PyMongoError`, for a reply that cannot be decoded.
+
+    For such a reply the driver closes the connection, but raises the errors of its decoders (BSON,
+    zlib, zstd, Snappy, `struct`) as they are.
+    """
+    try:
+        yield
+    except Exception as error:
+        _release_replies(error)
+        if isinstance(error, PyMongoError):
+            raise
+        kind = type(error).__name__
+        raise ProtocolError(f"a reply cannot be decoded ({kind}: {error})") from error
+
+
+def _release_replies(error: BaseException | None) -> None:
+    """Clear the frames of an error. A frame of the driver refers to its own error, and so keeps a
+    reply of up to 48 MB until a search for cycles, which is rare (`tune_interpreter`)."""
+    while error is not None:
+        traceback.clear_frames(error.__traceback__)
+        error = error.__context__
+
+
+def new_session(client: MongoClient[Any]) -> ClientSession | None:
+    """Start a session; None on a direct connection to a hidden member.
+
+    The driver does not start sessions there, because it does not select hidden members for reads.
+    """
+    topology = client.topology_description
+    kinds = {each.server_type_name for each in topology.server_descriptions().values()}
+    if topology.topology_type_name == "Single" and kinds == {"RSOther"}:
+        return None
+    return client.start_session(causal_consistency=False)
+
+
+_active = threading.local()
+
+
+class ServerAffinity:
+    """Wrap each command in `with affinity.active():`."""
+
+    def __init__(self) -> None:
+        self._address: tuple[str, int | None] | None = None
+
+    @contextmanager
+    def active(self) -> Iterator[None]:
+        """Send the commands of this thread inside the block to one server."""
+        _active.affinity = self
+        try:
+            yield
+        finally:
+            _active.affinity = None
+
+    def choose(self, eligible: Sequence[ServerDescription]) -> Sequence[ServerDescription]:
+        """The server of the previous command if it is eligible, else the nearest one."""
+        chosen = [each for each in eligible if each.address == self._address]
+        if not chosen:
+            chosen = sorted(eligible, key=_distance)[:1]
+        if chosen:
+            self._address = chosen[0].address
+        return chosen
+
+
+def select_server(eligible: Sequence[ServerDescription]) -> Sequence[ServerDescription]:
+    """The `server_selector` of a client; without an active affinity the driver selects."""
+    affinity: ServerAffinity | None = getattr(_active, "affinity", None)
+    return eligible if affinity is None else affinity.choose(eligible)
+
+
+def _distance(server: ServerDescription) -> float:
+    return server.round_trip_time or 0.0

@@ -6,7 +6,8 @@ https://www.mongodb.com/docs/manual/reference/operator/aggregation/bsonSize/
 
 `startAfter` is found out by asking for it: Amazon DocumentDB reports a release that has it, and
 rejects it as an unknown field. A token without content tells the difference: a server with
-`startAfter` rejects the token."""
+`startAfter` rejects the token.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -18,24 +19,13 @@ from pymongo.errors import OperationFailure, PyMongoError
 from mongo_agent.capture.namespaces import Scope
 from mongo_agent.server.commands import decoded_replies
 from mongo_agent.server.errors import server_error
+from mongo_agent.server.releases import EXPANDED_EVENTS, LargeEvents, Version, large_events_of
 
 OversizePolicy = Literal["fail", "skip", "split"]
-# What a server can do: send an event in parts, measure it, or neither.
-LargeEvents = Literal["split", "measure", "none"]
 
 MOST_BYTES = 16 << 20
-_MEASURE = (4, 4)
-# The rapid releases 6.1 to 6.3 are older than 6.0.9.
-_SPLIT, _NO_SPLIT, _SPLIT_AGAIN = (6, 0, 9), (6, 1), (7, 0)
 _MEMBERS = ("fullDocument", "fullDocumentBeforeChange", "updateDescription", "documentKey")
 _LEFT = ("_id", "operationType", "clusterTime", "ns")
-
-
-def large_events_of(version: tuple[int, ...]) -> LargeEvents:
-    """What a release of MongoDB can do."""
-    if version >= _SPLIT_AGAIN or _SPLIT <= version < _NO_SPLIT:
-        return "split"
-    return "measure" if version >= _MEASURE else "none"
 
 
 def can_read(mode: OversizePolicy, server: LargeEvents) -> bool:
@@ -98,18 +88,17 @@ class StreamOptions:
 
 _UNKNOWN_FIELD = 40415
 _NAME = "startAfter"
-_EXPANDED_EVENTS = (6, 0)
 
 
 def supported_options(
-    client: MongoClient[Any], scope: Scope, options: StreamOptions, version: tuple[int, ...]
+    client: MongoClient[Any], scope: Scope, options: StreamOptions, version: Version
 ) -> StreamOptions:
     """The options of a release, with `has_start_after` as the server has it.
 
     Any other error of the server is left to the opening of the stream. Raises UnavailableError or
     ConfigError without a reply.
     """
-    if version < _EXPANDED_EVENTS:
+    if version < EXPANDED_EVENTS:
         options = replace(options, shows_expanded_events=False)
     options = replace(options, large_events=large_events_of(version))
     stage: dict[str, object] = {_NAME: {}}

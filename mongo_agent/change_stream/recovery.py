@@ -6,10 +6,11 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from mongo_agent.change_stream.options import LargeEvents, OversizePolicy, can_read, remedy_of
+from mongo_agent.change_stream.options import OversizePolicy, can_read, remedy_of
 from mongo_agent.change_stream.position import Opening, StreamPosition, reopening
 from mongo_agent.server.deployment import STANDALONE
 from mongo_agent.server.errors import Failure, authentication_message, authorisation_message
+from mongo_agent.server.releases import LargeEvents
 from sidecar.errors import AccessDeniedError, ConfigError, SidecarError, UnavailableError
 
 HistoryLostPolicy = Literal["fail", "resnapshot", "skip"]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mongo_agent.capture.namespaces import Scope
+from mongo_agent.server.releases import DIRECT_SHARD_CHECK, Version
 
-_FIRST_WITH_DIRECT_SHARD_CHECK = (8, 0)
 _APART = frozenset({"local", "config"})
 _SYSTEM = "system."
 
@@ -61,7 +61,7 @@ class MissingPrivilege:
 def required_privileges(
     scopes: Sequence[Scope],
     *,
-    version: tuple[int, ...],
+    version: Version,
     is_sharded: bool,
     is_shard: bool,
 ) -> Iterator[RequiredPrivilege]:
@@ -79,7 +79,7 @@ def required_privileges(
         yield RequiredPrivilege(
             ("listDatabases",), CLUSTER, "to list all databases", is_required=False
         )
-    if is_shard and version >= _FIRST_WITH_DIRECT_SHARD_CHECK:
+    if is_shard and version >= DIRECT_SHARD_CHECK:
         yield RequiredPrivilege(
             ("issueDirectShardOperations",), CLUSTER, "to read from a shard without a mongos"
         )

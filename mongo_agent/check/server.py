@@ -17,6 +17,7 @@ from mongo_agent.config.loading import MongoConfig
 from mongo_agent.config.shard_assignment import assignment
 from mongo_agent.server.deployment import Deployment, deployment_error
 from mongo_agent.server.errors import error_text
+from mongo_agent.server.releases import release_text
 from sidecar.check.finding import Finding, fault, first_names, ok, warning
 from sidecar.errors import AccessDeniedError, SidecarError, UnavailableError
 
@@ -58,7 +59,7 @@ def check_answer(
     kind = "mongos" if deployment.is_sharded else f"replica set {deployment.name}"
     if deployment.state != "primary":
         kind += f" ({deployment.state})"
-    release = ".".join(map(str, deployment.version))
+    release = release_text(deployment.version)
     found = f"MongoDB {release} answers at {config.client.address}: {kind}."
     yield ok("MongoDB", found, code="server_answers")
 

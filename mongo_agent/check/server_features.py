@@ -4,14 +4,20 @@ from collections.abc import Iterator
 
 from pymongo.errors import PyMongoError
 
-from mongo_agent.change_stream.options import can_read, large_events_of, remedy_of
+from mongo_agent.change_stream.options import can_read, remedy_of
 from mongo_agent.check.probe import MongoProbe
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.server.deployment import Deployment
+from mongo_agent.server.releases import (
+    EXPANDED_EVENTS,
+    IMAGES,
+    SNAPSHOT_READS,
+    Version,
+    large_events_of,
+    release_text,
+)
 from sidecar.check.finding import Finding, fault, first_names, warning
 
-_SNAPSHOT_READS = (5, 0)
-_IMAGES = (6, 0)
 _SHOWN = 8
 _ENABLE = (
     'In mongosh: db.adminCommand({modifyChangeStreams: 1, database: "", collection: "", '
@@ -20,12 +26,12 @@ _ENABLE = (
 
 
 def check_features(
-    config: MongoConfig, version: tuple[int, ...], *, has_start_after: bool = True
+    config: MongoConfig, version: Version, *, has_start_after: bool = True
 ) -> Iterator[Finding]:
     """Check the release; no finding if it supports everything."""
-    release = ".".join(map(str, version))
+    release = release_text(version)
     properties = config.properties
-    has_snapshot_reads = has_start_after and version >= _SNAPSHOT_READS
+    has_snapshot_reads = has_start_after and version >= SNAPSHOT_READS
     if not has_snapshot_reads and properties.snapshot_mode != "no_data":
         server = f"MongoDB {release}" if has_start_after else "A server without `startAfter`"
         yield warning(
@@ -35,8 +41,9 @@ def check_features(
             "Use MongoDB 5.0 or later for snapshots at an exact position of the stream.",
             code="server_without_snapshot_reads",
         )
-    if version < _IMAGES:
+    if version < IMAGES:
         yield from _without_images(config, release)
+    if version < EXPANDED_EVENTS:
         yield from _without_expanded_events(config, release)
     mode = properties.oversize_handling
     server = large_events_of(version) if has_start_after else "none"

@@ -13,6 +13,7 @@ from pymongo.errors import OperationFailure, PyMongoError
 from mongo_agent.documents import ClusterTime
 from mongo_agent.server.commands import decoded_replies
 from mongo_agent.server.errors import Failure, classify_failure, server_error
+from mongo_agent.server.releases import Version, unsupported_release
 from sidecar.errors import ConfigError, UnavailableError
 
 Client = MongoClient[Any]
@@ -32,7 +33,6 @@ STANDALONE = (
 )
 
 _MONGOS = "isdbgrid"
-_OLDEST = (4, 2)
 # Reported for unknown commands, also by compatible databases.
 _UNKNOWN_COMMAND = {59, 115, 303}
 _SHOWN_MONGOS = 3
@@ -52,7 +52,7 @@ class Deployment:
 
     name: str
     cluster: str
-    version: tuple[int, ...]
+    version: Version
     is_sharded: bool = False
     is_shard: bool = False
     holds_configuration: bool = False
@@ -103,17 +103,6 @@ def discover(client: Client) -> Deployment:
         )
     except PyMongoError as error:
         raise server_error(error) from error
-
-
-def unsupported_release(version: tuple[int, ...]) -> str | None:
-    """An error for a release without `startAfter`; the agent could not resume without a gap."""
-    if version >= _OLDEST:
-        return None
-    release = ".".join(map(str, version))
-    return (
-        f"MongoDB {release} cannot resume a stream after a dropped collection (`startAfter`), and "
-        "its resume tokens have another format. Use MongoDB 4.2 or later."
-    )
 
 
 def no_change_streams(hello: Mapping[str, Any], address: str) -> str | None:

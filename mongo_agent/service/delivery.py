@@ -22,6 +22,7 @@ from mongo_agent.pipeline.stream_factory import Schemas, StreamFactory, create_s
 from mongo_agent.pipeline.view import View
 from mongo_agent.server.deployment import Deployment, oldest_oplog_time
 from mongo_agent.server.monitoring import OplogMonitor, WarningThresholds
+from mongo_agent.server.releases import release_text
 from mongo_agent.service.connection import Server
 from mongo_agent.signals.channels import SignalFile, SignalTopic
 from mongo_agent.signals.signal import Signal, SignalResult
@@ -100,7 +101,7 @@ class MongoDelivery:
             "delivering",
             extra=fields(
                 cluster=deployment.cluster,
-                version=".".join(map(str, deployment.version)),
+                version=release_text(deployment.version),
                 streams=len(position.streams),
                 http_port=shell.http_port,
             ),

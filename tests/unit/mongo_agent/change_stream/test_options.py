@@ -5,15 +5,14 @@ from itertools import product
 import pytest
 
 from mongo_agent.change_stream.options import (
-    LargeEvents,
     OversizePolicy,
     large_event_stage,
-    large_events_of,
 )
 from mongo_agent.change_stream.position import Opening, StreamPosition
 from mongo_agent.change_stream.recovery import Abort, RecoveryPolicy, Reopen, recovery
 from mongo_agent.documents import ClusterTime
 from mongo_agent.server.errors import Failure
+from mongo_agent.server.releases import LargeEvents, large_events_of
 
 RELEASES: dict[tuple[int, ...], LargeEvents] = {
     (4, 2, 0): "none",

@@ -1,0 +1,45 @@
+"""The supported releases of MongoDB, and what each can do for streams and snapshots.
+
+This is the only table of releases. Compatible databases report a release, too, and may lack what it
+has: `startAfter` is found out by asking for it (`change_stream.options`).
+"""
+
+from typing import Literal
+
+Version = tuple[int, ...]
+LargeEvents = Literal["split", "measure", "none"]
+"""What a server can do with events above 16 MB: send them in parts, measure them, or neither."""
+
+_OLDEST = (4, 2)
+_EVENT_SIZES = (4, 4)
+# The rapid releases 6.1 to 6.3 are older than 6.0.9.
+_SPLIT_EVENTS, _NO_SPLIT_EVENTS, _SPLIT_EVENTS_AGAIN = (6, 0, 9), (6, 1), (7, 0)
+SNAPSHOT_READS = (5, 0)
+"""The first release with reads at a cluster time."""
+IMAGES = (6, 0)
+"""The first release with pre- and post-images."""
+EXPANDED_EVENTS = (6, 0)
+"""The first release with events of created collections, indexes and options."""
+DIRECT_SHARD_CHECK = (8, 0)
+"""The first release that requires a privilege for reads from a shard without a mongos."""
+
+
+def release_text(version: Version) -> str:
+    return ".".join(map(str, version))
+
+
+def unsupported_release(version: Version) -> str | None:
+    """An error for a release without `startAfter`; the agent could not resume without a gap."""
+    if version >= _OLDEST:
+        return None
+    return (
+        f"MongoDB {release_text(version)} cannot resume a stream after a dropped collection "
+        "(`startAfter`), and its resume tokens have another format. Use MongoDB 4.2 or later."
+    )
+
+
+def large_events_of(version: Version) -> LargeEvents:
+    """What a release can do with large events."""
+    if version >= _SPLIT_EVENTS_AGAIN or _SPLIT_EVENTS <= version < _NO_SPLIT_EVENTS:
+        return "split"
+    return "measure" if version >= _EVENT_SIZES else "none"

@@ -1,6 +1,7 @@
 """Topic naming strategies, as in Debezium: pure functions, one for each strategy.
 
-Names equal those of `debezium-connector-common` 3.6.1, also after replacement of characters."""
+Names equal those of `debezium-connector-common` 3.6.1, also after replacement of characters.
+"""
 
 import re
 import string

@@ -1,7 +1,8 @@
 """Captured databases and collections, from the include and exclude lists, and scopes of streams.
 
 A pattern is compared with the whole name, `database` or `database.collection`: `db1` does not match
-`db10`. Regular expressions ignore case, as in Debezium; literals do not."""
+`db10`. Regular expressions ignore case, as in Debezium; literals do not.
+"""
 
 import re
 from collections.abc import Iterator, Mapping

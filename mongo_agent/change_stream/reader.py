@@ -11,14 +11,12 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import chain, repeat
 from typing import Any
 
 from mongo_agent.capture.namespaces import Scope
-from mongo_agent.change_stream.backoff import Backoff
 from mongo_agent.change_stream.cursor import (
     Client,
     Reply,
@@ -42,7 +40,8 @@ from mongo_agent.documents import ClusterTime
 from mongo_agent.encoder import ChangeEvents, FragmentJoiner, MongoBatch, MongoTransaction
 from mongo_agent.server.errors import Failure
 from sidecar.errors import SidecarError
-from sidecar.logs import RateLimitedLog, fields
+from sidecar.logs import RateLimitedLog
+from sidecar.process.wait_policy import RetryPause
 
 logger = logging.getLogger(__name__)
 
@@ -101,15 +100,15 @@ class StreamReader:
         encoding: StreamEncoder,
         *,
         rules: RecoveryPolicy,
-        backoff: Backoff,
+        pause: RetryPause,
         wake: Callable[[], None],
     ) -> None:
-        """`position` is the start of the stream."""
+        """`position` is the start of the stream; `pause` limits the attempts to open it."""
         self._source = source
         self._position = position
         self._encoding = encoding
         self._rules = rules
-        self._backoff = backoff
+        self._pause = pause
         self._wake = wake
         self._reads: deque[StreamBatch] = deque()
         self._changed = threading.Condition()
@@ -177,8 +176,7 @@ class StreamReader:
 
     def _read_on(self) -> None:
         start = opening(self._position, self._source.fingerprint)
-        pauses_ms: Iterator[int] = self._backoff.delays_ms()
-        is_after_failure = False
+        is_after_failure = is_endless = False
         while not self._closed.is_set():
             self._has_advanced = False
             try:
@@ -191,17 +189,20 @@ class StreamReader:
             if self._closed.is_set():
                 return
             if self._has_advanced:
-                pauses_ms = self._backoff.delays_ms()
+                self._pause.succeeded()
+                is_endless = False
             step = recovery(failure, message, start, self._position, self._rules)
             if isinstance(step, Abort):
                 raise step.error
             start, is_after_failure = step.opening, step.has_pause
             self._joiner = self._new_joiner()
             self._note(step, message)
-            if step.is_access_denied and self._rules.waits_when_denied:
-                pauses_ms = chain(pauses_ms, repeat(self._backoff.max_delay_ms))
-            if step.has_pause and not self._pause(pauses_ms, message):
-                raise step.final_error(self._backoff.max_attempts)
+            is_endless |= step.is_access_denied and self._rules.waits_when_denied
+            if step.has_pause:
+                pause_s = self._pause.failed(is_jittered=True)
+                if self._pause.is_spent and not is_endless:
+                    raise step.final_error(self._pause.attempts)
+                self._closed.wait(pause_s)
 
     def _note(self, step: Reopen, message: str) -> None:
         self.state = StreamState(False, step.message, self.state.reopenings + 1)
@@ -209,15 +210,6 @@ class StreamReader:
         if step.lost is not None:
             self._lost = step.lost
         self._wake()
-
-    def _pause(self, pauses_ms: Iterator[int], message: str) -> bool:
-        """Wait for the next attempt; False after the last one."""
-        pause_ms = next(pauses_ms, None)
-        if pause_ms is None:
-            return False
-        logger.debug("reopening the stream", extra=fields(in_ms=pause_ms, reason=message))
-        self._closed.wait(self._backoff.jittered_s(pause_ms))
-        return True
 
     def _read(self, start: Opening, *, is_after_failure: bool) -> None:
         """Read until the cursor ends or the reader closes. Raises `StreamFailedError`."""

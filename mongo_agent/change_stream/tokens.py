@@ -3,7 +3,8 @@
 `_data` is a key string in hexadecimal digits, so tokens of one stream are ordered as text. It
 starts with the cluster time. A token without an event, a *high-water mark*, contains nothing else.
 The binary `_typeBits` is there when the key of the document has a number that is no int32. The
-server needs it back unchanged."""
+server needs it back unchanged.
+"""
 
 import base64
 import re

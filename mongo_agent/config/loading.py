@@ -14,7 +14,6 @@ from mongo_agent.capture.stream_pipeline import (
     empty_pipeline,
     stream_pipeline,
 )
-from mongo_agent.change_stream.backoff import Backoff
 from mongo_agent.change_stream.options import StreamOptions
 from mongo_agent.change_stream.recovery import HistoryLostPolicy
 from mongo_agent.change_stream.tokens import Token, token_from_json
@@ -39,6 +38,7 @@ from mongo_agent.topic_naming import Naming
 from sidecar.config import kafka_connect
 from sidecar.errors import ConfigError
 from sidecar.files import directories
+from sidecar.process.wait_policy import RetryPause
 from sidecar.properties.loading import LoadedProperties, load
 from sidecar.properties.source import command_line_settings
 
@@ -59,7 +59,6 @@ class MongoConfig:
     snapshot: SnapshotSettings
     topic_of: Naming
     transforms: Transforms
-    backoff: Backoff
     warnings: tuple[str, ...]
     start_time: ClusterTime | None
     """The time at which a stream without a stored offset starts; None: now."""
@@ -100,6 +99,15 @@ class MongoConfig:
             self.snapshot.mode != "no_data"
             and self.namespaces.captures(database, collection)
             and self.snapshot.chosen.captures(database, collection)
+        )
+
+    def new_pause(self) -> RetryPause:
+        """The pauses between attempts to connect or to read."""
+        properties = self.properties
+        return RetryPause(
+            properties.backoff_initial_delay_ms / 1000,
+            properties.backoff_max_delay_ms / 1000,
+            properties.max_attempts,
         )
 
     def reread(self) -> "MongoConfig":
@@ -195,11 +203,6 @@ def load_config(
         snapshot=snapshot_settings(properties, captured),
         topic_of=naming(properties),
         transforms=transformations,
-        backoff=Backoff(
-            properties.backoff_initial_delay_ms,
-            properties.backoff_max_delay_ms,
-            properties.max_attempts,
-        ),
         warnings=(
             *loaded.warnings,
             *kafka_connect.unused(properties, DebeziumProperties),

@@ -6,24 +6,19 @@ The answer comes after the position is stored: an earlier one could be wrong aft
 """
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from typing import Protocol
 from uuid import uuid4
 
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import AgentOffsets
+from mongo_agent.pipeline.stream import Stream
 from mongo_agent.signals.signal import Signal, SignalResult
 from mongo_agent.snapshot.progress import SnapshotProgress
 
 # Fewer than a position remembers (`SnapshotProgress.seen`).
 _MOST_UNSTORED = 50
-
-
-class SignalledStream(Protocol):
-    def apply(self, signal: Signal) -> SignalResult:
-        """Applies a signal and records it in the position."""
 
 
 @dataclass(slots=True)
@@ -59,12 +54,12 @@ class SignalAcks:
         self._ring()
         return given.future
 
-    def apply(self, streams: Mapping[str, SignalledStream]) -> bool:
+    def apply(self, streams: Collection[Stream]) -> bool:
         """Applies queued signals to the streams, if there are any; True when there was a signal."""
         worked = False
         while streams and self._given and len(self._unstored) < _MOST_UNSTORED:
             given = self._given.popleft()
-            answers = [stream.apply(given.signal) for stream in streams.values()]
+            answers = [stream.apply(given.signal) for stream in streams]
             # Each stream has its own collections, so one that accepts the signal is enough.
             best = next((each for each in answers if each.is_accepted), answers[0])
             if given.answer is None:

@@ -10,7 +10,7 @@ two rounds of chunks the stream places its batches that are ready, so neither de
 
 import logging
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from mongo_agent.change_stream.position import is_high_water_mark
@@ -30,7 +30,7 @@ from mongo_agent.pipeline.batches import (
     of_read,
 )
 from mongo_agent.pipeline.snapshot_point import StreamWatermark, exact_point
-from mongo_agent.signals.signal import signals_among
+from mongo_agent.signals.signal import Signal, SignalResult, signals_among
 from mongo_agent.snapshot.ddl_events import has_ddl_events
 from mongo_agent.snapshot.encoding import EncodedChunk
 from mongo_agent.snapshot.snapshotter import Snapshotter
@@ -53,25 +53,27 @@ class Stream:
         snapshotter: Snapshotter,
         position: StreamOffset,
         *,
+        add: Add,
         dead_letters: DeadLetterWriter,
         signal_collection: str | None,
         metrics: MongoMetrics,
         is_streamed: bool = True,
         is_merged: bool = False,
     ) -> None:
-        """`position` is the start of reader and snapshotter; inserts into `signal_collection` are
-        signals. Without `is_streamed` the position stays, so that a stream can start there later.
-        With `is_merged` the stream merges several shards."""
+        """`position` is the start of reader and snapshotter; `add` takes the batches. Inserts into
+        `signal_collection` are signals. Without `is_streamed` the position stays, so that a stream
+        can start there later. With `is_merged` the stream merges several shards."""
         self.name = name
         self.reader = reader
         self.snapshotter = snapshotter
         self._position = position
+        self._add = add
         self._placed = _placed_at(position, is_merged=is_merged)
         self._dead_letters = dead_letters
         self._signal_collection = signal_collection
         self._metrics = metrics
         self._is_streamed = is_streamed
-        self._is_streams_turn = True
+        self._is_round_due = False
         self._streamed = LastMessage()
         self._copied = LastMessage()
         self._last_transaction = None if position.transaction is None else position.transaction.id
@@ -107,32 +109,32 @@ class Stream:
         """True when all snapshots are complete and placed."""
         return self._position.snapshot.is_idle
 
-    def tick(self, add: Add) -> bool:
+    def tick(self) -> bool:
         """Places the next chunks or the next batch of the stream; True when there was one. Raises
         what ended the stream."""
-        if self._place_chunks(add):
-            self._is_streams_turn = True
+        if self._place_chunks():
+            self._is_round_due = False
             return True
         if self._chunks or self.snapshotter.holds_stream:
             return False
         following = self.reader.peek()
-        if following is None or not self._is_streams_turn:
-            if self._begin_round(following):
-                return True
-            if following is None:
-                if self.reader.fatal is not None:
-                    raise self.reader.fatal
-                return False
-        return self._place_read(following, add)
+        if (following is None or self._is_round_due) and self._begin_round(following):
+            return True
+        if following is not None:
+            return self._place_read(following)
+        if self.reader.fatal is not None:
+            raise self.reader.fatal
+        return False
 
-    def place_progress(self, add: Add) -> None:
-        """Records the effect of a signal in the position without waiting for the stream. While
-        chunks wait to be placed, the next reply of the stream records it."""
+    def apply(self, signal: Signal) -> SignalResult:
+        """Applies a signal and records its effect in the position without waiting for the stream.
+        While chunks wait to be placed, the next reply of the stream records it."""
+        answer = self.snapshotter.apply(signal)
         before, copies = self._position, self.snapshotter.progress
-        if self._chunks or copies is before.snapshot:
-            return
-        self._position = replace(before, snapshot=copies)
-        add(self.name, OwnMessages((), self._position), before)
+        if not self._chunks and copies is not before.snapshot:
+            self._position = replace(before, snapshot=copies)
+            self._add(self.name, OwnMessages((), self._position), before)
+        return answer
 
     def stop(self) -> None:
         """Stops the reader, without waiting for its end."""
@@ -144,7 +146,6 @@ class Stream:
 
     def _begin_round(self, following: StreamBatch | None) -> bool:
         """Begins a round of chunks at the present point of the stream."""
-        self._is_streams_turn = True
         if not self.snapshotter.wants_point:
             return False
         point = exact_point(self._placed, following)
@@ -153,17 +154,18 @@ class Stream:
         self.snapshotter.begin(point)
         return self.snapshotter.holds_stream
 
-    def _place_chunks(self, add: Add) -> bool:
+    def _place_chunks(self) -> bool:
         worked = False
         while (chunk := self._next_chunk()) is not None:
-            if not self._keep_chunk_losses(chunk):
+            rejected = (Unreadable(e.raw, chunk.collection, e.cause) for e in chunk.rejected)
+            if not self._keep_unreadable(rejected):
                 break
             self._chunks.popleft()
             before = self._position
             self._position = replace(before, snapshot=chunk.progress)
             self._copied.note(chunk.batch)
             self._count(chunk.batch.counts)
-            add(self.name, PlacedBatch(chunk.batch, before, self._position), before)
+            self._add(self.name, PlacedBatch(chunk.batch, before, self._position), before)
             worked = True
         return worked
 
@@ -172,12 +174,12 @@ class Stream:
             self._chunks.extend(self.snapshotter.take())
         return self._chunks[0] if self._chunks else None
 
-    def _place_read(self, read: StreamBatch, add: Add) -> bool:
+    def _place_read(self, read: StreamBatch) -> bool:
         if not self._keep_read_losses(read):
             return False
         self.reader.take()
         # A round may begin between two batches, but batches that are ready go first.
-        self._is_streams_turn = self.reader.peek() is not None
+        self._is_round_due = self.reader.peek() is None
         # The position after the batch has their effect: they are not applied a second time.
         for signal in signals_among(read.events, self._signal_collection):
             self._metrics.answered(signal, self.snapshotter.apply(signal))
@@ -198,39 +200,30 @@ class Stream:
                 "events larger than 16 MiB are skipped (cursor.oversize.handling.mode=skip)",
                 extra=fields(events=read.left_out, up_to=str(read.position.time)),
             )
-        add(self.name, batch, before)
+        self._add(self.name, batch, before)
         self.snapshotter.passed(read.events, self._placed.through, self._placed.scanned)
         return True
 
     def _keep_read_losses(self, read: StreamBatch) -> bool:
         """False while a loss or a dead letter cannot be recorded."""
-        gaps, lost = [], read.lost
-        if lost is not None:
-            gaps.append(LostTimeRange(lost.since.values(), lost.reason))
-        for index, gap in enumerate(gaps):
-            if index < self._kept:
-                continue
-            if not self._dead_letters.note_gap(gap):
+        if (lost := read.lost) is not None and not self._kept:
+            if not self._dead_letters.note_gap(LostTimeRange(lost.since.values(), lost.reason)):
                 return False
-            self._kept = index + 1
-            if index == 0 and lost is not None and lost.is_resnapshot:
+            self._kept = 1
+            if lost.is_resnapshot:
                 self.snapshotter.restart(lost.reason)
-        for index, failure in enumerate(read.batch.failures, len(gaps)):
-            if index < self._kept:
-                continue
-            raw = read.events[failure.event]
-            unreadable = Unreadable(raw, _place_of(read.events, failure.event), failure.cause)
-            if not self._dead_letters.keep_unreadable(unreadable):
-                return False
-            self._kept = index + 1
-        self._kept = 0
-        return True
+        unreadable = (
+            Unreadable(read.events[each.event], _place_of(read.events, each.event), each.cause)
+            for each in read.batch.failures
+        )
+        return self._keep_unreadable(unreadable, first=0 if lost is None else 1)
 
-    def _keep_chunk_losses(self, chunk: EncodedChunk) -> bool:
-        for index, rejected in enumerate(chunk.rejected):
+    def _keep_unreadable(self, records: Iterable[Unreadable], *, first: int = 0) -> bool:
+        """Keeps records, numbered from `first`, once each over several ticks; False while one
+        cannot be kept."""
+        for index, record in enumerate(records, first):
             if index >= self._kept:
-                unreadable = Unreadable(rejected.raw, chunk.collection, rejected.cause)
-                if not self._dead_letters.keep_unreadable(unreadable):
+                if not self._dead_letters.keep_unreadable(record):
                     return False
                 self._kept = index + 1
         self._kept = 0

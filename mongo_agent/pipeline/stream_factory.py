@@ -21,7 +21,7 @@ from mongo_agent.dead_letters.writer import DeadLetterWriter
 from mongo_agent.encoder import MongoEncoder
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import AgentOffsets, StreamOffset
-from mongo_agent.pipeline.stream import Stream
+from mongo_agent.pipeline.stream import Add, Stream
 from mongo_agent.server.deployment import Deployment
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.replaced import ReplacementRules
@@ -105,7 +105,7 @@ class StreamFactory:
             begin = begin.moved(name, replace(position, snapshot=progress))
         return begin
 
-    def open(self, name: str, position: StreamOffset, wake: Callable[[], None]) -> Stream:
+    def open(self, name: str, position: StreamOffset, add: Add, wake: Callable[[], None]) -> Stream:
         config, properties = self._config, self._config.properties
         source = StreamSource(
             client=self._client,
@@ -125,7 +125,7 @@ class StreamFactory:
                 properties.waits_when_denied,
                 self._options.large_events,
             ),
-            backoff=config.backoff,
+            pause=config.new_pause(),
             wake=wake,
         )
         has_many_schemas = properties.uses_avro and bool(config.transforms.transforms)
@@ -136,7 +136,7 @@ class StreamFactory:
             replace(config.snapshot, has_index_bounds=self._options.has_start_after),
             position.snapshot,
             wake=wake,
-            backoff=config.backoff,
+            new_pause=config.new_pause,
             waits_when_denied=properties.waits_when_denied,
             is_ready=partial(self._is_ready, wake),
             wait_for_ids=self._schemas.registration.wait if has_many_schemas else None,
@@ -149,6 +149,7 @@ class StreamFactory:
             reader,
             snapshotter,
             position,
+            add=add,
             dead_letters=self._dead_letters,
             signal_collection=config.signal_collection,
             metrics=self._metrics,

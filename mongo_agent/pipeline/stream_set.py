@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
 
 from mongo_agent.dead_letters.writer import DeadLetterWriter
 from mongo_agent.metrics import MongoMetrics
@@ -23,8 +22,9 @@ logger = logging.getLogger(__name__)
 _LONGEST_PAUSE_S = 1.0
 _READS_IN_A_TICK = 2
 
-OpenStream = Callable[[str, StreamOffset, Callable[[], None]], Stream]
-"""Makes a stream that reads from a position on. It calls the given function after each read."""
+OpenStream = Callable[[str, StreamOffset, Add, Callable[[], None]], Stream]
+"""Makes a stream that reads from a position on. It adds its batches by the first given function,
+and calls the second after each read."""
 
 
 class StreamSet:
@@ -89,17 +89,16 @@ class StreamSet:
         self._flusher.save_first()
 
     def prepare(self) -> bool:
-        add = self._delivery.add
-        return self._signals.apply(
-            {name: _Signalled(stream, add) for name, stream in self.streams.items()}
-        )
+        return self._signals.apply(self.streams.values())
 
     def read(self) -> bool:
         if not self._delivery.is_open or not self._is_position_sure():
             return False
         for name, position in self._flusher.reached.streams.items():
             if name not in self.streams:
-                self.streams[name] = self._open_stream(name, position, self._wake)
+                self.streams[name] = self._open_stream(
+                    name, position, self._delivery.add, self._wake
+                )
         worked = False
         for stream in self.streams.values():
             reached = self._flusher.reached.streams[stream.name]
@@ -107,7 +106,7 @@ class StreamSet:
             for _ in range(_READS_IN_A_TICK):
                 if not (self._delivery.wants_more and self._delivery.has_room):
                     return worked
-                if not stream.tick(self._delivery.add):
+                if not stream.tick():
                     break
                 worked = True
             worked |= self._beat(stream)
@@ -179,16 +178,3 @@ class StreamSet:
         for stream in self.streams.values():
             stream.close()
         self.streams = {}
-
-
-@dataclass(frozen=True, slots=True)
-class _Signalled:
-    """A stream with the way to the sink."""
-
-    stream: Stream
-    add: Add
-
-    def apply(self, signal: Signal) -> SignalResult:
-        answer = self.stream.snapshotter.apply(signal)
-        self.stream.place_progress(self.add)
-        return answer

@@ -2,7 +2,8 @@
 
 A cursor exists on one server, and a driver selects a server for each command: another mongos, or
 another secondary. The commands of a stream therefore use the server of its first command while that
-server is eligible. When its role changes, the stream is reopened on another server."""
+server is eligible. When its role changes, the stream is reopened on another server.
+"""
 
 import threading
 import traceback

@@ -2,7 +2,8 @@
 
 Without a majority a change stream stalls without an error: its tokens stop, although a primary
 writes a no-op every ten seconds when idle. An offset older than the oplog cannot be resumed, so the
-agent warns before the oplog overtakes it."""
+agent warns before the oplog overtakes it.
+"""
 
 import logging
 import math
@@ -197,8 +198,9 @@ class OplogMonitor(Worker):
         self._findings = {
             stream: stream_lag(times, oldest, now_s, wall_s) for stream, times in self._seen.items()
         }
+        warnings = self.warnings()
         for stream in self._findings:
-            self._report(stream, self.warning_text(stream))
+            self._report(stream, warnings[stream].sentence if stream in warnings else "")
 
     def _report(self, stream: str, text: str) -> None:
         """Log each kind of warning once, even after another kind."""
@@ -209,15 +211,13 @@ class OplogMonitor(Worker):
             self._repeated.resolved(f"{stream}: {last}", "The stream has recovered.")
         self._reported[stream] = kind
 
-    def warning(self, stream: str) -> StreamWarning | None:
-        """The most severe warning about a stream; None without one."""
-        findings = self._findings.get(stream)
-        return None if findings is None else stream_warning(findings, self._warnings)
-
-    def warning_text(self, stream: str) -> str:
-        """The most severe warning about a stream as one sentence; empty without one."""
-        worst = self.warning(stream)
-        return "" if worst is None else worst.sentence
+    def warnings(self) -> dict[str, StreamWarning]:
+        """The most severe warning about each stream that has one."""
+        worst = {
+            stream: stream_warning(findings, self._warnings)
+            for stream, findings in self._findings.items()
+        }
+        return {stream: warning for stream, warning in worst.items() if warning is not None}
 
     def details(self, stream: str) -> dict[str, object]:
         """Figures of a stream for `/health`."""

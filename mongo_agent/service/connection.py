@@ -153,8 +153,7 @@ def _answer(
 ) -> Answered | None:
     """The answer of MongoDB; None when the stop came first. Waits for an unavailable server for the
     attempts of the backoff. A stop is noticed between two attempts of `look_s`."""
-    backoff = config.backoff
-    pauses_ms = backoff.delays_ms()
+    pause = config.new_pause()
     repeated = RateLimitedLog(logger)
     while not stop.requested:
         try:
@@ -162,14 +161,13 @@ def _answer(
                 answer = ask()
         except (AccessDeniedError, UnavailableError) as error:
             cause = diagnose(error, config.client)
-            pause_ms = next(pauses_ms, None)
-            if isinstance(cause, AccessDeniedError) and config.properties.waits_when_denied:
-                pause_ms = backoff.max_delay_ms if pause_ms is None else pause_ms
-            elif pause_ms is None or not isinstance(cause, UnavailableError):
+            pause_s = pause.failed(is_jittered=True)
+            is_denied = isinstance(cause, AccessDeniedError) and config.properties.waits_when_denied
+            if not is_denied and (pause.is_spent or not isinstance(cause, UnavailableError)):
                 raise cause from error
             on_error(str(cause))
             repeated.log("connect", str(cause))
-            stop.wait(backoff.jittered_s(pause_ms))
+            stop.wait(pause_s)
             continue
         on_error("")
         repeated.resolved("connect", "MongoDB answers.")

@@ -1,16 +1,16 @@
 """Collections whose reads fail while the other collections are copied.
 
-The pauses of a collection double up to that of the back-off, without an end. After some failures
+The pauses of a collection double up to the longest, without an end. After some failures
 the status names the collection with the reason.
 """
 
 import logging
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
-from mongo_agent.change_stream.backoff import Backoff
 from mongo_agent.snapshot.records import CollectionSnapshot
 from sidecar.logs import fields
+from sidecar.process.wait_policy import RetryPause
 
 logger = logging.getLogger(__name__)
 
@@ -20,7 +20,7 @@ TRIES = 5
 
 @dataclass
 class _Failing:
-    delays_ms: Iterator[int]
+    pause: RetryPause
     tries: int = 0
     turns: int = 0
     """Failures, those of the connection included."""
@@ -35,9 +35,9 @@ class _Failing:
 class FailingCollections:
     """By the number of the snapshot. Used by one thread."""
 
-    def __init__(self, backoff: Backoff, clock: Callable[[], float]) -> None:
+    def __init__(self, new_pause: Callable[[], RetryPause], clock: Callable[[], float]) -> None:
         """`clock` is in seconds."""
-        self._backoff = backoff
+        self._new_pause = new_pause
         self._clock = clock
         self._failing: dict[int, _Failing] = {}
 
@@ -69,15 +69,17 @@ class FailingCollections:
         if is_too_old and failing.tries == 1:
             return
         failing.reason = reason
-        pause_ms = next(failing.delays_ms, self._backoff.max_delay_ms)
-        failing.not_before_s = self._clock() + pause_ms / 1000
+        pause_s = failing.pause.failed()
+        failing.not_before_s = self._clock() + pause_s
         logger.warning(
             "reading a collection failed; the agent retries and copies the others meanwhile",
-            extra=fields(collection=snapshot.namespace, pause_ms=pause_ms, error=reason),
+            extra=fields(
+                collection=snapshot.namespace, pause_ms=round(pause_s * 1000), error=reason
+            ),
         )
 
     def _of(self, snapshot: CollectionSnapshot) -> _Failing:
-        return self._failing.setdefault(snapshot.number, _Failing(self._backoff.delays_ms()))
+        return self._failing.setdefault(snapshot.number, _Failing(self._new_pause()))
 
     def succeeded(self, number: int) -> None:
         self._failing.pop(number, None)

@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 from pymongo.errors import PyMongoError
 
-from mongo_agent.change_stream.backoff import Backoff
 from mongo_agent.server.errors import authentication_message, error_text
 from sidecar.errors import AccessDeniedError, SidecarError, UnavailableError
 from sidecar.logs import fields
+from sidecar.process.wait_policy import RetryPause
 
 logger = logging.getLogger(__name__)
 
@@ -18,7 +18,7 @@ class ReadRetry:
 
     def __init__(
         self,
-        backoff: Backoff,
+        pause: RetryPause,
         clock: Callable[[], float],
         first_delay_ms: int,
         *,
@@ -29,9 +29,8 @@ class ReadRetry:
         With `waits_when_denied` the agent retries denied access without a limit.
         """
         self._waits_when_denied = waits_when_denied
-        self._backoff = backoff
         self._clock = clock
-        self._delays_ms = backoff.delays_ms()
+        self._pause = pause
         self._not_before_s = clock() + first_delay_ms / 1000
         self.error: SidecarError | None = None
         """The error that ended all reads."""
@@ -43,7 +42,7 @@ class ReadRetry:
         return self.error is None and self._clock() >= self._not_before_s
 
     def succeeded(self) -> None:
-        self._delays_ms = self._backoff.delays_ms()
+        self._pause.succeeded()
         self.message = ""
 
     def failed(self, error: PyMongoError, missing: str = "") -> None:
@@ -51,32 +50,30 @@ class ReadRetry:
         that fail together count once."""
         if self._clock() < self._not_before_s:
             return
-        delay_ms = next(self._delays_ms, None)
-        if missing and delay_ms is None and self._waits_when_denied:
-            delay_ms = self._backoff.max_delay_ms
-        if delay_ms is None:
+        pause_s = self._pause.failed()
+        if self._pause.is_spent and not (missing and self._waits_when_denied):
             self.error = UnavailableError(
-                f"Collections could not be read in {self._backoff.max_attempts} attempts: "
+                f"Collections could not be read in {self._pause.attempts} attempts: "
                 f"{error_text(error)}. "
                 "Check MongoDB and the privileges, or raise `connect.max.attempts`."
             )
             if missing:
                 self.error = AccessDeniedError(missing)
             return
-        self._wait(delay_ms, error)
+        self._wait(pause_s, error)
         self.message = missing or self.message
 
-    def _wait(self, delay_ms: int, error: PyMongoError) -> None:
-        self._not_before_s = self._clock() + delay_ms / 1000
+    def _wait(self, pause_s: float, error: PyMongoError) -> None:
+        self._not_before_s = self._clock() + pause_s
         self.message = f"{error_text(error)}."
         logger.warning(
             "reading a collection failed; the agent retries",
-            extra=fields(pause_ms=delay_ms, error=error_text(error)),
+            extra=fields(pause_ms=round(pause_s * 1000), error=error_text(error)),
         )
 
     def access_denied(self, error: PyMongoError) -> None:
         """Record that MongoDB rejected the credentials."""
         if self._waits_when_denied:
-            self._wait(next(self._delays_ms, self._backoff.max_delay_ms), error)
+            self._wait(self._pause.failed(), error)
             return
         self.error = AccessDeniedError(authentication_message(error_text(error)))

@@ -18,7 +18,6 @@ from dataclasses import replace
 from pymongo.errors import PyMongoError
 
 from mongo_agent.capture.namespaces import Namespaces
-from mongo_agent.change_stream.backoff import Backoff
 from mongo_agent.documents import NEVER, ClusterTime
 from mongo_agent.encoder import ChangeEvents, MongoEncoder
 from mongo_agent.server.errors import authorisation_message, error_text
@@ -48,6 +47,7 @@ from mongo_agent.snapshot.view import SnapshotView, view_of
 from mongo_agent.snapshot.windows import touches
 from sidecar.errors import SidecarError
 from sidecar.logs import fields
+from sidecar.process.wait_policy import RetryPause
 
 logger = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ class Snapshotter:
         progress: SnapshotProgress,
         *,
         wake: Callable[[], None],
-        backoff: Backoff | None = None,
+        new_pause: Callable[[], RetryPause],
         waits_when_denied: bool = False,
         is_ready: Callable[[str, str], bool] = lambda database, collection: True,
         wait_for_ids: WaitForIds | None = None,
@@ -89,8 +89,7 @@ class Snapshotter:
         self._settings = settings
         self._progress = progress
         self._clock = clock
-        backoff = backoff or Backoff()
-        self._failing = FailingCollections(backoff, clock)
+        self._failing = FailingCollections(new_pause, clock)
         reader = CollectionReader(client, settings)
         self._planner = Planner(
             client, reader, namespaces, settings, self._is_readable, self._failing.turns
@@ -111,7 +110,7 @@ class Snapshotter:
         self._reread: set[tuple[int, Chunk]] = set()
         self._reads_at_times = settings.has_index_bounds
         self._retry = ReadRetry(
-            backoff, clock, settings.delay_ms, waits_when_denied=waits_when_denied
+            new_pause(), clock, settings.delay_ms, waits_when_denied=waits_when_denied
         )
         self._reset_rate()
 
@@ -195,7 +194,7 @@ class Snapshotter:
     def take(self) -> Sequence[EncodedChunk]:
         """Finished chunks, to be delivered at once and in this order.
 
-        Raises `SidecarError` when reads fail for longer than the back-off lasts.
+        Raises `SidecarError` when reads fail more often than `new_pause` has attempts.
         """
         self._settle()
         taken: list[EncodedChunk] = []

@@ -1,9 +1,12 @@
-"""Conditions from facts. Pure: each cause gives one condition, which ends with its cause."""
+"""Conditions from facts. Pure: each cause yields one condition, which clears with its cause."""
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from mongo_agent.status.facts import ElectionFacts, Facts, StreamFacts
+from mongo_agent.dead_letters.quarantine import Usage
+from mongo_agent.pipeline.view import StreamView
+from mongo_agent.server.monitoring import StreamWarning
 from sidecar.check.finding import first_names
 from sidecar.dead_letters.dead_letter import TOO_LARGE_REMEDY
 from sidecar.health.condition import Condition, Rank, State, Status, status_of
@@ -11,6 +14,7 @@ from sidecar.sinks.kafka.leader_election.role import Role
 from sidecar.status.facts import (
     TOPICS,
     UNAVAILABLE,
+    ServiceFacts,
     stalled,
     starting,
     undelivered,
@@ -54,6 +58,31 @@ _COMPONENTS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class ElectionFacts:
+    """The place of the agent in the consumer group that elects the leader."""
+
+    group: str
+    role: Role
+    error: str = ""
+    """Why it is no member; empty for a member."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts(ServiceFacts):
+    """What the conditions follow from; the defaults are those of a healthy agent."""
+
+    start_error: str = ""
+    """Why the agent cannot start; empty without a known cause."""
+    election: ElectionFacts | None = None
+    """None without `standby.enabled`, and before the agent knows the deployment."""
+    streams: Sequence[StreamView] = ()
+    concerns: Mapping[str, StreamWarning] = field(default_factory=dict)
+    """About the oplog, or a stream that does not advance, by stream."""
+    quarantine: Usage = field(default_factory=Usage)
+    quarantine_directory: str = "quarantine"
+
+
 def status_from(facts: Facts, masked: MaskedCauses | None = None) -> Status:
     return status_of(conditions_of(facts, masked))
 
@@ -84,7 +113,7 @@ def _own(facts: Facts) -> Iterator[Condition]:
         return
     yield from stalled(facts)
     for stream in facts.streams:
-        yield from _stream(stream)
+        yield from _stream(stream, facts.concerns.get(stream.name))
     yield from undelivered(facts, subject="collections", check="mongo-agent check")
     yield from _lost(facts)
     yield from _progress(facts)
@@ -123,21 +152,20 @@ def _not_leading(election: ElectionFacts) -> Iterator[Condition]:
     )
 
 
-def _stream(stream: StreamFacts) -> Iterator[Condition]:
-    component = stream_component(stream.name)
-    if not stream.is_open:
+def _stream(stream: StreamView, concern: StreamWarning | None) -> Iterator[Condition]:
+    component, state = stream_component(stream.name), stream.state
+    if not state.is_open:
         yield Condition(
             "stream_not_open",
             State.FAILING,
             component,
-            f"The {component} is not open, so its changes are not delivered: {stream.message}",
+            f"The {component} is not open, so its changes are not delivered: {state.message}",
             "Follow the message, then start the agent again: it ends."
-            if stream.has_ended
+            if state.has_ended
             else "Start the servers or correct the agent's rights; `mongo-agent check` verifies "
             "them.",
         )
-    if stream.concern is not None:
-        concern = stream.concern
+    if concern is not None:
         message, remedy = _sentence(concern.message), _sentence(concern.remedy)
         yield Condition(concern.code, State.DEGRADED, component, message, remedy)
 
@@ -183,7 +211,7 @@ def _lost(facts: Facts) -> Iterator[Condition]:
         )
 
 
-def _replaced(stream: StreamFacts) -> Iterator[Condition]:
+def _replaced(stream: StreamView) -> Iterator[Condition]:
     if not stream.replaced:
         return
     names = [each.namespace for each in stream.replaced]
@@ -205,7 +233,7 @@ def _replaced(stream: StreamFacts) -> Iterator[Condition]:
     )
 
 
-def _snapshot(stream: StreamFacts) -> Iterator[Condition]:
+def _snapshot(stream: StreamView) -> Iterator[Condition]:
     if stream.snapshot_error:
         yield Condition(
             "snapshot_blocked",
@@ -215,9 +243,9 @@ def _snapshot(stream: StreamFacts) -> Iterator[Condition]:
             "Start the servers or grant `find` on the collections; the snapshot resumes.",
             rank=Rank.LATE,
         )
-    if stream.snapshot_rejected:
-        name, reason = next(iter(stream.snapshot_rejected.items()))
-        others = len(stream.snapshot_rejected) - 1
+    if rejected := stream.snapshot.rejected:
+        name, reason = next(iter(rejected.items()))
+        others = len(rejected) - 1
         more = f" {others} more cannot be copied." if others else ""
         quoted = shlex.quote(name)
         yield Condition(

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 
 from mongo_agent.config.model import SERVICE_NAME
 from mongo_agent.metrics import MongoMetrics
@@ -11,11 +10,12 @@ from mongo_agent.pipeline.view import StreamView, View
 from mongo_agent.server.monitoring import OplogMonitor
 from mongo_agent.status.conditions import (
     ELECTION,
+    ElectionFacts,
+    Facts,
     snapshot_component,
     status_from,
     stream_component,
 )
-from mongo_agent.status.facts import ElectionFacts, Facts, StreamFacts
 from sidecar.health.condition import Status
 from sidecar.health.health import Component, component_of
 from sidecar.history.recorder import Column
@@ -84,9 +84,10 @@ class MongoStatus(StatusReporter[View]):
             else ElectionFacts(election.group, election.role, election.error)
         }
         if view is None:
-            return Facts(start_error=self._start_error, streams=(), **known)
+            return Facts(start_error=self._start_error, **known)
         return Facts(
-            streams=tuple(map(self._stream_facts, view.streams)),
+            streams=view.streams,
+            concerns={} if self._oplog is None else self._oplog.warnings(),
             quarantine=view.quarantine,
             quarantine_directory=self._quarantine_directory,
             **known,
@@ -167,21 +168,6 @@ class MongoStatus(StatusReporter[View]):
                 self._metrics.delivery.sink_up.set(self.is_on_standby)
         if self._oplog is not None:
             self._oplog.set_gauges(self._metrics)
-
-    def _stream_facts(self, stream: StreamView) -> StreamFacts:
-        facts = StreamFacts(
-            stream.name,
-            stream.state.is_open,
-            stream.state.message,
-            has_ended=stream.state.has_ended,
-            snapshot_error=stream.snapshot_error,
-            replaced=stream.replaced,
-            no_deletes=stream.no_deletes,
-            snapshot_rejected=stream.snapshot.rejected,
-        )
-        if self._oplog is None:
-            return facts
-        return replace(facts, concern=self._oplog.warning(stream.name))
 
     def _stream(self, status: Status, stream: StreamView) -> Component:
         details: dict[str, object] = {

@@ -20,10 +20,18 @@ Answered = TypeVar("Answered")
 class RetryPause:
     """Pauses after failures: the first, doubled up to the longest. A success starts again."""
 
-    def __init__(self, first_s: float, longest_s: float) -> None:
+    def __init__(self, first_s: float, longest_s: float, attempts: int = 0) -> None:
+        """`attempts` limits the pauses; 0: no limit."""
         self._first_s = first_s
         self._longest_s = longest_s
         self._next_s = first_s
+        self._failures = 0
+        self.attempts = attempts
+
+    @property
+    def is_spent(self) -> bool:
+        """True after more failures than attempts."""
+        return 0 < self.attempts < self._failures
 
     @property
     def present_s(self) -> float:
@@ -33,12 +41,13 @@ class RetryPause:
     def failed(self, *, is_jittered: bool = False) -> float:
         """Seconds to wait after one more failure."""
         pause_s = self._next_s
+        self._failures += 1
         self._next_s = min(self._longest_s, 2 * pause_s)
         return pause_s * random.uniform(_LEAST_OF_PAUSE, 1.0) if is_jittered else pause_s
 
     def succeeded(self) -> None:
         """The next failure waits for the first pause."""
-        self._next_s = self._first_s
+        self._next_s, self._failures = self._first_s, 0
 
 
 def wait_for(

@@ -5,7 +5,6 @@ import itertools
 import bson
 import pytest
 
-from mongo_agent.change_stream.backoff import Backoff
 from mongo_agent.change_stream.tokens import TokenParts, read_token
 from mongo_agent.documents import ClusterTime
 from mongo_agent.encoder import ChangeEvents
@@ -67,11 +66,3 @@ def test_an_error_has_one_class(
     code: int | None, labels: tuple[str, ...], failure: Failure
 ) -> None:
     assert classify_failure(code, labels) is failure
-
-
-def test_the_pauses_are_those_of_the_manuals() -> None:
-    delays_s = [delay_ms // 1000 for delay_ms in Backoff().delays_ms()]
-    assert delays_s == [1, 2, 4, 8, 16, 32, 64, *[120] * 9]
-    ends_s = list(itertools.accumulate(delays_s))
-    assert [ends_s[at] for at in (6, 7, 15)] == [127, 247, 1207]
-    assert list(Backoff(5, 3, 2).delays_ms()) == [3, 3]

@@ -26,8 +26,7 @@ from mongo_agent.pipeline.stream import Stream
 from mongo_agent.server.errors import Failure
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.snapshotter import Snapshotter
-from mongo_agent.status.conditions import conditions_of
-from mongo_agent.status.facts import Facts
+from mongo_agent.status.conditions import Facts, conditions_of
 from sidecar.dead_letters.dead_letter import DeadLetter
 from sidecar.errors import SidecarError
 from sidecar.metrics import DeliveryMetrics
@@ -68,20 +67,21 @@ class StreamHarness:
             lost,
             left_out,
         )
+
+        def place(*words: object) -> None:
+            self.placed += 1
+
         stream = Stream(
             "",
             GivenReader(read),
             self.snapshotter,
             StreamOffset(STREAM, None, SnapshotProgress()),
+            add=place,
             dead_letters=self.dead_letters(ends_agent=ends_agent),
             signal_collection=None,
             metrics=self.metrics,
         )
-
-        def place(*words: object) -> None:
-            self.placed += 1
-
-        return stream.tick(place)
+        return stream.tick()
 
     @property
     def usage(self) -> Usage:

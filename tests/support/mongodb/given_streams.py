@@ -7,13 +7,29 @@ from typing import Any
 from pymongo import MongoClient
 
 from mongo_agent.capture.namespaces import Namespaces
-from mongo_agent.change_stream.reader import StreamBatch, StreamReader
+from mongo_agent.change_stream.reader import StreamBatch, StreamReader, StreamState
+from mongo_agent.documents import ClusterTime
+from mongo_agent.pipeline.view import StreamView
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.settings import SnapshotSettings
 from mongo_agent.snapshot.snapshotter import Snapshotter
+from mongo_agent.snapshot.view import view_of
+from sidecar.process.wait_policy import RetryPause
 from tests.support.mongodb.encodings import encoder
 
 ENCODER = encoder(topic_prefix="p", node_id="agent-1")
+
+
+def stream_view(
+    name: str = "", *, closed: str = "", has_ended: bool = False, **changed: Any
+) -> StreamView:
+    """An open stream, or one that is closed for a reason."""
+    state = StreamState(not closed, closed or "the stream is read", has_ended=has_ended)
+    parts: dict[str, Any] = {
+        "snapshot": view_of(SnapshotProgress()),
+        "read_time": ClusterTime(995, 1),
+    } | changed
+    return StreamView(name, state, **parts)
 
 
 class GivenReader(StreamReader):
@@ -37,7 +53,13 @@ def idle_snapshotter() -> Iterator[Snapshotter]:
     progress = SnapshotProgress()
     with MongoClient[Any]("mongodb://127.0.0.1:1", connect=False) as client:
         made = Snapshotter(
-            client, ENCODER, Namespaces(), SnapshotSettings(), progress, wake=lambda: None
+            client,
+            ENCODER,
+            Namespaces(),
+            SnapshotSettings(),
+            progress,
+            wake=lambda: None,
+            new_pause=lambda: RetryPause(1.0, 120.0, 16),
         )
         with closing(made):
             yield made

@@ -15,7 +15,6 @@ from typing import Any
 import bson
 
 from mongo_agent.capture.namespaces import Namespaces, Scope
-from mongo_agent.change_stream.backoff import Backoff
 from mongo_agent.change_stream.cursor import Client, Reply, StreamCursor, StreamFailedError
 from mongo_agent.change_stream.options import StreamOptions
 from mongo_agent.change_stream.position import Opening
@@ -27,6 +26,7 @@ from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.records import SnapshotReason, SnapshotRequest
 from mongo_agent.snapshot.settings import SnapshotSettings
 from mongo_agent.snapshot.snapshotter import Snapshotter
+from sidecar.process.wait_policy import RetryPause
 
 ENCODER = MongoEncoder(topic_prefix="L", replica_set="rs0", node_id="agent-1")
 ALL = Namespaces()
@@ -114,7 +114,7 @@ class Pipeline:
             settings or SnapshotSettings(chunk_size=3),
             progress,
             wake=self._woken.set,
-            backoff=Backoff(initial_delay_ms=1, max_delay_ms=4),
+            new_pause=lambda: RetryPause(0.001, 0.004, 16),
             clock=clock or time.monotonic,
             is_ready=is_ready,
         )

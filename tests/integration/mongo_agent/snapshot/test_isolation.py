@@ -22,9 +22,9 @@ from mongo_agent.snapshot.collection_reader import CollectionReader
 from mongo_agent.snapshot.read_failures import ReadFailure, classify_read_failure
 from mongo_agent.snapshot.records import CollectionSnapshot, SnapshotReason
 from mongo_agent.snapshot.settings import SnapshotSettings
-from mongo_agent.status.conditions import conditions_of
-from mongo_agent.status.facts import Facts, StreamFacts
+from mongo_agent.status.conditions import Facts, conditions_of
 from sidecar.errors import AccessDeniedError, SidecarError, UnavailableError
+from tests.support.mongodb.given_streams import stream_view
 from tests.support.pipeline.snapshot_output import Pipeline
 
 NUMBERS = list(range(12))
@@ -143,9 +143,8 @@ def test_the_others_are_copied(name: str, threads: int, filled: Client, failing:
             return
         pipeline.run(lambda: others_are_copied(pipeline) and "shop.b" in rejected(pipeline))
         assert row.reason in rejected(pipeline)["shop.b"]
-        (condition,) = conditions_of(
-            Facts(streams=(StreamFacts(snapshot_rejected=rejected(pipeline)),))
-        )
+        stream = stream_view(snapshot=pipeline.snapshotter.view())
+        (condition,) = conditions_of(Facts(streams=(stream,)))
         assert condition.code == "snapshot_collection_rejected"
         assert "shop.b" in condition.message
         assert "`mongo-agent snapshot start shop.b --filter shop.b QUERY`" in condition.remedy

@@ -8,7 +8,6 @@ import pytest
 from pymongo import MongoClient
 
 from mongo_agent.capture.namespaces import Scope
-from mongo_agent.change_stream.backoff import Backoff
 from mongo_agent.change_stream.options import StreamOptions
 from mongo_agent.config.client import settings_of_set
 from mongo_agent.config.document import configuration_document
@@ -67,7 +66,9 @@ def test_the_minimum_is_enough(tmp_path: Path) -> None:
         full_document="updateLookup", batch_size=5000, await_ms=1000
     )
     assert config.operations == ("insert", "update", "replace", "delete")
-    assert config.backoff == Backoff(1000, 120_000, 16)
+    pause = config.new_pause()
+    pauses_s = [pause.failed() for _ in range(pause.attempts)]
+    assert pauses_s == [1, 2, 4, 8, 16, 32, 64, *[120] * 9]
     assert config.properties.capture_start_op_time is None
     assert config.history_lost_policy == "fail"
     assert config.snapshot == SnapshotSettings()

@@ -59,17 +59,18 @@ def test_position_after_its_event_contains_the_signal(
     )
     metrics = MongoMetrics(DeliveryMetrics("mongo-agent", "1"))
     dead_letters = DeadLetterWriter(Quarantine(tmp_path, 1 << 20, "1"), metrics)
+    placed: list[Any] = []
     stream = Stream(
         "",
         GivenReader(read),
         snapshotter,
         START,
+        add=lambda name, batch, before: placed.append(batch),
         dead_letters=dead_letters,
         signal_collection="shop.signals",
         metrics=metrics,
     )
-    placed = []
-    assert stream.tick(lambda name, batch, before: placed.append(batch))
+    assert stream.tick()
     (batch,) = placed
     for messages in (1, 2):
         copies = batch.position_after(messages).snapshot

@@ -3,11 +3,11 @@
 import pytest
 from pymongo.errors import OperationFailure
 
-from mongo_agent.change_stream.backoff import Backoff
 from mongo_agent.server.errors import authorisation_message
 from mongo_agent.snapshot.read_failures import ReadFailure, classify_read_failure
 from mongo_agent.snapshot.read_retry import ReadRetry
 from sidecar.errors import AccessDeniedError
+from sidecar.process.wait_policy import RetryPause
 
 DENIED = OperationFailure("not authorized on shop to execute command listCollections", 13)
 
@@ -16,7 +16,7 @@ DENIED = OperationFailure("not authorized on shop to execute command listCollect
 def test_a_missing_privilege(waits: bool) -> None:
     assert classify_read_failure(DENIED, None) is ReadFailure.DENIED
     now_s, tries = 0.0, 0
-    retry = ReadRetry(Backoff(max_attempts=4), lambda: now_s, 0, waits_when_denied=waits)
+    retry = ReadRetry(RetryPause(1.0, 120.0, 4), lambda: now_s, 0, waits_when_denied=waits)
     for _ in range(40):
         if retry.error is None:
             assert retry.may_read

@@ -18,14 +18,15 @@ from mongo_agent.server.monitoring import (
     stream_warning,
 )
 from mongo_agent.snapshot.records import ReplacedCollection
-from mongo_agent.status.conditions import conditions_of, status_from
-from mongo_agent.status.facts import ElectionFacts, Facts, StreamFacts
+from mongo_agent.status.conditions import ElectionFacts, Facts, conditions_of, status_from
 from sidecar.check.finding import fault
 from sidecar.dead_letters.dead_letter import DeadLetter
 from sidecar.health.condition import State
 from sidecar.sinks.base import SinkState
 from sidecar.sinks.kafka.leader_election.role import Role
+from tests.support.mongodb.given_streams import stream_view
 
+OPEN = stream_view()
 WARNINGS = WarningThresholds(headroom_ms=3_600_000, stall_ms=60_000, lag_ms=60_000)
 DROPPED = ReplacedCollection("shop", "a", NEVER, "dropped")
 RENAMED = ReplacedCollection("shop", "b c", NEVER, "renamed to shop.d")
@@ -41,25 +42,22 @@ CASES: Mapping[str, tuple[dict[str, Any], str]] = {
         "DEGRADED, topic_unavailable, sink, p.a",
     ),
     "stream": (
-        {"streams": (StreamFacts("rs0", False, "not authorized on shop"), StreamFacts("rs1"))},
+        {"streams": (stream_view("rs0", closed="not authorized on shop"), OPEN)},
         "FAILING, stream_not_open, stream rs0, not authorized on shop",
     ),
     "oplog": (
         {
-            "streams": (
-                StreamFacts(
-                    concern=StreamWarning("offset_before_oplog_start", "it is short", "see it")
-                ),
-            )
+            "streams": (OPEN,),
+            "concerns": {"": StreamWarning("offset_before_oplog_start", "it is short", "see it")},
         },
         "DEGRADED, offset_before_oplog_start, stream, It is short. See it.",
     ),
     "snapshot": (
-        {"streams": (StreamFacts(snapshot_error="not authorized."),)},
+        {"streams": (stream_view(snapshot_error="not authorized."),)},
         "DEGRADED, snapshot_blocked, snapshot, not authorized",
     ),
     "replaced": (
-        {"streams": (StreamFacts(replaced=[DROPPED, RENAMED]),)},
+        {"streams": (stream_view(replaced=[DROPPED, RENAMED]),)},
         "DEGRADED, collection_replaced, snapshot, snapshot start --replace shop.a 'shop.b c'`",
     ),
     "offsets": (
@@ -164,7 +162,7 @@ def test_an_oplog_that_is_short_and_a_stream_that_stands_still(
 
 
 def test_a_stream_that_ended_blames_no_server() -> None:
-    stream = StreamFacts("", False, "An event exceeds 16 MB.", has_ended=True)
+    stream = stream_view(closed="An event exceeds 16 MB.", has_ended=True)
     (condition,) = conditions_of(Facts(streams=(stream,)))
     assert "An event exceeds 16 MB." in condition.message
     assert "Start the servers" not in condition.remedy
@@ -182,7 +180,7 @@ def test_rejected_events_name_the_ways_on() -> None:
 
 def test_many_replaced_collections_have_one_command() -> None:
     many = [replace(DROPPED, collection=f"c{number}") for number in range(6)]
-    stream = StreamFacts(replaced=many, no_deletes="the agent reads only topics of Kafka")
+    stream = stream_view(replaced=many, no_deletes="the agent reads only topics of Kafka")
     (condition,) = conditions_of(Facts(streams=(stream,)))
     assert "shop.c4 (dropped), …" in condition.message
     assert condition.remedy.startswith("Delete the documents of the old collections in the target")
@@ -209,7 +207,11 @@ def test_quarantine_counts_its_content(tmp_path: Path) -> None:
     ("subject", "changed", "code"),
     [
         ("MongoDB", {"is_started": False, "start_error": "No primary."}, "start_blocked"),
-        ("privileges", {"streams": (StreamFacts(is_open=False),)}, "stream_not_open"),
+        (
+            "privileges",
+            {"streams": (stream_view(closed="no primary"),)},
+            "stream_not_open",
+        ),
         ("broker", {"sink": SinkState(False, "no broker answers")}, "sink_unavailable"),
         ("topics", {"sink": SinkState(True, "missing", ("p.a",))}, "topic_unavailable"),
         ("schema_registry", {"registry_error": "away"}, "schema_registry_unavailable"),

@@ -6,12 +6,11 @@ from typing import cast
 import pytest
 
 from mongo_agent.change_stream.position import StreamPosition
-from mongo_agent.change_stream.reader import StreamState
 from mongo_agent.documents import ClusterTime
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import AgentOffsets, StreamOffset
 from mongo_agent.pipeline.pipeline import Pipeline
-from mongo_agent.pipeline.view import StreamView, View
+from mongo_agent.pipeline.view import View
 from mongo_agent.server.monitoring import OplogMonitor, StreamWarning
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.view import CollectionView, SnapshotView, view_of
@@ -23,6 +22,7 @@ from sidecar.page.agent_summary import AgentSummary
 from sidecar.page.summary import Summary
 from sidecar.sinks.base import SinkState
 from sidecar.status.publisher import DeliveryView
+from tests.support.mongodb.given_streams import stream_view
 
 NOW_S = 1_000.0
 POSITION = StreamOffset(StreamPosition({}, ClusterTime(990, 1), "", "rs"), None, SnapshotProgress())
@@ -52,13 +52,12 @@ class NoWatch:
     def details(self, stream: str) -> dict[str, object]:
         return {}
 
-    def warning(self, stream: str) -> StreamWarning | None:
-        return None
+    def warnings(self) -> dict[str, StreamWarning]:
+        return {}
 
 
 def view(copies: SnapshotView = QUIET, *, is_open: bool = True, waiting: int = 0) -> View:
-    state = StreamState(is_open, "the stream is read" if is_open else "no primary answers")
-    stream = StreamView("", state, copies, ClusterTime(995, 1))
+    stream = stream_view(closed="" if is_open else "no primary answers", snapshot=copies)
     position = AgentOffsets({"": POSITION})
     sink = SinkState(True, "events go through")
     return View(

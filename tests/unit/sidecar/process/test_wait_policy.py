@@ -21,6 +21,15 @@ def test_pauses_double_up_to_the_longest_and_start_again() -> None:
     assert [pause.failed() for _ in range(5)] == [1.0, 2.0, 4.0, 5.0, 5.0]
     pause.succeeded()
     assert pause.present_s == pause.failed() == 1.0
+    assert not pause.is_spent
+
+
+def test_attempts_are_spent_after_one_more_failure() -> None:
+    pause = RetryPause(1.0, 5.0, attempts=2)
+    spent = [pause.is_spent for _ in range(3) if pause.failed()]
+    assert spent == [False, False, True]
+    pause.succeeded()
+    assert not pause.is_spent
 
 
 def test_a_jittered_pause_is_shorter_by_a_quarter_at_most() -> None:

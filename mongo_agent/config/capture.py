@@ -1,91 +1,15 @@
 """Properties of captured collections and change streams."""
 
-import re
-from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator
-
-from mongo_agent.capture.namespaces import Namespaces, split_patterns
-from mongo_agent.capture.stream_pipeline import read_stages
-from mongo_agent.change_stream.tokens import read_token, token_from_text, token_to_json
-from mongo_agent.documents import ClusterTime
+from mongo_agent.capture.namespaces import Namespaces
+from mongo_agent.config.values import PatternList, Stages, StartTime, StartToken, optional
 from sidecar.properties.model import Properties, prop
-from sidecar.properties.types import (
-    NOTHING_NAMED,
-    CommaList,
-    LowerCase,
-    Milliseconds,
-    Unit,
-    words,
-)
+from sidecar.properties.types import CommaList, LowerCase, Milliseconds, words
 
 AWAIT_MS = 1000
 """Default of `cursor.max.await.time.ms`."""
-_LATEST = "-1"
-_TIME = re.compile(r"(\d+):(\d+)")
-_SECOND = 1 << 32
-_EARLIEST_S = 1_000_000_000
-"""2001, before MongoDB existed; in seconds since 1970."""
 
-
-def _split(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    patterns = split_patterns(value)
-    if value.strip() and not patterns:
-        raise ValueError(NOTHING_NAMED)
-    return patterns
-
-
-def _cluster_time(value: Any) -> Any:
-    """Parse `seconds:increment`, or one number of 64 bits as drivers write a timestamp."""
-    if not isinstance(value, str):
-        return value
-    text = value.strip()
-    if text == _LATEST:
-        return None
-    match = _TIME.fullmatch(text)
-    if match is not None and int(match[1]) < _SECOND and int(match[2]) < _SECOND:
-        return ClusterTime(int(match[1]), int(match[2]))
-    if text.isdecimal() and _SECOND <= int(text) < _EARLIEST_S * _SECOND:
-        raise ValueError(
-            "must be a cluster time as `seconds:increment`; as one number of 64 bits this is in "
-            f"{datetime.fromtimestamp(int(text) // _SECOND, UTC).year}. For a time in milliseconds "
-            "write the value divided by 1000, followed by `:1`"
-        )
-    if text.isdecimal() and _SECOND <= int(text) < _SECOND**2:
-        return ClusterTime(int(text) // _SECOND, int(text) % _SECOND)
-    raise ValueError(
-        "must be a cluster time as `seconds:increment` or as one number of 64 bits, or -1"
-    )
-
-
-def _start_token(value: Any) -> Any:
-    """Parse a token and verify that it begins with a cluster time; the text is its JSON."""
-    if not isinstance(value, str):
-        return value
-    try:
-        token = token_from_text(value)
-        read_token(token)
-    except ValueError as error:
-        raise ValueError(
-            'must be a resume token: its `_data` in hexadecimal digits, JSON such as `{"_data": '
-            f'"8265…"}}`, or base64 of its BSON: {error}'
-        ) from error
-    return token_to_json(token)
-
-
-def _own_stages(value: str) -> str:
-    try:
-        read_stages(value)
-    except ValueError as error:
-        raise ValueError(f"must be a list of stages: {error}") from error
-    return value
-
-
-PatternList = Annotated[tuple[str, ...], BeforeValidator(_split), Unit("list, separated by commas")]
-"""Patterns of names; a comma inside brackets or after a backslash belongs to its pattern."""
 
 SkippedOperations = Annotated[
     CommaList,
@@ -169,17 +93,13 @@ class CaptureProperties(Properties):
         "event, which may be newer than the update. `post_image`: the document after the update, "
         "for collections with `changeStreamPreAndPostImages` (MongoDB 6.0); otherwise null.",
     )
-    capture_start_op_time: Annotated[
-        ClusterTime | None, BeforeValidator(_cluster_time), Unit("cluster time")
-    ] = prop(
+    capture_start_op_time: StartTime = optional(
         "capture.start.op.time",
-        default=None,
         doc="Cluster time at which the stream starts when no offset is stored: "
         "`seconds:increment`, or one number of 64 bits. Not set, or -1: now.",
     )
-    capture_start_token: Annotated[str | None, BeforeValidator(_start_token)] = prop(
+    capture_start_token: StartToken | None = optional(
         "capture.start.token",
-        default=None,
         doc="Resume token after which the stream starts when no offset is stored: `_data` in "
         "hexadecimal digits, JSON with `_data`, or base64 of its BSON, as in `resume_token` of "
         "Debezium's offsets. The server must accept it. Not together with "
@@ -204,9 +124,8 @@ class CaptureProperties(Properties):
         "(MongoDB 6.0.9 and 7.0); the agent requests this after the first such event. `skip`: the "
         "agent skips, counts and logs them (MongoDB 4.4). `fail`: the agent exits.",
     )
-    cursor_pipeline: Annotated[str, AfterValidator(_own_stages)] | None = prop(
+    cursor_pipeline: Stages | None = optional(
         "cursor.pipeline",
-        default=None,
         doc='Aggregation stages for the streams, a list in extended JSON such as `[{"$match": '
         '{"fullDocument.status": "paid"}}]`. The agent does not publish events that they remove. '
         "Snapshots ignore them; use `snapshot.collection.filter.overrides`. The stages must keep "
@@ -233,9 +152,8 @@ class CaptureProperties(Properties):
         doc="Action above `guardrail.collections.max`. `warn`: the agent logs a warning. `fail`: "
         "it exits with code 2.",
     )
-    max_batch_size: int | None = prop(
+    max_batch_size: int | None = optional(
         "max.batch.size",
-        default=None,
         ge=1,
         le=(1 << 31) - 1,
         doc="Largest number of events in one reply of the server. Not set: 5000, or 16 MB.",

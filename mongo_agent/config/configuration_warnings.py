@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from mongo_agent.capture.namespaces import BUILT_IN
 from mongo_agent.config.addresses import STRING, string_options, string_warnings
+from mongo_agent.config.events import naming_warnings
 from mongo_agent.config.model import MongoProperties
-from mongo_agent.config.topic_naming import naming_warnings
 from mongo_agent.regular_expressions import compile_pattern
 from sidecar.properties.model import declarations
 

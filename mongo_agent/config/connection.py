@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import SecretStr
 
+from mongo_agent.config.values import optional, secret, text
 from sidecar.properties.model import Properties, prop
 from sidecar.properties.types import LowerCase, Milliseconds
 
@@ -12,36 +13,28 @@ from sidecar.properties.types import LowerCase, Milliseconds
 class ConnectionProperties(Properties):
     """Address, login, TLS and timeouts of a replica set or mongos."""
 
-    hosts: str | None = prop(
+    hosts: str | None = text(
         "mongodb.hosts",
-        default=None,
         is_per_node=True,
-        min_length=1,
         doc="Seed members of the replica set, or mongos of a sharded cluster: "
         "`host:port,host:port`, or `rs0/host:port,…` with the name of the replica set. The driver "
         "discovers the other members.",
     )
-    connection_string: SecretStr | None = prop(
+    connection_string: SecretStr | None = secret(
         "mongodb.connection.string",
-        default=None,
-        secret=True,
         doc="Connection string, `mongodb://…` or `mongodb+srv://…`, with any option of MongoDB's "
         "drivers; replaces `mongodb.hosts`. Properties that are set override it. Its "
         "`readPreference` applies to streams and snapshots; without one the agent reads from the "
         "primary.",
     )
-    user: str | None = prop("mongodb.user", default=None, min_length=1, doc="User name.")
-    password: SecretStr | None = prop(
+    user: str | None = text("mongodb.user", doc="User name.")
+    password: SecretStr | None = secret(
         "mongodb.password",
-        default=None,
-        secret=True,
         doc="Password of `mongodb.user`; `${file:/path}` and `${env:NAME}` keep it out of this "
         "file.",
     )
-    auth_source: str | None = prop(
+    auth_source: str | None = text(
         "mongodb.authsource",
-        default=None,
-        min_length=1,
         doc="Database that defines the user. Not set: the value of the connection string, else "
         "`admin`.",
     )
@@ -55,46 +48,33 @@ class ConnectionProperties(Properties):
         default=False,
         doc="Whether the agent accepts a server certificate for another host name.",
     )
-    ssl_truststore: Path | None = prop(
+    ssl_truststore: Path | None = optional(
         "mongodb.ssl.truststore",
-        default=None,
         doc="Java truststore (PKCS12 or JKS) with the CA certificates that verify servers. Not "
         "set: `mongodb.ssl.ca.path`, else the CAs of the system.",
     )
-    ssl_truststore_password: SecretStr | None = prop(
-        "mongodb.ssl.truststore.password",
-        default=None,
-        secret=True,
-        doc="Password of `mongodb.ssl.truststore`.",
+    ssl_truststore_password: SecretStr | None = secret(
+        "mongodb.ssl.truststore.password", doc="Password of `mongodb.ssl.truststore`."
     )
-    ssl_keystore: Path | None = prop(
+    ssl_keystore: Path | None = optional(
         "mongodb.ssl.keystore",
-        default=None,
         doc="Java keystore (PKCS12 or JKS) with the client certificate and its key, for servers "
         "that require one. Not set: `mongodb.ssl.certificate.path`.",
     )
-    ssl_keystore_password: SecretStr | None = prop(
-        "mongodb.ssl.keystore.password",
-        default=None,
-        secret=True,
-        doc="Password of `mongodb.ssl.keystore` and of its key.",
+    ssl_keystore_password: SecretStr | None = secret(
+        "mongodb.ssl.keystore.password", doc="Password of `mongodb.ssl.keystore` and of its key."
     )
-    ssl_ca_path: Path | None = prop(
+    ssl_ca_path: Path | None = optional(
         "mongodb.ssl.ca.path",
-        default=None,
         doc="PEM file with the CA certificates that verify servers. Not set: the CAs of the "
         "system.",
     )
-    ssl_certificate_path: Path | None = prop(
+    ssl_certificate_path: Path | None = optional(
         "mongodb.ssl.certificate.path",
-        default=None,
         doc="PEM file with the client certificate and its key, for servers that require one.",
     )
-    ssl_key_password: SecretStr | None = prop(
-        "mongodb.ssl.key.password",
-        default=None,
-        secret=True,
-        doc="Password of the key in `mongodb.ssl.certificate.path`.",
+    ssl_key_password: SecretStr | None = secret(
+        "mongodb.ssl.key.password", doc="Password of the key in `mongodb.ssl.certificate.path`."
     )
     members_auto_discover: bool = prop(
         "mongodb.members.auto.discover",
@@ -110,9 +90,8 @@ class ConnectionProperties(Properties):
         "one shard. Each shard then needs an agent, events of different shards are ordered only by "
         "cluster time, and a migrated chunk changes the agent of its documents.",
     )
-    connection_mode: Annotated[Literal["replica_set", "sharded"] | None, LowerCase] = prop(
+    connection_mode: Annotated[Literal["replica_set", "sharded"] | None, LowerCase] = optional(
         "mongodb.connection.mode",
-        default=None,
         doc="How the agent reads a sharded cluster. `sharded`: one stream through the mongos that "
         "the addresses name. `replica_set`: the addresses name a mongos or the config servers, and "
         "this task connects to its shard. A replica set is read by task 0 in this mode. Not set: "
@@ -140,15 +119,10 @@ class ConnectionProperties(Properties):
         doc="Interval at which a task without a shard reads the list of shards.",
     )
     connect_timeout_ms: Milliseconds = prop(
-        "mongodb.connect.timeout.ms",
-        default=10_000,
-        gt=0,
-        doc="Timeout of one connection attempt.",
+        "mongodb.connect.timeout.ms", default=10_000, gt=0, doc="Timeout of one connection attempt."
     )
     socket_timeout_ms: Milliseconds = prop(
-        "mongodb.socket.timeout.ms",
-        default=0,
-        doc="Timeout of one reply; 0: none.",
+        "mongodb.socket.timeout.ms", default=0, doc="Timeout of one reply; 0: none."
     )
     server_selection_timeout_ms: Milliseconds = prop(
         "mongodb.server.selection.timeout.ms",

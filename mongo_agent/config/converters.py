@@ -5,6 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator
 
+from mongo_agent.config.values import optional
 from sidecar.config.converters import (
     AVRO_CONVERTER,
     JSON_CONVERTER,
@@ -52,9 +53,8 @@ class EncodingProperties(ConverterProperties):
     # Events contain no decimals.
     json_without_effect: ClassVar[frozenset[str]] = JSON_WITHOUT_EFFECT | {"decimal.format"}
 
-    schema_name_adjustment_mode: Annotated[Names | None, LowerCase] = prop(
+    schema_name_adjustment_mode: Annotated[Names | None, LowerCase] = optional(
         "schema.name.adjustment.mode",
-        default=None,
         doc="Replacement for characters in schema names that Avro rejects: `none` keeps them, "
         "`avro` writes `_`, `avro_unicode` writes `_uXXXX`. Not set: the value of "
         "`field.name.adjustment.mode`, which has no other effect: document fields are text inside "

@@ -11,9 +11,9 @@ from mongo_agent.capture.stream_pipeline import read_stages, removed_field
 from mongo_agent.config.capture import AWAIT_MS
 from mongo_agent.config.client import connection_problems
 from mongo_agent.config.event_router import EVENT_ROUTER
+from mongo_agent.config.events import naming_problems
 from mongo_agent.config.model import MongoProperties
 from mongo_agent.config.snapshot import filter_problems
-from mongo_agent.config.topic_naming import naming_problems
 from sidecar.config.converters import Side
 from sidecar.errors import ConfigError
 from sidecar.properties.topic_names import LONGEST_TOPIC

@@ -7,6 +7,7 @@ value that enables the feature, and warns about properties without effect.
 from collections.abc import Mapping
 from typing import Annotated
 
+from mongo_agent.config.values import optional
 from sidecar.config import kafka_connect
 from sidecar.properties.model import PassThrough, Properties, pass_through, prop
 from sidecar.properties.types import ByteSize, kept
@@ -18,9 +19,8 @@ _NO_CLASSES = "names a Java class; `authMechanism` in `mongodb.connection.string
 class DebeziumProperties(Properties):
     """Debezium's names of limits, and properties with one accepted value."""
 
-    max_queue_size: int | None = prop(
+    max_queue_size: int | None = optional(
         "max.queue.size",
-        default=None,
         ge=1,
         doc="Debezium's name for `inflight.max.events`. Must be larger than `max.batch.size`.",
     )
@@ -49,66 +49,60 @@ _AT_ONCE = "the agent publishes events immediately."
 _NO_WRITES = "the agent never writes to MongoDB; it orders chunks by cluster time."
 _KEYS = "Debezium does not extend keys of MongoDB documents either."
 
+
+def _names(reason: str, names: str) -> dict[str, str]:
+    """The reason by each name; `names` are separated by spaces."""
+    return dict.fromkeys(names.split(), reason)
+
+
 INERT: Mapping[str, str] = {
     **{name: why for name, why in kafka_connect.INERT.items() if name != "tasks.max"},
-    **dict.fromkeys(("tasks.max.enforce", "config.action.reload"), _NO_CONNECT),
+    **_names(_NO_CONNECT, "tasks.max.enforce config.action.reload"),
     "header.converter": "headers are unconverted bytes.",
-    **dict.fromkeys(
-        (
-            "errors.tolerance",
-            "errors.log.enable",
-            "errors.log.include.messages",
-            "errors.retry.timeout",
-            "errors.retry.delay.max.ms",
-        ),
+    **_names(
         _FAILURES,
+        "errors.tolerance errors.log.enable errors.log.include.messages errors.retry.timeout "
+        "errors.retry.delay.max.ms",
     ),
-    **dict.fromkeys(
-        (
-            "exactly.once.support",
-            "exactly.once.source.support",
-            "transaction.boundary",
-            "transaction.boundary.interval.ms",
-        ),
+    **_names(
         "`position.store=kafka` writes events and offsets in one transaction.",
+        "exactly.once.support exactly.once.source.support transaction.boundary "
+        "transaction.boundary.interval.ms",
     ),
-    **dict.fromkeys(
-        (
-            "partitioner.class",
-            "producer.partitioner.class",
-            "producer.override.partitioner.class",
-        ),
+    **_names(
         "the key determines the partition, as in Java's producer.",
+        "partitioner.class producer.partitioner.class producer.override.partitioner.class",
     ),
     "extended.headers.enabled": "the headers are those of docs/reference/mongodb-event-format.md.",
     "plugin.path": _NO_CONNECT,
-    "offset.storage": _OFFSETS,
-    "offset.storage.file.filename": _OFFSETS,
-    "offset.storage.topic": _OFFSETS,
-    "offsets.storage.topic": _OFFSETS,
+    **_names(
+        _OFFSETS,
+        "offset.storage offset.storage.file.filename offset.storage.topic offsets.storage.topic",
+    ),
     "offset.flush.timeout.ms": "the agent waits until an offset is stored.",
-    "poll.interval.ms": _AT_ONCE,
-    "streaming.delay.ms": _AT_ONCE,
-    "signal.poll.interval.ms": "the agent polls for signals continuously.",
-    "signal.kafka.poll.timeout.ms": "the agent polls for signals continuously.",
-    **dict.fromkeys(
-        ("mongodb.ssl.truststore.type", "mongodb.ssl.keystore.type"),
+    **_names(_AT_ONCE, "poll.interval.ms streaming.delay.ms"),
+    **_names(
+        "the agent polls for signals continuously.",
+        "signal.poll.interval.ms signal.kafka.poll.timeout.ms",
+    ),
+    **_names(
         "the content of the store shows its type.",
+        "mongodb.ssl.truststore.type mongodb.ssl.keystore.type",
     ),
     "mongodb.poll.interval.sec": _MEMBERS,
     "mongodb.connection.string.shard.params": "each shard's agent has its own connection string.",
     "connection.validation.timeout.ms": "use `mongodb.server.selection.timeout.ms`.",
-    "errors.max.retries": _BACKOFF,
-    "retriable.restart.connector.wait.ms": _BACKOFF,
+    **_names(_BACKOFF, "errors.max.retries retriable.restart.connector.wait.ms"),
     "incremental.snapshot.watermarking.strategy": _NO_WRITES,
     "incremental.snapshot.allow.schema.changes": "documents have no schema.",
     "skip.messages.without.change": "it has no effect for MongoDB in Debezium either.",
     "sourceinfo.struct.maker": "`event.layout` selects the layout of `source`.",
     "cursor.oversize.skip.threshold": "`skip` skips only events that the server cannot send.",
-    "topic.key.enforce.uniqueness": _KEYS,
-    "topic.key.field.name": _KEYS,
-    "topic.key.field.regex": _KEYS,
-    "topic.key.field.replacement": _KEYS,
+    **_names(
+        _KEYS,
+        "topic.key.enforce.uniqueness topic.key.field.name topic.key.field.regex "
+        "topic.key.field.replacement",
+    ),
     "statistics.metrics.enabled": "lag is always a metric.",
     "event.converting.failure.handling.mode": "the agent converts no events.",
 }
@@ -125,39 +119,21 @@ UNSUPPORTED: Mapping[str, str] = {
     },
     "capture.start.timestamp": "`capture.start.op.time` takes `seconds:increment`",
     "snapshot.mode.custom.name": _MODES,
-    **dict.fromkeys(
-        (
-            f"snapshot.mode.configuration.based.{name}"
-            for name in (
-                "snapshot.data",
-                "snapshot.schema",
-                "start.stream",
-                "snapshot.on.schema.error",
-                "snapshot.on.data.error",
-            )
-        ),
-        _MODES,
-    ),
+    **{
+        f"snapshot.mode.configuration.based.{name}": _MODES
+        for name in (
+            *("snapshot.data", "snapshot.schema", "start.stream"),
+            *("snapshot.on.schema.error", "snapshot.on.data.error"),
+        )
+    },
     "heartbeat.action.query": "the agent never writes to MongoDB",
-    **dict.fromkeys(
-        (
-            "database.hostname",
-            "database.port",
-            "database.user",
-            "database.password",
-            "database.dbname",
-            "database.server.id",
-            "database.server.name",
-            "database.history.kafka.topic",
-            "database.history.kafka.bootstrap.servers",
-            "schema.history.internal.kafka.topic",
-            "schema.history.internal.kafka.bootstrap.servers",
-            "table.include.list",
-            "table.exclude.list",
-            "column.include.list",
-            "column.exclude.list",
-        ),
+    **_names(
         f"{_RELATIONAL}, and `topic.prefix`",
+        "database.hostname database.port database.user database.password database.dbname "
+        "database.server.id database.server.name database.history.kafka.topic "
+        "database.history.kafka.bootstrap.servers schema.history.internal.kafka.topic "
+        "schema.history.internal.kafka.bootstrap.servers table.include.list table.exclude.list "
+        "column.include.list column.exclude.list",
     ),
 }
 """Rejected properties of Debezium and their replacements."""

@@ -1,83 +1,24 @@
-"""Properties of topics and events."""
+"""Properties of topics and events, and the naming of topics that follows from them."""
 
-import re
+from collections.abc import Iterator
+from functools import partial
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator
-
+from mongo_agent.config.values import (
+    NAME_REFERENCE,
+    REPLACING,
+    STRATEGIES,
+    FieldList,
+    NamingStrategy,
+    RenamingList,
+    TopicPart,
+    text,
+)
+from mongo_agent.regular_expressions import compile_pattern
+from mongo_agent.topic_naming import Naming, RegexNaming, default_topic, regex_naming, unicode_topic
 from sidecar.properties.model import Properties, prop
-from sidecar.properties.topic_names import LONGEST_TOPIC, TopicPrefix
-from sidecar.properties.types import CommaList, LowerCase, Milliseconds
-
-_TOPIC = re.compile(r"[A-Za-z0-9._-]*")
-_NAME_REFERENCE = "${database.server.name}"
-_PACKAGE = "io.debezium.schema."
-_REPLACING = "DefaultRegexTopicNamingStrategy"
-_STRATEGIES = ("DefaultTopicNamingStrategy", "DefaultUnicodeTopicNamingStrategy", _REPLACING)
-_FEWEST_PARTS = 3
-"""Of a path: database, collection and field."""
-
-
-def _topic_part(value: str) -> str:
-    if len(value) > LONGEST_TOPIC:
-        raise ValueError(
-            f"must be at most {LONGEST_TOPIC} characters, Kafka's limit; it has {len(value)}"
-        )
-    if not _TOPIC.fullmatch(value.replace(_NAME_REFERENCE, "")):
-        raise ValueError(
-            "must have only letters, digits, `.`, `_` and `-`, as Kafka requires of topics"
-        )
-    return value
-
-
-def _strategy(value: str) -> str:
-    """The name of Debezium's class without the package."""
-    name = value.strip().removeprefix(_PACKAGE)
-    if name in _STRATEGIES:
-        return name
-    if name.startswith("Schema"):
-        raise ValueError(
-            "puts all collections into one topic, where documents with the same `_id` replace each "
-            "other; `DefaultRegexTopicNamingStrategy` selects the collections that share one"
-        )
-    raise ValueError(f"loads a class; it must be one of {', '.join(_STRATEGIES)}")
-
-
-def _path_problem(path: str) -> str | None:
-    parts = path.split(".")
-    if len(parts) < _FEWEST_PARTS or not all(parts):
-        return "is not of the form `database.collection.field`"
-    if any("*" in part for part in parts[2:]):
-        return "has a `*` in a field name; only database and collection names may contain one"
-    return None
-
-
-def _exclusions(values: tuple[str, ...]) -> tuple[str, ...]:
-    for entry in values:
-        problem = _path_problem(entry)
-        if problem is not None:
-            raise ValueError(f"must be a list of fields; `{entry}` {problem}")
-    return values
-
-
-def _renamings(values: tuple[str, ...]) -> tuple[str, ...]:
-    for entry in values:
-        path, colon, name = entry.rpartition(":")
-        problem = _path_problem(path) if colon else "has no `:` followed by a new name"
-        if problem is None and (not name or "." in name):
-            problem = "needs one name without dots after the `:`"
-        if problem is None and name == path.rpartition(".")[2]:
-            problem = "renames the field to its own name"
-        if problem is not None:
-            raise ValueError(
-                f"must be a list of renames `database.collection.field:name`; `{entry}` {problem}"
-            )
-    return values
-
-
-TopicPart = Annotated[str, AfterValidator(_topic_part)]
-FieldList = Annotated[CommaList, AfterValidator(_exclusions)]
-RenamingList = Annotated[CommaList, AfterValidator(_renamings)]
+from sidecar.properties.topic_names import TopicPrefix
+from sidecar.properties.types import LowerCase, Milliseconds
 
 
 class EventProperties(Properties):
@@ -88,34 +29,27 @@ class EventProperties(Properties):
         "stores it with the offset and rejects a start with another prefix.",
         min_length=1,
     )
-    topic_delimiter: TopicPart = prop(
-        "topic.delimiter",
-        default=".",
-        min_length=1,
-        doc="Separator between the parts of a topic name.",
+    topic_delimiter: TopicPart = text(
+        "topic.delimiter", default=".", doc="Separator between the parts of a topic name."
     )
-    topic_naming_strategy: Annotated[str, AfterValidator(_strategy)] = prop(
+    topic_naming_strategy: NamingStrategy = prop(
         "topic.naming.strategy",
-        default=_STRATEGIES[0],
+        default=STRATEGIES[0],
         doc="Naming of collection topics, with or without the package of Debezium's class. "
         "`DefaultTopicNamingStrategy`: as in `topic.prefix`, with `_` for each character that "
         "Kafka rejects. `DefaultUnicodeTopicNamingStrategy`: `_u` and the code for each of these "
         "and for `_`, so that different names stay different. `DefaultRegexTopicNamingStrategy`: "
         "`topic.regex` and `topic.replacement` applied to the default name.",
     )
-    topic_regex: str | None = prop(
+    topic_regex: str | None = text(
         "topic.regex",
         has_placeholders=True,
-        default=None,
-        min_length=1,
         doc="Regular expression of `DefaultRegexTopicNamingStrategy`, matched against the whole "
         "name; other names stay unchanged.",
     )
-    topic_replacement: str | None = prop(
+    topic_replacement: str | None = text(
         "topic.replacement",
         has_placeholders=True,
-        default=None,
-        min_length=1,
         doc="Replacement for names that match `topic.regex`, with `$1` or `${name}` for its "
         "groups.",
     )
@@ -165,25 +99,20 @@ class EventProperties(Properties):
         doc="Whether events name their transaction, and the agent publishes the beginning and end "
         "of each transaction.",
     )
-    topic_transaction: TopicPart = prop(
+    topic_transaction: TopicPart = text(
         "topic.transaction",
         default="transaction",
-        min_length=1,
         doc="Last part of the topic for transaction boundaries: "
         "`<topic.prefix>.<topic.transaction>`.",
     )
-    transaction_topic: TopicPart | None = prop(
+    transaction_topic: TopicPart | None = text(
         "transaction.topic",
         has_placeholders=True,
-        default=None,
-        min_length=1,
         doc="Full name of the topic for transaction boundaries; overrides `topic.transaction`. "
         "`${database.server.name}` in it stands for `topic.prefix`.",
     )
-    schema_changes_topic: TopicPart | None = prop(
+    schema_changes_topic: TopicPart | None = text(
         "topic.schema.changes",
-        default=None,
-        min_length=1,
         doc="Topic for changes of collections and databases: rename, drop, and from MongoDB 6.0 on "
         "create, indexes, options. Not set: the agent counts them and does not publish them.",
     )
@@ -192,35 +121,30 @@ class EventProperties(Properties):
         default=0,
         doc="Interval between heartbeat messages; 0: none. Offsets advance without them.",
     )
-    heartbeat_prefix: TopicPart = prop(
+    heartbeat_prefix: TopicPart = text(
         "topic.heartbeat.prefix",
         aliases=["heartbeat.topics.prefix"],
         default="__debezium-heartbeat",
-        min_length=1,
         doc="First part of the heartbeat topic: `<topic.heartbeat.prefix>.<topic.prefix>`.",
     )
-    heartbeat_name: TopicPart | None = prop(
+    heartbeat_name: TopicPart | None = text(
         "topic.heartbeat.name",
-        default=None,
-        min_length=1,
         doc="Full name of the heartbeat topic; overrides `topic.heartbeat.prefix`.",
     )
-    node_id: str | None = prop(
+    node_id: str | None = text(
         "node.id",
-        default=None,
-        min_length=1,
         doc="Node id written to the `cdc.source` header. Not set: the host name of this machine.",
     )
 
     @property
     def is_topic_replaced(self) -> bool:
         """Whether `topic.regex` names topics."""
-        return self.topic_naming_strategy == _REPLACING
+        return self.topic_naming_strategy == REPLACING
 
     @property
     def transaction_topic_name(self) -> str:
         if self.transaction_topic is not None:
-            return self.transaction_topic.replace(_NAME_REFERENCE, self.topic_prefix)
+            return self.transaction_topic.replace(NAME_REFERENCE, self.topic_prefix)
         return self.topic_of(self.topic_transaction)
 
     @property
@@ -232,3 +156,57 @@ class EventProperties(Properties):
     def topic_of(self, *parts: str) -> str:
         """The topic name with these parts after the prefix."""
         return self.topic_delimiter.join((self.topic_prefix, *parts))
+
+
+def naming(properties: EventProperties) -> Naming:
+    """The naming of properties without `naming_problems`."""
+    prefix, delimiter = properties.topic_prefix, properties.topic_delimiter
+    match properties.topic_naming_strategy:
+        case "DefaultUnicodeTopicNamingStrategy":
+            return partial(unicode_topic, prefix, delimiter=delimiter)
+        case "DefaultRegexTopicNamingStrategy":
+            assert properties.topic_regex is not None
+            rule = regex_naming(properties.topic_regex, properties.topic_replacement or "")
+            return partial(_replaced, rule, prefix, delimiter)
+        case _:
+            return partial(default_topic, prefix, delimiter=delimiter)
+
+
+def _replaced(
+    rule: RegexNaming, prefix: str, delimiter: str, database: str, collection: str
+) -> str:
+    return rule.name(default_topic(prefix, database, collection, delimiter))
+
+
+def naming_problems(properties: EventProperties) -> Iterator[str]:
+    """Errors of properties that contradict the naming strategy."""
+    if not properties.is_topic_replaced:
+        return
+    lacking = [
+        name
+        for name, value in (
+            ("topic.regex", properties.topic_regex),
+            ("topic.replacement", properties.topic_replacement),
+        )
+        if not value
+    ]
+    for name in lacking:
+        yield (
+            f"`{name}` must be set for `topic.naming.strategy={properties.topic_naming_strategy}`."
+        )
+    if not lacking and properties.topic_regex is not None:
+        try:
+            regex_naming(properties.topic_regex, properties.topic_replacement or "")
+        except ValueError as error:
+            yield f"`topic.regex` and `topic.replacement` cannot be used: {error}."
+
+
+def naming_warnings(properties: EventProperties) -> Iterator[str]:
+    if properties.is_topic_replaced:
+        yield (
+            "`topic.naming.strategy`: in a topic of several collections, documents with the same "
+            "`_id` have the same key, and compaction retains only one of them."
+        )
+        warning = compile_pattern(properties.topic_regex or "").warning
+        if warning is not None:
+            yield f"`topic.regex` {warning}."

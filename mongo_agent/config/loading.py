@@ -27,9 +27,9 @@ from mongo_agent.config.client import (
 from mongo_agent.config.configuration_warnings import configuration_warnings
 from mongo_agent.config.cross_validation import cross_validation_errors
 from mongo_agent.config.debezium import DebeziumProperties
+from mongo_agent.config.events import naming
 from mongo_agent.config.model import MongoProperties
 from mongo_agent.config.snapshot import snapshot_settings
-from mongo_agent.config.topic_naming import naming
 from mongo_agent.config.transforms import Transforms, transforms
 from mongo_agent.documents import ClusterTime
 from mongo_agent.server.shards import Shard

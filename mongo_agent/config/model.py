@@ -10,8 +10,7 @@ from mongo_agent.config.converters import EncodingProperties
 from mongo_agent.config.debezium import DebeziumProperties
 from mongo_agent.config.events import EventProperties
 from mongo_agent.config.offsets import PositionProperties
-from mongo_agent.config.signals import SignalProperties
-from mongo_agent.config.snapshot import SnapshotProperties
+from mongo_agent.config.snapshot import SignalProperties, SnapshotProperties
 from mongo_agent.config.transforms import TransformProperties
 from sidecar.config.settings import SidecarProperties
 from sidecar.properties.model import Properties

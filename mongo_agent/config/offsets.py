@@ -1,11 +1,9 @@
 """Properties of offsets, failures and warnings."""
 
-from typing import Annotated, Any, Literal
-
-from pydantic import BeforeValidator
+from typing import Annotated, Literal
 
 from mongo_agent.change_stream.recovery import HistoryLostPolicy
-from mongo_agent.config.events import TopicPart
+from mongo_agent.config.values import TopicPart, optional, renamed, text
 from mongo_agent.snapshot.replaced import ReplacedPolicy
 from sidecar.properties.model import Properties, prop
 from sidecar.properties.types import ByteSize, LowerCase, Milliseconds
@@ -13,10 +11,8 @@ from sidecar.properties.types import ByteSize, LowerCase, Milliseconds
 _MIB = 1 << 20
 
 
-def _handling(value: Any) -> Any:
-    """Map Debezium's values that skip the event to `quarantine`, which stores it."""
-    name = value.strip().lower() if isinstance(value, str) else value
-    return "quarantine" if name in ("warn", "skip", "ignore") else name
+# Debezium's values skip the event; the quarantine stores it.
+_Handling = renamed(dict.fromkeys(("warn", "skip", "ignore"), "quarantine"))
 
 
 class PositionProperties(Properties):
@@ -28,11 +24,8 @@ class PositionProperties(Properties):
         "with `isolation.level=read_committed` then see no repeats, and Kafka fences a second "
         "agent with this `topic.prefix`.",
     )
-    position_topic: TopicPart | None = prop(
-        "position.topic",
-        default=None,
-        min_length=1,
-        doc="Topic of `position.store=kafka`. Not set: `<topic.prefix>.position`.",
+    position_topic: TopicPart | None = text(
+        "position.topic", doc="Topic of `position.store=kafka`. Not set: `<topic.prefix>.position`."
     )
     position_commit_interval_ms: Milliseconds = prop(
         "position.commit.interval.ms",
@@ -54,9 +47,8 @@ class PositionProperties(Properties):
         doc="Time after which another agent takes over from a silent one. Brokers accept values "
         "from `group.min.session.timeout.ms` (6000) to `group.max.session.timeout.ms`.",
     )
-    history_lost_policy: Annotated[HistoryLostPolicy | None, LowerCase] = prop(
+    history_lost_policy: Annotated[HistoryLostPolicy | None, LowerCase] = optional(
         "history.lost.policy",
-        default=None,
         doc="Action when the oplog no longer contains the offset. `fail`: the agent exits with "
         "the remedy. `resnapshot`: it takes a new snapshot. `skip`: it continues from now and "
         "records the gap. Not set: `resnapshot` with `snapshot.mode=when_needed` or `always`, else "
@@ -71,7 +63,7 @@ class PositionProperties(Properties):
         "deletes of those that only the topic has. `skip`: nothing, because consumers follow "
         "`topic.schema.changes`.",
     )
-    failure_handling: Annotated[Literal["quarantine", "fail"], BeforeValidator(_handling)] = prop(
+    failure_handling: Annotated[Literal["quarantine", "fail"], _Handling] = prop(
         "event.processing.failure.handling.mode",
         default="quarantine",
         doc="Handling of events that cannot be published, for example events too large for Kafka. "

@@ -1,31 +1,32 @@
-"""Properties of snapshots."""
+"""Properties of snapshots, and of the channels of signals."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import BeforeValidator
+from pydantic import AfterValidator
 
 from mongo_agent.capture.namespaces import Namespaces
-from mongo_agent.config.capture import PatternList
+from mongo_agent.config.values import (
+    CollectionName,
+    PatternList,
+    TopicPart,
+    optional,
+    renamed,
+    text,
+)
 from mongo_agent.documents import parse_filter
 from mongo_agent.snapshot.settings import SnapshotMode, SnapshotSettings
+from sidecar.properties.addresses import broker_list
 from sidecar.properties.model import PassThrough, Properties, pass_through, prop
-from sidecar.properties.types import CommaList, Milliseconds, Unit
+from sidecar.properties.types import CommaList, Milliseconds, Unit, words
 
 FILTER_LIST = "snapshot.collection.filter.overrides"
 
 
-def _mode(value: Any) -> Any:
-    """Map `never`, Debezium's older name, to `no_data`."""
-    if isinstance(value, str):
-        name = value.strip().lower()
-        return "no_data" if name == "never" else name
-    return value
-
-
 class SnapshotProperties(Properties):
-    snapshot_mode: Annotated[SnapshotMode, BeforeValidator(_mode)] = prop(
+    snapshot_mode: Annotated[SnapshotMode, renamed({"never": "no_data"})] = prop(
         "snapshot.mode",
         default="initial",
         doc="When the agent copies existing documents. `initial`: once, beside the stream. "
@@ -97,12 +98,66 @@ def filter_problems(properties: SnapshotProperties) -> Iterator[str]:
     listed = set(properties.snapshot_filter_list)
     for name in sorted(listed - properties.snapshot_filters.keys()):
         yield f"`{FILTER_LIST}` names {name}: `{FILTER_LIST}.{name}` must be set."
-    for name, text in properties.snapshot_filters.items():
+    for name, query in properties.snapshot_filters.items():
         if name not in listed:
             yield f"`{FILTER_LIST}.{name}` has no effect until `{FILTER_LIST}` names {name}."
         if "." not in name.strip("."):
             yield f"`{FILTER_LIST}.{name}` must end in `database.collection`."
         try:
-            parse_filter(text)
+            parse_filter(query)
         except ValueError as error:
             yield f'`{FILTER_LIST}.{name}` must be a filter such as {{"year": 2024}}: {error}.'
+
+
+Channels = Annotated[
+    CommaList,
+    words(
+        ("source", "kafka", "file"),
+        "a list of `source`, `kafka` and `file`",
+        ". HTTP and the command line are always enabled",
+    ),
+]
+
+
+class SignalProperties(Properties):
+    """Channels through which a running agent receives signals."""
+
+    signal_channels: Channels = prop(
+        "signal.enabled.channels",
+        default=("source",),
+        doc="Channels for signals besides HTTP and the command line. `source`: inserts into "
+        "`signal.data.collection`. `kafka`: the topic `signal.kafka.topic`. `file`: lines of JSON "
+        "in `signal.file`.",
+    )
+    signal_collection: CollectionName | None = optional(
+        "signal.data.collection",
+        doc="Collection (`database.collection`) of the channel `source`; the agent reads its "
+        "changes and never writes to it. Not set: the channel is off.",
+    )
+    signal_topic: TopicPart | None = text(
+        "signal.kafka.topic",
+        doc="Topic of the channel `kafka`; the agent reads messages whose key is `topic.prefix`. "
+        "Not set: `<topic.prefix>-signal`.",
+    )
+    signal_group: str = text(
+        "signal.kafka.groupId",
+        default="kafka-signal",
+        doc="Consumer group of the channel `kafka`, for the broker's ACLs. The first start reads "
+        "from the group's committed offset, as left by Debezium's connector, else from the "
+        "beginning. The agent commits no offset.",
+    )
+    signal_servers: Annotated[str, AfterValidator(broker_list)] | None = text(
+        "signal.kafka.bootstrap.servers",
+        doc="Brokers of the channel `kafka`. Not set: `kafka.producer.bootstrap.servers`.",
+    )
+    signal_file: Path | None = optional(
+        "signal.file",
+        doc="File of the channel `file`. The agent needs write access to its directory: it "
+        "renames the file, logs a result for each line, and deletes the file after the results are "
+        "stored.",
+    )
+    signal_consumer: PassThrough = pass_through(
+        "signal.consumer.",
+        doc="Security settings of the channel `kafka` under their Java names. Not set: those of "
+        "`kafka.producer.*`.",
+    )

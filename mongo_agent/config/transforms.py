@@ -217,10 +217,7 @@ def _extract_document(reader: OptionReader, layout: str) -> MongoTransform | Non
         if reader.text(name) not in (None, "", "false"):
             reader.reject(name, f"is of an older release. Use `{instead}`")
     reader.flag("replace.null.with.default", True)
-    added = {
-        "fields": reader.list("add.fields"),
-        "headers": reader.list("add.headers"),
-    }
+    added = {"fields": reader.list("add.fields"), "headers": reader.list("add.headers")}
     try:
         return MongoTransform.extract_document(
             layout="debezium-2.1" if layout == "debezium-2.1" else "debezium-3",

@@ -1,0 +1,183 @@
+"""Values of properties: how their texts are parsed, and properties that may be missing."""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator
+
+from mongo_agent.capture.namespaces import split_patterns
+from mongo_agent.capture.stream_pipeline import read_stages
+from mongo_agent.change_stream.tokens import read_token, token_from_text, token_to_json
+from mongo_agent.documents import ClusterTime
+from sidecar.properties.model import prop
+from sidecar.properties.topic_names import LONGEST_TOPIC
+from sidecar.properties.types import NOTHING_NAMED, CommaList, Unit
+
+REPLACING = "DefaultRegexTopicNamingStrategy"
+STRATEGIES = ("DefaultTopicNamingStrategy", "DefaultUnicodeTopicNamingStrategy", REPLACING)
+NAME_REFERENCE = "${database.server.name}"
+_PACKAGE = "io.debezium.schema."
+_TOPIC = re.compile(r"[A-Za-z0-9._-]*")
+_LATEST = "-1"
+_TIME = re.compile(r"(\d+):(\d+)")
+_SECOND = 1 << 32
+_EARLIEST_S = 1_000_000_000
+"""2001, before MongoDB existed; in seconds since 1970."""
+_FEWEST_PARTS = 3
+"""Of a path: database, collection and field."""
+
+
+def optional(name: str, *, doc: str, **details: Any) -> Any:
+    """Declare a property that may be missing: its value is None then."""
+    return prop(name, doc=doc, default=None, **details)
+
+
+def secret(name: str, *, doc: str) -> Any:
+    """Declare a secret that may be missing."""
+    return prop(name, doc=doc, default=None, secret=True)
+
+
+def text(name: str, *, doc: str, default: str | None = None, **details: Any) -> Any:
+    """Declare a text that is not empty and may be missing."""
+    return prop(name, doc=doc, default=default, min_length=1, **details)
+
+
+def renamed(names: Mapping[str, str]) -> BeforeValidator:
+    """Accept a word in any case, also by other names for it."""
+
+    def parse(value: Any) -> Any:
+        word = value.strip().lower() if isinstance(value, str) else value
+        return names.get(word, word)
+
+    return BeforeValidator(parse)
+
+
+def _split(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    patterns = split_patterns(value)
+    if value.strip() and not patterns:
+        raise ValueError(NOTHING_NAMED)
+    return patterns
+
+
+def _cluster_time(value: Any) -> Any:
+    """Parse `seconds:increment`, or one number of 64 bits as drivers write a timestamp."""
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    if text == _LATEST:
+        return None
+    match = _TIME.fullmatch(text)
+    if match is not None and int(match[1]) < _SECOND and int(match[2]) < _SECOND:
+        return ClusterTime(int(match[1]), int(match[2]))
+    if text.isdecimal() and _SECOND <= int(text) < _EARLIEST_S * _SECOND:
+        raise ValueError(
+            "must be a cluster time as `seconds:increment`; as one number of 64 bits this is in "
+            f"{datetime.fromtimestamp(int(text) // _SECOND, UTC).year}. For a time in milliseconds "
+            "write the value divided by 1000, followed by `:1`"
+        )
+    if text.isdecimal() and _SECOND <= int(text) < _SECOND**2:
+        return ClusterTime(int(text) // _SECOND, int(text) % _SECOND)
+    raise ValueError(
+        "must be a cluster time as `seconds:increment` or as one number of 64 bits, or -1"
+    )
+
+
+def _start_token(value: str) -> str:
+    """Parse a token and verify that it begins with a cluster time; the text is its JSON."""
+    try:
+        token = token_from_text(value)
+        read_token(token)
+    except ValueError as error:
+        raise ValueError(
+            'must be a resume token: its `_data` in hexadecimal digits, JSON such as `{"_data": '
+            f'"8265…"}}`, or base64 of its BSON: {error}'
+        ) from error
+    return token_to_json(token)
+
+
+def _stages(value: str) -> str:
+    try:
+        read_stages(value)
+    except ValueError as error:
+        raise ValueError(f"must be a list of stages: {error}") from error
+    return value
+
+
+def _topic_part(value: str) -> str:
+    if len(value) > LONGEST_TOPIC:
+        raise ValueError(
+            f"must be at most {LONGEST_TOPIC} characters, Kafka's limit; it has {len(value)}"
+        )
+    if not _TOPIC.fullmatch(value.replace(NAME_REFERENCE, "")):
+        raise ValueError(
+            "must have only letters, digits, `.`, `_` and `-`, as Kafka requires of topics"
+        )
+    return value
+
+
+def _strategy(value: str) -> str:
+    """The name of Debezium's class without the package."""
+    name = value.strip().removeprefix(_PACKAGE)
+    if name in STRATEGIES:
+        return name
+    if name.startswith("Schema"):
+        raise ValueError(
+            "puts all collections into one topic, where documents with the same `_id` replace each "
+            "other; `DefaultRegexTopicNamingStrategy` selects the collections that share one"
+        )
+    raise ValueError(f"loads a class; it must be one of {', '.join(STRATEGIES)}")
+
+
+def _path_problem(path: str) -> str | None:
+    parts = path.split(".")
+    if len(parts) < _FEWEST_PARTS or not all(parts):
+        return "is not of the form `database.collection.field`"
+    if any("*" in part for part in parts[2:]):
+        return "has a `*` in a field name; only database and collection names may contain one"
+    return None
+
+
+def _exclusions(values: tuple[str, ...]) -> tuple[str, ...]:
+    for entry in values:
+        problem = _path_problem(entry)
+        if problem is not None:
+            raise ValueError(f"must be a list of fields; `{entry}` {problem}")
+    return values
+
+
+def _renamings(values: tuple[str, ...]) -> tuple[str, ...]:
+    for entry in values:
+        path, colon, name = entry.rpartition(":")
+        problem = _path_problem(path) if colon else "has no `:` followed by a new name"
+        if problem is None and (not name or "." in name):
+            problem = "needs one name without dots after the `:`"
+        if problem is None and name == path.rpartition(".")[2]:
+            problem = "renames the field to its own name"
+        if problem is not None:
+            raise ValueError(
+                f"must be a list of renames `database.collection.field:name`; `{entry}` {problem}"
+            )
+    return values
+
+
+def _collection(value: str) -> str:
+    database, dot, collection = value.partition(".")
+    if not (database and dot and collection):
+        raise ValueError("must be of the form `database.collection`")
+    return value
+
+
+PatternList = Annotated[tuple[str, ...], BeforeValidator(_split), Unit("list, separated by commas")]
+"""Patterns of names; a comma inside brackets or after a backslash belongs to its pattern."""
+StartTime = Annotated[ClusterTime | None, BeforeValidator(_cluster_time), Unit("cluster time")]
+StartToken = Annotated[str, AfterValidator(_start_token)]
+Stages = Annotated[str, AfterValidator(_stages)]
+TopicPart = Annotated[str, AfterValidator(_topic_part)]
+NamingStrategy = Annotated[str, AfterValidator(_strategy)]
+FieldList = Annotated[CommaList, AfterValidator(_exclusions)]
+RenamingList = Annotated[CommaList, AfterValidator(_renamings)]
+CollectionName = Annotated[str, AfterValidator(_collection)]

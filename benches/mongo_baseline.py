@@ -11,11 +11,12 @@ from pymongo import MongoClient
 
 from benches.baseline import publish
 from mongo_agent.capture.namespaces import Scope
-from mongo_agent.change_stream.cursor import Client, StreamCursor
+from mongo_agent.change_stream.cursor import StreamCursor
 from mongo_agent.change_stream.options import StreamOptions
 from mongo_agent.change_stream.position import Opening
 from mongo_agent.documents import ClusterTime
 from mongo_agent.encoder import MongoEncoder
+from mongo_agent.server.commands import Client
 from sidecar.events import Message
 
 _MESSAGES = 100_000

@@ -13,7 +13,6 @@ from typing import Any, Self
 import bson
 from bson import CodecOptions
 from bson.raw_bson import RawBSONDocument
-from pymongo import MongoClient
 from pymongo.client_session import ClientSession
 from pymongo.errors import OperationFailure, PyMongoError
 
@@ -23,10 +22,9 @@ from mongo_agent.change_stream.position import Opening
 from mongo_agent.change_stream.tokens import Token
 from mongo_agent.documents import ClusterTime
 from mongo_agent.encoder import ChangeEvents, StreamReply
-from mongo_agent.server.commands import ServerAffinity, decoded_replies, new_session
+from mongo_agent.server.commands import Client, ServerAffinity, decoded_replies, new_session
 from mongo_agent.server.errors import RESUMABLE_LABEL, Failure, classify_failure, error_text
 
-Client = MongoClient[Any]
 _RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)
 
 

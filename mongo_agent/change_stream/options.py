@@ -13,11 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from pymongo import MongoClient
 from pymongo.errors import OperationFailure, PyMongoError
 
 from mongo_agent.capture.namespaces import Scope
-from mongo_agent.server.commands import decoded_replies
+from mongo_agent.server.commands import Client, decoded_replies
 from mongo_agent.server.errors import server_error
 from mongo_agent.server.releases import EXPANDED_EVENTS, LargeEvents, Version, large_events_of
 
@@ -91,7 +90,7 @@ _NAME = "startAfter"
 
 
 def supported_options(
-    client: MongoClient[Any], scope: Scope, options: StreamOptions, version: Version
+    client: Client, scope: Scope, options: StreamOptions, version: Version
 ) -> StreamOptions:
     """The options of a release, with `has_start_after` as the server has it.
 

@@ -18,7 +18,6 @@ from typing import Any
 
 from mongo_agent.capture.namespaces import Scope
 from mongo_agent.change_stream.cursor import (
-    Client,
     Reply,
     StreamCursor,
     StreamFailedError,
@@ -38,6 +37,7 @@ from mongo_agent.change_stream.tokens import (
 )
 from mongo_agent.documents import ClusterTime
 from mongo_agent.encoder import ChangeEvents, FragmentJoiner, MongoBatch, MongoTransaction
+from mongo_agent.server.commands import Client
 from mongo_agent.server.errors import Failure
 from sidecar.errors import SidecarError
 from sidecar.logs import RateLimitedLog

@@ -9,7 +9,6 @@ from typing import Any
 from mongo_agent.capture.match_stage import fingerprint
 from mongo_agent.capture.namespaces import Scope
 from mongo_agent.change_stream.cursor import (
-    Client,
     StreamCursor,
     StreamFailedError,
     current_cluster_time,
@@ -17,6 +16,7 @@ from mongo_agent.change_stream.cursor import (
 from mongo_agent.change_stream.options import StreamOptions
 from mongo_agent.change_stream.position import StreamPosition, opening
 from mongo_agent.change_stream.tokens import Token, read_token
+from mongo_agent.server.commands import Client
 from mongo_agent.server.errors import Failure
 from sidecar.errors import ConfigError
 

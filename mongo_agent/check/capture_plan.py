@@ -1,10 +1,15 @@
 """Which collections the agent captures and snapshots, and the property that decides."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from mongo_agent.capture.catalogue import CollectionInfo, CollectionKind
+from pymongo.errors import PyMongoError
+
 from mongo_agent.capture.namespaces import MatchMode, Namespaces, is_servers_own
 from mongo_agent.config.loading import MongoConfig
+from mongo_agent.server.catalogue import CollectionInfo, CollectionKind, list_collections
+from mongo_agent.server.commands import Client, decoded_replies
+from mongo_agent.server.errors import server_error
 
 _WITHOUT_EVENTS = {
     CollectionKind.VIEW: "a view has no changes",
@@ -41,6 +46,24 @@ def plan_of(collection: CollectionInfo, config: MongoConfig) -> CollectionPlan:
     if config.is_in_snapshot(database, name):
         return CollectionPlan(collection, True, True, reason)
     return CollectionPlan(collection, True, False, reason, _why_not_in_snapshot(config))
+
+
+def list_captured(client: Client, config: MongoConfig) -> list[CollectionInfo]:
+    """The captured collections in the scopes of the streams. Raises `server_error`s."""
+    return captured_among(list_in_scopes(client, config), config)
+
+
+def list_in_scopes(client: Client, config: MongoConfig) -> list[CollectionInfo]:
+    """All collections in the scopes of the streams. Raises `server_error`s."""
+    try:
+        with decoded_replies():
+            return list(list_collections(client, config.scopes))
+    except PyMongoError as error:
+        raise server_error(error) from error
+
+
+def captured_among(listed: Iterable[CollectionInfo], config: MongoConfig) -> list[CollectionInfo]:
+    return [each for each in listed if plan_of(each, config).is_captured]
 
 
 def _why(captured: Namespaces, database: str, name: str) -> str:

@@ -1,24 +1,19 @@
-"""The limit on the number of captured collections, checked before a start."""
+"""Checks of the captured collections: their number, and the images that the server stores."""
 
 import json
 import logging
 from collections.abc import Iterator, Sequence
-from typing import Any
 
-from pymongo import MongoClient
-from pymongo.errors import PyMongoError
-
-from mongo_agent.capture.catalogue import CollectionInfo, CollectionKind, list_collections
-from mongo_agent.check.capture_plan import CollectionPlan, plan_of
+from mongo_agent.check.capture_plan import CollectionPlan, list_captured, plan_of
 from mongo_agent.config.loading import MongoConfig
-from mongo_agent.server.commands import decoded_replies
-from mongo_agent.server.errors import server_error
+from mongo_agent.server.catalogue import CollectionInfo, CollectionKind
+from mongo_agent.server.commands import Client
 from sidecar.check.finding import Finding, fault, first_names, ok, warning
 from sidecar.errors import ConfigError
 
 logger = logging.getLogger(__name__)
 
-Client = MongoClient[Any]
+_SHOWN = 8
 
 
 def limit_violation(captured: int, config: MongoConfig) -> str | None:
@@ -39,20 +34,12 @@ def enforce_limit(client: Client, config: MongoConfig) -> None:
     """
     if config.properties.guardrail_max == 0:
         return
-    try:
-        with decoded_replies():
-            listed = list(list_collections(client, config.scopes))
-    except PyMongoError as error:
-        raise server_error(error) from error
-    message = limit_violation(sum(plan_of(each, config).is_captured for each in listed), config)
+    message = limit_violation(len(list_captured(client, config)), config)
     if message is None:
         return
     if config.properties.guardrail_action == "fail":
         raise ConfigError(message)
     logger.warning(message)
-
-
-_SHOWN = 8
 
 
 def check_collections(config: MongoConfig, listed: Sequence[CollectionInfo]) -> Iterator[Finding]:
@@ -129,5 +116,5 @@ def _without_images(config: MongoConfig, captured: Sequence[CollectionPlan]) -> 
 
 
 def _names(verdicts: Sequence[CollectionPlan]) -> str:
-    names = [f"{each.collection.database}.{each.collection.name}" for each in verdicts]
+    names = [each.collection.namespace for each in verdicts]
     return first_names(names, _SHOWN)

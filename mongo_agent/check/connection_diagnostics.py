@@ -17,6 +17,7 @@ from pymongo.uri_parser import parse_uri, split_hosts
 
 from mongo_agent.config.client import ClientSettings
 from mongo_agent.config.loading import MongoConfig
+from mongo_agent.server.commands import Client
 from mongo_agent.server.deployment import Deployment, discover, no_change_streams, not_initiated
 from mongo_agent.server.errors import tls_error
 from sidecar.errors import AccessDeniedError, ConfigError, SidecarError, UnavailableError
@@ -51,7 +52,7 @@ class ExpectedServer:
 
 
 @contextmanager
-def connected(config: MongoConfig) -> Iterator[tuple[MongoClient[Any], Deployment]]:
+def connected(config: MongoConfig) -> Iterator[tuple[Client, Deployment]]:
     """The client of a command, which waits some seconds for a server, and the deployment.
 
     Raises the cause of a failed connection.

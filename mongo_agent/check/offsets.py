@@ -1,9 +1,6 @@
 """Checks of the stored offsets against the oplog."""
 
 from collections.abc import Iterator
-from typing import Any
-
-from pymongo import MongoClient
 
 from mongo_agent.capture.match_stage import fingerprint
 from mongo_agent.change_stream.cursor import StreamCursor, StreamFailedError, current_cluster_time
@@ -15,6 +12,7 @@ from mongo_agent.documents import ClusterTime
 from mongo_agent.offsets import AgentOffsets
 from mongo_agent.offsets.agent_offsets import parse_offsets
 from mongo_agent.offsets.kafka_store import load_offsets
+from mongo_agent.server.commands import Client
 from mongo_agent.server.deployment import Deployment, oldest_oplog_time
 from mongo_agent.server.errors import Failure
 from mongo_agent.server.monitoring import is_headroom_low
@@ -22,7 +20,6 @@ from sidecar.check.finding import Finding, fault, ok, warning
 from sidecar.errors import ConfigError, SidecarError, UnavailableError
 from sidecar.quantities import duration_text
 
-Client = MongoClient[Any]
 START_TOKEN_REJECTED = "start_token_rejected"
 """Code of the finding about a token that the server rejects."""
 

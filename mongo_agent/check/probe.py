@@ -14,12 +14,13 @@ import pymongo
 from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
-from mongo_agent.capture.catalogue import CollectionInfo, list_collections
 from mongo_agent.change_stream.options import StreamOptions, supported_options
-from mongo_agent.check.capture_plan import plan_of
+from mongo_agent.check.capture_plan import captured_among
 from mongo_agent.check.connection_diagnostics import diagnose
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.config.shard_assignment import assignment
+from mongo_agent.server.catalogue import CollectionInfo, list_collections
+from mongo_agent.server.commands import Client
 from mongo_agent.server.deployment import Deployment, discover
 from mongo_agent.server.errors import server_error
 from sidecar.check.broker import BrokerAnswer, ask_broker, broker_of_run
@@ -27,8 +28,6 @@ from sidecar.check.cached_answer import CachedAnswer
 from sidecar.errors import AccessDeniedError, SidecarError, UnavailableError
 from sidecar.schema_registry.registrar import Registrar
 from sidecar.sinks.base import SinkState
-
-Client = MongoClient[Any]
 
 ANSWER_S = 10.0
 
@@ -73,8 +72,7 @@ class MongoProbe:
         """The captured collections, as far as the user may list them."""
         if self.deployment is None:
             return []
-        listed = self.collections().listed
-        return [each for each in listed if plan_of(each, self.config).is_captured]
+        return captured_among(self.collections().listed, self.config)
 
     @property
     def topics(self) -> list[str]:

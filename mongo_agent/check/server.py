@@ -2,10 +2,8 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import pymongo
-from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
 from mongo_agent.capture.namespaces import Scope
@@ -15,13 +13,12 @@ from mongo_agent.check.privileges import grant_commands, missing_privileges, req
 from mongo_agent.check.probe import ANSWER_S, MongoProbe
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.config.shard_assignment import assignment
+from mongo_agent.server.commands import Client
 from mongo_agent.server.deployment import Deployment, deployment_error
 from mongo_agent.server.errors import error_text
 from mongo_agent.server.releases import release_text
 from sidecar.check.finding import Finding, fault, first_names, ok, warning
 from sidecar.errors import AccessDeniedError, SidecarError, UnavailableError
-
-Client = MongoClient[Any]
 
 
 def check_answer(

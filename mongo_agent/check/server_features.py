@@ -100,7 +100,7 @@ def check_enabled_streams(probe: MongoProbe, deployment: Deployment) -> Iterator
         return
     enabled = {(each.get("database", ""), each.get("collection", "")) for each in entries}
     missing = [
-        f"{each.database}.{each.name}"
+        each.namespace
         for each in probe.captured
         if enabled.isdisjoint({("", ""), (each.database, ""), (each.database, each.name)})
     ]

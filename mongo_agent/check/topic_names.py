@@ -3,21 +3,17 @@
 import logging
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import Any
 
-from pymongo import MongoClient
-from pymongo.errors import PyMongoError
-
-from mongo_agent.capture.catalogue import CollectionInfo, list_collections
-from mongo_agent.check.capture_plan import plan_of
+from mongo_agent.check.capture_plan import captured_among, list_captured
 from mongo_agent.check.probe import MongoProbe
 from mongo_agent.config.loading import MongoConfig
-from mongo_agent.server.commands import decoded_replies
+from mongo_agent.server.catalogue import CollectionInfo
+from mongo_agent.server.commands import Client
 from mongo_agent.server.deployment import Deployment
 from sidecar.check.broker import ANSWER_S
 from sidecar.check.finding import Finding, Level
 from sidecar.check.topic_names import TopicUse, check_collisions, check_shared
-from sidecar.errors import ConfigError
+from sidecar.errors import ConfigError, SidecarError
 from sidecar.sinks.kafka.topics.access import compacted_topics
 
 logger = logging.getLogger(__name__)
@@ -31,8 +27,7 @@ _APART = (
 def topic_uses(config: MongoConfig, captured: Iterable[CollectionInfo]) -> list[TopicUse]:
     """The topics of the captured collections."""
     return [
-        TopicUse(config.topic_of(each.database, each.name), f"{each.database}.{each.name}")
-        for each in captured
+        TopicUse(config.topic_of(each.database, each.name), each.namespace) for each in captured
     ]
 
 
@@ -49,13 +44,13 @@ def check_topic_names(probe: MongoProbe, deployment: Deployment) -> Iterator[Fin
 
 def shared_topic_warnings(config: MongoConfig, listed: Iterable[CollectionInfo]) -> list[str]:
     """Sentences for `mongo-agent plan`, which does not ask the broker."""
-    uses = topic_uses(config, _captured(config, listed))
+    uses = topic_uses(config, captured_among(listed, config))
     is_chosen = config.properties.is_topic_replaced
     found = check_shared(uses, lambda _: (), _APART, is_chosen=is_chosen)
     return [f"{each.message} {each.remedy}" for each in found]
 
 
-def require_separate_topics(client: MongoClient[Any], config: MongoConfig) -> None:
+def require_separate_topics(client: Client, config: MongoConfig) -> None:
     """Raise ConfigError if collections share a compacted topic; log a warning for other topics.
 
     Without the right to list collections, the checks report that.
@@ -63,19 +58,14 @@ def require_separate_topics(client: MongoClient[Any], config: MongoConfig) -> No
     if config.properties.sink != "kafka":
         return
     try:
-        with decoded_replies():
-            listed = list(list_collections(client, config.scopes))
-    except PyMongoError:
+        captured = list_captured(client, config)
+    except SidecarError:
         return
-    for found in _shared(config, topic_uses(config, _captured(config, listed))):
+    for found in _shared(config, topic_uses(config, captured)):
         message = f"{found.message} {found.remedy}"
         if found.level is Level.FAULT:
             raise ConfigError(message)
         logger.warning(message)
-
-
-def _captured(config: MongoConfig, listed: Iterable[CollectionInfo]) -> list[CollectionInfo]:
-    return [each for each in listed if plan_of(each, config).is_captured]
 
 
 def _shared(config: MongoConfig, uses: list[TopicUse]) -> Iterator[Finding]:

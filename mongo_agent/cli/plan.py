@@ -1,21 +1,17 @@
 """`mongo-agent plan`: captured collections and the reasons."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import click
-from pymongo import MongoClient
-from pymongo.errors import PyMongoError
 
-from mongo_agent.capture.catalogue import list_collections
 from mongo_agent.change_stream.options import supported_options
-from mongo_agent.check.capture_plan import CollectionPlan, plan_of
+from mongo_agent.check.capture_plan import CollectionPlan, list_in_scopes, plan_of
 from mongo_agent.check.connection_diagnostics import connected
 from mongo_agent.check.offsets import START_TOKEN_REJECTED, check_offsets
 from mongo_agent.check.topic_names import shared_topic_warnings
 from mongo_agent.config.loading import MongoConfig
+from mongo_agent.server.commands import Client
 from mongo_agent.server.deployment import Deployment
-from mongo_agent.server.errors import server_error
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.output import json_output, print_json
 from sidecar.cli.tables import print_rows
@@ -59,11 +55,8 @@ def plan(invocation: Invocation[MongoConfig], show_all: bool) -> None:
     """
     config = invocation.config()
     with connected(config) as (client, deployment):
-        try:
-            _require_start_token(client, config, deployment)
-            listed = list(list_collections(client, config.scopes))
-        except PyMongoError as error:
-            raise server_error(error) from error
+        _require_start_token(client, config, deployment)
+        listed = list_in_scopes(client, config)
     for sentence in shared_topic_warnings(config, listed):
         click.echo(f"WARNING: {sentence}", err=True)
     planned = [
@@ -77,9 +70,7 @@ def plan(invocation: Invocation[MongoConfig], show_all: bool) -> None:
     print_rows(_HEADINGS, [_row(each) for each in planned])
 
 
-def _require_start_token(
-    client: MongoClient[Any], config: MongoConfig, deployment: Deployment
-) -> None:
+def _require_start_token(client: Client, config: MongoConfig, deployment: Deployment) -> None:
     """Raises ConfigError when `run` would end because of `capture.start.token`."""
     if config.start_token is not None:
         options = supported_options(client, config.scopes[0], config.stream, deployment.version)
@@ -92,7 +83,7 @@ def planned_collection(planned: CollectionPlan) -> PlannedCollection:
     """The JSON of the plan for one collection."""
     collection = planned.collection
     return PlannedCollection(
-        f"{collection.database}.{collection.name}",
+        collection.namespace,
         str(collection.kind),
         planned.is_captured,
         planned.is_in_snapshot,

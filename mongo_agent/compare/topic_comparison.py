@@ -12,12 +12,10 @@ from typing import Any
 
 from bson import CodecOptions
 from bson.raw_bson import RawBSONDocument
-from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
-from mongo_agent.capture.catalogue import CollectionInfo, CollectionKind, list_collections
 from mongo_agent.change_stream.cursor import StreamFailedError, current_cluster_time
-from mongo_agent.check.capture_plan import plan_of
+from mongo_agent.check.capture_plan import captured_among, list_in_scopes
 from mongo_agent.compare.comparison import ComparedCollection, TopicState, compare_collection
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.config.shard_assignment import at_shard
@@ -26,6 +24,8 @@ from mongo_agent.encoder import MongoEncoder
 from mongo_agent.offsets.agent_offsets import StreamOffset, parse_offsets, stored_cluster
 from mongo_agent.offsets.kafka_store import load_offsets
 from mongo_agent.pipeline.stream_factory import encoder
+from mongo_agent.server.catalogue import CollectionInfo
+from mongo_agent.server.commands import Client
 from mongo_agent.server.deployment import Deployment
 from mongo_agent.server.errors import server_error
 from mongo_agent.server.shards import list_shards
@@ -33,7 +33,6 @@ from sidecar.errors import ConfigError, UnavailableError
 from sidecar.sinks.kafka.topics.access import existing_topics
 from sidecar.sinks.kafka.topics.reader import committed_records
 
-Client = MongoClient[Any]
 _RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)
 _DOCUMENTS = 1000
 _BATCH_BYTES = 4 << 20
@@ -67,9 +66,7 @@ def compare(
     collections = _chosen(client, config, names)
     encode = encoder(config, deployment)
     since = _now(client)
-    read = {
-        f"{each.database}.{each.name}": _documents(client, encode, each) for each in collections
-    }
+    read = {each.namespace: _documents(client, encode, each) for each in collections}
     _wait_for_delivery(tasks, deployment, _now(client), wait_s)
     if not names:
         # Collections that are gone, and whose topics no longer follow.
@@ -115,17 +112,13 @@ def _split(name: str) -> tuple[str, str]:
 
 def _chosen(client: Client, config: MongoConfig, names: tuple[str, ...]) -> list[CollectionInfo]:
     """The captured collections, or those with these names, which may be gone."""
-    try:
-        listed = list(list_collections(client, config.scopes))
-    except PyMongoError as error:
-        raise server_error(error) from error
-    captured = [each for each in listed if plan_of(each, config).is_captured]
-    by_name = {f"{each.database}.{each.name}": each for each in captured}
-    existing = {f"{each.database}.{each.name}" for each in listed}
+    listed = list_in_scopes(client, config)
+    by_name = {each.namespace: each for each in captured_among(listed, config)}
+    existing = {each.namespace for each in listed}
     for name in names:
         database, collection = _split(name)
         if name not in existing and config.namespaces.captures(database, collection):
-            by_name[name] = CollectionInfo(database, collection, CollectionKind.PLAIN)
+            by_name[name] = CollectionInfo(database, collection)
     for name in names:
         if name not in by_name:
             raise ConfigError(

@@ -9,7 +9,7 @@ from typing import Literal
 from commitlog import SchemaIds, Unregistered
 from mongo_agent.capture.match_stage import fingerprint
 from mongo_agent.capture.namespaces import Namespaces
-from mongo_agent.change_stream.cursor import Client, StreamFailedError, current_cluster_time
+from mongo_agent.change_stream.cursor import StreamFailedError, current_cluster_time
 from mongo_agent.change_stream.encoding import StreamEncoder
 from mongo_agent.change_stream.options import StreamOptions
 from mongo_agent.change_stream.position import StreamPosition
@@ -22,6 +22,7 @@ from mongo_agent.encoder import MongoEncoder
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import AgentOffsets, StreamOffset
 from mongo_agent.pipeline.stream import Add, Stream
+from mongo_agent.server.commands import Client
 from mongo_agent.server.deployment import Deployment
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.replaced import ReplacementRules

@@ -16,6 +16,8 @@ from pymongo.client_session import ClientSession
 from pymongo.errors import ProtocolError, PyMongoError
 from pymongo.server_description import ServerDescription
 
+Client = MongoClient[Any]
+
 
 @contextmanager
 def decoded_replies() -> Iterator[None]:
@@ -42,7 +44,7 @@ def _release_replies(error: BaseException | None) -> None:
         error = error.__context__
 
 
-def new_session(client: MongoClient[Any]) -> ClientSession | None:
+def new_session(client: Client) -> ClientSession | None:
     """Start a session; None on a direct connection to a hidden member.
 
     The driver does not start sessions there, because it does not select hidden members for reads.

@@ -7,16 +7,14 @@ from typing import Any, TypeVar
 
 import pymongo
 from bson import Timestamp
-from pymongo import MongoClient
 from pymongo.errors import OperationFailure, PyMongoError
 
 from mongo_agent.documents import ClusterTime
-from mongo_agent.server.commands import decoded_replies
+from mongo_agent.server.commands import Client, decoded_replies
 from mongo_agent.server.errors import Failure, classify_failure, server_error
 from mongo_agent.server.releases import Version, unsupported_release
 from sidecar.errors import ConfigError, UnavailableError
 
-Client = MongoClient[Any]
 T = TypeVar("T")
 
 LOAD_BALANCED = (

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from bson import Timestamp
-from pymongo import MongoClient
 from pymongo.errors import OperationFailure, PyMongoError
 
 from mongo_agent.documents import ClusterTime
+from mongo_agent.server.commands import Client
 from mongo_agent.server.errors import Failure, classify_failure, error_text, server_error
 from sidecar.errors import AccessDeniedError
 
@@ -29,7 +29,7 @@ class Shard:
     added: ClusterTime | None = None
 
 
-def list_shards(client: MongoClient[Any]) -> tuple[Shard, ...]:
+def list_shards(client: Client) -> tuple[Shard, ...]:
     """The shards in the order of their tasks, read from `config.shards`.
 
     Raises AccessDeniedError without the privilege, and UnavailableError.

@@ -18,6 +18,7 @@ from mongo_agent.check.server_features import check_features
 from mongo_agent.check.topic_names import require_separate_topics
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.config.shard_assignment import Assignment, assignment, at_shard
+from mongo_agent.server.commands import Client
 from mongo_agent.server.deployment import Deployment, deployment_error, discover
 from mongo_agent.server.monitoring import ElectionCounter
 from sidecar.check.finding import Level
@@ -33,7 +34,6 @@ _CLOSE_S = 2.0
 _LOOK_S = 10.0
 _LOGIN_S = 5.0
 
-Client = MongoClient[Any]
 OnError = Callable[[str], None]
 """Gets why the agent waits for MongoDB; empty when the cause has ended."""
 

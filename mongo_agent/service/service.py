@@ -11,10 +11,10 @@ from mongo_agent.config.model import SERVICE_NAME
 from mongo_agent.dead_letters.quarantine import DIRECTORY
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets.kafka_store import election_settings
+from mongo_agent.server.commands import Client
 from mongo_agent.server.deployment import Deployment
 from mongo_agent.server.monitoring import ElectionCounter
 from mongo_agent.service.connection import (
-    Client,
     Server,
     assigned,
     identified,

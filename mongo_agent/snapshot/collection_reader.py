@@ -24,8 +24,8 @@ from pymongo.errors import OperationFailure, PyMongoError, ServerSelectionTimeou
 
 from mongo_agent.documents import NEVER, ClusterTime, parse_filter
 from mongo_agent.encoder import id_document
-from mongo_agent.server.commands import decoded_replies, new_session
-from mongo_agent.snapshot.collections import Client, exists
+from mongo_agent.server.commands import Client, decoded_replies, new_session
+from mongo_agent.snapshot.collections import exists
 from mongo_agent.snapshot.id_ranges import conditions, index_bounds
 from mongo_agent.snapshot.records import Chunk, CollectionSnapshot
 from mongo_agent.snapshot.settings import SnapshotSettings

@@ -2,63 +2,35 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
-from pymongo import MongoClient
 from pymongo.errors import OperationFailure
 
-from mongo_agent.capture.catalogue import CollectionKind, kind_of
 from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.regular_expressions import Pattern, compile_pattern
+from mongo_agent.server.catalogue import CollectionInfo, CollectionKind, collection_info
+from mongo_agent.server.commands import Client
 from mongo_agent.server.errors import Failure, classify_failure
 from mongo_agent.snapshot.records import SelectedCollection, SnapshotReason, SnapshotRequest
 from mongo_agent.snapshot.settings import SnapshotSettings
 
-Client = MongoClient[Any]
-
 _QUOTED = re.compile(r'"([^"]*)"')
-_ID_INDEX = "_id_"
-
-
 _SKIPPED = {
     CollectionKind.VIEW: "a view, which shows documents of other collections",
     CollectionKind.TIME_SERIES: "a time series; change streams do not report its changes",
 }
 
 
-@dataclass(frozen=True, slots=True)
-class CapturedCollection:
-    """A captured collection; `hint` names its index on `_id`."""
-
-    database: str
-    collection: str
-    kind: CollectionKind = CollectionKind.PLAIN
-    hint: str = _ID_INDEX
-
-    @property
-    def namespace(self) -> str:
-        return f"{self.database}.{self.collection}"
-
-
-def captured_collections(client: Client, namespaces: Namespaces) -> list[CapturedCollection]:
+def captured_collections(client: Client, namespaces: Namespaces) -> list[CollectionInfo]:
     """List the captured collections by name. Raises `PyMongoError`."""
-    found = []
-    for database in sorted(client.list_database_names()):
-        if not namespaces.captures_database(database):
-            continue
-        for entry in client[database].list_collections():
-            if namespaces.captures(database, entry["name"]):
-                found.append(_found(database, entry))
-    return sorted(found, key=lambda each: (each.database, each.collection))
-
-
-def _found(database: str, entry: Any) -> CapturedCollection:
-    options = entry.get("options", {})
-    # A clustered collection is its own index on `_id`.
-    clustered = options.get("clusteredIndex")
-    hint = clustered.get("name", _ID_INDEX) if isinstance(clustered, dict) else _ID_INDEX
-    return CapturedCollection(database, entry["name"], kind_of(entry), hint)
+    found = [
+        collection_info(database, entry)
+        for database in client.list_database_names()
+        if namespaces.captures_database(database)
+        for entry in client[database].list_collections()
+        if namespaces.captures(database, entry["name"])
+    ]
+    return sorted(found, key=lambda each: (each.database, each.name))
 
 
 def exists(client: Client, database: str, collection: str) -> bool:
@@ -101,19 +73,19 @@ def _estimated_count(client: Client, selected: SelectedCollection) -> int | None
 
 def select_collections(
     request: SnapshotRequest,
-    found: Sequence[CapturedCollection],
+    found: Sequence[CollectionInfo],
     namespaces: Namespaces,
     settings: SnapshotSettings,
 ) -> list[SelectedCollection]:
     """The collections of a request, in its order."""
-    found = [each for each in found if namespaces.captures(each.database, each.collection)]
+    found = [each for each in found if namespaces.captures(each.database, each.name)]
     if request.reason is SnapshotReason.SIGNAL:
         selected = _named(request, found)
     else:
         selected = [
             _selected(each, settings.filters.get(each.namespace))
             for each in found
-            if settings.chosen.captures(each.database, each.collection)
+            if settings.chosen.captures(each.database, each.name)
             and not _was_captured(each, request.known)
         ]
     left_out = {
@@ -122,13 +94,11 @@ def select_collections(
     return [each for each in selected if f"{each.database}.{each.collection}" not in left_out]
 
 
-def _was_captured(found: CapturedCollection, known: Namespaces | None) -> bool:
-    return known is not None and known.captures(found.database, found.collection)
+def _was_captured(found: CollectionInfo, known: Namespaces | None) -> bool:
+    return known is not None and known.captures(found.database, found.name)
 
 
-def _named(
-    request: SnapshotRequest, found: Sequence[CapturedCollection]
-) -> list[SelectedCollection]:
+def _named(request: SnapshotRequest, found: Sequence[CollectionInfo]) -> list[SelectedCollection]:
     """Order by the names; the first of several filters for a collection applies."""
     queries: dict[str, str] = {}
     for name, query in request.filters:
@@ -140,10 +110,10 @@ def _named(
     return [_selected(each, queries.get(namespace)) for namespace, each in meant.items()]
 
 
-def _selected(found: CapturedCollection, query: str | None) -> SelectedCollection:
+def _selected(found: CollectionInfo, query: str | None) -> SelectedCollection:
     return SelectedCollection(
         found.database,
-        found.collection,
+        found.name,
         query,
         found.hint,
         is_plain=found.kind is CollectionKind.CAPPED,
@@ -151,9 +121,7 @@ def _selected(found: CapturedCollection, query: str | None) -> SelectedCollectio
     )
 
 
-def matching_collections(
-    name: str, found: Iterable[CapturedCollection]
-) -> list[CapturedCollection]:
+def matching_collections(name: str, found: Iterable[CollectionInfo]) -> list[CollectionInfo]:
     """The collections that a name in a signal selects.
 
     An exact name selects one collection. Otherwise the name is a regular expression over the whole

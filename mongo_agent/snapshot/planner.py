@@ -6,10 +6,9 @@ from functools import partial
 
 from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.documents import ClusterTime
-from mongo_agent.server.commands import decoded_replies
+from mongo_agent.server.commands import Client, decoded_replies
 from mongo_agent.snapshot.collection_reader import ChunkBounds, CollectionReader
 from mongo_agent.snapshot.collections import (
-    Client,
     captured_collections,
     select_collections,
     with_estimates,

@@ -20,12 +20,12 @@ from pymongo.errors import PyMongoError
 from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.documents import NEVER, ClusterTime
 from mongo_agent.encoder import ChangeEvents, MongoEncoder
+from mongo_agent.server.commands import Client
 from mongo_agent.server.errors import authorisation_message, error_text
 from mongo_agent.signals.signal import Signal, SignalResult
 from mongo_agent.snapshot.apply_signal import apply_signal
 from mongo_agent.snapshot.chunk_reads import ChunkContent, ChunkRead, ChunkReads, WaitForIds
 from mongo_agent.snapshot.collection_reader import CollectionReader, ReadingStoppedError
-from mongo_agent.snapshot.collections import Client
 from mongo_agent.snapshot.ddl_events import after_ddl_event, ddl_events
 from mongo_agent.snapshot.encoding import ChunkPart, ChunkPlacement, EncodedChunk, encode_chunk
 from mongo_agent.snapshot.failing_collections import FailingCollections

@@ -7,11 +7,12 @@ from bson.raw_bson import RawBSONDocument
 from pymongo import MongoClient
 
 from mongo_agent.capture.namespaces import Scope
-from mongo_agent.change_stream.cursor import Client, StreamCursor
+from mongo_agent.change_stream.cursor import StreamCursor
 from mongo_agent.change_stream.options import StreamOptions
 from mongo_agent.change_stream.position import Opening
 from mongo_agent.documents import ClusterTime
 from mongo_agent.encoder import FragmentJoiner, MongoBatch
+from mongo_agent.server.commands import Client
 from tests.oracle.debezium_mongodb.engines import PeerRecord
 from tests.oracle.debezium_mongodb.workload import END
 from tests.support.mongodb import encodings

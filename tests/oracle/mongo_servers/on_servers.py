@@ -13,6 +13,7 @@ import bson
 import pytest
 
 from mongo_agent.documents import ClusterTime
+from mongo_agent.server.commands import Client
 from mongo_agent.snapshot import id_ranges
 from mongo_agent.snapshot.collection_reader import CollectionReader
 from mongo_agent.snapshot.records import Chunk, CollectionSnapshot, SnapshotReason
@@ -23,7 +24,6 @@ from tests.oracle.mongo_servers.servers import (
     DATABASE,
     IDS,
     SERVERS,
-    Client,
     answers,
     ferretdb,
     prepare,

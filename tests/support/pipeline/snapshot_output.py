@@ -15,12 +15,13 @@ from typing import Any
 import bson
 
 from mongo_agent.capture.namespaces import Namespaces, Scope
-from mongo_agent.change_stream.cursor import Client, Reply, StreamCursor, StreamFailedError
+from mongo_agent.change_stream.cursor import Reply, StreamCursor, StreamFailedError
 from mongo_agent.change_stream.options import StreamOptions
 from mongo_agent.change_stream.position import Opening
 from mongo_agent.change_stream.tokens import Token, read_token
 from mongo_agent.documents import ClusterTime
 from mongo_agent.encoder import MongoEncoder
+from mongo_agent.server.commands import Client
 from mongo_agent.snapshot.encoding import EncodedChunk, RejectedDocument
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.records import SnapshotReason, SnapshotRequest

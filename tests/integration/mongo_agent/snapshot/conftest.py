@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
-from mongo_agent.change_stream.cursor import Client
+from mongo_agent.server.commands import Client
 from tests.support.mongodb.server import MongoReplicaSet
 
 

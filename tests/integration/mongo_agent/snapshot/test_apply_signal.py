@@ -4,12 +4,11 @@ from typing import Any
 
 import pytest
 
-from mongo_agent.capture.catalogue import CollectionKind
 from mongo_agent.capture.namespaces import Namespaces
+from mongo_agent.server.catalogue import CollectionInfo, CollectionKind
 from mongo_agent.signals.signal import Signal, parse_signal
 from mongo_agent.snapshot.apply_signal import apply_signal
 from mongo_agent.snapshot.collections import (
-    CapturedCollection,
     matching_collections,
     select_collections,
 )
@@ -19,14 +18,14 @@ from mongo_agent.snapshot.settings import SnapshotSettings
 
 SHOP = Namespaces(include_databases=("shop", "a.b"))
 FOUND = [
-    CapturedCollection("shop", "a"),
-    CapturedCollection("shop", "A"),
-    CapturedCollection("shop", "a.b"),
-    CapturedCollection("shop", "ab", CollectionKind.CAPPED),
-    CapturedCollection("shop", "orders_2024"),
-    CapturedCollection("shop", "orders_2025"),
-    CapturedCollection("shop", "prices", CollectionKind.TIME_SERIES),
-    CapturedCollection("shop", "seen", CollectionKind.VIEW),
+    CollectionInfo("shop", "a"),
+    CollectionInfo("shop", "A"),
+    CollectionInfo("shop", "a.b"),
+    CollectionInfo("shop", "ab", CollectionKind.CAPPED),
+    CollectionInfo("shop", "orders_2024"),
+    CollectionInfo("shop", "orders_2025"),
+    CollectionInfo("shop", "prices", CollectionKind.TIME_SERIES),
+    CollectionInfo("shop", "seen", CollectionKind.VIEW),
 ]
 
 
@@ -153,11 +152,11 @@ def test_conditions_belong_to_the_collections_that_they_name(query: Any) -> None
         ('"shop".orders_.*', ["orders_2024", "orders_2025"]),
         ("orders_2024", []),
         ("shop", []),
-        (".*", [each.collection for each in FOUND]),
+        (".*", [each.name for each in FOUND]),
     ],
 )
 def test_names_and_expressions(name: str, meant: list[str]) -> None:
-    assert [each.collection for each in matching_collections(name, FOUND)] == meant
+    assert [each.name for each in matching_collections(name, FOUND)] == meant
 
 
 def test_collections_without_change_events_are_skipped_with_a_reason() -> None:

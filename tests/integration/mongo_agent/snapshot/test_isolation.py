@@ -15,7 +15,7 @@ from pymongo.errors import (
     ServerSelectionTimeoutError,
 )
 
-from mongo_agent.change_stream.cursor import Client
+from mongo_agent.server.commands import Client
 from mongo_agent.signals.signal import parse_signal
 from mongo_agent.snapshot import encoding
 from mongo_agent.snapshot.collection_reader import CollectionReader

@@ -8,7 +8,7 @@ import pytest
 from pymongo import MongoClient
 
 from mongo_agent.capture.namespaces import Namespaces
-from mongo_agent.change_stream.cursor import Client
+from mongo_agent.server.commands import Client
 from mongo_agent.signals.signal import parse_signal
 from mongo_agent.snapshot.collections import captured_collections
 from mongo_agent.snapshot.progress import SnapshotProgress

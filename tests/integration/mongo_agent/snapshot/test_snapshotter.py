@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
-from mongo_agent.change_stream.cursor import Client
+from mongo_agent.server.commands import Client
 from mongo_agent.snapshot.records import SelectedCollection
 from mongo_agent.snapshot.settings import SnapshotSettings
 from tests.support.mongodb.bson_documents import IDENTITIES

@@ -7,8 +7,8 @@ import bson
 import pytest
 from pymongo import MongoClient
 
-from mongo_agent.change_stream.cursor import Client
 from mongo_agent.documents import ClusterTime
+from mongo_agent.server.commands import Client
 from mongo_agent.snapshot.collection_reader import ChunkDocuments
 from mongo_agent.snapshot.records import Chunk
 from mongo_agent.snapshot.settings import SnapshotSettings

@@ -8,9 +8,10 @@ from pymongo import MongoClient
 
 from mongo_agent.capture.match_stage import match_stage
 from mongo_agent.capture.namespaces import Namespaces, Scope
-from mongo_agent.change_stream.cursor import Client, StreamCursor
+from mongo_agent.change_stream.cursor import StreamCursor
 from mongo_agent.change_stream.options import StreamOptions
 from mongo_agent.change_stream.position import Opening
+from mongo_agent.server.commands import Client
 from tests.support.mongodb.server import MongoReplicaSet
 
 OPTIONS = StreamOptions(await_ms=1)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mongo_agent.capture.catalogue import CollectionInfo, CollectionKind, collection_info
 from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.check.capture_plan import plan_of
+from mongo_agent.server.catalogue import CollectionInfo, CollectionKind, collection_info
 from tests.support.mongodb.properties import Settings, load
 
 ORDERS = CollectionInfo("shop", "orders", CollectionKind.PLAIN)

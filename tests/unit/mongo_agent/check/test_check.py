@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from mongo_agent.capture.catalogue import CollectionInfo, CollectionKind
 from mongo_agent.check.collections import check_collections
 from mongo_agent.check.server import check_deployment
 from mongo_agent.check.server_features import check_features
+from mongo_agent.server.catalogue import CollectionInfo, CollectionKind
 from mongo_agent.server.deployment import Deployment
 from sidecar.check.finding import Level
 from tests.support.mongodb.findings import texts

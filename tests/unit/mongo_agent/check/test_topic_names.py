@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mongo_agent.capture.catalogue import CollectionInfo, CollectionKind
-from mongo_agent.check import topic_names
+from mongo_agent.check import capture_plan, topic_names
 from mongo_agent.check.topic_names import require_separate_topics, shared_topic_warnings, topic_uses
 from mongo_agent.config.loading import MongoConfig
+from mongo_agent.server.catalogue import CollectionInfo
 from sidecar.check.topic_names import colliding_topics
 from sidecar.errors import ConfigError
 from tests.support.mongodb.properties import load
@@ -29,7 +29,7 @@ def unicode(tmp_path_factory: pytest.TempPathFactory) -> MongoConfig:
 
 
 def listed(names: set[str]) -> list[CollectionInfo]:
-    return [CollectionInfo("shop", name, CollectionKind.PLAIN) for name in sorted(names)]
+    return [CollectionInfo("shop", name) for name in sorted(names)]
 
 
 @given(COLLECTIONS)
@@ -56,7 +56,7 @@ def test_a_shared_topic_with_compaction_ends_the_start(
 ) -> None:
     compacted: list[str] = []
     monkeypatch.setattr(topic_names, "compacted_topics", lambda *_, **__: compacted)
-    monkeypatch.setattr(topic_names, "list_collections", lambda *_: listed({"x y", "x_y", "z"}))
+    monkeypatch.setattr(capture_plan, "list_collections", lambda *_: listed({"x y", "x_y", "z"}))
     require_separate_topics(None, default)  # type: ignore[arg-type]
     (record,) = caplog.records
     (topic,) = {default.topic_of("shop", name) for name in ("x y", "x_y")}

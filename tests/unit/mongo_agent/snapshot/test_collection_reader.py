@@ -16,8 +16,8 @@ from pymongo.command_cursor import CommandCursor
 from pymongo.errors import NetworkTimeout
 
 from mongo_agent.documents import NEVER, ClusterTime
+from mongo_agent.server.commands import Client
 from mongo_agent.snapshot.collection_reader import CollectionReader
-from mongo_agent.snapshot.collections import Client
 from mongo_agent.snapshot.records import Chunk, CollectionSnapshot, SnapshotReason
 from mongo_agent.snapshot.settings import SnapshotSettings
 

@@ -24,11 +24,11 @@ from agent.quarantine.files import (
     QuarantineReason,
     reason_text,
 )
-from mongo_agent.capture.catalogue import CollectionInfo, CollectionKind
 from mongo_agent.check.capture_plan import CollectionPlan
 from mongo_agent.cli.compare import Comparison
 from mongo_agent.cli.plan import CapturePlan, planned_collection
 from mongo_agent.compare.comparison import ComparedCollection
+from mongo_agent.server.catalogue import CollectionInfo, CollectionKind
 from sidecar.cli.output import WITHOUT_JSON, json_form, print_json
 from sidecar.dead_letters.dead_letter import DeadLetter, event_line
 from sidecar.http.server import HttpServer

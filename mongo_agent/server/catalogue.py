@@ -5,11 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from pymongo import MongoClient
-
 from mongo_agent.capture.namespaces import BUILT_IN, SYSTEM, Scope
-
-Client = MongoClient[Any]
+from mongo_agent.server.commands import Client
 
 
 class CollectionKind(StrEnum):
@@ -40,18 +37,28 @@ def kind_of(entry: Mapping[str, Any]) -> CollectionKind:
 
 @dataclass(frozen=True, slots=True)
 class CollectionInfo:
-    """One collection. `has_images`: the server stores pre- and post-images."""
+    """One collection. `has_images`: the server stores pre- and post-images. `hint` names its index
+    on `_id`."""
 
     database: str
     name: str
-    kind: CollectionKind
+    kind: CollectionKind = CollectionKind.PLAIN
     has_images: bool = False
+    hint: str = "_id_"
+
+    @property
+    def namespace(self) -> str:
+        return f"{self.database}.{self.name}"
 
 
 def collection_info(database: str, entry: Mapping[str, Any]) -> CollectionInfo:
     """Parse an entry of `listCollections`."""
-    images = entry.get("options", {}).get("changeStreamPreAndPostImages", {})
-    return CollectionInfo(database, str(entry["name"]), kind_of(entry), bool(images.get("enabled")))
+    name, options = str(entry["name"]), entry.get("options", {})
+    has_images = bool(options.get("changeStreamPreAndPostImages", {}).get("enabled"))
+    # A clustered collection is its own index on `_id`.
+    clustered = options.get("clusteredIndex")
+    hint = clustered.get("name", "_id_") if isinstance(clustered, dict) else "_id_"
+    return CollectionInfo(database, name, kind_of(entry), has_images, hint)
 
 
 def list_collections(client: Client, scopes: Sequence[Scope]) -> Iterator[CollectionInfo]:

@@ -130,6 +130,6 @@ class MongoMetrics:
         self._totals[counter] = total
         counter.inc(total - last if total >= last else total)
 
-    def answered(self, signal: Signal, answer: SignalResult) -> None:
-        """A signal was answered."""
+    def count_answer(self, signal: Signal, answer: SignalResult) -> None:
+        """Count a signal with its answer."""
         self.signals.labels(signal.type, "accepted" if answer.is_accepted else "rejected").inc()

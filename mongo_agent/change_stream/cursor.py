@@ -22,7 +22,7 @@ from mongo_agent.change_stream.position import Opening
 from mongo_agent.change_stream.tokens import Token
 from mongo_agent.documents import ClusterTime
 from mongo_agent.encoder import ChangeEvents, StreamReply
-from mongo_agent.server.commands import Client, ServerAffinity, decoded_replies, new_session
+from mongo_agent.server.commands import Client, ServerAffinity, decode_replies, new_session
 from mongo_agent.server.errors import RESUMABLE_LABEL, Failure, classify_failure, error_text
 
 _RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)
@@ -69,7 +69,7 @@ class StreamCursor:
         self._database = database
         self._options = options
         self._id, self._namespace = 0, ""
-        self._opened: Reply | None = self._taken(reply)
+        self._opened: Reply | None = self._read_reply(reply)
 
     @classmethod
     def open(
@@ -118,13 +118,13 @@ class StreamCursor:
         cursor = {"batchSize": options.batch_size} if options.batch_size else {}
         command = {"aggregate": scope.collection or 1, "pipeline": pipeline, "cursor": cursor}
         database = scope.database or "admin"
-        session, affinity = _session(client), ServerAffinity()
+        session, affinity = _start_session(client), ServerAffinity()
         try:
             with affinity.active():
                 reply = _run(client, session, database, command)
             return cls(client, session, affinity, database, options, reply)
         except BaseException:
-            _end(session)
+            _end_session(session)
             raise
 
     def __enter__(self) -> Self:
@@ -157,16 +157,16 @@ class StreamCursor:
         except StreamFailedError:
             self._id = 0
             raise
-        return self._taken(reply)
+        return self._read_reply(reply)
 
-    def _taken(self, reply: RawBSONDocument) -> Reply:
+    def _read_reply(self, reply: RawBSONDocument) -> Reply:
         try:
-            with decoded_replies():
+            with decode_replies():
                 # RawBSONDocument would make an object of each event.
                 parsed = StreamReply(reply.raw)
                 token = None if parsed.token is None else bson.decode(parsed.token)
         except PyMongoError as error:
-            raise _failed(error) from error
+            raise _stream_error(error) from error
         self._id = parsed.cursor_id
         self._namespace = parsed.namespace.partition(".")[2]
         time = parsed.operation_time
@@ -182,17 +182,17 @@ class StreamCursor:
             with suppress(StreamFailedError), self._affinity.active():
                 _run(self._client, self._session, self._database, command)
         self._opened = None
-        _end(self._session)
+        _end_session(self._session)
 
 
-def current_cluster_time(client: Client) -> ClusterTime:
+def read_cluster_time(client: Client) -> ClusterTime:
     """The current cluster time. Raises `StreamFailedError`, also for a server without one."""
     try:
-        with decoded_replies():
+        with decode_replies():
             reply = client.admin.command("ping", read_preference=client.read_preference)
         time = reply.get("operationTime")
     except PyMongoError as error:
-        raise _failed(error) from error
+        raise _stream_error(error) from error
     if time is None:
         raise StreamFailedError(Failure.NOT_SUPPORTED, "the server has no cluster time")
     return ClusterTime(time.time, time.inc)
@@ -216,14 +216,14 @@ def _stream_stage(scope: Scope, opening: Opening, options: StreamOptions) -> dic
     return stage
 
 
-def _session(client: Client) -> ClientSession | None:
+def _start_session(client: Client) -> ClientSession | None:
     try:
         return new_session(client)
     except PyMongoError as error:
-        raise _failed(error) from error
+        raise _stream_error(error) from error
 
 
-def _end(session: ClientSession | None) -> None:
+def _end_session(session: ClientSession | None) -> None:
     if session is not None:
         session.end_session()
 
@@ -232,7 +232,7 @@ def _run(
     client: Client, session: Any, database: str, command: Mapping[str, Any]
 ) -> RawBSONDocument:
     try:
-        with decoded_replies():
+        with decode_replies():
             return client[database].command(
                 dict(command),
                 read_preference=client.read_preference,
@@ -240,10 +240,10 @@ def _run(
                 session=session,
             )
     except PyMongoError as error:
-        raise _failed(error) from error
+        raise _stream_error(error) from error
 
 
-def _failed(error: PyMongoError) -> StreamFailedError:
+def _stream_error(error: PyMongoError) -> StreamFailedError:
     code = error.code if isinstance(error, OperationFailure) else None
     labels = [label for label in (RESUMABLE_LABEL,) if error.has_error_label(label)]
     return StreamFailedError(classify_failure(code, labels), error_text(error))

@@ -31,7 +31,7 @@ class StreamEncoder:
         if self._registration is not None:
             self._registration.reconsider(closed)
         transaction = self.transaction
-        batch = self._registered(
+        batch = self._encode_registered(
             lambda: self._encoder.encode(events, transaction=transaction), closed
         )
         if batch is not None:
@@ -43,7 +43,7 @@ class StreamEncoder:
         open_one = self.transaction
         if open_one is None:
             return None
-        batch = self._registered(
+        batch = self._encode_registered(
             lambda: self._encoder.end_transaction(open_one, (time.second, time.increment)), closed
         )
         if batch is None or not len(batch):
@@ -51,7 +51,7 @@ class StreamEncoder:
         self.transaction = None
         return batch
 
-    def _registered(
+    def _encode_registered(
         self, make: Callable[[], MongoBatch], closed: threading.Event
     ) -> MongoBatch | None:
         batch = make()

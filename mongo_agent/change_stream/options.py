@@ -16,7 +16,7 @@ from typing import Any, Literal
 from pymongo.errors import OperationFailure, PyMongoError
 
 from mongo_agent.capture.namespaces import Scope
-from mongo_agent.server.commands import Client, decoded_replies
+from mongo_agent.server.commands import Client, decode_replies
 from mongo_agent.server.errors import server_error
 from mongo_agent.server.releases import EXPANDED_EVENTS, LargeEvents, Version, large_events_of
 
@@ -89,7 +89,7 @@ _UNKNOWN_FIELD = 40415
 _NAME = "startAfter"
 
 
-def supported_options(
+def detect_options(
     client: Client, scope: Scope, options: StreamOptions, version: Version
 ) -> StreamOptions:
     """The options of a release, with `has_start_after` as the server has it.
@@ -105,7 +105,7 @@ def supported_options(
         stage["allChangesForCluster"] = True
     command = {"aggregate": scope.collection or 1, "pipeline": [{"$changeStream": stage}]}
     try:
-        with decoded_replies():
+        with decode_replies():
             client[scope.database or "admin"].command(
                 {**command, "cursor": {}}, read_preference=client.read_preference
             )

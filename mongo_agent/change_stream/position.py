@@ -60,7 +60,7 @@ class Opening:
     is_split: bool = False
 
 
-def stored_position(values: Mapping[str, str], cluster: str) -> StreamPosition | None:
+def parse_position(values: Mapping[str, str], cluster: str) -> StreamPosition | None:
     """Parse the entries of an offset file; None for an empty one.
 
     Raises `OffsetStoreError` for another format, and for another cluster than `cluster`.
@@ -108,8 +108,8 @@ def opening(position: StreamPosition | None, fingerprint: str) -> Opening:
         return Opening()
     is_alike = position.fingerprint == fingerprint or is_high_water_mark(position.token)
     if is_alike or (position.token and not is_ordered(position.token)):
-        return _behind(position)
-    return _by_time(position)
+        return _opening_after(position)
+    return _opening_by_time(position)
 
 
 def reopening(last: Opening, position: StreamPosition | None, failure: Failure) -> Opening | None:
@@ -120,27 +120,27 @@ def reopening(last: Opening, position: StreamPosition | None, failure: Failure) 
     if failure is Failure.TOO_LARGE:
         if last.is_split:
             return None
-        again = last if position is None else _behind(position)
+        again = last if position is None else _opening_after(position)
         return Opening(again.start_after, again.from_time, again.sent, is_split=True)
     if failure is Failure.FILTERED_TOKEN:
         if position is None or last.from_time is not None:
             return None
-        return _by_time(position)
+        return _opening_by_time(position)
     if failure in (Failure.RESUMABLE, Failure.OTHER):
         if position is None:
             return last
-        return replace(_behind(position), is_split=last.is_split)
+        return replace(_opening_after(position), is_split=last.is_split)
     return None
 
 
-def _behind(position: StreamPosition) -> Opening:
+def _opening_after(position: StreamPosition) -> Opening:
     """`startAfter` accepts every token, also that of an invalidation."""
     if not position.token:
         return Opening(from_time=position.time)
     return Opening(start_after=position.token)
 
 
-def _by_time(position: StreamPosition) -> Opening:
+def _opening_by_time(position: StreamPosition) -> Opening:
     """The time is inclusive, so the server returns the events of its oplog entry again."""
     is_comparable = bool(position.token) and is_ordered(position.token)
     return Opening(from_time=position.time, sent=position.token if is_comparable else None)

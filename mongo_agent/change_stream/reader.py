@@ -21,7 +21,7 @@ from mongo_agent.change_stream.cursor import (
     Reply,
     StreamCursor,
     StreamFailedError,
-    current_cluster_time,
+    read_cluster_time,
 )
 from mongo_agent.change_stream.encoding import StreamEncoder
 from mongo_agent.change_stream.options import StreamOptions
@@ -244,7 +244,9 @@ class StreamReader:
 
     def _begin_anew(self) -> None:
         """Restart the stream at the present; the first reply reports the lost changes."""
-        self._position = position = self._at({}, current_cluster_time(self._source.client).after)
+        self._position = position = self._position_at(
+            {}, read_cluster_time(self._source.client).after
+        )
         self._encoding.transaction = None
         nothing = self._encoding.encode(NO_EVENTS, self._closed)
         if nothing is not None:
@@ -255,14 +257,18 @@ class StreamReader:
         if start.sent is not None:
             events = events.after(start.sent["_data"])
         if start.is_split:
-            events, skipped = self._joined(events)
+            events, skipped = self._join(events)
         is_complete = self._joiner.is_complete
-        position = self._behind(reply, events) if is_complete else self._behind_events(events)
+        position = (
+            self._position_after(reply, events)
+            if is_complete
+            else self._position_after_events(events)
+        )
         if position is None:
             return
         if reply.is_last and not self._source.options.has_start_after:
             # `resumeAfter` rejects the token of the invalidation. What follows has a later time.
-            position = self._at({}, position.time.after)
+            position = self._position_at({}, position.time.after)
         encoding = self._encoding
         transaction = encoding.transaction
         batch = encoding.encode(events, self._closed)
@@ -279,7 +285,7 @@ class StreamReader:
         if (end := encoding.end(position.time, self._closed)) is not None:
             self._put(StreamBatch(NO_EVENTS, end, position, None))
 
-    def _joined(self, events: ChangeEvents) -> tuple[ChangeEvents, int]:
+    def _join(self, events: ChangeEvents) -> tuple[ChangeEvents, int]:
         try:
             return self._joiner.join(events)
         except ValueError as error:
@@ -315,10 +321,10 @@ class StreamReader:
             self._reads.append(read)
         self._wake()
 
-    def _behind(self, reply: Reply, events: ChangeEvents) -> StreamPosition | None:
+    def _position_after(self, reply: Reply, events: ChangeEvents) -> StreamPosition | None:
         """The position after a whole reply."""
         if reply.token is None:
-            return self._behind_events(events)
+            return self._position_after_events(events)
         try:
             time = read_token(reply.token).time
         except ValueError:
@@ -328,12 +334,12 @@ class StreamReader:
             reached = last.time if last.token else last.time.before
             time = time_at(events, -1) if events else max(reached, self._replied_at or reached)
             self._replied_at = reply.operation_time
-        return self._at(reply.token, time)
+        return self._position_at(reply.token, time)
 
-    def _behind_events(self, events: ChangeEvents) -> StreamPosition | None:
+    def _position_after_events(self, events: ChangeEvents) -> StreamPosition | None:
         if not events:
             return None
-        return self._at(token_at(events, -1), time_at(events, -1))
+        return self._position_at(token_at(events, -1), time_at(events, -1))
 
-    def _at(self, token: Token, time: ClusterTime) -> StreamPosition:
+    def _position_at(self, token: Token, time: ClusterTime) -> StreamPosition:
         return StreamPosition(token, time, self._source.fingerprint, self._source.cluster)

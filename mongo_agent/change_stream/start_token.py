@@ -11,7 +11,7 @@ from mongo_agent.capture.namespaces import Scope
 from mongo_agent.change_stream.cursor import (
     StreamCursor,
     StreamFailedError,
-    current_cluster_time,
+    read_cluster_time,
 )
 from mongo_agent.change_stream.options import StreamOptions
 from mongo_agent.change_stream.position import StreamPosition, opening
@@ -26,7 +26,7 @@ _AHEAD_S = 60
 """How far a member may be behind the one that gave the token."""
 
 
-def position_after(
+def verify_start_token(
     token: Token,
     client: Client,
     scope: Scope,
@@ -41,7 +41,7 @@ def position_after(
     """
     passed = fingerprint(stages)
     position = StreamPosition(token, read_token(token).time, passed, cluster)
-    now = current_cluster_time(client)
+    now = read_cluster_time(client)
     if position.time.second > now.second + _AHEAD_S:
         raise ConfigError(
             f"`{PROPERTY}`: the token is of the cluster time {position.time}, which is after that "

@@ -8,7 +8,7 @@ from pymongo.errors import PyMongoError
 from mongo_agent.capture.namespaces import MatchMode, Namespaces, is_servers_own
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.server.catalogue import CollectionInfo, CollectionKind, list_collections
-from mongo_agent.server.commands import Client, decoded_replies
+from mongo_agent.server.commands import Client, decode_replies
 from mongo_agent.server.errors import server_error
 
 _WITHOUT_EVENTS = {
@@ -56,7 +56,7 @@ def list_captured(client: Client, config: MongoConfig) -> list[CollectionInfo]:
 def list_in_scopes(client: Client, config: MongoConfig) -> list[CollectionInfo]:
     """All collections in the scopes of the streams. Raises `server_error`s."""
     try:
-        with decoded_replies():
+        with decode_replies():
             return list(list_collections(client, config.scopes))
     except PyMongoError as error:
         raise server_error(error) from error

@@ -63,28 +63,28 @@ _LISTING_S = 300.0
 """Interval for listings, which are expensive in large deployments."""
 
 
-def _directories(probe: MongoProbe) -> Iterator[Finding]:
+def _check_directories(probe: MongoProbe) -> Iterator[Finding]:
     usable = f"{probe.config.properties.offset_directory} is readable and writable."
     yield from check_directories(directory_problems(probe.config), usable)
 
 
-def _quarantine(probe: MongoProbe) -> Iterator[Finding]:
+def _check_quarantine(probe: MongoProbe) -> Iterator[Finding]:
     properties = probe.config.properties
     directory = properties.offset_directory / DIRECTORY
     yield from check_quarantine(Quarantine(directory, properties.quarantine_max_bytes, ""))
 
 
-def _server(probe: MongoProbe) -> Iterator[Finding]:
+def _check_server(probe: MongoProbe) -> Iterator[Finding]:
     yield from check_answer(probe.config, probe.server().deployment, probe.server().error)
 
 
-def _deployment(probe: MongoProbe, deployment: Deployment) -> Iterator[Finding]:
+def _check_deployment(probe: MongoProbe, deployment: Deployment) -> Iterator[Finding]:
     yield from check_deployment(probe.config, deployment)
     has_start_after = probe.options().has_start_after
     yield from check_features(probe.config, deployment.version, has_start_after=has_start_after)
 
 
-def _collections(probe: MongoProbe, deployment: Deployment) -> Iterator[Finding]:
+def _check_collections(probe: MongoProbe, deployment: Deployment) -> Iterator[Finding]:
     found = probe.collections()
     if found.error is None:
         yield from check_collections(probe.config, found.listed)
@@ -93,16 +93,16 @@ def _collections(probe: MongoProbe, deployment: Deployment) -> Iterator[Finding]
         yield fault("collections", str(found.error), remedy, code="collections_not_listed")
 
 
-def _reading(probe: MongoProbe, deployment: Deployment) -> Iterator[Finding]:
+def _check_reading(probe: MongoProbe, deployment: Deployment) -> Iterator[Finding]:
     for first in probe.captured[:1]:
         yield from check_reading(probe.client, first.database, first.name)
 
 
-def _progress(probe: MongoProbe, deployment: Deployment) -> Iterator[Finding]:
+def _check_progress(probe: MongoProbe, deployment: Deployment) -> Iterator[Finding]:
     yield from check_offsets(probe.client, probe.config, deployment, probe.options())
 
 
-def _registry(probe: MongoProbe) -> Iterator[Finding]:
+def _check_registry(probe: MongoProbe) -> Iterator[Finding]:
     properties = probe.config.properties
     subject = f"{properties.topic_prefix}-value"
     yield from check_registry(properties.registries(), subject, probe.registrar())
@@ -135,7 +135,7 @@ def _identified(
     )
 
 
-def _credentials(probe: MongoProbe) -> Iterator[Finding]:
+def _check_credentials(probe: MongoProbe) -> Iterator[Finding]:
     properties, client = probe.config.properties, probe.config.client
     logins = list(shared_logins(properties, properties.registries(), os.environ))
     options = client.options
@@ -161,21 +161,21 @@ CHECKS: tuple[Check[MongoProbe], ...] = (
     ),
     Check("event.transform", lambda probe: check_transform(probe.config.properties)),
     Check("http.token.file", lambda probe: check_token(probe.config.properties)),
-    Check("credentials", _credentials, interval_s=None),
+    Check("credentials", _check_credentials, interval_s=None),
     Check("http", lambda probe: check_address(probe.config.properties), runs_in_agent=False),
     Check("http", lambda probe: check_host(probe.config.properties), runs_in_command=False),
     Check("sink", lambda probe: check_sink(probe.config.properties)),
-    Check("directories", _directories),
-    Check("quarantine", _quarantine),
-    Check("MongoDB", _server, server=_server_text),
-    _identified("deployment", _deployment),
+    Check("directories", _check_directories),
+    Check("quarantine", _check_quarantine),
+    Check("MongoDB", _check_server, server=_server_text),
+    _identified("deployment", _check_deployment),
     Check("shards", lambda probe: check_shards(probe.config), server=_server_text),
     _identified("privileges", check_privileges),
     _identified("change stream", check_streams, runs_in_agent=False),
     _identified("enabled streams", check_enabled_streams, interval_s=_LISTING_S),
-    _identified("collections", _collections, interval_s=_LISTING_S),
-    _identified("reading", _reading, runs_in_agent=False),
-    _identified("position", _progress, runs_in_agent=False),
+    _identified("collections", _check_collections, interval_s=_LISTING_S),
+    _identified("reading", _check_reading, runs_in_agent=False),
+    _identified("position", _check_progress, runs_in_agent=False),
     Check("broker", check_broker, server=lambda probe: broker_text(probe.config.properties)),
     _identified("topic names", check_topic_names, interval_s=_LISTING_S),
     Check(
@@ -192,7 +192,7 @@ CHECKS: tuple[Check[MongoProbe], ...] = (
     ),
     Check(
         "schema_registry",
-        _registry,
+        _check_registry,
         server=lambda probe: registry_text(probe.config.properties.registries()),
     ),
 )

@@ -52,7 +52,7 @@ class ExpectedServer:
 
 
 @contextmanager
-def connected(config: MongoConfig) -> Iterator[tuple[Client, Deployment]]:
+def connect(config: MongoConfig) -> Iterator[tuple[Client, Deployment]]:
     """The client of a command, which waits some seconds for a server, and the deployment.
 
     Raises the cause of a failed connection.
@@ -135,7 +135,7 @@ def _hello(address: str, tls: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _answers_plainly(address: str) -> bool:
     try:
-        _connection(address).close()
+        _connect(address).close()
         _hello(address, {})
     except (OSError, PyMongoError):
         return False
@@ -148,7 +148,7 @@ def _answers_by_tls(address: str) -> bool:
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     try:
-        with _connection(address) as raw, context.wrap_socket(raw):
+        with _connect(address) as raw, context.wrap_socket(raw):
             return True
     except ssl.SSLError as error:
         # An alert is a TLS message.
@@ -157,7 +157,7 @@ def _answers_by_tls(address: str) -> bool:
         return False
 
 
-def _connection(address: str) -> socket.socket:
+def _connect(address: str) -> socket.socket:
     ((host, port),) = split_hosts(address)
     return socket.create_connection((host, port or _DEFAULT_PORT), timeout=_LONGEST_MS / 1000)
 

@@ -3,17 +3,17 @@
 from collections.abc import Iterator
 
 from mongo_agent.capture.match_stage import fingerprint
-from mongo_agent.change_stream.cursor import StreamCursor, StreamFailedError, current_cluster_time
+from mongo_agent.change_stream.cursor import StreamCursor, StreamFailedError, read_cluster_time
 from mongo_agent.change_stream.options import StreamOptions
 from mongo_agent.change_stream.position import opening
-from mongo_agent.change_stream.start_token import PROPERTY, position_after
+from mongo_agent.change_stream.start_token import PROPERTY, verify_start_token
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.documents import ClusterTime
 from mongo_agent.offsets import AgentOffsets
 from mongo_agent.offsets.agent_offsets import parse_offsets
 from mongo_agent.offsets.kafka_store import load_offsets
 from mongo_agent.server.commands import Client
-from mongo_agent.server.deployment import Deployment, oldest_oplog_time
+from mongo_agent.server.deployment import Deployment, read_oldest_oplog_time
 from mongo_agent.server.errors import Failure
 from mongo_agent.server.monitoring import is_headroom_low
 from sidecar.check.finding import Finding, fault, ok, warning
@@ -54,16 +54,18 @@ def check_offsets(
                 "position", stored.recovered_from_previous, remedy, code="offsets_recovered"
             )
         yield _stored(position)
-        yield from _lost(client, config, position, options)
+        yield from _check_resuming(client, config, position, options)
     if not position.streams:
         yield from check_start_token(client, config, deployment, options)
     try:
-        newest = current_cluster_time(client)
+        newest = read_cluster_time(client)
     except StreamFailedError:
         # The check of the streams reports the cause.
         return
     times = [offset.stream.time for offset in position.streams.values()]
-    yield from check_headroom(config, oldest_oplog_time(client), newest, min(times, default=None))
+    yield from check_headroom(
+        config, read_oldest_oplog_time(client), newest, min(times, default=None)
+    )
 
 
 def _stored(position: AgentOffsets) -> Finding:
@@ -76,7 +78,7 @@ def _stored(position: AgentOffsets) -> Finding:
     return ok("position", f"Stored cluster times: {times}.")
 
 
-def _lost(
+def _check_resuming(
     client: Client, config: MongoConfig, position: AgentOffsets, options: StreamOptions
 ) -> Iterator[Finding]:
     """Check that each stream can resume at its stored position."""
@@ -107,7 +109,7 @@ def check_start_token(
         return
     scope, cluster = config.scopes[0], deployment.cluster
     try:
-        after = position_after(token, client, scope, config.pipeline, options, cluster)
+        after = verify_start_token(token, client, scope, config.pipeline, options, cluster)
     except ConfigError as error:
         remedy = f"Follow the message. Until then the agent exits with code {error.exit_code}."
         yield fault("position", str(error), remedy, code="start_token_rejected")

@@ -14,11 +14,11 @@ import pymongo
 from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
-from mongo_agent.change_stream.options import StreamOptions, supported_options
+from mongo_agent.change_stream.options import StreamOptions, detect_options
 from mongo_agent.check.capture_plan import captured_among
 from mongo_agent.check.connection_diagnostics import diagnose
 from mongo_agent.config.loading import MongoConfig
-from mongo_agent.config.shard_assignment import assignment
+from mongo_agent.config.shard_assignment import assign_shard
 from mongo_agent.server.catalogue import CollectionInfo, list_collections
 from mongo_agent.server.commands import Client
 from mongo_agent.server.deployment import Deployment, discover
@@ -84,19 +84,19 @@ class MongoProbe:
 
 
 @contextmanager
-def asking_probe(config: MongoConfig) -> Iterator[MongoProbe]:
+def open_probe(config: MongoConfig) -> Iterator[MongoProbe]:
     """The probe of the command, which queries everything."""
     with suppress(SidecarError):
         # The checks of the server report the cause.
-        config = assignment(config, round(ANSWER_S * 1000)).config or config
+        config = assign_shard(config, round(ANSWER_S * 1000)).config or config
     with MongoClient[Any](**config.client.prompt(round(ANSWER_S * 1000))) as client:
-        server = CachedAnswer(partial(_server, config, client))
+        server = CachedAnswer(partial(_ask_server, config, client))
         yield MongoProbe(
             config,
             client,
             server,
-            CachedAnswer(partial(_options, config, client, server)),
-            CachedAnswer(partial(_collections, config, client)),
+            CachedAnswer(partial(_ask_options, config, client, server)),
+            CachedAnswer(partial(_list_collections, config, client)),
             CachedAnswer(partial(ask_broker, config.properties)),
         )
 
@@ -119,21 +119,21 @@ def probe_of_run(
         known = error()
         if known:
             return ServerAnswer(error=UnavailableError(known))
-        return _server(config, client)
+        return _ask_server(config, client)
 
     server = CachedAnswer(ask)
     return MongoProbe(
         config,
         client,
         server,
-        CachedAnswer(partial(_options, config, client, server)),
-        CachedAnswer(partial(_collections, config, client)),
+        CachedAnswer(partial(_ask_options, config, client, server)),
+        CachedAnswer(partial(_list_collections, config, client)),
         CachedAnswer(lambda: broker_of_run(sink(), config.properties)),
         registrar,
     )
 
 
-def _server(config: MongoConfig, client: Client) -> ServerAnswer:
+def _ask_server(config: MongoConfig, client: Client) -> ServerAnswer:
     try:
         with pymongo.timeout(ANSWER_S):
             return ServerAnswer(discover(client))
@@ -143,20 +143,20 @@ def _server(config: MongoConfig, client: Client) -> ServerAnswer:
         return ServerAnswer(error=error)
 
 
-def _options(
+def _ask_options(
     config: MongoConfig, client: Client, server: Callable[[], ServerAnswer]
 ) -> StreamOptions:
     deployment = server().deployment
     version = () if deployment is None else deployment.version
     try:
         with pymongo.timeout(ANSWER_S):
-            return supported_options(client, config.scopes[0], config.stream, version)
+            return detect_options(client, config.scopes[0], config.stream, version)
     except SidecarError:
         # The check of the server reports the cause.
         return config.stream
 
 
-def _collections(config: MongoConfig, client: Client) -> Collections:
+def _list_collections(config: MongoConfig, client: Client) -> Collections:
     try:
         with pymongo.timeout(ANSWER_S):
             return Collections(tuple(list_collections(client, config.scopes)))

@@ -12,7 +12,7 @@ from mongo_agent.change_stream.position import Opening
 from mongo_agent.check.privileges import grant_commands, missing_privileges, required_privileges
 from mongo_agent.check.probe import ANSWER_S, MongoProbe
 from mongo_agent.config.loading import MongoConfig
-from mongo_agent.config.shard_assignment import assignment
+from mongo_agent.config.shard_assignment import assign_shard
 from mongo_agent.server.commands import Client
 from mongo_agent.server.deployment import Deployment, deployment_error
 from mongo_agent.server.errors import error_text
@@ -186,7 +186,7 @@ def check_shards(config: MongoConfig) -> Iterator[Finding]:
         return
     listing = replace(config, client=config.seeds or config.client)
     try:
-        shards = assignment(listing, _ANSWER_MS).shards
+        shards = assign_shard(listing, _ANSWER_MS).shards
     except SidecarError as error:
         remedy = "Start a mongos or config server, or correct the addresses."
         yield warning("shards", f"They cannot be listed: {error}", remedy, code="shards_not_listed")

@@ -39,7 +39,7 @@ def check_topic_names(probe: MongoProbe, deployment: Deployment) -> Iterator[Fin
     of_collections = topic_uses(config, probe.captured)
     own = [TopicUse(topic, name) for name, topic in config.properties.own_topics()]
     yield from check_collisions([*of_collections, *own], probe.broker().topics, _APART)
-    yield from _shared(config, of_collections)
+    yield from _check_shared(config, of_collections)
 
 
 def shared_topic_warnings(config: MongoConfig, listed: Iterable[CollectionInfo]) -> list[str]:
@@ -61,14 +61,14 @@ def require_separate_topics(client: Client, config: MongoConfig) -> None:
         captured = list_captured(client, config)
     except SidecarError:
         return
-    for found in _shared(config, topic_uses(config, captured)):
+    for found in _check_shared(config, topic_uses(config, captured)):
         message = f"{found.message} {found.remedy}"
         if found.level is Level.FAULT:
             raise ConfigError(message)
         logger.warning(message)
 
 
-def _shared(config: MongoConfig, uses: list[TopicUse]) -> Iterator[Finding]:
+def _check_shared(config: MongoConfig, uses: list[TopicUse]) -> Iterator[Finding]:
     settings = config.properties.kafka_producer
     compacted = partial(compacted_topics, settings, timeout_s=ANSWER_S)
     return check_shared(uses, compacted, _APART, is_chosen=config.properties.is_topic_replaced)

@@ -5,7 +5,7 @@ from dataclasses import astuple, dataclass
 
 import click
 
-from mongo_agent.check.connection_diagnostics import connected
+from mongo_agent.check.connection_diagnostics import connect
 from mongo_agent.compare.comparison import ComparedCollection
 from mongo_agent.config.loading import MongoConfig
 from sidecar.cli.invocation import Invocation, configuration_options
@@ -61,7 +61,7 @@ def compare(invocation: Invocation[MongoConfig], wait_s: int, names: tuple[str, 
     # Imported here, because the broker's client loads slowly.
     from mongo_agent.compare.topic_comparison import compare as compare_all
 
-    with connected(config) as (client, deployment):
+    with connect(config) as (client, deployment):
         found = compare_all(client, config, deployment, names, wait_s)
     is_equal = all(each.is_equal for each in found)
     if invocation.is_json:

@@ -39,9 +39,9 @@ def _create_service(config: MongoConfig) -> Service:
 def _checks() -> "tuple[Sequence[Check[MongoProbe]], ProbeOf[MongoProbe]]":
     # Imported here, because the broker's client loads slowly.
     from mongo_agent.check.checks import CHECKS
-    from mongo_agent.check.probe import asking_probe
+    from mongo_agent.check.probe import open_probe
 
-    return CHECKS, asking_probe
+    return CHECKS, open_probe
 
 
 run = run_command(

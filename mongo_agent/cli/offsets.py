@@ -11,9 +11,9 @@ from typing import Any
 import click
 
 from mongo_agent.change_stream.tokens import token_to_json
-from mongo_agent.check.connection_diagnostics import ANSWER_MS, connected
+from mongo_agent.check.connection_diagnostics import ANSWER_MS, connect
 from mongo_agent.config.loading import MongoConfig, directory_problems
-from mongo_agent.config.shard_assignment import assignment
+from mongo_agent.config.shard_assignment import assign_shard
 from mongo_agent.offsets import OFFSET_FILE, AgentOffsets, StreamOffset
 from mongo_agent.offsets.agent_offsets import parse_offsets, stored_cluster
 from sidecar.cli.invocation import Invocation, configuration_options
@@ -138,7 +138,7 @@ def show(invocation: Invocation[MongoConfig]) -> None:
     A running agent may be ahead of its stored offsets; see /offsets of its HTTP server.
     """
     config = invocation.config()
-    streams = _stored_position(config).streams
+    streams = _load_offsets(config).streams
     if invocation.is_json:
         print_json({name or _UNNAMED: _shown(each) for name, each in streams.items()})
     elif not streams:
@@ -151,10 +151,10 @@ def show(invocation: Invocation[MongoConfig]) -> None:
         print_rows(_HEADINGS, rows)
 
 
-def _stored_position(config: MongoConfig) -> AgentOffsets:
+def _load_offsets(config: MongoConfig) -> AgentOffsets:
     """Load the offsets; warns on stderr when the previous copy is used."""
     if config.properties.position_store == "kafka":
-        stored = _in_topic(config)
+        stored = _load_from_topic(config)
     else:
         stored = PropertiesStore(config.properties.offset_directory, OFFSET_FILE).load()
     if stored.recovered_from_previous is not None:
@@ -162,13 +162,13 @@ def _stored_position(config: MongoConfig) -> AgentOffsets:
     return parse_offsets(stored.values, stored_cluster(stored.values))
 
 
-def _in_topic(config: MongoConfig) -> StoredOffsets:
+def _load_from_topic(config: MongoConfig) -> StoredOffsets:
     """Load the offsets of the topic; their name depends on whether this is a shard."""
     # Imported here, because the broker's client loads slowly.
     from mongo_agent.offsets.kafka_store import load_offsets
 
-    config = assignment(config, ANSWER_MS).config or config
-    with connected(config) as (_, deployment):
+    config = assign_shard(config, ANSWER_MS).config or config
+    with connect(config) as (_, deployment):
         return load_offsets(config, deployment)
 
 

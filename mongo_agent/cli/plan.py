@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import click
 
-from mongo_agent.change_stream.options import supported_options
+from mongo_agent.change_stream.options import detect_options
 from mongo_agent.check.capture_plan import CollectionPlan, list_in_scopes, plan_of
-from mongo_agent.check.connection_diagnostics import connected
+from mongo_agent.check.connection_diagnostics import connect
 from mongo_agent.check.offsets import START_TOKEN_REJECTED, check_offsets
 from mongo_agent.check.topic_names import shared_topic_warnings
 from mongo_agent.config.loading import MongoConfig
@@ -54,7 +54,7 @@ def plan(invocation: Invocation[MongoConfig], show_all: bool) -> None:
     match the same patterns.
     """
     config = invocation.config()
-    with connected(config) as (client, deployment):
+    with connect(config) as (client, deployment):
         _require_start_token(client, config, deployment)
         listed = list_in_scopes(client, config)
     for sentence in shared_topic_warnings(config, listed):
@@ -73,7 +73,7 @@ def plan(invocation: Invocation[MongoConfig], show_all: bool) -> None:
 def _require_start_token(client: Client, config: MongoConfig, deployment: Deployment) -> None:
     """Raises ConfigError when `run` would end because of `capture.start.token`."""
     if config.start_token is not None:
-        options = supported_options(client, config.scopes[0], config.stream, deployment.version)
+        options = detect_options(client, config.scopes[0], config.stream, deployment.version)
         for finding in check_offsets(client, config, deployment, options):
             if finding.code == START_TOKEN_REJECTED:
                 raise ConfigError(finding.message)

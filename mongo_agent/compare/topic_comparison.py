@@ -14,11 +14,11 @@ from bson import CodecOptions
 from bson.raw_bson import RawBSONDocument
 from pymongo.errors import PyMongoError
 
-from mongo_agent.change_stream.cursor import StreamFailedError, current_cluster_time
+from mongo_agent.change_stream.cursor import StreamFailedError, read_cluster_time
 from mongo_agent.check.capture_plan import captured_among, list_in_scopes
 from mongo_agent.compare.comparison import ComparedCollection, TopicState, compare_collection
 from mongo_agent.config.loading import MongoConfig
-from mongo_agent.config.shard_assignment import at_shard
+from mongo_agent.config.shard_assignment import config_at_shard
 from mongo_agent.documents import ClusterTime, document_state
 from mongo_agent.encoder import MongoEncoder
 from mongo_agent.offsets.agent_offsets import StreamOffset, parse_offsets, stored_cluster
@@ -62,15 +62,15 @@ def compare(
             "`key.converter` or `value.converter` is Avro; `compare` supports only JSON topics, "
             "with or without schemas."
         )
-    tasks = _tasks(client, config, deployment)
-    collections = _chosen(client, config, names)
+    tasks = _find_tasks(client, config, deployment)
+    collections = _choose(client, config, names)
     encode = encoder(config, deployment)
-    since = _now(client)
-    read = {each.namespace: _documents(client, encode, each) for each in collections}
-    _wait_for_delivery(tasks, deployment, _now(client), wait_s)
+    since = _read_time(client)
+    read = {each.namespace: _read_documents(client, encode, each) for each in collections}
+    _wait_for_delivery(tasks, deployment, _read_time(client), wait_s)
     if not names:
         # Collections that are gone, and whose topics no longer follow.
-        offsets = (each for task in tasks for each in _stored(task, deployment))
+        offsets = (each for task in tasks for each in _load_offsets(task, deployment))
         replaced = [each for offset in offsets for each in offset.snapshot.replaced]
         read = {each.namespace: {} for each in replaced} | read
     topics = {collection: TopicState(since) for collection in read}
@@ -83,7 +83,7 @@ def compare(
     return [compare_collection(name, documents, topics[name]) for name, documents in read.items()]
 
 
-def _tasks(client: Client, config: MongoConfig, deployment: Deployment) -> list[MongoConfig]:
+def _find_tasks(client: Client, config: MongoConfig, deployment: Deployment) -> list[MongoConfig]:
     """The configuration of each agent that fills the topics: one for each shard, or one alone."""
     if config.properties.connection_mode != "replica_set":
         return [config]
@@ -102,7 +102,7 @@ def _tasks(client: Client, config: MongoConfig, deployment: Deployment) -> list[
             "it requires `position.store=kafka`. With offsets in files compare through an agent "
             "with `mongodb.connection.mode=sharded`."
         )
-    return [at_shard(config, shard) for shard in shards]
+    return [config_at_shard(config, shard) for shard in shards]
 
 
 def _split(name: str) -> tuple[str, str]:
@@ -110,7 +110,7 @@ def _split(name: str) -> tuple[str, str]:
     return database, collection
 
 
-def _chosen(client: Client, config: MongoConfig, names: tuple[str, ...]) -> list[CollectionInfo]:
+def _choose(client: Client, config: MongoConfig, names: tuple[str, ...]) -> list[CollectionInfo]:
     """The captured collections, or those with these names, which may be gone."""
     listed = list_in_scopes(client, config)
     by_name = {each.namespace: each for each in captured_among(listed, config)}
@@ -127,16 +127,16 @@ def _chosen(client: Client, config: MongoConfig, names: tuple[str, ...]) -> list
     return [by_name[name] for name in dict.fromkeys(names or by_name)]
 
 
-def _now(client: Client) -> ClusterTime:
+def _read_time(client: Client) -> ClusterTime:
     try:
-        return current_cluster_time(client)
+        return read_cluster_time(client)
     except StreamFailedError as error:
         raise UnavailableError(
             f"MongoDB returns no cluster time: {error}. Check `rs.status()`."
         ) from error
 
 
-def _documents(
+def _read_documents(
     client: Client, encode: MongoEncoder, collection: CollectionInfo
 ) -> dict[bytes, bytes]:
     """Digests of the documents by message key, encoded as in a snapshot."""
@@ -151,7 +151,7 @@ def _documents(
         ) as cursor:
             cursor.batch_size(_DOCUMENTS)
             for documents in _batches(bytes(each.raw) for each in cursor):
-                found.update(_encoded(encode, collection, documents))
+                found.update(_encode(encode, collection, documents))
     except PyMongoError as error:
         raise server_error(error) from error
     return found
@@ -171,7 +171,7 @@ def _batches(documents: Iterable[bytes]) -> Iterator[list[bytes]]:
         yield batch
 
 
-def _encoded(
+def _encode(
     encode: MongoEncoder, collection: CollectionInfo, documents: list[bytes]
 ) -> Iterator[tuple[bytes, bytes]]:
     batch = encode.encode_snapshot(
@@ -193,7 +193,7 @@ def _wait_for_delivery(
 ) -> None:
     until_s = time.monotonic() + wait_s
     while True:
-        reached = _reached(tasks, deployment)
+        reached = _read_reached(tasks, deployment)
         if reached is not None and reached > read_to:
             return
         if time.monotonic() >= until_s:
@@ -206,18 +206,18 @@ def _wait_for_delivery(
         time.sleep(_POLL_INTERVAL_S)
 
 
-def _reached(tasks: Sequence[MongoConfig], deployment: Deployment) -> ClusterTime | None:
+def _read_reached(tasks: Sequence[MongoConfig], deployment: Deployment) -> ClusterTime | None:
     """The time up to which every task has delivered; None while one has not stored its offset."""
     times: list[ClusterTime] = []
     for task in tasks:
-        streams = _stored(task, deployment)
+        streams = _load_offsets(task, deployment)
         if not streams:
             return None
         times += [offset.stream.time for offset in streams]
     return min(times)
 
 
-def _stored(task: MongoConfig, deployment: Deployment) -> Collection[StreamOffset]:
+def _load_offsets(task: MongoConfig, deployment: Deployment) -> Collection[StreamOffset]:
     values = load_offsets(task, deployment).values
     cluster = deployment.cluster if task.shard is None else stored_cluster(values)
     return parse_offsets(values, cluster).streams.values()

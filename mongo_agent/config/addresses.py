@@ -88,21 +88,21 @@ def string_problem(text: str, *, has_login: bool = False) -> str | None:
 
 def string_warnings(text: str) -> Iterator[str]:
     """A warning for each option that the driver ignores."""
-    _, ignored = _readable(text)
+    _, ignored = _parse_leniently(text)
     for reason in dict.fromkeys(ignored):
         yield f"{STRING} has an option that the driver ignores: {reason.rstrip('.')}."
 
 
 def string_options(text: str) -> dict[str, object]:
     """Options of a connection string by the driver's names; empty for an invalid one."""
-    options, _ = _readable(text)
+    options, _ = _parse_leniently(text)
     return options
 
 
-def _readable(text: str) -> tuple[dict[str, object], list[str]]:
+def _parse_leniently(text: str) -> tuple[dict[str, object], list[str]]:
     """As `_parsed`; empty for an invalid connection string."""
     try:
-        return _parsed(text.strip())
+        return _parse(text.strip())
     except (ConfigurationError, InvalidURI, ValueError, OSError):
         return {}, []
 
@@ -130,7 +130,7 @@ def _string_reason(uri: str, has_login: bool) -> str | None:
     if reason is not None:
         return reason
     try:
-        _parsed(uri)
+        _parse(uri)
     except (ConfigurationError, InvalidURI, ValueError) as error:
         text = str(error).splitlines()[0].rstrip(".")
         if "quote_plus" in text:
@@ -203,7 +203,7 @@ def _pairs(uri: str) -> list[tuple[str, str]]:
     return parse_qsl(uri.partition("?")[2], keep_blank_values=True)
 
 
-def _parsed(uri: str) -> tuple[dict[str, object], list[str]]:
+def _parse(uri: str) -> tuple[dict[str, object], list[str]]:
     """Options, and the driver's warnings, without DNS lookups for `mongodb+srv://`."""
     if uri.startswith(SRV):
         # The driver accepts these options only for names that it looks up.

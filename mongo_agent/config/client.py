@@ -72,7 +72,7 @@ def client_settings(properties: ConnectionProperties) -> ClientSettings:
         if not properties.members_auto_discover:
             options["directConnection"] = True
     of_stores = {
-        option: MemoryFile(option, content) for option, content in _stores(properties).items()
+        option: MemoryFile(option, content) for option, content in _read_stores(properties).items()
     }
     options |= _given(properties) | _times(properties)
     options |= {option: file.path for option, file in of_stores.items()}
@@ -190,12 +190,12 @@ def _tls_problems(properties: ConnectionProperties) -> Iterator[str]:
         if pem is not None and path is not None:
             yield f"`{name}` and `{pem_name}` exclude each other. Remove one of them."
     try:
-        _stores(properties)
+        _read_stores(properties)
     except ConfigError as error:
         yield from error.problems
 
 
-def _stores(properties: ConnectionProperties) -> dict[str, bytes]:
+def _read_stores(properties: ConnectionProperties) -> dict[str, bytes]:
     """The content of Java stores as the PEM files of the driver's options. Raises ConfigError."""
     found: dict[str, bytes] = {}
     if properties.ssl_truststore is not None:

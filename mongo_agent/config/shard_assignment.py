@@ -26,7 +26,7 @@ class Assignment:
     shards: tuple[Shard, ...] = ()
 
 
-def assignment(config: MongoConfig, answer_ms: int) -> Assignment:
+def assign_shard(config: MongoConfig, answer_ms: int) -> Assignment:
     """Read the list of shards, waiting at most `answer_ms` for a server.
 
     Raises like `discover` and `list_shards`.
@@ -40,10 +40,10 @@ def assignment(config: MongoConfig, answer_ms: int) -> Assignment:
             return Assignment(config if properties.task_id == 0 else None)
         shards = list_shards(client)
     shard = shard_of_task(shards, properties.task_id)
-    return Assignment(None if shard is None else at_shard(config, shard), shards)
+    return Assignment(None if shard is None else config_at_shard(config, shard), shards)
 
 
-def at_shard(config: MongoConfig, shard: Shard, *, is_new: bool = False) -> MongoConfig:
+def config_at_shard(config: MongoConfig, shard: Shard, *, is_new: bool = False) -> MongoConfig:
     """The configuration of an agent at a shard.
 
     `is_new`: this agent saw the cluster without the shard. A stream without an offset starts when

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from mongo_agent.check.connection_diagnostics import ANSWER_MS, connected
+from mongo_agent.check.connection_diagnostics import ANSWER_MS, connect
 from mongo_agent.config.loading import MongoConfig
-from mongo_agent.config.shard_assignment import assignment
+from mongo_agent.config.shard_assignment import assign_shard
 from mongo_agent.migration.connect_offsets import ConnectOffset
 from mongo_agent.migration.debezium_offsets import imported_position
 from mongo_agent.offsets import OFFSET_FILE, AgentOffsets, StreamOffset
@@ -31,8 +31,8 @@ def import_offsets(
     Queries MongoDB for its deployment. Raises ConfigError for unusable offsets and for existing
     offsets without `replace`, LockedError while the agent runs.
     """
-    config = assignment(config, ANSWER_MS).config or config
-    with connected(config) as (_, deployment):
+    config = assign_shard(config, ANSWER_MS).config or config
+    with connect(config) as (_, deployment):
         taken = imported_position(
             offsets, config.properties.topic_prefix, deployment.cluster, oldest=oldest
         )

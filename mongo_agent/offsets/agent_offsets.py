@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from mongo_agent.change_stream.position import CLUSTER, StreamPosition, stored_position
+from mongo_agent.change_stream.position import CLUSTER, StreamPosition, parse_position
 from mongo_agent.encoder import MongoTransaction
 from mongo_agent.snapshot.progress import SnapshotProgress
 from sidecar.errors import OffsetStoreError
@@ -72,7 +72,7 @@ def _by_stream(values: Mapping[str, str]) -> Iterator[tuple[str, dict[str, str]]
 
 
 def _stream_offset(values: Mapping[str, str], cluster: str) -> StreamOffset:
-    stream = stored_position(values, cluster)
+    stream = parse_position(values, cluster)
     if stream is None:
         raise OffsetStoreError(
             "The stored offset is empty. Restore the previous file, or move it away to start anew."

@@ -63,10 +63,12 @@ def load_offsets(
     if records is None:
         return PropertiesStore(config.properties.offset_directory, OFFSET_FILE, topic_prefix).load()
     stored = stored_values(config.properties.kafka_producer, records, _ANSWER_S)
-    return or_of_file(StoredOffsets(stored), config, deployment)
+    return fall_back_to_file(StoredOffsets(stored), config, deployment)
 
 
-def or_of_file(stored: StoredOffsets, config: MongoConfig, deployment: Deployment) -> StoredOffsets:
+def fall_back_to_file(
+    stored: StoredOffsets, config: MongoConfig, deployment: Deployment
+) -> StoredOffsets:
     """The offsets of the topic; without any, those that the same agent has stored with
     `position.store=file`, so that a change of the store loses no position.
 
@@ -91,7 +93,7 @@ class KafkaOffsets:
         self._values = loaded.values
         self._cluster = cluster
 
-    def after(self, reached: AgentOffsets) -> AgentOffsets:
+    def reload(self, reached: AgentOffsets) -> AgentOffsets:
         """The offsets to resume at.
 
         Without a commit since the last load these are `reached`: the changes of a start, such as a

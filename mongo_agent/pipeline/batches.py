@@ -56,7 +56,7 @@ class PlacedBatch:
         return replace(self._behind, stream=stream, transaction=transaction)
 
 
-def of_read(
+def batch_of_read(
     read: StreamBatch, before: StreamOffset, copies: SnapshotProgress, *, moves: bool
 ) -> PlacedBatch:
     """`copies` is the progress of snapshots after it; with `moves` the position advances."""

@@ -31,7 +31,7 @@ class _Given:
 
 
 class SignalAcks:
-    """Any thread may call `give`; the rest is for the pipeline's thread."""
+    """Any thread may call `submit`; the rest is for the pipeline's thread."""
 
     def __init__(self, metrics: MongoMetrics, ring: Callable[[], None]) -> None:
         """`ring` wakes the pipeline."""
@@ -45,7 +45,7 @@ class SignalAcks:
         """True while an answer waits for a stored position."""
         return bool(self._unstored)
 
-    def give(self, signal: Signal) -> Future[SignalResult]:
+    def submit(self, signal: Signal) -> Future[SignalResult]:
         """Queues a signal; its future is done when the signal is stored or rejected."""
         if signal.occurrence is None and signal.kafka_offset is None:
             signal = replace(signal, occurrence=uuid4().hex)
@@ -63,7 +63,7 @@ class SignalAcks:
             # Each stream has its own collections, so one that accepts the signal is enough.
             best = next((each for each in answers if each.is_accepted), answers[0])
             if given.answer is None:
-                self._metrics.answered(given.signal, best)
+                self._metrics.count_answer(given.signal, best)
                 given.answer = best
             if best.is_accepted:
                 self._unstored.append(given)
@@ -72,7 +72,7 @@ class SignalAcks:
             worked = True
         return worked
 
-    def stored(self, position: AgentOffsets) -> None:
+    def answer_stored(self, position: AgentOffsets) -> None:
         """Answers the signals in a stored position."""
         copies = [stream.snapshot for stream in position.streams.values()]
         while self._unstored and all(_holds(each, self._unstored[0].signal) for each in copies):
@@ -80,7 +80,7 @@ class SignalAcks:
             assert given.answer is not None
             given.future.set_result(given.answer)
 
-    def again(self) -> None:
+    def reapply(self) -> None:
         """Streams restart from the stored position: other signals are applied once more."""
         self._given.extendleft(reversed(self._unstored))
         self._unstored.clear()

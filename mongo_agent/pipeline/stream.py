@@ -26,8 +26,8 @@ from mongo_agent.pipeline.batches import (
     MessageSummary,
     OwnMessages,
     PlacedBatch,
+    batch_of_read,
     last_transaction,
-    of_read,
 )
 from mongo_agent.pipeline.snapshot_point import StreamWatermark, exact_point
 from mongo_agent.signals.signal import Signal, SignalResult, signals_among
@@ -182,11 +182,11 @@ class Stream:
         self._is_round_due = self.reader.peek() is None
         # The position after the batch has their effect: they are not applied a second time.
         for signal in signals_among(read.events, self._signal_collection):
-            self._metrics.answered(signal, self.snapshotter.apply(signal))
+            self._metrics.count_answer(signal, self.snapshotter.apply(signal))
         if has_ddl_events(read.batch.skipped, read.batch.counts):
             self.snapshotter.apply_ddl_events(read.events, is_merged=self._placed.is_merged)
         before = self._position
-        batch = of_read(read, before, self.snapshotter.progress, moves=self._is_streamed)
+        batch = batch_of_read(read, before, self.snapshotter.progress, moves=self._is_streamed)
         self._position = batch.position_after(len(batch))
         self._placed = self._placed.after(read)
         self._streamed.note(read.batch)
@@ -201,7 +201,7 @@ class Stream:
                 extra=fields(events=read.left_out, up_to=str(read.position.time)),
             )
         self._add(self.name, batch, before)
-        self.snapshotter.passed(read.events, self._placed.through, self._placed.scanned)
+        self.snapshotter.note_passed(read.events, self._placed.through, self._placed.scanned)
         return True
 
     def _keep_read_losses(self, read: StreamBatch) -> bool:

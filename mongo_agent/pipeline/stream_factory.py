@@ -9,13 +9,13 @@ from typing import Literal
 from commitlog import SchemaIds, Unregistered
 from mongo_agent.capture.match_stage import fingerprint
 from mongo_agent.capture.namespaces import Namespaces
-from mongo_agent.change_stream.cursor import StreamFailedError, current_cluster_time
+from mongo_agent.change_stream.cursor import StreamFailedError, read_cluster_time
 from mongo_agent.change_stream.encoding import StreamEncoder
 from mongo_agent.change_stream.options import StreamOptions
 from mongo_agent.change_stream.position import StreamPosition
 from mongo_agent.change_stream.reader import StreamReader, StreamSource
 from mongo_agent.change_stream.recovery import RecoveryPolicy
-from mongo_agent.change_stream.start_token import position_after
+from mongo_agent.change_stream.start_token import verify_start_token
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.dead_letters.writer import DeadLetterWriter
 from mongo_agent.encoder import MongoEncoder
@@ -204,10 +204,12 @@ class StreamFactory:
         try:
             if token is not None:
                 scope, options = self._scopes[name], self._options
-                stream = position_after(token, self._client, scope, self._stages, options, cluster)
+                stream = verify_start_token(
+                    token, self._client, scope, self._stages, options, cluster
+                )
             else:
                 # As a stream that is opened without a time: earlier changes are not in it.
-                time = time or current_cluster_time(self._client).after
+                time = time or read_cluster_time(self._client).after
                 stream = StreamPosition({}, time, self._fingerprint, cluster)
         except StreamFailedError as error:
             raise UnavailableError(f"The start of the stream is not known: {error}.") from error

@@ -72,7 +72,7 @@ class StreamSet:
     def signal(self, signal: Signal) -> Future[SignalResult]:
         """Gives a signal to the next tick; the answer comes when what it requests is stored. Any
         thread may call it."""
-        return self._signals.give(signal)
+        return self._signals.submit(signal)
 
     @property
     def is_finished(self) -> bool:
@@ -123,11 +123,11 @@ class StreamSet:
 
     def save(self) -> None:
         self._flusher.save(at_once=self._signals.is_waiting)
-        self._signals.stored(self._flusher.stored)
+        self._signals.answer_stored(self._flusher.stored)
 
     def save_last(self) -> None:
         self._flusher.save_last()
-        self._signals.stored(self._flusher.stored)
+        self._signals.answer_stored(self._flusher.stored)
 
     def dispose(self) -> bool:
         """Nothing follows from a stored position."""
@@ -135,7 +135,7 @@ class StreamSet:
 
     def rewind(self) -> None:
         self._close_streams()
-        self._signals.again()
+        self._signals.reapply()
         self._is_position_unsure = True
 
     def due_in_s(self) -> float:

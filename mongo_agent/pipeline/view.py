@@ -29,7 +29,7 @@ class SnapshotClock:
     was_running: bool = False
     was_paused: bool = False
 
-    def seen(self, now_s: float, *, is_running: bool, is_paused: bool) -> "SnapshotClock":
+    def advance(self, now_s: float, *, is_running: bool, is_paused: bool) -> "SnapshotClock":
         """The state of the last update lasted until now."""
         passed_s = 0.0 if self.seen_at_s is None else now_s - self.seen_at_s
         return replace(
@@ -112,7 +112,7 @@ class ViewBuilder:
             self._quarantine = self._dead_letters.usage()
         stored = self._flusher.stored.streams
         stream_views = tuple(_stream_view(each, stored.get(each.name)) for each in streams)
-        self._snapshot_clock = self._snapshot_clock.seen(
+        self._snapshot_clock = self._snapshot_clock.advance(
             now_s,
             is_running=any(stream.snapshot.is_running for stream in stream_views),
             is_paused=any(stream.snapshot.is_paused for stream in stream_views),

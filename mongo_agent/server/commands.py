@@ -20,7 +20,7 @@ Client = MongoClient[Any]
 
 
 @contextmanager
-def decoded_replies() -> Iterator[None]:
+def decode_replies() -> Iterator[None]:
     """Raise `ProtocolError`, a `PyMongoError`, for a reply that cannot be decoded.
 
     For such a reply the driver closes the connection, but raises the errors of its decoders (BSON,

@@ -10,7 +10,7 @@ from bson import Timestamp
 from pymongo.errors import OperationFailure, PyMongoError
 
 from mongo_agent.documents import ClusterTime
-from mongo_agent.server.commands import Client, decoded_replies
+from mongo_agent.server.commands import Client, decode_replies
 from mongo_agent.server.errors import Failure, classify_failure, server_error
 from mongo_agent.server.releases import Version, unsupported_release
 from sidecar.errors import ConfigError, UnavailableError
@@ -157,12 +157,12 @@ def deployment_error(deployment: Deployment, wanted: str, address: str) -> str |
     return None
 
 
-def oldest_oplog_time(client: Client) -> ClusterTime | None:
+def read_oldest_oplog_time(client: Client) -> ClusterTime | None:
     """The time of the oplog's first entry.
 
     None without the privilege, behind a mongos, or when the server does not answer in time.
     """
-    with suppress(PyMongoError), decoded_replies(), pymongo.timeout(_OPLOG_S):
+    with suppress(PyMongoError), decode_replies(), pymongo.timeout(_OPLOG_S):
         entry = client.local["oplog.rs"].find_one({}, {"ts": 1}, sort=[("$natural", 1)])
         if entry is not None and isinstance(entry.get("ts"), Timestamp):
             return ClusterTime(entry["ts"].time, entry["ts"].inc)
@@ -170,7 +170,7 @@ def oldest_oplog_time(client: Client) -> ClusterTime | None:
 
 
 def _run(client: Client, command: str) -> Mapping[str, Any]:
-    with decoded_replies():
+    with decode_replies():
         reply: Mapping[str, Any] = client.admin.command(
             command, read_preference=client.read_preference
         )
@@ -195,7 +195,7 @@ def _if_permitted(ask: Callable[[], T]) -> T | None:
     Other failures are raised: an id that is missing now and then would change the identity.
     """
     try:
-        with decoded_replies():
+        with decode_replies():
             return ask()
     except OperationFailure as error:
         is_denied = classify_failure(error.code) is Failure.AUTHORISATION

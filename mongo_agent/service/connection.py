@@ -1,4 +1,4 @@
-"""The connection to MongoDB: the shard of this task, the client, and the identified deployment."""
+"""The connection to MongoDB: the shard of this task, the client, and the identify deployment."""
 
 import logging
 import threading
@@ -11,13 +11,13 @@ import pymongo
 from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
-from mongo_agent.change_stream.options import StreamOptions, supported_options
+from mongo_agent.change_stream.options import StreamOptions, detect_options
 from mongo_agent.check.collections import enforce_limit
 from mongo_agent.check.connection_diagnostics import diagnose
 from mongo_agent.check.server_features import check_features
 from mongo_agent.check.topic_names import require_separate_topics
 from mongo_agent.config.loading import MongoConfig
-from mongo_agent.config.shard_assignment import Assignment, assignment, at_shard
+from mongo_agent.config.shard_assignment import Assignment, assign_shard, config_at_shard
 from mongo_agent.server.commands import Client
 from mongo_agent.server.deployment import Deployment, deployment_error, discover
 from mongo_agent.server.monitoring import ElectionCounter
@@ -40,7 +40,7 @@ OnError = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """An identified server, which supports the configuration."""
+    """An identify server, which supports the configuration."""
 
     client: Client
     deployment: Deployment
@@ -49,19 +49,19 @@ class Server:
     elections: ElectionCounter
 
 
-def assigned(config: MongoConfig, stop: Stop, on_error: OnError) -> MongoConfig | None:
+def assign(config: MongoConfig, stop: Stop, on_error: OnError) -> MongoConfig | None:
     """The configuration for the shard of this task, where it has one. Waits for a shard; None when
     the stop came first."""
     known = None
 
     def ask() -> Assignment:
-        return assignment(config.reread(), round(_LOOK_S * 1000))
+        return assign_shard(config.reread(), round(_LOOK_S * 1000))
 
-    while (found := _answer(config, ask, stop, _LOOK_S, on_error)) is not None:
+    while (found := _wait_for_answer(config, ask, stop, _LOOK_S, on_error)) is not None:
         if found.config is not None:
             shard = found.config.shard
             is_new = shard is not None and known is not None and shard not in known
-            return at_shard(config, shard, is_new=True) if is_new and shard else found.config
+            return config_at_shard(config, shard, is_new=True) if is_new and shard else found.config
         if known is None:
             logger.info("waiting for a shard", extra=fields(task=config.properties.task_id))
             known = found.shards
@@ -70,7 +70,7 @@ def assigned(config: MongoConfig, stop: Stop, on_error: OnError) -> MongoConfig 
 
 
 @contextmanager
-def until_new_login(config: MongoConfig, stop: Stop) -> Iterator[Stop]:
+def watch_login(config: MongoConfig, stop: Stop) -> Iterator[Stop]:
     """A stop that is also requested when MongoDB accepts a login that an operator has put into the
     files of the configuration: an open client keeps its login."""
     part = PartStop(stop)
@@ -100,7 +100,7 @@ def _is_accepted(config: MongoConfig) -> bool:
 
 
 @contextmanager
-def opened_client(config: MongoConfig, elections: ElectionCounter) -> Iterator[Client]:
+def open_client(config: MongoConfig, elections: ElectionCounter) -> Iterator[Client]:
     client = MongoClient[Any](**config.client.options, event_listeners=[elections])
     try:
         yield client
@@ -111,7 +111,7 @@ def opened_client(config: MongoConfig, elections: ElectionCounter) -> Iterator[C
         closing.join(_CLOSE_S)
 
 
-def identified(
+def identify(
     config: MongoConfig,
     client: Client,
     elections: ElectionCounter,
@@ -123,20 +123,20 @@ def identified(
 
     def ask() -> Server:
         deployment = discover(client)
-        options = _supported(config, client, deployment)
+        options = _require_support(config, client, deployment)
         enforce_limit(client, config)
         require_separate_topics(client, config)
         return Server(client, deployment, options, elections)
 
     look_s = min(_LOOK_S, client.options.server_selection_timeout)
-    return _answer(config, ask, stop, look_s, on_error)
+    return _wait_for_answer(config, ask, stop, look_s, on_error)
 
 
-def _supported(config: MongoConfig, client: Client, deployment: Deployment) -> StreamOptions:
+def _require_support(config: MongoConfig, client: Client, deployment: Deployment) -> StreamOptions:
     problem = deployment_error(deployment, config.accepted_deployment, config.client.address)
     if problem is not None:
         raise ConfigError(problem)
-    options = supported_options(client, config.scopes[0], config.stream, deployment.version)
+    options = detect_options(client, config.scopes[0], config.stream, deployment.version)
     findings = check_features(config, deployment.version, has_start_after=options.has_start_after)
     lacking = [f"{each.message} {each.remedy}" for each in findings if each.level is Level.FAULT]
     if lacking:
@@ -144,7 +144,7 @@ def _supported(config: MongoConfig, client: Client, deployment: Deployment) -> S
     return options
 
 
-def _answer(
+def _wait_for_answer(
     config: MongoConfig,
     ask: Callable[[], Answered],
     stop: Stop,

@@ -15,12 +15,12 @@ from mongo_agent.documents import ClusterTime
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import OFFSET_FILE, AgentOffsets
 from mongo_agent.offsets.agent_offsets import parse_offsets
-from mongo_agent.offsets.kafka_store import KafkaOffsets, or_of_file, position_records
+from mongo_agent.offsets.kafka_store import KafkaOffsets, fall_back_to_file, position_records
 from mongo_agent.pipeline.heartbeat import HeartbeatSettings
 from mongo_agent.pipeline.pipeline import Pipeline, PipelineSettings
 from mongo_agent.pipeline.stream_factory import Schemas, StreamFactory, create_schemas
 from mongo_agent.pipeline.view import View
-from mongo_agent.server.deployment import Deployment, oldest_oplog_time
+from mongo_agent.server.deployment import Deployment, read_oldest_oplog_time
 from mongo_agent.server.monitoring import OplogMonitor, WarningThresholds
 from mongo_agent.server.releases import release_text
 from mongo_agent.service.connection import Server
@@ -64,12 +64,12 @@ class MongoDelivery:
         """Delivers until `stop` is requested."""
         deployment = server.deployment
         sink, store = self._sink_and_store(config, deployment)
-        stored = self._waited(store.load, stop)
+        stored = self._wait_for(store.load, stop)
         if stored is None:
             sink.close(0.0)
             return
         if isinstance(store, SinkPositions):
-            stored = or_of_file(stored, config, deployment)
+            stored = fall_back_to_file(stored, config, deployment)
         shell.note_recovery(stored)
         dead_letters = self._dead_letters()
         streams = StreamFactory(
@@ -83,7 +83,7 @@ class MongoDelivery:
         )
         position = streams.positions(parse_offsets(stored.values, deployment.cluster))
         if isinstance(store, SinkPositions):
-            self._waited(partial(store.begin_at, position.streams), stop)
+            self._wait_for(partial(store.begin_at, position.streams), stop)
         is_in_file = self._properties.position_store == "file"
         pipeline = Pipeline(
             self._settings(config, shell, streams),
@@ -94,7 +94,7 @@ class MongoDelivery:
             dead_letters=dead_letters,
             metrics=self._metrics,
             elections=lambda: server.elections.count,
-            stored=None if is_in_file else KafkaOffsets(store, stored, deployment.cluster).after,
+            stored=None if is_in_file else KafkaOffsets(store, stored, deployment.cluster).reload,
             end_waits=self._schemas.registrar.close,
         )
         logger.info(
@@ -180,7 +180,7 @@ class MongoDelivery:
     def _oplog_monitor(self, server: Server, pipeline: Pipeline) -> OplogMonitor:
         properties = self._properties
         return OplogMonitor(
-            partial(oldest_oplog_time, server.client),
+            partial(read_oldest_oplog_time, server.client),
             partial(_times, pipeline),
             WarningThresholds(
                 properties.oplog_headroom_warning_ms,
@@ -221,7 +221,7 @@ class MongoDelivery:
             properties, OFFSET_FILE, records, commit_interval_ms=interval_ms
         )
 
-    def _waited(self, ask: Callable[[], Answered], stop: Stop) -> Answered | None:
+    def _wait_for(self, ask: Callable[[], Answered], stop: Stop) -> Answered | None:
         """The answer of the broker with the position; None when the stop came first."""
         return wait_for(
             ask,

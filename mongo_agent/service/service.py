@@ -16,10 +16,10 @@ from mongo_agent.server.deployment import Deployment
 from mongo_agent.server.monitoring import ElectionCounter
 from mongo_agent.service.connection import (
     Server,
-    assigned,
-    identified,
-    opened_client,
-    until_new_login,
+    assign,
+    identify,
+    open_client,
+    watch_login,
 )
 from mongo_agent.service.delivery import MongoDelivery
 from mongo_agent.signals.channels import signal_pages
@@ -90,8 +90,8 @@ class MongoService:
 
     def _run_with_login(self, stop: Stop) -> bool:
         """Runs until the stop; True when it is to connect with another login."""
-        with until_new_login(self._config, stop) as part:
-            config = assigned(self._config, part, self.status.wait_for)
+        with watch_login(self._config, stop) as part:
+            config = assign(self._config, part, self.status.wait_for)
             if config is not None:
                 self._run_assigned(config, part)
             return part.requested and not stop.requested
@@ -99,11 +99,11 @@ class MongoService:
     def _run_assigned(self, config: MongoConfig, stop: Stop) -> None:
         elections = ElectionCounter()
         with (
-            opened_client(config, elections) as client,
+            open_client(config, elections) as client,
             self._checks(config, client) as checks,
         ):
             self.status.findings = checks.findings
-            server = identified(config, client, elections, stop, self.status.wait_for)
+            server = identify(config, client, elections, stop, self.status.wait_for)
             if server is not None:
                 self._note_place(server.deployment)
                 self._serve(config, server, stop)

@@ -75,12 +75,14 @@ class ChunkReads:
         future.add_done_callback(lambda _: self._wake())
         return future
 
-    def at(self, snapshot: CollectionSnapshot, chunk: Chunk, point: ClusterTime) -> ChunkRead:
+    def read_at(self, snapshot: CollectionSnapshot, chunk: Chunk, point: ClusterTime) -> ChunkRead:
         return ChunkRead(
             snapshot, chunk, self.submit(lambda: self._read_at(snapshot, chunk, point))
         )
 
-    def since(self, snapshot: CollectionSnapshot, chunk: Chunk, time: ClusterTime) -> ChunkRead:
+    def read_since(
+        self, snapshot: CollectionSnapshot, chunk: Chunk, time: ClusterTime
+    ) -> ChunkRead:
         """Read a chunk after a cluster time, in a window."""
         window = Window(snapshot.number, snapshot.database, snapshot.collection, chunk)
         future = self.submit(lambda: self._read_since(snapshot, chunk, time))
@@ -94,7 +96,7 @@ class ChunkReads:
     def _read_at(
         self, snapshot: CollectionSnapshot, chunk: Chunk, point: ClusterTime
     ) -> ChunkContent:
-        rows = self._reader.at(snapshot, chunk, point)
+        rows = self._reader.read_at(snapshot, chunk, point)
         count = len(rows.documents)
         # Markers of the first and last chunks are known only when earlier chunks are delivered.
         is_initial = snapshot.reason is SnapshotReason.INITIAL
@@ -107,7 +109,7 @@ class ChunkReads:
     def _read_since(
         self, snapshot: CollectionSnapshot, chunk: Chunk, time: ClusterTime
     ) -> ChunkContent:
-        rows = self._reader.since(snapshot, chunk, time)
+        rows = self._reader.read_since(snapshot, chunk, time)
         self._register(snapshot, rows, time)
         return ChunkContent(rows, len(rows.documents))
 

@@ -24,7 +24,7 @@ from pymongo.errors import OperationFailure, PyMongoError, ServerSelectionTimeou
 
 from mongo_agent.documents import NEVER, ClusterTime, parse_filter
 from mongo_agent.encoder import id_document
-from mongo_agent.server.commands import Client, decoded_replies, new_session
+from mongo_agent.server.commands import Client, decode_replies, new_session
 from mongo_agent.snapshot.collections import exists
 from mongo_agent.snapshot.id_ranges import conditions, index_bounds
 from mongo_agent.snapshot.records import Chunk, CollectionSnapshot
@@ -84,7 +84,7 @@ class CollectionReader:
         """Stop running reads at the next document."""
         self._is_closed.set()
 
-    def bounds(self, snapshot: CollectionSnapshot, limit: int) -> ChunkBounds:
+    def find_bounds(self, snapshot: CollectionSnapshot, limit: int) -> ChunkBounds:
         """Scan the index for the bounds of at most `limit` further chunks.
 
         Chunks may differ in size, so concurrent changes are harmless.
@@ -92,14 +92,14 @@ class CollectionReader:
         found: list[bytes] = []
         lower = snapshot.planned_to
         while len(found) < limit:
-            upper = self._bound(snapshot, lower)
+            upper = self._find_bound(snapshot, lower)
             if upper is None:
                 return ChunkBounds(tuple(found), is_whole=True)
             found.append(upper)
             lower = upper
         return ChunkBounds(tuple(found), is_whole=False)
 
-    def _bound(self, snapshot: CollectionSnapshot, lower: bytes | None) -> bytes | None:
+    def _find_bound(self, snapshot: CollectionSnapshot, lower: bytes | None) -> bytes | None:
         """The next bound after `lower`; None without one.
 
         Shards may have documents of one `_id`, and the index may return another value than that of
@@ -107,33 +107,35 @@ class CollectionReader:
         """
         skip = self._settings.chunk_size
         for _ in range(_BOUND_TRIES):
-            upper = self._first_id(snapshot, lower, None, skip=skip)
+            upper = self._find_first_id(snapshot, lower, None, skip=skip)
             if upper is None or lower is None:
                 return upper
             if skip >= _MOST_OF_ONE_ID and upper != lower:
                 return upper
-            if self._first_id(snapshot, lower, upper) is not None:
+            if self._find_first_id(snapshot, lower, upper) is not None:
                 _require_progress(snapshot, lower, upper)
                 return upper
             skip *= 2
         raise PyMongoError(f"no bound of {snapshot.namespace} follows {lower!r}")
 
-    def _first_id(
+    def _find_first_id(
         self, snapshot: CollectionSnapshot, lower: bytes | None, upper: bytes | None, **options: Any
     ) -> bytes | None:
         options |= {"projection": _FIELD, "limit": 1}
         for command in self._finds(snapshot, lower, upper):
             with self._session() as session:
-                found = self._found(snapshot, [{**command, **options}], session)
+                found = self._find(snapshot, [{**command, **options}], session)
                 if (place := next(found, None)) is not None:
                     return place
         return None
 
-    def at(self, snapshot: CollectionSnapshot, chunk: Chunk, point: ClusterTime) -> ChunkDocuments:
+    def read_at(
+        self, snapshot: CollectionSnapshot, chunk: Chunk, point: ClusterTime
+    ) -> ChunkDocuments:
         concern = {"level": "snapshot", "atClusterTime": point.timestamp}
         return self._read(snapshot, chunk, concern)
 
-    def since(
+    def read_since(
         self, snapshot: CollectionSnapshot, chunk: Chunk, point: ClusterTime
     ) -> ChunkDocuments:
         """Read the documents of a chunk, each as of a time between a cluster time and `read_to`."""
@@ -146,7 +148,7 @@ class CollectionReader:
             raise PyMongoError(f"the server's time {read.read_to} is before the stream's, {point}")
         return read
 
-    def present(
+    def read_present(
         self, snapshot: CollectionSnapshot, ids: Sequence[Any], point: ClusterTime
     ) -> list[bytes]:
         """The raw `{_id: …}` of documents with these `_id`s, as of a time after a point."""
@@ -155,7 +157,7 @@ class CollectionReader:
         if self._settings.has_index_bounds:
             command["readConcern"] = {"level": "majority", "afterClusterTime": point.timestamp}
         with self._session() as session:
-            found = list(self._found(snapshot, [command], session))
+            found = list(self._find(snapshot, [command], session))
             read_to = self._cluster_time(session)
         if read_to < point:
             raise PyMongoError(f"the server's time {read_to} is before the stream's, {point}")
@@ -168,14 +170,14 @@ class CollectionReader:
         reads = {} if concern is None else {"readConcern": concern}
 
         def is_after(one: bytes, other: bytes) -> bool:
-            return self._first_id(snapshot, one, other, **reads) is not None
+            return self._find_first_id(snapshot, one, other, **reads) is not None
 
         read_at_ms = time.time_ns() // 1_000_000
         with self._session() as session:
             finds = self._finds(snapshot, chunk.lower, chunk.upper, snapshot.filter)
-            found = self._found(snapshot, ({**each, **reads} for each in finds), session)
+            found = self._find(snapshot, ({**each, **reads} for each in finds), session)
             with closing(found):
-                documents, rest_from = self._taken(found, limit, is_after)
+                documents, rest_from = self._take(found, limit, is_after)
             read_to = self._cluster_time(session)
         if rest_from is not None:
             _require_progress(snapshot, chunk.lower, rest_from)
@@ -205,7 +207,7 @@ class CollectionReader:
                 each["filter"] = wanted[0] if len(wanted) == 1 else {"$and": wanted}
             yield command | each
 
-    def _found(
+    def _find(
         self,
         snapshot: CollectionSnapshot,
         commands: Iterable[dict[str, Any]],
@@ -256,7 +258,7 @@ class CollectionReader:
             size = self._sizes[snapshot.namespace] = change(self._size(snapshot))
         return size.rows
 
-    def _taken(
+    def _take(
         self, found: Iterable[bytes], limit: int, is_after: Callable[[bytes, bytes], bool]
     ) -> tuple[tuple[bytes, ...], bytes | None]:
         documents: list[bytes] = []
@@ -267,7 +269,7 @@ class CollectionReader:
             if len(documents) >= limit or (documents and size_bytes > self._settings.chunk_bytes):
                 # Shards may have documents of one `_id`; a range begins with all of them or none.
                 # Only the server knows whether two are one: numbers have types, texts a collation.
-                with decoded_replies():
+                with decode_replies():
                     last, rest_from = id_document(documents[-1]), id_document(document)
                 if last != rest_from and is_after(last, rest_from):
                     return tuple(documents), rest_from
@@ -285,7 +287,7 @@ class CollectionReader:
     ) -> CommandCursor[RawBSONDocument]:
         """Open a cursor; the driver keeps it on one server."""
         database = self._client.get_database(snapshot.database, codec_options=_RAW)
-        with decoded_replies():
+        with decode_replies():
             return database.cursor_command(
                 command,
                 read_preference=self._read_preference,
@@ -296,7 +298,7 @@ class CollectionReader:
     def cluster_time(self) -> ClusterTime:
         """The present time of the primary, which lists collections; zero if it has none. A
         secondary may be behind a list."""
-        with decoded_replies():
+        with decode_replies():
             reply = self._client.admin.command("ping", read_preference=ReadPreference.PRIMARY)
         return _time_of(reply.get("operationTime"))
 
@@ -318,6 +320,6 @@ def _time_of(reached: Timestamp | None) -> ClusterTime:
 
 
 def _documents(cursor: CommandCursor[RawBSONDocument]) -> Iterator[bytes]:
-    with decoded_replies():
+    with decode_replies():
         for document in cursor:
             yield bytes(document.raw)

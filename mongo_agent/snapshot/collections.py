@@ -21,7 +21,7 @@ _SKIPPED = {
 }
 
 
-def captured_collections(client: Client, namespaces: Namespaces) -> list[CollectionInfo]:
+def list_captured_collections(client: Client, namespaces: Namespaces) -> list[CollectionInfo]:
     """List the captured collections by name. Raises `PyMongoError`."""
     found = [
         collection_info(database, entry)
@@ -38,7 +38,7 @@ def exists(client: Client, database: str, collection: str) -> bool:
     return bool(client[database].list_collection_names(filter={"name": collection}))
 
 
-def with_estimates(
+def add_estimates(
     client: Client, selected: Sequence[SelectedCollection]
 ) -> list[SelectedCollection]:
     """Add estimated document counts from metadata, and sort empty collections first.
@@ -47,13 +47,13 @@ def with_estimates(
     `PyMongoError`.
     """
     known = [
-        each if each.skipped else replace(each, estimated=_estimated_count(client, each))
+        each if each.skipped else replace(each, estimated=_estimate(client, each))
         for each in selected
     ]
     return sorted(known, key=lambda each: each.estimated != 0)
 
 
-def _estimated_count(client: Client, selected: SelectedCollection) -> int | None:
+def _estimate(client: Client, selected: SelectedCollection) -> int | None:
     """None if the server cannot count this collection.
 
     The driver's collections reject names with dots that the server accepts (`a.`, `a..b`).

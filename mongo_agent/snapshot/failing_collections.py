@@ -50,11 +50,11 @@ class FailingCollections:
         failing = self._failing.get(snapshot.number)
         return 0 if failing is None else failing.turns
 
-    def passed_over(self, snapshot: CollectionSnapshot) -> None:
+    def note_passed_over(self, snapshot: CollectionSnapshot) -> None:
         """Record a failure that may concern all collections: the others are read first."""
         self._of(snapshot).turns += 1
 
-    def failed(
+    def note_failure(
         self, snapshot: CollectionSnapshot, reason: str, *, is_too_old: bool = False
     ) -> None:
         """Record a failed read. Parallel reads that fail together count once.
@@ -81,7 +81,7 @@ class FailingCollections:
     def _of(self, snapshot: CollectionSnapshot) -> _Failing:
         return self._failing.setdefault(snapshot.number, _Failing(self._new_pause()))
 
-    def succeeded(self, number: int) -> None:
+    def note_success(self, number: int) -> None:
         self._failing.pop(number, None)
 
     def retry(self) -> None:

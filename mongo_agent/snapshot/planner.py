@@ -6,12 +6,12 @@ from functools import partial
 
 from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.documents import ClusterTime
-from mongo_agent.server.commands import Client, decoded_replies
+from mongo_agent.server.commands import Client, decode_replies
 from mongo_agent.snapshot.collection_reader import ChunkBounds, CollectionReader
 from mongo_agent.snapshot.collections import (
-    captured_collections,
+    add_estimates,
+    list_captured_collections,
     select_collections,
-    with_estimates,
 )
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.records import CollectionSnapshot, SelectedCollection, SnapshotRequest
@@ -92,13 +92,13 @@ class Planner:
         )
 
     def _resolve(self, request: SnapshotRequest) -> ResolvedRequest:
-        with decoded_replies():
-            found = captured_collections(self._client, self._namespaces)
+        with decode_replies():
+            found = list_captured_collections(self._client, self._namespaces)
         since = self._reader.cluster_time()
         selected = select_collections(request, found, self._namespaces, self._settings)
-        with decoded_replies():
-            estimated = with_estimates(self._client, selected)
+        with decode_replies():
+            estimated = add_estimates(self._client, selected)
         return ResolvedRequest(request, tuple(estimated), since)
 
     def _bounds(self, snapshot: CollectionSnapshot, limit: int) -> PlannedChunks:
-        return PlannedChunks(snapshot.number, self._reader.bounds(snapshot, limit))
+        return PlannedChunks(snapshot.number, self._reader.find_bounds(snapshot, limit))

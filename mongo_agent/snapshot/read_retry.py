@@ -41,11 +41,11 @@ class ReadRetry:
     def may_read(self) -> bool:
         return self.error is None and self._clock() >= self._not_before_s
 
-    def succeeded(self) -> None:
+    def note_success(self) -> None:
         self._pause.succeeded()
         self.message = ""
 
-    def failed(self, error: PyMongoError, missing: str = "") -> None:
+    def note_failure(self, error: PyMongoError, missing: str = "") -> None:
         """Record a failed read; `missing` is the message about a missing privilege. Parallel reads
         that fail together count once."""
         if self._clock() < self._not_before_s:
@@ -71,7 +71,7 @@ class ReadRetry:
             extra=fields(pause_ms=round(pause_s * 1000), error=error_text(error)),
         )
 
-    def access_denied(self, error: PyMongoError) -> None:
+    def note_access_denied(self, error: PyMongoError) -> None:
         """Record that MongoDB rejected the credentials."""
         if self._waits_when_denied:
             self._wait(self._pause.failed(), error)

@@ -143,11 +143,11 @@ class Snapshotter:
         if self._sweep.is_ready:
             self._sweep.begin(point)
         for snapshot, chunk in self._ready(is_plain=False)[: self._settings.threads]:
-            self._round.append(self._reads.at(snapshot, chunk, point))
+            self._round.append(self._reads.read_at(snapshot, chunk, point))
 
     def apply_ddl_events(self, events: ChangeEvents, *, is_merged: bool) -> None:
-        """Apply the drops and renames of a batch at its place, before `passed`. With `is_merged`
-        the stream merges several shards."""
+        """Apply the drops and renames of a batch at its place, before `note_passed`. With
+        `is_merged` the stream merges several shards."""
         for event in ddl_events(events):
             before = self._progress
             after = after_ddl_event(before, event, self._namespaces, is_merged=is_merged)
@@ -176,7 +176,7 @@ class Snapshotter:
         found = self._progress.replaced
         return [each for each in found if not (each.is_requested and can_delete)]
 
-    def passed(self, events: ChangeEvents, time: ClusterTime, scanned: ClusterTime) -> None:
+    def note_passed(self, events: ChangeEvents, time: ClusterTime, scanned: ClusterTime) -> None:
         """Record events of the stream in the output; all events up to `time` are.
 
         All drops and renames up to `scanned` are applied.
@@ -199,10 +199,10 @@ class Snapshotter:
         self._settle()
         taken: list[EncodedChunk] = []
         while self._round and self._round[0].future.done():
-            taken += self._isolated(self._round.popleft())
+            taken += self._take_isolated(self._round.popleft())
         for read in [each for each in self._windows if self._is_over(each)]:
             self._windows.remove(read)
-            taken += self._isolated(read)
+            taken += self._take_isolated(read)
         if (swept := self._sweep.take()) is not None:
             if swept.is_last and swept.entry in self._progress.replaced:
                 self._move_to(self._progress.without_replaced(swept.entry.namespace))
@@ -276,9 +276,9 @@ class Snapshotter:
         except Exception as error:
             if task.snapshot is None and not isinstance(error, PyMongoError):
                 raise
-            self._failed(error, task.snapshot)
+            self._handle_failure(error, task.snapshot)
             return
-        self._retry.succeeded()
+        self._retry.note_success()
         if isinstance(plan, ResolvedRequest) and not plan.selected:
             logger.warning(
                 "a snapshot request matches no captured collection",
@@ -321,7 +321,7 @@ class Snapshotter:
             return
         room = _WINDOWS * self._settings.threads - len(self._windows)
         for snapshot, chunk in self._ready(is_plain=True)[: max(0, room)]:
-            self._windows.append(self._reads.since(snapshot, chunk, self._passed))
+            self._windows.append(self._reads.read_since(snapshot, chunk, self._passed))
 
     def _is_over(self, read: ChunkRead) -> bool:
         if not read.future.done() or read.window is None:
@@ -331,17 +331,17 @@ class Snapshotter:
         read.window.rows = read.future.result().rows
         return read.window.has_passed(self._passed)
 
-    def _isolated(self, read: ChunkRead) -> list[EncodedChunk]:
+    def _take_isolated(self, read: ChunkRead) -> list[EncodedChunk]:
         """As `_taken`. Any error of a read or of its messages concerns its collection alone."""
         try:
-            return self._taken(read)
+            return self._take_read(read)
         except (SidecarError, MemoryError, ReadingStoppedError):
             raise
         except Exception as error:
-            self._failed(error, read.snapshot, is_exact=read.window is None)
+            self._handle_failure(error, read.snapshot, is_exact=read.window is None)
             return []
 
-    def _taken(self, read: ChunkRead) -> list[EncodedChunk]:
+    def _take_read(self, read: ChunkRead) -> list[EncodedChunk]:
         """The messages of a read and the progress after them; empty if it must be repeated, or is
         no longer wanted."""
         content = read.future.result()
@@ -366,8 +366,8 @@ class Snapshotter:
             )
         if self._is_in_doubt(snapshot, read.chunk, parts):
             return []
-        self._retry.succeeded()
-        self._failing.succeeded(snapshot.number)
+        self._retry.note_success()
+        self._failing.note_success(snapshot.number)
         self._reread.discard((snapshot.number, read.chunk))
         self._delivered += content.count
         taken: list[EncodedChunk] = []
@@ -394,7 +394,7 @@ class Snapshotter:
             return False
         self._reread.add((snapshot.number, chunk))
         reason = f"{snapshot.namespace}: a document is damaged: {damaged[0].cause}."
-        self._failing.failed(snapshot, reason)
+        self._failing.note_failure(snapshot, reason)
         return True
 
     def _move_to(self, progress: SnapshotProgress) -> None:
@@ -416,7 +416,7 @@ class Snapshotter:
         """Restart the measurement; the rate before a pause or signal says nothing."""
         self._delivered, self._measured_from_s = 0, self._clock()
 
-    def _failed(
+    def _handle_failure(
         self, error: Exception, snapshot: CollectionSnapshot | None, *, is_exact: bool = False
     ) -> None:
         failure = classify_read_failure(error, snapshot, is_exact=is_exact)
@@ -424,11 +424,11 @@ class Snapshotter:
             logger.debug("traceback of the failed read", exc_info=error)
             is_too_old = failure is ReadFailure.LATER
             reason = failure_text(error, snapshot)
-            self._failing.failed(snapshot, reason, is_too_old=is_too_old)
+            self._failing.note_failure(snapshot, reason, is_too_old=is_too_old)
             return
         assert isinstance(error, PyMongoError)
         if snapshot is not None:
-            self._failing.passed_over(snapshot)
+            self._failing.note_passed_over(snapshot)
         match failure:
             case ReadFailure.CAPPED if snapshot is not None:
                 self._move_to(self._progress.without_cluster_time(snapshot.number))
@@ -443,11 +443,11 @@ class Snapshotter:
                 note = f"the server rejects the filter: {error_text(error)}"
                 self._move_to(self._progress.ended(snapshot.number, SnapshotOutcome.REFUSED, note))
             case ReadFailure.FATAL:
-                self._retry.access_denied(error)
+                self._retry.note_access_denied(error)
             case ReadFailure.DENIED:
-                self._retry.failed(error, authorisation_message(error_text(error)))
+                self._retry.note_failure(error, authorisation_message(error_text(error)))
             case _:
-                self._retry.failed(error)
+                self._retry.note_failure(error)
 
 
 def _after(

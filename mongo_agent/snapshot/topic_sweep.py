@@ -118,7 +118,7 @@ class TopicSweep:
         entry, ready = self._entry, self._keys
         assert entry is not None
         assert ready is not None
-        self._deletes = self._submit(lambda: self._swept(entry, ready.result(), point))
+        self._deletes = self._submit(lambda: self._sweep(entry, ready.result(), point))
 
     def take(self) -> SweptBatch | None:
         """The deletes, when they are read."""
@@ -138,12 +138,12 @@ class TopicSweep:
             logger.info("%s follows its collection again", swept.entry.namespace)
         return swept
 
-    def _swept(
+    def _sweep(
         self, entry: ReplacedCollection, keys: list[bytes], point: ClusterTime
     ) -> SweptBatch:
         ids = {key: found for key in keys for found in _id_of(key)}
         named = CollectionSnapshot(0, entry.database, entry.collection, SnapshotReason.SIGNAL)
-        present = self._reader.present(named, list(ids.values()), point) if ids else []
+        present = self._reader.read_present(named, list(ids.values()), point) if ids else []
         found = self._delete(entry, present, point)
         # Two ids that a collation takes for one are two keys.
         known = {key for _, key, _, _, _ in found.messages(0, len(found))}

@@ -9,7 +9,7 @@ import pytest
 from bson import Int64
 
 from mongo_agent.change_stream.position import StreamPosition
-from mongo_agent.check.connection_diagnostics import connected
+from mongo_agent.check.connection_diagnostics import connect
 from mongo_agent.compare.comparison import ComparedCollection
 from mongo_agent.compare.topic_comparison import compare
 from mongo_agent.documents import ClusterTime
@@ -96,7 +96,7 @@ def records(rows: list[Document]) -> list[TopicRecord]:
 
 def compared(folder: Path, address: str) -> ComparedCollection:
     config = RunningAgent(folder, address).configuration()
-    with connected(config) as (client, deployment):
+    with connect(config) as (client, deployment):
         (found,) = compare(client, config, deployment, (), wait_s=0)
     return found
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mongo_agent.check.connection_diagnostics import connected
+from mongo_agent.check.connection_diagnostics import connect
 from mongo_agent.compare.comparison import ComparedCollection
 from mongo_agent.compare.topic_comparison import compare
 from mongo_agent.service import create_service
@@ -34,7 +34,7 @@ def task(folder: Path, address: str, number: int, **properties: Any) -> RunningA
 
 def compared(agent: RunningAgent) -> list[ComparedCollection]:
     config = agent.configuration()
-    with connected(config) as (client, deployment):
+    with connect(config) as (client, deployment):
         return compare(client, config, deployment, (), wait_s=60)
 
 

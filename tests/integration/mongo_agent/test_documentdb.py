@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mongo_agent.check.checks import CHECKS
-from mongo_agent.check.probe import asking_probe
+from mongo_agent.check.probe import open_probe
 from sidecar.check.finding import Finding, Level
 from tests.support.mongodb.running_agent import RunningAgent
 from tests.support.mongodb.server import MongoReplicaSet
@@ -40,7 +40,7 @@ def run_agent(tmp_path: Path, documentdb: MongoReplicaSet, **properties: Any) ->
 
 def findings(agent: RunningAgent) -> list[Finding]:
     wanted = {"change stream", "deployment", "enabled streams", "position"}
-    with asking_probe(agent.configuration()) as probe:
+    with open_probe(agent.configuration()) as probe:
         return [each for check in CHECKS if check.name in wanted for each in check.find(probe)]
 
 

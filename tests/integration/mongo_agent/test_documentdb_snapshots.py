@@ -68,7 +68,7 @@ def test_a_read_from_a_server_behind_the_stream_is_repeated(writer: Client) -> N
     writer.shop.a.insert_one({"_id": 1})
     reader, snapshot = of_index(writer, 4)
     with pytest.raises(PyMongoError, match="is before the stream's"):
-        reader.since(snapshot, Chunk(None, None), ClusterTime(2**31, 1))
+        reader.read_since(snapshot, Chunk(None, None), ClusterTime(2**31, 1))
 
 
 @pytest.mark.parametrize("mode", ["initial", "initial_only"])

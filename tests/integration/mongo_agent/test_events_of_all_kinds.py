@@ -12,7 +12,7 @@ import pytest
 from pymongo import MongoClient
 
 from mongo_agent.check.checks import CHECKS
-from mongo_agent.check.probe import asking_probe
+from mongo_agent.check.probe import open_probe
 from sidecar.check.finding import Level
 from sidecar.errors import SidecarError
 from tests.support.mongodb.running_agent import RunAgent, RunningAgent
@@ -243,7 +243,7 @@ def test_schema_changes_of_releases_without_expanded_events(tmp_path: Path, vers
         client.shop.b.drop()
         client.drop_database("shop")
         published = agent.wait_for(3)
-        with asking_probe(agent.configuration()) as probe:
+        with open_probe(agent.configuration()) as probe:
             check = next(each for each in CHECKS if each.name == "deployment")
             found = {each.code: each.level for each in check.find(probe)}
     assert {each.topic for each in published} == {"p.schema"}

@@ -11,7 +11,7 @@ import pytest
 from bson import Binary
 from pymongo.errors import PyMongoError
 
-from mongo_agent.change_stream.position import StreamPosition, opening, stored_position
+from mongo_agent.change_stream.position import StreamPosition, opening, parse_position
 from mongo_agent.change_stream.tokens import read_token
 from mongo_agent.documents import ClusterTime
 from mongo_agent.snapshot.collection_reader import CollectionReader
@@ -66,10 +66,10 @@ def test_a_server_that_ignores_bounds_is_an_error(writer: Client) -> None:
     reader = CollectionReader(writer, SnapshotSettings(chunk_size=2))
     snapshot = CollectionSnapshot(1, "shop", "a", SnapshotReason.INITIAL, hint="other")
     with pytest.raises(PyMongoError, match="ignores `min` with the hint other in shop"):
-        reader.bounds(snapshot, 5)
+        reader.find_bounds(snapshot, 5)
     bound = bson.encode({"_id": 4})
     with pytest.raises(PyMongoError, match="ignores `min`"):
-        reader.since(snapshot, Chunk(bound, None), ClusterTime(1, 1))
+        reader.read_since(snapshot, Chunk(bound, None), ClusterTime(1, 1))
 
 
 @pytest.mark.slow
@@ -152,7 +152,7 @@ def test_a_token_of_any_form_is_sent_back_unchanged(token: dict[str, Any]) -> No
         time = read_token(token).time
     except ValueError:
         time = ClusterTime(5, 1)
-    stored = stored_position(StreamPosition(token, time, "f", "rs0").values(), "rs0")
+    stored = parse_position(StreamPosition(token, time, "f", "rs0").values(), "rs0")
     assert stored is not None
     assert stored.token == token
     assert opening(stored, "f").start_after == token

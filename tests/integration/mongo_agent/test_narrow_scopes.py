@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mongo_agent.change_stream.reader import StreamReader
-from mongo_agent.check.probe import asking_probe
+from mongo_agent.check.probe import open_probe
 from mongo_agent.check.server import check_privileges
 from mongo_agent.server.deployment import discover
 from sidecar.errors import AccessDeniedError
@@ -94,7 +94,7 @@ def test_a_user_who_may_not_list_collections(
 
         agent.wait_until(message, "the condition")
         assert "`mongo-agent check`" in message()
-        with asking_probe(agent.configuration()) as probe:
+        with open_probe(agent.configuration()) as probe:
             (fault, *_) = check_privileges(probe, discover(probe.client))
         assert "`listCollections` on the database shop" in fault.message
 

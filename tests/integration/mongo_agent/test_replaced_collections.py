@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from bson import ObjectId
 
-from mongo_agent.check.connection_diagnostics import connected
+from mongo_agent.check.connection_diagnostics import connect
 from mongo_agent.compare.comparison import ComparedCollection
 from mongo_agent.compare.topic_comparison import compare
 from mongo_agent.service import create_service
@@ -222,7 +222,7 @@ def test_topics_follow_by_themselves(
 
 def compared(agent: RunningAgent, *names: str) -> dict[str, ComparedCollection]:
     config = agent.configuration()
-    with connected(config) as (client, deployment):
+    with connect(config) as (client, deployment):
         found = compare(client, config, deployment, names, wait_s=60)
     return {each.collection: each for each in found}
 

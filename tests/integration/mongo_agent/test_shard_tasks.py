@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from mongo_agent.check.probe import asking_probe
+from mongo_agent.check.probe import open_probe
 from mongo_agent.check.server import check_shards
-from mongo_agent.config.shard_assignment import assignment
+from mongo_agent.config.shard_assignment import assign_shard
 from sidecar.check.finding import Finding
 from sidecar.errors import AccessDeniedError, ConfigError
 from tests.support.mongodb.running_agent import RunningAgent
@@ -43,7 +43,7 @@ def has(count: int, *agents: RunningAgent) -> bool:
 
 
 def findings(agent: RunningAgent) -> list[Finding]:
-    with asking_probe(agent.configuration()) as probe:
+    with open_probe(agent.configuration()) as probe:
         return list(check_shards(probe.config))
 
 
@@ -122,7 +122,7 @@ def test_a_removed_shard_is_read_to_its_end(
     tmp_path: Path, cluster: MongoShardedCluster, router: Client
 ) -> None:
     agent = task(tmp_path, cluster.connection_string, 1, 2)
-    config = assignment(agent.configuration(), 10_000).config
+    config = assign_shard(agent.configuration(), 10_000).config
     assert config is not None
     with agent:
         agent.wait_until_streaming()

@@ -16,7 +16,7 @@ from mongo_agent.capture.namespaces import Scope
 from mongo_agent.change_stream.cursor import StreamCursor, StreamFailedError
 from mongo_agent.change_stream.options import StreamOptions
 from mongo_agent.change_stream.position import Opening
-from mongo_agent.change_stream.start_token import position_after
+from mongo_agent.change_stream.start_token import verify_start_token
 from mongo_agent.change_stream.tokens import read_token, token_from_json
 from mongo_agent.check.offsets import check_offsets
 from mongo_agent.server.deployment import discover
@@ -195,7 +195,7 @@ def test_a_damaged_token_is_an_error_of_the_property(shop: Client, data: st.Data
         assert caught.value.failure is Failure.INVALID_TOKEN
         return
     try:
-        position_after(token, shop, scope, (), options, "rs0")
+        verify_start_token(token, shop, scope, (), options, "rs0")
     except ConfigError as error:
         assert "`capture.start.token`" in str(error)
     else:

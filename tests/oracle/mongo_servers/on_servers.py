@@ -125,12 +125,12 @@ def test_chunks_of_a_server_without_index_bounds(
         expected = [bson.encode(each) for each in client[DATABASE].mixed.find(sort={"_id": 1})]
         reader = CollectionReader(client, settings)
         snapshot = CollectionSnapshot(1, DATABASE, "mixed", SnapshotReason.INITIAL)
-        planned = reader.bounds(snapshot, 1000)
+        planned = reader.find_bounds(snapshot, 1000)
         found: list[bytes] = []
         for lower, upper in pairwise((None, *planned.bounds, None)):
             chunk: Chunk | None = Chunk(lower, upper)
             while chunk is not None:
-                read = reader.since(snapshot, chunk, ClusterTime(0, 0))
+                read = reader.read_since(snapshot, chunk, ClusterTime(0, 0))
                 found += read.documents
                 chunk = None if read.rest_from is None else Chunk(read.rest_from, upper)
     assert len(found) == len(ids)

@@ -207,7 +207,7 @@ class Pipeline:
         self._token = reply.token
         self._reached = read_token(reply.token).time
         self.snapshotter.apply_ddl_events(reply.events, is_merged=False)
-        self.snapshotter.passed(reply.events, _before(self._reached), self._reached)
+        self.snapshotter.note_passed(reply.events, _before(self._reached), self._reached)
         self._store()
 
     def _place_chunks(self) -> None:

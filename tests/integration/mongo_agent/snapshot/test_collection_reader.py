@@ -182,7 +182,7 @@ def copied(server: Server, plan: Plan, change: Iterator[None]) -> Counter[Key]:
             is_restarted = True
         (snapshot,) = progress.collections
         if not snapshot.is_planned and (not snapshot.chunks or chance.random() < 0.5):
-            bounds = reader.bounds(snapshot, chance.randint(1, 3))
+            bounds = reader.find_bounds(snapshot, chance.randint(1, 3))
             progress = progress.planned(snapshot.number, bounds.bounds, is_whole=bounds.is_whole)
         else:
             progress = _read(reader, snapshot, progress, found, chance)
@@ -201,7 +201,7 @@ def _read(
 ) -> SnapshotProgress:
     chunk = chance.choice(snapshot.chunks)
     is_exact = reader._settings.has_index_bounds and chance.random() < 0.5
-    read = (reader.at if is_exact else reader.since)(
+    read = (reader.read_at if is_exact else reader.read_since)(
         snapshot, chunk, reader.cluster_time() if is_exact else NEVER
     )
     keys = [key_of(each) for each in read.documents]

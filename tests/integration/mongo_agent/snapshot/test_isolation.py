@@ -79,7 +79,7 @@ def filled(client: Client) -> Client:
     return client
 
 
-@pytest.fixture(params=["bounds", "at"])
+@pytest.fixture(params=["find_bounds", "read_at"])
 def failing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Sets the error of each plan or read of `shop.b`."""
     method = request.param
@@ -125,7 +125,7 @@ def test_the_kind_of_each_fault(name: str) -> None:
 def test_the_others_are_copied(name: str, threads: int, filled: Client, failing: Any) -> None:
     row = ROWS[name]
     method, fail, mend = failing
-    if method == "bounds" and row.failure in OF_EXACT_READS:
+    if method == "find_bounds" and row.failure in OF_EXACT_READS:
         row = Row(ReadFailure.COLLECTION, row.error, "shop.b")
     filters = {} if row.query is None else {"shop.b": row.query}
     settings = SnapshotSettings(chunk_size=4, threads=threads, filters=filters)

@@ -10,7 +10,7 @@ from pymongo import MongoClient
 from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.server.commands import Client
 from mongo_agent.signals.signal import parse_signal
-from mongo_agent.snapshot.collections import captured_collections
+from mongo_agent.snapshot.collections import list_captured_collections
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.settings import SnapshotSettings, progress_at_start
 from sidecar.errors import AccessDeniedError, UnavailableError
@@ -302,7 +302,7 @@ def test_collections_are_found_by_a_user_of_one_database() -> None:
             root.shop.a.insert_one({"_id": 1})
             root.crm.b.insert_one({"_id": 1})
         with MongoClient[Any](string, username="reader", password="open") as reader:
-            assert [each.namespace for each in captured_collections(reader, Namespaces())] == [
+            assert [each.namespace for each in list_captured_collections(reader, Namespaces())] == [
                 "shop.a"
             ]
 

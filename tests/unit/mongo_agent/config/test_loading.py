@@ -12,7 +12,7 @@ from mongo_agent.change_stream.options import StreamOptions
 from mongo_agent.config.client import settings_of_set
 from mongo_agent.config.document import configuration_document
 from mongo_agent.config.loading import load_config
-from mongo_agent.config.shard_assignment import at_shard
+from mongo_agent.config.shard_assignment import config_at_shard
 from mongo_agent.documents import ClusterTime, parse_filter
 from mongo_agent.server.shards import Shard
 from mongo_agent.snapshot.settings import SnapshotSettings
@@ -173,7 +173,7 @@ def test_a_new_shard_starts_when_it_was_added(
 ) -> None:
     time = {} if wanted is None else {"capture.start.op.time": f"{wanted}:0"}
     shard = Shard("s", "s", ("a:1",), None if added is None else ClusterTime(added, 0))
-    found = at_shard(load(tmp_path, time), shard, is_new=is_new).start_time
+    found = config_at_shard(load(tmp_path, time), shard, is_new=is_new).start_time
     assert found == (None if start is None else ClusterTime(start, 0))
 
 

@@ -9,8 +9,8 @@ from mongo_agent.change_stream.position import (
     Opening,
     StreamPosition,
     opening,
+    parse_position,
     reopening,
-    stored_position,
 )
 from mongo_agent.documents import ClusterTime
 from mongo_agent.encoder import ChangeEvents
@@ -26,14 +26,14 @@ AT = StreamPosition(EVENT, TIME, "f1", "rs0")
 
 
 def test_a_position_is_kept() -> None:
-    assert stored_position(decode(encode(AT.values())), "rs0") == AT
-    assert stored_position({}, "rs0") is None
+    assert parse_position(decode(encode(AT.values())), "rs0") == AT
+    assert parse_position({}, "rs0") is None
 
 
 def test_the_binary_part_of_a_token_is_kept() -> None:
     token = {**EVENT, "_typeBits": b"\x82\x40\x01"}
     at = replace(AT, token=token)
-    assert stored_position(decode(encode(at.values())), "rs0") == at
+    assert parse_position(decode(encode(at.values())), "rs0") == at
 
 
 @pytest.mark.parametrize(
@@ -50,12 +50,12 @@ def test_a_position_that_means_nothing_here_is_rejected(
     change: dict[str, str], message: str
 ) -> None:
     with pytest.raises(OffsetStoreError, match=message):
-        stored_position(AT.values() | change, "rs0")
+        parse_position(AT.values() | change, "rs0")
 
 
 def test_offsets_of_something_else_are_rejected() -> None:
     with pytest.raises(OffsetStoreError, match=r"has no `token`, `cluster\.time`"):
-        stored_position({"CommitLog-7-1.log": "5"}, "rs0")
+        parse_position({"CommitLog-7-1.log": "5"}, "rs0")
 
 
 def test_stream_opens_after_its_token() -> None:

@@ -11,7 +11,7 @@ from mongo_agent.config.loading import load_config
 from mongo_agent.documents import ClusterTime
 from mongo_agent.offsets import OFFSET_FILE, AgentOffsets, StreamOffset
 from mongo_agent.offsets.agent_offsets import parse_offsets
-from mongo_agent.offsets.kafka_store import KafkaOffsets, or_of_file, position_records
+from mongo_agent.offsets.kafka_store import KafkaOffsets, fall_back_to_file, position_records
 from mongo_agent.server.deployment import Deployment
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.records import SnapshotReason, SnapshotRequest
@@ -45,9 +45,9 @@ def test_a_commit_whose_answer_was_lost_counts() -> None:
     topic = Topic(both(1, 1))
     stored = KafkaOffsets(topic, topic.load(), "rs0")
     topic.position = both(5, 3)
-    assert stored.after(both(4, 3)) == both(5, 3)
+    assert stored.reload(both(4, 3)) == both(5, 3)
     topic.position = both(7, 3)
-    assert stored.after(both(6, 3)) == both(7, 3)
+    assert stored.reload(both(6, 3)) == both(7, 3)
 
 
 def test_without_a_commit_added_entries_remain() -> None:
@@ -56,14 +56,14 @@ def test_without_a_commit_added_entries_remain() -> None:
     due = replace(
         at(1), snapshot=SnapshotProgress().requested(SnapshotRequest(SnapshotReason.INITIAL))
     )
-    assert stored.after(both(1, 1).moved("", due)) == both(1, 1).moved("", due)
+    assert stored.reload(both(1, 1).moved("", due)) == both(1, 1).moved("", due)
 
 
 def test_streams_that_are_read_no_more_stay_away() -> None:
     topic = Topic(AgentOffsets())
     stored = KafkaOffsets(topic, topic.load(), "rs0")
     topic.position = both(5, 3)
-    assert stored.after(AgentOffsets({"": at(1)})) == AgentOffsets({"": at(5)})
+    assert stored.reload(AgentOffsets({"": at(1)})) == AgentOffsets({"": at(5)})
 
 
 @pytest.mark.parametrize(
@@ -79,10 +79,10 @@ def test_the_offsets_of_the_file_before_the_topic_has_any(
     directory = f"offset.backing.store.dir={tmp_path}"
     config = load_config([], [*named, broker, directory], environment={})
     deployment = Deployment(cluster, cluster, (7, 0, 0))
-    found = or_of_file(StoredOffsets({}), config, deployment)
+    found = fall_back_to_file(StoredOffsets({}), config, deployment)
     assert found.values == (values if is_used else {})
     of_topic = StoredOffsets(AgentOffsets({"": at(4)}).values())
-    assert or_of_file(of_topic, config, deployment) == of_topic
+    assert fall_back_to_file(of_topic, config, deployment) == of_topic
 
 
 @pytest.mark.parametrize(

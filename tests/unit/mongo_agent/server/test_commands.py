@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from pymongo.errors import AutoReconnect, ProtocolError, PyMongoError
 
-from mongo_agent.server.commands import decoded_replies
+from mongo_agent.server.commands import decode_replies
 
 
 class Reply:
@@ -29,7 +29,7 @@ def failing(error: Exception) -> Callable[[], list[weakref.ref[Reply]]]:
             raise AutoReconnect("closed") from raised
 
     def run() -> list[weakref.ref[Reply]]:
-        with pytest.raises(PyMongoError), decoded_replies():
+        with pytest.raises(PyMongoError), decode_replies():
             read()
         return replies
 
@@ -48,5 +48,5 @@ def test_a_failed_read_keeps_no_reply(error: Exception) -> None:
 
 def test_an_error_of_a_decoder_names_its_kind() -> None:
     message = r"cannot be decoded \(ValueError: no length\)"
-    with pytest.raises(ProtocolError, match=message), decoded_replies():
+    with pytest.raises(ProtocolError, match=message), decode_replies():
         raise ValueError("no length")

@@ -88,7 +88,7 @@ def test_replies_shrink_until_they_arrive(seed: int, bound: int) -> None:
     reader = Reader(documents, bound + 100)
     while True:
         try:
-            found = reader.since(SNAPSHOT, WHOLE, NEVER).documents
+            found = reader.read_since(SNAPSHOT, WHOLE, NEVER).documents
             break
         except NetworkTimeout:
             continue

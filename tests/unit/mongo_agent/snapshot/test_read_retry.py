@@ -20,7 +20,7 @@ def test_a_missing_privilege(waits: bool) -> None:
     for _ in range(40):
         if retry.error is None:
             assert retry.may_read
-            retry.failed(DENIED, authorisation_message(str(DENIED)))
+            retry.note_failure(DENIED, authorisation_message(str(DENIED)))
             tries += 1
         now_s += 1000
     assert (retry.error is None) == waits

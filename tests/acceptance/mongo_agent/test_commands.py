@@ -32,7 +32,7 @@ def stored(folder: Path, time: ClusterTime, cluster: str) -> None:
     PropertiesStore(folder / "offsets", OFFSET_FILE).save(position.values())
 
 
-def test_all_is_well(tmp_path: Path, hosts: str) -> None:
+def test_healthy_agent_passes_all_checks(tmp_path: Path, hosts: str) -> None:
     changes = {"oplog.headroom.warning.ms": "0", "collection.include.list": "shop[.].*"}
     done = mongo_agent("check", "--config", configuration(tmp_path, hosts, CDC, changes))
     assert done.exit_code == 0, done.output

@@ -21,7 +21,7 @@ from tests.support.servers.agent_process import AgentProcess
 
 
 @pytest.mark.parametrize("version", released_versions())
-def test_its_offsets_are_read(version: str, tmp_path: Path) -> None:
+def test_offsets_of_a_release_are_read(version: str, tmp_path: Path) -> None:
     ReleasedState.of(version, "mongodb").restore("offsets", tmp_path)
     stored = PropertiesStore(tmp_path, OFFSET_FILE, "shop").load()
     assert (stored.topic_prefix, stored.recovered_from_previous) == ("shop", None)
@@ -32,7 +32,7 @@ def test_its_offsets_are_read(version: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("version", released_versions())
-def test_it_resumes_without_loss(version: str, tmp_path: Path) -> None:
+def test_state_of_a_release_resumes_without_loss(version: str, tmp_path: Path) -> None:
     state = ReleasedState.of(version, "mongodb")
     state.restore("offsets", tmp_path / "offsets")
     before = state.published()

@@ -86,7 +86,7 @@ def test_a_server_without_a_replica_set_is_rejected() -> None:
         ({"MONGODB_URI": "mongodb://h/", "MONGOS": "mongos"}, "MONGOS needs MONGOD"),
     ],
 )
-def test_what_is_given_is_rejected(
+def test_contradictory_servers_are_rejected(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     environment: dict[str, str],

@@ -75,7 +75,7 @@ def test_all_shards_are_compared(
     ("seeds", "store", "sentence"),
     [("mongos", "file", "`position.store=kafka`"), ("config servers", "kafka", "Name a mongos")],
 )
-def test_what_shards_cannot_be_compared_by(
+def test_unsupported_comparisons_of_shards(
     tmp_path: Path, cluster: MongoShardedCluster, seeds: str, store: str, sentence: str
 ) -> None:
     address = (cluster if seeds == "mongos" else cluster.config_server).connection_string

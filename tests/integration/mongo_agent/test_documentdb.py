@@ -44,7 +44,7 @@ def findings(agent: RunningAgent) -> list[Finding]:
         return [each for check in CHECKS if check.name in wanted for each in check.find(probe)]
 
 
-def test_it_resumes_after_restarts_and_elections(
+def test_stream_of_documentdb_resumes_after_restarts_and_elections(
     tmp_path: Path, documentdb: MongoReplicaSet, enabled: Client
 ) -> None:
     for start in (0, 10):

@@ -99,7 +99,7 @@ def test_a_high_water_mark(
         assert findings(agent, writer)[0].level.name == "OK"
 
 
-def test_after_an_invalidation(writer: Client, run_agent: RunAgent) -> None:
+def test_token_of_an_invalidation_starts_its_stream(writer: Client, run_agent: RunAgent) -> None:
     """`startAfter` accepts its token in the stream of the same collection."""
     writer.shop.a.insert_one({"_id": 0})
     with writer.shop.a.watch() as stream:

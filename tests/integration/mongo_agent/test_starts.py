@@ -157,7 +157,7 @@ PAID = r'[{"$match": {"fullDocument.status": "paid"}}]'
     ("order", "wanted"),
     [("internal_first", [INTERNAL, OWN]), ("user_first", [OWN, INTERNAL]), ("user_only", [OWN])],
 )
-def test_their_order(order: Order, wanted: list[object]) -> None:
+def test_user_stages_are_ordered(order: Order, wanted: list[object]) -> None:
     assert ordered_stages([INTERNAL], [OWN], order) == wanted
     assert ordered_stages([INTERNAL], [], order) == [INTERNAL]
 

@@ -223,7 +223,7 @@ def documents_of(server: Server, places: Any) -> dict[Key, dict[str, Any]]:
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(PLANS)
-def test_what_stays_is_copied(servers: dict[str, Server], plan: Plan) -> None:
+def test_remaining_documents_are_copied(servers: dict[str, Server], plan: Plan) -> None:
     server = servers[plan.server]
     server.behave(plan)
     collection = server.client.shop[COLLECTION]
@@ -268,7 +268,7 @@ def test_the_present_time_is_not_before_a_list() -> None:
 
 
 def alone(servers: dict[str, Server], plan: Plan) -> None:
-    test_what_stays_is_copied.hypothesis.inner_test(servers, plan)  # type: ignore[attr-defined]
+    test_remaining_documents_are_copied.hypothesis.inner_test(servers, plan)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("number", range(len(IDS)), ids=lambda number: repr(IDS[number]))

@@ -172,7 +172,7 @@ def test_an_error_of_the_messages_is_of_one_collection(
 
 
 @pytest.mark.parametrize("error", [MemoryError(), UnavailableError("the registry is away")])
-def test_what_all_share_stops_all(error: Exception, filled: Client, failing: Any) -> None:
+def test_shared_faults_stop_all_collections(error: Exception, filled: Client, failing: Any) -> None:
     _, fail, _ = failing
     with Pipeline(filled) as pipeline, pytest.raises(type(error)):
         fail(error)

@@ -41,7 +41,7 @@ AT = StreamPosition({"_data": "8265C0FFEE"}, ClusterTime(1, 1), "f", "rs0")
 
 
 @pytest.mark.parametrize(("version", "mode"), [*product(RELEASES, MODES)])
-def test_releases(version: tuple[int, ...], mode: OversizePolicy) -> None:
+def test_large_events_by_release(version: tuple[int, ...], mode: OversizePolicy) -> None:
     server = large_events_of(version)
     assert server == RELEASES[version]
     rules = RecoveryPolicy(oversize=mode, large_events=server)

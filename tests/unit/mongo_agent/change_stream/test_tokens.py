@@ -11,7 +11,7 @@ from mongo_agent.encoder import ChangeEvents
 TOKEN = {"_data": "8263D2A4F6000000022B0229296E04"}
 
 
-def test_of_events_by_their_index() -> None:
+def test_tokens_and_times_by_index() -> None:
     given = ({"_id": TOKEN}, {"_id": {"_data": "82"}, "clusterTime": Timestamp(9, 1)})
     events = ChangeEvents([bson.encode(each) for each in given])
     assert [token_at(events, index) for index in (0, -1)] == [TOKEN, {"_data": "82"}]
@@ -21,7 +21,7 @@ def test_of_events_by_their_index() -> None:
     ]
 
 
-def test_of_bytes_without_them() -> None:
+def test_bytes_without_token_or_time_are_unreadable() -> None:
     events = ChangeEvents([bson.encode({"n": 1})])
     with pytest.raises(ValueError, match="an event without `_id`"):
         token_at(events, 0)
@@ -29,7 +29,7 @@ def test_of_bytes_without_them() -> None:
         time_at(events, 0)
 
 
-def test_of_damaged_bytes() -> None:
+def test_damaged_bytes_are_unreadable() -> None:
     noise = bson.encode({"_id": {"_data": b"\x04"}}).replace(b"\x05_data", b"\x42_data")
     with pytest.raises(UnreadableEventError, match="type"):
         token_at(ChangeEvents([noise]), 0)

@@ -26,7 +26,7 @@ NOW = ClusterTime(2_000_000, 1)
         (1_900_000, 1_899_000, Level.FAULT, "the stored offset is 17 min older"),
     ],
 )
-def test_how_far_the_oplog_reaches(
+def test_oplog_headroom_is_reported(
     tmp_path: Path, oldest_s: int | None, position_s: int | None, level: Level | None, part: str
 ) -> None:
     oldest = None if oldest_s is None else ClusterTime(oldest_s, 1)

@@ -32,7 +32,7 @@ privileges = st.builds(
 
 
 @given(resources, st.lists(st.sampled_from(ACTIONS), min_size=1).map(tuple), st.lists(privileges))
-def test_the_same_is_missing_as_a_server_would_reject(
+def test_missing_privileges_match_rejections_of_a_server(
     resource: Resource, actions: tuple[str, ...], granted: list[Privilege]
 ) -> None:
     user = User("u", "p", (), tuple(granted))

@@ -114,7 +114,9 @@ def test_every_row_is_looked_at() -> None:
     [(number, settings) for number, samples in SAMPLES.items() for settings in samples],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_it_is_taken_as_the_table_says(tmp_path: Path, number: str, settings: Settings) -> None:
+def test_manual_properties_are_accepted_as_listed(
+    tmp_path: Path, number: str, settings: Settings
+) -> None:
     warnings = load(tmp_path, settings).warnings
     without_effect = [each for each in warnings if "has no effect here" in each]
     if states()[number] == "accepted":

@@ -32,7 +32,7 @@ def placed(batch: MongoBatch) -> list[tuple[str, bytes]]:
     return [(topic, key) for topic, key, _, _, _ in batch.messages(0, len(batch))]
 
 
-def test_they_go_to_the_topic_that_is_given() -> None:
+def test_ddl_events_go_to_the_configured_topic() -> None:
     making = encoder(schema_topic="L.schema")
     batch = making.encode([DROP, RENAME, DROP_DATABASE, INVALIDATE, INDEXES], at_ns=2_000_000)
     assert placed(batch) == [
@@ -66,12 +66,12 @@ def test_they_go_to_the_topic_that_is_given() -> None:
 
 
 @pytest.mark.parametrize("layout", ["debezium-2.1", "debezium-1.x"])
-def test_their_source_is_that_of_the_layout(layout: str) -> None:
+def test_source_of_ddl_events_follows_the_layout(layout: str) -> None:
     batch = encoder(schema_topic="S", layout=layout).encode([DROP])
     assert json.loads(batch.messages(0, 1)[0][2] or b"")["source"]["rs"] == "rs0"
 
 
-def test_without_a_topic_they_are_counted() -> None:
+def test_ddl_events_without_a_topic_are_counted() -> None:
     batch = encoder().encode([DROP, DROP_DATABASE, DROP])
     assert batch.skipped == {"drop": 2, "dropDatabase": 1}
     assert len(batch) == 0
@@ -128,7 +128,7 @@ def test_times_come_from_the_token_when_nothing_else_tells_them() -> None:
     assert batch.failures[0].cause == "the event has no clusterTime at byte 0"
 
 
-def test_they_end_a_transaction_but_their_own() -> None:
+def test_ddl_events_end_a_transaction_except_their_own() -> None:
     session: Json = {"lsid": {"id": "s"}, "txnNumber": 1}
     making = encoder(schema_topic="S", transaction_topic="T")
     create = happened("create", _NEW, **session)

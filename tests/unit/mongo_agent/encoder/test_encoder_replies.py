@@ -43,7 +43,7 @@ def test_events_are_reached_by_their_number() -> None:
             events[beyond]
 
 
-def test_they_outlive_the_reply_and_are_encoded_as_they_are() -> None:
+def test_events_outlive_their_reply() -> None:
     given_events = [event("update", number, fullDocument={"n": number}) for number in range(50)]
     events: ChangeEvents = StreamReply(reply_of(given_events)).events
     batch, expected = (ENCODER.encode(each, at_ns=1) for each in (events, given_events))

@@ -96,7 +96,7 @@ def test_reopening_depends_on_the_failure(
     assert reopening(last, AT, failure) == again
 
 
-def test_before_the_first_position_it_is_opened_as_it_was() -> None:
+def test_stream_without_a_position_opens_as_before() -> None:
     first = Opening(from_time=TIME)
     assert reopening(first, None, Failure.RESUMABLE) == first
     assert reopening(first, None, Failure.TOO_LARGE) == Opening(from_time=TIME, is_split=True)

@@ -117,7 +117,7 @@ def test_two_facts_give_two_conditions_the_worse_first(one: str, other: str) -> 
     assert severities == sorted(severities, reverse=True)
 
 
-def test_before_it_delivers() -> None:
+def test_a_starting_agent_is_failing() -> None:
     assert codes(Facts(is_started=False)) == ["starting"]
     assert codes(Facts(is_started=False, start_error="No primary.")) == ["start_blocked"]
 

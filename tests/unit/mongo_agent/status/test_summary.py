@@ -105,7 +105,7 @@ def summary(shown: View | None) -> tuple[Summary, str]:
         (view(is_open=False), "failing", "no primary answers"),
     ],
 )
-def test_the_sentence(shown: View | None, state: str, words: str) -> None:
+def test_headline_of_the_page(shown: View | None, state: str, words: str) -> None:
     told, message = summary(shown)
     assert told.state == state
     assert words in message

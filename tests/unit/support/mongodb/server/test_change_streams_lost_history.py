@@ -28,7 +28,7 @@ def test_a_whole_oplog_is_read_from_any_time(client: Client, replica_set: object
     assert kinds(events(client, startAtOperationTime=_DAWN)) == ["insert"]
 
 
-def test_what_the_oplog_lost_is_an_error(client: Client, replica_set: MongoReplicaSet) -> None:
+def test_lost_history_is_an_error(client: Client, replica_set: MongoReplicaSet) -> None:
     began, mark = now(client), opened(client)["postBatchResumeToken"]
     client.shop[WATCHED].insert_many([{"_id": 1}, {"_id": 2}])
     open_one = opened(client, startAtOperationTime=_DAWN)

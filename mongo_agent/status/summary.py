@@ -1,15 +1,16 @@
 """The MongoDB agent's part of the status page."""
 
+import shlex
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
+from mongo_agent.dead_letters.quarantine import DEAD_LETTERS, GAPS, Usage
 from mongo_agent.pipeline.view import StreamView, View
 from mongo_agent.snapshot.view import CollectionView
-from mongo_agent.status.quarantine_page import QuarantineFiles
 from sidecar.page.agent_summary import MOST_BARS, Quarantined, config_option
-from sidecar.page.summary import ProgressBar, Stat
+from sidecar.page.summary import NextCommand, ProgressBar, QuarantinedItem, Stat
 from sidecar.quantities import duration_text
 
 
@@ -41,7 +42,8 @@ class MongoSummaryParts:
     ) -> None:
         """`directory` is the quarantine, `files` are the agent's properties files, for command
         lines on the page. `wall_clock` gives seconds since 1970."""
-        self._quarantine = QuarantineFiles(directory, "".join(map(config_option, files)))
+        self._directory = directory
+        self._options = "".join(map(config_option, files))
         self._wall_clock = wall_clock
 
     def stats(self, view: View) -> Iterator[Stat]:
@@ -60,7 +62,45 @@ class MongoSummaryParts:
             yield from map(_snapshot_bar, stream.snapshot.collections[-MOST_BARS:])
 
     def quarantine(self, view: View) -> Quarantined:
-        return self._quarantine.content(view.quarantine)
+        usage = view.quarantine
+        items = tuple(self._quarantined_items(usage))
+        if not items:
+            return Quarantined("The quarantine is empty.", usage.size_bytes)
+        message = " and ".join(item.content for item in items)
+        return Quarantined(f"{message}.", usage.size_bytes, items)
+
+    def _quarantined_items(self, usage: Usage) -> Iterator[QuarantinedItem]:
+        if usage.gaps:
+            yield QuarantinedItem(
+                GAPS,
+                ("Each line has the reason.",),
+                _counted(usage.gaps, "lost range of time", "lost ranges of time"),
+                commands=(
+                    NextCommand(
+                        "Copy all collections again",
+                        f"mongo-agent snapshot start '.*'{self._options}",
+                    ),
+                    self._done(GAPS),
+                ),
+            )
+        if usage.dead_letters:
+            yield QuarantinedItem(
+                DEAD_LETTERS,
+                ("Each line has the reason.",),
+                _counted(usage.dead_letters, "dead letter", "dead letters"),
+                commands=(
+                    NextCommand("Read the reasons", f"less {self._path(DEAD_LETTERS)}"),
+                    self._done(DEAD_LETTERS),
+                ),
+            )
+
+    def _done(self, name: str) -> NextCommand:
+        stem = name.removesuffix(".ndjson")
+        target = self._path(f"{stem}-handled.ndjson")
+        return NextCommand("Mark it as handled", f"mv -n {self._path(name)} {target}")
+
+    def _path(self, name: str) -> str:
+        return shlex.quote(f"{self._directory}/{name}")
 
     def notes(self, view: View) -> Iterator[str]:
         for stream in view.streams:
@@ -86,3 +126,7 @@ def _snapshot_bar(snapshot: CollectionView) -> ProgressBar:
     whole = max(size, 1.0)
     note = f"{snapshot.documents:,} documents, {snapshot.reason}"
     return ProgressBar(snapshot.collection, snapshot.state, whole, done, done, whole, note)
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"1 {one}" if count == 1 else f"{count:,} {many}"

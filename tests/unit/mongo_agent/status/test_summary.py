@@ -1,11 +1,13 @@
 """What the page tells of the MongoDB agent, and what Debezium's names tell, without a server."""
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import cast
 
 import pytest
 
 from mongo_agent.change_stream.position import StreamPosition
+from mongo_agent.dead_letters.quarantine import Usage
 from mongo_agent.documents import ClusterTime
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import AgentOffsets, StreamOffset
@@ -127,3 +129,18 @@ def test_debeziums_attributes_have_nothing_to_say_before_the_start() -> None:
     told = attributes_of(view(), metrics())
     assert told["streaming"]["TotalNumberOfCreateEventsSeen"] == 3
     assert told["streaming"]["Connected"] is True
+
+
+def test_quarantine_shows_each_file_with_its_commands() -> None:
+    parts = MongoSummaryParts("/var/lib/cdc/a b", [Path("/etc/mongo.properties")])
+    assert parts.quarantine(view()).items == ()
+    held = parts.quarantine(replace(view(), quarantine=Usage(9, dead_letters=1, gaps=2)))
+    assert held.message == "2 lost ranges of time and 1 dead letter."
+    gaps, letters = held.items
+    assert gaps.commands[0].command == (
+        "mongo-agent snapshot start '.*' --config /etc/mongo.properties"
+    )
+    assert letters.commands[0].command == "less '/var/lib/cdc/a b/refused.ndjson'"
+    assert letters.commands[1].command == (
+        "mv -n '/var/lib/cdc/a b/refused.ndjson' '/var/lib/cdc/a b/refused-handled.ndjson'"
+    )

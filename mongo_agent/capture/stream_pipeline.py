@@ -1,7 +1,6 @@
 """The aggregation pipeline of a change stream: the agent's filter and `cursor.pipeline`."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from mongo_agent.capture.match_stage import match_stage
@@ -77,27 +76,21 @@ SCHEMA_EVENTS = (*NATIVE_EVENTS, "create", "createIndexes", "dropIndexes", "modi
 """Event types of `topic.schema.changes`; all but `NATIVE_EVENTS` exist from MongoDB 6.0 on."""
 
 
-@dataclass(frozen=True, slots=True)
-class EventTypes:
-    """Event types of a stream: those of documents (`operations`) and all others."""
-
-    operations: Collection[str]
-    others: Collection[str]
-
-
 def stream_pipeline(
     namespaces: Namespaces,
-    event_types: EventTypes,
+    operations: Collection[str],
+    others: Collection[str],
     *,
     signal_collection: str | None = None,
     user_stages: str | None = None,
     order: Order = "internal_first",
 ) -> tuple[Stage, ...]:
-    """The stages after `$changeStream`. `user_stages` is a list in extended JSON.
+    """The stages after `$changeStream`. `operations` are types of document events, `others` all
+    other types; `user_stages` is a list in extended JSON.
 
     Inserts into `signal_collection` pass the agent's own filter.
     """
-    stage = match_stage(namespaces, event_types.operations, event_types.others)
+    stage = match_stage(namespaces, operations, others)
     if signal_collection is not None:
         database, _, name = signal_collection.partition(".")
         signals = {"operationType": "insert", "ns.db": database, "ns.coll": name}

@@ -135,7 +135,7 @@ def _identified(
     )
 
 
-def _check_credentials(probe: MongoProbe) -> Iterator[Finding]:
+def _credentials(probe: MongoProbe) -> Iterator[Finding]:
     properties, client = probe.config.properties, probe.config.client
     logins = list(shared_logins(properties, properties.registries(), os.environ))
     options = client.options
@@ -161,7 +161,7 @@ CHECKS: tuple[Check[MongoProbe], ...] = (
     ),
     Check("event.transform", lambda probe: check_transform(probe.config.properties)),
     Check("http.token.file", lambda probe: check_token(probe.config.properties)),
-    Check("credentials", _check_credentials, interval_s=None),
+    Check("credentials", _credentials, interval_s=None),
     Check("http", lambda probe: check_address(probe.config.properties), runs_in_agent=False),
     Check("http", lambda probe: check_host(probe.config.properties), runs_in_command=False),
     Check("sink", lambda probe: check_sink(probe.config.properties)),

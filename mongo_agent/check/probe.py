@@ -12,17 +12,15 @@ from typing import Any
 
 import pymongo
 from pymongo import MongoClient
-from pymongo.errors import PyMongoError
 
 from mongo_agent.change_stream.options import StreamOptions, detect_options
-from mongo_agent.check.capture_plan import captured_among
+from mongo_agent.check.capture_plan import captured_among, list_in_scopes
 from mongo_agent.check.connection_diagnostics import diagnose
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.config.shard_assignment import assign_shard
-from mongo_agent.server.catalogue import CollectionInfo, list_collections
+from mongo_agent.server.catalogue import CollectionInfo
 from mongo_agent.server.commands import Client
 from mongo_agent.server.deployment import Deployment, discover
-from mongo_agent.server.errors import server_error
 from sidecar.check.broker import BrokerAnswer, ask_broker, broker_of_run
 from sidecar.check.cached_answer import CachedAnswer
 from sidecar.errors import AccessDeniedError, SidecarError, UnavailableError
@@ -48,19 +46,29 @@ class Collections:
     error: SidecarError | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class MongoProbe:
     """Input of the checks. Each reply is requested once, on first use."""
 
-    config: MongoConfig
-    client: Client
-    server: Callable[[], ServerAnswer]
-    options: Callable[[], StreamOptions]
-    """The options of streams that the server supports."""
-    collections: Callable[[], Collections]
-    broker: Callable[[], BrokerAnswer]
-    registrar: Callable[[], Registrar[Any] | None] = lambda: None
-    """Returns None for the command, and before the agent delivers."""
+    def __init__(
+        self,
+        config: MongoConfig,
+        client: Client,
+        broker: Callable[[], BrokerAnswer],
+        *,
+        error: Callable[[], str] = lambda: "",
+        registrar: Callable[[], Registrar[Any] | None] = lambda: None,
+    ) -> None:
+        """`error` returns why the server cannot be reached, if that is known already; `registrar`
+        returns None for the command, and before the agent delivers."""
+        self.config = config
+        self.client = client
+        self.server = CachedAnswer(self._ask_server)
+        self.options = CachedAnswer(self._ask_options)
+        """The options of streams that the server supports."""
+        self.collections = CachedAnswer(self._list_collections)
+        self.broker = CachedAnswer(broker)
+        self.registrar = registrar
+        self._error = error
 
     @property
     def deployment(self) -> Deployment | None:
@@ -82,6 +90,34 @@ class MongoProbe:
         own = (topic for _, topic in self.config.properties.own_topics())
         return list(dict.fromkeys((*of_collections, *own)))
 
+    def _ask_server(self) -> ServerAnswer:
+        if known := self._error():
+            return ServerAnswer(error=UnavailableError(known))
+        try:
+            with pymongo.timeout(ANSWER_S):
+                return ServerAnswer(discover(self.client))
+        except (AccessDeniedError, UnavailableError) as error:
+            return ServerAnswer(error=diagnose(error, self.config.client))
+        except SidecarError as error:
+            return ServerAnswer(error=error)
+
+    def _ask_options(self) -> StreamOptions:
+        config = self.config
+        version = () if self.deployment is None else self.deployment.version
+        try:
+            with pymongo.timeout(ANSWER_S):
+                return detect_options(self.client, config.scopes[0], config.stream, version)
+        except SidecarError:
+            # The check of the server reports the cause.
+            return config.stream
+
+    def _list_collections(self) -> Collections:
+        try:
+            with pymongo.timeout(ANSWER_S):
+                return Collections(tuple(list_in_scopes(self.client, self.config)))
+        except SidecarError as error:
+            return Collections(error=error)
+
 
 @contextmanager
 def open_probe(config: MongoConfig) -> Iterator[MongoProbe]:
@@ -90,15 +126,7 @@ def open_probe(config: MongoConfig) -> Iterator[MongoProbe]:
         # The checks of the server report the cause.
         config = assign_shard(config, round(ANSWER_S * 1000)).config or config
     with MongoClient[Any](**config.client.prompt(round(ANSWER_S * 1000))) as client:
-        server = CachedAnswer(partial(_ask_server, config, client))
-        yield MongoProbe(
-            config,
-            client,
-            server,
-            CachedAnswer(partial(_ask_options, config, client, server)),
-            CachedAnswer(partial(_list_collections, config, client)),
-            CachedAnswer(partial(ask_broker, config.properties)),
-        )
+        yield MongoProbe(config, client, partial(ask_broker, config.properties))
 
 
 def probe_of_run(
@@ -106,59 +134,14 @@ def probe_of_run(
     client: Client,
     error: Callable[[], str],
     sink: Callable[[], SinkState],
-    registrar: Callable[[], Registrar[Any] | None] = lambda: None,
+    registrar: Callable[[], Registrar[Any] | None],
 ) -> MongoProbe:
-    """The probe of a running agent.
-
-    `error` returns why the streams cannot reach the server, or an empty string; `sink` returns the
-    sink's state.
-    """
+    """The probe of a running agent. `error` is empty while the streams reach the server."""
     config = config.reread()
-
-    def ask() -> ServerAnswer:
-        known = error()
-        if known:
-            return ServerAnswer(error=UnavailableError(known))
-        return _ask_server(config, client)
-
-    server = CachedAnswer(ask)
     return MongoProbe(
         config,
         client,
-        server,
-        CachedAnswer(partial(_ask_options, config, client, server)),
-        CachedAnswer(partial(_list_collections, config, client)),
-        CachedAnswer(lambda: broker_of_run(sink(), config.properties)),
-        registrar,
+        lambda: broker_of_run(sink(), config.properties),
+        error=error,
+        registrar=registrar,
     )
-
-
-def _ask_server(config: MongoConfig, client: Client) -> ServerAnswer:
-    try:
-        with pymongo.timeout(ANSWER_S):
-            return ServerAnswer(discover(client))
-    except (AccessDeniedError, UnavailableError) as error:
-        return ServerAnswer(error=diagnose(error, config.client))
-    except SidecarError as error:
-        return ServerAnswer(error=error)
-
-
-def _ask_options(
-    config: MongoConfig, client: Client, server: Callable[[], ServerAnswer]
-) -> StreamOptions:
-    deployment = server().deployment
-    version = () if deployment is None else deployment.version
-    try:
-        with pymongo.timeout(ANSWER_S):
-            return detect_options(client, config.scopes[0], config.stream, version)
-    except SidecarError:
-        # The check of the server reports the cause.
-        return config.stream
-
-
-def _list_collections(config: MongoConfig, client: Client) -> Collections:
-    try:
-        with pymongo.timeout(ANSWER_S):
-            return Collections(tuple(list_collections(client, config.scopes)))
-    except PyMongoError as error:
-        return Collections(error=server_error(error))

@@ -9,7 +9,6 @@ from mongo_agent.capture.namespaces import Namespaces, Scope
 from mongo_agent.capture.stream_pipeline import (
     NATIVE_EVENTS,
     SCHEMA_EVENTS,
-    EventTypes,
     Stage,
     empty_pipeline,
     stream_pipeline,
@@ -136,7 +135,8 @@ class MongoConfig:
         others = NATIVE_EVENTS if properties.schema_changes_topic is None else SCHEMA_EVENTS
         return stream_pipeline(
             self.namespaces,
-            EventTypes(self.operations, others),
+            self.operations,
+            others,
             signal_collection=self.signal_collection,
             user_stages=properties.cursor_pipeline,
             order=properties.cursor_pipeline_order,

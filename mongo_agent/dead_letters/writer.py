@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 
 from mongo_agent.dead_letters.quarantine import LostTimeRange, Quarantine, Unreadable, Usage
@@ -24,20 +24,13 @@ class DeadLetterWriter:
     earliest a second later."""
 
     def __init__(
-        self,
-        quarantine: Quarantine,
-        metrics: MongoMetrics,
-        *,
-        ends_agent: bool = False,
-        clock: Callable[[], float] = time.monotonic,
+        self, quarantine: Quarantine, metrics: MongoMetrics, *, ends_agent: bool = False
     ) -> None:
-        """With `ends_agent` the first dead letter ends the agent; missed changes are recorded.
-        `clock` gives seconds."""
+        """With `ends_agent` the first dead letter ends the agent; missed changes are recorded."""
         self._quarantine = quarantine
         self._metrics = metrics
         self._ends_agent = ends_agent
-        self._clock = clock
-        self._again_at_s = clock()
+        self._again_at_s = 0.0
         self._usage = Usage()
         self._errors = RecordingErrors(logger)
 
@@ -49,7 +42,7 @@ class DeadLetterWriter:
     @property
     def due_in_s(self) -> float | None:
         """When the next attempt is due; None without an error."""
-        return max(0.0, self._again_at_s - self._clock()) if self.error else None
+        return max(0.0, self._again_at_s - time.monotonic()) if self.error else None
 
     def usage(self) -> Usage:
         """What the quarantine holds; the last known usage while it cannot be read."""
@@ -107,7 +100,7 @@ class DeadLetterWriter:
         facts: Mapping[str, object],
         level: int = logging.WARNING,
     ) -> bool:
-        if self.error and self._clock() < self._again_at_s:
+        if self.error and time.monotonic() < self._again_at_s:
             return False
         directory = self._quarantine.directory
         try:
@@ -122,6 +115,6 @@ class DeadLetterWriter:
         return True
 
     def _fail(self, message: str) -> bool:
-        self._again_at_s = self._clock() + RETRY_S
+        self._again_at_s = time.monotonic() + RETRY_S
         self._errors.report("keep", message)
         return False

@@ -1,7 +1,7 @@
 """Batches of messages with the position after them, and the last message of a stream as text."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -98,9 +98,7 @@ class MessageSummary:
 class LastMessage:
     """Notes batches, and reads the last message only on request. For one thread."""
 
-    def __init__(self, *, wall_clock: Callable[[], float] = time.time) -> None:
-        """`wall_clock` gives seconds since 1970."""
-        self._wall_clock = wall_clock
+    def __init__(self) -> None:
         self._batch: MongoBatch | None = None
         self._at_s = 0.0
         self._seen: MessageSummary | None = None
@@ -108,7 +106,7 @@ class LastMessage:
     def note(self, batch: MongoBatch) -> None:
         """Notes a batch; one without messages changes nothing."""
         if len(batch):
-            self._batch, self._at_s = batch, self._wall_clock()
+            self._batch, self._at_s = batch, time.time()
 
     @property
     def seen(self) -> MessageSummary | None:

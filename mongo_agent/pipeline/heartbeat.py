@@ -23,18 +23,10 @@ class HeartbeatSettings:
 
 
 class Heartbeat:
-    """For one thread. `clock` gives seconds, `wall_clock` seconds since 1970."""
+    """For one thread."""
 
-    def __init__(
-        self,
-        settings: HeartbeatSettings,
-        *,
-        clock: Callable[[], float],
-        wall_clock: Callable[[], float] = time.time,
-    ) -> None:
+    def __init__(self, settings: HeartbeatSettings) -> None:
         self._settings = settings
-        self._clock = clock
-        self._wall_clock = wall_clock
         self._next_s: dict[str, float] = {}
 
     @property
@@ -42,18 +34,18 @@ class Heartbeat:
         """When the next heartbeat is due; None without heartbeats."""
         if not self._next_s:
             return None
-        return max(0.0, min(self._next_s.values()) - self._clock())
+        return max(0.0, min(self._next_s.values()) - time.monotonic())
 
     def due(self, stream: str) -> Message | None:
         """The heartbeat that is due for a stream, once."""
         settings = self._settings
         if not settings.interval_ms:
             return None
-        now_s = self._clock()
+        now_s = time.monotonic()
         interval_s = settings.interval_ms / 1000
         if now_s < self._next_s.setdefault(stream, now_s + interval_s):
             return None
-        now_ms = int(self._wall_clock() * 1000)
+        now_ms = int(time.time() * 1000)
         encoded = settings.encode(now_ms)
         if encoded is None:
             self._next_s[stream] = now_s + _AGAIN_S

@@ -55,11 +55,10 @@ class Pipeline(LoopPipeline[View]):
         elections: Callable[[], int],
         stored: Callable[[AgentOffsets], AgentOffsets] | None = None,
         end_waits: Callable[[], None] | None = None,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`position` has every stream to read; `elections` gives how many there were; `stored` and
-        `end_waits` as for `StreamSet`; `clock` gives seconds."""
-        wakeup = Wakeup()
+        """`position` has every stream to read; `elections` returns how many there were; `stored`
+        and `end_waits` as for `StreamSet`."""
+        wakeup, clock = Wakeup(), time.monotonic
         delivery: Delivery[str, StreamOffset] = Delivery(
             sink,
             settings.window_max_events,
@@ -78,22 +77,19 @@ class Pipeline(LoopPipeline[View]):
             clock=clock,
         )
         publisher = StatusPublisher[View](metrics.delivery, lambda view: set_gauges(view, metrics))
-        views = ViewBuilder(delivery, flusher, dead_letters, elections=elections, clock=clock)
         self._source = StreamSet(
             delivery,
             flusher,
             open_stream=open_stream,
             dead_letters=dead_letters,
-            heartbeat=Heartbeat(settings.heartbeat, clock=clock),
+            heartbeat=Heartbeat(settings.heartbeat),
             metrics=metrics,
             wake=wakeup.ring,
-            publish=lambda source, is_stopping: publisher.publish(
-                views.build(source.streams.values(), is_stopping=is_stopping)
-            ),
+            publish=publisher.publish,
+            views=ViewBuilder(delivery, flusher, dead_letters, elections),
             is_streamed=settings.is_streamed,
             stored=stored,
             end_waits=end_waits,
-            clock=clock,
         )
         loop = Loop(
             self._source,

@@ -11,6 +11,7 @@ from mongo_agent.pipeline.batches import OwnMessages
 from mongo_agent.pipeline.heartbeat import Heartbeat
 from mongo_agent.pipeline.signal_acks import SignalAcks
 from mongo_agent.pipeline.stream import Add, Stream
+from mongo_agent.pipeline.view import View, ViewBuilder
 from mongo_agent.signals.signal import Signal, SignalResult
 from sidecar.delivery.delivery import Delivery, RejectedEvent
 from sidecar.errors import UnavailableError
@@ -42,16 +43,16 @@ class StreamSet:
         heartbeat: Heartbeat,
         metrics: MongoMetrics,
         wake: Callable[[], None],
-        publish: Callable[["StreamSet", bool], None],
+        publish: Callable[[View], None],
+        views: ViewBuilder,
         is_streamed: bool,
         stored: Callable[[AgentOffsets], AgentOffsets] | None,
         end_waits: Callable[[], None] | None,
-        clock: Callable[[], float],
     ) -> None:
         """`flusher` has the position of every stream to read; `wake` rings the loop; `publish` gets
-        this and whether the loop is stopping; without `is_streamed` it ends with the snapshots.
-        `stored` gives the position to resume from when the sink, which stores positions itself,
-        was closed; `end_waits` ends all waiting except that for MongoDB, before the end."""
+        what `views` builds; without `is_streamed` it ends with the snapshots. `stored` returns the
+        position to resume from when the sink, which stores positions itself, was closed;
+        `end_waits` ends all waiting except that for MongoDB, before the end."""
         self._delivery = delivery
         self._flusher = flusher
         self._open_stream = open_stream
@@ -60,12 +61,13 @@ class StreamSet:
         self._metrics = metrics
         self._wake = wake
         self._publish = publish
+        self._views = views
         self._is_streamed = is_streamed
         self._stored = stored
         self._end_waits = end_waits
         self._is_position_unsure = False
         self._signals = SignalAcks(metrics, wake)
-        self._repeated = RateLimitedLog(logger, clock=clock)
+        self._repeated = RateLimitedLog(logger)
         self.streams: dict[str, Stream] = {}
         """By name, while they are open."""
 
@@ -143,7 +145,7 @@ class StreamSet:
         return min([_LONGEST_PAUSE_S, *(each for each in due if each is not None)])
 
     def publish(self, *, is_stopping: bool) -> None:
-        self._publish(self, is_stopping)
+        self._publish(self._views.build(self.streams.values(), is_stopping=is_stopping))
 
     def close(self) -> None:
         if self._end_waits is not None:

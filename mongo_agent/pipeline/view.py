@@ -91,22 +91,19 @@ class ViewBuilder:
         delivery: Delivery[str, StreamOffset],
         flusher: OffsetFlusher[AgentOffsets],
         dead_letters: DeadLetterWriter,
-        *,
         elections: Callable[[], int],
-        clock: Callable[[], float],
     ) -> None:
-        """`elections` gives their number so far, `clock` seconds."""
+        """`elections` returns their number so far."""
         self._delivery = delivery
         self._flusher = flusher
         self._dead_letters = dead_letters
         self._elections = elections
-        self._clock = clock
         self._quarantine = Usage()
-        self._quarantine_at_s = clock() - _QUARANTINE_INTERVAL_S
+        self._quarantine_at_s = time.monotonic() - _QUARANTINE_INTERVAL_S
         self._snapshot_clock = SnapshotClock()
 
     def build(self, streams: Iterable[Stream], *, is_stopping: bool) -> View:
-        now_s = self._clock()
+        now_s = time.monotonic()
         if now_s - self._quarantine_at_s >= _QUARANTINE_INTERVAL_S:
             self._quarantine_at_s = now_s
             self._quarantine = self._dead_letters.usage()

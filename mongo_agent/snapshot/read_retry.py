@@ -1,11 +1,17 @@
-"""Retries of failed snapshot reads."""
+"""Retries of failed snapshot reads: of all collections, and of those that fail alone.
+
+The other collections are copied while one fails. Its pauses double up to the longest, without an
+end. After some failures the status names the collection with the reason.
+"""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 
 from pymongo.errors import PyMongoError
 
 from mongo_agent.server.errors import authentication_message, error_text
+from mongo_agent.snapshot.records import CollectionSnapshot
 from sidecar.errors import AccessDeniedError, SidecarError, UnavailableError
 from sidecar.logs import fields
 from sidecar.process.wait_policy import RetryPause
@@ -77,3 +83,93 @@ class ReadRetry:
             self._wait(self._pause.failed(), error)
             return
         self.error = AccessDeniedError(authentication_message(error_text(error)))
+
+
+TRIES = 5
+"""Failures after which a collection is set aside."""
+
+
+@dataclass
+class _Failing:
+    pause: RetryPause
+    tries: int = 0
+    turns: int = 0
+    """Failures, those of the connection included."""
+    not_before_s: float = field(default=float("-inf"))
+    reason: str = ""
+
+    @property
+    def is_aside(self) -> bool:
+        return self.tries >= TRIES
+
+
+class FailingCollections:
+    """By the number of the snapshot. Used by one thread."""
+
+    def __init__(self, new_pause: Callable[[], RetryPause], clock: Callable[[], float]) -> None:
+        """`clock` is in seconds."""
+        self._new_pause = new_pause
+        self._clock = clock
+        self._failing: dict[int, _Failing] = {}
+
+    def may_read(self, snapshot: CollectionSnapshot) -> bool:
+        failing = self._failing.get(snapshot.number)
+        return failing is None or self._clock() >= failing.not_before_s
+
+    def turns(self, snapshot: CollectionSnapshot) -> int:
+        """Failed reads since the last successful one. Collections with fewer are read first."""
+        failing = self._failing.get(snapshot.number)
+        return 0 if failing is None else failing.turns
+
+    def note_passed_over(self, snapshot: CollectionSnapshot) -> None:
+        """Record a failure that may concern all collections: the others are read first."""
+        self._of(snapshot).turns += 1
+
+    def note_failure(
+        self, snapshot: CollectionSnapshot, reason: str, *, is_too_old: bool = False
+    ) -> None:
+        """Record a failed read. Parallel reads that fail together count once.
+
+        `is_too_old`: the time of the read left the server's history. The first retry follows at
+        once, at a later time. Further ones pause, because the time may not advance.
+        """
+        if not self.may_read(snapshot):
+            return
+        failing = self._of(snapshot)
+        failing.tries, failing.turns = failing.tries + 1, failing.turns + 1
+        if is_too_old and failing.tries == 1:
+            return
+        failing.reason = reason
+        pause_s = failing.pause.failed()
+        failing.not_before_s = self._clock() + pause_s
+        logger.warning(
+            "reading a collection failed; the agent retries and copies the others meanwhile",
+            extra=fields(
+                collection=snapshot.namespace, pause_ms=round(pause_s * 1000), error=reason
+            ),
+        )
+
+    def _of(self, snapshot: CollectionSnapshot) -> _Failing:
+        return self._failing.setdefault(snapshot.number, _Failing(self._new_pause()))
+
+    def note_success(self, number: int) -> None:
+        self._failing.pop(number, None)
+
+    def retry(self) -> None:
+        """Read all of them again at once: an operator acted."""
+        self._failing.clear()
+
+    def retain(self, numbers: Collection[int]) -> None:
+        """Forget snapshots that ended."""
+        self._failing = {each: self._failing[each] for each in self._failing.keys() & numbers}
+
+    @property
+    def reasons(self) -> dict[int, str]:
+        """The reasons of the collections that are set aside."""
+        return {each: failing.reason for each, failing in self._failing.items() if failing.is_aside}
+
+    @property
+    def message(self) -> str:
+        """The last failure of a collection that is retried soon; empty without one."""
+        soon = [each.reason for each in self._failing.values() if not each.is_aside and each.reason]
+        return soon[-1] if soon else ""

@@ -28,11 +28,10 @@ from mongo_agent.snapshot.chunk_reads import ChunkContent, ChunkRead, ChunkReads
 from mongo_agent.snapshot.collection_reader import CollectionReader, ReadingStoppedError
 from mongo_agent.snapshot.ddl_events import after_ddl_event, ddl_events
 from mongo_agent.snapshot.encoding import ChunkPart, ChunkPlacement, EncodedChunk, encode_chunk
-from mongo_agent.snapshot.failing_collections import FailingCollections
 from mongo_agent.snapshot.planner import Plan, Planner, PlanTask, ResolvedRequest
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.read_failures import ReadFailure, classify_read_failure, failure_text
-from mongo_agent.snapshot.read_retry import ReadRetry
+from mongo_agent.snapshot.read_retry import FailingCollections, ReadRetry
 from mongo_agent.snapshot.records import (
     Chunk,
     CollectionSnapshot,

@@ -84,7 +84,7 @@ def findings(package: Any, settings: dict[str, str], host: str, folder: Path) ->
             if name.startswith("env:"):
                 patch.setitem(os.environ, name.removeprefix("env:"), value)
         if package is mongodb:
-            probe: Any = MongoProbe(load_mongo_config([path]), none, none, none, none, none)
+            probe: Any = MongoProbe(load_mongo_config([path]), none, none)
         else:
             probe = AgentProbe(load_config([path]), none, none)
         yield from package._credentials(probe)

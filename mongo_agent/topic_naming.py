@@ -5,7 +5,7 @@ Names equal those of `debezium-connector-common` 3.6.1, also after replacement o
 
 import re
 import string
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from commitlog import LinearPattern
@@ -15,44 +15,33 @@ from sidecar.properties.topic_names import LONGEST_TOPIC
 Naming = Callable[[str, str], str]
 """Maps a database and a collection to a topic."""
 
-
 _ALLOWED = frozenset(string.ascii_letters + string.digits + "._-")
+_UNESCAPED = _ALLOWED - {"_"}
+_SHORT = 2
+_TOPIC_LETTERS = re.compile(r"[A-Za-z0-9._-]*")
+_PART = re.compile(r"\\(?P<literal>.)|\$\{(?P<name>\w+)\}|\$(?P<number>\d+)|(?P<wrong>[\\$])", re.S)
 
 
 def default_topic(prefix: str, database: str, collection: str, delimiter: str = ".") -> str:
     """The topic of a collection. Characters outside the BMP become `__`, as in Java."""
-    return replace_characters(
-        delimiter.join((prefix, database, collection)), _ALLOWED, lambda _: "_"
-    )
-
-
-def replace_characters(text: str, allowed: frozenset[str], instead: Callable[[int], str]) -> str:
-    """Replace each UTF-16 code unit that is not allowed, and truncate to the limit."""
-    name = "".join(each if each in allowed else instead(ord(each)) for each in _units(text))
-    return name[:LONGEST_TOPIC]
-
-
-def _units(text: str) -> Iterator[str]:
-    units = memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H")
-    return map(chr, units)
-
-
-_UNESCAPED = frozenset(string.ascii_letters + string.digits + ".-")
-_SHORT = 2
+    return _replace(delimiter.join((prefix, database, collection)), _ALLOWED, lambda _: "_")
 
 
 def unicode_topic(prefix: str, database: str, collection: str, delimiter: str = ".") -> str:
     """The topic of a collection. Like Debezium, pads one or two digits with two zeros."""
-    return replace_characters(delimiter.join((prefix, database, collection)), _UNESCAPED, _escape)
+    return _replace(delimiter.join((prefix, database, collection)), _UNESCAPED, _escape)
+
+
+def _replace(text: str, allowed: frozenset[str], instead: Callable[[int], str]) -> str:
+    """Replace each UTF-16 code unit that is not allowed, and truncate to the limit."""
+    units = map(chr, memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H"))
+    name = "".join(each if each in allowed else instead(ord(each)) for each in units)
+    return name[:LONGEST_TOPIC]
 
 
 def _escape(unit: int) -> str:
     digits = f"{unit:x}"
     return f"_u00{digits}" if len(digits) <= _SHORT else f"_u{digits}"
-
-
-_TOPIC_LETTERS = re.compile(r"[A-Za-z0-9._-]*")
-_PART = re.compile(r"\\(?P<literal>.)|\$\{(?P<name>\w+)\}|\$(?P<number>\d+)|(?P<wrong>[\\$])", re.S)
 
 
 @dataclass(frozen=True)

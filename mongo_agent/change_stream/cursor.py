@@ -5,8 +5,8 @@ driver's change stream would decode each event, and resume once, silently. Here 
 raised; `recovery` decides how to proceed.
 """
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -22,7 +22,13 @@ from mongo_agent.change_stream.position import Opening
 from mongo_agent.change_stream.tokens import Token
 from mongo_agent.documents import ClusterTime
 from mongo_agent.encoder import ChangeEvents, StreamReply
-from mongo_agent.server.commands import Client, ServerAffinity, decode_replies, new_session
+from mongo_agent.server.commands import (
+    Client,
+    ServerAffinity,
+    decode_replies,
+    new_session,
+    run_command,
+)
 from mongo_agent.server.errors import RESUMABLE_LABEL, Failure, classify_failure, error_text
 
 _RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)
@@ -118,7 +124,9 @@ class StreamCursor:
         cursor = {"batchSize": options.batch_size} if options.batch_size else {}
         command = {"aggregate": scope.collection or 1, "pipeline": pipeline, "cursor": cursor}
         database = scope.database or "admin"
-        session, affinity = _start_session(client), ServerAffinity()
+        with _stream_errors():
+            session = new_session(client)
+        affinity = ServerAffinity()
         try:
             with affinity.active():
                 reply = _run(client, session, database, command)
@@ -160,13 +168,10 @@ class StreamCursor:
         return self._read_reply(reply)
 
     def _read_reply(self, reply: RawBSONDocument) -> Reply:
-        try:
-            with decode_replies():
-                # RawBSONDocument would make an object of each event.
-                parsed = StreamReply(reply.raw)
-                token = None if parsed.token is None else bson.decode(parsed.token)
-        except PyMongoError as error:
-            raise _stream_error(error) from error
+        with _stream_errors(), decode_replies():
+            # RawBSONDocument would make an object of each event.
+            parsed = StreamReply(reply.raw)
+            token = None if parsed.token is None else bson.decode(parsed.token)
         self._id = parsed.cursor_id
         self._namespace = parsed.namespace.partition(".")[2]
         time = parsed.operation_time
@@ -187,12 +192,8 @@ class StreamCursor:
 
 def read_cluster_time(client: Client) -> ClusterTime:
     """The current cluster time. Raises `StreamFailedError`, also for a server without one."""
-    try:
-        with decode_replies():
-            reply = client.admin.command("ping", read_preference=client.read_preference)
-        time = reply.get("operationTime")
-    except PyMongoError as error:
-        raise _stream_error(error) from error
+    with _stream_errors():
+        time = run_command(client, "ping").get("operationTime")
     if time is None:
         raise StreamFailedError(Failure.NOT_SUPPORTED, "the server has no cluster time")
     return ClusterTime(time.time, time.inc)
@@ -216,13 +217,6 @@ def _stream_stage(scope: Scope, opening: Opening, options: StreamOptions) -> dic
     return stage
 
 
-def _start_session(client: Client) -> ClientSession | None:
-    try:
-        return new_session(client)
-    except PyMongoError as error:
-        raise _stream_error(error) from error
-
-
 def _end_session(session: ClientSession | None) -> None:
     if session is not None:
         session.end_session()
@@ -231,19 +225,19 @@ def _end_session(session: ClientSession | None) -> None:
 def _run(
     client: Client, session: Any, database: str, command: Mapping[str, Any]
 ) -> RawBSONDocument:
+    with _stream_errors():
+        reply: RawBSONDocument = run_command(
+            client, dict(command), database, codec_options=_RAW, session=session
+        )
+    return reply
+
+
+@contextmanager
+def _stream_errors() -> Iterator[None]:
+    """Raise errors of the driver as `StreamFailedError`."""
     try:
-        with decode_replies():
-            return client[database].command(
-                dict(command),
-                read_preference=client.read_preference,
-                codec_options=_RAW,
-                session=session,
-            )
+        yield
     except PyMongoError as error:
-        raise _stream_error(error) from error
-
-
-def _stream_error(error: PyMongoError) -> StreamFailedError:
-    code = error.code if isinstance(error, OperationFailure) else None
-    labels = [label for label in (RESUMABLE_LABEL,) if error.has_error_label(label)]
-    return StreamFailedError(classify_failure(code, labels), error_text(error))
+        code = error.code if isinstance(error, OperationFailure) else None
+        labels = [label for label in (RESUMABLE_LABEL,) if error.has_error_label(label)]
+        raise StreamFailedError(classify_failure(code, labels), error_text(error)) from error

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from pymongo.errors import OperationFailure, PyMongoError
 
 from mongo_agent.capture.namespaces import Scope
-from mongo_agent.server.commands import Client, decode_replies
+from mongo_agent.server.commands import Client, run_command
 from mongo_agent.server.errors import server_error
 from mongo_agent.server.releases import EXPANDED_EVENTS, LargeEvents, Version, large_events_of
 
@@ -105,10 +105,7 @@ def detect_options(
         stage["allChangesForCluster"] = True
     command = {"aggregate": scope.collection or 1, "pipeline": [{"$changeStream": stage}]}
     try:
-        with decode_replies():
-            client[scope.database or "admin"].command(
-                {**command, "cursor": {}}, read_preference=client.read_preference
-            )
+        run_command(client, {**command, "cursor": {}}, scope.database or "admin")
     except OperationFailure as error:
         if error.code == _UNKNOWN_FIELD and _NAME in str(error):
             return replace(options, has_start_after=False, large_events="none")

@@ -13,7 +13,7 @@ from mongo_agent.check.privileges import grant_commands, missing_privileges, req
 from mongo_agent.check.probe import ANSWER_S, MongoProbe
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.config.shard_assignment import assign_shard
-from mongo_agent.server.commands import Client
+from mongo_agent.server.commands import Client, run_command
 from mongo_agent.server.deployment import Deployment, deployment_error
 from mongo_agent.server.errors import error_text
 from mongo_agent.server.releases import release_text
@@ -158,7 +158,7 @@ def check_reading(client: Client, database: str, collection: str) -> Iterator[Fi
     """Check that documents can be read, as snapshots require."""
     try:
         command = {"find": collection, "projection": {"_id": 1}, "limit": 1, "singleBatch": True}
-        client[database].command(command, read_preference=client.read_preference)
+        run_command(client, command, database)
     except PyMongoError as error:
         yield fault(
             "reading",

@@ -36,6 +36,14 @@ def decode_replies() -> Iterator[None]:
         raise ProtocolError(f"a reply cannot be decoded ({kind}: {error})") from error
 
 
+def run_command(
+    client: Client, command: str | dict[str, Any], database: str = "admin", **options: Any
+) -> Any:
+    """The reply of a server that the client's read preference selects. Raises `PyMongoError`."""
+    with decode_replies():
+        return client[database].command(command, read_preference=client.read_preference, **options)
+
+
 def _release_replies(error: BaseException | None) -> None:
     """Clear the frames of an error. A frame of the driver refers to its own error, and so keeps a
     reply of up to 48 MB until a search for cycles, which is rare (`tune_interpreter`)."""

@@ -10,7 +10,7 @@ from bson import Timestamp
 from pymongo.errors import OperationFailure, PyMongoError
 
 from mongo_agent.documents import ClusterTime
-from mongo_agent.server.commands import Client, decode_replies
+from mongo_agent.server.commands import Client, decode_replies, run_command
 from mongo_agent.server.errors import Failure, classify_failure, server_error
 from mongo_agent.server.releases import Version, unsupported_release
 from sidecar.errors import ConfigError, UnavailableError
@@ -69,7 +69,7 @@ def discover(client: Client) -> Deployment:
     login, and UnavailableError when the server does not answer.
     """
     try:
-        hello = _run(client, "hello")
+        hello = run_command(client, "hello")
         if client.topology_description.topology_type_name == "LoadBalanced":
             # Set by the DNS record of `mongodb+srv://`, which the driver resolves on connect.
             raise ConfigError(f"`mongodb.connection.string` resolves to {LOAD_BALANCED}")
@@ -78,7 +78,7 @@ def discover(client: Client) -> Deployment:
             raise ConfigError(reason)
         if hello.get("isreplicaset"):
             raise UnavailableError(not_initiated("The member"))
-        version = tuple(_run(client, "buildInfo")["versionArray"][:3])
+        version = tuple(run_command(client, "buildInfo")["versionArray"][:3])
         if hello.get("msg") == _MONGOS:
             return Deployment(SHARDED, _identified(SHARDED, _cluster_id(client)), version, True)
         name = str(hello["setName"])
@@ -169,14 +169,6 @@ def read_oldest_oplog_time(client: Client) -> ClusterTime | None:
     return None
 
 
-def _run(client: Client, command: str) -> Mapping[str, Any]:
-    with decode_replies():
-        reply: Mapping[str, Any] = client.admin.command(
-            command, read_preference=client.read_preference
-        )
-    return reply
-
-
 def _identified(name: str, identity: str | None) -> str:
     return name if identity is None else f"{name}/{identity}"
 
@@ -206,7 +198,7 @@ def _if_permitted(ask: Callable[[], T]) -> T | None:
 
 def _replica_set_id(client: Client) -> str | None:
     """Requires the privilege `replSetGetConfig`."""
-    reply = _if_permitted(lambda: _run(client, "replSetGetConfig"))
+    reply = _if_permitted(lambda: run_command(client, "replSetGetConfig"))
     identity = None if reply is None else reply["config"].get("settings", {}).get("replicaSetId")
     return None if identity is None else str(identity)
 

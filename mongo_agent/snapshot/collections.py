@@ -9,7 +9,7 @@ from pymongo.errors import OperationFailure
 from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.regular_expressions import Pattern, compile_pattern
 from mongo_agent.server.catalogue import CollectionInfo, CollectionKind, collection_info
-from mongo_agent.server.commands import Client
+from mongo_agent.server.commands import Client, run_command
 from mongo_agent.server.errors import Failure, classify_failure
 from mongo_agent.snapshot.records import SelectedCollection, SnapshotReason, SnapshotRequest
 from mongo_agent.snapshot.settings import SnapshotSettings
@@ -58,11 +58,8 @@ def _estimate(client: Client, selected: SelectedCollection) -> int | None:
 
     The driver's collections reject names with dots that the server accepts (`a.`, `a..b`).
     """
-    preference = client.read_preference
     try:
-        reply = client[selected.database].command(
-            "count", selected.collection, read_preference=preference
-        )
+        reply = run_command(client, {"count": selected.collection}, selected.database)
     except OperationFailure as error:
         if classify_failure(error.code) in (Failure.AUTHORISATION, Failure.OTHER):
             # Its reads report the fault; the other collections are copied.

@@ -9,12 +9,7 @@ opaque token is tried first, because nothing can be skipped by it.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from mongo_agent.change_stream.tokens import (
-    Token,
-    read_token,
-    token_from_json,
-    token_to_json,
-)
+from mongo_agent.change_stream.tokens import Token, read_token, token_from_json, token_to_json
 from mongo_agent.documents import ClusterTime
 from mongo_agent.server.errors import Failure
 from sidecar.errors import OffsetStoreError

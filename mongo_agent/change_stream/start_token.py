@@ -8,11 +8,7 @@ from typing import Any
 
 from mongo_agent.capture.match_stage import fingerprint
 from mongo_agent.capture.namespaces import Scope
-from mongo_agent.change_stream.cursor import (
-    StreamCursor,
-    StreamFailedError,
-    read_cluster_time,
-)
+from mongo_agent.change_stream.cursor import StreamCursor, StreamFailedError, read_cluster_time
 from mongo_agent.change_stream.options import StreamOptions
 from mongo_agent.change_stream.position import StreamPosition, opening
 from mongo_agent.change_stream.tokens import Token, read_token

@@ -184,12 +184,7 @@ CHECKS: tuple[Check[MongoProbe], ...] = (
         server=lambda probe: broker_text(probe.config.properties),
         interval_s=_LISTING_S,
     ),
-    Check(
-        "group",
-        check_standby,
-        server=_group_text,
-        interval_s=_LISTING_S,
-    ),
+    Check("group", check_standby, server=_group_text, interval_s=_LISTING_S),
     Check(
         "schema_registry",
         _check_registry,

@@ -59,11 +59,7 @@ class MissingPrivilege:
 
 
 def required_privileges(
-    scopes: Sequence[Scope],
-    *,
-    version: Version,
-    is_sharded: bool,
-    is_shard: bool,
+    scopes: Sequence[Scope], *, version: Version, is_sharded: bool, is_shard: bool
 ) -> Iterator[RequiredPrivilege]:
     """The privileges for these streams on a server of this version."""
     for scope in scopes:

@@ -15,7 +15,7 @@ from mongo_agent.encoder import MongoTransaction
 from mongo_agent.snapshot.progress import SnapshotProgress
 from sidecar.errors import OffsetStoreError
 
-_TRANSACTION, _COPIES = "transaction", "copies"
+_TRANSACTION, _SNAPSHOT = "transaction", "copies"
 _SEPARATOR = "/"
 
 
@@ -31,7 +31,7 @@ class StreamOffset:
         values = self.stream.values()
         if self.transaction is not None:
             values[_TRANSACTION] = self.transaction.to_json()
-        values[_COPIES] = self.snapshot.to_json()
+        values[_SNAPSHOT] = self.snapshot.to_json()
         return values
 
 
@@ -79,11 +79,11 @@ def _stream_offset(values: Mapping[str, str], cluster: str) -> StreamOffset:
         )
     try:
         transaction = values.get(_TRANSACTION)
-        copies = values.get(_COPIES)
+        snapshot = values.get(_SNAPSHOT)
         return StreamOffset(
             stream,
             None if transaction is None else MongoTransaction.from_json(transaction),
-            SnapshotProgress() if copies is None else SnapshotProgress.from_json(copies),
+            SnapshotProgress() if snapshot is None else SnapshotProgress.from_json(snapshot),
         )
     except ValueError as error:
         raise OffsetStoreError(

@@ -22,13 +22,13 @@ class PlacedBatch:
         self,
         batch: MongoBatch,
         before: StreamOffset,
-        behind: StreamOffset,
+        after: StreamOffset,
         events: ChangeEvents = NO_EVENTS,
     ) -> None:
         """`events` are the events of a stream that gave the messages."""
         self._batch = batch
         self._before = before
-        self._behind = behind
+        self._after = after
         self._events = events
         self.size_bytes = batch.size_bytes
         self.last_write_ts_us = batch.last_write_ts_us
@@ -41,7 +41,7 @@ class PlacedBatch:
 
     def position_after(self, messages: int, /) -> StreamOffset:
         if messages == len(self._batch):
-            return self._behind
+            return self._after
         done = self._batch.position_after(messages) if self._events else 0
         # An event with damaged bytes has no place of its own; the events before it have.
         for events in range(done, 0, -1):
@@ -51,18 +51,18 @@ class PlacedBatch:
 
     def _position_after_events(self, events: int) -> StreamOffset:
         token, time = token_at(self._events, events - 1), time_at(self._events, events - 1)
-        stream = replace(self._behind.stream, token=token, time=time)
+        stream = replace(self._after.stream, token=token, time=time)
         transaction = self._batch.transaction_after(events)
-        return replace(self._behind, stream=stream, transaction=transaction)
+        return replace(self._after, stream=stream, transaction=transaction)
 
 
 def batch_of_read(
-    read: StreamBatch, before: StreamOffset, copies: SnapshotProgress, *, moves: bool
+    read: StreamBatch, before: StreamOffset, progress: SnapshotProgress, *, moves: bool
 ) -> PlacedBatch:
-    """`copies` is the progress of snapshots after it; with `moves` the position advances."""
+    """`progress` is the progress of snapshots after it; with `moves` the position advances."""
     stream = read.position if moves else before.stream
-    behind = StreamOffset(stream, read.transaction, copies)
-    return PlacedBatch(read.batch, before, behind, read.events)
+    after = StreamOffset(stream, read.transaction, progress)
+    return PlacedBatch(read.batch, before, after, read.events)
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,8 +74,8 @@ class SignalAcks:
 
     def answer_stored(self, position: AgentOffsets) -> None:
         """Answers the signals in a stored position."""
-        copies = [stream.snapshot for stream in position.streams.values()]
-        while self._unstored and all(_holds(each, self._unstored[0].signal) for each in copies):
+        progresses = [stream.snapshot for stream in position.streams.values()]
+        while self._unstored and all(_holds(each, self._unstored[0].signal) for each in progresses):
             given = self._unstored.popleft()
             assert given.answer is not None
             given.future.set_result(given.answer)
@@ -90,8 +90,8 @@ class SignalAcks:
             given.future.cancel()
 
 
-def _holds(copies: SnapshotProgress, signal: Signal) -> bool:
+def _holds(progress: SnapshotProgress, signal: Signal) -> bool:
     if signal.occurrence is not None:
-        return signal.occurrence in copies.seen
+        return signal.occurrence in progress.seen
     assert signal.kafka_offset is not None
-    return copies.kafka_offset is not None and copies.kafka_offset >= signal.kafka_offset
+    return progress.kafka_offset is not None and progress.kafka_offset >= signal.kafka_offset

@@ -75,7 +75,7 @@ class Stream:
         self._is_streamed = is_streamed
         self._is_round_due = False
         self._streamed = LastMessage()
-        self._copied = LastMessage()
+        self._snapshotted = LastMessage()
         self._last_transaction = None if position.transaction is None else position.transaction.id
         self._chunks: deque[EncodedChunk] = deque()
         self._kept = 0
@@ -97,7 +97,7 @@ class Stream:
     @property
     def last_snapshotted(self) -> MessageSummary | None:
         """The last message of a snapshot since the start."""
-        return self._copied.seen
+        return self._snapshotted.seen
 
     @property
     def last_transaction(self) -> str | None:
@@ -130,9 +130,9 @@ class Stream:
         """Applies a signal and records its effect in the position without waiting for the stream.
         While chunks wait to be placed, the next reply of the stream records it."""
         answer = self.snapshotter.apply(signal)
-        before, copies = self._position, self.snapshotter.progress
-        if not self._chunks and copies is not before.snapshot:
-            self._position = replace(before, snapshot=copies)
+        before, progress = self._position, self.snapshotter.progress
+        if not self._chunks and progress is not before.snapshot:
+            self._position = replace(before, snapshot=progress)
             self._add(self.name, OwnMessages((), self._position), before)
         return answer
 
@@ -163,7 +163,7 @@ class Stream:
             self._chunks.popleft()
             before = self._position
             self._position = replace(before, snapshot=chunk.progress)
-            self._copied.note(chunk.batch)
+            self._snapshotted.note(chunk.batch)
             self._count(chunk.batch.counts)
             self._add(self.name, PlacedBatch(chunk.batch, before, self._position), before)
             worked = True

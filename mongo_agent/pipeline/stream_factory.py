@@ -162,7 +162,7 @@ class StreamFactory:
         """Key and value of a heartbeat; None while their schemas have no ids."""
         properties = self._config.properties
         topic = properties.heartbeat_topic_name
-        self._schemas.requests.ask(self._encoder.unregistered_heartbeat(topic), _nobody)
+        self._schemas.requests.ask(self._encoder.unregistered_heartbeat(topic), _ignore)
         return self._encoder.heartbeat(topic, properties.topic_prefix, ts_ms)
 
     def _is_ready(self, wake: Callable[[], None], database: str, collection: str) -> bool:
@@ -216,7 +216,7 @@ class StreamFactory:
         return StreamOffset(stream, None, SnapshotProgress())
 
 
-def _nobody() -> None:
+def _ignore() -> None:
     """A heartbeat has no thread to wake."""
 
 

@@ -64,9 +64,8 @@ class StreamView:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The pipeline at one moment. Times are `time.monotonic` unless their name says otherwise."""
+    """The pipeline at one moment."""
 
-    at_s: float
     reached: AgentOffsets
     stored: AgentOffsets
     delivery: DeliveryView
@@ -78,6 +77,19 @@ class View:
     save_error: str = ""
     record_error: str = ""
     quarantine: Usage = field(default_factory=Usage)
+
+    @property
+    def is_snapshot_running(self) -> bool:
+        return any(stream.snapshot.is_running for stream in self.streams)
+
+    @property
+    def is_snapshot_paused(self) -> bool:
+        return any(stream.snapshot.is_paused for stream in self.streams)
+
+    @property
+    def remaining_collections(self) -> int:
+        """Collections whose snapshot is not complete."""
+        return sum(stream.snapshot.remaining_collections for stream in self.streams)
 
 
 _QUARANTINE_INTERVAL_S = 5.0
@@ -108,26 +120,22 @@ class ViewBuilder:
             self._quarantine_at_s = now_s
             self._quarantine = self._dead_letters.usage()
         stored = self._flusher.stored.streams
-        stream_views = tuple(_stream_view(each, stored.get(each.name)) for each in streams)
-        self._snapshot_clock = self._snapshot_clock.advance(
-            now_s,
-            is_running=any(stream.snapshot.is_running for stream in stream_views),
-            is_paused=any(stream.snapshot.is_paused for stream in stream_views),
-        )
-        return View(
-            at_s=now_s,
+        view = View(
             reached=self._flusher.reached,
             stored=self._flusher.stored,
             delivery=delivery_view(self._delivery),
-            streams=stream_views,
+            streams=tuple(_stream_view(each, stored.get(each.name)) for each in streams),
             is_stopping=is_stopping,
-            snapshot_clock=self._snapshot_clock,
             elections=self._elections(),
             lag_s=_lag_s(self._delivery),
             save_error=self._flusher.error,
             record_error=self._dead_letters.error,
             quarantine=self._quarantine,
         )
+        self._snapshot_clock = self._snapshot_clock.advance(
+            now_s, is_running=view.is_snapshot_running, is_paused=view.is_snapshot_paused
+        )
+        return replace(view, snapshot_clock=self._snapshot_clock)
 
 
 def set_gauges(view: View, metrics: MongoMetrics) -> None:
@@ -140,11 +148,9 @@ def set_gauges(view: View, metrics: MongoMetrics) -> None:
         metrics.read_time_seconds.labels(stream.name).set(stream.read_time.second)
     for name, reached in view.reached.streams.items():
         metrics.acknowledged_time_seconds.labels(name).set(reached.stream.time.second)
-    metrics.snapshot_running.set(any(stream.snapshot.is_running for stream in view.streams))
-    metrics.snapshot_paused.set(any(stream.snapshot.is_paused for stream in view.streams))
-    metrics.snapshot_remaining_collections.set(
-        sum(stream.snapshot.remaining_collections for stream in view.streams)
-    )
+    metrics.snapshot_running.set(view.is_snapshot_running)
+    metrics.snapshot_paused.set(view.is_snapshot_paused)
+    metrics.snapshot_remaining_collections.set(view.remaining_collections)
 
 
 def _stream_view(stream: Stream, stored: StreamOffset | None) -> StreamView:

@@ -112,11 +112,7 @@ def open_client(config: MongoConfig, elections: ElectionCounter) -> Iterator[Cli
 
 
 def identify(
-    config: MongoConfig,
-    client: Client,
-    elections: ElectionCounter,
-    stop: Stop,
-    on_error: OnError,
+    config: MongoConfig, client: Client, elections: ElectionCounter, stop: Stop, on_error: OnError
 ) -> Server | None:
     """The server, once it answers; None when the stop came first. Raises ConfigError when it lacks
     what the configuration needs."""
@@ -145,11 +141,7 @@ def _require_support(config: MongoConfig, client: Client, deployment: Deployment
 
 
 def _wait_for_answer(
-    config: MongoConfig,
-    ask: Callable[[], Answered],
-    stop: Stop,
-    look_s: float,
-    on_error: OnError,
+    config: MongoConfig, ask: Callable[[], Answered], stop: Stop, look_s: float, on_error: OnError
 ) -> Answered | None:
     """The answer of MongoDB; None when the stop came first. Waits for an unavailable server for the
     attempts of the backoff. A stop is noticed between two attempts of `look_s`."""

@@ -168,9 +168,7 @@ class MongoDelivery:
             offset_flush_interval_ms=properties.offset_flush_interval_ms,
             is_streamed=config.snapshot.mode != "initial_only",
             heartbeat=HeartbeatSettings(
-                properties.heartbeat_interval_ms,
-                properties.heartbeat_topic_name,
-                streams.heartbeat,
+                properties.heartbeat_interval_ms, properties.heartbeat_topic_name, streams.heartbeat
             ),
             waits_when_denied=properties.waits_when_denied,
             transform=shell.transform,

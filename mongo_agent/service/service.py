@@ -14,13 +14,7 @@ from mongo_agent.offsets.kafka_store import election_settings
 from mongo_agent.server.commands import Client
 from mongo_agent.server.deployment import Deployment
 from mongo_agent.server.monitoring import ElectionCounter
-from mongo_agent.service.connection import (
-    Server,
-    assign,
-    identify,
-    open_client,
-    watch_login,
-)
+from mongo_agent.service.connection import Server, assign, identify, open_client, watch_login
 from mongo_agent.service.delivery import MongoDelivery
 from mongo_agent.signals.channels import signal_pages
 from mongo_agent.status.debezium import CONNECTOR, attributes_of
@@ -98,10 +92,7 @@ class MongoService:
 
     def _run_assigned(self, config: MongoConfig, stop: Stop) -> None:
         elections = ElectionCounter()
-        with (
-            open_client(config, elections) as client,
-            self._checks(config, client) as checks,
-        ):
+        with open_client(config, elections) as client, self._checks(config, client) as checks:
             self.status.findings = checks.findings
             server = identify(config, client, elections, stop, self.status.wait_for)
             if server is not None:

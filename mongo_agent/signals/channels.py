@@ -139,13 +139,7 @@ class SignalFile(Worker):
     renames a file that ends in a newline, or that did not grow between two polls.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        send: Send,
-        *,
-        interval_s: float = _POLL_INTERVAL_S,
-    ) -> None:
+    def __init__(self, path: Path, send: Send, *, interval_s: float = _POLL_INTERVAL_S) -> None:
         super().__init__("signal-file", self._run, join_s=None)
         self._path = path
         self._send = send

@@ -289,10 +289,7 @@ class CollectionReader:
         database = self._client.get_database(snapshot.database, codec_options=_RAW)
         with decode_replies():
             return database.cursor_command(
-                command,
-                read_preference=self._read_preference,
-                codec_options=_RAW,
-                session=session,
+                command, read_preference=self._read_preference, codec_options=_RAW, session=session
             )
 
     def cluster_time(self) -> ClusterTime:

@@ -121,10 +121,7 @@ class SnapshotProgress:
         if is_whole:
             chunks.append(Chunk(lowers[-1], None))
         planned = replace(
-            entry,
-            planned_to=lowers[-1],
-            is_planned=is_whole,
-            chunks=(*entry.chunks, *chunks),
+            entry, planned_to=lowers[-1], is_planned=is_whole, chunks=(*entry.chunks, *chunks)
         )
         return self._with(planned)
 

@@ -176,12 +176,10 @@ def _sentence(clause: str) -> str:
 
 def _progress(facts: Facts) -> Iterator[Condition]:
     yield from unsaved(
-        facts,
-        consequence="A restart repeats events, or loses changes that have left the oplog.",
+        facts, consequence="A restart repeats events, or loses changes that have left the oplog."
     )
     yield from unrecorded(
-        facts,
-        remedy=f"Free space in {facts.quarantine_directory}, or raise quarantine.max.bytes.",
+        facts, remedy=f"Free space in {facts.quarantine_directory}, or raise quarantine.max.bytes."
     )
 
 

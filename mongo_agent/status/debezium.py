@@ -57,22 +57,23 @@ def _last(seen: Iterable[MessageSummary | None], wall_s: float) -> dict[str, Any
 
 
 def _snapshot(view: View, counts: Mapping[str, int], wall_s: float) -> dict[str, Any]:
-    copies = [stream.snapshot for stream in view.streams]
-    rows = {each.collection: each.documents for copy in copies for each in copy.collections}
-    remaining = sum(copy.remaining_collections for copy in copies)
-    is_running = any(copy.is_running for copy in copies)
-    is_aborted = any(copy.is_aborted for copy in copies)
+    snapshots = [stream.snapshot for stream in view.streams]
+    rows = {
+        each.collection: each.documents for snapshot in snapshots for each in snapshot.collections
+    }
+    is_aborted = any(snapshot.is_aborted for snapshot in snapshots)
     return {
         **_last((stream.last_snapshotted for stream in view.streams), wall_s),
         "TotalNumberOfEventsSeen": counts["read"],
-        "TotalTableCount": remaining + sum(copy.finished_collections for copy in copies),
-        "RemainingTableCount": remaining,
-        "SnapshotRunning": is_running,
-        "SnapshotPaused": any(copy.is_paused for copy in copies),
+        "TotalTableCount": view.remaining_collections
+        + sum(snapshot.finished_collections for snapshot in snapshots),
+        "RemainingTableCount": view.remaining_collections,
+        "SnapshotRunning": view.is_snapshot_running,
+        "SnapshotPaused": view.is_snapshot_paused,
         "SnapshotAborted": is_aborted,
         "SnapshotCompleted": not is_aborted
-        and bool(copies)
-        and all(copy.initial == "done" for copy in copies),
+        and bool(snapshots)
+        and all(snapshot.initial == "done" for snapshot in snapshots),
         "SnapshotDurationInSeconds": int(view.snapshot_clock.running_s),
         "SnapshotPausedDurationInSeconds": int(view.snapshot_clock.paused_s),
         "RowsScanned": rows,

@@ -49,8 +49,7 @@ class MongoSummaryParts:
     def stats(self, view: View) -> Iterator[Stat]:
         delivery = view.delivery
         yield Stat("Window", delivery.window_bytes, "bytes", delivery.window_limit_bytes or None)
-        remaining = sum(stream.snapshot.remaining_collections for stream in view.streams)
-        yield Stat("Collections to snapshot", remaining, "count")
+        yield Stat("Collections to snapshot", view.remaining_collections, "count")
 
     def progress_title(self, view: View) -> str:
         return "Streams and snapshots"

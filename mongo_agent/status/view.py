@@ -145,7 +145,7 @@ class MongoStatus(StatusReporter[View]):
 
     def delivered_message(self, view: View) -> str:
         waiting = view.delivery.unacknowledged_events
-        copying = sum(stream.snapshot.remaining_collections for stream in view.streams)
+        copying = view.remaining_collections
         also = f" Snapshots of {copying} collections are running." if copying else ""
         if not waiting:
             return "All changes that the server has reported are delivered." + also

@@ -179,7 +179,7 @@ def test_releases_that_split_no_events(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, mode: str
 ) -> None:
     """They measure events, so the agent counts what it skips; nothing else can work there."""
-    monkeypatch.setattr("mongo_agent.change_stream.large_events.MOST_BYTES", 1.5 * LARGE_BYTES)
+    monkeypatch.setattr("mongo_agent.change_stream.options.MOST_BYTES", 1.5 * LARGE_BYTES)
     with (
         MongoReplicaSet(version=version, max_event_bytes=2 * LARGE_BYTES) as replica_set,
         Client(replica_set.connection_string) as client,

@@ -63,7 +63,6 @@ def view(copies: SnapshotView = QUIET, *, is_open: bool = True, waiting: int = 0
     position = AgentOffsets({"": POSITION})
     sink = SinkState(True, "events go through")
     return View(
-        NOW_S,
         position,
         position,
         DeliveryView(sink, unacknowledged_events=waiting),

@@ -18,7 +18,7 @@ from mongo_agent.check.server_features import check_enabled_streams, check_featu
 from mongo_agent.check.topic_names import check_topic_names
 from mongo_agent.config.addresses import SRV, string_options
 from mongo_agent.config.loading import directory_problems
-from mongo_agent.dead_letters.quarantine import DIRECTORY, Quarantine
+from mongo_agent.dead_letters import DIRECTORY, Quarantine
 from mongo_agent.offsets.kafka_store import election_settings
 from mongo_agent.server.deployment import Deployment
 from sidecar.check.broker import broker_text, check_broker, check_topics

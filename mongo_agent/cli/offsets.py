@@ -76,8 +76,7 @@ def import_(
         raise ConfigError("Use either --from-file or --from-topic.")
     config = invocation.usable_config()
     # Imported here, because the clients load slowly.
-    from mongo_agent.migration.connect_offsets import connect_offsets, read_file
-    from mongo_agent.migration.import_offsets import import_offsets
+    from mongo_agent.migration import connect_offsets, import_offsets, read_file
 
     if file is not None:
         records = read_file(file.read_bytes())

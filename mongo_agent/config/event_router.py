@@ -3,7 +3,7 @@
 from typing import Literal
 
 from mongo_agent.config.converters import OutboxConverter
-from mongo_agent.config.transform_options import OptionReader
+from mongo_agent.config.values import OptionReader
 from mongo_agent.encoder import MongoTransform
 from mongo_agent.topic_naming import regex_naming
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from mongo_agent.change_stream.recovery import HistoryLostPolicy
 from mongo_agent.config.values import TopicPart, optional, renamed, text
-from mongo_agent.snapshot.replaced import ReplacedPolicy
+from mongo_agent.snapshot.ddl_events import ReplacedPolicy
 from sidecar.properties.model import Properties, prop
 from sidecar.properties.types import ByteSize, LowerCase, Milliseconds
 

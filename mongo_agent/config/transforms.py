@@ -12,7 +12,7 @@ from typing import Literal
 
 from mongo_agent.config.converters import OutboxConverter
 from mongo_agent.config.event_router import EVENT_ROUTER, event_router
-from mongo_agent.config.transform_options import OptionReader
+from mongo_agent.config.values import OptionReader
 from mongo_agent.encoder import MongoTransform
 from mongo_agent.regular_expressions import compile_pattern
 from sidecar.config.converters import Names

@@ -1,7 +1,7 @@
-"""Batches of messages with the position after them, and the last message of a stream as text."""
+"""Batches of messages with the position after them, heartbeats, and the last message as text."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -130,3 +130,49 @@ def last_transaction(batch: MongoBatch) -> str | None:
         if transaction is not None:
             return transaction.id
     return None
+
+
+_AGAIN_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class HeartbeatSettings:
+    """The agent sends a message to `topic` every `interval_ms`; 0: never. `encode` makes key and
+    value from a time in milliseconds; it returns None while their schemas have no ids."""
+
+    interval_ms: int = 0
+    topic: str = ""
+    encode: Callable[[int], tuple[bytes, bytes] | None] = lambda ts_ms: None
+
+
+class Heartbeat:
+    """For one thread."""
+
+    def __init__(self, settings: HeartbeatSettings) -> None:
+        self._settings = settings
+        self._next_s: dict[str, float] = {}
+
+    @property
+    def due_in_s(self) -> float | None:
+        """When the next heartbeat is due; None without heartbeats."""
+        if not self._next_s:
+            return None
+        return max(0.0, min(self._next_s.values()) - time.monotonic())
+
+    def due(self, stream: str) -> Message | None:
+        """The heartbeat that is due for a stream, once."""
+        settings = self._settings
+        if not settings.interval_ms:
+            return None
+        now_s = time.monotonic()
+        interval_s = settings.interval_ms / 1000
+        if now_s < self._next_s.setdefault(stream, now_s + interval_s):
+            return None
+        now_ms = int(time.time() * 1000)
+        encoded = settings.encode(now_ms)
+        if encoded is None:
+            self._next_s[stream] = now_s + _AGAIN_S
+            return None
+        self._next_s[stream] = now_s + interval_s
+        headers = [("cdc.kind", b"heartbeat"), ("cdc.ts_us", str(now_ms * 1000).encode())]
+        return (settings.topic, *encoded, headers, 0)

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
-from mongo_agent.dead_letters.writer import DeadLetterWriter
+from mongo_agent.dead_letters import DeadLetterWriter
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import AgentOffsets, StreamOffset
-from mongo_agent.pipeline.heartbeat import Heartbeat, HeartbeatSettings
+from mongo_agent.pipeline.batches import Heartbeat, HeartbeatSettings
 from mongo_agent.pipeline.stream_set import OpenStream, StreamSet
 from mongo_agent.pipeline.view import View, ViewBuilder, set_gauges
 from mongo_agent.signals.signal import Signal, SignalResult

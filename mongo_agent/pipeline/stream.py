@@ -16,8 +16,7 @@ from dataclasses import replace
 from mongo_agent.change_stream.position import is_high_water_mark
 from mongo_agent.change_stream.reader import StreamBatch, StreamReader
 from mongo_agent.change_stream.tokens import UnreadableEventError, token_at
-from mongo_agent.dead_letters.quarantine import LostTimeRange, Unreadable
-from mongo_agent.dead_letters.writer import DeadLetterWriter
+from mongo_agent.dead_letters import DeadLetterWriter, LostTimeRange, Unreadable
 from mongo_agent.encoder import ChangeEvents
 from mongo_agent.metrics import TOO_LARGE, MongoMetrics
 from mongo_agent.offsets import StreamOffset

@@ -17,15 +17,15 @@ from mongo_agent.change_stream.reader import StreamReader, StreamSource
 from mongo_agent.change_stream.recovery import RecoveryPolicy
 from mongo_agent.change_stream.start_token import verify_start_token
 from mongo_agent.config.loading import MongoConfig
-from mongo_agent.dead_letters.writer import DeadLetterWriter
+from mongo_agent.dead_letters import DeadLetterWriter
 from mongo_agent.encoder import MongoEncoder
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import AgentOffsets, StreamOffset
 from mongo_agent.pipeline.stream import Add, Stream
 from mongo_agent.server.commands import Client
 from mongo_agent.server.deployment import Deployment
+from mongo_agent.snapshot.ddl_events import ReplacementRules
 from mongo_agent.snapshot.progress import SnapshotProgress
-from mongo_agent.snapshot.replaced import ReplacementRules
 from mongo_agent.snapshot.settings import progress_at_start
 from mongo_agent.snapshot.snapshotter import Snapshotter
 from sidecar.errors import UnavailableError

@@ -4,11 +4,10 @@ import logging
 from collections.abc import Callable
 from concurrent.futures import Future
 
-from mongo_agent.dead_letters.writer import DeadLetterWriter
+from mongo_agent.dead_letters import DeadLetterWriter
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import AgentOffsets, StreamOffset
-from mongo_agent.pipeline.batches import OwnMessages
-from mongo_agent.pipeline.heartbeat import Heartbeat
+from mongo_agent.pipeline.batches import Heartbeat, OwnMessages
 from mongo_agent.pipeline.signal_acks import SignalAcks
 from mongo_agent.pipeline.stream import Add, Stream
 from mongo_agent.pipeline.view import View, ViewBuilder

@@ -9,14 +9,13 @@ from typing import Any
 
 from commitlog import __version__
 from mongo_agent.config.loading import MongoConfig
-from mongo_agent.dead_letters.quarantine import DIRECTORY, Quarantine
-from mongo_agent.dead_letters.writer import DeadLetterWriter
+from mongo_agent.dead_letters import DIRECTORY, DeadLetterWriter, Quarantine
 from mongo_agent.documents import ClusterTime
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import OFFSET_FILE, AgentOffsets
 from mongo_agent.offsets.agent_offsets import parse_offsets
 from mongo_agent.offsets.kafka_store import KafkaOffsets, fall_back_to_file, position_records
-from mongo_agent.pipeline.heartbeat import HeartbeatSettings
+from mongo_agent.pipeline.batches import HeartbeatSettings
 from mongo_agent.pipeline.pipeline import Pipeline, PipelineSettings
 from mongo_agent.pipeline.stream_factory import Schemas, StreamFactory, create_schemas
 from mongo_agent.pipeline.view import View

@@ -8,7 +8,7 @@ from mongo_agent.check.checks import CHECKS
 from mongo_agent.check.probe import MongoProbe, probe_of_run
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.config.model import SERVICE_NAME
-from mongo_agent.dead_letters.quarantine import DIRECTORY
+from mongo_agent.dead_letters import DIRECTORY
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets.kafka_store import election_settings
 from mongo_agent.server.commands import Client

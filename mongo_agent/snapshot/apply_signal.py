@@ -14,6 +14,7 @@ from mongo_agent.signals.commands import (
 )
 from mongo_agent.signals.signal import InvalidSignalError, Signal, SignalResult
 from mongo_agent.snapshot.collections import name_expression
+from mongo_agent.snapshot.ddl_events import ReplacementRules, ordered, unreported
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.records import (
     ReplacedCollection,
@@ -21,7 +22,6 @@ from mongo_agent.snapshot.records import (
     SnapshotReason,
     SnapshotRequest,
 )
-from mongo_agent.snapshot.replaced import ReplacementRules, ordered, unreported
 from sidecar.check.finding import first_names
 
 _PLAIN_NAME = re.compile(r"([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)")

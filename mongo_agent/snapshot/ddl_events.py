@@ -1,24 +1,36 @@
-"""Effects of drops and renames on unfinished snapshots.
+"""Effects of drops and renames on unfinished snapshots and on topics. Pure.
 
 At the place of such an event in the output, documents under the name that it frees are no longer
 read. A collection that gets the name later is in the stream from its first document on, except one
-that is renamed: its snapshot begins anew under the new name, so that no document is missed.
+that is renamed: its snapshot begins anew under the new name, so that no document is missed. A list
+of collections shows the names at a time (`CollectionSnapshot.since`). Later events change them;
+earlier ones are in the list already.
 
-A list of collections shows the names at a time (`CollectionSnapshot.since`). Later events change
-them; earlier ones are in the list already.
+A drop and a rename have one event, and none for each document. So the topic keeps documents of the
+old collection, and after a rename to a captured name it lacks those of the new one. An entry for
+such a replaced collection remains until `TopicSweep` has published the deletes, and a snapshot the
+documents.
 """
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from bson import Timestamp
 from bson.errors import InvalidBSON
 from bson.raw_bson import RawBSONDocument
 
 from mongo_agent.capture.namespaces import Namespaces
-from mongo_agent.documents import ClusterTime
+from mongo_agent.documents import NEVER, ClusterTime
 from mongo_agent.snapshot.progress import SnapshotProgress
-from mongo_agent.snapshot.records import CollectionSnapshot, SnapshotOutcome
+from mongo_agent.snapshot.records import (
+    CollectionSnapshot,
+    ReplacedCollection,
+    SnapshotOutcome,
+    SnapshotReason,
+    SnapshotRequest,
+)
 
 _OPERATIONS = ("drop", "dropDatabase", "rename")
 _PUBLISHED = "schema"
@@ -118,3 +130,86 @@ def _after_rename(
 
 def _origin(snapshot: CollectionSnapshot) -> tuple[object, ...]:
     return snapshot.reason, snapshot.signal, snapshot.filter
+
+
+ReplacedPolicy = Literal["report", "resnapshot", "skip"]
+SIGNAL_ID = "collection.replaced"
+"""The id of snapshots of replaced collections."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplacementRules:
+    """What the agent does. `no_deletes` is the reason why it cannot publish deletes."""
+
+    policy: ReplacedPolicy = "report"
+    no_deletes: str = "the agent cannot read its topics"
+
+
+def after_replacement(
+    progress: SnapshotProgress, event: DdlEvent, namespaces: Namespaces, rules: ReplacementRules
+) -> SnapshotProgress:
+    """The progress after an event whose effects on unfinished snapshots are applied."""
+    if rules.policy == "skip":
+        return progress
+    for entry in _replaced(event):
+        known = next(
+            (each for each in progress.replaced if each.namespace == entry.namespace), None
+        )
+        is_known = known is not None and known.since >= entry.since
+        if is_known or not namespaces.captures(entry.database, entry.collection):
+            continue
+        is_missing = entry.is_missing and not _is_in_snapshot(progress, entry)
+        entry = replace(entry, is_missing=is_missing)
+        progress = progress.with_replaced(entry)
+        if rules.policy == "resnapshot":
+            progress = requested(progress, entry, rules)
+    return progress
+
+
+def requested(
+    progress: SnapshotProgress, entry: ReplacedCollection, rules: ReplacementRules
+) -> SnapshotProgress:
+    """Request the documents of a replaced collection, and deletes of all others."""
+    if entry.is_missing:
+        name = f"(?-i:{re.escape(entry.namespace)})"
+        request = SnapshotRequest(SnapshotReason.SIGNAL, (name,), signal=SIGNAL_ID)
+        progress = progress.requested(request)
+    has_deletes = not rules.no_deletes
+    entry = replace(entry, is_missing=False, is_requested=has_deletes)
+    return progress.with_replaced(entry)
+
+
+def ordered(
+    progress: SnapshotProgress, entry: ReplacedCollection, rules: ReplacementRules
+) -> SnapshotProgress:
+    """The progress after an operator's command, which ends the report."""
+    progress = requested(progress, entry, rules)
+    return progress.without_replaced(entry.namespace) if rules.no_deletes else progress
+
+
+def unreported(database: str, collection: str) -> ReplacedCollection:
+    """The entry of a collection that an operator names, without an event."""
+    return ReplacedCollection(database, collection, NEVER, "named by a command", is_missing=True)
+
+
+def _replaced(event: DdlEvent) -> Iterator[ReplacedCollection]:
+    """The names that an event frees or fills. A drop of a database follows those of its
+    collections."""
+    if event.collection is None:
+        return
+    source = f"{event.database}.{event.collection}"
+    if event.to is None:
+        yield ReplacedCollection(event.database, event.collection, event.time, "dropped")
+        return
+    target = ".".join(event.to)
+    yield ReplacedCollection(event.database, event.collection, event.time, f"renamed to {target}")
+    cause = f"replaced by {source}"
+    yield ReplacedCollection(*event.to, event.time, cause, is_missing=True)
+
+
+def _is_in_snapshot(progress: SnapshotProgress, entry: ReplacedCollection) -> bool:
+    """Whether an unfinished snapshot reads the documents that a name has since the event."""
+    return any(each.reason is SnapshotReason.INITIAL for each in progress.requests) or any(
+        each.namespace == entry.namespace and each.since >= entry.since and each.filter is None
+        for each in progress.collections
+    )

@@ -26,7 +26,12 @@ from mongo_agent.signals.signal import Signal, SignalResult
 from mongo_agent.snapshot.apply_signal import apply_signal
 from mongo_agent.snapshot.chunk_reads import ChunkContent, ChunkRead, ChunkReads, WaitForIds
 from mongo_agent.snapshot.collection_reader import CollectionReader, ReadingStoppedError
-from mongo_agent.snapshot.ddl_events import after_ddl_event, ddl_events
+from mongo_agent.snapshot.ddl_events import (
+    ReplacementRules,
+    after_ddl_event,
+    after_replacement,
+    ddl_events,
+)
 from mongo_agent.snapshot.encoding import ChunkPart, ChunkPlacement, EncodedChunk, encode_chunk
 from mongo_agent.snapshot.planner import Plan, Planner, PlanTask, ResolvedRequest
 from mongo_agent.snapshot.progress import SnapshotProgress
@@ -39,7 +44,6 @@ from mongo_agent.snapshot.records import (
     ReplacedCollection,
     SnapshotOutcome,
 )
-from mongo_agent.snapshot.replaced import ReplacementRules, after_replacement
 from mongo_agent.snapshot.settings import SnapshotSettings, restarted
 from mongo_agent.snapshot.topic_sweep import Records, TopicSweep
 from mongo_agent.snapshot.view import SnapshotView, view_of

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from mongo_agent.dead_letters.quarantine import Usage
+from mongo_agent.dead_letters import Usage
 from mongo_agent.pipeline.view import StreamView
 from mongo_agent.server.monitoring import StreamWarning
 from sidecar.check.finding import first_names

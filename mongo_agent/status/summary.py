@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from mongo_agent.dead_letters.quarantine import DEAD_LETTERS, GAPS, Usage
+from mongo_agent.dead_letters import DEAD_LETTERS, GAPS, Usage
 from mongo_agent.pipeline.view import StreamView, View
 from mongo_agent.snapshot.view import CollectionView
 from sidecar.page.agent_summary import MOST_BARS, Quarantined, config_option

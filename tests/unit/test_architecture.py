@@ -70,7 +70,7 @@ ONLY_IN: dict[str, str | tuple[str, ...]] = {
     "cryptography": "sidecar/tls",
     "google": "sidecar/store",
     "google_crc32c": "sidecar/store",
-    "javaobj": ("agent/keystore", "mongo_agent/migration"),
+    "javaobj": ("agent/keystore", "mongo_agent/migration.py"),
     "opentelemetry": "sidecar/tracing",
     "pymongo": "mongo_agent",
     "urllib3": "sidecar/schema_registry",

@@ -16,8 +16,7 @@ from mongo_agent.change_stream.position import Opening, StreamPosition
 from mongo_agent.change_stream.reader import StreamBatch
 from mongo_agent.change_stream.recovery import Abort, LostHistory, RecoveryPolicy, Reopen, recovery
 from mongo_agent.config.model import MongoProperties
-from mongo_agent.dead_letters.quarantine import Quarantine, Usage
-from mongo_agent.dead_letters.writer import DeadLetterWriter
+from mongo_agent.dead_letters import DeadLetterWriter, Quarantine, Usage
 from mongo_agent.documents import ClusterTime
 from mongo_agent.encoder import ChangeEvents
 from mongo_agent.metrics import MongoMetrics

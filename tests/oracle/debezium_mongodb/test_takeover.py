@@ -12,7 +12,7 @@ from confluent_kafka import Producer
 from pymongo import MongoClient
 
 from mongo_agent.cli.entry import main
-from mongo_agent.migration.connect_offsets import connect_offsets, read_file
+from mongo_agent.migration import connect_offsets, read_file
 from sidecar.errors import ConfigError
 from sidecar.sinks.kafka.topics.reader import committed_records
 from tests.oracle.debezium_mongodb.engines import EmbeddedEngines, PeerRecord

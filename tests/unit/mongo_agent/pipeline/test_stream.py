@@ -9,8 +9,7 @@ import pytest
 
 from mongo_agent.change_stream.position import StreamPosition
 from mongo_agent.change_stream.reader import StreamBatch
-from mongo_agent.dead_letters.quarantine import Quarantine
-from mongo_agent.dead_letters.writer import DeadLetterWriter
+from mongo_agent.dead_letters import DeadLetterWriter, Quarantine
 from mongo_agent.documents import ClusterTime
 from mongo_agent.encoder import ChangeEvents
 from mongo_agent.metrics import MongoMetrics

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mongo_agent.dead_letters.quarantine import LostTimeRange, Quarantine, Unreadable, Usage
+from mongo_agent.dead_letters import LostTimeRange, Quarantine, Unreadable, Usage
 from mongo_agent.documents import NEVER
 from mongo_agent.server.monitoring import (
     StreamLag,

@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from mongo_agent.change_stream.position import StreamPosition
-from mongo_agent.dead_letters.quarantine import Usage
+from mongo_agent.dead_letters import Usage
 from mongo_agent.documents import ClusterTime
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import AgentOffsets, StreamOffset

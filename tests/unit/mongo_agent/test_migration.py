@@ -10,8 +10,7 @@ from bson import Binary
 
 from mongo_agent.change_stream.position import Opening, opening
 from mongo_agent.documents import ClusterTime
-from mongo_agent.migration.connect_offsets import ConnectOffset, connect_offsets, read_file
-from mongo_agent.migration.debezium_offsets import imported_position
+from mongo_agent.migration import ConnectOffset, connect_offsets, imported_position, read_file
 from sidecar.errors import ConfigError
 
 # `HashMap<byte[], byte[]>` by `ObjectOutputStream` of Java 17, two offsets: shop-connector of shop

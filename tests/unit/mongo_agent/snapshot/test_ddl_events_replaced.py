@@ -9,7 +9,12 @@ from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.documents import ClusterTime
 from mongo_agent.signals.signal import Signal, SignalResult
 from mongo_agent.snapshot.apply_signal import apply_signal
-from mongo_agent.snapshot.ddl_events import DdlEvent
+from mongo_agent.snapshot.ddl_events import (
+    DdlEvent,
+    ReplacedPolicy,
+    ReplacementRules,
+    after_replacement,
+)
 from mongo_agent.snapshot.progress import KEPT_REPLACED, SnapshotProgress
 from mongo_agent.snapshot.records import (
     ReplacedCollection,
@@ -17,7 +22,6 @@ from mongo_agent.snapshot.records import (
     SnapshotReason,
     SnapshotRequest,
 )
-from mongo_agent.snapshot.replaced import ReplacedPolicy, ReplacementRules, after_replacement
 from mongo_agent.snapshot.settings import progress_at_start
 
 SHOP = Namespaces(include_collections=("shop[.][a-d]",))

@@ -1,1 +1,0 @@
-"""Import of the offsets of Debezium's MongoDB connector."""

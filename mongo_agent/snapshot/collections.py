@@ -11,7 +11,13 @@ from mongo_agent.regular_expressions import Pattern, compile_pattern
 from mongo_agent.server.catalogue import CollectionInfo, CollectionKind, collection_info
 from mongo_agent.server.commands import Client, run_command
 from mongo_agent.server.errors import Failure, classify_failure
-from mongo_agent.snapshot.records import SelectedCollection, SnapshotReason, SnapshotRequest
+from mongo_agent.snapshot.records import (
+    CollectionSnapshot,
+    FinishedSnapshot,
+    SnapshotOutcome,
+    SnapshotReason,
+    SnapshotRequest,
+)
 from mongo_agent.snapshot.settings import SnapshotSettings
 
 _QUOTED = re.compile(r'"([^"]*)"')
@@ -38,22 +44,27 @@ def exists(client: Client, database: str, collection: str) -> bool:
     return bool(client[database].list_collection_names(filter={"name": collection}))
 
 
-def add_estimates(
-    client: Client, selected: Sequence[SelectedCollection]
-) -> list[SelectedCollection]:
+Selected = CollectionSnapshot | FinishedSnapshot
+"""The snapshot of a selected collection, which has no number yet, or the end of one that is
+skipped."""
+
+
+def add_estimates(client: Client, selected: Sequence[Selected]) -> list[Selected]:
     """Add estimated document counts from metadata, and sort empty collections first.
 
     So the last document of the last collection is the last one of the snapshot. Raises
     `PyMongoError`.
     """
     known = [
-        each if each.skipped else replace(each, estimated=_estimate(client, each))
+        replace(each, estimated=_estimate(client, each))
+        if isinstance(each, CollectionSnapshot)
+        else each
         for each in selected
     ]
-    return sorted(known, key=lambda each: each.estimated != 0)
+    return sorted(known, key=lambda each: isinstance(each, FinishedSnapshot) or each.estimated != 0)
 
 
-def _estimate(client: Client, selected: SelectedCollection) -> int | None:
+def _estimate(client: Client, selected: CollectionSnapshot) -> int | None:
     """None if the server cannot count this collection.
 
     The driver's collections reject names with dots that the server accepts (`a.`, `a..b`).
@@ -73,14 +84,14 @@ def select_collections(
     found: Sequence[CollectionInfo],
     namespaces: Namespaces,
     settings: SnapshotSettings,
-) -> list[SelectedCollection]:
+) -> list[Selected]:
     """The collections of a request, in its order."""
     found = [each for each in found if namespaces.captures(each.database, each.name)]
     if request.reason is SnapshotReason.SIGNAL:
         selected = _named(request, found)
     else:
         selected = [
-            _selected(each, settings.filters.get(each.namespace))
+            _selected(request, each, settings.filters.get(each.namespace))
             for each in found
             if settings.chosen.captures(each.database, each.name)
             and not _was_captured(each, request.known)
@@ -88,14 +99,14 @@ def select_collections(
     left_out = {
         each.namespace for name in request.but for each in matching_collections(name, found)
     }
-    return [each for each in selected if f"{each.database}.{each.collection}" not in left_out]
+    return [each for each in selected if each.namespace not in left_out]
 
 
 def _was_captured(found: CollectionInfo, known: Namespaces | None) -> bool:
     return known is not None and known.captures(found.database, found.name)
 
 
-def _named(request: SnapshotRequest, found: Sequence[CollectionInfo]) -> list[SelectedCollection]:
+def _named(request: SnapshotRequest, found: Sequence[CollectionInfo]) -> list[Selected]:
     """Order by the names; the first of several filters for a collection applies."""
     queries: dict[str, str] = {}
     for name, query in request.filters:
@@ -104,18 +115,18 @@ def _named(request: SnapshotRequest, found: Sequence[CollectionInfo]) -> list[Se
     meant = {
         each.namespace: each for name in request.names for each in matching_collections(name, found)
     }
-    return [_selected(each, queries.get(namespace)) for namespace, each in meant.items()]
+    return [_selected(request, each, queries.get(name)) for name, each in meant.items()]
 
 
-def _selected(found: CollectionInfo, query: str | None) -> SelectedCollection:
-    return SelectedCollection(
-        found.database,
-        found.name,
-        query,
-        found.hint,
-        is_plain=found.kind is CollectionKind.CAPPED,
-        skipped=_SKIPPED.get(found.kind),
-    )
+def _selected(request: SnapshotRequest, found: CollectionInfo, query: str | None) -> Selected:
+    reason, signal = request.reason, request.signal
+    skipped = _SKIPPED.get(found.kind)
+    if skipped is not None:
+        outcome = SnapshotOutcome.SKIPPED
+        return FinishedSnapshot(found.namespace, reason, outcome, signal, note=skipped)
+    is_plain = found.kind is CollectionKind.CAPPED
+    names = found.database, found.name
+    return CollectionSnapshot(0, *names, reason, signal, query, found.hint, is_plain)
 
 
 def matching_collections(name: str, found: Iterable[CollectionInfo]) -> list[CollectionInfo]:

@@ -5,44 +5,24 @@ from dataclasses import dataclass
 from functools import partial
 
 from mongo_agent.capture.namespaces import Namespaces
-from mongo_agent.documents import ClusterTime
 from mongo_agent.server.commands import Client, decode_replies
-from mongo_agent.snapshot.collection_reader import ChunkBounds, CollectionReader
+from mongo_agent.snapshot.collection_reader import CollectionReader
 from mongo_agent.snapshot.collections import (
     add_estimates,
     list_captured_collections,
     select_collections,
 )
 from mongo_agent.snapshot.progress import SnapshotProgress
-from mongo_agent.snapshot.records import CollectionSnapshot, SelectedCollection, SnapshotRequest
+from mongo_agent.snapshot.records import CollectionSnapshot, SnapshotRequest
 from mongo_agent.snapshot.settings import SnapshotSettings
 
 
 @dataclass(frozen=True, slots=True)
-class ResolvedRequest:
-    """A request and its collections, which had their names at a cluster time."""
+class Plan:
+    """A change of the progress; `unmatched` is a request that selects no collection."""
 
-    request: SnapshotRequest
-    selected: tuple[SelectedCollection, ...]
-    since: ClusterTime
-
-    def applied(self, progress: SnapshotProgress) -> SnapshotProgress:
-        return progress.resolved(self.request, self.selected, self.since)
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedChunks:
-    """Bounds of the next chunks of a collection."""
-
-    number: int
-    bounds: ChunkBounds
-
-    def applied(self, progress: SnapshotProgress) -> SnapshotProgress:
-        bounds = self.bounds
-        return progress.planned(self.number, bounds.bounds, is_whole=bounds.is_whole)
-
-
-Plan = ResolvedRequest | PlannedChunks
+    apply: Callable[[SnapshotProgress], SnapshotProgress]
+    unmatched: SnapshotRequest | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,18 +67,26 @@ class Planner:
             if not each.is_planned and not (each.chunks and self._turns(each))
         ]
         snapshot = min(filter(self._is_ready, unplanned), key=self._turns, default=None)
-        return (
-            None if snapshot is None else PlanTask(snapshot, partial(self._bounds, snapshot, room))
-        )
+        if snapshot is None:
+            return None
+        return PlanTask(snapshot, partial(self._find_bounds, snapshot, room))
 
-    def _resolve(self, request: SnapshotRequest) -> ResolvedRequest:
+    def _resolve(self, request: SnapshotRequest) -> Plan:
         with decode_replies():
             found = list_captured_collections(self._client, self._namespaces)
         since = self._reader.cluster_time()
         selected = select_collections(request, found, self._namespaces, self._settings)
         with decode_replies():
             estimated = add_estimates(self._client, selected)
-        return ResolvedRequest(request, tuple(estimated), since)
+        return Plan(
+            lambda progress: progress.resolved(request, estimated, since),
+            None if estimated else request,
+        )
 
-    def _bounds(self, snapshot: CollectionSnapshot, limit: int) -> PlannedChunks:
-        return PlannedChunks(snapshot.number, self._reader.find_bounds(snapshot, limit))
+    def _find_bounds(self, snapshot: CollectionSnapshot, limit: int) -> Plan:
+        found = self._reader.find_bounds(snapshot, limit)
+        return Plan(
+            lambda progress: progress.planned(
+                snapshot.number, found.bounds, is_whole=found.is_whole
+            )
+        )

@@ -21,7 +21,6 @@ from mongo_agent.snapshot.records import (
     FinishedSnapshot,
     InitialSnapshot,
     ReplacedCollection,
-    SelectedCollection,
     SnapshotOutcome,
     SnapshotReason,
     SnapshotRequest,
@@ -83,24 +82,19 @@ class SnapshotProgress:
     def resolved(
         self,
         request: SnapshotRequest,
-        selected: Sequence[SelectedCollection],
+        selected: Sequence[CollectionSnapshot | FinishedSnapshot],
         since: ClusterTime = NEVER,
     ) -> "SnapshotProgress":
         """Replace a request by its collections as of a time, in order; no effect if it was
         withdrawn."""
         if request not in self.requests:
             return self
-        entries: list[CollectionSnapshot] = []
-        finished: list[FinishedSnapshot] = []
-        for each in selected:
-            if each.skipped is not None:
-                name = f"{each.database}.{each.collection}"
-                end = FinishedSnapshot(
-                    name, request.reason, SnapshotOutcome.SKIPPED, request.signal
-                )
-                finished.append(replace(end, note=each.skipped))
-                continue
-            entries.append(_entry(self.next_number + len(entries), request, each, since))
+        finished = [each for each in selected if isinstance(each, FinishedSnapshot)]
+        unnumbered = (each for each in selected if isinstance(each, CollectionSnapshot))
+        entries = [
+            replace(each, number=number, since=since)
+            for number, each in enumerate(unnumbered, self.next_number)
+        ]
         at = self.requests.index(request)
         return replace(
             self,
@@ -286,23 +280,6 @@ def _kept(finished: tuple[FinishedSnapshot, ...]) -> tuple[FinishedSnapshot, ...
     last = {each.namespace: each for each in finished}
     refused = (each for each in older if each.outcome is SnapshotOutcome.REFUSED)
     return (*(each for each in refused if last[each.namespace] is each), *kept)
-
-
-def _entry(
-    number: int, request: SnapshotRequest, selected: SelectedCollection, since: ClusterTime
-) -> CollectionSnapshot:
-    return CollectionSnapshot(
-        number,
-        selected.database,
-        selected.collection,
-        request.reason,
-        request.signal,
-        selected.filter,
-        selected.hint,
-        selected.is_plain,
-        selected.estimated,
-        since=since,
-    )
 
 
 _STORED = TypeAdapter(SnapshotProgress)

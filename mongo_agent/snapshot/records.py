@@ -77,19 +77,6 @@ class SnapshotRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class SelectedCollection:
-    """A collection of a request. `skipped` is the reason if it gets no snapshot."""
-
-    database: str
-    collection: str
-    filter: str | None = None
-    hint: str = "_id_"
-    is_plain: bool = False
-    estimated: int | None = None
-    skipped: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class CollectionSnapshot:
     """A running or waiting snapshot of a collection, identified by `number`.
 

@@ -33,7 +33,7 @@ from mongo_agent.snapshot.ddl_events import (
     ddl_events,
 )
 from mongo_agent.snapshot.encoding import ChunkPart, ChunkPlacement, EncodedChunk, encode_chunk
-from mongo_agent.snapshot.planner import Plan, Planner, PlanTask, ResolvedRequest
+from mongo_agent.snapshot.planner import Plan, Planner, PlanTask
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.read_failures import ReadFailure, classify_read_failure, failure_text
 from mongo_agent.snapshot.read_retry import FailingCollections, ReadRetry
@@ -282,12 +282,12 @@ class Snapshotter:
             self._handle_failure(error, task.snapshot)
             return
         self._retry.note_success()
-        if isinstance(plan, ResolvedRequest) and not plan.selected:
+        if (request := plan.unmatched) is not None:
             logger.warning(
                 "a snapshot request matches no captured collection",
-                extra=fields(reason=plan.request.reason.value, names=plan.request.names),
+                extra=fields(reason=request.reason.value, names=request.names),
             )
-        self._move_to(plan.applied(self._progress))
+        self._move_to(plan.apply(self._progress))
 
     def _ready(self, *, is_plain: bool) -> list[tuple[CollectionSnapshot, Chunk]]:
         """Chunks that no thread reads and that may be read and encoded, in order."""

@@ -13,7 +13,6 @@ from mongo_agent.cli.snapshot import lines, progress_bars, snapshot
 from mongo_agent.config.loading import load_config
 from mongo_agent.signals.channels import signal_pages
 from mongo_agent.snapshot.records import (
-    SelectedCollection,
     SnapshotOutcome,
     SnapshotReason,
     SnapshotRequest,
@@ -23,6 +22,7 @@ from sidecar.cli.invocation import Invocation
 from sidecar.errors import AccessDeniedError, UnavailableError
 from sidecar.http.server import HttpServer
 from tests.support.agents.signalled_agent import Agent
+from tests.support.mongodb.given_streams import selected_collection
 
 REQUEST = SnapshotRequest(SnapshotReason.SIGNAL, (".*",))
 
@@ -75,8 +75,8 @@ def test_missing_agent_is_reported() -> None:
 def test_status_in_words_and_as_json(agent: Agent, url: str) -> None:
     assert run("status", "--url", url, "--follow").output == "No snapshot is running.\n"
     selected = [
-        SelectedCollection("shop", "a", estimated=8),
-        SelectedCollection("shop", "v", skipped="it is a view"),
+        selected_collection(REQUEST, "a", estimated=8),
+        selected_collection(REQUEST, "v", skipped="it is a view"),
     ]
     agent.progress = agent.progress.requested(REQUEST).resolved(REQUEST, selected)
     assert run("status", "--url", url).output.splitlines() == [
@@ -90,9 +90,9 @@ def test_status_in_words_and_as_json(agent: Agent, url: str) -> None:
 
 def test_bars_are_drawn_for_every_state() -> None:
     selected = [
-        SelectedCollection("shop", "a", estimated=8),
-        SelectedCollection("shop", "b", '{"n": 1}'),
-        SelectedCollection("shop", "v", skipped="it is a view"),
+        selected_collection(REQUEST, "a", estimated=8),
+        selected_collection(REQUEST, "b", '{"n": 1}'),
+        selected_collection(REQUEST, "v", skipped="it is a view"),
     ]
     progress = Agent().progress.requested(REQUEST).resolved(REQUEST, selected)
     progress = progress.planned(1, [b"x"], is_whole=True)

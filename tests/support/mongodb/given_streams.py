@@ -10,7 +10,14 @@ from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.change_stream.reader import StreamBatch, StreamReader, StreamState
 from mongo_agent.documents import ClusterTime
 from mongo_agent.pipeline.view import StreamView
+from mongo_agent.snapshot.collections import Selected
 from mongo_agent.snapshot.progress import SnapshotProgress
+from mongo_agent.snapshot.records import (
+    CollectionSnapshot,
+    FinishedSnapshot,
+    SnapshotOutcome,
+    SnapshotRequest,
+)
 from mongo_agent.snapshot.settings import SnapshotSettings
 from mongo_agent.snapshot.snapshotter import Snapshotter
 from mongo_agent.snapshot.view import view_of
@@ -30,6 +37,23 @@ def stream_view(
         "read_time": ClusterTime(995, 1),
     } | changed
     return StreamView(name, state, **parts)
+
+
+def selected_collection(
+    request: SnapshotRequest,
+    name: str,
+    query: str | None = None,
+    *,
+    database: str = "shop",
+    skipped: str | None = None,
+    **details: Any,
+) -> Selected:
+    """A collection of a request, with details of its snapshot, or with the reason to skip it."""
+    if skipped is not None:
+        end = SnapshotOutcome.SKIPPED
+        return FinishedSnapshot(f"{database}.{name}", request.reason, end, note=skipped)
+    reason, signal = request.reason, request.signal
+    return CollectionSnapshot(0, database, name, reason, signal, filter=query, **details)
 
 
 class GivenReader(StreamReader):

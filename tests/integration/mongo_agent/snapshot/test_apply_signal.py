@@ -13,8 +13,9 @@ from mongo_agent.snapshot.collections import (
     select_collections,
 )
 from mongo_agent.snapshot.progress import SnapshotProgress
-from mongo_agent.snapshot.records import SelectedCollection, SnapshotReason, SnapshotRequest
+from mongo_agent.snapshot.records import CollectionSnapshot, SnapshotReason, SnapshotRequest
 from mongo_agent.snapshot.settings import SnapshotSettings
+from tests.support.mongodb.given_streams import selected_collection
 
 SHOP = Namespaces(include_databases=("shop", "a.b"))
 FOUND = [
@@ -42,7 +43,7 @@ def accepted(progress: SnapshotProgress, asked: Signal) -> tuple[SnapshotProgres
 
 def copying(*names: str) -> SnapshotProgress:
     request = SnapshotRequest(SnapshotReason.SIGNAL, names)
-    selected = [SelectedCollection("shop", name) for name in names]
+    selected = [selected_collection(request, name) for name in names]
     return SnapshotProgress().requested(request).resolved(request, selected)
 
 
@@ -132,9 +133,9 @@ def test_conditions_belong_to_the_collections_that_they_name(query: Any) -> None
     )
     progress, _ = accepted(SnapshotProgress(), asked)
     selected = select_collections(progress.requests[0], FOUND, SHOP, SnapshotSettings())
-    assert [(each.collection, each.filter) for each in selected] == [
-        ("orders_2024", '{"n": {"$gt": 3}}'),
-        ("a", None),
+    assert [(each.namespace, getattr(each, "filter", "")) for each in selected] == [
+        ("shop.orders_2024", '{"n": {"$gt": 3}}'),
+        ("shop.a", None),
     ]
 
 
@@ -162,13 +163,12 @@ def test_names_and_expressions(name: str, meant: list[str]) -> None:
 def test_collections_without_change_events_are_skipped_with_a_reason() -> None:
     request = SnapshotRequest(SnapshotReason.SIGNAL, ("shop[.](ab|prices|seen)",))
     selected = select_collections(request, FOUND, SHOP, SnapshotSettings())
-    assert [(each.collection, each.is_plain) for each in selected] == [
-        ("ab", True),
-        ("prices", False),
-        ("seen", False),
-    ]
-    assert "change streams do not report" in str(selected[1].skipped)
-    assert "a view" in str(selected[2].skipped)
+    capped, prices, seen = selected
+    assert isinstance(capped, CollectionSnapshot)
+    assert (capped.collection, capped.is_plain) == ("ab", True)
+    assert [each.namespace for each in (prices, seen)] == ["shop.prices", "shop.seen"]
+    assert "change streams do not report" in str(getattr(prices, "note", None))
+    assert "a view" in str(getattr(seen, "note", None))
 
 
 def test_copies_are_stopped_by_name() -> None:
@@ -185,7 +185,7 @@ def test_a_copy_is_stopped_before_its_collections_are_looked_up() -> None:
     stop = signal("stop-snapshot", type="incremental", data_collections=["shop.orders_2024"])
     progress, _ = accepted(progress, stop)
     selected = select_collections(progress.requests[0], FOUND, SHOP, SnapshotSettings())
-    assert [each.collection for each in selected] == ["orders_2025"]
+    assert [each.namespace for each in selected] == ["shop.orders_2025"]
 
 
 def test_without_names_everything_is_stopped() -> None:

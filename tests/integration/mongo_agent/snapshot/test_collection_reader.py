@@ -32,11 +32,11 @@ from mongo_agent.snapshot.collection_reader import CollectionReader
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.records import (
     CollectionSnapshot,
-    SelectedCollection,
     SnapshotReason,
     SnapshotRequest,
 )
 from mongo_agent.snapshot.settings import SnapshotSettings
+from tests.support.mongodb.given_streams import selected_collection
 from tests.support.mongodb.server import MongoReplicaSet, MongoShardedCluster
 from tests.support.mongodb.server.client import Client
 from tests.support.mongodb.server.key_string import order
@@ -150,7 +150,7 @@ PLANS = st.builds(
 
 def selected(hint: str = "_id_") -> SnapshotProgress:
     request = SnapshotRequest(SnapshotReason.SIGNAL)
-    chosen = SelectedCollection("shop", COLLECTION, hint=hint)
+    chosen = selected_collection(request, COLLECTION, hint=hint)
     return SnapshotProgress().requested(request).resolved(request, [chosen])
 
 

@@ -8,9 +8,9 @@ import pytest
 from pymongo import MongoClient
 
 from mongo_agent.server.commands import Client
-from mongo_agent.snapshot.records import SelectedCollection
 from mongo_agent.snapshot.settings import SnapshotSettings
 from tests.support.mongodb.bson_documents import IDENTITIES
+from tests.support.mongodb.given_streams import selected_collection
 from tests.support.mongodb.server import MongoShardedCluster
 from tests.support.pipeline.snapshot_output import INITIAL, Pipeline
 
@@ -211,7 +211,7 @@ def test_planned_table_without_schema_stops_no_other(client: Client) -> None:
 def test_chunks_that_grew_are_cut(client: Client) -> None:
     """The last chunk has no upper bound, and the agent may come back after a year."""
     (request,) = INITIAL.requests
-    planned = INITIAL.resolved(request, [SelectedCollection("shop", "a")]).planned(
+    planned = INITIAL.resolved(request, [selected_collection(request, "a")]).planned(
         1, [], is_whole=True
     )
     client.shop.a.insert_many([{"_id": number} for number in range(40)])

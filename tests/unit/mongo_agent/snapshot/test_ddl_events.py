@@ -12,11 +12,11 @@ from mongo_agent.snapshot.ddl_events import DdlEvent, after_ddl_event, ddl_event
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.records import (
     InitialSnapshot,
-    SelectedCollection,
     SnapshotOutcome,
     SnapshotReason,
     SnapshotRequest,
 )
+from tests.support.mongodb.given_streams import selected_collection
 
 REQUEST = SnapshotRequest(SnapshotReason.INITIAL)
 LISTED = ClusterTime(5, 1)
@@ -25,7 +25,7 @@ ALL = Namespaces()
 
 
 def progress(*names: str) -> SnapshotProgress:
-    selected = [SelectedCollection("shop", name) for name in names]
+    selected = [selected_collection(REQUEST, name) for name in names]
     begun = SnapshotProgress().requested(REQUEST).resolved(REQUEST, selected, LISTED)
     for each in begun.collections:
         begun = begun.planned(each.number, [b"x"], is_whole=False)

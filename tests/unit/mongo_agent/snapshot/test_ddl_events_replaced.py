@@ -18,11 +18,11 @@ from mongo_agent.snapshot.ddl_events import (
 from mongo_agent.snapshot.progress import KEPT_REPLACED, SnapshotProgress
 from mongo_agent.snapshot.records import (
     ReplacedCollection,
-    SelectedCollection,
     SnapshotReason,
     SnapshotRequest,
 )
 from mongo_agent.snapshot.settings import progress_at_start
+from tests.support.mongodb.given_streams import selected_collection
 
 SHOP = Namespaces(include_collections=("shop[.][a-d]",))
 TIME, LATER = ClusterTime(5, 1), ClusterTime(6, 1)
@@ -90,7 +90,9 @@ def test_documents_that_a_snapshot_reads_are_not_missing() -> None:
     assert [each.is_missing for each in after(renamed("x", "a"), progress=initial).replaced] == [
         False
     ]
-    begun = initial.resolved(initial.requests[0], [SelectedCollection("shop", "a")], LATER)
+    begun = initial.resolved(
+        initial.requests[0], [selected_collection(initial.requests[0], "a")], LATER
+    )
     assert not after(renamed("x", "a"), progress=begun).replaced[0].is_missing
     assert after(renamed("x", "a", ClusterTime(7, 1)), progress=begun).replaced[0].is_missing
 

@@ -14,12 +14,12 @@ from mongo_agent.snapshot.records import (
     CollectionSnapshot,
     FinishedSnapshot,
     InitialSnapshot,
-    SelectedCollection,
     SnapshotOutcome,
     SnapshotReason,
     SnapshotRequest,
 )
 from sidecar.errors import OffsetStoreError
+from tests.support.mongodb.given_streams import selected_collection
 
 SHOP = SnapshotRequest(SnapshotReason.INITIAL)
 
@@ -31,7 +31,7 @@ class Copies(RuleBasedStateMachine):
     @initialize(sizes=st.tuples(st.integers(0, 9), st.integers(0, 9)))
     def begin(self, sizes: tuple[int, int]) -> None:
         self.ids = {1: list(range(sizes[0])), 2: list(range(0, 3 * sizes[1], 3))}
-        selected = [SelectedCollection("shop", "a"), SelectedCollection("shop", "b")]
+        selected = [selected_collection(SHOP, "a"), selected_collection(SHOP, "b")]
         self.progress = SnapshotProgress().requested(SHOP).resolved(SHOP, selected)
         self.delivered: list[tuple[int, int]] = []
         self.stored = self.progress.to_json(), list(self.delivered)
@@ -199,7 +199,7 @@ def test_progress_of_another_form_is_rejected(text: str, said: str) -> None:
 def test_finished_snapshots_are_bounded() -> None:
     progress = SnapshotProgress()
     for _ in range(3):
-        selected = [SelectedCollection("shop", f"v{each}", skipped="a view") for each in range(150)]
+        selected = [selected_collection(SHOP, f"v{each}", skipped="a view") for each in range(150)]
         progress = progress.requested(SHOP).resolved(SHOP, selected)
     assert len(progress.finished) == KEPT_FINISHED
     assert progress.finished_count == 450
@@ -207,16 +207,16 @@ def test_finished_snapshots_are_bounded() -> None:
 
 
 def test_plans_of_a_copy_that_was_stopped_change_nothing() -> None:
-    progress = SnapshotProgress().requested(SHOP).resolved(SHOP, [SelectedCollection("shop", "a")])
+    progress = SnapshotProgress().requested(SHOP).resolved(SHOP, [selected_collection(SHOP, "a")])
     stopped = progress.ended(1, SnapshotOutcome.STOPPED)
     assert stopped.planned(1, [b"x"], is_whole=True) == stopped
     assert stopped.delivered(1, Chunk(None, None), 5) == stopped
-    assert stopped.resolved(SHOP, [SelectedCollection("shop", "a")]) == stopped
+    assert stopped.resolved(SHOP, [selected_collection(SHOP, "a")]) == stopped
 
 
 def test_an_initial_copy_that_was_stopped_is_aborted_until_the_next_one() -> None:
     asked = SnapshotProgress().requested(SHOP)
-    begun = asked.resolved(SHOP, [SelectedCollection("shop", "a")])
+    begun = asked.resolved(SHOP, [selected_collection(SHOP, "a")])
     for stopped in (asked.without_requests(), begun.ended(1, SnapshotOutcome.STOPPED)):
         assert stopped.is_aborted
         assert SnapshotProgress.from_json(stopped.to_json()) == stopped

@@ -6,12 +6,12 @@ from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.records import (
     InitialSnapshot,
-    SelectedCollection,
     SnapshotOutcome,
     SnapshotReason,
     SnapshotRequest,
 )
 from mongo_agent.snapshot.settings import SnapshotMode, progress_at_start, restarted
+from tests.support.mongodb.given_streams import selected_collection
 
 ALL = Namespaces()
 SHOP = Namespaces(include_collections=("shop[.].*",))
@@ -21,7 +21,10 @@ SIGNAL = SnapshotRequest(SnapshotReason.SIGNAL, ("shop.a",))
 
 
 def begun(namespaces: Namespaces = ALL) -> SnapshotProgress:
-    selected = [SelectedCollection("shop", "a"), SelectedCollection("crm", "b")]
+    selected = [
+        selected_collection(INITIAL, "a"),
+        selected_collection(INITIAL, "b", database="crm"),
+    ]
     return progress_at_start(SnapshotProgress(), "initial", namespaces).resolved(INITIAL, selected)
 
 

@@ -4,22 +4,22 @@ import json
 
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.records import (
-    SelectedCollection,
     SnapshotOutcome,
     SnapshotReason,
     SnapshotRequest,
 )
 from mongo_agent.snapshot.view import view_of
+from tests.support.mongodb.given_streams import selected_collection
 
 REQUEST = SnapshotRequest(SnapshotReason.SIGNAL, (".*",), signal="s1")
 
 
 def test_percent_and_remaining_time() -> None:
     selected = [
-        SelectedCollection("shop", "a", estimated=100),
-        SelectedCollection("shop", "b", estimated=50),
-        SelectedCollection("shop", "c", '{"n": 1}', estimated=9),
-        SelectedCollection("shop", "v", skipped="it is a view"),
+        selected_collection(REQUEST, "a", estimated=100),
+        selected_collection(REQUEST, "b", estimated=50),
+        selected_collection(REQUEST, "c", '{"n": 1}', estimated=9),
+        selected_collection(REQUEST, "v", skipped="it is a view"),
     ]
     progress = SnapshotProgress().requested(REQUEST).resolved(REQUEST, selected)
     progress = progress.planned(1, [b"x"], is_whole=True)
@@ -46,7 +46,7 @@ def test_nothing_to_copy() -> None:
 
 def test_an_estimate_that_was_too_low_is_no_more_than_all() -> None:
     progress = SnapshotProgress().requested(REQUEST)
-    progress = progress.resolved(REQUEST, [SelectedCollection("shop", "a", estimated=0)])
+    progress = progress.resolved(REQUEST, [selected_collection(REQUEST, "a", estimated=0)])
     progress = progress.planned(1, [b"x"], is_whole=False)
     assert view_of(progress).collections[0].percent == 100.0
     progress = progress.delivered(1, progress.collections[0].chunks[0], 7)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,7 @@ def topic_signal(record: TailedRecord, logical_name: str) -> Signal | None:
     """Parse the signal of a record; None for another agent's key."""
     if record.key != logical_name.encode():
         return None
-    return parse_signal_text(record.value or b"", "kafka", kafka_offset=record.offset)
+    return replace(parse_signal_text(record.value or b"", "kafka"), kafka_offset=record.offset)
 
 
 class SignalTopic(TopicTailer):
@@ -123,7 +124,7 @@ def file_signals(content: bytes, taken_as: str) -> Iterator[Signal]:
     """Parse the signals of a renamed file."""
     for number, line in enumerate(content.splitlines()):
         if line.strip():
-            yield parse_signal_text(line, "file", occurrence=f"{taken_as}:{number}")
+            yield replace(parse_signal_text(line, "file"), occurrence=f"{taken_as}:{number}")
 
 
 class SignalFile(Worker):

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import bson
@@ -55,39 +55,22 @@ def is_answered(future: Future[SignalResult], is_stopping: Callable[[], bool]) -
     return False
 
 
-def parse_signal(
-    document: Mapping[str, Any],
-    channel: str,
-    *,
-    occurrence: str | None = None,
-    kafka_offset: int | None = None,
-) -> Signal:
+def parse_signal(document: Mapping[str, Any], channel: str) -> Signal:
     """Parse an object with `id` or `_id`, `type` and `data`, which may be JSON text.
 
     Invalid fields are kept and rejected later, by name.
     """
-    identity = document.get("id", document.get("_id", ""))
-    kind = document.get("type")
-    return Signal(
-        str(identity),
-        kind if isinstance(kind, str) else str(kind),
-        _data(document.get("data")),
-        channel,
-        occurrence,
-        kafka_offset,
-    )
+    identity, kind = document.get("id", document.get("_id", "")), document.get("type")
+    return Signal(str(identity), str(kind), _data(document.get("data")), channel)
 
 
-def parse_signal_text(
-    text: bytes, channel: str, *, occurrence: str | None = None, kafka_offset: int | None = None
-) -> Signal:
+def parse_signal_text(text: bytes, channel: str) -> Signal:
     """Parse JSON text. Other text gives a signal without a type, which is rejected."""
     try:
         document = parse_json(text)
     except ValueError:
         document = None
-    named = document if isinstance(document, dict) else {}
-    return parse_signal(named, channel, occurrence=occurrence, kafka_offset=kafka_offset)
+    return parse_signal(document if isinstance(document, dict) else {}, channel)
 
 
 def _data(data: Any) -> Mapping[str, Any]:
@@ -128,4 +111,4 @@ def source_signal(event: bytes, collection: str) -> Signal | None:
         token = raw["_id"].get("_data")
     except (InvalidBSON, KeyError):
         return None
-    return parse_signal(document, "source", occurrence=str(token))
+    return replace(parse_signal(document, "source"), occurrence=str(token))

@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from mongo_agent.dead_letters import Usage
 from mongo_agent.pipeline.view import StreamView
@@ -94,14 +95,9 @@ def conditions_of(facts: Facts, masked: MaskedCauses | None = None) -> tuple[Con
     )
 
 
-def stream_component(name: str) -> str:
-    """The component of a stream; `name` is empty where there is only one."""
-    return f"stream {name}" if name else "stream"
-
-
-def snapshot_component(name: str) -> str:
-    """The component of the snapshot beside a stream."""
-    return f"snapshot {name}" if name else "snapshot"
+def component_name(kind: Literal["stream", "snapshot"], stream: str) -> str:
+    """The component of a stream or its snapshot; the name is empty where there is only one."""
+    return f"{kind} {stream}" if stream else kind
 
 
 def _own(facts: Facts) -> Iterator[Condition]:
@@ -153,7 +149,7 @@ def _not_leading(election: ElectionFacts) -> Iterator[Condition]:
 
 
 def _stream(stream: StreamView, concern: StreamWarning | None) -> Iterator[Condition]:
-    component, state = stream_component(stream.name), stream.state
+    component, state = component_name("stream", stream.name), stream.state
     if not state.is_open:
         yield Condition(
             "stream_not_open",
@@ -224,7 +220,7 @@ def _replaced(stream: StreamView) -> Iterator[Condition]:
     yield Condition(
         "collection_replaced",
         State.DEGRADED,
-        snapshot_component(stream.name),
+        component_name("snapshot", stream.name),
         f"Collections changed as a whole, without an event for each document: {named}. Their "
         "topics have documents of the old collections, or lack documents of the new ones.",
         remedy,
@@ -236,7 +232,7 @@ def _snapshot(stream: StreamView) -> Iterator[Condition]:
         yield Condition(
             "snapshot_blocked",
             State.DEGRADED,
-            snapshot_component(stream.name),
+            component_name("snapshot", stream.name),
             f"Existing documents cannot be read: {stream.snapshot_error}",
             "Start the servers or grant `find` on the collections; the snapshot resumes.",
             rank=Rank.LATE,
@@ -249,7 +245,7 @@ def _snapshot(stream: StreamView) -> Iterator[Condition]:
         yield Condition(
             "snapshot_collection_rejected",
             State.DEGRADED,
-            snapshot_component(stream.name),
+            component_name("snapshot", stream.name),
             f"The collection {name} cannot be copied; the others are. {reason.rstrip('.')}.{more}",
             "Correct the cause. The agent retries; after a rejected filter, run "
             f"`mongo-agent snapshot start {quoted} --filter {quoted} QUERY` with one that the "

@@ -18,12 +18,9 @@ _NEVER_MS = -1
 
 def attributes_of(view: View | None, metrics: MongoMetrics) -> dict[str, dict[str, Any]]:
     """Attributes by the context of the MBean; none before there is a pipeline."""
-    return {} if view is None else attributes(view, metrics, time.time())
-
-
-def attributes(view: View, metrics: MongoMetrics, wall_s: float) -> dict[str, dict[str, Any]]:
-    """By the context of the MBean. `wall_s` is the time in seconds since 1970."""
-    counts = _counts(metrics)
+    if view is None:
+        return {}
+    counts, wall_s = _counts(metrics), time.time()
     return {
         "snapshot": {**_snapshot(view, counts, wall_s), **_shared(view, metrics)},
         "streaming": {**_streaming(view, counts, wall_s), **_shared(view, metrics)},

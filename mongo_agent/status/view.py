@@ -12,9 +12,8 @@ from mongo_agent.status.conditions import (
     ELECTION,
     ElectionFacts,
     Facts,
-    snapshot_component,
+    component_name,
     status_from,
-    stream_component,
 )
 from sidecar.health.condition import Status
 from sidecar.health.health import Component, component_of
@@ -177,7 +176,9 @@ class MongoStatus(StatusReporter[View]):
         }
         if self._oplog is not None:
             details |= self._oplog.details(stream.name)
-        return component_of(status, stream_component(stream.name), stream.state.message, details)
+        return component_of(
+            status, component_name("stream", stream.name), stream.state.message, details
+        )
 
 
 def _snapshot(status: Status, stream: StreamView) -> Component:
@@ -194,5 +195,5 @@ def _snapshot(status: Status, stream: StreamView) -> Component:
     if snapshot.is_paused:
         message = "snapshots are paused; the signal `resume-snapshot` resumes them"
     details = {"is_running": snapshot.is_running, "is_paused": snapshot.is_paused}
-    name = snapshot_component(stream.name)
+    name = component_name("snapshot", stream.name)
     return component_of(status, name, message, details)

@@ -1,5 +1,6 @@
 """Signals, what they change in the progress, and the sentences that answer them."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -217,8 +218,8 @@ def test_a_signal_that_comes_again_is_taken_once() -> None:
     """As from a stream that goes on in front of it."""
     data = {"data-collections": ["shop.a"]}
     document = {"_id": 1, "type": "execute-snapshot", "data": data}
-    asked = parse_signal(document, "source", occurrence="token")
+    asked = replace(parse_signal(document, "source"), occurrence="token")
     progress, _ = accepted(SnapshotProgress(), asked)
     assert accepted(progress, asked) == (progress, "The agent has already processed this signal.")
-    other = parse_signal(document, "source", occurrence="another")
+    other = replace(parse_signal(document, "source"), occurrence="another")
     assert len(accepted(progress, other)[0].requests) == 2

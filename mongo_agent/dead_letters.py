@@ -30,6 +30,10 @@ DIRECTORY = "quarantine"
 """In `offset.backing.store.dir`."""
 DEAD_LETTERS = "refused.ndjson"
 GAPS = "gaps.ndjson"
+logger = logging.getLogger(__name__)
+_END = (
+    "To record such events and continue, set `event.processing.failure.handling.mode=quarantine`."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +106,6 @@ class Quarantine:
                 content = {"since": dict(since)}
         noted = {"noted_at": datetime.now(UTC).isoformat(), "agent_version": self._agent_version}
         return orjson.dumps({**content, "reason": reason, **noted}) + b"\n"
-
-
-logger = logging.getLogger(__name__)
-
-_END = (
-    "To record such events and continue, set `event.processing.failure.handling.mode=quarantine`."
-)
 
 
 class DeadLetterWriter:

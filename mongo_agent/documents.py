@@ -11,6 +11,18 @@ from bson import DatetimeConversion, Timestamp, json_util
 from bson.errors import BSONError
 
 _LAST_INCREMENT = 2**32 - 1
+_MAX_LENGTH = 1 << 20
+_OPTIONS = json_util.JSONOptions(datetime_conversion=DatetimeConversion.DATETIME_AUTO)
+"""Python has no date before year 1 or after 9999."""
+MAX_DEPTH = 100
+"""The server's limit for nested levels."""
+ABSENT = b""
+UNKNOWN = b"?"
+"""The document exists, but the record does not contain it."""
+_DIGEST_BYTES = 16
+_KIND, _SOURCE = "cdc.kind", "cdc.source"
+_OF_DOCUMENTS = frozenset({"insert", "update", "replace", "delete", "read"})
+_OPERATIONS = frozenset({"c", "u", "d", "r"})
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -45,13 +57,6 @@ class ClusterTime:
 
 NEVER = ClusterTime(0, 0)
 """A time before all entries of an oplog."""
-
-
-_MAX_LENGTH = 1 << 20
-_OPTIONS = json_util.JSONOptions(datetime_conversion=DatetimeConversion.DATETIME_AUTO)
-"""Python has no date before year 1 or after 9999."""
-MAX_DEPTH = 100
-"""The server's limit for nested levels."""
 
 
 def parse_extended_json(text: str | bytes) -> Any:
@@ -104,15 +109,6 @@ def _members(value: Any) -> list[Any]:
         return list(value.values())
     return list(value) if isinstance(value, list) else []
 
-
-ABSENT = b""
-UNKNOWN = b"?"
-"""The document exists, but the record does not contain it."""
-
-_DIGEST_BYTES = 16
-_KIND, _SOURCE = "cdc.kind", "cdc.source"
-_OF_DOCUMENTS = frozenset({"insert", "update", "replace", "delete", "read"})
-_OPERATIONS = frozenset({"c", "u", "d", "r"})
 
 Headers = Iterable[tuple[str, bytes]]
 

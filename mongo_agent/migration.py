@@ -44,6 +44,11 @@ _SEPARATOR = b"\t"
 
 Record = tuple[bytes, bytes | None]
 """Key and value; a record without a value deletes the key."""
+_SERVER, _REPLICA_SET = "server_id", "rs"
+_FOREIGN_PIPELINE = ""
+"""Equal to no fingerprint: the agent opens the stream by time and skips delivered events by token,
+because Debezium's pipeline differs from the agent's."""
+_COMMIT_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +125,6 @@ def _is_key(named: Any) -> bool:
         and isinstance(named[0], str)
         and isinstance(named[1], dict)
     )
-
-
-_SERVER, _REPLICA_SET = "server_id", "rs"
-_FOREIGN_PIPELINE = ""
-"""Equal to no fingerprint: the agent opens the stream by time and skips delivered events by token,
-because Debezium's pipeline differs from the agent's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,9 +231,6 @@ def _token(offset: ConnectOffset) -> Token | None:
     except ValueError:
         return None
     return token
-
-
-_COMMIT_S = 60.0
 
 
 def import_offsets(

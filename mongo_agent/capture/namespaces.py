@@ -12,6 +12,18 @@ from typing import Literal
 
 from mongo_agent.regular_expressions import Pattern, compile_pattern
 
+BUILT_IN = frozenset({"admin", "config", "local"})
+"""System databases, which the agent never captures."""
+SYSTEM = "system."
+"""Prefix of system collections."""
+_TEMPORARY = re.compile(
+    r"tmp\.(agg_out|mr)\.|tmp\w{5}\.(create|renameCollection|convertToCapped)\b"
+)
+"""Collections that the server fills for `$out`, mapReduce and other commands, and then renames."""
+_NONE = r"[^\s\S]"
+"""An expression that matches no name, and that is no valid name."""
+_CLOSING = {"{": "}", "[": "]", "(": ")"}
+
 
 @dataclass(frozen=True, slots=True)
 class Scope:
@@ -27,18 +39,6 @@ class Scope:
 
 
 MatchMode = Literal["regex", "literal"]
-BUILT_IN = frozenset({"admin", "config", "local"})
-"""System databases, which the agent never captures."""
-SYSTEM = "system."
-"""Prefix of system collections."""
-
-_TEMPORARY = re.compile(
-    r"tmp\.(agg_out|mr)\.|tmp\w{5}\.(create|renameCollection|convertToCapped)\b"
-)
-"""Collections that the server fills for `$out`, mapReduce and other commands, and then renames."""
-_NONE = r"[^\s\S]"
-"""An expression that matches no name, and that is no valid name."""
-_CLOSING = {"{": "}", "[": "]", "(": ")"}
 
 
 def split_patterns(text: str) -> tuple[str, ...]:

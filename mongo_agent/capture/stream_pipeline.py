@@ -24,6 +24,10 @@ ALLOWED = (
 NEEDED = ("_id", "operationType", "ns", "documentKey", "clusterTime")
 """Event fields that publishing and resuming require."""
 _OBJECTS = ("$addFields", "$match", "$project", "$replaceRoot", "$set")
+NATIVE_EVENTS = ("drop", "dropDatabase", "invalidate", "rename")
+"""Event types without a document that every server sends."""
+SCHEMA_EVENTS = (*NATIVE_EVENTS, "create", "createIndexes", "dropIndexes", "modify")
+"""Event types of `topic.schema.changes`; all but `NATIVE_EVENTS` exist from MongoDB 6.0 on."""
 
 
 def read_stages(text: str) -> list[Stage]:
@@ -68,12 +72,6 @@ def ordered_stages(internal: list[Stage], user: list[Stage], order: Order) -> li
             return [*user, *internal]
         case "user_only":
             return user or internal
-
-
-NATIVE_EVENTS = ("drop", "dropDatabase", "invalidate", "rename")
-"""Event types without a document that every server sends."""
-SCHEMA_EVENTS = (*NATIVE_EVENTS, "create", "createIndexes", "dropIndexes", "modify")
-"""Event types of `topic.schema.changes`; all but `NATIVE_EVENTS` exist from MongoDB 6.0 on."""
 
 
 def stream_pipeline(

@@ -25,6 +25,8 @@ OversizePolicy = Literal["fail", "skip", "split"]
 MOST_BYTES = 16 << 20
 _MEMBERS = ("fullDocument", "fullDocumentBeforeChange", "updateDescription", "documentKey")
 _LEFT = ("_id", "operationType", "clusterTime", "ns")
+_UNKNOWN_FIELD = 40415
+_NAME = "startAfter"
 
 
 def can_read(mode: OversizePolicy, server: LargeEvents) -> bool:
@@ -83,10 +85,6 @@ class StreamOptions:
     await_ms: int = 1000
     has_start_after: bool = True
     large_events: LargeEvents = "split"
-
-
-_UNKNOWN_FIELD = 40415
-_NAME = "startAfter"
 
 
 def detect_options(

@@ -27,6 +27,7 @@ _VERSIONS = {"2B02": 1, "2B04": 2}
 _HIGH_WATER_MARK = "29"
 _TIME_DIGITS = 16
 _HEXADECIMAL = re.compile(r"[0-9A-Fa-f]+")
+NO_EVENTS = ChangeEvents()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +85,6 @@ def read_token(token: Token) -> TokenParts:
         version,
         version > 0 and rest[4:].startswith(_HIGH_WATER_MARK),
     )
-
-
-NO_EVENTS = ChangeEvents()
 
 
 class UnreadableEventError(ValueError):

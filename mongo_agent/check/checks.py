@@ -38,6 +38,9 @@ from sidecar.check.schema_registry import check_registry, registry_text
 from sidecar.errors import AccessDeniedError
 from sidecar.sinks.kafka.leader_election.rights import group_problem
 
+_LISTING_S = 300.0
+"""Interval for listings, which are expensive in large deployments."""
+
 
 def check_standby(probe: MongoProbe) -> Iterator[Finding]:
     """Whether the agent can join the group. No finding while a server does not answer: the name of
@@ -57,10 +60,6 @@ def check_standby(probe: MongoProbe) -> Iterator[Finding]:
         case _:
             remedy = "Until then the agent ends with exit code 2."
             yield fault("group", str(problem), remedy, code="group_settings_invalid")
-
-
-_LISTING_S = 300.0
-"""Interval for listings, which are expensive in large deployments."""
 
 
 def _check_directories(probe: MongoProbe) -> Iterator[Finding]:

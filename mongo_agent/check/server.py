@@ -20,6 +20,8 @@ from mongo_agent.server.releases import release_text
 from sidecar.check.finding import Finding, fault, first_names, ok, warning
 from sidecar.errors import AccessDeniedError, SidecarError, UnavailableError
 
+_ANSWER_MS = 10_000
+
 
 def check_answer(
     config: MongoConfig, deployment: Deployment | None, error: SidecarError | None
@@ -174,9 +176,6 @@ def _scope_text(scope: Scope) -> str:
     if scope.collection is None:
         return f"the database {scope.database}"
     return f"{scope.database}.{scope.collection}"
-
-
-_ANSWER_MS = 10_000
 
 
 def check_shards(config: MongoConfig) -> Iterator[Finding]:

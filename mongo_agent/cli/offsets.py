@@ -24,6 +24,10 @@ from sidecar.cli.tables import print_rows
 from sidecar.errors import ConfigError
 from sidecar.offsets.properties_store import PropertiesStore, StoredOffsets
 
+_TOPIC_S = 60.0
+_UNNAMED = "the deployment"
+_HEADINGS = ("stream", "cluster time", "UTC", "cluster", "snapshots")
+
 
 def state_stores(config: MongoConfig) -> list[PropertiesStore]:
     """The offset file; none when a topic has the offsets."""
@@ -36,9 +40,6 @@ def state_stores(config: MongoConfig) -> list[PropertiesStore]:
 def start_problems(config: MongoConfig) -> list[str]:
     """A message for each unusable directory, state file and address."""
     return offset_problems(config.properties, directory_problems(config), state_stores(config))
-
-
-_TOPIC_S = 60.0
 
 
 @click.command("import", short_help="Import the offset of Debezium's connector.")
@@ -88,10 +89,6 @@ def import_(
         records = [(record.key or b"", record.value) for record in found]
     messages = import_offsets(config, connect_offsets(records), oldest=oldest, replace=replace)
     print_message(invocation, MessageReport("\n".join(messages)))
-
-
-_UNNAMED = "the deployment"
-_HEADINGS = ("stream", "cluster time", "UTC", "cluster", "snapshots")
 
 
 @dataclass(frozen=True, slots=True)

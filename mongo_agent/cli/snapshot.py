@@ -17,6 +17,8 @@ from sidecar.cli.output import json_output
 from sidecar.cli.snapshots import SnapshotAnswer, empty_bars, print_answer, show_progress
 from sidecar.quantities import duration_text
 
+_KIND = {"type": "incremental"}
+
 
 class SignalClient(AgentClient):
     def send(self, kind: str, data: Mapping[str, Any]) -> SignalResult:
@@ -27,9 +29,6 @@ class SignalClient(AgentClient):
         """The progress of snapshots, by stream."""
         streams = self.get("/snapshot").get("streams")
         return streams if isinstance(streams, dict) else {}
-
-
-_KIND = {"type": "incremental"}
 
 
 @click.group("snapshot", short_help="Start, stop, pause or monitor snapshots.")

@@ -14,6 +14,18 @@ from sidecar.properties.types import ByteSize, kept
 
 _PROVIDER = "io.debezium.connector.mongodb.connection.DefaultMongoDbAuthProvider"
 _NO_CLASSES = "names a Java class; `authMechanism` in `mongodb.connection.string` replaces it"
+_MEMBERS = "the driver discovers members, and a mongos its shards."
+_BACKOFF = "`connect.backoff.*` and `connect.max.attempts` control retries."
+_OFFSETS = "`position.store` and `offset.backing.store.dir` select the offset store."
+_NO_CONNECT = "the agent does not use Kafka Connect."
+_FAILURES = "`event.processing.failure.handling.mode` controls failed events."
+_AT_ONCE = "the agent publishes events immediately."
+_NO_WRITES = "the agent never writes to MongoDB; it orders chunks by cluster time."
+_KEYS = "Debezium does not extend keys of MongoDB documents either."
+_RELATIONAL = (
+    "it applies to relational databases; use `mongodb.hosts` or `mongodb.connection.string`"
+)
+_MODES = "the agent supports only the five values of `snapshot.mode`"
 
 
 class DebeziumProperties(Properties):
@@ -38,16 +50,6 @@ class DebeziumProperties(Properties):
         "notification.",
         doc="Accepted without effect: HTTP, metrics and the log report snapshot progress.",
     )
-
-
-_MEMBERS = "the driver discovers members, and a mongos its shards."
-_BACKOFF = "`connect.backoff.*` and `connect.max.attempts` control retries."
-_OFFSETS = "`position.store` and `offset.backing.store.dir` select the offset store."
-_NO_CONNECT = "the agent does not use Kafka Connect."
-_FAILURES = "`event.processing.failure.handling.mode` controls failed events."
-_AT_ONCE = "the agent publishes events immediately."
-_NO_WRITES = "the agent never writes to MongoDB; it orders chunks by cluster time."
-_KEYS = "Debezium does not extend keys of MongoDB documents either."
 
 
 def _names(reason: str, names: str) -> dict[str, str]:
@@ -107,10 +109,6 @@ INERT: Mapping[str, str] = {
     "event.converting.failure.handling.mode": "the agent converts no events.",
 }
 
-_RELATIONAL = (
-    "it applies to relational databases; use `mongodb.hosts` or `mongodb.connection.string`"
-)
-_MODES = "the agent supports only the five values of `snapshot.mode`"
 
 UNSUPPORTED: Mapping[str, str] = {
     **{

@@ -27,6 +27,7 @@ _EARLIEST_S = 1_000_000_000
 """2001, before MongoDB existed; in seconds since 1970."""
 _FEWEST_PARTS = 3
 """Of a path: database, collection and field."""
+_FLAGS = {"true": True, "false": False}
 
 
 def optional(name: str, *, doc: str, **details: Any) -> Any:
@@ -183,7 +184,6 @@ RenamingList = Annotated[CommaList, AfterValidator(_renamings)]
 CollectionName = Annotated[str, AfterValidator(_collection)]
 
 
-_FLAGS = {"true": True, "false": False}
 Choice = TypeVar("Choice", bound=str)
 
 

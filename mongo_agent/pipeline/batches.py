@@ -13,6 +13,8 @@ from mongo_agent.snapshot.progress import SnapshotProgress
 from sidecar.events import Message
 from sidecar.events.message_batch import MessageBatch
 
+_AGAIN_S = 1.0
+
 
 class PlacedBatch:
     """Messages between two positions. There is no position in between, so they are acknowledged
@@ -130,9 +132,6 @@ def last_transaction(batch: MongoBatch) -> str | None:
         if transaction is not None:
             return transaction.id
     return None
-
-
-_AGAIN_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,8 @@ from sidecar.delivery.delivery import Delivery
 from sidecar.offsets.flusher import OffsetFlusher
 from sidecar.status.publisher import DeliveryView, delivery_view
 
+_QUARANTINE_INTERVAL_S = 5.0
+
 
 @dataclass(frozen=True, slots=True)
 class SnapshotClock:
@@ -89,9 +91,6 @@ class View:
     def remaining_collections(self) -> int:
         """Collections whose snapshot is not complete."""
         return sum(stream.snapshot.remaining_collections for stream in self.streams)
-
-
-_QUARANTINE_INTERVAL_S = 5.0
 
 
 class ViewBuilder:

@@ -14,6 +14,16 @@ _RESUMABLE_CODES = frozenset(
 )
 # Codes of wrong credentials and missing privileges.
 _AUTHENTICATION, _AUTHORISATION = {11, 18, 334}, {13, 8000}
+_SERVER = TlsServer(
+    name="MongoDB",
+    address="`mongodb.hosts` or the connection string, and the configuration of the replica set",
+    trusted="`mongodb.ssl.truststore`, `mongodb.ssl.ca.path` or, in the connection string, "
+    "`tlsCAFile`",
+    identity="`mongodb.ssl.keystore`, `mongodb.ssl.certificate.path` or, in the connection string, "
+    "`tlsCertificateKeyFile`",
+    protocols="`net.tls.disabledProtocols`",
+    hostname_check="`mongodb.ssl.invalid.hostname.allowed=true`",
+)
 
 
 class Failure(Enum):
@@ -62,18 +72,6 @@ def classify_failure(code: int | None, labels: Iterable[str] = ()) -> Failure:
     if RESUMABLE_LABEL in labels or code in _RESUMABLE_CODES:
         return Failure.RESUMABLE
     return Failure.OTHER
-
-
-_SERVER = TlsServer(
-    name="MongoDB",
-    address="`mongodb.hosts` or the connection string, and the configuration of the replica set",
-    trusted="`mongodb.ssl.truststore`, `mongodb.ssl.ca.path` or, in the connection string, "
-    "`tlsCAFile`",
-    identity="`mongodb.ssl.keystore`, `mongodb.ssl.certificate.path` or, in the connection string, "
-    "`tlsCertificateKeyFile`",
-    protocols="`net.tls.disabledProtocols`",
-    hostname_check="`mongodb.ssl.invalid.hostname.allowed=true`",
-)
 
 
 def server_error(error: PyMongoError) -> SidecarError:

@@ -24,6 +24,9 @@ from sidecar.quantities import duration_text
 logger = logging.getLogger(__name__)
 
 _PRIMARY = "RSPrimary"
+_LONGEST_INTERVAL_S = 10.0
+_CHECKS_PER_LIMIT = 4
+_DIGITS = re.compile(r"\d+")
 
 
 class ElectionCounter(monitoring.TopologyListener):
@@ -58,11 +61,6 @@ class ElectionCounter(monitoring.TopologyListener):
 def _text(address: tuple[str, int | None]) -> str:
     host, port = address
     return host if port is None else f"{host}:{port}"
-
-
-_LONGEST_INTERVAL_S = 10.0
-_CHECKS_PER_LIMIT = 4
-_DIGITS = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)

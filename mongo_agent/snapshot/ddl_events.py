@@ -35,6 +35,8 @@ from mongo_agent.snapshot.records import (
 _OPERATIONS = ("drop", "dropDatabase", "rename")
 _PUBLISHED = "schema"
 """Kind of the messages of these events, where they are published."""
+SIGNAL_ID = "collection.replaced"
+"""The id of snapshots of replaced collections."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +135,6 @@ def _origin(snapshot: CollectionSnapshot) -> tuple[object, ...]:
 
 
 ReplacedPolicy = Literal["report", "resnapshot", "skip"]
-SIGNAL_ID = "collection.replaced"
-"""The id of snapshots of replaced collections."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,8 @@ from sidecar.logs import fields
 from sidecar.process.wait_policy import RetryPause
 
 logger = logging.getLogger(__name__)
+TRIES = 5
+"""Failures after which a collection is set aside."""
 
 
 class ReadRetry:
@@ -83,10 +85,6 @@ class ReadRetry:
             self._wait(self._pause.failed(), error)
             return
         self.error = AccessDeniedError(authentication_message(error_text(error)))
-
-
-TRIES = 5
-"""Failures after which a collection is set aside."""
 
 
 @dataclass

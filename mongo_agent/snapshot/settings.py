@@ -20,6 +20,8 @@ SnapshotMode = Literal["initial", "no_data", "initial_only", "always", "when_nee
 
 _REPLY_BYTES = 4 << 20
 _NOTHING: Mapping[str, str] = MappingProxyType({})
+_NOT_CAPTURED = "no longer captured"
+_NOT_WANTED = "`snapshot.mode` is `no_data`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +53,6 @@ class SnapshotSettings:
         # One more document than a chunk has at most marks the start of the rest.
         limit = self.fetch_size or 2 * self.chunk_size + 1
         return FetchSize(_REPLY_BYTES, limit, rows=self.fetch_size or 1)
-
-
-_NOT_CAPTURED = "no longer captured"
-_NOT_WANTED = "`snapshot.mode` is `no_data`"
 
 
 def progress_at_start(

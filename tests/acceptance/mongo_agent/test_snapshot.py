@@ -12,11 +12,7 @@ from rich.console import Console
 from mongo_agent.cli.snapshot import lines, progress_bars, snapshot
 from mongo_agent.config.loading import load_config
 from mongo_agent.signals.channels import signal_pages
-from mongo_agent.snapshot.records import (
-    SnapshotOutcome,
-    SnapshotReason,
-    SnapshotRequest,
-)
+from mongo_agent.snapshot.records import SnapshotOutcome, SnapshotReason, SnapshotRequest
 from mongo_agent.snapshot.view import view_of
 from sidecar.cli.invocation import Invocation
 from sidecar.errors import AccessDeniedError, UnavailableError

@@ -9,10 +9,7 @@ from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.server.catalogue import CollectionInfo, CollectionKind
 from mongo_agent.signals.signal import Signal, parse_signal
 from mongo_agent.snapshot.apply_signal import apply_signal
-from mongo_agent.snapshot.collections import (
-    matching_collections,
-    select_collections,
-)
+from mongo_agent.snapshot.collections import matching_collections, select_collections
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.records import CollectionSnapshot, SnapshotReason, SnapshotRequest
 from mongo_agent.snapshot.settings import SnapshotSettings

@@ -30,11 +30,7 @@ from pymongo import MongoClient
 from mongo_agent.documents import NEVER, ClusterTime
 from mongo_agent.snapshot.collection_reader import CollectionReader
 from mongo_agent.snapshot.progress import SnapshotProgress
-from mongo_agent.snapshot.records import (
-    CollectionSnapshot,
-    SnapshotReason,
-    SnapshotRequest,
-)
+from mongo_agent.snapshot.records import CollectionSnapshot, SnapshotReason, SnapshotRequest
 from mongo_agent.snapshot.settings import SnapshotSettings
 from tests.support.mongodb.given_streams import selected_collection
 from tests.support.mongodb.server import MongoReplicaSet, MongoShardedCluster

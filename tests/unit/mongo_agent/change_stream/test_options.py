@@ -4,10 +4,7 @@ from itertools import product
 
 import pytest
 
-from mongo_agent.change_stream.options import (
-    OversizePolicy,
-    large_event_stage,
-)
+from mongo_agent.change_stream.options import OversizePolicy, large_event_stage
 from mongo_agent.change_stream.position import Opening, StreamPosition
 from mongo_agent.change_stream.recovery import Abort, RecoveryPolicy, Reopen, recovery
 from mongo_agent.documents import ClusterTime

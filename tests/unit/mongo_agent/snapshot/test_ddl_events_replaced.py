@@ -16,11 +16,7 @@ from mongo_agent.snapshot.ddl_events import (
     after_replacement,
 )
 from mongo_agent.snapshot.progress import KEPT_REPLACED, SnapshotProgress
-from mongo_agent.snapshot.records import (
-    ReplacedCollection,
-    SnapshotReason,
-    SnapshotRequest,
-)
+from mongo_agent.snapshot.records import ReplacedCollection, SnapshotReason, SnapshotRequest
 from mongo_agent.snapshot.settings import progress_at_start
 from tests.support.mongodb.given_streams import selected_collection
 

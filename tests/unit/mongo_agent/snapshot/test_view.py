@@ -3,11 +3,7 @@
 import json
 
 from mongo_agent.snapshot.progress import SnapshotProgress
-from mongo_agent.snapshot.records import (
-    SnapshotOutcome,
-    SnapshotReason,
-    SnapshotRequest,
-)
+from mongo_agent.snapshot.records import SnapshotOutcome, SnapshotReason, SnapshotRequest
 from mongo_agent.snapshot.view import view_of
 from tests.support.mongodb.given_streams import selected_collection
 

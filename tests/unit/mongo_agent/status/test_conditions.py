@@ -207,11 +207,7 @@ def test_quarantine_counts_its_content(tmp_path: Path) -> None:
     ("subject", "changed", "code"),
     [
         ("MongoDB", {"is_started": False, "start_error": "No primary."}, "start_blocked"),
-        (
-            "privileges",
-            {"streams": (stream_view(closed="no primary"),)},
-            "stream_not_open",
-        ),
+        ("privileges", {"streams": (stream_view(closed="no primary"),)}, "stream_not_open"),
         ("broker", {"sink": SinkState(False, "no broker answers")}, "sink_unavailable"),
         ("topics", {"sink": SinkState(True, "missing", ("p.a",))}, "topic_unavailable"),
         ("schema_registry", {"registry_error": "away"}, "schema_registry_unavailable"),

@@ -40,7 +40,7 @@ from mongo_agent.encoder import ChangeEvents, FragmentJoiner, MongoBatch, MongoT
 from mongo_agent.server.commands import Client
 from mongo_agent.server.errors import Failure
 from sidecar.errors import SidecarError
-from sidecar.logs import RateLimitedLog
+from sidecar.logs import RateLimitedLog, fields
 from sidecar.process.wait_policy import RetryPause
 
 logger = logging.getLogger(__name__)
@@ -202,6 +202,8 @@ class StreamReader:
                 pause_s = self._pause.failed(is_jittered=True)
                 if self._pause.is_spent and not is_endless:
                     raise step.final_error(self._pause.attempts)
+                details = fields(in_ms=round(pause_s * 1000), reason=message)
+                logger.debug("reopening the stream", extra=details)
                 self._closed.wait(pause_s)
 
     def _note(self, step: Reopen, message: str) -> None:

@@ -24,11 +24,10 @@ from mongo_agent.encoder import MongoEncoder
 from mongo_agent.offsets.agent_offsets import StreamOffset, parse_offsets, stored_cluster
 from mongo_agent.offsets.kafka_store import load_offsets
 from mongo_agent.pipeline.stream_factory import encoder
-from mongo_agent.server.catalogue import CollectionInfo
+from mongo_agent.server.catalogue import CollectionInfo, list_shards
 from mongo_agent.server.commands import Client
 from mongo_agent.server.deployment import Deployment
 from mongo_agent.server.errors import server_error
-from mongo_agent.server.shards import list_shards
 from sidecar.errors import ConfigError, UnavailableError
 from sidecar.sinks.kafka.topics.access import existing_topics
 from sidecar.sinks.kafka.topics.reader import committed_records

@@ -31,7 +31,7 @@ from mongo_agent.config.model import MongoProperties
 from mongo_agent.config.snapshot import snapshot_settings
 from mongo_agent.config.transforms import Transforms, transforms
 from mongo_agent.documents import ClusterTime
-from mongo_agent.server.shards import Shard
+from mongo_agent.server.catalogue import Shard
 from mongo_agent.snapshot.settings import SnapshotSettings
 from mongo_agent.topic_naming import Naming
 from sidecar.config import kafka_connect

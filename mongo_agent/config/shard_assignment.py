@@ -11,8 +11,8 @@ from pymongo import MongoClient
 from mongo_agent.config.client import settings_of_set
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.documents import ClusterTime
+from mongo_agent.server.catalogue import Shard, list_shards, shard_of_task
 from mongo_agent.server.deployment import discover
-from mongo_agent.server.shards import Shard, list_shards, shard_of_task
 
 
 @dataclass(frozen=True, slots=True)

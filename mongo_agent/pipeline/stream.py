@@ -22,7 +22,6 @@ from mongo_agent.metrics import TOO_LARGE, MongoMetrics
 from mongo_agent.offsets import StreamOffset
 from mongo_agent.pipeline.batches import (
     LastMessage,
-    MessageSummary,
     OwnMessages,
     PlacedBatch,
     batch_of_read,
@@ -65,48 +64,25 @@ class Stream:
         self.name = name
         self.reader = reader
         self.snapshotter = snapshotter
-        self._position = position
+        self.position = position
+        """The position after everything that was placed."""
         self._add = add
-        self._placed = _placed_at(position, is_merged=is_merged)
+        self.placed = _placed_at(position, is_merged=is_merged)
         self._dead_letters = dead_letters
         self._signal_collection = signal_collection
         self._metrics = metrics
         self._is_streamed = is_streamed
         self._is_round_due = False
-        self._streamed = LastMessage()
-        self._snapshotted = LastMessage()
-        self._last_transaction = None if position.transaction is None else position.transaction.id
+        self.streamed, self.snapshotted = LastMessage(), LastMessage()
+        """The last messages of the stream and of a snapshot since the start."""
+        self.last_transaction = None if position.transaction is None else position.transaction.id
         self._chunks: deque[EncodedChunk] = deque()
         self._kept = 0
 
     @property
-    def position(self) -> StreamOffset:
-        """The position after everything that was placed."""
-        return self._position
-
-    @property
-    def placed(self) -> StreamWatermark:
-        return self._placed
-
-    @property
-    def last_streamed(self) -> MessageSummary | None:
-        """The last message of the stream since the start."""
-        return self._streamed.seen
-
-    @property
-    def last_snapshotted(self) -> MessageSummary | None:
-        """The last message of a snapshot since the start."""
-        return self._snapshotted.seen
-
-    @property
-    def last_transaction(self) -> str | None:
-        """The last transaction of the stream, open or ended."""
-        return self._last_transaction
-
-    @property
     def is_snapshot_done(self) -> bool:
         """True when all snapshots are complete and placed."""
-        return self._position.snapshot.is_idle
+        return self.position.snapshot.is_idle
 
     def tick(self) -> bool:
         """Places the next chunks or the next batch of the stream; True when there was one. Raises
@@ -129,10 +105,10 @@ class Stream:
         """Applies a signal and records its effect in the position without waiting for the stream.
         While chunks wait to be placed, the next reply of the stream records it."""
         answer = self.snapshotter.apply(signal)
-        before, progress = self._position, self.snapshotter.progress
+        before, progress = self.position, self.snapshotter.progress
         if not self._chunks and progress is not before.snapshot:
-            self._position = replace(before, snapshot=progress)
-            self._add(self.name, OwnMessages((), self._position), before)
+            self.position = replace(before, snapshot=progress)
+            self._add(self.name, OwnMessages((), self.position), before)
         return answer
 
     def stop(self) -> None:
@@ -147,7 +123,7 @@ class Stream:
         """Begins a round of chunks at the present point of the stream."""
         if not self.snapshotter.wants_point:
             return False
-        point = exact_point(self._placed, following)
+        point = exact_point(self.placed, following)
         if point is None:
             return False
         self.snapshotter.begin(point)
@@ -160,11 +136,11 @@ class Stream:
             if not self._keep_unreadable(rejected):
                 break
             self._chunks.popleft()
-            before = self._position
-            self._position = replace(before, snapshot=chunk.progress)
-            self._snapshotted.note(chunk.batch)
+            before = self.position
+            self.position = replace(before, snapshot=chunk.progress)
+            self.snapshotted.note(chunk.batch)
             self._count(chunk.batch.counts)
-            self._add(self.name, PlacedBatch(chunk.batch, before, self._position), before)
+            self._add(self.name, PlacedBatch(chunk.batch, before, self.position), before)
             worked = True
         return worked
 
@@ -183,13 +159,13 @@ class Stream:
         for signal in signals_among(read.events, self._signal_collection):
             self._metrics.count_answer(signal, self.snapshotter.apply(signal))
         if has_ddl_events(read.batch.skipped, read.batch.counts):
-            self.snapshotter.apply_ddl_events(read.events, is_merged=self._placed.is_merged)
-        before = self._position
+            self.snapshotter.apply_ddl_events(read.events, is_merged=self.placed.is_merged)
+        before = self.position
         batch = batch_of_read(read, before, self.snapshotter.progress, moves=self._is_streamed)
-        self._position = batch.position_after(len(batch))
-        self._placed = self._placed.after(read)
-        self._streamed.note(read.batch)
-        self._last_transaction = last_transaction(read.batch) or self._last_transaction
+        self.position = batch.position_after(len(batch))
+        self.placed = self.placed.after(read)
+        self.streamed.note(read.batch)
+        self.last_transaction = last_transaction(read.batch) or self.last_transaction
         self._count(read.batch.counts)
         for reason, count in read.batch.skipped.items():
             self._metrics.skipped_events.labels(reason).inc(count)
@@ -200,7 +176,7 @@ class Stream:
                 extra=fields(events=read.left_out, up_to=str(read.position.time)),
             )
         self._add(self.name, batch, before)
-        self.snapshotter.note_passed(read.events, self._placed.through, self._placed.scanned)
+        self.snapshotter.note_passed(read.events, self.placed.through, self.placed.scanned)
         return True
 
     def _keep_read_losses(self, read: StreamBatch) -> bool:

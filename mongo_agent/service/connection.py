@@ -1,4 +1,4 @@
-"""The connection to MongoDB: the shard of this task, the client, and the identify deployment."""
+"""The connection to MongoDB: the shard of this task, the client, and the identified deployment."""
 
 import logging
 import threading
@@ -40,7 +40,7 @@ OnError = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """An identify server, which supports the configuration."""
+    """An identified server, which supports the configuration."""
 
     client: Client
     deployment: Deployment
@@ -49,7 +49,7 @@ class Server:
     elections: ElectionCounter
 
 
-def assign(config: MongoConfig, stop: Stop, on_error: OnError) -> MongoConfig | None:
+def wait_for_shard(config: MongoConfig, stop: Stop, on_error: OnError) -> MongoConfig | None:
     """The configuration for the shard of this task, where it has one. Waits for a shard; None when
     the stop came first."""
     known = None
@@ -111,7 +111,7 @@ def open_client(config: MongoConfig, elections: ElectionCounter) -> Iterator[Cli
         closing.join(_CLOSE_S)
 
 
-def identify(
+def wait_for_server(
     config: MongoConfig, client: Client, elections: ElectionCounter, stop: Stop, on_error: OnError
 ) -> Server | None:
     """The server, once it answers; None when the stop came first. Raises ConfigError when it lacks

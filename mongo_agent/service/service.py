@@ -14,7 +14,13 @@ from mongo_agent.offsets.kafka_store import election_settings
 from mongo_agent.server.commands import Client
 from mongo_agent.server.deployment import Deployment
 from mongo_agent.server.monitoring import ElectionCounter
-from mongo_agent.service.connection import Server, assign, identify, open_client, watch_login
+from mongo_agent.service.connection import (
+    Server,
+    open_client,
+    wait_for_server,
+    wait_for_shard,
+    watch_login,
+)
 from mongo_agent.service.delivery import MongoDelivery
 from mongo_agent.signals.channels import signal_pages
 from mongo_agent.status.debezium import CONNECTOR, attributes_of
@@ -85,7 +91,7 @@ class MongoService:
     def _run_with_login(self, stop: Stop) -> bool:
         """Runs until the stop; True when it is to connect with another login."""
         with watch_login(self._config, stop) as part:
-            config = assign(self._config, part, self.status.wait_for)
+            config = wait_for_shard(self._config, part, self.status.wait_for)
             if config is not None:
                 self._run_assigned(config, part)
             return part.requested and not stop.requested
@@ -94,7 +100,7 @@ class MongoService:
         elections = ElectionCounter()
         with open_client(config, elections) as client, self._checks(config, client) as checks:
             self.status.findings = checks.findings
-            server = identify(config, client, elections, stop, self.status.wait_for)
+            server = wait_for_server(config, client, elections, stop, self.status.wait_for)
             if server is not None:
                 self._note_place(server.deployment)
                 self._serve(config, server, stop)

@@ -14,7 +14,7 @@ from mongo_agent.config.document import configuration_document
 from mongo_agent.config.loading import load_config
 from mongo_agent.config.shard_assignment import config_at_shard
 from mongo_agent.documents import ClusterTime, parse_filter
-from mongo_agent.server.shards import Shard
+from mongo_agent.server.catalogue import Shard
 from mongo_agent.snapshot.settings import SnapshotSettings
 from sidecar.properties.loading import LoadedProperties
 from sidecar.properties.model import Properties

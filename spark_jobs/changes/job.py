@@ -4,25 +4,22 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import DataType, StructType
 
+from sidecar.errors import ConfigError
 from sidecar.logs import fields
-from spark_jobs.changes.avro_converter import avro_schema
-from spark_jobs.changes.changes_table import ChangesTable
-from spark_jobs.changes.encodings import encoding_of
+from spark_jobs.changes.changes_tables import ChangesTable, IcebergChangesTable
+from spark_jobs.changes.converters import avro_schema, encoding_of
 from spark_jobs.changes.envelope import PublishedTable, value_schema
 from spark_jobs.changes.handler import ChangesHandler, ChangeSink, PublishedStream
-from spark_jobs.changes.iceberg_changes_table import IcebergChangesTable
 from spark_jobs.changes.journal import BatchJournal
-from spark_jobs.changes.kafka_sink import KafkaSink
-from spark_jobs.changes.kafka_topic import KafkaTopic
+from spark_jobs.changes.kafka_sink import KafkaSink, KafkaTopic
 from spark_jobs.changes.options import ChangesJobOptions
-from spark_jobs.changes.own_targets import require_own_targets
 from spark_jobs.checkpoint_owner import CheckpointOwner, acquire_checkpoint
 from spark_jobs.column_names import require_names
 from spark_jobs.follow import Follower
@@ -151,3 +148,44 @@ def _primary_key(schema: SourceSchema, table: SourceTable) -> tuple[str, ...]:
     stored = json.loads(schema.schema.to_stored())["tables"]
     (found,) = (each for each in stored if each["id"] == table.id)
     return tuple(column["name"] for column in (*found["partition_key"], *found["clustering"]))
+
+
+def require_own_targets(
+    options: ChangesJobOptions,
+    tables: Iterable[SourceTable],
+    stored_topics: Collection[str] = (),
+) -> None:
+    """Raise `ConfigError` if a target is of two tables, or if it is a topic of the agents.
+
+    The agents and this job give topics the same names by default. Changes in a topic of events
+    would make it invalid for every job that reads it. `stored_topics` are those that the version
+    store has events of.
+    """
+    owners: dict[str, str] = {}
+    for name, target, table in _targets(options, tables):
+        if target in owners:
+            raise ConfigError(
+                f"`{name}` gives {owners[target]} and {table} the same target `{target}`, but keys "
+                "are unique only within a table. Use `{keyspace}` and `{table}` in it."
+            )
+        owners[target] = table
+        if name != "topic.template" or "bootstrap.servers" in options.sink_kafka:
+            continue
+        if options.reads(target) or target in stored_topics:
+            raise ConfigError(
+                f"The changes of {table} would go to `{target}`, a topic of the agents. Set "
+                "another `topic.prefix` or `topic.template`. If the topic of the changes is in "
+                "another cluster, name that cluster with `sink.kafka.bootstrap.servers`."
+            )
+
+
+def _targets(
+    options: ChangesJobOptions, tables: Iterable[SourceTable]
+) -> Iterable[tuple[str, str, str]]:
+    """The option, the target and the table."""
+    for table in tables:
+        place = table.keyspace, table.name
+        if "kafka" in options.sinks:
+            yield "topic.template", options.topic_of(*place), table.full_name
+        if options.table_sink is not None:
+            yield "changes.table", options.changes_table_of(*place), table.full_name

@@ -7,10 +7,11 @@ crash the same batch is read again, and messages after these offsets are not sen
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from spark_jobs.follow.position import Position
 from spark_jobs.reconcile.store import Offsets
+from spark_jobs.storage import Folder
 
 FILE = "batches.json"
 
@@ -37,18 +38,10 @@ class _Entry:
     begun: BegunBatch | None = None
 
 
-class Files(Protocol):
-    """Small files, such as those of `spark_jobs.storage.Folder`."""
-
-    def exists(self, name: str) -> bool: ...
-    def read_text(self, name: str) -> str: ...
-    def write_text(self, name: str, text: str) -> None: ...
-
-
 class BatchJournal:
     """The journal of one table. For one process."""
 
-    def __init__(self, folder: Files) -> None:
+    def __init__(self, folder: Folder) -> None:
         self._folder = folder
         self._last = _entry(folder.read_text(FILE)) if folder.exists(FILE) else _Entry()
 

@@ -11,8 +11,8 @@ from typing import Any, Literal
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from spark_jobs.changes.converters import json_bytes
 from spark_jobs.changes.envelope import envelopes, key_schema, value_schema
-from spark_jobs.changes.json_converter import json_bytes
 from spark_jobs.changes.messages import in_order, messages
 from tests.support.servers.debezium import VERSION
 from tests.support.servers.java import java

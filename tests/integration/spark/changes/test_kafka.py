@@ -11,11 +11,10 @@ import pytest
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.changes.converters import json_bytes
 from spark_jobs.changes.handler import ChangesHandler, PublishedStream
 from spark_jobs.changes.journal import BatchJournal
-from spark_jobs.changes.json_converter import json_bytes
-from spark_jobs.changes.kafka_sink import Encoding, KafkaSink
-from spark_jobs.changes.kafka_topic import KafkaTopic
+from spark_jobs.changes.kafka_sink import Encoding, KafkaSink, KafkaTopic
 from spark_jobs.follow import InterruptedBatch, Position
 from spark_jobs.reconcile.source_table import SourceTable
 from spark_jobs.storage import Folder

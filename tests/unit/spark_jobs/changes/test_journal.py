@@ -1,31 +1,18 @@
 """The journal of batches over restarts and interrupted writes."""
 
-from dataclasses import dataclass, field
+from pathlib import Path
+
+from pyspark.sql import SparkSession
 
 from spark_jobs.changes.journal import BatchJournal, BegunBatch
 from spark_jobs.follow.position import Position
+from spark_jobs.storage import Folder
 
 FIRST, SECOND = Position(1, 100), Position(2, 110)
 
 
-@dataclass
-class MemoryFolder:
-    """The files of a `Folder`."""
-
-    files: dict[str, str] = field(default_factory=dict)
-
-    def exists(self, name: str) -> bool:
-        return name in self.files
-
-    def read_text(self, name: str) -> str:
-        return self.files[name]
-
-    def write_text(self, name: str, text: str) -> None:
-        self.files[name] = text
-
-
-def test_a_restart_finds_the_begun_batch() -> None:
-    folder = MemoryFolder()
+def test_a_restart_finds_the_begun_batch(spark: SparkSession, tmp_path: Path) -> None:
+    folder = Folder(spark, str(tmp_path))
     journal = BatchJournal(folder)
     assert (journal.position, journal.begun) == (None, None)
     begun = journal.begin(None, FIRST, {0: 5, 1: 0}, {"t": {3: 8}})
@@ -38,7 +25,9 @@ def test_a_restart_finds_the_begun_batch() -> None:
     assert BatchJournal(folder).position == FIRST
 
 
-def test_a_batch_may_begin_after_the_position_of_the_last_one() -> None:
-    journal = BatchJournal(MemoryFolder())
+def test_a_batch_may_begin_after_the_position_of_the_last_one(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    journal = BatchJournal(Folder(spark, str(tmp_path)))
     journal.skip_to(FIRST)
     assert journal.begin(SECOND, Position(3, 120), {}).before == SECOND

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from spark_jobs.changes import job as changes_job
-from spark_jobs.changes.changes_table import ChangesTable
+from spark_jobs.changes.changes_tables import ChangesTable
 from spark_jobs.changes.options import ChangesJobOptions
 from spark_jobs.follow import Position, changes_between
 from spark_jobs.follow.comparison import compared

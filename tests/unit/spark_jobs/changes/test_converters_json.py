@@ -7,8 +7,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.changes.converters import json_bytes
 from spark_jobs.changes.envelope import envelopes, key_schema, value_schema
-from spark_jobs.changes.json_converter import json_bytes
 from tests.support.spark.changes import NOW_US, ORDERS, POSITION, Change, changes_frame, struct_of
 
 

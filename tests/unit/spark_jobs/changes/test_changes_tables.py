@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.changes.changes_table import ChangesTable
+from spark_jobs.changes.changes_tables import ChangesTable, IcebergChangesTable
 from spark_jobs.changes.handler import ChangeSink
-from spark_jobs.changes.iceberg_changes_table import IcebergChangesTable
 from spark_jobs.changes.journal import BegunBatch
 from spark_jobs.follow.position import Position
 from spark_jobs.tables.columns import ColumnChangeError

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, StructField, StructType
 
 from sidecar.errors import ConfigError
-from spark_jobs.changes.avro_converter import avro_bytes, avro_schema
+from spark_jobs.changes.converters import avro_bytes, avro_schema
 from spark_jobs.changes.envelope import envelopes, key_schema, value_schema
 from tests.support.spark.changes import NOW_US, ORDERS, POSITION, Change, changes_frame, struct_of
 

@@ -1,24 +1,66 @@
-"""Appends changes to an Iceberg table, each exactly once: the commit of a batch names its position.
+"""Appends changes to a table of Delta or Iceberg, each exactly once.
 
-The table is never read to find repeated changes: only its newest position counts. Columns are added
-when the source has new ones, and never dropped.
+The Iceberg table is never read to find repeated changes: only its newest position counts. Its
+columns are added when the source has new ones, and never dropped.
 """
 
+import json
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StructType
 
-from spark_jobs.changes.changes_table import change_rows
-from spark_jobs.changes.envelope import PublishedTable
+from spark_jobs.changes.envelope import PublishedTable, change_id
 from spark_jobs.changes.journal import BegunBatch
 from spark_jobs.column_names import ROW_ID
+from spark_jobs.delta_table import ANY_NAMES
 from spark_jobs.tables.columns import Add, ColumnChange, Columns, nullable, type_changes
 from spark_jobs.tables.commit_position import CommitPosition
 from spark_jobs.tables.format.iceberg import IcebergTypedTable
 from spark_jobs.tables.format.protocol import TableDefinition, newest_position
 from spark_jobs.tables.net_changes import OP, ROW, NetChanges
+
+
+class ChangesTable:
+    """The Delta table of the changes of one table: typed rows before and after each change."""
+
+    def __init__(self, path: str, table: PublishedTable, app: str) -> None:
+        """`app` is unique for each checkpoint, so Delta recognizes a repeated batch."""
+        self._path = path
+        self._table = table
+        self._app = app
+
+    def end_offsets(self) -> dict[int, int]:
+        return {}
+
+    def write(self, changes: DataFrame, batch: BegunBatch, *, is_resumed: bool) -> None:
+        """Append the changes. Delta skips a batch that it already has."""
+        rows = change_rows(changes, self._table, batch)
+        writer = rows.write.format("delta").mode("append").options(**ANY_NAMES)
+        writer = writer.option("mergeSchema", "true")
+        metadata = {**asdict(batch.after), "offsets": batch.offsets}
+        writer = writer.option("userMetadata", json.dumps(metadata))
+        writer = writer.option("txnAppId", f"{self._app}/{self._table.id}")
+        writer.option("txnVersion", batch.number).save(self._path)
+
+
+def change_rows(changes: DataFrame, table: PublishedTable, batch: BegunBatch) -> DataFrame:
+    """The rows of a table of changes."""
+    op = F.lit("r") if batch.before is None else F.col("op")
+    return changes.where(F.col("op").isNotNull()).select(
+        change_id(table, batch.after).alias("id"),
+        "cdc_row_id",
+        F.lit(batch.after.store_version).cast("bigint").alias("store_version"),
+        F.lit(batch.after.second).cast("bigint").alias("second"),
+        "seq",
+        op.alias("op"),
+        "cause",
+        "ts_us",
+        "before",
+        "after",
+    )
 
 
 class IcebergChangesTable:

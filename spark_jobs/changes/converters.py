@@ -1,21 +1,56 @@
-"""Keys and values as Avro behind the id of their schema, as Confluent's `AvroConverter` writes
-them.
+"""Keys and values of messages as JSON or Avro, as the converters of Kafka Connect write them.
 
 `docs/reference/change-events.md` describes the schemas.
 """
 
 import json
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, Literal
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import to_avro
-from pyspark.sql.types import MapType, StructType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
+from sidecar.schema_registry.client import RegistryClient
 from spark_jobs.changes.connect_schema import ConnectSchema, ValueForm, connect_value
-from spark_jobs.changes.envelope import avro_name
+from spark_jobs.changes.envelope import PublishedTable, avro_name, key_schema, value_schema
+from spark_jobs.changes.kafka_sink import Encoding
+from spark_jobs.changes.messages import ToBytes
+from spark_jobs.changes.options import ChangeEventOptions
 from spark_jobs.column_names import ColumnNameError
+
+
+def json_bytes(column: Column, data_type: StructType, schema: ConnectSchema | None) -> Column:
+    """A struct as JSON in UTF-8. With `schema` it is the `payload` beside its schema."""
+    converted = connect_value(column, data_type, _JSON_FORM)
+    text = F.to_json(converted, {"ignoreNullFields": "false"})
+    if schema is not None:
+        before = json.dumps({"schema": schema.as_json()}, separators=(",", ":"))[:-1]
+        text = F.concat(F.lit(before + ',"payload":'), text, F.lit("}"))
+    return text.cast("binary")
+
+
+def _pairs(column: Column, data_type: MapType) -> Column:
+    """A map as an array of pairs `[key, value]`, as Connect's `JsonConverter` writes it."""
+    key, value = data_type.keyType, data_type.valueType
+
+    def pair(entry: Column) -> Column:
+        return F.array(_variant(entry["key"], key), _variant(entry["value"], value))
+
+    return F.transform(F.map_entries(column), pair)
+
+
+def _variant(column: Column, data_type: DataType) -> Column:
+    """A value of any type as a variant, because all elements of an array have one type."""
+    value = connect_value(column, data_type, _JSON_FORM)
+    if isinstance(data_type, StructType | ArrayType | MapType):
+        return F.to_variant_object(value)
+    return value.cast("variant")
+
+
+_JSON_FORM = ValueForm(_pairs, str)
 
 _AVRO_TYPES = {"int8": "int", "int16": "int", "int32": "int", "int64": "long"}
 _CONNECT_TYPES = ("int8", "int16")
@@ -28,7 +63,7 @@ def avro_bytes(column: Column, data_type: StructType, schema: str, schema_id: in
 
     `schema` is the JSON of `avro_schema` for the same struct.
     """
-    converted = connect_value(column, data_type, _FORM)
+    converted = connect_value(column, data_type, _AVRO_FORM)
     header = F.lit(b"\0" + schema_id.to_bytes(4))
     return F.concat(header, to_avro(converted, schema))
 
@@ -122,10 +157,62 @@ def _entries(column: Column, data_type: MapType) -> Column:
     return F.transform(
         F.map_entries(column),
         lambda entry: F.struct(
-            connect_value(entry["key"], key, _FORM).alias("key"),
-            connect_value(entry["value"], value, _FORM).alias("value"),
+            connect_value(entry["key"], key, _AVRO_FORM).alias("key"),
+            connect_value(entry["value"], value, _AVRO_FORM).alias("value"),
         ),
     )
 
 
-_FORM = ValueForm(_entries, _field_name)
+_AVRO_FORM = ValueForm(_entries, _field_name)
+
+
+EncodingOf = Callable[[StructType], Encoding]
+"""The encoding of rows of a type."""
+
+
+def encoding_of(table: PublishedTable, options: ChangeEventOptions) -> EncodingOf:
+    """The encoding of the keys and values of a table."""
+    if options.converter == "avro":
+        return AvroEncoding(table, options)
+    return partial(_json_encoding, table, has_schemas=options.has_schemas)
+
+
+def _json_encoding(table: PublishedTable, row: StructType, *, has_schemas: bool) -> Encoding:
+    of_key, of_value = key_schema(row, table), value_schema(row, table)
+    return Encoding(
+        partial(json_bytes, schema=of_key if has_schemas else None),
+        partial(json_bytes, schema=of_value if has_schemas else None),
+    )
+
+
+class AvroEncoding:
+    """Avro with schemas of a registry. Each schema is registered once."""
+
+    def __init__(self, table: PublishedTable, options: ChangeEventOptions) -> None:
+        """Raises `ConfigError` for an unusable key or trust store."""
+        self._table = table
+        self._registries = {
+            side: (RegistryClient(settings), settings.strategy)
+            for side, settings in options.registries().items()
+        }
+        self._encodings: dict[str, Encoding] = {}
+
+    def __call__(self, row: StructType) -> Encoding:
+        """The encoding of rows of a type.
+
+        Raises `UnavailableError`, `AccessDeniedError` or `SchemaRejectedError`.
+        """
+        known = row.json()
+        if known not in self._encodings:
+            key, value = key_schema(row, self._table), value_schema(row, self._table)
+            self._encodings[known] = Encoding(
+                self._registered("key", key), self._registered("value", value)
+            )
+        return self._encodings[known]
+
+    def _registered(self, side: Literal["key", "value"], schema: ConnectSchema) -> ToBytes:
+        client, strategy = self._registries[side]
+        text = avro_schema(schema)
+        assert schema.name is not None
+        subject = strategy.subject(self._table.topic, side, schema.name)
+        return partial(avro_bytes, schema=text, schema_id=client.schema_id(subject, text))

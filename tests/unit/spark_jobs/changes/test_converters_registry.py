@@ -9,7 +9,7 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from pyspark.sql import SparkSession
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 
-from spark_jobs.changes.encodings import encoding_of
+from spark_jobs.changes.converters import encoding_of
 from spark_jobs.changes.envelope import envelopes
 from spark_jobs.changes.messages import in_order, messages
 from spark_jobs.changes.options import ChangesJobOptions

@@ -21,9 +21,8 @@ from benches.spark.session import SparkUnderTest
 from benches.stats import Result, Spread, print_table
 from commitlog import EventFormat, Schema, SnapshotEncoder
 from spark_jobs.compare.cassandra_pages import Contact
-from spark_jobs.compare.digests import compared_columns, range_digests
+from spark_jobs.compare.digests import compared_columns, range_digests, token_ranges
 from spark_jobs.compare.live_rows import LiveReader, read_live
-from spark_jobs.compare.token_ranges import token_ranges
 from spark_jobs.rebuild.table_layout import read_layout
 from spark_jobs.reconcile.merged import merger_of
 from spark_jobs.reconcile.source_table import SourceSchema, read_schema

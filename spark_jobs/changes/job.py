@@ -26,7 +26,6 @@ from spark_jobs.follow import Follower
 from spark_jobs.follow.job import run_follower
 from spark_jobs.options.command_line import JobReport
 from spark_jobs.progress import stop_on_signals
-from spark_jobs.progress_line import Show, no_line, progress_line
 from spark_jobs.reconcile.job import open_store
 from spark_jobs.reconcile.merged import merger_of
 from spark_jobs.reconcile.selected_tables import select_tables
@@ -35,6 +34,7 @@ from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.reconcile.store.commits import latest_offsets
 from spark_jobs.session import create_job_session, isolated_session, require_iceberg
 from spark_jobs.storage import Folder
+from spark_jobs.terminal import Show, no_line, progress_line
 
 logger = logging.getLogger(__name__)
 JOB = "changes"

@@ -23,6 +23,7 @@ from cassandra.query import SimpleStatement, dict_factory
 from commitlog.masking import MaskGuard
 from commitlog.raw_pages import RawPages, page_body, page_profile
 from sidecar.fetch_size import FetchSize
+from sidecar.process.wait_policy import RetryPause
 from spark_jobs.error_mapping import MESSAGE_PREFIX
 from spark_jobs.errors import JobError
 
@@ -84,12 +85,12 @@ class CassandraPages:
         self._size: FetchSize | None = None
 
     def __enter__(self) -> "CassandraPages":
-        self._cluster, self._session = _repeated(lambda: _connected(self._contact))
+        self._cluster, self._session = retry(lambda: _connect(self._contact))
         self._session.client_protocol_handler = RawPages
-        decoded = _repeated(self._cluster.connect)
+        decoded = retry(self._cluster.connect)
 
         def ask(cql: str) -> list[Any]:
-            return list(_repeated(lambda: decoded.execute(cql, execution_profile=_DECODED)))
+            return list(retry(lambda: decoded.execute(cql, execution_profile=_DECODED)))
 
         self._masks = MaskGuard(ask, self._contact.username)
         return self
@@ -135,9 +136,9 @@ class CassandraPages:
         assert self._size is not None
         # A page that is too large fails until its rows are halved often enough.
         attempts = _ATTEMPTS + self._size.rows.bit_length()
-        return _repeated(lambda: self._asked(statement, next_page), attempts)
+        return retry(lambda: self._ask(statement, next_page), attempts)
 
-    def _asked(self, statement: SimpleStatement, next_page: bytes | None) -> Any:
+    def _ask(self, statement: SimpleStatement, next_page: bytes | None) -> Any:
         assert self._size is not None
         statement.fetch_size = self._size.rows
         try:
@@ -152,7 +153,7 @@ def _require_values(problem: str) -> None:
         raise JobError(f"{MESSAGE_PREFIX}{problem}")
 
 
-def _connected(contact: Contact) -> tuple[Cluster, Any]:
+def _connect(contact: Contact) -> tuple[Cluster, Any]:
     policy = RoundRobinPolicy()
     if contact.data_center is not None:
         policy = DCAwareRoundRobinPolicy(contact.data_center)
@@ -182,15 +183,16 @@ def _connected(contact: Contact) -> tuple[Cluster, Any]:
         raise
 
 
-def _repeated(action: Callable[[], _Result], attempts: int = _ATTEMPTS) -> _Result:
+def retry(action: Callable[[], _Result], attempts: int = _ATTEMPTS) -> _Result:
     """The result of an action that may fail for a time. Raises its last exception."""
-    for attempt in range(attempts - 1):
+    pause = RetryPause(_FIRST_PAUSE_S, _LONGEST_PAUSE_S)
+    for _ in range(attempts - 1):
         try:
             return action()
         except Exception as error:
             if _is_rejection(error):
                 raise
-            time.sleep(min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2**attempt))
+            time.sleep(pause.failed())
     return action()
 
 

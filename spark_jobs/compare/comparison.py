@@ -17,29 +17,31 @@ from sidecar.logs import fields
 from spark_jobs.compare.differences import (
     Explainer,
     differing_rows,
+    example_rows,
     explained,
     with_later_writes,
 )
-from spark_jobs.compare.digests import RangeDigest, compared_columns, range_digests
-from spark_jobs.compare.example_rows import example_rows
-from spark_jobs.compare.findings import DifferingRow
+from spark_jobs.compare.digests import (
+    RangeDigest,
+    compared_columns,
+    range_digests,
+    range_of,
+    token_ranges,
+)
 from spark_jobs.compare.live_rows import LiveReader, read_live
 from spark_jobs.compare.options import CompareOptions
 from spark_jobs.compare.progress import (
     Progress,
     ReadRanges,
+    WaitBudget,
     groups_of,
     progress_from_json,
     progress_to_json,
 )
-from spark_jobs.compare.progress_bar import OnRead
-from spark_jobs.compare.report import ComparisonReport
-from spark_jobs.compare.row_difference import Cause, ReadTimes, is_truncation
-from spark_jobs.compare.store_rows import StoreRows
-from spark_jobs.compare.store_watermark import complete_until_us
+from spark_jobs.compare.report import ComparisonReport, DifferingRow
+from spark_jobs.compare.row_difference import Cause, CauseOfDifference, ReadTimes, is_truncation
+from spark_jobs.compare.store_rows import StoreRows, complete_until_us
 from spark_jobs.compare.target_comparison import TargetComparison
-from spark_jobs.compare.token_ranges import range_of, token_ranges
-from spark_jobs.compare.wait_budget import WaitBudget
 from spark_jobs.errors import CheckpointError
 from spark_jobs.job_description import job_description
 from spark_jobs.rebuild.table_layout import read_layout
@@ -47,6 +49,7 @@ from spark_jobs.reconcile.merged import merger_of
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
 from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.storage import Folder
+from spark_jobs.terminal import OnRead
 from spark_jobs.watermarks import read_watermarks
 
 logger = logging.getLogger(__name__)
@@ -254,7 +257,7 @@ class Comparison:
         self, differing: Sequence[int], complete_us: Mapping[int, int], version: int
     ) -> ComparisonReport:
         progress = self._progress
-        causes: dict[Cause, int] = {}
+        causes: dict[CauseOfDifference, int] = {}
         rows: list[DifferingRow] = []
         if differing:
             found = self._session.read.parquet(self._place("differences"))

@@ -5,13 +5,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from spark_jobs.compare.digests import ComparedColumns, content
-from spark_jobs.compare.row_difference import Cause, ReadTimes, row_differences, worst
-from spark_jobs.compare.token_ranges import range_of
+from spark_jobs.compare.digests import ComparedColumns, content, range_of
+from spark_jobs.compare.report import DifferingRow
+from spark_jobs.compare.row_difference import (
+    Cause,
+    CauseOfDifference,
+    ReadTimes,
+    row_differences,
+    worst,
+)
 from spark_jobs.rebuild.statements import key_condition
 from spark_jobs.rebuild.table_layout import TableLayout
 
@@ -144,3 +150,23 @@ def _content(side: str, columns: ComparedColumns) -> Column:
 
 def _time(ts_us: int | None) -> str:
     return "none" if ts_us is None else str(ts_us)
+
+
+def example_rows(
+    found: DataFrame, kind: type[CauseOfDifference], limit: int
+) -> tuple[dict[CauseOfDifference, int], list[DifferingRow]]:
+    """The number of rows by cause, and up to `limit` rows of each cause, the worst first.
+
+    `found` has the columns `cause`, `key`, `columns` and `token`.
+    """
+    of_cause = Window.partitionBy("cause")
+    ranked = found.select(
+        *("cause", "key", "columns"),
+        F.count(F.lit(1)).over(of_cause).alias("rows"),
+        F.row_number().over(of_cause.orderBy("token", "key")).alias("number"),
+    )
+    causes = kind.by_name()
+    some = ranked.where(F.col("number") <= limit).collect()
+    some.sort(key=lambda row: (causes[row["cause"]].severity, row["number"]))
+    rows = [DifferingRow(causes[row["cause"]], row["key"], row["columns"]) for row in some]
+    return {causes[row["cause"]]: row["rows"] for row in some}, rows

@@ -2,7 +2,8 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from delta.tables import DeltaTable
@@ -11,13 +12,14 @@ from pyspark.sql import SparkSession
 from sidecar.errors import ConfigError
 from spark_jobs.compare.comparison import Comparison
 from spark_jobs.compare.options import CompareOptions
-from spark_jobs.compare.progress_bar import OnRead, progress_bar
-from spark_jobs.compare.removed_version import removed_version_explained
 from spark_jobs.compare.report import ComparisonReport
 from spark_jobs.compare.report_page import report_page
+from spark_jobs.error_mapping import is_removed_version
+from spark_jobs.errors import CheckpointError
 from spark_jobs.options.command_line import JobReport
 from spark_jobs.reconcile.source_table import SourceSchema, read_schema
 from spark_jobs.session import create_job_session
+from spark_jobs.terminal import OnRead, progress_bar
 
 
 def main(options: CompareOptions) -> JobReport:
@@ -57,3 +59,21 @@ def _replace(path: Path, text: str) -> None:
     unfinished = path.with_name(f".{path.name}.tmp")
     unfinished.write_text(text, encoding="utf-8")
     unfinished.replace(path)
+
+
+@contextmanager
+def removed_version_explained(state: str) -> Iterator[None]:
+    """Raise `CheckpointError` when a version is gone: the next run would read the same one again.
+
+    `state` is the folder of the comparison.
+    """
+    try:
+        yield
+    except Exception as error:
+        if not is_removed_version(error):
+            raise
+        raise CheckpointError(
+            "The store or the typed table no longer has a version that the comparison reads, "
+            f"because VACUUM removed its files. Remove {state} and start again. Set "
+            "`delta.deletedFileRetentionDuration` longer than a comparison takes."
+        ) from error

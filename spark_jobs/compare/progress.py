@@ -1,9 +1,10 @@
-"""What a comparison has read so far, as a small document. Pure."""
+"""What a comparison has read so far, and how long it may still wait."""
 
 import json
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from spark_jobs.compare.digests import RangeDigest
 
@@ -109,3 +110,35 @@ def _comparable(digest: RangeDigest) -> tuple[int, int]:
 def _without(ranges: Iterable[int], groups: Iterable[ReadRanges]) -> list[int]:
     done = {number for group in groups for number in group.ranges}
     return [number for number in ranges if number not in done]
+
+
+_Observed = TypeVar("_Observed")
+_POLL_S = 2.0
+
+
+class WaitBudget:
+    """Only waits use it up; the reads and comparisons between them do not."""
+
+    def __init__(
+        self,
+        seconds: float,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._left_s = seconds
+        self._clock = clock
+        self._pause = pause
+
+    def until(
+        self, observe: Callable[[], _Observed], is_done: Callable[[_Observed], bool]
+    ) -> _Observed:
+        """Observe at once and then every few seconds, until `is_done` or until the time is used up.
+        Returns the last observation."""
+        found = observe()
+        deadline_s = self._clock() + self._left_s
+        while not is_done(found) and (left_s := deadline_s - self._clock()) > 0:
+            self._pause(min(_POLL_S, left_s))
+            found = observe()
+        self._left_s = max(0.0, deadline_s - self._clock())
+        return found

@@ -1,40 +1,126 @@
 """The report of a comparison: values and lines. Pure."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any, TypeVar
+from datetime import UTC, datetime
+from typing import Any, Literal
 
-from spark_jobs.compare.findings import (
-    EXIT_CODES,
-    DifferingRow,
-    Verdict,
-    joint_verdict,
-    moment,
-)
-from spark_jobs.compare.row_difference import HARMLESS, Cause
-from spark_jobs.compare.target_report import TARGET_HARMLESS, TARGET_MEANINGS, TargetReport
+from spark_jobs.compare.row_difference import Cause, CauseOfDifference
 
-_ROWS_IN_MESSAGE = 10
-_Cause = TypeVar("_Cause", bound=StrEnum)
-MEANINGS: Mapping[Cause, str] = {
-    Cause.LOSS: "The store lacks a write that it should have, unless the write was never "
-    "acknowledged.",
-    Cause.LOST_DELETE: "The store has a value that Cassandra deleted.",
-    Cause.DIFFERENT_VALUE: "Both have a value of the same write time, and the values differ.",
-    Cause.TRUNCATE_SUSPECTED: "Only the store has these rows, and they are older than every value "
-    "in Cassandra. Record the TRUNCATE with spark_jobs.reconcile.truncate.",
-    Cause.NOT_READ: "The store has a newer value than Cassandra returned. Repair the table, or "
-    "read at ALL.",
-    Cause.NOT_THERE_YET: "The store is not complete up to the read. Run the command again later.",
-    Cause.WRITTEN_AFTER: "The write is newer than the read.",
-    Cause.EXPIRED: "The value expired before the read.",
-}
+Verdict = Literal["equal", "differs", "not_there_yet"]
+EXIT_CODES: Mapping[Verdict, int] = {"equal": 0, "differs": 7, "not_there_yet": 8}
 VERDICTS: Mapping[Verdict, str] = {
     "equal": "equal",
     "differs": "rows differ",
     "not_there_yet": "not complete up to the read",
 }
+_HARMLESS = ("written_after", "expired")
+"""Causes of both comparisons."""
+_ROWS_IN_MESSAGE = 10
+
+
+class TargetCause(CauseOfDifference):
+    """Why the version store and the typed table differ."""
+
+    MISSING_ROW = "missing_row", "The store shows the row at the position of the typed table."
+    EXTRA_ROW = "extra_row", "The store does not show the row at that position."
+    REPEATED_ROW = "repeated_row", "The typed table has the row more than once."
+    OTHER_VALUE = (
+        "other_value",
+        "The typed table has other values than the store at its position.",
+    )
+    NOT_THERE_YET = (
+        "not_there_yet",
+        "The store changed the row after the position of the typed table. Run the command again "
+        "later.",
+    )
+    WRITTEN_AFTER = (
+        "written_after",
+        "As not_there_yet, by a write from after the start of the reads.",
+    )
+    EXPIRED = "expired", "As not_there_yet, because a value expired."
+
+
+@dataclass(frozen=True, slots=True)
+class DifferingRow:
+    cause: CauseOfDifference
+    key: str
+    columns: str
+    """The columns that differ, and why."""
+
+    def values(self) -> dict[str, str]:
+        """The row as JSON."""
+        return {"cause": str(self.cause), "key": self.key, "columns": self.columns}
+
+
+Causes = Mapping[CauseOfDifference, int]
+"""Rows by cause."""
+
+
+def verdict_of(causes: Causes) -> Verdict:
+    """The verdict on one comparison."""
+    found = {str(cause) for cause, rows in causes.items() if rows}.difference(_HARMLESS)
+    if found - {"not_there_yet"}:
+        return "differs"
+    return "not_there_yet" if found else "equal"
+
+
+def joint_verdict(verdicts: Iterable[Verdict]) -> Verdict:
+    """The verdict of all parts of a comparison."""
+    found = set(verdicts)
+    order: tuple[Verdict, ...] = ("differs", "not_there_yet")
+    return next((each for each in order if each in found), "equal")
+
+
+def found_causes(causes: Causes) -> list[tuple[CauseOfDifference, int]]:
+    """The causes that have rows, with their number, the worst first."""
+    found = [(cause, rows) for cause, rows in causes.items() if rows]
+    return sorted(found, key=lambda each: each[0].severity)
+
+
+def moment(ts_us: int) -> str:
+    """A time in microseconds as ISO-8601."""
+    return datetime.fromtimestamp(ts_us / 1_000_000, UTC).isoformat(timespec="milliseconds")
+
+
+def optional_moment(ts_us: int | None) -> str | None:
+    return None if ts_us is None else moment(ts_us)
+
+
+@dataclass(frozen=True, slots=True)
+class TargetReport:
+    """A typed table at its position in the store."""
+
+    table: str
+    """Its name in SQL."""
+    version: int
+    """The version of Delta, or the snapshot of Iceberg."""
+    store_version: int
+    second: int
+    offsets: Mapping[str, Mapping[str, int]]
+    """End offsets of Kafka that the last commit names."""
+    typed_rows: int
+    causes: Causes
+    rows: Sequence[DifferingRow]
+    """Some rows of each cause, the worst first."""
+
+    @property
+    def verdict(self) -> Verdict:
+        return verdict_of(self.causes)
+
+    def values(self) -> dict[str, Any]:
+        """The report as JSON."""
+        return {
+            "table": self.table,
+            "verdict": self.verdict,
+            "version": self.version,
+            "store_version": self.store_version,
+            "evaluated_at": moment(self.second * 1_000_000),
+            "offsets": {topic: dict(ends) for topic, ends in self.offsets.items()},
+            "typed_rows": self.typed_rows,
+            "causes": {str(cause): self.causes.get(cause, 0) for cause in TargetCause},
+            "rows": [row.values() for row in self.rows],
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +135,7 @@ class ComparisonReport:
     store_version: int
     complete_until_us: int | None
     """The smallest watermark of the store."""
-    causes: Mapping[Cause, int]
-    """Rows by cause."""
+    causes: Causes
     rows: Sequence[DifferingRow]
     """Some rows of each cause, the worst first."""
     target: TargetReport | None = None
@@ -67,10 +152,7 @@ class ComparisonReport:
     @property
     def live_verdict(self) -> Verdict:
         """The verdict on the store, as a copy of the live table."""
-        found = {cause for cause, rows in self.causes.items() if rows} - HARMLESS
-        if found - {Cause.NOT_THERE_YET}:
-            return "differs"
-        return "not_there_yet" if found else "equal"
+        return verdict_of(self.causes)
 
     @property
     def exit_code(self) -> int:
@@ -103,13 +185,13 @@ class ComparisonReport:
         ]
         if self.live_verdict == "not_there_yet":
             lines.append(f"  {self._completeness()}")
-        lines += _found(self.causes, MEANINGS, self.rows, HARMLESS)
+        lines += _lines(self.causes, self.rows)
         if (target := self.target) is not None:
             lines += [
                 f"{target.table}: {VERDICTS[target.verdict]}",
                 f"  {target.typed_rows} rows, compared with version {target.store_version} of the "
                 "store",
-                *_found(target.causes, TARGET_MEANINGS, target.rows, TARGET_HARMLESS),
+                *_lines(target.causes, target.rows),
             ]
         return "\n".join(lines)
 
@@ -126,20 +208,7 @@ class ComparisonReport:
         )
 
 
-def optional_moment(ts_us: int | None) -> str | None:
-    return None if ts_us is None else moment(ts_us)
-
-
-def _found(
-    causes: Mapping[_Cause, int],
-    meanings: Mapping[_Cause, str],
-    rows: Sequence[DifferingRow],
-    harmless: Collection[StrEnum],
-) -> list[str]:
-    lines = [
-        f"  {cause}: {causes[cause]} rows. {meaning}"
-        for cause, meaning in meanings.items()
-        if causes.get(cause)
-    ]
-    shown = [row for row in rows if row.cause not in harmless][:_ROWS_IN_MESSAGE]
+def _lines(causes: Causes, rows: Sequence[DifferingRow]) -> list[str]:
+    lines = [f"  {cause}: {count} rows. {cause.meaning}" for cause, count in found_causes(causes)]
+    shown = [row for row in rows if row.cause not in _HARMLESS][:_ROWS_IN_MESSAGE]
     return lines + [f"  {row.cause}: {row.key}: {row.columns}" for row in shown]

@@ -1,16 +1,20 @@
 """The report of a comparison as a page that needs no other file. Pure."""
 
 import html
-from collections.abc import Mapping, Sequence
-from enum import StrEnum
+from collections.abc import Sequence
 from string import Template
-from typing import TypeVar
 
-from spark_jobs.compare.findings import DifferingRow, moment
-from spark_jobs.compare.report import MEANINGS, VERDICTS, ComparisonReport, optional_moment
-from spark_jobs.compare.target_report import TARGET_MEANINGS, TargetReport
+from spark_jobs.compare.report import (
+    VERDICTS,
+    Causes,
+    ComparisonReport,
+    DifferingRow,
+    TargetReport,
+    found_causes,
+    moment,
+    optional_moment,
+)
 
-_Cause = TypeVar("_Cause", bound=StrEnum)
 _PAGE = Template(
     """<!DOCTYPE html>
 <html lang="en">
@@ -55,12 +59,7 @@ def report_page(report: ComparisonReport) -> str:
         verdict=html.escape(VERDICTS[report.verdict]),
         kind=report.verdict,
         facts=_table(("", ""), facts),
-        found=_found(
-            report.causes,
-            MEANINGS,
-            report.rows,
-            "Columns, with write times in microseconds",
-        ),
+        found=_found(report.causes, report.rows, "Columns, with write times in microseconds"),
         target="" if report.target is None else _target(report.target),
     )
 
@@ -74,21 +73,12 @@ def _target(report: TargetReport) -> str:
         ("Version of the store", str(report.store_version)),
         ("Evaluated at", moment(report.second * 1_000_000)),
     ]
-    found = _found(report.causes, TARGET_MEANINGS, report.rows, "Columns")
+    found = _found(report.causes, report.rows, "Columns")
     return f"<h2>Typed table</h2>\n{_table(('', ''), facts)}\n{found}"
 
 
-def _found(
-    causes: Mapping[_Cause, int],
-    meanings: Mapping[_Cause, str],
-    rows: Sequence[DifferingRow],
-    columns: str,
-) -> str:
-    counts = [
-        (str(cause), str(causes[cause]), meaning)
-        for cause, meaning in meanings.items()
-        if causes.get(cause)
-    ]
+def _found(causes: Causes, rows: Sequence[DifferingRow], columns: str) -> str:
+    counts = [(str(cause), str(count), cause.meaning) for cause, count in found_causes(causes)]
     shown = [(str(row.cause), row.key, row.columns) for row in rows]
     return (
         f"<h3>Causes</h3>\n{_table(('Cause', 'Rows', 'Meaning'), counts)}\n"

@@ -8,39 +8,62 @@ that answered.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import groupby
-from typing import Any
+from typing import Any, Self
 
 from spark_jobs.compare.digests import OLDEST_US, ComparedColumns
-from spark_jobs.rebuild.statements import place_in_list
-
-Cell = Mapping[str, Any]
-"""`column`, `path`, `ts`, `ldt`, `value`, as `Merger.rows` returns them."""
+from spark_jobs.rebuild.statements import Cell, by_column, place_in_list
 
 
-class Cause(StrEnum):
-    """From the worst to the harmless."""
+class CauseOfDifference(StrEnum):
+    """Causes of one comparison, from the worst to the harmless. `meaning` is for its report."""
 
-    LOSS = "loss"
-    """The store lacks a write that it should have, or the write was never acknowledged."""
-    LOST_DELETE = "lost_delete"
-    """The store has a value that Cassandra deleted before the watermark."""
-    DIFFERENT_VALUE = "different_value"
-    """Two values of one write time."""
-    TRUNCATE_SUSPECTED = "truncate_suspected"
-    """As `LOST_DELETE`, but of all rows up to a write time."""
-    NOT_READ = "not_read"
-    """The store has a newer value than Cassandra returned: replicas lack a write."""
-    NOT_THERE_YET = "not_there_yet"
-    """The store is not complete up to the read."""
-    WRITTEN_AFTER = "written_after"
-    """The store has a write from after the read."""
-    EXPIRED = "expired"
-    """The value expired before the read."""
+    meaning: str
+
+    def __new__(cls, name: str, meaning: str) -> Self:
+        cause = str.__new__(cls, name)
+        cause._value_ = name
+        cause.meaning = meaning
+        return cause
+
+    @classmethod
+    def by_name(cls) -> "dict[str, CauseOfDifference]":
+        return {cause.value: cause for cause in cls}
+
+    @property
+    def severity(self) -> int:
+        """Smaller for a worse cause."""
+        return list(type(self)).index(self)
 
 
-SEVERITY: Mapping[Cause, int] = {cause: index for index, cause in enumerate(Cause)}
-HARMLESS = frozenset((Cause.WRITTEN_AFTER, Cause.EXPIRED))
+class Cause(CauseOfDifference):
+    """Why the live table and the store differ."""
+
+    LOSS = (
+        "loss",
+        "The store lacks a write that it should have, unless the write was never acknowledged.",
+    )
+    LOST_DELETE = "lost_delete", "The store has a value that Cassandra deleted."
+    DIFFERENT_VALUE = (
+        "different_value",
+        "Both have a value of the same write time, and the values differ.",
+    )
+    TRUNCATE_SUSPECTED = (
+        "truncate_suspected",
+        "Only the store has these rows, and they are older than every value in Cassandra. Record "
+        "the TRUNCATE with spark_jobs.reconcile.truncate.",
+    )
+    NOT_READ = (
+        "not_read",
+        "The store has a newer value than Cassandra returned. Repair the table, or read at ALL.",
+    )
+    NOT_THERE_YET = (
+        "not_there_yet",
+        "The store is not complete up to the read. Run the command again later.",
+    )
+    WRITTEN_AFTER = "written_after", "The write is newer than the read."
+    EXPIRED = "expired", "The value expired before the read."
+
+
 _CLOCK_S = 1
 """CQL returns remaining TTLs in whole seconds."""
 
@@ -90,7 +113,7 @@ def row_differences(
 
 def worst(differences: Sequence[ColumnDifference]) -> Cause:
     """The worst cause."""
-    return min((each.cause for each in differences), key=SEVERITY.__getitem__)
+    return min((each.cause for each in differences), key=lambda cause: cause.severity)
 
 
 def is_truncation(older_partitions: int) -> bool:
@@ -106,12 +129,14 @@ def _cells(row: Mapping[str, Any] | None) -> Sequence[Cell]:
 def _cell_differences(
     live: Sequence[Cell], store: Sequence[Cell], times: ReadTimes, columns: ComparedColumns
 ) -> Iterator[ColumnDifference]:
-    ours, theirs = _by_column(live), _by_column(store)
+    ours, theirs = by_column(live), by_column(store)
     for column in sorted(ours.keys() | theirs.keys()):
         of_live, of_store = ours.get(column, ()), theirs.get(column, ())
         if column in columns.lists:
             of_live, of_store = (sorted(each, key=place_in_list) for each in (of_live, of_store))
-            pairs = [] if _values(of_live) == _values(of_store) else [_lists(of_live, of_store)]
+            is_equal = _values(of_live) == _values(of_store)
+            # An event of a list that was read is later than its newest element.
+            pairs = [] if is_equal else [(_as_cell(of_live, 1), _as_cell(of_store, 0))]
         else:
             pairs = list(_pairs(of_live, of_store))
         found = [
@@ -120,7 +145,7 @@ def _cell_differences(
             if (cause := _cause(one, other, times, column, columns)) is not None
         ]
         if found:
-            yield min(found, key=lambda each: SEVERITY[each.cause])
+            yield min(found, key=lambda each: each.cause.severity)
 
 
 def _cause(
@@ -157,17 +182,12 @@ def _only_in_store(store: Cell, times: ReadTimes) -> Cause:
     return Cause.LOST_DELETE if times.is_settled else Cause.NOT_THERE_YET
 
 
-def _lists(live: Sequence[Cell], store: Sequence[Cell]) -> tuple[Cell | None, Cell | None]:
-    """Two different lists as one cell each, with the newest write time and the values."""
-    return _list_cell(live, 1), _list_cell(store, 0)
-
-
-def _list_cell(cells: Sequence[Cell], later_us: int) -> Cell | None:
+def _as_cell(cells: Sequence[Cell], later_us: int) -> Cell | None:
+    """A list as one cell, with its values and with its newest write time minus `later_us`."""
     if not cells:
         return None
     expiries = [cell["ldt"] for cell in cells]
     return {
-        # An event of a list that was read is later than its newest element.
         "ts": max(cell["ts"] for cell in cells) - later_us,
         "ldt": None if None in expiries else max(expiries),
         "value": _values(cells),
@@ -181,15 +201,6 @@ def _pairs(
     theirs = {cell["path"]: cell for cell in store}
     for path in ours.keys() | theirs.keys():
         yield ours.get(path), theirs.get(path)
-
-
-def _by_column(cells: Sequence[Cell]) -> dict[str, list[Cell]]:
-    return {
-        name: list(found)
-        for name, found in groupby(
-            sorted(cells, key=lambda cell: cell["column"]), key=lambda cell: cell["column"]
-        )
-    }
 
 
 def _values(cells: Sequence[Cell]) -> list[bytes]:

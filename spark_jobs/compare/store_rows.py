@@ -1,15 +1,16 @@
 """What the version store shows of a table, for the comparison with the live table."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.compare.token_ranges import range_of
+from spark_jobs.compare.digests import TokenRange, range_of
 from spark_jobs.reconcile.merged import merged, merger_of
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
 from spark_jobs.reconcile.store import VersionStore
+from spark_jobs.watermarks.table_watermark import RangeWatermark
 
 _MERGED = ("token", "event", "state")
 
@@ -57,3 +58,17 @@ class StoreRows:
             until_us=until_us,
         )
         return merged(stored, merge, self._merger.rows_schema)
+
+
+def complete_until_us(
+    ranges: Iterable[TokenRange], watermarks: Iterable[RangeWatermark]
+) -> Mapping[int, int]:
+    """The smallest watermark that overlaps each range, by number of the range. Without watermarks
+    nothing is known, which gives no entry."""
+    known = list(watermarks)
+    found = {}
+    for each in ranges:
+        ends_ms = [one.until_ms for one in known if one.after < each.to and each.after < one.to]
+        if ends_ms:
+            found[each.number] = min(ends_ms) * 1000
+    return found

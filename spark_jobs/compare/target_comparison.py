@@ -15,10 +15,10 @@ from pyspark.sql.types import StructField, StructType
 
 from sidecar.errors import ConfigError
 from spark_jobs.column_names import ROW_ID
-from spark_jobs.compare.example_rows import example_rows
-from spark_jobs.compare.findings import DifferingRow
-from spark_jobs.compare.row_difference import ReadTimes
-from spark_jobs.compare.target_report import TargetCause, TargetReport
+from spark_jobs.compare.differences import example_rows
+from spark_jobs.compare.progress import WaitBudget
+from spark_jobs.compare.report import DifferingRow, TargetCause, TargetReport
+from spark_jobs.compare.row_difference import CauseOfDifference, ReadTimes
 from spark_jobs.compare.target_rows import (
     bucket_digests,
     differences,
@@ -28,7 +28,6 @@ from spark_jobs.compare.target_rows import (
     shown_rows,
     typed_rows,
 )
-from spark_jobs.compare.wait_budget import WaitBudget
 from spark_jobs.follow import Position, changes_between
 from spark_jobs.reconcile.merged import merger_of
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
@@ -116,7 +115,7 @@ class TargetComparison:
         if differing:
             sides = [in_buckets(each, self._buckets, differing) for each in (shown, typed)]
             found.append(differences(sides[0], sides[1], kind, self._keys(state)))
-        causes: dict[TargetCause, int] = {}
+        causes: dict[CauseOfDifference, int] = {}
         rows: list[DifferingRow] = []
         if found:
             every = reduce(DataFrame.unionByName, found)

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from spark_jobs.column_names import ROW_ID
-from spark_jobs.compare.target_report import TargetCause
+from spark_jobs.compare.report import TargetCause
 from spark_jobs.follow.comparable import comparable
 from spark_jobs.tables.columns import Columns, quoted
 

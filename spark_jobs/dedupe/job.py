@@ -19,11 +19,11 @@ from spark_jobs.dedupe.stats import BatchStats, RunStats, batch_stats
 from spark_jobs.errors import JobError
 from spark_jobs.options.command_line import JobReport
 from spark_jobs.progress import MicroBatch, follow, micro_batch, stop_on_signals
-from spark_jobs.progress_line import Show, no_line, progress_line
 from spark_jobs.session import create_job_session, isolated_session
 from spark_jobs.source.kafka import read_stream
 from spark_jobs.source.topics import SourceTopics
 from spark_jobs.storage import Folder
+from spark_jobs.terminal import Show, no_line, progress_line
 
 logger = logging.getLogger(__name__)
 

@@ -10,10 +10,10 @@ from spark_jobs import metrics_files
 from spark_jobs.errors import JobError
 from spark_jobs.follow.follower import Follower
 from spark_jobs.follow.stats import add_metrics, summary
-from spark_jobs.progress_line import Show
 from spark_jobs.reconcile.job import run as run_reconcile
 from spark_jobs.reconcile.options import ReconcileOptions
 from spark_jobs.reconcile.stats import RunStats, registry_of
+from spark_jobs.terminal import Show
 
 
 def run_follower(

@@ -25,11 +25,11 @@ from spark_jobs.mongo_reconcile.document_table import DocumentTable
 from spark_jobs.mongo_reconcile.options import MongoJobOptions
 from spark_jobs.options.command_line import JobReport
 from spark_jobs.progress import MicroBatch, follow, micro_batch, start_query, stop_on_signals
-from spark_jobs.progress_line import Show, no_line, progress_line
 from spark_jobs.session import create_job_session, isolated_session
 from spark_jobs.source.invalid_records import InvalidRecords
 from spark_jobs.source.kafka import read_stream
 from spark_jobs.source.topics import SourceTopics
+from spark_jobs.terminal import Show, no_line, progress_line
 
 logger = logging.getLogger(__name__)
 _PREFIX = "cdc_mongo_reconcile_"

@@ -68,7 +68,7 @@ class StatementWriter:
     def _differences(
         self, now: Iterable[Cell], then: Iterable[Cell], key: Mapping[str, str], ts_us: int
     ) -> Iterator[str]:
-        before, after = _by_column(now), _by_column(then)
+        before, after = by_column(now), by_column(then)
         for column in sorted(before.keys() | after.keys()):
             old, new = before.get(column, ()), after.get(column, ())
             if list(map(_content, old)) == list(map(_content, new)):
@@ -89,7 +89,7 @@ class StatementWriter:
         """One UPDATE for each write time and TTL, and more for a list whose TTLs differ."""
         together: dict[_Using, list[str]] = {}
         in_order: list[tuple[_Using, list[str]]] = []
-        for column, of_column in _by_column(cells).items():
+        for column, of_column in by_column(cells).items():
             of = self.layout.column(column)
             is_list = of.name == "list" and of.is_multi_cell
             groups = self._list_groups(of_column) if is_list else self._by_time(of_column)
@@ -175,7 +175,8 @@ def _components(pk: bytes) -> list[bytes]:
     return found
 
 
-def _by_column(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
+def by_column(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
+    """The cells of each column, in their order."""
     found: dict[str, list[Cell]] = {}
     for cell in cells:
         found.setdefault(cell["column"], []).append(cell)

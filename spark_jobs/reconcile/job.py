@@ -18,7 +18,6 @@ from spark_jobs.job_description import job_description
 from spark_jobs.options.command_line import JobReport
 from spark_jobs.options.stream import StreamOptions
 from spark_jobs.progress import follow, start_query, stop_on_signals
-from spark_jobs.progress_line import progress_line
 from spark_jobs.reconcile.compaction import compact
 from spark_jobs.reconcile.options import ReconcileOptions, TableOptions
 from spark_jobs.reconcile.replica_copies import READ
@@ -34,6 +33,7 @@ from spark_jobs.source.invalid_records import RAW_COLUMNS, InvalidRecords
 from spark_jobs.source.kafka import read_stream
 from spark_jobs.source.topics import SourceTopics
 from spark_jobs.storage import Folder
+from spark_jobs.terminal import progress_line
 
 logger = logging.getLogger(__name__)
 JOB = "reconcile"

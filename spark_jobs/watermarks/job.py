@@ -14,7 +14,6 @@ from spark_jobs import metrics_files
 from spark_jobs.job_description import job_description
 from spark_jobs.options.command_line import JobReport
 from spark_jobs.progress import stop_on_signals
-from spark_jobs.progress_line import Show, progress_line
 from spark_jobs.reconcile.store import Offsets
 from spark_jobs.session import create_job_session
 from spark_jobs.source.kafka import read
@@ -23,6 +22,7 @@ from spark_jobs.storage import Folder
 from spark_jobs.tables.apply_batch import progress_of
 from spark_jobs.tables.format.protocol import TypedTable
 from spark_jobs.tables.target import open_table
+from spark_jobs.terminal import Show, progress_line
 from spark_jobs.watermarks.evaluation import evaluate, hint_notes, registry_of, values_of
 from spark_jobs.watermarks.options import WatermarkOptions
 from spark_jobs.watermarks.report import NodeReport, latest_reports, report_from_json

@@ -25,6 +25,8 @@ OF_THE_SIDECAR = {
         "sidecar.errors",
         "sidecar.fetch_size",
         "sidecar.logs",
+        # Pauses between attempts to read from Cassandra.
+        "sidecar.process.wait_policy",
         "sidecar.properties.addresses",
         "sidecar.properties.documentation",
         "sidecar.properties.loading",

@@ -119,9 +119,7 @@ def _paths(kind: DataType) -> Iterator[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("format_", ["iceberg", pytest.param("delta", marks=pytest.mark.slow)])
-def test_what_a_target_accepts_it_stores(
-    spark: SparkSession, tmp_path: Path, format_: Format
-) -> None:
+def test_accepted_names_are_stored(spark: SparkSession, tmp_path: Path, format_: Format) -> None:
     session = spark.newSession()
     # As in the jobs.
     session.conf.set("spark.sql.caseSensitive", "true")

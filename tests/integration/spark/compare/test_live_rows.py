@@ -6,8 +6,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.compare.cassandra_pages import Contact
+from spark_jobs.compare.digests import token_ranges
 from spark_jobs.compare.live_rows import LiveReader, read_live
-from spark_jobs.compare.token_ranges import token_ranges
 from spark_jobs.reconcile.merged import merger_of
 from spark_jobs.reconcile.source_table import read_schema
 from tests.support.servers.cassandra import CassandraNode

@@ -15,9 +15,8 @@ from pyspark.sql import Row, SparkSession
 
 from spark_jobs.compare.job import run
 from spark_jobs.compare.options import CompareOptions
-from spark_jobs.compare.report import ComparisonReport
+from spark_jobs.compare.report import ComparisonReport, TargetReport
 from spark_jobs.compare.report_page import report_page
-from spark_jobs.compare.target_report import TargetReport
 from spark_jobs.reconcile.source_table import SourceSchema, read_schema
 from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.source.cells import read_cells

@@ -13,8 +13,7 @@ from cassandra.cluster import NoHostAvailable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_jobs.compare import cassandra_pages
-from spark_jobs.compare.cassandra_pages import CassandraPages, Contact
+from spark_jobs.compare.cassandra_pages import CassandraPages, Contact, retry
 
 PASSING = (OperationTimedOut("late"), NoHostAvailable("away", {"a": OSError()}))
 FINAL = (
@@ -50,9 +49,9 @@ def test_passing_failures_are_repeated(
 
     if len(errors) > len(expected):
         with pytest.raises(OperationTimedOut):
-            cassandra_pages._repeated(action)
+            retry(action)
     else:
-        assert cassandra_pages._repeated(action) == "page"
+        assert retry(action) == "page"
     assert pauses == expected
 
 
@@ -62,7 +61,7 @@ def test_a_rejection_is_not_repeated(pauses: list[float], error: Exception) -> N
         raise error
 
     with pytest.raises(type(error)):
-        cassandra_pages._repeated(action)
+        retry(action)
     assert pauses == []
 
 

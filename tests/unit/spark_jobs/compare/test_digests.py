@@ -1,22 +1,33 @@
 """Digests of ranges, and rows that differ: a page of a live table against stored rows."""
 
+import random
 import uuid
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from commitlog.merge import Merger
 from spark_jobs.compare.differences import Explainer, differing_rows, explained, with_later_writes
-from spark_jobs.compare.digests import RangeDigest, compared_columns, range_digests
+from spark_jobs.compare.digests import (
+    RangeDigest,
+    compared_columns,
+    range_digests,
+    range_of,
+    token_ranges,
+)
 from spark_jobs.compare.row_difference import Cause, ReadTimes
 from spark_jobs.rebuild.table_layout import read_layout
 from tests.support.node.snapshot_rows import READ_AT_US, TABLE_ID, Cells, long, row
 from tests.support.spark.live_table import SCHEMA, a_list, events_of, v
 
+COUNTS = (1, 2, 64)
+MIN_TOKEN, MAX_TOKEN = -(1 << 63), (1 << 63) - 1
 MERGER = Merger(SCHEMA, "ks", "t", table_id=TABLE_ID)
 LAYOUT = read_layout(SCHEMA, TABLE_ID)
 COLUMNS = compared_columns(LAYOUT)
@@ -29,6 +40,26 @@ LIVE = [
     row(1, 2, v=v(6, 90), st=(b"x", long(9), None)),
     row(2, 1),
 ]
+
+
+@pytest.mark.parametrize(("at_least", "ranges"), [(1, 1), (2, 2), (3, 4), (64, 64), (1000, 1024)])
+def test_ranges_cover_the_ring_once(at_least: int, ranges: int) -> None:
+    found = token_ranges(at_least)
+    assert [each.number for each in found] == list(range(ranges))
+    assert (found[0].after, found[-1].to) == (MIN_TOKEN, MAX_TOKEN)
+    assert all(one.to == other.after for one, other in pairwise(found))
+
+
+def test_each_token_is_in_its_range(spark: SparkSession) -> None:
+    seed = 7
+    tokens = [random.Random(seed + each).randint(MIN_TOKEN + 1, MAX_TOKEN) for each in range(50)]
+    ends = [each.to for ranges in COUNTS for each in token_ranges(ranges)]
+    frame = spark.createDataFrame([(each,) for each in (*tokens, *ends)], "token bigint")
+    columns = [range_of(F.col("token"), ranges).alias(str(ranges)) for ranges in COUNTS]
+    for each in frame.select("token", *columns).collect():
+        for ranges in COUNTS:
+            found = token_ranges(ranges)[each[str(ranges)]]
+            assert found.after < each["token"] <= found.to
 
 
 def live_rows(rows: Sequence[Cells]) -> pa.Table:

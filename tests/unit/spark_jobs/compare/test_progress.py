@@ -1,6 +1,7 @@
 """What a comparison has read so far."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -8,10 +9,12 @@ from spark_jobs.compare.digests import RangeDigest
 from spark_jobs.compare.progress import (
     Progress,
     ReadRanges,
+    WaitBudget,
     groups_of,
     progress_from_json,
     progress_to_json,
 )
+from tests.support.pipeline.fakes import FakeClock
 
 BEGUN = Progress("id", "ALL", ranges=4, store_version=7, second=100)
 FIRST = ReadRanges((0, 1), 10, 20)
@@ -41,3 +44,53 @@ def test_a_finished_comparison_is_read_back_and_another_document_is_not() -> Non
     assert progress_from_json(progress_to_json(replace(BEGUN, is_finished=True))).is_finished
     with pytest.raises(ValueError, match="format"):
         progress_from_json('{"format": 2}')
+
+
+def new_budget(seconds: float) -> tuple[FakeClock, list[float], WaitBudget]:
+    """A clock that pauses move, the pauses, and a budget with them."""
+    clock, pauses = FakeClock(), list[float]()
+
+    def pause(wait_s: float) -> None:
+        pauses.append(wait_s)
+        clock.advance(wait_s)
+
+    return clock, pauses, WaitBudget(seconds, clock=clock, pause=pause)
+
+
+def never(_: Any) -> bool:
+    return False
+
+
+def test_waits_share_the_time_and_nothing_else_uses_it() -> None:
+    clock, pauses, budget = new_budget(7)
+    numbers = iter(range(10))
+    assert budget.until(lambda: next(numbers), lambda number: number == 2) == 2
+    assert pauses == [2, 2]
+    # Between two waits.
+    clock.advance(1000)
+    assert budget.until(lambda: next(numbers), never) == 5
+    assert pauses == [2, 2, 2, 1]
+    assert budget.until(lambda: next(numbers), never) == 6
+    assert pauses == [2, 2, 2, 1]
+
+
+def test_only_later_observations_use_the_time() -> None:
+    clock, pauses, budget = new_budget(5)
+    numbers = iter(range(10))
+
+    def slow() -> int:
+        clock.advance(4)
+        return next(numbers)
+
+    assert budget.until(slow, never) == 1
+    assert pauses == [2]
+    assert budget.until(slow, never) == 2
+
+
+def test_without_time_there_is_one_observation() -> None:
+    numbers = iter(range(10))
+    _, pauses, budget = new_budget(0)
+    assert budget.until(lambda: next(numbers), never) == 0
+    _, others, budget = new_budget(9)
+    assert budget.until(lambda: next(numbers), lambda _: True) == 1
+    assert pauses == others == []

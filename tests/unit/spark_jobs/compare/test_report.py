@@ -8,18 +8,22 @@ import jsonschema
 import pytest
 from justhtml import JustHTML
 
-from spark_jobs.compare.findings import DifferingRow, Verdict
-from spark_jobs.compare.report import ComparisonReport
+from spark_jobs.compare.report import (
+    ComparisonReport,
+    DifferingRow,
+    TargetCause,
+    TargetReport,
+    Verdict,
+)
 from spark_jobs.compare.report_page import report_page
 from spark_jobs.compare.row_difference import Cause
-from spark_jobs.compare.target_report import TargetCause, TargetReport
 
 REPOSITORY = Path(__file__).resolve().parents[4]
 SCHEMA = REPOSITORY / "docs/reference/schemas/spark-compare.json"
 
 
 def report(**causes: int) -> ComparisonReport:
-    counts = {Cause(name): rows for name, rows in causes.items()}
+    counts = {Cause.by_name()[name]: rows for name, rows in causes.items()}
     rows = [DifferingRow(cause, f"\"k\" = '<{cause}>'", "v: …") for cause in counts]
     return ComparisonReport("shop.t", "ALL", 4, 2, 9, 1_000_000, 2_000_000, 3, None, counts, rows)
 
@@ -44,7 +48,7 @@ def test_verdict(causes: dict[str, int], verdict: str, exit_code: int) -> None:
         assert (f"  {cause}: {rows} rows" in found.message()) == bool(rows)
 
 
-def test_what_the_store_lacks_is_named() -> None:
+def test_an_incomplete_store_is_explained() -> None:
     early = report(not_there_yet=1)
     assert "It is not known until when the store is complete. Run" in early.message()
     known = replace(early, complete_until_us=1_500_000)
@@ -56,7 +60,7 @@ def test_what_the_store_lacks_is_named() -> None:
 
 
 def target(**causes: int) -> TargetReport:
-    counts = {TargetCause(name): rows for name, rows in causes.items()}
+    counts = {TargetCause.by_name()[name]: rows for name, rows in causes.items()}
     rows = [DifferingRow(cause, '{"k":"<1>"}', "v") for cause in counts]
     return TargetReport("lake.shop.t", 12, 9, 3, {"topic": {"0": 7}}, 4, counts, rows)
 

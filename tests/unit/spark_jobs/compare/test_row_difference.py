@@ -118,7 +118,7 @@ EQUAL_CASES = {
 
 
 @pytest.mark.parametrize("case", EQUAL_CASES)
-def test_what_cql_does_not_return_is_no_difference(case: str) -> None:
+def test_values_that_cql_does_not_return_are_no_difference(case: str) -> None:
     live, store = EQUAL_CASES[case]
     assert causes(live, store) == {}
 

@@ -12,10 +12,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from sidecar.errors import ConfigError
+from spark_jobs.compare.progress import WaitBudget
+from spark_jobs.compare.report import TargetReport
 from spark_jobs.compare.row_difference import ReadTimes
 from spark_jobs.compare.target_comparison import TargetComparison
-from spark_jobs.compare.target_report import TargetReport
-from spark_jobs.compare.wait_budget import WaitBudget
 from spark_jobs.reconcile.source_table import SourceSchema, read_schema
 from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.tables.format.protocol import TargetError

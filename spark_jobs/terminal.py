@@ -1,4 +1,4 @@
-"""One line that shows the progress of a job on a terminal, below its log lines."""
+"""The progress of a job on a terminal, below its log lines."""
 
 import logging
 import sys
@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from rich.console import Console
 from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 Show = Callable[[str], None]
 """Replaces the text of the line."""
@@ -42,3 +43,28 @@ def _log_above() -> Iterator[None]:
     finally:
         for handler, stream in handlers:
             handler.setStream(stream)
+
+
+OnRead = Callable[[str, int, int], None]
+"""Called with what is read, the ranges that are done, and all ranges."""
+
+
+@contextmanager
+def progress_bar(console: Console | None = None) -> Iterator[OnRead]:
+    """A bar for each phase. Shows nothing if standard error is no terminal."""
+    console = console or Console(file=sys.stderr)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+        tasks = {}
+
+        def on_read(what: str, done: int, ranges: int) -> None:
+            if what not in tasks:
+                tasks[what] = bar.add_task(what, total=ranges)
+            bar.update(tasks[what], completed=done)
+
+        yield on_read

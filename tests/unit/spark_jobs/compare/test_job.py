@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.compare.removed_version import removed_version_explained
+from spark_jobs.compare.job import removed_version_explained
 from spark_jobs.errors import CheckpointError
 
 

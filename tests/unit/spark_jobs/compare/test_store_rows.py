@@ -1,7 +1,7 @@
 """Up to which time the store has every acknowledged write, by token range."""
 
-from spark_jobs.compare.store_watermark import complete_until_us
-from spark_jobs.compare.token_ranges import token_ranges
+from spark_jobs.compare.digests import token_ranges
+from spark_jobs.compare.store_rows import complete_until_us
 from spark_jobs.watermarks.table_watermark import RangeWatermark
 
 MIN_TOKEN, MAX_TOKEN = -(1 << 63), (1 << 63) - 1

@@ -3,9 +3,10 @@
 import io
 import logging
 
+import pytest
 from rich.console import Console
 
-from spark_jobs.progress_line import no_line, progress_line
+from spark_jobs.terminal import no_line, progress_bar, progress_line
 
 
 def test_a_terminal_shows_the_latest_text() -> None:
@@ -24,3 +25,19 @@ def test_other_outputs_show_nothing() -> None:
         show("3 batches")
     assert show is no_line
     assert written.getvalue() == ""
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_a_bar_is_for_terminals(is_terminal: bool) -> None:
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=is_terminal, width=80)
+    with progress_bar(console) as on_read:
+        on_read("token ranges", 8, 16)
+        on_read("token ranges", 16, 16)
+        on_read("rows of ranges", 1, 1)
+    text = out.getvalue()
+    if is_terminal:
+        assert "16/16" in text
+        assert "rows of ranges" in text
+    else:
+        assert text.strip() == ""

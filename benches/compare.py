@@ -24,8 +24,8 @@ from spark_jobs.compare.cassandra_pages import Contact
 from spark_jobs.compare.digests import compared_columns, range_digests, token_ranges
 from spark_jobs.compare.live_rows import LiveReader, read_live
 from spark_jobs.rebuild.table_layout import read_layout
-from spark_jobs.reconcile.merged import merger_of
 from spark_jobs.reconcile.source_table import SourceSchema, read_schema
+from spark_jobs.reconcile.visible_rows import merger_of
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
 

@@ -34,10 +34,10 @@ from benches.stats import Result, Spread, print_table
 from spark_jobs.follow import Follower
 from spark_jobs.reconcile.compaction import compact
 from spark_jobs.reconcile.job import open_store
-from spark_jobs.reconcile.merged import merger_of
 from spark_jobs.reconcile.selected_tables import select_tables
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable, read_schema
 from spark_jobs.reconcile.store import VersionStore
+from spark_jobs.reconcile.visible_rows import merger_of
 from spark_jobs.source.events import events
 from spark_jobs.source.kafka import read
 from spark_jobs.tables.handler import TypedTables

@@ -11,6 +11,23 @@ ANY_NAMES = {"delta.columnMapping.mode": "name"}
 _INVALID_NAMES = "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES"
 
 
+def listed(properties: Mapping[str, str]) -> str:
+    """Properties of a table in SQL."""
+    return ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
+
+
+def table_properties(session: SparkSession, table: str) -> dict[str, str]:
+    """The properties of a table of any format, by its name in SQL."""
+    rows = session.sql(f"SHOW TBLPROPERTIES {table}").collect()
+    return {row["key"]: row["value"] for row in rows}
+
+
+def append_batch(rows: DataFrame, path: str, app: str, number: int, **options: str) -> None:
+    """Append a micro-batch durably, unless the table has this number, or a later one, of `app`."""
+    writer = rows.write.format("delta").mode("append").options(**options)
+    writer.option("txnAppId", app).option("txnVersion", number).save(path)
+
+
 def create_delta_table(
     session: SparkSession,
     path: str,
@@ -22,11 +39,10 @@ def create_delta_table(
 
     `columns` is a list in DDL.
     """
-    listed = ", ".join(f"'{name}' = '{value}'" for name, value in (properties or {}).items())
     session.sql(
         f"CREATE TABLE IF NOT EXISTS delta.`{path}` ({columns}) USING delta "
         f"PARTITIONED BY ({', '.join(partitioned_by)})"
-        + (f" TBLPROPERTIES ({listed})" if listed else "")
+        + (f" TBLPROPERTIES ({listed(properties)})" if properties else "")
     )
 
 
@@ -43,7 +59,5 @@ def replace_delta_table(rows: DataFrame, path: str) -> None:
         if error.getCondition() != _INVALID_NAMES:
             raise
         # A table that exists keeps its properties.
-        listed = ", ".join(f"'{name}' = '{value}'" for name, value in ANY_NAMES.items())
-        session = rows.sparkSession
-        session.sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ({listed})")
+        rows.sparkSession.sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ({listed(ANY_NAMES)})")
         writer.save(path)

@@ -7,9 +7,11 @@
         ├── CheckpointError      2   the checkpoint belongs to another job
         └── InputError           6   a record is not an event of the supported format
 
-A message states what failed, where, and what to do. `spark_jobs.error_mapping` maps exceptions of
-Spark with a known cause to these errors.
+A message states what failed, where, and what to do. `mapped_error` maps exceptions of Spark with a
+known cause to these errors.
 """
+
+import re
 
 from sidecar.errors import SidecarError
 
@@ -34,3 +36,118 @@ class InputError(JobError):
     """A record is not an event, or lacks a member that the job needs. The message names it."""
 
     exit_code = 6
+
+
+MESSAGE_PREFIX = "cdc: "
+"""Marks messages that expressions of the jobs raise inside Spark."""
+
+_RAISED = re.compile(
+    rf"(?:\[USER_RAISED_EXCEPTION\]|\b(?P<kind>InputError|JobError):) {MESSAGE_PREFIX}"
+    r"(?P<message>[^\n]*)"
+)
+_MERGE = re.compile(
+    r"^\s*(?:commitlog\.errors\.MalformedValueError: |ValueError: (?=The value ))(?P<message>.*)$",
+    re.MULTILINE,
+)
+"""An error of `commitlog.merge` in a Python worker."""
+_CASSANDRA = re.compile(r"^cassandra\.(?P<message>\S+: .*)$", re.MULTILINE)
+"""An error of cassandra-driver in a Python worker."""
+_CONFLICT = "DELTA_CONCURRENT_"
+_REMOVED_VERSION = re.compile(
+    r"FAILED_READ_FILE\.FILE_NOT_EXIST|DELTA_(?:FILE_NOT_FOUND|LOG_FILE_NOT_FOUND|VERSION_NOT_FOUND"
+    r"|TRUNCATED_TRANSACTION_LOG|UNSUPPORTED_TIME_TRAVEL_BEYOND_DELETED_FILE_RETENTION)"
+)
+_NO_SOURCE = "Failed to find data source: kafka"
+_NO_TOPIC = re.compile(
+    r"UnknownTopicOrPartitionException|does not host this topic|PartitionDoesNotExist"
+)
+_NO_TARGET = re.compile(
+    r"TimeoutException: (?P<place>Topic|Partition \d+ of topic) (?P<topic>\S+) .*not present in"
+    r" metadata"
+)
+_LOST_RECORDS = ("[KAFKA_DATA_LOSS.", "KafkaIllegalStateException: ")
+"""The driver names the class of its error, a task the Java class alone."""
+_REASON = re.compile(r"Reason:\s*(?P<reason>[^\n]*)")
+_TOO_LARGE = re.compile(r"RecordTooLargeException: (?P<message>[^\n]*)")
+
+
+def mapped_error(error: BaseException) -> BaseException:
+    """The `JobError` for an exception with a known cause, else the exception itself."""
+    if isinstance(error, SidecarError):
+        return error
+    text = str(error)
+    raised = _RAISED.search(text)
+    if raised is not None:
+        kind = JobError if raised["kind"] == "JobError" else InputError
+        return kind(_without_sql_state(raised["message"]))
+    merge = _MERGE.search(text)
+    if merge is not None:
+        return InputError(_without_sql_state(merge["message"]))
+    cassandra = _CASSANDRA.search(text)
+    if cassandra is not None:
+        return JobError(
+            f"Cassandra rejected or did not answer a read ({cassandra['message'].strip()}). Check "
+            "`cassandra.hosts`, the login and its rights, and that enough replicas are up for "
+            "`consistency`. The next run continues after the last group of ranges."
+        )
+    if _NO_SOURCE in text or "KAFKA_DATA_SOURCE_NOT_ENABLED" in text:
+        return SetupError(
+            "Spark has no jar of the Kafka source. Fetch the jars with "
+            "`python -m spark_jobs.jars DIR` and set `jars.dir=DIR`."
+        )
+    if "AVRO_NOT_LOADED" in text:
+        return SetupError(
+            "Spark has no jar of Avro. Fetch the jars with `python -m spark_jobs.jars DIR` and set "
+            "`jars.dir=DIR`."
+        )
+    target = _NO_TARGET.search(text)
+    if target is not None:
+        if target["place"] == "Topic":
+            return JobError(f"The target topic {target['topic']} does not exist. Create the topic.")
+        return JobError(
+            f"The target topic {target['topic']} has fewer partitions than the source topic. "
+            "Create it with as many partitions, or set `sink.partition.by=key`."
+        )
+    too_large = _TOO_LARGE.search(text)
+    if too_large is not None:
+        return JobError(
+            f"A message is too large for Kafka: {too_large['message'].strip()} Set "
+            "`sink.kafka.max.request.size` and `max.message.bytes` of the target topic to larger "
+            "values, and start the job again."
+        )
+    starts = [text.index(each) for each in _LOST_RECORDS if each in text]
+    lost = _REASON.search(text, min(starts)) if starts else None
+    if lost is not None:
+        return JobError(
+            "Kafka no longer has records that this job has not read: "
+            f"{_without_sql_state(lost['reason']).rstrip('.')}. Retention removed them, or the "
+            "topic was deleted. Their changes are missing in the target. To continue after them, "
+            "start the job with `fail.on.data.loss=false`; then start a snapshot of the tables in "
+            "the agent, which publishes their present rows. A snapshot has no deletions: to be "
+            "exact, fill the target anew with a new `checkpoint` and a new target."
+        )
+    if _NO_TOPIC.search(text):
+        return InputError(
+            "A topic in `topics` does not exist. Create the topic, or correct its name."
+        )
+    if _CONFLICT in text:
+        return JobError(
+            "Another job wrote to the same Delta table at the same time. This job changed nothing, "
+            "and no event is lost. Run the two jobs one after the other."
+        )
+    if is_removed_version(error):
+        return JobError(
+            "A Delta table no longer has a version that this job reads: VACUUM removed its files, "
+            "or Delta Lake its log. A job that follows a version store was behind for too long: "
+            "fill its target anew, with a new `checkpoint`. Start any other job again."
+        )
+    return error
+
+
+def is_removed_version(error: BaseException) -> bool:
+    """Whether a version of a Delta table, or a file of it, was removed."""
+    return _REMOVED_VERSION.search(str(error)) is not None
+
+
+def _without_sql_state(message: str) -> str:
+    return re.sub(r"(?<!\s)\s+SQLSTATE: \w+\s*$", "", message).strip()

@@ -15,8 +15,8 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from spark_jobs.error_mapping import mapped_error
-from spark_jobs.options.stream import StreamOptions
+from spark_jobs.errors import mapped_error
+from spark_jobs.options.job import StreamOptions
 
 _POLL_S = 1
 _BEHIND = "maxOffsetsBehindLatest"

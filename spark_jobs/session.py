@@ -18,7 +18,7 @@ from pyspark.sql.utils import is_remote
 from spark_jobs.dependency_versions import versions_for
 from spark_jobs.errors import SetupError
 from spark_jobs.jars import jars_in
-from spark_jobs.options.session import SessionOptions
+from spark_jobs.options.job import SessionOptions
 
 SETTINGS: Mapping[str, str] = {
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",

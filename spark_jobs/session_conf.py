@@ -1,4 +1,4 @@
-"""Settings of a session for one block."""
+"""Settings of a session, and descriptions of its Spark jobs, for one block."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -42,3 +42,26 @@ def session_conf(session: SparkSession, settings: Mapping[str, str]) -> Iterator
                 session.conf.unset(name)
             else:
                 session.conf.set(name, earlier)
+
+
+_PROPERTY = "spark.job.description"
+
+
+@contextmanager
+def job_description(session: SparkSession, text: str) -> Iterator[None]:
+    """Describe the Spark jobs that this thread starts in a block: `reconcile: compact 3 buckets`.
+
+    The description before the block applies again afterwards. A session of Spark Connect has no
+    descriptions; there this does nothing.
+    """
+    if is_remote():
+        yield
+        return
+    context = session.sparkContext
+    before = context.getLocalProperty(_PROPERTY)
+    context.setLocalProperty(_PROPERTY, text)
+    try:
+        yield
+    finally:
+        # Null removes the property; the stub of pyspark does not allow it.
+        context._jsc.setLocalProperty(_PROPERTY, before)

@@ -2,7 +2,7 @@
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.options.source import SourceOptions
+from spark_jobs.options.kafka import SourceOptions
 from spark_jobs.source.kafka import read_stream
 
 COPIED = ("key", "value", "topic", "partition", "offset")

@@ -15,11 +15,12 @@ from pyspark.sql.types import DataType, StructType
 from spark_jobs.changes.envelope import PublishedTable, change_id
 from spark_jobs.changes.journal import BegunBatch
 from spark_jobs.column_names import ROW_ID
-from spark_jobs.delta_table import ANY_NAMES
+from spark_jobs.delta_table import ANY_NAMES, append_batch
+from spark_jobs.reconcile.store.commits import offsets_to_json
 from spark_jobs.tables.columns import Add, ColumnChange, Columns, nullable, type_changes
 from spark_jobs.tables.commit_position import CommitPosition
 from spark_jobs.tables.format.iceberg import IcebergTypedTable
-from spark_jobs.tables.format.protocol import TableDefinition, newest_position
+from spark_jobs.tables.format.typed_table import TableDefinition, newest_position
 from spark_jobs.tables.net_changes import OP, ROW, NetChanges
 
 
@@ -38,12 +39,9 @@ class ChangesTable:
     def write(self, changes: DataFrame, batch: BegunBatch, *, is_resumed: bool) -> None:
         """Append the changes. Delta skips a batch that it already has."""
         rows = change_rows(changes, self._table, batch)
-        writer = rows.write.format("delta").mode("append").options(**ANY_NAMES)
-        writer = writer.option("mergeSchema", "true")
         metadata = {**asdict(batch.after), "offsets": batch.offsets}
-        writer = writer.option("userMetadata", json.dumps(metadata))
-        writer = writer.option("txnAppId", f"{self._app}/{self._table.id}")
-        writer.option("txnVersion", batch.number).save(self._path)
+        options = {**ANY_NAMES, "mergeSchema": "true", "userMetadata": json.dumps(metadata)}
+        append_batch(rows, self._path, f"{self._app}/{self._table.id}", batch.number, **options)
 
 
 def change_rows(changes: DataFrame, table: PublishedTable, batch: BegunBatch) -> DataFrame:
@@ -82,7 +80,10 @@ class IcebergChangesTable:
 
         Raises `ColumnChangeError` for a column that has another type now.
         """
-        position = self._position(batch)
+        after, offsets = batch.after, offsets_to_json(batch.offsets)
+        position = CommitPosition(
+            self._app, self._table.id, after.store_version, after.second, offsets=offsets
+        )
         rows = change_rows(changes, self._table, batch)
         wanted = nullable(rows.schema)
         wanted.pop(ROW_ID)
@@ -97,16 +98,6 @@ class IcebergChangesTable:
         frame = rows.select(ROW_ID, F.lit("c").alias(OP), row.alias(ROW))
         # Every change is a new row of this table. The number only tells that there are some.
         self._target.commit(NetChanges(frame, columns, inserts=1, matched=0), position)
-
-    def _position(self, batch: BegunBatch) -> CommitPosition:
-        offsets = {
-            topic: {str(partition): end for partition, end in ends.items()}
-            for topic, ends in batch.offsets.items()
-        }
-        after = batch.after
-        return CommitPosition(
-            self._app, self._table.id, after.store_version, after.second, offsets=offsets
-        )
 
 
 def _new_columns(existing: Columns, wanted: Columns) -> Iterator[ColumnChange]:

@@ -13,7 +13,7 @@ from pyspark.sql.types import StructType
 
 from commitlog import __version__
 from spark_jobs.changes.connect_schema import ConnectSchema, connect_schema
-from spark_jobs.follow.position import Position
+from spark_jobs.follow.plan import Position
 
 _NOT_AVRO = re.compile(r"[^A-Za-z0-9_]")
 _SOURCE = "io.debezium.connector.cassandra.Source"

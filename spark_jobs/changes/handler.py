@@ -8,9 +8,9 @@ from pyspark.sql import DataFrame
 
 from spark_jobs.changes.journal import BatchJournal, BegunBatch
 from spark_jobs.follow import InterruptedBatch, Position
-from spark_jobs.job_description import job_description
 from spark_jobs.reconcile.source_table import SourceTable
 from spark_jobs.reconcile.store import Offsets
+from spark_jobs.session_conf import job_description
 
 
 class ChangeSink(Protocol):

@@ -27,11 +27,11 @@ from spark_jobs.follow.job import run_follower
 from spark_jobs.options.command_line import JobReport
 from spark_jobs.progress import stop_on_signals
 from spark_jobs.reconcile.job import open_store
-from spark_jobs.reconcile.merged import merger_of
 from spark_jobs.reconcile.selected_tables import select_tables
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable, read_schema
 from spark_jobs.reconcile.store import VersionStore
-from spark_jobs.reconcile.store.commits import latest_offsets
+from spark_jobs.reconcile.store.commits import largest_offsets
+from spark_jobs.reconcile.visible_rows import merger_of
 from spark_jobs.session import create_job_session, isolated_session, require_iceberg
 from spark_jobs.storage import Folder
 from spark_jobs.terminal import Show, no_line, progress_line
@@ -93,7 +93,7 @@ def run(
 def _stored_topics(store: VersionStore) -> Collection[str]:
     """The topics that the last micro-batches of a store name."""
     recent = store.commits_after(max(-1, store.version() - _RECENT_VERSIONS))
-    return latest_offsets(recent).keys()
+    return largest_offsets(commit.offsets for commit in recent).keys()
 
 
 def _open_stream(

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from spark_jobs.follow.position import Position
+from spark_jobs.follow.plan import Position
 from spark_jobs.reconcile.store import Offsets
+from spark_jobs.reconcile.store.commits import offsets_from_json
 from spark_jobs.storage import Folder
 
 FILE = "batches.json"
@@ -101,10 +102,6 @@ def _begun(found: Mapping[str, Any] | None) -> BegunBatch | None:
         found["number"],
         _position(found["before"]),
         after,
-        _by_partition(found["end_offsets"]),
-        {topic: _by_partition(ends) for topic, ends in found["offsets"].items()},
+        offsets_from_json({"": found["end_offsets"]})[""],
+        offsets_from_json(found["offsets"]),
     )
-
-
-def _by_partition(found: Mapping[str, int]) -> dict[int, int]:
-    return {int(partition): offset for partition, offset in found.items()}

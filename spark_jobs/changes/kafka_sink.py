@@ -12,7 +12,7 @@ from pyspark.sql.types import StructType
 from spark_jobs.changes.envelope import PublishedTable, envelopes
 from spark_jobs.changes.journal import BegunBatch
 from spark_jobs.changes.messages import IS_TOMBSTONE, ToBytes, in_order, messages, unsent
-from spark_jobs.source.kafka_admin import cleanup_policy, end_offsets
+from spark_jobs.source.kafka import cleanup_policy, end_offsets
 
 _EARLIEST = -2
 

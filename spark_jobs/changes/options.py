@@ -10,7 +10,7 @@ from sidecar.properties.model import PassThrough, pass_through, prop
 from sidecar.properties.topic_names import TopicPrefix
 from sidecar.properties.types import CommaList, LowerCase
 from sidecar.schema_registry.settings import RegistrySettings, registry_settings
-from spark_jobs.options.producer import ProducerOptions
+from spark_jobs.options.kafka import ProducerOptions
 from spark_jobs.options.types import SEPARATE_FOLDERS, overlap
 from spark_jobs.reconcile.options import ReconcileOptions
 

@@ -24,8 +24,7 @@ from commitlog.masking import MaskGuard
 from commitlog.raw_pages import RawPages, page_body, page_profile
 from sidecar.fetch_size import FetchSize
 from sidecar.process.wait_policy import RetryPause
-from spark_jobs.error_mapping import MESSAGE_PREFIX
-from spark_jobs.errors import JobError
+from spark_jobs.errors import MESSAGE_PREFIX, JobError
 
 _Result = TypeVar("_Result")
 _DECODED = "decoded"

@@ -43,11 +43,12 @@ from spark_jobs.compare.row_difference import Cause, CauseOfDifference, ReadTime
 from spark_jobs.compare.store_rows import StoreRows, complete_until_us
 from spark_jobs.compare.target_comparison import TargetComparison
 from spark_jobs.errors import CheckpointError
-from spark_jobs.job_description import job_description
 from spark_jobs.rebuild.table_layout import read_layout
-from spark_jobs.reconcile.merged import merger_of
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
 from spark_jobs.reconcile.store import VersionStore
+from spark_jobs.reconcile.store.version_store import existing_store
+from spark_jobs.reconcile.visible_rows import merger_of
+from spark_jobs.session_conf import job_description
 from spark_jobs.storage import Folder
 from spark_jobs.terminal import OnRead
 from spark_jobs.watermarks import read_watermarks
@@ -76,7 +77,7 @@ class Comparison:
         self._layout = read_layout(schema.schema, table.id)
         self._columns = compared_columns(self._layout)
         self._ranges = token_ranges(options.ranges)
-        store = VersionStore(session, options.output, buckets=options.buckets)
+        store = existing_store(session, options.output, options.buckets)
         self._store = StoreRows(store, schema, table, len(self._ranges))
         self._target = self._target_comparison(store, schema)
         self._folder = Folder(session, options.state)

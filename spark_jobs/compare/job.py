@@ -6,16 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
-from sidecar.errors import ConfigError
 from spark_jobs.compare.comparison import Comparison
 from spark_jobs.compare.options import CompareOptions
 from spark_jobs.compare.report import ComparisonReport
 from spark_jobs.compare.report_page import report_page
-from spark_jobs.error_mapping import is_removed_version
-from spark_jobs.errors import CheckpointError
+from spark_jobs.errors import CheckpointError, is_removed_version
 from spark_jobs.options.command_line import JobReport
 from spark_jobs.reconcile.source_table import SourceSchema, read_schema
 from spark_jobs.session import create_job_session
@@ -46,11 +43,6 @@ def run(
 ) -> ComparisonReport:
     """Compare one table. Raises `ConfigError`, `CheckpointError`, or an exception of Spark."""
     table = schema.table(options.table)
-    if not DeltaTable.isDeltaTable(session, options.output):
-        raise ConfigError(
-            f"output: {options.output} is no Delta table. Name the `output` of "
-            "spark_jobs.reconcile."
-        )
     with removed_version_explained(options.state):
         return Comparison(session, options, schema, table, now_us, on_read).run()
 

@@ -10,7 +10,7 @@ from sidecar.properties.model import Properties, prop
 from sidecar.properties.types import CommaList, Milliseconds, UpperCase
 from spark_jobs.compare.cassandra_pages import Contact, Tls
 from spark_jobs.compare.row_difference import ReadTimes
-from spark_jobs.options.session import SessionOptions
+from spark_jobs.options.job import SessionOptions
 from spark_jobs.options.types import (
     SEPARATE_FOLDERS,
     Count,

@@ -7,12 +7,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.compare.digests import TokenRange, range_of
-from spark_jobs.reconcile.merged import merged, merger_of
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
 from spark_jobs.reconcile.store import VersionStore
+from spark_jobs.reconcile.store.version_store import MERGED
+from spark_jobs.reconcile.visible_rows import merged, merger_of
 from spark_jobs.watermarks.table_watermark import RangeWatermark
-
-_MERGED = ("token", "event", "state")
 
 
 class StoreRows:
@@ -33,16 +32,16 @@ class StoreRows:
 
     def all(self, version: int, second: int) -> DataFrame:
         """The rows that the store shows at a second."""
-        stored = self._store.rows(self._table_id, version).select(*_MERGED)
+        stored = self._store.rows(self._table_id, version).select(*MERGED)
         return self.visible(stored, version, second)
 
     def since(self, before: int, version: int, ranges: Sequence[int]) -> DataFrame:
         """What the store has of some ranges, to merge. Values that compaction dropped since the
         version `before` are there, because a later write may have replaced them."""
-        stored = self._store.rows(self._table_id, before).select(*_MERGED)
+        stored = self._store.rows(self._table_id, before).select(*MERGED)
         if version > before:
             added = self._store.added(self._table_id, before, version)
-            stored = stored.unionByName(added.select(*_MERGED))
+            stored = stored.unionByName(added.select(*MERGED))
         return stored.where(range_of(F.col("token"), self._ranges).isin(*ranges))
 
     def visible(

@@ -29,12 +29,12 @@ from spark_jobs.compare.target_rows import (
     typed_rows,
 )
 from spark_jobs.follow import Position, changes_between
-from spark_jobs.reconcile.merged import merger_of
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
 from spark_jobs.reconcile.store import VersionStore
+from spark_jobs.reconcile.visible_rows import merger_of
 from spark_jobs.tables.columns import Columns, nullable
 from spark_jobs.tables.commit_position import CommitPosition, progress
-from spark_jobs.tables.format.protocol import complete_version, recent_commits
+from spark_jobs.tables.format.typed_table import complete_version, recent_commits
 from spark_jobs.tables.options import TargetOptions
 from spark_jobs.tables.target import existing_table, require_owner
 

@@ -14,7 +14,7 @@ from pyspark.sql.types import StructType
 
 from spark_jobs.column_names import ROW_ID
 from spark_jobs.compare.report import TargetCause
-from spark_jobs.follow.comparable import comparable
+from spark_jobs.follow.comparison import comparable
 from spark_jobs.tables.columns import Columns, quoted
 
 FINDING = ("cause", "key", "columns", "token", ROW_ID)

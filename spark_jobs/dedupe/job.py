@@ -20,8 +20,7 @@ from spark_jobs.errors import JobError
 from spark_jobs.options.command_line import JobReport
 from spark_jobs.progress import MicroBatch, follow, micro_batch, stop_on_signals
 from spark_jobs.session import create_job_session, isolated_session
-from spark_jobs.source.kafka import read_stream
-from spark_jobs.source.topics import SourceTopics
+from spark_jobs.source.kafka import SourceTopics, read_stream
 from spark_jobs.storage import Folder
 from spark_jobs.terminal import Show, no_line, progress_line
 
@@ -61,7 +60,7 @@ def run(
     owner = CheckpointOwner("dedupe", options.subscription(), options.fixed())
     checkpoint = acquire_checkpoint(session, options.checkpoint, owner)
     progress = _RunProgress(session, options, show)
-    topics = SourceTopics(session, options, compacted="warn")
+    topics = SourceTopics(session, options, options.checkpoint, compacted="warn")
     records = read_stream(session, options, is_limited=options.trigger != "once")
     started = query.start(records, options, checkpoint)
     logger.info(

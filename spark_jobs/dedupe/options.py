@@ -6,11 +6,8 @@ from pydantic import AfterValidator, model_validator
 
 from sidecar.properties.model import Properties, prop
 from sidecar.properties.types import CommaList, LowerCase, Milliseconds
-from spark_jobs.options.invalid_records import InvalidRecordOptions
-from spark_jobs.options.producer import ProducerOptions
-from spark_jobs.options.session import SessionOptions
-from spark_jobs.options.source import SourceOptions
-from spark_jobs.options.stream import StreamOptions
+from spark_jobs.options.job import InvalidRecordOptions, SessionOptions, StreamOptions
+from spark_jobs.options.kafka import ProducerOptions, SourceOptions
 from spark_jobs.options.types import SEPARATE_FOLDERS, Location, Topic, overlap
 
 IdentityName = Literal["event", "cell"]

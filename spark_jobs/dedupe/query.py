@@ -17,10 +17,10 @@ from spark_jobs.checkpoint_owner import OwnedCheckpoint
 from spark_jobs.dedupe.options import DedupeJobOptions
 from spark_jobs.dedupe.replica_copies import dedupe
 from spark_jobs.dedupe.stats import INPUT, OUTPUT
-from spark_jobs.job_description import job_description
+from spark_jobs.delta_table import append_batch
 from spark_jobs.progress import start_query
-from spark_jobs.source.events import EVENT_COLUMNS, events
-from spark_jobs.source.invalid_records import InvalidRecords
+from spark_jobs.session_conf import job_description
+from spark_jobs.source.events import EVENT_COLUMNS, InvalidRecords, events
 
 _TABLE_COLUMNS = tuple(name for name in EVENT_COLUMNS if name != "headers")
 
@@ -83,7 +83,8 @@ def _write_batch(
         batch = batch.where("id is not null")
     if options.delta_path is not None:
         with _described(batch, batch_id, "append to Delta"):
-            _append(batch.select(*_TABLE_COLUMNS), options.delta_path, batch_id, checkpoint)
+            rows = batch.select(*_TABLE_COLUMNS)
+            append_batch(rows, options.delta_path, checkpoint.id, batch_id)
     if "kafka" in options.sinks:
         settings = options.producer_settings()
         with _described(batch, batch_id, "send to Kafka"):
@@ -92,11 +93,6 @@ def _write_batch(
 
 def _described(batch: DataFrame, batch_id: int, what: str) -> AbstractContextManager[None]:
     return job_description(batch.sparkSession, f"dedupe: {what}, micro-batch {batch_id}")
-
-
-def _append(rows: DataFrame, path: str, batch_id: int, checkpoint: OwnedCheckpoint) -> None:
-    writer = rows.write.format("delta").mode("append")
-    writer.option("txnAppId", checkpoint.id).option("txnVersion", batch_id).save(path)
 
 
 def _messages(batch: DataFrame, options: DedupeJobOptions) -> DataFrame:

@@ -8,8 +8,95 @@ With processing time no row is ever late: a late copy may come through again, bu
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.dedupe.identity import event_identity, with_cell_identity
 from spark_jobs.dedupe.options import DedupeOptions
+from spark_jobs.source.cells import UNREAD, json_value
+from spark_jobs.source.events import record_error, record_place
+
+# The state of a checkpoint contains digests of these structs as JSON, so their field names must not
+# change. Local deletion times are not part of the identity, nor of the event id: each attempt of a
+# statement has its own, so its replica copies would differ.
+_CELLS = """
+    struct<
+        kind: string, id: string, pk: string, ck: string, lo: string, hi: string,
+        live: struct<ts: bigint, ttl: int>,
+        del: struct<ts: bigint>,
+        cdel: array<struct<col: string, ts: bigint>>,
+        cell: array<struct<col: string, path: string, ts: bigint, ttl: int, val: string>>
+    >
+"""
+# If Connect's converter added a schema, the event is the payload.
+_VALUE = f"cells: {_CELLS}, payload: struct<cells: {_CELLS}>"
+_PIECE = "array<struct<what: string, col: string, path: string, ts: bigint, ttl: int, val: string>>"
+_PIECES = f"""
+    concat(
+        cast(transform(
+            coalesce(_cells.cell, array()), c -> struct('cell', c.col, c.path, c.ts, c.ttl, c.val)
+        ) as {_PIECE}),
+        cast(transform(
+            coalesce(_cells.cdel, array()), d -> struct('cdel', d.col, null, d.ts, null, null)
+        ) as {_PIECE}),
+        cast(if(
+            _cells.live is null, array(),
+            array(struct('live', null, null, _cells.live.ts, _cells.live.ttl, null))
+        ) as {_PIECE}),
+        cast(if(
+            _cells.del is null, array(),
+            array(struct('del', null, null, _cells.del.ts, null, null))
+        ) as {_PIECE})
+    )
+"""
+_READABLE = """
+    forall(_pieces, p -> p.ts is not null and (p.what in ('live', 'del') or p.col is not null))
+"""
+_SCOPE = ("kind", "id", "pk", "ck", "lo", "hi")
+
+
+def event_identity() -> Column:
+    """A binary that is equal for all replica copies of an event.
+
+    The tombstone after a delete has the same id and no value, so its identity has one more byte.
+    The identity of a record without an id is its place in Kafka, so no two such records are equal.
+    """
+    of_event = F.when(F.col("value").isNull(), F.concat("id", F.lit(b"\0"))).otherwise(F.col("id"))
+    return F.coalesce(of_event, record_place().cast("binary"))
+
+
+def with_cell_identity(events: DataFrame, name: str) -> DataFrame:
+    """One row for each cell of each event, with the 16-byte identity of the cell in `name`.
+
+    The identity covers table, partition key, clustering, column, path, write time, TTL and value.
+    Liveness and each deletion count as cells. A record without a value or an id is one cell, with
+    its `event_identity`. Missing or invalid `cells` fail the query with an `InputError`.
+    """
+    is_whole = F.col("id").isNull() | F.col("value").isNull()
+    is_readable = F.col("_cells.pk").isNotNull() & (F.size("_pieces") > 0) & F.expr(_READABLE)
+    is_readable &= F.col(f"_value.{UNREAD}").isNull()
+    whole = F.expr(f"cast(array(struct('whole', null, null, null, null, null)) as {_PIECE})")
+    checked = (
+        F.when(is_whole, whole)
+        .when(is_readable, F.col("_pieces"))
+        .otherwise(F.raise_error(_without_cells()).cast(_PIECE))
+    )
+    digest = F.sha2(F.to_json(F.struct(*(f"_cells.{each}" for each in _SCOPE), "_piece.*")), 256)
+    return (
+        events.withColumn("_value", json_value(F.col("value").cast("string"), _VALUE))
+        .withColumn("_cells", F.coalesce("_value.cells", "_value.payload.cells"))
+        .withColumn("_pieces", F.expr(f"cast({_PIECES} as {_PIECE})"))
+        .withColumn("_piece", F.explode(checked))
+        .withColumn(
+            name,
+            F.when(is_whole, event_identity()).otherwise(F.unhex(F.substring(digest, 1, 32))),
+        )
+        .drop("_value", "_cells", "_pieces", "_piece")
+    )
+
+
+def _without_cells() -> Column:
+    return record_error(
+        " has no valid `cells`. identity=cell needs JSON of agents with event.cells=true. Change "
+        "the agents, or use identity=event.",
+    )
+
 
 # Spark stores these names in the state schema of a checkpoint.
 _SEEN_AT, _EVENT, _CELL = "_seen_at", "_event", "_cell"

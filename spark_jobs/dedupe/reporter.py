@@ -7,7 +7,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 from sidecar.logs import RateLimitedLog, fields
 from spark_jobs import metrics_files
 from spark_jobs.dedupe.stats import BatchStats, RunStats
-from spark_jobs.options.stream import StreamOptions
+from spark_jobs.options.job import StreamOptions
 from spark_jobs.progress import MicroBatch
 
 logger = logging.getLogger(__name__)

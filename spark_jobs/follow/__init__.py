@@ -6,6 +6,6 @@
 from spark_jobs.follow.changes_between import changes_between
 from spark_jobs.follow.follower import Follower
 from spark_jobs.follow.handler import ChangeHandler, InterruptedBatch
-from spark_jobs.follow.position import Position
+from spark_jobs.follow.plan import Position
 
 __all__ = ["ChangeHandler", "Follower", "InterruptedBatch", "Position", "changes_between"]

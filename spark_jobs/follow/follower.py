@@ -11,21 +11,17 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
 from sidecar.logs import fields
-from spark_jobs.error_mapping import mapped_error
-from spark_jobs.errors import JobError
+from spark_jobs.errors import JobError, mapped_error
 from spark_jobs.follow.changes_between import changes_between, no_changes, planned_changes
-from spark_jobs.follow.dead_letters import DeadLetters
-from spark_jobs.follow.expiries import ExpiryIndex
+from spark_jobs.follow.delta_tables import DeadLetters, ExpiryIndex
 from spark_jobs.follow.handler import ChangeHandler
 from spark_jobs.follow.known_schemas import KnownSchemas
-from spark_jobs.follow.plan import plan_read
-from spark_jobs.follow.position import Position
+from spark_jobs.follow.plan import Position, plan_read
 from spark_jobs.follow.stats import OPS, TableStats, aggregates
-from spark_jobs.job_description import job_description
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
 from spark_jobs.reconcile.store import Commit, VersionStore
-from spark_jobs.reconcile.store.commits import latest_offsets
-from spark_jobs.session_conf import session_conf, small_batch_conf
+from spark_jobs.reconcile.store.commits import largest_offsets
+from spark_jobs.session_conf import job_description, session_conf, small_batch_conf
 from spark_jobs.storage import Folder
 
 logger = logging.getLogger(__name__)
@@ -94,7 +90,7 @@ class Follower:
         self._truncated_us = store.truncated_tables(self._version)
         self._commits = self._commits_since_positions()
         recent = store.commits_after(max(-1, self._version - _RECENT_VERSIONS))
-        self._offsets = latest_offsets([*self._commits, *recent])
+        self._offsets = largest_offsets(commit.offsets for commit in (*self._commits, *recent))
 
     @property
     def stats(self) -> Mapping[str, TableStats]:
@@ -115,7 +111,7 @@ class Follower:
             self._commits += new
             if any(commit.kind == "truncate" for commit in new):
                 self._truncated_us = self._store.truncated_tables(self._version)
-            self._offsets = latest_offsets([Commit(0, "other", {}, self._offsets), *new])
+            self._offsets = largest_offsets([self._offsets, *(commit.offsets for commit in new)])
         applied = sum(map(self._follow_isolated, self._tables))
         if self._tables and len(self._failed) == len(self._tables):
             raise next(iter(self._failed.values()))

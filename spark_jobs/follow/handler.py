@@ -6,7 +6,7 @@ from typing import Protocol
 
 from pyspark.sql import DataFrame
 
-from spark_jobs.follow.position import Position
+from spark_jobs.follow.plan import Position
 from spark_jobs.reconcile.source_table import SourceTable
 from spark_jobs.reconcile.store import Offsets
 

@@ -9,14 +9,14 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from spark_jobs.follow.position import Position
-from spark_jobs.reconcile.merged import merger_of
+from spark_jobs.follow.plan import Position
 from spark_jobs.reconcile.source_table import (
     SourceSchema,
     SourceTable,
     from_stored_table,
     stored_table,
 )
+from spark_jobs.reconcile.visible_rows import merger_of
 from spark_jobs.storage import Folder
 
 

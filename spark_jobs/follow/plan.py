@@ -1,12 +1,26 @@
-"""What to read of a table to find its changes between two positions. Pure."""
+"""Positions in a version store, and what to read of a table between two of them. Pure."""
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from spark_jobs.follow.position import Position
 from spark_jobs.reconcile.store import Commit
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Position:
+    """The rows that a version of the store shows at a second.
+
+    `store_version` is a version of the store's Delta table, `second` is in seconds since 1970.
+    """
+
+    store_version: int
+    second: int
+
+    def __str__(self) -> str:
+        return f"version {self.store_version} at second {self.second}"
+
 
 MAX_TOUCHED_ROWS = 5_000_000
 """Largest number of new events whose keys are sent to every task. Beyond it a scan of the whole

@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 from pyspark.sql import Column, Row
 from pyspark.sql import functions as F
 
-from spark_jobs.follow.position import Position
+from spark_jobs.follow.plan import Position
 
 OPS = {"c": "created", "u": "updated", "d": "deleted"}
 """The names of counts in `aggregates` by `op`."""

@@ -19,11 +19,9 @@ replaces it. `source.ts_ms` is the wall clock of a primary, which an election ca
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.error_mapping import record_error
 from spark_jobs.mongo_reconcile.options import MongoOptions
-from spark_jobs.source.events import header
-from spark_jobs.source.invalid_records import RAW_COLUMNS
-from spark_jobs.source.json_values import UNREAD, json_value
+from spark_jobs.source.cells import UNREAD, json_value
+from spark_jobs.source.events import RAW_COLUMNS, header, record_error, record_place
 
 POSITION = (
     "struct<seconds: bigint, increment: bigint, is_stream: boolean, step: bigint, "
@@ -71,13 +69,13 @@ def changes(
             _payload(value).alias("_event"),
             *RAW_COLUMNS,
             header("cdc.source").cast("string").alias("_origin"),
-            F.concat_ws("/", "topic", "partition", "offset").alias("place"),
+            record_place().alias("place"),
             (_is_avro(F.col("key")) | _is_avro(F.col("value"))).alias("_is_avro"),
             F.coalesce(key[UNREAD], value[UNREAD]).isNotNull().alias("_is_unread"),
         )
         .withColumn("_about", json_value(event["event"], _NAMES))
         .withColumn("_is_ddl", _is_ddl(event, options))
-        .withColumn("_error", _change_error(F.col("id"), event, F.col("place")))
+        .withColumn("_error", _change_error(F.col("id"), event))
     )
     is_ddl, checked = F.col("_is_ddl"), F.when(F.col("_error").isNull(), _collections(event))
     kept = (*RAW_COLUMNS, F.col("_error").alias("error")) if keep_invalid else ()
@@ -155,7 +153,7 @@ def _is_avro(part: Column) -> Column:
     return F.coalesce(F.substring(part, 1, 1) == F.lit(bytearray(1)), F.lit(False))
 
 
-def _change_error(identity: Column, event: Column, place: Column) -> Column:
+def _change_error(identity: Column, event: Column) -> Column:
     """The error text for a record that is not a change; null for a change."""
     source, is_ddl = event["source"], F.col("_is_ddl")
     operation = F.coalesce(event["op"], F.lit("missing"))
@@ -165,23 +163,21 @@ def _change_error(identity: Column, event: Column, place: Column) -> Column:
         F.when(
             F.col("_is_avro"),
             record_error(
-                place,
                 " is Avro, but mongo_reconcile reads JSON. Use JSON converters for keys and "
                 "values of this topic.",
             ),
         )
         .when(
             identity.isNull(),
-            record_error(place, f" has no document `id` in its key. {_ONLY_COLLECTIONS}"),
+            record_error(f" has no document `id` in its key. {_ONLY_COLLECTIONS}"),
         )
         .when(
             is_ddl & ~has_time,
-            record_error(place, " is a change of a collection without a cluster time."),
+            record_error(" is a change of a collection without a cluster time."),
         )
         .when(
             ~is_ddl & ~operation.isin(*OPERATIONS),
             record_error(
-                place,
                 " is not a change of a document: its `op` is ",
                 operation,
                 f", not one of {', '.join(OPERATIONS)}. {_ONLY_COLLECTIONS}",
@@ -190,14 +186,12 @@ def _change_error(identity: Column, event: Column, place: Column) -> Column:
         .when(
             ~is_ddl & no_source,
             record_error(
-                place,
                 " lacks `db` or `collection` in its `source`. " + _ONLY_COLLECTIONS,
             ),
         )
         .when(
             F.col("_is_unread") | (is_ddl & F.col("_about")[UNREAD].isNotNull()),
             record_error(
-                place,
                 " has a key or a value with a member that is not JSON or has another type. "
                 + _ONLY_COLLECTIONS,
             ),

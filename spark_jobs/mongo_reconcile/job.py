@@ -19,16 +19,15 @@ from pyspark.sql.streaming.query import StreamingQuery
 from sidecar.logs import fields
 from spark_jobs import metrics_files
 from spark_jobs.checkpoint_owner import CheckpointOwner, acquire_checkpoint
-from spark_jobs.job_description import job_description
 from spark_jobs.mongo_reconcile.changes import CHANGE_COLUMNS, changes
 from spark_jobs.mongo_reconcile.document_table import DocumentTable
 from spark_jobs.mongo_reconcile.options import MongoJobOptions
 from spark_jobs.options.command_line import JobReport
 from spark_jobs.progress import MicroBatch, follow, micro_batch, start_query, stop_on_signals
 from spark_jobs.session import create_job_session, isolated_session
-from spark_jobs.source.invalid_records import InvalidRecords
-from spark_jobs.source.kafka import read_stream
-from spark_jobs.source.topics import SourceTopics
+from spark_jobs.session_conf import job_description
+from spark_jobs.source.events import InvalidRecords
+from spark_jobs.source.kafka import SourceTopics, read_stream
 from spark_jobs.terminal import Show, no_line, progress_line
 
 logger = logging.getLogger(__name__)
@@ -63,7 +62,7 @@ def run(
     owner = CheckpointOwner("mongo-reconcile", options.subscription(), options.fixed())
     checkpoint = acquire_checkpoint(session, options.checkpoint, owner)
     documents = DocumentTable(session, options.table_path)
-    topics = SourceTopics(session, options, compacted="accept")
+    topics = SourceTopics(session, options, options.checkpoint, compacted="accept")
     records = read_stream(session, options, is_limited=options.trigger != "once")
     invalid = InvalidRecords(options.dead_letter_path, checkpoint.id)
     query = start_merging(records, documents, options, invalid)

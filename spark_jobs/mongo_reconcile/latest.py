@@ -3,7 +3,7 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.error_mapping import MESSAGE_PREFIX
+from spark_jobs.errors import MESSAGE_PREFIX
 from spark_jobs.mongo_reconcile.changes import UNTIMED
 
 KEY = ("collection", "id")

@@ -17,8 +17,8 @@ from sidecar.logs import configure
 from sidecar.properties.documentation import documentation_text
 from sidecar.properties.loading import LoadedProperties, load
 from sidecar.properties.source import command_line_settings
-from spark_jobs.error_mapping import mapped_error
-from spark_jobs.options.session import SessionOptions
+from spark_jobs.errors import mapped_error
+from spark_jobs.options.job import SessionOptions
 
 Options = TypeVar("Options", bound=SessionOptions)
 logger = logging.getLogger(__name__)

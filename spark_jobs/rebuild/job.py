@@ -9,21 +9,45 @@ from pyspark.sql import functions as F
 
 from commitlog.merge import Merger
 from sidecar.logs import fields
-from spark_jobs.column_names import require_names
+from spark_jobs.column_names import Format, require_names
+from spark_jobs.delta_table import replace_delta_table
 from spark_jobs.errors import JobError
-from spark_jobs.job_description import job_description
 from spark_jobs.options.command_line import JobReport
 from spark_jobs.rebuild.cql_files import load_statements, undo_statements
 from spark_jobs.rebuild.options import RebuildOptions
 from spark_jobs.rebuild.sources import Sources, open_sources
 from spark_jobs.rebuild.statements import StatementWriter
 from spark_jobs.rebuild.table_layout import table_layout
-from spark_jobs.rebuild.targets import write_rows, write_statements
 from spark_jobs.rebuild.window import Window
-from spark_jobs.reconcile.merged import merged, merger_of, typed_row
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable, read_schema
-from spark_jobs.reconcile.visible_rows import first_changes, left_out_text, write_typed
+from spark_jobs.reconcile.visible_rows import (
+    first_changes,
+    left_out_text,
+    merged,
+    merger_of,
+    typed_row,
+    write_typed,
+)
 from spark_jobs.session import create_job_session, require_iceberg
+from spark_jobs.session_conf import job_description
+
+
+def write_rows(rows: DataFrame, form: Format, target: str) -> None:
+    """Replace the target by these rows. Readers of Delta and Iceberg see the old content until
+    the new one is complete."""
+    match form:
+        case "iceberg":
+            rows.writeTo(target).using("iceberg").createOrReplace()
+        case "delta":
+            replace_delta_table(rows, target)
+        case "parquet":
+            rows.write.mode("overwrite").parquet(target)
+
+
+def write_statements(statements: DataFrame, target: str) -> None:
+    """Replace the folder by text files with one statement a line."""
+    statements.write.mode("overwrite").text(target)
+
 
 logger = logging.getLogger(__name__)
 _MOST_RANGES = 10

@@ -11,7 +11,7 @@ import struct
 import uuid
 from collections.abc import Callable, Iterator
 
-from spark_jobs.rebuild.cql_type import CqlType
+from spark_jobs.rebuild.table_layout import CqlType
 
 _NULL = "null"
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)

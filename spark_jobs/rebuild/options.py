@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, model_validator
 
 from sidecar.properties.model import PassThrough, Properties, pass_through, prop
 from sidecar.properties.types import LowerCase, Unit
-from spark_jobs.options.session import SessionOptions
+from spark_jobs.options.job import SessionOptions
 from spark_jobs.options.types import (
     EARLIEST_US,
     SEPARATE_FOLDERS,

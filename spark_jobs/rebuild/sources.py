@@ -7,12 +7,12 @@ from delta.tables import DeltaTable
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
-from sidecar.errors import ConfigError
 from spark_jobs.rebuild.options import SourceOptions
 from spark_jobs.rebuild.reach import StoreCommit, StoreRead, plan_store_read, require_complete
 from spark_jobs.rebuild.window import Window
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
 from spark_jobs.reconcile.store import VersionStore
+from spark_jobs.reconcile.store.version_store import MERGED, existing_store
 from spark_jobs.source.cells import read_cells
 from spark_jobs.source.segment_decoder import SegmentDecoder
 from spark_jobs.source.segments import (
@@ -21,8 +21,6 @@ from spark_jobs.source.segments import (
     archived_segments,
     unread_ranges,
 )
-
-_MERGED = ("token", "event", "state")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +47,9 @@ def open_sources(
     window: Window,
 ) -> Sources:
     """Raises `ConfigError` if a source does not exist, `JobError` if older writes are missing."""
-    store = _store(session, options)
+    store = None
+    if options.output is not None:
+        store = existing_store(session, options.output, options.buckets)
     segments = None
     if options.segments is not None:
         segments = archived_segments(session, options.segments)
@@ -87,17 +87,6 @@ def open_sources(
     return Sources(rows, truncations, read, segments, observation)
 
 
-def _store(session: SparkSession, options: SourceOptions) -> VersionStore | None:
-    if options.output is None:
-        return None
-    if not DeltaTable.isDeltaTable(session, options.output):
-        raise ConfigError(
-            f"output: {options.output} is no Delta table. Name the `output` of "
-            "spark_jobs.reconcile."
-        )
-    return VersionStore(session, options.output, buckets=options.buckets)
-
-
 def _commits(store: VersionStore) -> tuple[StoreCommit, ...]:
     history = DeltaTable.forPath(store.session, store.path).history()
     rows = history.select("version", F.unix_micros("timestamp").alias("at")).collect()
@@ -107,13 +96,13 @@ def _commits(store: VersionStore) -> tuple[StoreCommit, ...]:
 def _stored(store: VersionStore, table: SourceTable, read: StoreRead | None) -> list[DataFrame]:
     latest = store.version()
     if read is None or read.with_history:
-        return [store.levels(table.id, latest).select(*_MERGED)]
+        return [store.levels(table.id, latest).select(*MERGED)]
     if read.base is None:
-        return [store.added(table.id, -1, latest).select(*_MERGED)]
-    base = store.levels(table.id, read.base).select(*_MERGED)
+        return [store.added(table.id, -1, latest).select(*MERGED)]
+    base = store.levels(table.id, read.base).select(*MERGED)
     if read.base == latest:
         return [base]
-    return [base, store.added(table.id, read.base, latest).select(*_MERGED)]
+    return [base, store.added(table.id, read.base, latest).select(*MERGED)]
 
 
 def _of_table(events: DataFrame, table: SourceTable) -> DataFrame:

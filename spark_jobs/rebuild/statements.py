@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from spark_jobs.rebuild.cql_type import CqlType
 from spark_jobs.rebuild.literal import literal, quoted
-from spark_jobs.rebuild.table_layout import TableLayout
+from spark_jobs.rebuild.table_layout import CqlType, TableLayout
 
 Cell = Mapping[str, Any]
 """`column`, `path`, `ts` (microseconds), `ldt` (second of expiry), `ttl`, `value`."""

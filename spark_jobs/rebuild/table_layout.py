@@ -1,13 +1,123 @@
 """The columns of a table with their types, for statements."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import commitlog
 from sidecar.errors import ConfigError
-from spark_jobs.rebuild.cql_type import CqlType, parse_class
+
+_PACKAGE = "org.apache.cassandra.db.marshal."
+_NAMES = {
+    "AsciiType": "ascii",
+    "BooleanType": "boolean",
+    "ByteType": "tinyint",
+    "BytesType": "blob",
+    "DecimalType": "decimal",
+    "DoubleType": "double",
+    "DurationType": "duration",
+    "FloatType": "float",
+    "InetAddressType": "inet",
+    "Int32Type": "int",
+    "IntegerType": "varint",
+    "LongType": "bigint",
+    "ShortType": "smallint",
+    "SimpleDateType": "date",
+    "TimeType": "time",
+    "TimeUUIDType": "timeuuid",
+    "TimestampType": "timestamp",
+    "DateType": "timestamp",
+    "UTF8Type": "text",
+    "UUIDType": "uuid",
+    "ListType": "list",
+    "SetType": "set",
+    "MapType": "map",
+    "TupleType": "tuple",
+    "UserType": "udt",
+    "VectorType": "vector",
+}
+_WRAPPERS = ("FrozenType", "ReversedType")
+_FIXED_BYTES = {
+    "boolean": 1,
+    "int": 4,
+    "float": 4,
+    "bigint": 8,
+    "double": 8,
+    "timestamp": 8,
+    "uuid": 16,
+    "timeuuid": 16,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CqlType:
+    """A type. `name` is its CQL name, `udt` for user types, or the class of an unknown type."""
+
+    name: str
+    of: tuple["CqlType", ...] = ()
+    """Elements; key and value of a map; the fields of a tuple or user type."""
+    fields: tuple[str, ...] = ()
+    """Names of the fields of a user type."""
+    dimension: int = 0
+    """Number of elements of a vector."""
+    is_multi_cell: bool = False
+    """Whether each element is a cell of its own."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether CQL has a name for the type, so that it has literals."""
+        return self.name in _NAMES.values()
+
+    def fixed_bytes(self) -> int | None:
+        """Length of a value if all have the same and vectors store it without its length
+        (`AbstractType#valueLengthIfFixed`)."""
+        if self.name == "vector":
+            of_element = self.of[0].fixed_bytes()
+            return None if of_element is None else of_element * self.dimension
+        return _FIXED_BYTES.get(self.name)
+
+
+def parse_class(text: str) -> CqlType:
+    """The type of a class, such as `org.apache.cassandra.db.marshal.ListType(…Int32Type)`."""
+    name, *rest = _split(text)
+    name = name.removeprefix(_PACKAGE)
+    if name in _WRAPPERS:
+        inner = parse_class(rest[0])
+        if name == "ReversedType":
+            return inner
+        return CqlType(inner.name, inner.of, inner.fields, inner.dimension)
+    known = _NAMES.get(name)
+    if known is None:
+        return CqlType(text)
+    if known == "vector":
+        return CqlType(known, (parse_class(rest[0]),), dimension=int(rest[1]))
+    if known == "udt":
+        named = [field.split(":", 1) for field in rest[2:]]
+        return CqlType(
+            known,
+            tuple(parse_class(each) for _, each in named),
+            tuple(bytes.fromhex(field).decode("utf-8") for field, _ in named),
+            is_multi_cell=True,
+        )
+    multi_cell = known in ("list", "set", "map")
+    return CqlType(known, tuple(map(parse_class, rest)), is_multi_cell=multi_cell)
+
+
+def _split(text: str) -> Iterator[str]:
+    """The name of a class, then its parameters."""
+    name, bracket, rest = text.partition("(")
+    yield name.strip()
+    if not bracket:
+        return
+    depth, start = 0, 0
+    inner = rest[: rest.rindex(")")]
+    for place, character in enumerate(inner):
+        depth += (character == "(") - (character == ")")
+        if character == "," and depth == 0:
+            yield inner[start:place].strip()
+            start = place + 1
+    yield inner[start:].strip()
 
 
 @dataclass(frozen=True, slots=True)

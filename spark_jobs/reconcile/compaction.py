@@ -14,7 +14,6 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from commitlog.merge import COMPACT_SCHEMA
-from spark_jobs.reconcile.merged import merger_of
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
 from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.reconcile.store.commits import Kind
@@ -27,6 +26,7 @@ from spark_jobs.reconcile.store.version_store import (
     Bucket,
     bucket_of,
 )
+from spark_jobs.reconcile.visible_rows import merger_of
 
 MAJOR_SHARE = 1 / 8
 

@@ -14,24 +14,21 @@ from pyspark.sql import functions as F
 from sidecar.logs import fields
 from spark_jobs import metrics_files
 from spark_jobs.checkpoint_owner import CheckpointOwner, acquire_checkpoint
-from spark_jobs.job_description import job_description
 from spark_jobs.options.command_line import JobReport
-from spark_jobs.options.stream import StreamOptions
+from spark_jobs.options.job import StreamOptions
 from spark_jobs.progress import follow, start_query, stop_on_signals
 from spark_jobs.reconcile.compaction import compact
 from spark_jobs.reconcile.options import ReconcileOptions, TableOptions
-from spark_jobs.reconcile.replica_copies import READ
-from spark_jobs.reconcile.selected_tables import SelectedTables, select_tables
+from spark_jobs.reconcile.selected_tables import READ, SelectedTables, select_tables
 from spark_jobs.reconcile.source_table import SourceSchema, read_schema
 from spark_jobs.reconcile.stats import RunStats, write
 from spark_jobs.reconcile.store import Batch, Offsets, VersionStore
 from spark_jobs.reconcile.store.commits import offsets_of_batch
 from spark_jobs.session import create_job_session, isolated_session
+from spark_jobs.session_conf import job_description
 from spark_jobs.source.cells import place_of
-from spark_jobs.source.events import events
-from spark_jobs.source.invalid_records import RAW_COLUMNS, InvalidRecords
-from spark_jobs.source.kafka import read_stream
-from spark_jobs.source.topics import SourceTopics
+from spark_jobs.source.events import RAW_COLUMNS, InvalidRecords, events
+from spark_jobs.source.kafka import SourceTopics, read_stream
 from spark_jobs.storage import Folder
 from spark_jobs.terminal import progress_line
 
@@ -105,7 +102,7 @@ def run(
     fixed = {"output": options.output, "format": _FORMAT, "buckets": str(options.buckets)}
     owner = CheckpointOwner(JOB, options.subscription(), fixed, store.id)
     checkpoint = acquire_checkpoint(session, options.checkpoint, owner)
-    topics = SourceTopics(session, options, compacted="reject")
+    topics = SourceTopics(session, options, options.checkpoint, compacted="reject")
     records = read_stream(session, options, is_limited=options.trigger != "once")
     invalid = InvalidRecords(options.dead_letter_path, checkpoint.id)
     job = StreamingReconcile(store, schema, tables, checkpoint.id, options.history_s, invalid)

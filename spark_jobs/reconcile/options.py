@@ -8,10 +8,8 @@ from pydantic import model_validator
 
 from sidecar.properties.model import Properties, prop
 from sidecar.properties.types import LowerCase
-from spark_jobs.options.invalid_records import InvalidRecordOptions
-from spark_jobs.options.session import SessionOptions
-from spark_jobs.options.source import SourceOptions
-from spark_jobs.options.stream import StreamOptions
+from spark_jobs.options.job import InvalidRecordOptions, SessionOptions, StreamOptions
+from spark_jobs.options.kafka import SourceOptions
 from spark_jobs.options.types import (
     EARLIEST_US,
     SEPARATE_FOLDERS,

@@ -7,7 +7,7 @@ from typing import Any
 from prometheus_client import CollectorRegistry, Gauge
 
 from spark_jobs import metrics_files
-from spark_jobs.options.stream import StreamOptions
+from spark_jobs.options.job import StreamOptions
 from spark_jobs.progress import MicroBatch, micro_batch
 from spark_jobs.reconcile.store import StoreSize
 

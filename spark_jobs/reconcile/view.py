@@ -4,10 +4,15 @@ from spark_jobs.column_names import require_names
 from spark_jobs.delta_table import replace_delta_table
 from spark_jobs.options.command_line import JobReport, job_command
 from spark_jobs.reconcile.job import open_store
-from spark_jobs.reconcile.merged import merger_of, typed_row
 from spark_jobs.reconcile.options import ViewOptions
 from spark_jobs.reconcile.source_table import read_schema
-from spark_jobs.reconcile.visible_rows import changes_at, left_out_text, write_typed
+from spark_jobs.reconcile.visible_rows import (
+    changes_at,
+    left_out_text,
+    merger_of,
+    typed_row,
+    write_typed,
+)
 from spark_jobs.session import create_job_session
 
 

@@ -1,17 +1,44 @@
 """The rows that `SELECT *` shows at a second: raw, or with the columns and types of the table."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import pyarrow as pa
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
 
 from commitlog.merge import Merger
-from spark_jobs.reconcile.merged import merged, merger_of
+from spark_jobs.column_names import ROW_ID, ColumnNameError
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
 from spark_jobs.reconcile.store import VersionStore
+from spark_jobs.reconcile.store.version_store import MERGED
+
+Merge = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+
+def merger_of(schema: SourceSchema, table: SourceTable) -> Merger:
+    """The merger of a source table. Raises `ColumnNameError` for the column `cdc_row_id`."""
+    try:
+        return Merger(schema.schema, table.keyspace, table.name, table_id=table.id)
+    except ValueError as error:
+        raise ColumnNameError(str(error)) from error
+
+
+def typed_row(merger: Merger) -> StructType:
+    """The columns of a source table, with their types."""
+    typed = from_arrow_schema(merger.typed_schema)
+    return StructType([field for field in typed if field.name != ROW_ID])
+
+
+def merged(stored: DataFrame, merge: Merge, schema: pa.Schema) -> DataFrame:
+    """The result of `merge`, a method of `Merger`, over stored rows in any order."""
+    by_token = stored.repartition("token").sortWithinPartitions("token")
+    return by_token.mapInArrow(merge, from_arrow_schema(schema))
+
 
 MOST_REJECTED = 100
 """Rejected rows that a job collects."""
@@ -45,7 +72,7 @@ def first_changes(stored: DataFrame, merger: Merger, options: Mapping[str, Any])
 
     A row whose value has no typed form is `rejected`, with its key; `after` has each other row.
     """
-    rows = stored.select("token", "event", "state", F.lit(True).alias("is_new"))
+    rows = stored.select(*MERGED, F.lit(True).alias("is_new"))
     return merged(rows, partial(merger.first_changes, **options), merger.changes_schema)
 
 

@@ -12,7 +12,27 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from commitlog.merge import EventReader
-from spark_jobs.error_mapping import MESSAGE_PREFIX
+from spark_jobs.errors import MESSAGE_PREFIX
+from spark_jobs.source.events import record_place
+
+_MOST = str((1 << 31) - 1)
+_NO_LIMITS = {"maxStringLen": _MOST, "maxNumLen": _MOST, "maxNestingDepth": _MOST}
+UNREAD = "_unread"
+"""The member with the whole text if any part of it does not fit the schema; otherwise null."""
+
+
+def json_value(text: Column, members: str) -> Column:
+    """A struct of these members, such as `id: string`, and of `UNREAD`.
+
+    No other function parses JSON in Spark. Jackson rejects texts of 20 million characters, numbers
+    of 1,000 digits and 1,000 levels. `get_json_object` then returns null, as for a missing member.
+
+    A member that does not fit is null, as an absent one. Only `UNREAD` tells them apart, so every
+    caller must check it.
+    """
+    schema = f"struct<{members}, {UNREAD}: string>"
+    return F.from_json(text, schema, {"columnNameOfCorruptRecord": UNREAD, **_NO_LIMITS})
+
 
 OTHER_TABLES = ""
 """The key for all other tables in a mapping by table id."""
@@ -62,7 +82,7 @@ def read_cells(
 def place_of(events: DataFrame) -> Column:
     """The name of an event in error messages."""
     if {"topic", "partition", "offset"} <= set(events.columns):
-        return F.concat(F.lit("The record "), F.concat_ws("/", "topic", "partition", "offset"))
+        return F.concat(F.lit("The record "), record_place())
     return F.concat(F.lit("The value "), F.substring(F.col("value").cast("string"), 1, 100))
 
 

@@ -13,10 +13,43 @@
 Only the headers are decoded, so the cost does not depend on the size of an event.
 """
 
+import logging
+from dataclasses import dataclass
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.error_mapping import record_error
+from sidecar.logs import fields
+from spark_jobs.delta_table import append_batch
+from spark_jobs.errors import MESSAGE_PREFIX
+
+logger = logging.getLogger(__name__)
+RAW_COLUMNS = ("key", "value", "headers", "topic", "partition", "offset")
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidRecords:
+    """The table at `path`; without a path an invalid record fails the job. `app` identifies the
+    checkpoint."""
+
+    path: str | None = None
+    app: str = ""
+
+    def append(self, rows: DataFrame, batch: int) -> None:
+        """Append rows with `RAW_COLUMNS` and `error`. A repeated micro-batch has no effect."""
+        assert self.path is not None
+        error = F.regexp_replace("error", f"^{MESSAGE_PREFIX}", "").alias("error")
+        found = rows.select(*RAW_COLUMNS, error)
+        shown = [row["error"] for row in found.select("error").limit(_SHOWN).collect()]
+        if not shown:
+            return
+        append_batch(found, self.path, self.app, batch, mergeSchema="true")
+        logger.warning(
+            "records cannot be used; the job continues without them",
+            extra=fields(batch=batch, records=shown, dead_letters=self.path),
+        )
+
 
 EVENT_COLUMNS = (
     *("id", "source", "ts_us", "kind", "key", "value"),
@@ -63,14 +96,23 @@ def header(name: str) -> Column:
     return F.when(usual["key"] == F.lit(name), usual["value"]).otherwise(anywhere["value"])
 
 
+def record_place() -> Column:
+    """The name of a record: `topic/partition/offset`."""
+    return F.concat_ws("/", "topic", "partition", "offset")
+
+
+def record_error(*parts: str | Column) -> Column:
+    """The message for an invalid record, with its place."""
+    columns = [part if isinstance(part, Column) else F.lit(part) for part in parts]
+    return F.concat(F.lit(f"{MESSAGE_PREFIX}The record "), record_place(), *columns)
+
+
 def _header_error(identity: Column, kind: Column) -> Column:
     """The error text for a record that is not an event; null for an event."""
-    place = F.concat_ws("/", "topic", "partition", "offset")
     return (
         F.when(
             identity.isNull(),
             record_error(
-                place,
                 " has no header `cdc.id`. Either no agent wrote it, or a tool after the agent "
                 "removed the headers.",
             ),
@@ -78,7 +120,6 @@ def _header_error(identity: Column, kind: Column) -> Column:
         .when(
             F.length(identity) != ID_BYTES,
             record_error(
-                place,
                 " has a header `cdc.id` of ",
                 F.length(identity).cast("string"),
                 f" bytes instead of {ID_BYTES}. This release does not support its envelope.",
@@ -87,7 +128,6 @@ def _header_error(identity: Column, kind: Column) -> Column:
         .when(
             kind.isNull() | ~kind.isin(*KINDS),
             record_error(
-                place,
                 " has the header `cdc.kind` ",
                 F.coalesce(kind, F.lit("missing")),
                 f", not one of {', '.join(KINDS)}. This release does not support its envelope.",
@@ -102,7 +142,6 @@ def _time_error(ts_us: Column) -> Column:
     return F.when(
         ts_us.isNull() & text.isNotNull(),
         record_error(
-            F.concat_ws("/", "topic", "partition", "offset"),
             " has the header `cdc.ts_us` ",
             text,
             ", not a time in microseconds. This release does not support its envelope.",

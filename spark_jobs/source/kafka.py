@@ -1,8 +1,19 @@
-"""Records of Kafka topics with their headers, from Spark's Kafka source."""
+"""Kafka topics: their records from Spark's source, and ids, end offsets and settings from Kafka's
+Java client in the driver."""
+
+import json
+import logging
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.options.source import SourceOptions
+from sidecar.logs import fields
+from spark_jobs.errors import CheckpointError, InputError
+from spark_jobs.options.kafka import SourceOptions
+from spark_jobs.storage import Folder
 
 
 def read_stream(
@@ -23,3 +34,204 @@ def read(session: SparkSession, options: SourceOptions) -> DataFrame:
     settings = options.reader_options()
     settings.pop("maxOffsetsPerTrigger", None)
     return session.read.format("kafka").options(**settings).load()
+
+
+logger = logging.getLogger(__name__)
+_POLICY = "cleanup.policy"
+
+
+@dataclass(frozen=True, slots=True)
+class TopicFacts:
+    """`id` is empty for a broker before Kafka 2.8. `is_compacted` is false if the user may not
+    describe the configuration of the topic."""
+
+    id: str
+    is_compacted: bool
+
+
+def topic_facts(
+    session: SparkSession,
+    settings: Mapping[str, str],
+    topics: Collection[str],
+    pattern: str | None = None,
+) -> dict[str, TopicFacts]:
+    """The existing topics of a subscription: these topics, or those whose whole name matches."""
+    jvm: Any = session.sparkContext._jvm
+    matches = jvm.java.util.regex.Pattern.matches
+    with _admin(jvm, settings) as admin:
+        present = set(admin.listTopics().names().get())
+        wanted = [name for name in topics if name in present]
+        if pattern is not None:
+            wanted = [name for name in present if matches(pattern, name)]
+        described = admin.describeTopics(wanted).allTopicNames().get()
+        compacted = _compacted(jvm, admin, wanted)
+        unknown = jvm.org.apache.kafka.common.Uuid.ZERO_UUID.toString()
+        ids = {name: described[name].topicId().toString() for name in wanted}
+        return {
+            name: TopicFacts("" if ids[name] == unknown else ids[name], name in compacted)
+            for name in wanted
+        }
+
+
+def end_offsets(
+    session: SparkSession, settings: Mapping[str, str], topics: Iterable[str]
+) -> dict[str, dict[int, int]]:
+    """The offset after the last record of each partition, of the topics that exist.
+
+    `settings` are those of Kafka's client, such as `bootstrap.servers`.
+    """
+    jvm: Any = session.sparkContext._jvm
+    kafka = jvm.org.apache.kafka
+    with _admin(jvm, settings) as admin:
+        present = set(admin.listTopics().names().get())
+        wanted = [topic for topic in dict.fromkeys(topics) if topic in present]
+        if not wanted:
+            return {}
+        described = admin.describeTopics(wanted).allTopicNames().get()
+        latest = jvm.java.util.HashMap()
+        for topic in wanted:
+            for partition in described[topic].partitions():
+                place = kafka.common.TopicPartition(topic, partition.partition())
+                latest.put(place, kafka.clients.admin.OffsetSpec.latest())
+        found = admin.listOffsets(latest).all().get()
+        ends: dict[str, dict[int, int]] = {topic: {} for topic in wanted}
+        for place in found:
+            ends[place.topic()][place.partition()] = found[place].offset()
+        return ends
+
+
+def cleanup_policy(
+    session: SparkSession, settings: Mapping[str, str], topic: str
+) -> frozenset[str] | None:
+    """`cleanup.policy` of a topic, such as `compact`; None if the topic does not exist.
+
+    Needs the right to describe the configuration of the topic.
+    """
+    jvm: Any = session.sparkContext._jvm
+    config = jvm.org.apache.kafka.common.config
+    with _admin(jvm, settings) as admin:
+        if topic not in set(admin.listTopics().names().get()):
+            return None
+        resource = config.ConfigResource(config.ConfigResource.Type.TOPIC, topic)
+        return _policy(admin.describeConfigs([resource]).values()[resource])
+
+
+def _compacted(jvm: Any, admin: Any, topics: Iterable[str]) -> set[str]:
+    """The topics with `compact` in `cleanup.policy`, of those with a readable configuration."""
+    config = jvm.org.apache.kafka.common.config
+    found = set()
+    for topic in topics:
+        resource = config.ConfigResource(config.ConfigResource.Type.TOPIC, topic)
+        answer = admin.describeConfigs([resource]).values()[resource]
+        try:
+            is_compacted = "compact" in _policy(answer)
+        except Exception as error:
+            if "AuthorizationException" not in str(error):
+                raise
+            logger.warning(
+                "`cleanup.policy` of a topic is unknown: grant DescribeConfigs on it",
+                extra=fields(topic=topic),
+            )
+            continue
+        if is_compacted:
+            found.add(topic)
+    return found
+
+
+def _policy(answer: Any) -> frozenset[str]:
+    return frozenset(answer.get().get(_POLICY).value().split(","))
+
+
+@contextmanager
+def _admin(jvm: Any, settings: Mapping[str, str]) -> Iterator[Any]:
+    properties = jvm.java.util.Properties()
+    for name, value in settings.items():
+        properties.put(name, value)
+    admin = jvm.org.apache.kafka.clients.admin.AdminClient.create(properties)
+    try:
+        yield admin
+    finally:
+        admin.close()
+
+
+FILE = "cdc-topics.json"
+Compacted = Literal["reject", "warn", "accept"]
+"""Whether a job reads topics with `cleanup.policy=compact`. `reject`: it rebuilds rows of events.
+`warn`: later readers may. `accept`: its records are whole states."""
+
+
+class SourceTopics:
+    """Verifies that the topics of a job are those of its checkpoint, and have every event.
+
+    An offset has a meaning only with the id of its topic, which the checkpoint stores: a topic that
+    was deleted and created again has the same name and the same offsets for other records. Kafka's
+    cleaner keeps only the last event of a key, and an event has only the columns that its statement
+    wrote.
+    """
+
+    def __init__(
+        self,
+        session: SparkSession,
+        options: SourceOptions,
+        checkpoint: str,
+        *,
+        compacted: Compacted,
+    ) -> None:
+        """Raises `CheckpointError` if a topic was created again since the last run, `InputError`
+        if it is compacted and must not be."""
+        self._session = session
+        self._options = options
+        self._checkpoint = checkpoint
+        self._folder = Folder(session, checkpoint)
+        self._ids: dict[str, str] = {}
+        if self._folder.exists(FILE):
+            self._ids = json.loads(self._folder.read_text(FILE))
+        facts = self.verify()
+        found = [topic for topic, each in facts.items() if each.is_compacted]
+        if found and compacted == "reject":
+            raise InputError(compacted_text(found))
+        if found and compacted == "warn":
+            logger.warning(compacted_text(found), extra=fields(topics=found))
+
+    def verify(self) -> dict[str, TopicFacts]:
+        """Compare the topics with the stored ids, and store the ids of new topics.
+
+        Raises `CheckpointError` if a topic was created again.
+        """
+        options = self._options
+        facts = topic_facts(self._session, options.kafka, options.topics, options.topics_pattern)
+        now = {topic: each.id for topic, each in facts.items() if each.id}
+        changed = list(replaced_topics(self._ids, now))
+        if changed:
+            raise CheckpointError(replaced_text(changed, self._checkpoint, self._ids, now))
+        if now.keys() - self._ids.keys():
+            self._ids |= now
+            self._folder.write_text(FILE, json.dumps(self._ids, indent=2, sort_keys=True) + "\n")
+        return facts
+
+
+def replaced_topics(stored: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
+    """The topics whose id differs from the stored one. A deleted topic has no id."""
+    return (topic for topic in sorted(stored) if now.get(topic, stored[topic]) != stored[topic])
+
+
+def replaced_text(
+    topics: list[str], checkpoint: str, stored: Mapping[str, str], now: Mapping[str, str]
+) -> str:
+    ids = "; ".join(f"{each} (id {stored[each]}, now {now[each]})" for each in topics)
+    return (
+        f"Topics were deleted and created again: {ids}. The offsets in {checkpoint} are of the "
+        "deleted topics. Records that the job had not read from them are lost, and it would skip "
+        "the first records of the new ones. To read the new topics, start with a new `checkpoint` "
+        "and `starting.offsets=earliest`. To replace the lost records, take snapshots of the "
+        "tables or collections of these topics again."
+    )
+
+
+def compacted_text(topics: list[str]) -> str:
+    return (
+        f"Topics have `compact` in `cleanup.policy`: {', '.join(sorted(topics))}. An event has "
+        "only the columns that its statement wrote, so a compacted topic loses writes, and rebuilt "
+        "rows lack values. Set `cleanup.policy=delete` for these topics, and take snapshots of "
+        "their tables to replace what is lost."
+    )

@@ -24,8 +24,7 @@ from commitlog import (
     SegmentKeyError,
     SegmentReader,
 )
-from spark_jobs.error_mapping import MESSAGE_PREFIX
-from spark_jobs.errors import InputError
+from spark_jobs.errors import MESSAGE_PREFIX, InputError
 
 EVENTS = pa.schema(
     [("id", pa.binary()), ("ts_us", pa.int64()), ("kind", pa.string()), ("value", pa.binary())]

@@ -2,7 +2,7 @@
 
 from spark_jobs.options.command_line import JobReport, job_command
 from spark_jobs.session import create_job_session
-from spark_jobs.tables.maintenance import maintain
+from spark_jobs.tables.commits import maintain
 from spark_jobs.tables.options import ExpireOptions
 
 

@@ -13,10 +13,10 @@ from pyspark.sql.types import StructType
 
 from spark_jobs.column_names import ROW_ID, require_names
 from spark_jobs.follow import InterruptedBatch, Position
-from spark_jobs.job_description import job_description
 from spark_jobs.reconcile.source_table import SourceTable
 from spark_jobs.reconcile.store import Offsets
-from spark_jobs.tables.apply_batch import apply_batch, progress_of
+from spark_jobs.reconcile.store.commits import offsets_to_json
+from spark_jobs.session_conf import job_description
 from spark_jobs.tables.columns import Columns, nullable
 from spark_jobs.tables.commit_position import (
     CommitPosition,
@@ -24,7 +24,8 @@ from spark_jobs.tables.commit_position import (
     fingerprints,
     replaced_columns,
 )
-from spark_jobs.tables.format.protocol import TargetError, TypedTable
+from spark_jobs.tables.commits import apply_batch, progress_of
+from spark_jobs.tables.format.typed_table import TargetError, TypedTable
 from spark_jobs.tables.net_changes import net_changes
 from spark_jobs.tables.options import TargetOptions
 from spark_jobs.tables.target import (
@@ -129,10 +130,7 @@ class TypedTables:
             after.store_version,
             after.second,
             self._fingerprints(table, columns),
-            {
-                topic: {str(key): end for key, end in ends.items()}
-                for topic, ends in offsets.items()
-            },
+            offsets_to_json(offsets),
         )
         batch = net_changes(changes, target.columns(), counts)
         with self._described(table, str(batch)):

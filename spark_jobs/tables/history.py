@@ -5,7 +5,7 @@ from dataclasses import asdict
 from spark_jobs.options.command_line import JobReport, job_command
 from spark_jobs.session import create_job_session
 from spark_jobs.tables.commit_position import Part
-from spark_jobs.tables.format.protocol import Commit, TypedTable
+from spark_jobs.tables.format.typed_table import Commit, TypedTable
 from spark_jobs.tables.options import HistoryOptions
 from spark_jobs.tables.target import existing_table
 

@@ -15,9 +15,9 @@ from spark_jobs.follow.job import run_follower
 from spark_jobs.options.command_line import JobReport
 from spark_jobs.progress import stop_on_signals
 from spark_jobs.reconcile.job import open_store
-from spark_jobs.reconcile.merged import merger_of, typed_row
 from spark_jobs.reconcile.selected_tables import select_tables
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable, read_schema
+from spark_jobs.reconcile.visible_rows import merger_of, typed_row
 from spark_jobs.session import create_job_session, isolated_session
 from spark_jobs.tables.handler import TypedTables
 from spark_jobs.tables.options import TablesJobOptions

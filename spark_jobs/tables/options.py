@@ -6,7 +6,7 @@ from pydantic import model_validator
 
 from sidecar.properties.model import PassThrough, Properties, pass_through, prop
 from sidecar.properties.types import LowerCase
-from spark_jobs.options.session import SessionOptions
+from spark_jobs.options.job import SessionOptions
 from spark_jobs.options.types import SEPARATE_FOLDERS, Count, Seconds, TableList, overlap
 from spark_jobs.reconcile.options import ReconcileOptions
 

@@ -13,7 +13,7 @@ from spark_jobs.session import require_iceberg
 from spark_jobs.tables.columns import Columns, column_changes
 from spark_jobs.tables.format.delta import DeltaTypedTable
 from spark_jobs.tables.format.iceberg import IcebergTypedTable
-from spark_jobs.tables.format.protocol import TableDefinition, TargetError, TypedTable
+from spark_jobs.tables.format.typed_table import TableDefinition, TargetError, TypedTable
 from spark_jobs.tables.options import TargetOptions
 
 logger = logging.getLogger(__name__)

@@ -1,6 +1,6 @@
 """How complete the topics are: up to which time they have every acknowledged write of a table."""
 
 from spark_jobs.watermarks.evaluation import complete_until
-from spark_jobs.watermarks.state_file import read_watermarks
+from spark_jobs.watermarks.state import read_watermarks
 
 __all__ = ["complete_until", "read_watermarks"]

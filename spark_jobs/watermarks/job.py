@@ -11,23 +11,28 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs import metrics_files
-from spark_jobs.job_description import job_description
 from spark_jobs.options.command_line import JobReport
 from spark_jobs.progress import stop_on_signals
 from spark_jobs.reconcile.store import Offsets
+from spark_jobs.reconcile.store.commits import largest_offsets, offsets_from_json
 from spark_jobs.session import create_job_session
-from spark_jobs.source.kafka import read
-from spark_jobs.source.kafka_admin import end_offsets
+from spark_jobs.session_conf import job_description
+from spark_jobs.source.kafka import end_offsets, read
 from spark_jobs.storage import Folder
-from spark_jobs.tables.apply_batch import progress_of
-from spark_jobs.tables.format.protocol import TypedTable
+from spark_jobs.tables.commits import progress_of
+from spark_jobs.tables.format.typed_table import TypedTable
 from spark_jobs.tables.target import open_table
 from spark_jobs.terminal import Show, progress_line
 from spark_jobs.watermarks.evaluation import evaluate, hint_notes, registry_of, values_of
 from spark_jobs.watermarks.options import WatermarkOptions
 from spark_jobs.watermarks.report import NodeReport, latest_reports, report_from_json
-from spark_jobs.watermarks.state import Watermarks, WatermarkState, largest_offsets
-from spark_jobs.watermarks.state_file import load_state, store_state
+from spark_jobs.watermarks.state import (
+    Watermarks,
+    WatermarkState,
+    load_state,
+    offsets_of_commit,
+    store_state,
+)
 
 JOB = "watermarks"
 _COMMITS = 500
@@ -152,13 +157,13 @@ def consumed_offsets(
 def typed_offsets(table: TypedTable) -> Offsets:
     """The offsets of the last whole batch of a typed table."""
     batch = progress_of(table).complete
-    return {} if batch is None else largest_offsets([batch.to_json()])
+    return {} if batch is None else offsets_from_json(batch.offsets)
 
 
 def store_offsets(session: SparkSession, path: str) -> Offsets:
     """The offsets that a Delta table has, from its last commits."""
     commits = DeltaTable.forPath(session, path).history(_COMMITS).select("userMetadata").collect()
-    return largest_offsets(row["userMetadata"] for row in commits)
+    return largest_offsets(offsets_of_commit(row["userMetadata"]) for row in commits)
 
 
 def _message(watermarks: Watermarks, notes: Iterable[str]) -> str:

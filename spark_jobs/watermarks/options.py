@@ -6,8 +6,8 @@ from pydantic import model_validator
 
 from sidecar.properties.model import prop
 from sidecar.properties.types import LowerCase, Milliseconds, UpperCase
-from spark_jobs.options.session import SessionOptions
-from spark_jobs.options.source import SourceOptions
+from spark_jobs.options.job import SessionOptions
+from spark_jobs.options.kafka import SourceOptions
 from spark_jobs.options.types import Location, TableList, WritableFile
 from spark_jobs.tables.options import TargetOptions
 from spark_jobs.watermarks.quorum import WriteConsistency

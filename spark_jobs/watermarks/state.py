@@ -6,11 +6,17 @@ with such end offsets, and holds for a consumer at or after them.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from pyspark.sql import SparkSession
+
+from sidecar.errors import ConfigError
+from spark_jobs.errors import CheckpointError
 from spark_jobs.reconcile.store import Offsets
+from spark_jobs.reconcile.store.commits import offsets_from_json
+from spark_jobs.storage import Folder
 from spark_jobs.watermarks.table_watermark import RangeWatermark, TableWatermark
 
 MAX_PENDING = 100
@@ -85,24 +91,18 @@ def is_reached(ends: Offsets, offsets: Offsets) -> bool:
     )
 
 
-def largest_offsets(commits: Iterable[str | None]) -> Offsets:
-    """The largest offsets in texts of commits: `offsets` in a JSON object, as a version store and
-    typed tables have them. Other texts are ignored."""
-    found: dict[str, dict[int, int]] = {}
-    for text in commits:
-        try:
-            document = json.loads(text or "{}")
-            if document.get("part") == "merge":
-                # The first half of a batch: its new rows follow in another commit.
-                continue
-            offsets = _offsets(document.get("offsets") or {})
-        except (AttributeError, TypeError, ValueError):
-            continue
-        for topic, partitions in offsets.items():
-            known = found.setdefault(topic, {})
-            for partition, offset in partitions.items():
-                known[partition] = max(offset, known.get(partition, 0))
-    return found
+def offsets_of_commit(text: str | None) -> Offsets:
+    """The member `offsets` of the JSON in a commit, as a version store and typed tables have it.
+
+    Empty for another text, and for the first half of a batch, whose new rows follow in another
+    commit.
+    """
+    try:
+        document = json.loads(text or "{}")
+        is_half = document.get("part") == "merge"
+        return {} if is_half else offsets_from_json(document.get("offsets") or {})
+    except (AttributeError, TypeError, ValueError):
+        return {}
 
 
 def state_to_json(state: WatermarkState) -> str:
@@ -118,17 +118,10 @@ def state_from_json(text: str) -> WatermarkState:
         _watermarks(document["in_topics"]),
         _watermarks(document["consumed"]),
         tuple(
-            Pending(_offsets(each["ends"]), _watermarks(each["tables"]))
+            Pending(offsets_from_json(each["ends"]), _watermarks(each["tables"]))
             for each in document["pending"]
         ),
     )
-
-
-def _offsets(document: Mapping[str, Mapping[str, int]]) -> Offsets:
-    return {
-        topic: {int(partition): int(end) for partition, end in partitions.items()}
-        for topic, partitions in document.items()
-    }
 
 
 def _watermarks(document: Mapping[str, Any]) -> Watermarks:
@@ -142,3 +135,37 @@ def _watermarks(document: Mapping[str, Any]) -> Watermarks:
         )
         for table, each in document.items()
     }
+
+
+STATE_FILE = "watermarks.json"
+
+
+def read_watermarks(session: SparkSession, state: str) -> WatermarkState:
+    """The watermarks of the last run of the job. `state` is its folder.
+
+    Raises `ConfigError` if the folder has none, `CheckpointError` if they are not readable.
+    """
+    found = load_state(Folder(session, state), state)
+    if found is None:
+        raise ConfigError(
+            f"watermarks: {state} has no {STATE_FILE}. Name the `state` of spark_jobs.watermarks, "
+            "and run it first."
+        )
+    return found
+
+
+def load_state(folder: Folder, uri: str) -> WatermarkState | None:
+    """The state in a folder; None if it has none. Raises `CheckpointError`."""
+    if not folder.exists(STATE_FILE):
+        return None
+    try:
+        return state_from_json(folder.read_text(STATE_FILE))
+    except (KeyError, TypeError, ValueError) as error:
+        raise CheckpointError(
+            f"{uri}/{STATE_FILE} is not a state of spark_jobs.watermarks ({error!r}). Remove it, "
+            "and set `baseline.ms` to the time up to which the tables are known to be complete."
+        ) from error
+
+
+def store_state(folder: Folder, state: WatermarkState) -> None:
+    folder.write_text(STATE_FILE, state_to_json(state))

@@ -28,7 +28,7 @@ REVIEWED = {
     "sidecar/properties/references.py _ANY": "the text is a value of the operator's configuration",
     "sidecar/properties/secrets.py _SECRET_VALUE": "the same",
     "sidecar/sinks/kafka/delivery_errors.py _ENDED_HANDSHAKE": "librdkafka's messages end at 512",
-    "spark_jobs/error_mapping.py _NO_TOPIC": "the message of an exception, read when the job ends",
+    "spark_jobs/errors.py _NO_TOPIC": "the message of an exception, read when the job ends",
 }
 
 

@@ -41,11 +41,7 @@ def offsets_of_batch(log_entry: str) -> Offsets:
     Empty for sources other than Kafka.
     """
     try:
-        source = json.loads(log_entry.splitlines()[2])
-        return {
-            topic: {int(partition): int(offset) for partition, offset in ends.items()}
-            for topic, ends in source.items()
-        }
+        return offsets_from_json(json.loads(log_entry.splitlines()[2]))
     except (AttributeError, IndexError, TypeError, ValueError):
         return {}
 
@@ -63,22 +59,34 @@ def read_commit(version: int, log_file: str) -> Commit:
             count = json.loads(added.get("stats") or "{}").get("numRecords", 0)
             rows[added["partitionValues"]["table"]] += count
     kind = metadata.get("kind")
-    offsets = {
-        topic: {int(partition): offset for partition, offset in ends.items()}
-        for topic, ends in metadata.get("offsets", {}).items()
-    }
+    offsets = offsets_from_json(metadata.get("offsets", {}))
     return Commit(version, kind if kind in _KINDS else "other", dict(rows), offsets)
 
 
-def latest_offsets(commits: Iterable[Commit]) -> Offsets:
-    """The largest offset of each partition in these commits."""
+def largest_offsets(each: Iterable[Offsets]) -> Offsets:
+    """The largest offset of each partition."""
     found: dict[str, dict[int, int]] = {}
-    for commit in commits:
-        for topic, ends in commit.offsets.items():
-            of_topic = found.setdefault(topic, {})
+    for offsets in each:
+        for topic, ends in offsets.items():
+            known = found.setdefault(topic, {})
             for partition, offset in ends.items():
-                of_topic[partition] = max(offset, of_topic.get(partition, 0))
+                known[partition] = max(offset, known.get(partition, 0))
     return found
+
+
+def offsets_from_json(document: Mapping[str, Mapping[str, int]]) -> Offsets:
+    """Offsets from JSON, whose names are texts. Raises ValueError, TypeError or AttributeError."""
+    return {
+        topic: {int(partition): int(offset) for partition, offset in ends.items()}
+        for topic, ends in document.items()
+    }
+
+
+def offsets_to_json(offsets: Offsets) -> dict[str, dict[str, int]]:
+    return {
+        topic: {str(partition): offset for partition, offset in ends.items()}
+        for topic, ends in offsets.items()
+    }
 
 
 def _metadata(text: str | None) -> dict[str, Any]:

@@ -25,14 +25,15 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.utils import is_remote
 
-from spark_jobs.delta_table import create_delta_table
+from sidecar.errors import ConfigError
+from spark_jobs.delta_table import append_batch, create_delta_table, table_properties
 from spark_jobs.errors import JobError
 from spark_jobs.reconcile.store.commits import Commit, Kind, Offsets, read_commit, user_metadata
-from spark_jobs.source.json_values import json_value
+from spark_jobs.source.cells import json_value
 from spark_jobs.storage import Folder
 
 Bucket = tuple[str, int]
@@ -41,6 +42,8 @@ EVENTS, RECENT, BASE, HISTORY = "events", "recent", "base", "history"
 """Values of `level`."""
 TABLE_BUCKET = -1
 PAYLOAD = ("token", "ck", "event", "state")
+MERGED = ("token", "event", "state")
+"""The columns that a merge reads."""
 SCHEMA = (
     "table STRING, bucket INT, level STRING, token BIGINT, ck BINARY, event STRING, state BINARY,"
     " superseded_at_s BIGINT"
@@ -94,8 +97,7 @@ class VersionStore:
         self._most_files = math.inf
         fixed = {_FORMAT: _THIS_FORMAT, _BUCKETS: str(buckets)}
         create_delta_table(session, path, SCHEMA, ("table", "bucket", "level"), _PROPERTIES | fixed)
-        found = session.sql(f"SHOW TBLPROPERTIES delta.`{path}`").collect()
-        actual = {row["key"]: row["value"] for row in found}
+        actual = table_properties(session, f"delta.`{path}`")
         if actual.get(_FORMAT) != _THIS_FORMAT:
             raise JobError(
                 f"The table {path} has the format of an older release or of another program. Read "
@@ -111,8 +113,7 @@ class VersionStore:
     @property
     def id(self) -> str:
         """The id of the Delta table. A new table at the same path has another id."""
-        (detail,) = self.session.sql(f"DESCRIBE DETAIL delta.`{self.path}`").collect()
-        return str(detail["id"])
+        return str(self._detail()["id"])
 
     def version(self) -> int:
         """The latest version."""
@@ -121,8 +122,12 @@ class VersionStore:
 
     def size(self) -> StoreSize:
         """The size of the latest version, from Delta's log alone."""
-        (detail,) = self.session.sql(f"DESCRIBE DETAIL delta.`{self.path}`").collect()
+        detail = self._detail()
         return StoreSize(detail["sizeInBytes"], detail["numFiles"], self._all().count())
+
+    def _detail(self) -> Row:
+        (detail,) = self.session.sql(f"DESCRIBE DETAIL delta.`{self.path}`").collect()
+        return detail
 
     def commits_after(self, version: int) -> Iterator[Commit]:
         """The commits after a version, in order, up to the first one without a log file."""
@@ -251,11 +256,21 @@ class VersionStore:
         return reader.load(self.path)
 
     def _append(self, rows: DataFrame, kind: Kind, batch: Batch | None) -> None:
-        writer = rows.write.format("delta").mode("append")
-        if batch is not None:
-            writer = writer.option("txnAppId", batch.app).option("txnVersion", batch.number)
-        offsets = None if batch is None else batch.offsets
-        writer.option("userMetadata", user_metadata(kind, offsets)).save(self.path)
+        if batch is None:
+            writer = rows.write.format("delta").mode("append")
+            writer.option("userMetadata", user_metadata(kind)).save(self.path)
+        else:
+            metadata = user_metadata(kind, batch.offsets)
+            append_batch(rows, self.path, batch.app, batch.number, userMetadata=metadata)
+
+
+def existing_store(session: SparkSession, path: str, buckets: int) -> VersionStore:
+    """Open the store that `spark_jobs.reconcile` fills. Raises `ConfigError` if there is none."""
+    if not Folder(session, path).exists(_LOG):
+        raise ConfigError(
+            f"output: {path} is no Delta table. Name the `output` of spark_jobs.reconcile."
+        )
+    return VersionStore(session, path, buckets=buckets)
 
 
 def bucket_of(token: Column, buckets: int) -> Column:

@@ -13,33 +13,24 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.readwriter import DataFrameReader
 from pyspark.sql.types import (
     ByteType,
-    DataType,
-    DoubleType,
-    FloatType,
     IntegerType,
     LongType,
     ShortType,
 )
 from pyspark.sql.utils import is_remote
 
-from spark_jobs.column_names import ROW_ID
 from spark_jobs.session_conf import session_conf, small_batch_conf, vacuum_conf
 from spark_jobs.storage import Folder
 from spark_jobs.tables.columns import (
     ColumnChange,
-    ColumnChangeError,
     Widen,
-    alter_statement,
-    nullable,
     quoted,
-    sql_columns,
 )
 from spark_jobs.tables.commit_position import CommitPosition, Part, read_position
-from spark_jobs.tables.format.protocol import (
-    APP_PROPERTY,
-    TABLE_PROPERTY,
+from spark_jobs.tables.format.typed_table import (
     Commit,
     TableDefinition,
+    TypedTable,
     complete_version,
     local_time,
     newest_position,
@@ -61,18 +52,19 @@ _PROPERTIES = {
     "delta.columnMapping.mode": "name",
     "delta.enableDeletionVectors": "true",
 }
-_INTEGERS: list[DataType] = [ByteType(), ShortType(), IntegerType(), LongType()]
 _LOG = "_delta_log"
 _HOUR_S = 3600
 
 
-class DeltaTypedTable:
+class DeltaTypedTable(TypedTable):
     """The table at a folder or URI."""
 
+    format_name = "Delta"
+    integers = (ByteType, ShortType, IntegerType, LongType)
+
     def __init__(self, session: SparkSession, path: str) -> None:
-        self._session = session
+        super().__init__(session)
         self._path = path
-        self._view = "cdc_net_changes"
         self._known: list[Commit] = []
         """The commits that were read last, the newest first."""
 
@@ -84,70 +76,38 @@ class DeltaTypedTable:
         return Folder(self._session, self._path).exists(_LOG)
 
     def create(self, definition: TableDefinition) -> None:
-        properties = {
-            **_PROPERTIES,
-            APP_PROPERTY: definition.app,
-            TABLE_PROPERTY: definition.table_id,
-            **definition.properties,
-        }
-        listed = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
         layout = ""
         if definition.partition_by:
             layout = f"PARTITIONED BY ({definition.partition_by})"
         elif definition.cluster_by:
             layout = f"CLUSTER BY ({definition.cluster_by})"
-        self._session.sql(
-            f"CREATE TABLE {self.sql_name} ({ROW_ID} BINARY, {sql_columns(definition.columns)}) "
-            f"USING delta {layout} TBLPROPERTIES ({listed})"
-        )
+        self._create(definition, _PROPERTIES, layout)
 
-    def owner(self) -> tuple[str, str] | None:
-        rows = self._session.sql(f"SHOW TBLPROPERTIES {self.sql_name}").collect()
-        properties = {row["key"]: row["value"] for row in rows}
-        if APP_PROPERTY not in properties:
-            return None
-        return properties[APP_PROPERTY], properties[TABLE_PROPERTY]
+    def _latest(self) -> DataFrame:
+        return self._reader().load(self._path)
 
-    def columns(self) -> dict[str, DataType]:
-        columns = nullable(self._reader().load(self._path).schema)
-        columns.pop(ROW_ID, None)
-        return columns
-
-    def stored_type(self, kind: DataType) -> DataType:
-        return kind
-
-    def evolve(self, changes: Sequence[ColumnChange]) -> None:
-        widened = [change for change in changes if isinstance(change, Widen)]
-        for change in widened:
-            if not _is_wider(change.before, change.type):
-                raise ColumnChangeError(
-                    f"{self.sql_name}: Delta cannot change the column {'.'.join(change.path)} from "
-                    f"{change.before.simpleString()} to {change.type.simpleString()}. Start with a "
-                    "new target."
-                )
-        if widened:
+    def _prepare(self, changes: Sequence[ColumnChange]) -> None:
+        if any(isinstance(change, Widen) for change in changes):
             self._session.sql(
                 f"ALTER TABLE {self.sql_name} "
                 "SET TBLPROPERTIES ('delta.enableTypeWidening' = 'true')"
             )
-        for each in changes:
-            self._session.sql(alter_statement(self.sql_name, each))
 
     def commit(
         self, changes: NetChanges, position: CommitPosition, *, is_merged: bool = False
     ) -> None:
         session = changes.frame.sparkSession
-        changes.frame.createOrReplaceTempView(self._view)
+        changes.frame.createOrReplaceTempView(self.view)
         few = small_batch_conf(session, changes.inserts + changes.matched)
         if changes.matched and not is_merged:
             part = Part.MERGE if changes.inserts else position.part
-            statement = merge_statement(self.sql_name, changes, self._view)
+            statement = merge_statement(self.sql_name, changes, self.view)
             settings = {**MERGE_SETTINGS, **few, **_transaction(position.as_part(part))}
             with session_conf(session, settings):
                 session.sql(statement)
         if changes.inserts or is_merged:
             part = Part.INSERT if changes.matched else Part.WHOLE
-            statement = insert_statement(self.sql_name, changes, self._view)
+            statement = insert_statement(self.sql_name, changes, self.view)
             with session_conf(session, {**few, **_transaction(position.as_part(part))}):
                 session.sql(statement)
 
@@ -242,9 +202,3 @@ def _transaction(position: CommitPosition) -> dict[str, str]:
         f"{_TXN}AppId": f"{position.app}/{position.table_id}",
         f"{_TXN}Version": str(position.number),
     }
-
-
-def _is_wider(old: DataType, new: DataType) -> bool:
-    if old in _INTEGERS and new in _INTEGERS:
-        return _INTEGERS.index(old) < _INTEGERS.index(new)
-    return isinstance(old, FloatType) and isinstance(new, DoubleType)

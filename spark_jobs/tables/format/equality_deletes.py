@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.column_names import ROW_ID
-from spark_jobs.tables.format.protocol import TargetError
+from spark_jobs.tables.format.typed_table import TargetError
 
 _FIELD_ID = "parquet.field.id"
 _IDS_PER_FILE = 1_000_000

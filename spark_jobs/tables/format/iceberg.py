@@ -16,35 +16,28 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ByteType,
     DataType,
-    DoubleType,
-    FloatType,
     IntegerType,
     LongType,
     ShortType,
 )
 
-from spark_jobs.column_names import ROW_ID
+from spark_jobs.delta_table import table_properties
 from spark_jobs.session_conf import session_conf
 from spark_jobs.tables.columns import (
     Add,
     ColumnChange,
     ColumnChangeError,
     Rename,
-    Widen,
-    alter_statement,
     is_in_map_key,
     mapped,
-    nullable,
     quoted,
-    sql_columns,
 )
 from spark_jobs.tables.commit_position import CommitPosition, read_position
 from spark_jobs.tables.format.equality_deletes import delete_by_id, iceberg_table
-from spark_jobs.tables.format.protocol import (
-    APP_PROPERTY,
-    TABLE_PROPERTY,
+from spark_jobs.tables.format.typed_table import (
     Commit,
     TableDefinition,
+    TypedTable,
     local_time,
     newest_position,
     recent_commits,
@@ -77,16 +70,18 @@ _LEAST_ORPHAN_AGE_S = 86_400
 """Iceberg refuses to look for younger orphan files, which may belong to a running commit."""
 
 
-class IcebergTypedTable:
+class IcebergTypedTable(TypedTable):
     """The table with a name: catalog, namespaces, table."""
+
+    format_name = "Iceberg"
+    integers = (IntegerType, LongType)
 
     def __init__(
         self, session: SparkSession, name: Sequence[str], deletes: Deletes = "position"
     ) -> None:
-        self._session = session
+        super().__init__(session)
         self._name = tuple(name)
         self._deletes = deletes
-        self._view = "cdc_net_changes"
 
     @property
     def sql_name(self) -> str:
@@ -99,61 +94,35 @@ class IcebergTypedTable:
         for depth in range(2, len(self._name)):
             namespace = quoted(*self._name[:depth])
             self._session.sql(f"CREATE NAMESPACE IF NOT EXISTS {namespace}")
-        properties = {
-            **_MERGE_ON_READ,
-            # With a partition, each task would write a file into each partition.
-            **({} if definition.partition_by else _FEW_FILES),
-            APP_PROPERTY: definition.app,
-            TABLE_PROPERTY: definition.table_id,
-            **definition.properties,
-        }
-        listed = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
+        # With a partition, each task would write a file into each partition.
+        properties = _MERGE_ON_READ | ({} if definition.partition_by else _FEW_FILES)
         layout = f"PARTITIONED BY ({definition.partition_by})" if definition.partition_by else ""
-        self._session.sql(
-            f"CREATE TABLE {self.sql_name} ({ROW_ID} BINARY, {sql_columns(definition.columns)}) "
-            f"USING iceberg {layout} TBLPROPERTIES ({listed})"
-        )
+        self._create(definition, properties, layout)
         if definition.cluster_by:
             self._session.sql(
                 f"ALTER TABLE {self.sql_name} WRITE LOCALLY ORDERED BY {definition.cluster_by}"
             )
 
-    def owner(self) -> tuple[str, str] | None:
-        properties = self._properties()
-        if APP_PROPERTY not in properties:
-            return None
-        return properties[APP_PROPERTY], properties[TABLE_PROPERTY]
-
-    def columns(self) -> dict[str, DataType]:
-        columns = nullable(self._session.table(self.sql_name).schema)
-        columns.pop(ROW_ID, None)
-        return columns
+    def _latest(self) -> DataFrame:
+        return self._session.table(self.sql_name)
 
     def stored_type(self, kind: DataType) -> DataType:
         return mapped(kind, _stored_scalar)
 
-    def evolve(self, changes: Sequence[ColumnChange]) -> None:
+    def _prepare(self, changes: Sequence[ColumnChange]) -> None:
         columns = self.columns()
         for change in changes:
-            if isinstance(change, Widen) and not _is_wider(change.before, change.type):
-                raise ColumnChangeError(
-                    f"{self.sql_name}: Iceberg cannot change the column {'.'.join(change.path)} "
-                    f"from {change.before.simpleString()} to {change.type.simpleString()}. Start "
-                    "with a new target."
-                )
             if isinstance(change, Add | Rename) and is_in_map_key(columns, change.path):
                 raise ColumnChangeError(
                     f"{self.sql_name}: the key of the map {change.path[0]} has a new field, and "
                     "Iceberg cannot change keys of maps. Start with a new target."
                 )
-        for change in changes:
-            self._session.sql(alter_statement(self.sql_name, change))
 
     def commit(
         self, changes: NetChanges, position: CommitPosition, *, is_merged: bool = False
     ) -> None:
         session = changes.frame.sparkSession
-        changes.frame.createOrReplaceTempView(self._view)
+        changes.frame.createOrReplaceTempView(self.view)
         settings = {**MERGE_SETTINGS, _SNAPSHOT_PROPERTY: position.to_json()}
         with session_conf(session, settings):
             if changes.matched and self._deletes == "equality":
@@ -162,12 +131,12 @@ class IcebergTypedTable:
             elif changes.matched and changes.inserts:
                 with self._batch_branch(session) as branch:
                     target = self._on_branch(branch)
-                    session.sql(merge_statement(target, changes, self._view))
-                    session.sql(insert_statement(target, changes, self._view))
+                    session.sql(merge_statement(target, changes, self.view))
+                    session.sql(insert_statement(target, changes, self.view))
             elif changes.matched:
-                session.sql(merge_statement(self.sql_name, changes, self._view))
+                session.sql(merge_statement(self.sql_name, changes, self.view))
             else:
-                session.sql(insert_statement(self.sql_name, changes, self._view))
+                session.sql(insert_statement(self.sql_name, changes, self.view))
 
     def _replace_by_id(
         self, session: SparkSession, changes: NetChanges, position: CommitPosition, branch: str
@@ -177,7 +146,7 @@ class IcebergTypedTable:
         properties = {_POSITION: position.to_json()}
         delete_by_id(ids, changes.matched, self.sql_name, branch, properties)
         target = self._on_branch(branch)
-        session.sql(insert_statement(target, changes, self._view, with_updates=True))
+        session.sql(insert_statement(target, changes, self.view, with_updates=True))
 
     @contextmanager
     def _batch_branch(self, session: SparkSession) -> Iterator[str]:
@@ -230,7 +199,7 @@ class IcebergTypedTable:
         # Deletes by id concern all earlier files.
         due = "delete-ratio-threshold', '0.1" if by_id.isEmpty() else "delete-file-threshold', '1"
         options = f"options => map('{due}')"
-        if "sort-order" in self._properties():
+        if "sort-order" in table_properties(self._session, self.sql_name):
             # By default, Iceberg would not sort the rows of the new files.
             options = f"strategy => 'sort', {options}"
         files = self._call("rewrite_data_files", options)
@@ -273,10 +242,6 @@ class IcebergTypedTable:
         catalog, table = quoted(self._name[0]), quoted(*self._name[1:])
         return f"CALL {catalog}.system.{procedure}(table => '{table}', {arguments})"
 
-    def _properties(self) -> dict[str, str]:
-        rows = self._session.sql(f"SHOW TBLPROPERTIES {self.sql_name}").collect()
-        return {row["key"]: row["value"] for row in rows}
-
     def _java_table(self) -> Any:
         """The table with the commits of all processes; the catalog caches it."""
         table = iceberg_table(self._session, self.sql_name)
@@ -292,9 +257,3 @@ def _before(seconds: int) -> str:
 def _stored_scalar(kind: DataType) -> DataType:
     """Iceberg has no integers of 8 and 16 bits."""
     return IntegerType() if isinstance(kind, ByteType | ShortType) else kind
-
-
-def _is_wider(old: DataType, new: DataType) -> bool:
-    return (isinstance(old, IntegerType) and isinstance(new, LongType)) or (
-        isinstance(old, FloatType) and isinstance(new, DoubleType)
-    )

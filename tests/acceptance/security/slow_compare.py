@@ -9,8 +9,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.compare.job import run
 from spark_jobs.compare.options import CompareOptions
 from spark_jobs.compare.report import ComparisonReport
-from spark_jobs.error_mapping import mapped_error
-from spark_jobs.errors import JobError
+from spark_jobs.errors import JobError, mapped_error
 from spark_jobs.reconcile.source_table import read_schema
 from spark_jobs.reconcile.store import VersionStore
 from tests.support.node.cassandra_logins import LOGINS, logged_in

@@ -11,7 +11,7 @@ from cassandra.protocol import ErrorMessage
 from confluent_kafka import KafkaException
 from pyspark.sql import DataFrame
 
-from spark_jobs.error_mapping import mapped_error
+from spark_jobs.errors import mapped_error
 from spark_jobs.reconcile.source_table import read_schema
 from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.reconcile.visible_rows import table_at

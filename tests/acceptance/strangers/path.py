@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path as Folder
 
 from sidecar.errors import SidecarError
-from spark_jobs.error_mapping import mapped_error
+from spark_jobs.errors import mapped_error
 from tests.acceptance.strangers.said import Said
 from tests.acceptance.strangers.servers import LARGEST_MESSAGE_BYTES, Servers
 from tests.support.servers.agent_process import AgentProcess

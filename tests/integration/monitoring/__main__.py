@@ -16,7 +16,7 @@ from mongo_agent.metrics import MongoMetrics
 from sidecar.instance import Instance
 from sidecar.metrics import DeliveryMetrics
 from spark_jobs import metrics_files
-from spark_jobs.options.stream import StreamOptions
+from spark_jobs.options.job import StreamOptions
 from spark_jobs.progress import MicroBatch
 from tests.integration.monitoring import panels
 from tests.support.checks.metric_table import spark_registries

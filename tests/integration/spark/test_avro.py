@@ -7,10 +7,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import commitlog
-from spark_jobs.dedupe.identity import with_cell_identity
-from spark_jobs.dedupe.replica_copies import dedupe
-from spark_jobs.error_mapping import mapped_error
-from spark_jobs.errors import InputError
+from spark_jobs.dedupe.replica_copies import dedupe, with_cell_identity
+from spark_jobs.errors import InputError, mapped_error
 from spark_jobs.reconcile.selected_tables import select_tables
 from spark_jobs.reconcile.source_table import read_schema
 from spark_jobs.source.events import events

@@ -12,7 +12,7 @@ from sidecar.metrics import DeliveryMetrics
 from spark_jobs import metrics_files
 from spark_jobs.dedupe import reporter as dedupe
 from spark_jobs.dedupe.stats import BatchStats, RunStats
-from spark_jobs.follow.position import Position
+from spark_jobs.follow.plan import Position
 from spark_jobs.follow.stats import TableStats, add_metrics
 from spark_jobs.mongo_reconcile import job as mongo_reconcile
 from spark_jobs.progress import MicroBatch

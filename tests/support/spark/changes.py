@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from spark_jobs.changes.envelope import PublishedTable
-from spark_jobs.follow.position import Position
+from spark_jobs.follow.plan import Position
 
 ORDERS = PublishedTable(
     id="5a1c395e-b41f-11e5-9f22-ba0be0483c18",

@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType, StructField, StructType
 
-from spark_jobs.tables.format.protocol import TypedTable
+from spark_jobs.tables.format.typed_table import TypedTable
 from spark_jobs.tables.net_changes import NetChanges, net_changes
 from spark_jobs.tables.options import TargetOptions
 from spark_jobs.tables.target import create_table, definition, open_table

@@ -7,7 +7,7 @@ import pytest
 from prometheus_client import CollectorRegistry, Counter, generate_latest
 
 from spark_jobs import metrics_files
-from spark_jobs.options.stream import StreamOptions
+from spark_jobs.options.job import StreamOptions
 from spark_jobs.progress import MicroBatch
 
 

@@ -8,8 +8,8 @@ from pyspark.sql import SparkSession
 from spark_jobs.compare.cassandra_pages import Contact
 from spark_jobs.compare.digests import token_ranges
 from spark_jobs.compare.live_rows import LiveReader, read_live
-from spark_jobs.reconcile.merged import merger_of
 from spark_jobs.reconcile.source_table import read_schema
+from spark_jobs.reconcile.visible_rows import merger_of
 from tests.support.servers.cassandra import CassandraNode
 
 PARTITIONS, ROWS = 6, 3

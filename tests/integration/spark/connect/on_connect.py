@@ -14,13 +14,13 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import IntegerType, StringType
 
 from spark_jobs.follow import Position, changes_between
-from spark_jobs.follow.expiries import ExpiryIndex
-from spark_jobs.job_description import job_description
+from spark_jobs.follow.delta_tables import ExpiryIndex
 from spark_jobs.reconcile import VersionStore, reconcile, select_tables, table_at
 from spark_jobs.session import LOCAL_SETTINGS, SETTINGS
+from spark_jobs.session_conf import job_description
 from spark_jobs.tables import read_table
-from spark_jobs.tables.apply_batch import apply_batch
 from spark_jobs.tables.commit_position import CommitPosition
+from spark_jobs.tables.commits import apply_batch
 from tests.support.servers.java import java_home
 from tests.support.servers.processes import (
     ServerProcess,

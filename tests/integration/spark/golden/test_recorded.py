@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.dedupe.job import REPLICAS_FILE
 from spark_jobs.errors import CheckpointError, InputError
 from spark_jobs.reconcile.source_table import read_schema
-from spark_jobs.reconcile.store.commits import latest_offsets
+from spark_jobs.reconcile.store.commits import largest_offsets
 from tests.integration.spark.golden.events import (
     DedupedRow,
     Published,
@@ -96,7 +96,7 @@ def test_events_once_and_the_tables_of_recorded_logs(
     jobs.reconcile()
     store, algebra = jobs.store(), algebra_of(sent)
     assert shown(store, read_schema(jobs.schema), LATER_S, tables) == expected(algebra, LATER_S)
-    offsets = latest_offsets(store.commits_after(0))
+    offsets = largest_offsets(commit.offsets for commit in store.commits_after(0))
     assert sum(sum(ends.values()) for ends in offsets.values()) == len(sent)
     with pytest.raises(CheckpointError, match=f"its `output` is `{tmp_path}/versions`, not "):
         jobs.reconcile(output=str(tmp_path / "elsewhere"))

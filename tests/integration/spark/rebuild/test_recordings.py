@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 from spark_jobs.rebuild.options import RebuildOptions
 from spark_jobs.rebuild.sources import open_sources
 from spark_jobs.rebuild.window import Window
-from spark_jobs.reconcile.merged import merged, merger_of
 from spark_jobs.reconcile.source_table import SourceTable, read_schema
+from spark_jobs.reconcile.visible_rows import merged, merger_of
 from tests.oracle.algebra import Tables
 from tests.support.events.merge_batches import until, without
 from tests.support.segments.archive import agents_events, archive, recording

@@ -12,7 +12,7 @@ import spark_jobs
 from spark_jobs.reconcile.source_table import read_schema
 from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.reconcile.visible_rows import table_at
-from spark_jobs.tables.apply_batch import progress_of
+from spark_jobs.tables.commits import progress_of
 from spark_jobs.tables.options import TargetOptions
 from spark_jobs.tables.target import open_table, read_table
 from tests.oracle.algebra import Tables

@@ -14,11 +14,10 @@ import pytest
 from pyspark.sql import Row, SparkSession
 from pyspark.sql.types import IntegerType, LongType, StringType
 
-from spark_jobs.tables.apply_batch import apply_batch, progress_of
 from spark_jobs.tables.columns import Columns
 from spark_jobs.tables.commit_position import CommitPosition
-from spark_jobs.tables.conflicts import repeated
-from spark_jobs.tables.format.protocol import TypedTable
+from spark_jobs.tables.commits import apply_batch, progress_of, repeated
+from spark_jobs.tables.format.typed_table import TypedTable
 from spark_jobs.tables.net_changes import net_changes
 from spark_jobs.tables.options import TargetOptions
 from spark_jobs.tables.target import evolve, open_table

@@ -10,8 +10,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.reconcile import VersionStore, read_schema, table_at
-from spark_jobs.tables.apply_batch import progress_of
 from spark_jobs.tables.commit_position import Part
+from spark_jobs.tables.commits import progress_of
 from spark_jobs.tables.job import run
 from spark_jobs.tables.options import TablesJobOptions
 from spark_jobs.tables.target import open_table, read_table

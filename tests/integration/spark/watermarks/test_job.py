@@ -20,7 +20,7 @@ from spark_jobs.tables.target import create_table, definition, open_table
 from spark_jobs.watermarks import complete_until, read_watermarks
 from spark_jobs.watermarks.job import run
 from spark_jobs.watermarks.options import WatermarkOptions
-from spark_jobs.watermarks.state_file import STATE_FILE
+from spark_jobs.watermarks.state import STATE_FILE
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.spark.options import dotted, options_of
 from tests.support.spark.typed_tables import target_options

@@ -8,10 +8,10 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_jobs.changes.changes_tables import ChangesTable, IcebergChangesTable
 from spark_jobs.changes.handler import ChangeSink
 from spark_jobs.changes.journal import BegunBatch
-from spark_jobs.follow.position import Position
+from spark_jobs.follow.plan import Position
 from spark_jobs.tables.columns import ColumnChangeError
 from spark_jobs.tables.format.iceberg import IcebergTypedTable
-from spark_jobs.tables.format.protocol import newest_position
+from spark_jobs.tables.format.typed_table import newest_position
 from spark_jobs.watermarks.job import store_offsets
 from tests.support.spark.changes import ORDERS, ORDERS_ROW, POSITION, Change, changes_frame
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from spark_jobs.changes.journal import BatchJournal, BegunBatch
-from spark_jobs.follow.position import Position
+from spark_jobs.follow.plan import Position
 from spark_jobs.storage import Folder
 
 FIRST, SECOND = Position(1, 100), Position(2, 110)

@@ -18,7 +18,7 @@ from spark_jobs.compare.row_difference import ReadTimes
 from spark_jobs.compare.target_comparison import TargetComparison
 from spark_jobs.reconcile.source_table import SourceSchema, read_schema
 from spark_jobs.reconcile.store import VersionStore
-from spark_jobs.tables.format.protocol import TargetError
+from spark_jobs.tables.format.typed_table import TargetError
 from spark_jobs.tables.job import run as run_tables
 from spark_jobs.tables.options import TablesJobOptions, TargetOptions
 from spark_jobs.tables.target import open_table

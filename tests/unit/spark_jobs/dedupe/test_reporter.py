@@ -7,7 +7,7 @@ from prometheus_client import generate_latest
 
 from spark_jobs.dedupe.reporter import Reporter, registry_of
 from spark_jobs.dedupe.stats import BatchStats, RunStats
-from spark_jobs.options.stream import StreamOptions
+from spark_jobs.options.job import StreamOptions
 from tests.support.spark.options import options_of
 
 AT_MS = 1_795_277_866_260

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.error_mapping import mapped_error
-from spark_jobs.errors import JobError
+from spark_jobs.errors import JobError, mapped_error
 from spark_jobs.follow import Position, changes_between
 from spark_jobs.reconcile.compaction import compact
 from spark_jobs.reconcile.job import reconcile

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.follow import expiries
-from spark_jobs.follow.expiries import ExpiryIndex
+from spark_jobs.follow import delta_tables
+from spark_jobs.follow.delta_tables import ExpiryIndex
 from spark_jobs.session_conf import session_conf
 
 HOUR_S = 3600
@@ -25,7 +25,7 @@ def test_an_index_stays_small(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An hour has few files, and a past one none."""
-    monkeypatch.setattr(expiries, "_RETENTION", "interval 0 hours")
+    monkeypatch.setattr(delta_tables, "_RETENTION", "interval 0 hours")
     index = ExpiryIndex(spark, str(tmp_path))
     with session_conf(spark, {"spark.databricks.delta.autoCompact.minNumFiles": "3"}):
         for token in range(4):

@@ -19,10 +19,10 @@ from spark_jobs.follow import Follower, Position
 from spark_jobs.follow.follower import IDLE_S
 from spark_jobs.reconcile.compaction import compact
 from spark_jobs.reconcile.job import reconcile
-from spark_jobs.reconcile.merged import merger_of
 from spark_jobs.reconcile.selected_tables import select_tables
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable, read_schema
 from spark_jobs.reconcile.store import Batch, VersionStore
+from spark_jobs.reconcile.visible_rows import merger_of
 from tests.support.events.merge_batches import input_batches, items
 from tests.support.spark.forms import EventValue, frame
 from tests.support.spark.random_tables import random_events, random_schema

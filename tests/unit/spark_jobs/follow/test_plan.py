@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from spark_jobs.follow.plan import MAX_TOUCHED_ROWS, ReadPlan, plan_read
-from spark_jobs.follow.position import Position
+from spark_jobs.follow.plan import MAX_TOUCHED_ROWS, Position, ReadPlan, plan_read
 from spark_jobs.reconcile.store import Commit
 
 BEFORE, AFTER = Position(4, 100), Position(7, 110)

@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.follow.expiries import ExpiryIndex
-from spark_jobs.follow.plan import ReadPlan
-from spark_jobs.follow.position import Position
-from spark_jobs.follow.rows_to_merge import rows_to_merge, touched_rows
+from spark_jobs.follow.changes_between import rows_to_merge, touched_rows
+from spark_jobs.follow.delta_tables import ExpiryIndex
+from spark_jobs.follow.plan import Position, ReadPlan
 from spark_jobs.reconcile.source_table import SourceTable
 from spark_jobs.reconcile.store import VersionStore
 

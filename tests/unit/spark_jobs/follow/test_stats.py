@@ -3,7 +3,7 @@
 from prometheus_client import CollectorRegistry, generate_latest
 from pyspark.sql import Row
 
-from spark_jobs.follow.position import Position
+from spark_jobs.follow.plan import Position
 from spark_jobs.follow.stats import TableStats, add_metrics, summary
 
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.error_mapping import mapped_error
-from spark_jobs.errors import CheckpointError, InputError
+from spark_jobs.errors import CheckpointError, InputError, mapped_error
 from spark_jobs.mongo_reconcile.changes import changes
 from spark_jobs.mongo_reconcile.document_table import DocumentTable
 from spark_jobs.mongo_reconcile.latest import latest

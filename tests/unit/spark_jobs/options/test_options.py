@@ -21,9 +21,8 @@ from spark_jobs.dedupe.options import DedupeJobOptions
 from spark_jobs.jars import main as fetch_jars
 from spark_jobs.mongo_reconcile.options import MongoJobOptions
 from spark_jobs.options.command_line import JobReport, job_command
-from spark_jobs.options.session import SessionOptions
-from spark_jobs.options.source import SourceOptions
-from spark_jobs.options.stream import StreamOptions
+from spark_jobs.options.job import SessionOptions, StreamOptions
+from spark_jobs.options.kafka import SourceOptions
 from spark_jobs.property_names import all_names
 from spark_jobs.reconcile import job as reconcile_job
 from spark_jobs.reconcile.options import (

@@ -5,8 +5,8 @@ from uuid import UUID
 
 import pytest
 
-from spark_jobs.rebuild.cql_type import parse_class
 from spark_jobs.rebuild.literal import literal, quoted
+from spark_jobs.rebuild.table_layout import parse_class
 
 PACKAGE = "org.apache.cassandra.db.marshal."
 USER = f"{PACKAGE}UserType(ks,{b'point'.hex()},{b'x'.hex()}:{PACKAGE}Int32Type,{b'Y'.hex()}:"

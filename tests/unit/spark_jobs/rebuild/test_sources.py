@@ -12,9 +12,9 @@ from spark_jobs.rebuild.options import RebuildOptions
 from spark_jobs.rebuild.sources import Sources, open_sources
 from spark_jobs.rebuild.window import Window
 from spark_jobs.reconcile.compaction import compact
-from spark_jobs.reconcile.merged import merged, merger_of
 from spark_jobs.reconcile.source_table import SourceSchema
 from spark_jobs.reconcile.store import VersionStore
+from spark_jobs.reconcile.visible_rows import merged, merger_of
 from spark_jobs.source.cells import read_cells
 from tests.support.spark.forms import EventValue, frame
 from tests.support.spark.options import options_of

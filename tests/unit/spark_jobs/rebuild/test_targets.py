@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.column_names import Format
-from spark_jobs.rebuild.targets import write_rows
+from spark_jobs.rebuild.job import write_rows
 
 
 @pytest.mark.parametrize("form", ["parquet", "delta"])

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.options.stream import StreamOptions
+from spark_jobs.options.job import StreamOptions
 from spark_jobs.reconcile.job import StreamingReconcile
 from spark_jobs.reconcile.selected_tables import select_tables
 from spark_jobs.reconcile.source_table import read_schema

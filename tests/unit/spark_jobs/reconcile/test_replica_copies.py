@@ -5,7 +5,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.reconcile.replica_copies import drop_replica_copies
+from spark_jobs.reconcile.selected_tables import drop_replica_copies
 from spark_jobs.source.cells import read_cells
 from spark_jobs.source.events import events
 from tests.support.spark.recorded import three_copies

@@ -10,8 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from sidecar.errors import ConfigError
-from spark_jobs.error_mapping import mapped_error
-from spark_jobs.errors import InputError
+from spark_jobs.errors import InputError, mapped_error
 from spark_jobs.reconcile.selected_tables import SelectedTables, select_tables
 from spark_jobs.reconcile.source_table import SourceSchema, read_schema
 from spark_jobs.source.events import events

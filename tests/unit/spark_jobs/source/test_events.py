@@ -6,8 +6,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from spark_jobs.error_mapping import mapped_error
-from spark_jobs.errors import InputError
+from spark_jobs.errors import InputError, mapped_error
 from spark_jobs.source.events import EVENT_COLUMNS, events
 from tests.support.spark.records import Header, Record, frame, headers_of
 

@@ -11,20 +11,18 @@ import pytest
 from pyspark.sql import SparkSession
 
 from sidecar.errors import ConfigError
-from spark_jobs.error_mapping import mapped_error
-from spark_jobs.errors import InputError
+from spark_jobs.errors import InputError, mapped_error
 from spark_jobs.mongo_reconcile.changes import OPERATIONS
 from spark_jobs.mongo_reconcile.document_table import DocumentTable
 from spark_jobs.mongo_reconcile.job import start_merging
 from spark_jobs.mongo_reconcile.options import MongoJobOptions
-from spark_jobs.options.stream import StreamOptions
+from spark_jobs.options.job import StreamOptions
 from spark_jobs.reconcile.job import StreamingReconcile
 from spark_jobs.reconcile.options import ReconcileOptions
 from spark_jobs.reconcile.selected_tables import select_tables
 from spark_jobs.reconcile.source_table import read_schema
 from spark_jobs.reconcile.store import VersionStore
-from spark_jobs.source.events import KINDS, events
-from spark_jobs.source.invalid_records import RAW_COLUMNS, InvalidRecords
+from spark_jobs.source.events import KINDS, RAW_COLUMNS, InvalidRecords, events
 from tests.support.seeds import draw_seed
 from tests.support.spark.mongo_topic import envelope, record
 from tests.support.spark.options import options_of

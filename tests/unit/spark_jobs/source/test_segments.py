@@ -7,8 +7,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from sidecar.errors import ConfigError
-from spark_jobs.error_mapping import mapped_error
-from spark_jobs.errors import InputError
+from spark_jobs.errors import InputError, mapped_error
 from spark_jobs.source.segment_decoder import SegmentDecoder
 from spark_jobs.source.segments import UnreadRange, archived_segments, unread_ranges
 from tests.support.segments.archive import agents_events, archive, recording

@@ -7,10 +7,10 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.types import IntegerType, StringType
 
-from spark_jobs.tables.apply_batch import apply_batch, progress_of
 from spark_jobs.tables.commit_position import CommitPosition
+from spark_jobs.tables.commits import apply_batch, progress_of
 from spark_jobs.tables.format import delta, iceberg
-from spark_jobs.tables.format.protocol import TargetError
+from spark_jobs.tables.format.typed_table import TargetError
 from spark_jobs.tables.target import open_table
 from tests.support.spark.typed_tables import (
     APP,

@@ -6,8 +6,8 @@ from typing import cast
 
 import pytest
 
-from spark_jobs.tables.conflicts import ATTEMPTS, ConflictError, repeated
-from spark_jobs.tables.format.protocol import TypedTable
+from spark_jobs.tables.commits import ATTEMPTS, ConflictError, repeated
+from spark_jobs.tables.format.typed_table import TypedTable
 
 TABLE = cast(
     TypedTable,

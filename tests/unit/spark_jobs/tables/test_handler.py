@@ -18,10 +18,10 @@ from pyspark.sql.types import (
 
 from spark_jobs.follow import InterruptedBatch, Position
 from spark_jobs.reconcile.source_table import SourceTable
-from spark_jobs.tables.apply_batch import progress_of
 from spark_jobs.tables.commit_position import Part
+from spark_jobs.tables.commits import progress_of
 from spark_jobs.tables.format import delta
-from spark_jobs.tables.format.protocol import TargetError
+from spark_jobs.tables.format.typed_table import TargetError
 from spark_jobs.tables.handler import TypedTables
 from spark_jobs.tables.options import TargetOptions
 from spark_jobs.tables.target import open_table, read_table

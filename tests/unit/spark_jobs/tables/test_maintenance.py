@@ -9,8 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.types import IntegerType, StringType
 
-from spark_jobs.tables.apply_batch import apply_batch, progress_of
 from spark_jobs.tables.commit_position import CommitPosition
+from spark_jobs.tables.commits import apply_batch, progress_of
 from tests.support.fixtures.spark import RunModule
 from tests.support.spark.session import descriptions
 from tests.support.spark.typed_tables import (

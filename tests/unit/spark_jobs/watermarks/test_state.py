@@ -4,11 +4,12 @@ import json
 
 import pytest
 
+from spark_jobs.reconcile.store.commits import largest_offsets
 from spark_jobs.watermarks.state import (
     MAX_PENDING,
     WatermarkState,
     is_reached,
-    largest_offsets,
+    offsets_of_commit,
     state_from_json,
     state_to_json,
 )
@@ -106,4 +107,4 @@ def test_the_offsets_of_a_table_are_the_largest_of_its_commits() -> None:
         "by hand",
         "[]",
     ]
-    assert largest_offsets(texts) == at(7, 3)
+    assert largest_offsets(map(offsets_of_commit, texts)) == at(7, 3)

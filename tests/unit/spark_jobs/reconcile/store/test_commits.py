@@ -7,7 +7,7 @@ import pytest
 
 from spark_jobs.reconcile.store.commits import (
     Commit,
-    latest_offsets,
+    largest_offsets,
     offsets_of_batch,
     read_commit,
     user_metadata,
@@ -58,9 +58,5 @@ def test_another_source_has_no_offsets(entry: str) -> None:
 
 
 def test_the_largest_offsets_count() -> None:
-    commits = [
-        Commit(1, "append", {}, {"a": {0: 5, 1: 2}}),
-        Commit(2, "compact"),
-        Commit(3, "append", {}, {"a": {0: 4}, "b": {0: 1}}),
-    ]
-    assert latest_offsets(commits) == {"a": {0: 5, 1: 2}, "b": {0: 1}}
+    commits = [{"a": {0: 5, 1: 2}}, {}, {"a": {0: 4}, "b": {0: 1}}]
+    assert largest_offsets(commits) == {"a": {0: 5, 1: 2}, "b": {0: 1}}

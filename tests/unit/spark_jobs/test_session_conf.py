@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.job_description import job_description
+from spark_jobs.session_conf import job_description
 from tests.support.spark.session import descriptions
 
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.errors import ConfigError, SidecarError
-from spark_jobs.error_mapping import mapped_error
-from spark_jobs.errors import InputError, JobError, SetupError
+from spark_jobs.errors import InputError, JobError, SetupError, mapped_error
 from tests.support.servers.java import java_home
 
 RAISED = {

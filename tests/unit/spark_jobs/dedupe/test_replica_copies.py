@@ -12,11 +12,9 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from spark_jobs.dedupe.identity import with_cell_identity
 from spark_jobs.dedupe.options import DedupeOptions
-from spark_jobs.dedupe.replica_copies import dedupe
-from spark_jobs.error_mapping import mapped_error
-from spark_jobs.errors import InputError
+from spark_jobs.dedupe.replica_copies import dedupe, with_cell_identity
+from spark_jobs.errors import InputError, mapped_error
 from spark_jobs.source.events import EVENT_COLUMNS, events
 from tests.support.segments.segment_reading import Event
 from tests.support.spark.recorded import NODES, read, record

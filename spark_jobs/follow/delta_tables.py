@@ -1,14 +1,14 @@
-"""The expiry index of a follower: the keys of rows by the second at which a value of them expires.
+"""The Delta tables in the folder of a follower: the expiry index, and the dead letters."""
 
-A small Delta table, partitioned by table and hour, so that a read of due keys opens few files.
-Each follower has its own, in its folder. Entries that no longer apply are harmless: the merge finds
-no change. Delta Lake compacts an hour that has many files. The index deletes past hours.
-"""
+import logging
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from sidecar.logs import fields
 from spark_jobs.delta_table import create_delta_table
+from spark_jobs.follow.plan import Position
+from spark_jobs.reconcile.source_table import SourceTable
 from spark_jobs.session_conf import session_conf, vacuum_conf
 
 _HOUR_S = 3600
@@ -18,7 +18,12 @@ _SCHEMA = "table STRING, hour BIGINT, token BIGINT, ck BINARY, expires_s BIGINT"
 
 
 class ExpiryIndex:
-    """The index at a path."""
+    """The index at a path: the keys of rows by the second at which a value of them expires.
+
+    A small table, partitioned by table and hour, so that a read of due keys opens few files. Each
+    follower has its own. Entries that no longer apply are harmless: the merge finds no change.
+    Delta Lake compacts an hour that has many files. The index deletes past hours.
+    """
 
     def __init__(self, session: SparkSession, path: str) -> None:
         """Open the index, or create it."""
@@ -87,3 +92,40 @@ class ExpiryIndex:
 
 def _hour(second: Column) -> Column:
     return F.floor(second / _HOUR_S).cast("bigint")
+
+
+logger = logging.getLogger(__name__)
+_COLUMNS = "table STRING, rejected STRING, cdc_row_id BINARY, store_version BIGINT, second BIGINT"
+_SHOWN = 5
+
+
+class DeadLetters:
+    """The rejected rows of a follower: a legal value of them has no typed form.
+
+    A target has none of them until their value changes.
+    """
+
+    def __init__(self, session: SparkSession, path: str) -> None:
+        """The table at `path` is created with the first rejected row."""
+        self._session = session
+        self._path = path
+
+    def add(self, table: SourceTable, changes: DataFrame, after: Position) -> None:
+        """Append the rejected rows of a batch, and log the first ones. A crash may repeat them."""
+        rejected = changes.where(F.col("rejected").isNotNull()).select(
+            F.lit(table.full_name).alias("table"),
+            "rejected",
+            "cdc_row_id",
+            F.lit(after.store_version).cast("bigint").alias("store_version"),
+            F.lit(after.second).cast("bigint").alias("second"),
+        )
+        create_delta_table(self._session, self._path, _COLUMNS, ("table",))
+        rejected.write.format("delta").mode("append").save(self._path)
+        logger.warning(
+            "rows are left out of the target: a value has no typed form; correct it in Cassandra",
+            extra=fields(
+                table=table.full_name,
+                rows=[row["rejected"] for row in rejected.limit(_SHOWN).collect()],
+                dead_letters=self._path,
+            ),
+        )

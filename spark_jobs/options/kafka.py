@@ -1,15 +1,67 @@
-"""Options of the Kafka source: cluster, topics, offsets, limits."""
+"""Options of Kafka: the source, the producer, and checks of settings for Kafka's Java client."""
 
 import json
 import re
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from typing import ClassVar
 
 from pydantic import field_validator, model_validator
 
 from sidecar.properties.addresses import broker_list
 from sidecar.properties.model import PassThrough, Properties, pass_through, prop
-from spark_jobs.options.kafka_client import kafka_problems, kafka_warnings
 from spark_jobs.options.types import Count, TopicList, TopicPattern
+
+_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+_MECHANISMS = ("GSSAPI", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
+_KNOWN_NAMES = """
+    acks batch.size bootstrap.servers buffer.memory client.dns.lookup client.id compression.type
+    connections.max.idle.ms default.api.timeout.ms delivery.timeout.ms enable.idempotence
+    fetch.max.bytes fetch.max.wait.ms fetch.min.bytes isolation.level linger.ms max.block.ms
+    max.in.flight.requests.per.connection max.partition.fetch.bytes max.poll.interval.ms
+    max.poll.records max.request.size metadata.max.age.ms receive.buffer.bytes
+    reconnect.backoff.max.ms reconnect.backoff.ms request.timeout.ms retries retry.backoff.ms
+    sasl.client.callback.handler.class sasl.jaas.config sasl.kerberos.service.name
+    sasl.login.callback.handler.class sasl.mechanism sasl.oauthbearer.token.endpoint.url
+    security.protocol send.buffer.bytes session.timeout.ms ssl.endpoint.identification.algorithm
+    ssl.key.password ssl.keystore.key ssl.keystore.location ssl.keystore.password ssl.keystore.type
+    ssl.truststore.certificates ssl.truststore.location ssl.truststore.password ssl.truststore.type
+"""
+_NAMES = frozenset(_KNOWN_NAMES.split())
+"""Settings of Kafka's Java clients that are easily misspelled."""
+
+
+def kafka_problems(prefix: str, settings: Mapping[str, str]) -> Iterator[str]:
+    """An error for each security setting that Kafka's Java client would reject or ignore.
+
+    `prefix` is the prefix of the options, such as `kafka.`.
+    """
+    protocol, mechanism = settings.get("security.protocol"), settings.get("sasl.mechanism")
+    if protocol is not None and protocol.strip().upper() not in _PROTOCOLS:
+        yield (
+            f"`{prefix}security.protocol` must be one of {', '.join(_PROTOCOLS)}, not `{protocol}`"
+        )
+    if mechanism is not None and mechanism.strip().upper() not in _MECHANISMS:
+        yield f"`{prefix}sasl.mechanism` must be one of {', '.join(_MECHANISMS)}, not `{mechanism}`"
+    if protocol is not None:
+        return
+    for start, remedy in (("sasl.", "SASL_SSL or SASL_PLAINTEXT"), ("ssl.", "SSL")):
+        name = next((name for name in sorted(settings) if name.startswith(start)), None)
+        if name is not None:
+            yield (
+                f"`{prefix}{name}` is set without `{prefix}security.protocol`, so the connection "
+                f"would be plaintext. Set it to {remedy}"
+            )
+            return
+
+
+def kafka_warnings(prefix: str, settings: Mapping[str, str]) -> Iterator[str]:
+    """A warning for each name that is probably a misspelled setting of Kafka's client."""
+    for name in sorted(settings.keys() - _NAMES):
+        nearest = get_close_matches(name, _NAMES, n=1, cutoff=0.9)
+        if nearest:
+            yield (f"`{prefix}{name}` is not a known setting. Did you mean `{prefix}{nearest[0]}`?")
+
 
 _LEAST_OFFSET = -2
 """Spark's number for the earliest offset. -1 is the latest offset."""
@@ -157,3 +209,45 @@ class SourceOptions(Properties):
 
     def warnings(self) -> tuple[str, ...]:
         return (*super().warnings(), *kafka_warnings("kafka.", self.kafka))
+
+
+_ALL_REPLICAS = ("all", "-1")
+
+
+class ProducerOptions(Properties):
+    """The Kafka producer. A job also has the settings `kafka.*` of its source."""
+
+    sink_kafka: PassThrough = pass_through(
+        "sink.kafka.",
+        doc="Settings of the Kafka producer. Without `sink.kafka.bootstrap.servers` the job "
+        "writes to the cluster of `kafka.*`, with all its settings.",
+    )
+
+    @model_validator(mode="after")
+    def _producer_is_valid(self) -> "ProducerOptions":
+        servers = self.sink_kafka.get("bootstrap.servers")
+        if servers is not None:
+            try:
+                broker_list(servers)
+            except ValueError as error:
+                raise ValueError(f"`sink.kafka.bootstrap.servers` {error}") from error
+            problem = next(kafka_problems("sink.kafka.", self.sink_kafka), None)
+            if problem is not None:
+                raise ValueError(problem)
+        acks = self.sink_kafka.get("acks")
+        if acks is not None and acks.strip() not in _ALL_REPLICAS:
+            raise ValueError(
+                f"`sink.kafka.acks` must be `all`, not `{acks}`, because events that only the "
+                "leader has are lost with it"
+            )
+        return self
+
+    def producer_settings(self) -> dict[str, str]:
+        """Options of Spark's Kafka sink."""
+        given = dict(self.sink_kafka)
+        source: dict[str, str] = getattr(self, "kafka", {})
+        settings = given if "bootstrap.servers" in given else {**source, **given}
+        return {f"kafka.{name}": value for name, value in settings.items()}
+
+    def warnings(self) -> tuple[str, ...]:
+        return (*super().warnings(), *kafka_warnings("sink.kafka.", self.sink_kafka))

@@ -1,15 +1,25 @@
-"""The interface of the formats."""
+"""Typed tables: what both formats share, and what each one does in its own way."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Protocol
 
-from pyspark.sql import DataFrame
-from pyspark.sql.types import DataType
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import DataType, DoubleType, FloatType
 
+from spark_jobs.column_names import ROW_ID
+from spark_jobs.delta_table import listed, table_properties
 from spark_jobs.errors import JobError
-from spark_jobs.tables.columns import ColumnChange, Columns
+from spark_jobs.tables.columns import (
+    ColumnChange,
+    ColumnChangeError,
+    Columns,
+    Widen,
+    alter_statement,
+    nullable,
+    sql_columns,
+)
 from spark_jobs.tables.commit_position import CommitPosition, Part, progress
 from spark_jobs.tables.net_changes import NetChanges
 
@@ -90,49 +100,113 @@ def complete_version(newest_first: Sequence[Commit]) -> int:
     return version
 
 
-class TypedTable(Protocol):
+class TypedTable(ABC):
     """One typed table: `cdc_row_id` and the columns of the source table."""
 
+    format_name: str
+    integers: Sequence[type[DataType]]
+    """The types of integers that the format stores, each wider than the one before."""
+    view = "cdc_net_changes"
+    """The temporary view of the changes of a batch."""
+
+    def __init__(self, session: SparkSession) -> None:
+        self._session = session
+
     @property
+    @abstractmethod
     def sql_name(self) -> str:
         """The name of the table in SQL."""
 
+    @abstractmethod
     def exists(self) -> bool: ...
 
+    @abstractmethod
     def create(self, definition: TableDefinition) -> None: ...
+
+    def _create(
+        self, definition: TableDefinition, properties: Mapping[str, str], layout: str
+    ) -> None:
+        found = {
+            **properties,
+            APP_PROPERTY: definition.app,
+            TABLE_PROPERTY: definition.table_id,
+            **definition.properties,
+        }
+        self._session.sql(
+            f"CREATE TABLE {self.sql_name} ({ROW_ID} BINARY, {sql_columns(definition.columns)}) "
+            f"USING {self.format_name.lower()} {layout} TBLPROPERTIES ({listed(found)})"
+        )
 
     def owner(self) -> tuple[str, str] | None:
         """The `app` and `table_id` that the table was created with; None for another program."""
+        properties = table_properties(self._session, self.sql_name)
+        if APP_PROPERTY not in properties:
+            return None
+        return properties[APP_PROPERTY], properties[TABLE_PROPERTY]
 
     def columns(self) -> dict[str, DataType]:
         """The columns without `cdc_row_id`."""
+        columns = nullable(self._latest().schema)
+        columns.pop(ROW_ID, None)
+        return columns
+
+    @abstractmethod
+    def _latest(self) -> DataFrame:
+        """The rows of the latest commit."""
 
     def stored_type(self, kind: DataType) -> DataType:
         """The type with which the format stores a type of the source."""
+        return kind
 
     def evolve(self, changes: Sequence[ColumnChange]) -> None:
         """Change the columns. Raises `ColumnChangeError` and then changes nothing."""
+        for change in changes:
+            if isinstance(change, Widen) and not self._is_wider(change.before, change.type):
+                raise ColumnChangeError(
+                    f"{self.sql_name}: {self.format_name} cannot change the column "
+                    f"{'.'.join(change.path)} from {change.before.simpleString()} to "
+                    f"{change.type.simpleString()}. Start with a new target."
+                )
+        self._prepare(changes)
+        for change in changes:
+            self._session.sql(alter_statement(self.sql_name, change))
 
+    @abstractmethod
+    def _prepare(self, changes: Sequence[ColumnChange]) -> None:
+        """Prepare the table for changes of columns. Raises `ColumnChangeError`."""
+
+    def _is_wider(self, old: DataType, new: DataType) -> bool:
+        if type(old) in self.integers and type(new) in self.integers:
+            return self.integers.index(type(old)) < self.integers.index(type(new))
+        return isinstance(old, FloatType) and isinstance(new, DoubleType)
+
+    @abstractmethod
     def commit(
         self, changes: NetChanges, position: CommitPosition, *, is_merged: bool = False
     ) -> None:
         """Commit a batch that is not empty; with `is_merged`, only its new rows."""
 
+    @abstractmethod
     def record(self, position: CommitPosition) -> None:
         """Commit a position without a change of rows."""
 
+    @abstractmethod
     def is_conflict(self, error: Exception) -> bool:
         """Whether another commit came first, so that nothing was committed."""
 
+    @abstractmethod
     def commits(self, limit: int | None = None) -> list[Commit]:
         """The commits in the history of the table, newest first; at most `limit`."""
 
+    @abstractmethod
     def read(self, version: int | None = None) -> DataFrame:
         """The rows of a version; by default those of the latest complete batch."""
 
+    @abstractmethod
     def compact(self) -> Mapping[str, int]:
         """Rewrite small files and files with deleted rows. Returns what changed."""
 
+    @abstractmethod
     def expire(self, retain_s: int) -> Mapping[str, int]:
         """Remove files that only versions older than `retain_s` seconds need."""
 

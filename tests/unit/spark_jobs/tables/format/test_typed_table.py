@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from spark_jobs.tables.commit_position import CommitPosition, Part, progress
-from spark_jobs.tables.format.protocol import (
+from spark_jobs.tables.format.typed_table import (
     Commit,
     TypedTable,
     newest_position,

@@ -1,0 +1,108 @@
+"""Commits to typed tables: batches exactly once and maintenance, again after conflicts."""
+
+import logging
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TypeVar
+
+from pyspark.sql import SparkSession
+
+from sidecar.logs import fields
+from spark_jobs.errors import JobError
+from spark_jobs.options.command_line import JobReport
+from spark_jobs.session_conf import job_description
+from spark_jobs.tables.commit_position import CommitPosition, Progress, progress
+from spark_jobs.tables.format.typed_table import TargetError, TypedTable, recent_commits
+from spark_jobs.tables.net_changes import NetChanges
+from spark_jobs.tables.options import TypedTableOptions
+from spark_jobs.tables.target import existing_table
+
+logger = logging.getLogger(__name__)
+ATTEMPTS = 10
+"""More than the commits of both maintenance commands."""
+Result = TypeVar("Result")
+
+
+class ConflictError(JobError):
+    """Every attempt conflicted with another commit."""
+
+
+def repeated(table: TypedTable, act: Callable[[], Result]) -> Result:
+    """The result of `act`, which is called again after a conflict. Raises `ConflictError`."""
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            return act()
+        except Exception as error:
+            if not table.is_conflict(error):
+                raise
+            last = error
+            logger.info("commit repeated", extra=fields(table=table.sql_name, attempt=attempt))
+    raise ConflictError(
+        f"{table.sql_name}: {ATTEMPTS} attempts conflicted with other commits. Run maintenance "
+        "while fewer rows change, or stop the job meanwhile."
+    ) from last
+
+
+def progress_of(table: TypedTable) -> Progress:
+    """How far a table is, from its own history."""
+    return progress(commit.position for commit in recent_commits(table))
+
+
+def apply_batch(
+    table: TypedTable,
+    changes: NetChanges,
+    position: CommitPosition,
+    before: CommitPosition | None,
+) -> None:
+    """Commit the changes from the position `before` to `position`.
+
+    Does nothing if the table has the batch, and commits the rest if it has the first half. Repeats
+    the batch after a conflict with maintenance of the table. Raises `TargetError` if the table is
+    at another position, because another job writes to it, and `ConflictError`.
+    """
+
+    def attempt() -> None:
+        known = progress_of(table)
+        if position.is_of_batch(known.complete):
+            return
+        _require_position(table, known, position, before)
+        if changes.is_empty and known.merged is None:
+            table.record(position)
+        else:
+            table.commit(changes, position, is_merged=known.merged is not None)
+
+    repeated(table, attempt)
+
+
+def _require_position(
+    table: TypedTable, known: Progress, position: CommitPosition, before: CommitPosition | None
+) -> None:
+    is_before = known.complete is None if before is None else before.is_of_batch(known.complete)
+    if not is_before or not (known.merged is None or position.is_of_batch(known.merged)):
+        raise TargetError(
+            f"{table.sql_name} is at another position than this job: another job writes to it. "
+            "Run one job for each target."
+        )
+
+
+def maintain(
+    session: SparkSession,
+    options: TypedTableOptions,
+    done: str,
+    act: Callable[[TypedTable], Mapping[str, int]],
+) -> JobReport:
+    """Call `act` for each table, again after a conflict with the job. Raises `ConflictError`.
+
+    Its counts are the report; `done` begins each line.
+    """
+    tables = {name: existing_table(session, options, name) for name in options.tables}
+    counts: dict[str, dict[str, int]] = {}
+    for name, table in tables.items():
+        with job_description(session, f"tables: {name}, {done.lower()}"):
+            counts[name] = dict(repeated(table, partial(act, table)))
+    lines = [
+        f"{done} {name}: "
+        + ", ".join(f"{count} {what.replace('_', ' ')}" for what, count in found.items())
+        for name, found in counts.items()
+    ]
+    return JobReport("\n".join(lines), {"tables": counts})

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from spark_jobs.column_names import Format
 from spark_jobs.errors import JobError
 from spark_jobs.options.command_line import JobReport
-from spark_jobs.rebuild.job import run
+from spark_jobs.rebuild.job import run, write_rows
 from spark_jobs.rebuild.options import RebuildOptions
 from spark_jobs.reconcile.source_table import read_schema
 from tests.support.segments.archive import archive, recording
@@ -87,3 +88,14 @@ def test_a_row_with_a_far_timestamp_is_named(
     assert sorted(row["k"] for row in rows) == far_timestamps.FITTING
     assert far_timestamps.REJECTED in report.message
     assert far_timestamps.REJECTED in str(report.values["rejected"])
+
+
+@pytest.mark.parametrize("form", ["parquet", "delta"])
+def test_rows_replace_the_target(spark: SparkSession, tmp_path: Path, form: Format) -> None:
+    """Also those of a table that was created for names without spaces."""
+    target = str(tmp_path / "rebuilt")
+    spark.range(1).write.format(form).save(target)
+    for rows in (1, 2):
+        write_rows(spark.range(rows).selectExpr("id AS `a (b)`"), form, target)
+        found = spark.read.format(form).load(target).collect()
+        assert sorted(row["a (b)"] for row in found) == list(range(rows))

@@ -1,16 +1,18 @@
-"""Batches of changes, some applied twice or by half: the table is their fold."""
+"""Batches of changes, some applied twice or by half, and actions that conflict with commits."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.types import IntegerType, StringType
 
 from spark_jobs.tables.commit_position import CommitPosition
-from spark_jobs.tables.commits import apply_batch, progress_of
+from spark_jobs.tables.commits import ATTEMPTS, ConflictError, apply_batch, progress_of, repeated
 from spark_jobs.tables.format import delta, iceberg
-from spark_jobs.tables.format.typed_table import TargetError
+from spark_jobs.tables.format.typed_table import TargetError, TypedTable
 from spark_jobs.tables.target import open_table
 from tests.support.spark.typed_tables import (
     APP,
@@ -23,6 +25,37 @@ from tests.support.spark.typed_tables import (
     stored_rows,
     target_options,
 )
+
+TABLE = cast(
+    TypedTable,
+    SimpleNamespace(
+        sql_name="lake.shop.carts", is_conflict=lambda error: isinstance(error, OSError)
+    ),
+)
+
+
+def commit(conflicts: int) -> Callable[[], str]:
+    """An action with a number of conflicts ahead."""
+    ahead = [OSError("another commit came first")] * conflicts
+
+    def act() -> str:
+        if ahead:
+            raise ahead.pop()
+        return "committed"
+
+    return act
+
+
+def test_an_action_is_repeated_until_it_has_no_conflict() -> None:
+    assert repeated(TABLE, commit(ATTEMPTS - 1)) == "committed"
+    with pytest.raises(ConflictError, match=f"carts: {ATTEMPTS} attempts conflicted"):
+        repeated(TABLE, commit(ATTEMPTS))
+
+
+def test_another_error_is_raised_at_once() -> None:
+    with pytest.raises(ZeroDivisionError):
+        repeated(TABLE, lambda: 1 / 0)
+
 
 COLUMNS = {"k": IntegerType(), "v": StringType()}
 
@@ -97,3 +130,6 @@ def test_a_table_is_the_fold_of_its_batches(
     assert position(3).is_of_batch(progress.complete)
     assert progress.merged is None
     assert stored_rows(table.read()) == FOLD
+
+
+pytestmark = pytest.mark.usefixtures("root_logger")

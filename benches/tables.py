@@ -21,7 +21,6 @@ from threading import Event
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from benches.paths import scratch_directory
@@ -37,7 +36,7 @@ from spark_jobs.reconcile.job import open_store
 from spark_jobs.reconcile.selected_tables import select_tables
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable, read_schema
 from spark_jobs.reconcile.store import VersionStore
-from spark_jobs.reconcile.visible_rows import merger_of
+from spark_jobs.reconcile.visible_rows import merger_of, typed_row
 from spark_jobs.source.events import events
 from spark_jobs.source.kafka import read
 from spark_jobs.tables.handler import TypedTables
@@ -169,7 +168,7 @@ class Bench:
         return Follower(store, self._schema, [self._table], options.folder, handler)
 
     def _typed_columns(self, table: SourceTable) -> StructType:
-        return from_arrow_schema(merger_of(self._schema, table).typed_schema)
+        return typed_row(merger_of(self._schema, table))
 
     def _batch(
         self, store: VersionStore, followers: Mapping[str, Follower], size: int

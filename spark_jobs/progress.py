@@ -1,4 +1,4 @@
-"""Runs a streaming query to its end: starts it, reports each micro-batch once, maps failures.
+"""Runs a job, and its streaming query to the end: reports each micro-batch once, maps failures.
 
 Python polls the progress while it waits for the query, so the JVM never calls back into Python
 during a micro-batch.
@@ -12,11 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyspark.errors import StreamingQueryException
+from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from spark_jobs.errors import mapped_error
-from spark_jobs.options.job import StreamOptions
+from spark_jobs.options.job import SessionOptions, StreamOptions
+from spark_jobs.session import create_job_session
+from spark_jobs.terminal import Show, progress_line
 
 _POLL_S = 1
 _BEHIND = "maxOffsetsBehindLatest"
@@ -54,6 +57,28 @@ def stop_on_signals() -> Iterator[threading.Event]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@dataclass(frozen=True, slots=True)
+class RunningJob:
+    """What a job runs with."""
+
+    session: SparkSession
+    stop: threading.Event
+    """Set by SIGTERM and SIGINT."""
+    show: Show
+    """Shows the progress on a terminal."""
+
+
+@contextmanager
+def start_job(name: str, options: SessionOptions) -> Iterator[RunningJob]:
+    """Start a session with the options of a job; it ends with the block."""
+    with (
+        create_job_session(f"cdc-{name}", options) as session,
+        stop_on_signals() as stop,
+        progress_line(name) as show,
+    ):
+        yield RunningJob(session, stop, show)
 
 
 def start_query(writer: DataStreamWriter, name: str, options: StreamOptions) -> StreamingQuery:

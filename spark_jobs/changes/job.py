@@ -4,7 +4,7 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 
 from pyspark.sql import SparkSession
@@ -22,22 +22,19 @@ from spark_jobs.changes.kafka_sink import KafkaSink, KafkaTopic
 from spark_jobs.changes.options import ChangesJobOptions
 from spark_jobs.checkpoint_owner import CheckpointOwner, acquire_checkpoint
 from spark_jobs.column_names import require_names
-from spark_jobs.follow import Follower
 from spark_jobs.follow.job import run_follower
 from spark_jobs.options.command_line import JobReport
-from spark_jobs.progress import stop_on_signals
-from spark_jobs.reconcile.job import open_store
-from spark_jobs.reconcile.selected_tables import select_tables
-from spark_jobs.reconcile.source_table import SourceSchema, SourceTable, read_schema
+from spark_jobs.progress import start_job
+from spark_jobs.reconcile.selected_tables import read_tables
+from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
 from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.reconcile.store.commits import largest_offsets
 from spark_jobs.reconcile.visible_rows import merger_of
-from spark_jobs.session import create_job_session, isolated_session, require_iceberg
+from spark_jobs.session import require_iceberg
 from spark_jobs.storage import Folder
-from spark_jobs.terminal import Show, no_line, progress_line
+from spark_jobs.terminal import Show, no_line
 
 logger = logging.getLogger(__name__)
-JOB = "changes"
 _LEFT_OUT = "Leave the table out of `tables`."
 _RECENT_VERSIONS = 20
 """Versions of the store that are searched for topics."""
@@ -46,15 +43,10 @@ _RECENT_VERSIONS = 20
 def main(options: ChangesJobOptions) -> JobReport:
     """Run in a new session; the report has the number of batches."""
     # Before Spark starts, so that an invalid schema is reported at once.
-    schema = read_schema(options.schema_file)
-    selected = select_tables(schema, options.tables, options.counter_tables)
+    _, selected = read_tables(options)
     require_own_targets(options, selected.tables)
-    with (
-        create_job_session(f"cdc-{JOB}", options) as session,
-        stop_on_signals() as stop,
-        progress_line(JOB) as show,
-    ):
-        batches = run(session, options, stop=stop, show=show)
+    with start_job(options.job, options) as job:
+        batches = run(job.session, options, stop=job.stop, show=job.show)
         return JobReport(f"{batches} batches of changes published", {"batches": batches})
 
 
@@ -72,22 +64,20 @@ def run(
 
     Raises `ConfigError`, `CheckpointError`, `InputError`, or an exception of Spark.
     """
-    schema = read_schema(options.schema_file)
-    selected = select_tables(schema, options.tables, options.counter_tables)
-    session = isolated_session(session, options.state_partitions)
-    # CQL's quoted names may differ in case alone.
-    session.conf.set("spark.sql.caseSensitive", "true")
-    store = open_store(session, options)
-    require_own_targets(options, selected.tables, _stored_topics(store))
-    owner = CheckpointOwner(JOB, "", options.fixed(), store.id)
-    app = acquire_checkpoint(session, options.folder, owner).id
-    handler = ChangesHandler(
-        partial(_open_stream, session, options, schema, app),
-        has_snapshot=options.snapshot_mode == "initial",
-    )
-    follower = Follower(store, schema, selected.tables, options.folder, handler, clock=clock)
-    logger.info("changes started", extra=fields(output=options.output))
-    return run_follower(session, options, follower, job=JOB, stop=stop, show=show)
+
+    def open_targets(
+        store: VersionStore, schema: SourceSchema, tables: Sequence[SourceTable]
+    ) -> ChangesHandler:
+        require_own_targets(options, tables, _stored_topics(store))
+        owner = CheckpointOwner(options.job, "", options.fixed(), store.id)
+        app = acquire_checkpoint(store.session, options.folder, owner).id
+        logger.info("changes started", extra=fields(output=options.output))
+        return ChangesHandler(
+            partial(_open_stream, store.session, options, schema, app),
+            has_snapshot=options.snapshot_mode == "initial",
+        )
+
+    return run_follower(session, options, open_targets, stop=stop, show=show, clock=clock)
 
 
 def _stored_topics(store: VersionStore) -> Collection[str]:

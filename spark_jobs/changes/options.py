@@ -12,7 +12,7 @@ from sidecar.properties.types import CommaList, LowerCase
 from sidecar.schema_registry.settings import RegistrySettings, registry_settings
 from spark_jobs.options.kafka import ProducerOptions
 from spark_jobs.options.types import SEPARATE_FOLDERS, overlap
-from spark_jobs.reconcile.options import ReconcileOptions
+from spark_jobs.reconcile.options import FollowOptions
 
 TABLE_SINKS: tuple[Literal["delta", "iceberg"], ...] = ("delta", "iceberg")
 SINKS = ("kafka", *TABLE_SINKS)
@@ -160,15 +160,10 @@ class ChangeEventOptions(ProducerOptions):
 
 
 # A pydantic model orders its fields by its bases, from the last to the first.
-class ChangesJobOptions(ChangeEventOptions, ReconcileOptions):
-    """Options of `python -m spark_jobs.changes`. Without `topics` another job fills the store."""
+class ChangesJobOptions(ChangeEventOptions, FollowOptions):
+    """Options of `python -m spark_jobs.changes`."""
 
-    topics_are_optional: ClassVar[bool] = True
-
-    @property
-    def folder(self) -> str:
-        """The folder of the journals and of the follower."""
-        return f"{self.checkpoint.rstrip('/')}/changes"
+    job: ClassVar[str] = "changes"
 
     @model_validator(mode="after")
     def _tables_are_separate(self) -> "ChangesJobOptions":

@@ -18,11 +18,11 @@ from spark_jobs.dedupe.reporter import Reporter
 from spark_jobs.dedupe.stats import BatchStats, RunStats, batch_stats
 from spark_jobs.errors import JobError
 from spark_jobs.options.command_line import JobReport
-from spark_jobs.progress import MicroBatch, follow, micro_batch, stop_on_signals
-from spark_jobs.session import create_job_session, isolated_session
+from spark_jobs.progress import MicroBatch, follow, micro_batch, start_job
+from spark_jobs.session import isolated_session
 from spark_jobs.source.kafka import SourceTopics, read_stream
 from spark_jobs.storage import Folder
-from spark_jobs.terminal import Show, no_line, progress_line
+from spark_jobs.terminal import Show, no_line
 
 logger = logging.getLogger(__name__)
 
@@ -34,12 +34,8 @@ _SAVE_INTERVAL_MS = 60_000
 
 def main(options: DedupeJobOptions) -> JobReport:
     """Run in a new session; the report has the summary."""
-    with (
-        create_job_session("cdc-dedupe", options) as session,
-        stop_on_signals() as stop,
-        progress_line("dedupe") as show,
-    ):
-        stats = run(session, options, stop=stop, show=show)
+    with start_job("dedupe", options) as job:
+        stats = run(job.session, options, stop=job.stop, show=job.show)
         now_ms = _now_ms()
         message = stats.summary(now_ms, options.replica_idle_timeout_ms)
         return JobReport(message, stats.as_json(now_ms))

@@ -1,6 +1,8 @@
 """Runs a follower as a job: fills the store if topics are named, and reports what was applied."""
 
 import threading
+import time
+from collections.abc import Callable, Sequence
 
 from prometheus_client import CollectorRegistry
 from pyspark.sql import SparkSession
@@ -9,39 +11,72 @@ from sidecar.errors import ConfigError
 from spark_jobs import metrics_files
 from spark_jobs.errors import JobError
 from spark_jobs.follow.follower import Follower
+from spark_jobs.follow.handler import ChangeHandler
 from spark_jobs.follow.stats import add_metrics, summary
+from spark_jobs.reconcile.job import open_store
 from spark_jobs.reconcile.job import run as run_reconcile
-from spark_jobs.reconcile.options import ReconcileOptions
+from spark_jobs.reconcile.options import FollowOptions
+from spark_jobs.reconcile.selected_tables import read_tables
+from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
 from spark_jobs.reconcile.stats import RunStats, registry_of
-from spark_jobs.terminal import Show
+from spark_jobs.reconcile.store import VersionStore
+from spark_jobs.session import isolated_session
+from spark_jobs.terminal import Show, no_line
+
+OpenTarget = Callable[[VersionStore, SourceSchema, Sequence[SourceTable]], ChangeHandler]
+"""Opens the target of a job for these tables of a store."""
 
 
 def run_follower(
     session: SparkSession,
-    options: ReconcileOptions,
-    follower: Follower,
+    options: FollowOptions,
+    open_target: OpenTarget,
     *,
-    job: str,
     stop: threading.Event,
-    show: Show,
+    show: Show = no_line,
+    clock: Callable[[], float] = time.time,
 ) -> int:
     """Follow the store until the trigger ends or `stop` is set. Returns the number of applied
     batches.
 
-    Fills the store if the options name topics; otherwise another job does. `job` names the job in
-    its metrics. Raises what `spark_jobs.reconcile.job.run` raises, and at the end `ConfigError`
-    or `JobError` if some of the tables could not be followed.
+    Opens the store, and then the target of the job. Values expire by `clock`. Raises what
+    `open_target`, `Follower` and `follow_store` raise.
+    """
+    schema, selected = read_tables(options)
+    session = isolated_session(session, options.state_partitions)
+    # CQL's quoted names may differ in case alone.
+    session.conf.set("spark.sql.caseSensitive", "true")
+    store = open_store(session, options)
+    handler = open_target(store, schema, selected.tables)
+    follower = Follower(store, schema, selected.tables, options.folder, handler, clock=clock)
+    return follow_store(session, options, follower, stop=stop, show=show)
+
+
+def follow_store(
+    session: SparkSession,
+    options: FollowOptions,
+    follower: Follower,
+    *,
+    stop: threading.Event,
+    show: Show,
+) -> int:
+    """Let a follower apply changes until the trigger ends or `stop` is set. Returns the number of
+    applied batches.
+
+    Fills the store if the options name topics; otherwise another job does. Raises what
+    `spark_jobs.reconcile.job.run` raises, and at the end `ConfigError` or `JobError` if some of the
+    tables could not be followed.
     """
 
     def report(store: RunStats | None, has_failed: bool) -> None:
         registry = CollectorRegistry() if store is None else registry_of(store)
-        add_metrics(registry, job, follower.stats)
+        add_metrics(registry, options.job, follower.stats)
         tables = {name: stats.as_json() for name, stats in follower.stats.items()}
         metrics_files.write(
             options,
             {**({} if store is None else store.as_json()), "tables": tables},
             registry,
-            job=job,
+            job=options.job,
             last=None if store is None else store.last,
             has_failed=has_failed or bool(follower.rejected),
         )

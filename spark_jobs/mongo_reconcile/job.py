@@ -23,14 +23,15 @@ from spark_jobs.mongo_reconcile.changes import CHANGE_COLUMNS, changes
 from spark_jobs.mongo_reconcile.document_table import DocumentTable
 from spark_jobs.mongo_reconcile.options import MongoJobOptions
 from spark_jobs.options.command_line import JobReport
-from spark_jobs.progress import MicroBatch, follow, micro_batch, start_query, stop_on_signals
-from spark_jobs.session import create_job_session, isolated_session
+from spark_jobs.progress import MicroBatch, follow, micro_batch, start_job, start_query
+from spark_jobs.session import isolated_session
 from spark_jobs.session_conf import job_description
 from spark_jobs.source.events import InvalidRecords
 from spark_jobs.source.kafka import SourceTopics, read_stream
-from spark_jobs.terminal import Show, no_line, progress_line
+from spark_jobs.terminal import Show, no_line
 
 logger = logging.getLogger(__name__)
+_JOB = "mongo-reconcile"
 _PREFIX = "cdc_mongo_reconcile_"
 _HELP_TEXTS = {"records": "Records read."}
 _FAIL = InvalidRecords()
@@ -39,10 +40,9 @@ _PURGE_INTERVAL_MS = 3_600_000
 
 def main(options: MongoJobOptions) -> JobReport:
     """Run in a new session; the report has the summary."""
-    with create_job_session("cdc-mongo-reconcile", options) as session:
-        with stop_on_signals() as stop, progress_line("mongo-reconcile") as show:
-            records = run(session, options, stop=stop, show=show)
-        collections = DocumentTable(session, options.table_path).counts()
+    with start_job(_JOB, options) as job:
+        records = run(job.session, options, stop=job.stop, show=job.show)
+        collections = DocumentTable(job.session, options.table_path).counts()
         message = f"{records} records read.\n{summary(collections)}"
         return JobReport(message, {"records": records, "collections": collections})
 
@@ -59,7 +59,7 @@ def run(
     Raises `CheckpointError`, `InputError`, or an exception of Spark.
     """
     session = isolated_session(session, options.state_partitions)
-    owner = CheckpointOwner("mongo-reconcile", options.subscription(), options.fixed())
+    owner = CheckpointOwner(_JOB, options.subscription(), options.fixed())
     checkpoint = acquire_checkpoint(session, options.checkpoint, owner)
     documents = DocumentTable(session, options.table_path)
     topics = SourceTopics(session, options, options.checkpoint, compacted="accept")
@@ -84,7 +84,7 @@ def start_merging(
 ) -> StreamingQuery:
     """Start the query that merges records of the Kafka source into the table."""
     writer = records.writeStream.foreachBatch(_Writer(documents, options, invalid).write)
-    return start_query(writer, "mongo-reconcile", options)
+    return start_query(writer, _JOB, options)
 
 
 def summary(collections: Mapping[str, Mapping[str, int]]) -> str:
@@ -163,7 +163,7 @@ class _RecordCounter:
             self._options,
             sums,
             registry_of(self.records),
-            job="mongo-reconcile",
+            job=_JOB,
             last=self._last,
             has_failed=has_failed,
         )

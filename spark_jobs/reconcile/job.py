@@ -16,21 +16,20 @@ from spark_jobs import metrics_files
 from spark_jobs.checkpoint_owner import CheckpointOwner, acquire_checkpoint
 from spark_jobs.options.command_line import JobReport
 from spark_jobs.options.job import StreamOptions
-from spark_jobs.progress import follow, start_query, stop_on_signals
+from spark_jobs.progress import follow, start_job, start_query
 from spark_jobs.reconcile.compaction import compact
 from spark_jobs.reconcile.options import ReconcileOptions, TableOptions
-from spark_jobs.reconcile.selected_tables import READ, SelectedTables, select_tables
-from spark_jobs.reconcile.source_table import SourceSchema, read_schema
+from spark_jobs.reconcile.selected_tables import READ, SelectedTables, read_tables
+from spark_jobs.reconcile.source_table import SourceSchema
 from spark_jobs.reconcile.stats import RunStats, write
 from spark_jobs.reconcile.store import Batch, Offsets, VersionStore
 from spark_jobs.reconcile.store.commits import offsets_of_batch
-from spark_jobs.session import create_job_session, isolated_session
+from spark_jobs.session import isolated_session
 from spark_jobs.session_conf import job_description
 from spark_jobs.source.cells import place_of
 from spark_jobs.source.events import RAW_COLUMNS, InvalidRecords, events
 from spark_jobs.source.kafka import SourceTopics, read_stream
 from spark_jobs.storage import Folder
-from spark_jobs.terminal import progress_line
 
 logger = logging.getLogger(__name__)
 JOB = "reconcile"
@@ -65,18 +64,14 @@ def reconcile(
 def main(options: ReconcileOptions) -> JobReport:
     """Run in a new session; the report has the summary."""
     # Before Spark starts, so that an invalid schema is reported at once.
-    select_tables(read_schema(options.schema_file), options.tables, options.counter_tables)
-    with (
-        create_job_session(f"cdc-{JOB}", options) as session,
-        stop_on_signals() as stop,
-        progress_line(JOB) as show,
-    ):
+    read_tables(options)
+    with start_job(JOB, options) as job:
 
         def report(stats: RunStats, has_failed: bool) -> None:
             write(stats, options, has_failed=has_failed)
-            show(str(stats))
+            job.show(str(stats))
 
-        stats = run(session, options, report=report, stop=stop)
+        stats = run(job.session, options, report=report, stop=job.stop)
         return JobReport(str(stats), stats.as_json())
 
 
@@ -94,8 +89,7 @@ def run(
     `report` is called after it; the default writes the files of the options.
     Raises `ConfigError`, `CheckpointError`, `InputError`, or an exception of Spark.
     """
-    schema = read_schema(options.schema_file)
-    tables = select_tables(schema, options.tables, options.counter_tables)
+    schema, tables = read_tables(options)
     session = isolated_session(session, options.state_partitions)
     # First, because its errors name the remedy for an old format.
     store = open_store(session, options)

@@ -2,7 +2,7 @@
 
 import time
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import model_validator
 
@@ -105,6 +105,18 @@ class ReconcileOptions(
             f"`counter.tables` has {name}, but `tables` does not, so it has no effect."
             for name in unselected
         )
+
+
+class FollowOptions(ReconcileOptions):
+    """Options of a job that follows a store. Without `topics` another job fills the store."""
+
+    topics_are_optional: ClassVar[bool] = True
+    job: ClassVar[str]
+
+    @property
+    def folder(self) -> str:
+        """The folder of the follower and of the job's own files."""
+        return f"{self.checkpoint.rstrip('/')}/{self.job}"
 
 
 class StoredTableOptions(SessionOptions, TableOptions):

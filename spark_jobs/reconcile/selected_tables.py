@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
+from spark_jobs.reconcile.options import ReconcileOptions
+from spark_jobs.reconcile.source_table import SourceSchema, SourceTable, read_schema
 from spark_jobs.source.cells import OTHER_TABLES, read_cells
 
 READ = ("id", "value", "topic", "partition", "offset")
@@ -154,3 +155,9 @@ def select_tables(
         )
         rejected = {**rejected, **known, OTHER_TABLES: unknown}
     return SelectedTables(selected, bool(named), counters & whole, rejected)
+
+
+def read_tables(options: ReconcileOptions) -> tuple[SourceSchema, SelectedTables]:
+    """The schema of a job and its selected tables. Raises `ConfigError`."""
+    schema = read_schema(options.schema_file)
+    return schema, select_tables(schema, options.tables, options.counter_tables)

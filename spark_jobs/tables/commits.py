@@ -27,7 +27,7 @@ class ConflictError(JobError):
     """Every attempt conflicted with another commit."""
 
 
-def repeated(table: TypedTable, act: Callable[[], Result]) -> Result:
+def retry(table: TypedTable, act: Callable[[], Result]) -> Result:
     """The result of `act`, which is called again after a conflict. Raises `ConflictError`."""
     for attempt in range(1, ATTEMPTS + 1):
         try:
@@ -71,7 +71,7 @@ def apply_batch(
         else:
             table.commit(changes, position, is_merged=known.merged is not None)
 
-    repeated(table, attempt)
+    retry(table, attempt)
 
 
 def _require_position(
@@ -99,7 +99,7 @@ def maintain(
     counts: dict[str, dict[str, int]] = {}
     for name, table in tables.items():
         with job_description(session, f"tables: {name}, {done.lower()}"):
-            counts[name] = dict(repeated(table, partial(act, table)))
+            counts[name] = dict(retry(table, partial(act, table)))
     lines = [
         f"{done} {name}: "
         + ", ".join(f"{count} {what.replace('_', ' ')}" for what, count in found.items())

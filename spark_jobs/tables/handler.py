@@ -11,7 +11,7 @@ from dataclasses import replace
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from spark_jobs.column_names import ROW_ID, require_names
+from spark_jobs.column_names import require_names
 from spark_jobs.follow import InterruptedBatch, Position
 from spark_jobs.reconcile.source_table import SourceTable
 from spark_jobs.reconcile.store import Offsets
@@ -43,7 +43,7 @@ class TypedTables:
     """A `spark_jobs.follow.ChangeHandler` with one typed table for each source table.
 
     `app` names the store. `typed_columns` returns the typed columns of a source table, keys first,
-    with or without `cdc_row_id`.
+    without `cdc_row_id`.
     """
 
     each = False
@@ -141,7 +141,7 @@ class TypedTables:
         return job_description(self._session, f"tables: {table.full_name}, {what}")
 
     def _open(self, table: SourceTable) -> tuple[TypedTable, Columns]:
-        row = StructType([each for each in self._typed_columns(table) if each.name != ROW_ID])
+        row = self._typed_columns(table)
         require_names(table.full_name, row, self._options.format, _LEFT_OUT)
         columns = nullable(row)
         if table.id not in self._targets:

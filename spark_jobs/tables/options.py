@@ -8,7 +8,7 @@ from sidecar.properties.model import PassThrough, Properties, pass_through, prop
 from sidecar.properties.types import LowerCase
 from spark_jobs.options.job import SessionOptions
 from spark_jobs.options.types import SEPARATE_FOLDERS, Count, Seconds, TableList, overlap
-from spark_jobs.reconcile.options import ReconcileOptions
+from spark_jobs.reconcile.options import FollowOptions
 
 _WEEK_S = 7 * 86_400
 
@@ -77,15 +77,10 @@ class TargetOptions(Properties):
 
 
 # A pydantic model orders its fields by its bases, from the last to the first.
-class TablesJobOptions(TargetOptions, ReconcileOptions):
-    """Options of `python -m spark_jobs.tables`. Without `topics` another job fills the store."""
+class TablesJobOptions(TargetOptions, FollowOptions):
+    """Options of `python -m spark_jobs.tables`."""
 
-    topics_are_optional: ClassVar[bool] = True
-
-    @property
-    def folder(self) -> str:
-        """The folder of the expiry index."""
-        return f"{self.checkpoint.rstrip('/')}/tables"
+    job: ClassVar[str] = "tables"
 
     @model_validator(mode="after")
     def _target_is_separate(self) -> "TablesJobOptions":

@@ -12,17 +12,16 @@ from pyspark.sql import functions as F
 
 from spark_jobs import metrics_files
 from spark_jobs.options.command_line import JobReport
-from spark_jobs.progress import stop_on_signals
+from spark_jobs.progress import start_job
 from spark_jobs.reconcile.store import Offsets
 from spark_jobs.reconcile.store.commits import largest_offsets, offsets_from_json
-from spark_jobs.session import create_job_session
 from spark_jobs.session_conf import job_description
 from spark_jobs.source.kafka import end_offsets, read
 from spark_jobs.storage import Folder
 from spark_jobs.tables.commits import progress_of
 from spark_jobs.tables.format.typed_table import TypedTable
 from spark_jobs.tables.target import open_table
-from spark_jobs.terminal import Show, progress_line
+from spark_jobs.terminal import Show
 from spark_jobs.watermarks.evaluation import evaluate, hint_notes, registry_of, values_of
 from spark_jobs.watermarks.options import WatermarkOptions
 from spark_jobs.watermarks.report import NodeReport, latest_reports, report_from_json
@@ -41,21 +40,17 @@ _COMMITS = 500
 
 def main(options: WatermarkOptions) -> JobReport:
     """Run in a new session. The report is that of the last evaluation."""
-    with (
-        create_job_session(f"cdc-{JOB}", options) as session,
-        stop_on_signals() as stop,
-        progress_line(JOB) as show,
-    ):
+    with start_job(JOB, options) as job:
         interval_s = options.trigger_interval_ms / 1000
-        return repeated(
-            lambda: run(session, options),
+        return repeat(
+            lambda: run(job.session, options),
             interval_s if options.trigger == "processing-time" else None,
-            stop,
-            show,
+            job.stop,
+            job.show,
         )
 
 
-def repeated(
+def repeat(
     evaluate: Callable[[], JobReport], interval_s: float | None, stop: threading.Event, show: Show
 ) -> JobReport:
     """Call `evaluate` once, and after each interval again until `stop` is set. Returns the last

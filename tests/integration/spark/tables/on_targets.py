@@ -16,7 +16,7 @@ from pyspark.sql.types import IntegerType, LongType, StringType
 
 from spark_jobs.tables.columns import Columns
 from spark_jobs.tables.commit_position import CommitPosition
-from spark_jobs.tables.commits import apply_batch, progress_of, repeated
+from spark_jobs.tables.commits import apply_batch, progress_of, retry
 from spark_jobs.tables.format.typed_table import TypedTable
 from spark_jobs.tables.net_changes import net_changes
 from spark_jobs.tables.options import TargetOptions
@@ -136,8 +136,8 @@ def maintain(table: TypedTable, stop: Event) -> int:
     """Compact and expire until `stop` is set, at least once. Returns how often."""
     rounds = 0
     while not rounds or not stop.is_set():
-        repeated(table, table.compact)
-        repeated(table, partial(table.expire, 3600))
+        retry(table, table.compact)
+        retry(table, partial(table.expire, 3600))
         rounds += 1
     return rounds
 

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from sidecar.errors import ConfigError
 from spark_jobs.column_names import ColumnNameError
 from spark_jobs.follow import Follower
-from spark_jobs.follow.job import run_follower
+from spark_jobs.follow.job import follow_store
 from spark_jobs.follow.stats import TableStats
 from spark_jobs.tables.options import TablesJobOptions
 from tests.support.spark.options import options_of
@@ -62,9 +62,7 @@ def run(folder: Path, *, fails: bool, rejected: str = "") -> tuple[list[str], st
     follower = cast(Follower, steps)
     session = cast(SparkSession, None)
     try:
-        batches = run_follower(
-            session, options, follower, job="tables", stop=stop, show=shown.append
-        )
+        batches = follow_store(session, options, follower, stop=stop, show=shown.append)
         assert batches == 3
     except KeyError:
         assert fails

@@ -252,7 +252,7 @@ def test_an_unreadable_schema_is_an_error_before_spark_starts(
     def never(*words: object, **named: object) -> None:
         raise AssertionError("Spark starts")
 
-    monkeypatch.setattr(reconcile_job, "create_job_session", never)
+    monkeypatch.setattr(reconcile_job, "start_job", never)
     options = loaded(ReconcileOptions, {"schema.file": str(tmp_path / "none")}).properties
     with pytest.raises(ConfigError, match=r"Cannot read the schema from .*No such file"):
         reconcile_job.main(options)

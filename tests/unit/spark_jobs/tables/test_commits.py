@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import IntegerType, StringType
 
 from spark_jobs.tables.commit_position import CommitPosition
-from spark_jobs.tables.commits import ATTEMPTS, ConflictError, apply_batch, progress_of, repeated
+from spark_jobs.tables.commits import ATTEMPTS, ConflictError, apply_batch, progress_of, retry
 from spark_jobs.tables.format import delta, iceberg
 from spark_jobs.tables.format.typed_table import TargetError, TypedTable
 from spark_jobs.tables.target import open_table
@@ -47,14 +47,14 @@ def commit(conflicts: int) -> Callable[[], str]:
 
 
 def test_an_action_is_repeated_until_it_has_no_conflict() -> None:
-    assert repeated(TABLE, commit(ATTEMPTS - 1)) == "committed"
+    assert retry(TABLE, commit(ATTEMPTS - 1)) == "committed"
     with pytest.raises(ConflictError, match=f"carts: {ATTEMPTS} attempts conflicted"):
-        repeated(TABLE, commit(ATTEMPTS))
+        retry(TABLE, commit(ATTEMPTS))
 
 
 def test_another_error_is_raised_at_once() -> None:
     with pytest.raises(ZeroDivisionError):
-        repeated(TABLE, lambda: 1 / 0)
+        retry(TABLE, lambda: 1 / 0)
 
 
 COLUMNS = {"k": IntegerType(), "v": StringType()}

@@ -7,11 +7,11 @@ import threading
 from pyspark.sql import SparkSession
 
 from spark_jobs.options.command_line import JobReport
-from spark_jobs.watermarks.job import repeated, reports_of
+from spark_jobs.watermarks.job import repeat, reports_of
 from tests.support.seeds import draw_seed
 
 
-def test_an_evaluation_is_repeated_until_the_job_is_stopped() -> None:
+def test_an_evaluation_is_repeat_until_the_job_is_stopped() -> None:
     stop, count, shown = threading.Event(), 0, list[str]()
 
     def evaluate() -> JobReport:
@@ -21,9 +21,9 @@ def test_an_evaluation_is_repeated_until_the_job_is_stopped() -> None:
             stop.set()
         return JobReport(f"{count}\n", {})
 
-    assert repeated(evaluate, 0, stop, shown.append).message == "3\n"
+    assert repeat(evaluate, 0, stop, shown.append).message == "3\n"
     assert shown == ["1 ", "2 "]
-    assert repeated(evaluate, None, threading.Event(), shown.append).message == "4\n"
+    assert repeat(evaluate, None, threading.Event(), shown.append).message == "4\n"
 
 
 def test_the_last_report_of_a_node_is_that_of_the_topic_whatever_its_clock(

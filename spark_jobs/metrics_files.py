@@ -5,10 +5,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Metric, write_to_textfile
 
+from spark_jobs.options.job import MetricsOptions
 from spark_jobs.progress import MicroBatch
 
 _RUN_TEXTS = {
@@ -18,15 +19,6 @@ _RUN_TEXTS = {
     "records_behind": "Records after the last micro-batch, in the topic partition with most of "
     "them, by job.",
 }
-
-
-class MetricsOptions(Protocol):
-    """The options of the files; None writes none."""
-
-    @property
-    def metrics_json_file(self) -> Path | None: ...
-    @property
-    def metrics_prometheus_file(self) -> Path | None: ...
 
 
 def write(
@@ -44,12 +36,17 @@ def write(
     """
     path = options.metrics_json_file
     if path is not None:
-        unfinished = path.with_name(f".{path.name}.tmp")
-        unfinished.write_text(json.dumps(dict(stats)) + "\n", encoding="utf-8")
-        unfinished.replace(path)
+        replace_file(path, json.dumps(dict(stats)) + "\n")
     if options.metrics_prometheus_file is not None:
         add_run(registry, job, time.time(), last, has_failed=has_failed)
         write_to_textfile(str(options.metrics_prometheus_file), _WithoutCreated(registry))
+
+
+def replace_file(path: Path, text: str) -> None:
+    """Write a file atomically."""
+    unfinished = path.with_name(f".{path.name}.tmp")
+    unfinished.write_text(text, encoding="utf-8")
+    unfinished.replace(path)
 
 
 def is_configured(options: MetricsOptions) -> bool:

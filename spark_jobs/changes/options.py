@@ -8,20 +8,16 @@ from pydantic import AfterValidator, model_validator
 from sidecar.errors import ConfigError
 from sidecar.properties.model import PassThrough, pass_through, prop
 from sidecar.properties.topic_names import TopicPrefix
-from sidecar.properties.types import CommaList, LowerCase
+from sidecar.properties.types import LowerCase
 from sidecar.schema_registry.settings import RegistrySettings, registry_settings
 from spark_jobs.options.kafka import ProducerOptions
-from spark_jobs.options.types import SEPARATE_FOLDERS, overlap
+from spark_jobs.options.types import LowerCaseList, require_separate
 from spark_jobs.reconcile.options import FollowOptions
 
 TABLE_SINKS: tuple[Literal["delta", "iceberg"], ...] = ("delta", "iceberg")
 SINKS = ("kafka", *TABLE_SINKS)
 _NAMES = ("prefix", "keyspace", "table")
 _SCHEMAS = "schemas.enable"
-
-
-def _lower_all(values: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(value.lower() for value in values))
 
 
 def _template(value: str) -> str:
@@ -43,7 +39,7 @@ Template = Annotated[str, AfterValidator(_template)]
 class ChangeEventOptions(ProducerOptions):
     """Change events and their targets."""
 
-    sinks: Annotated[CommaList, AfterValidator(_lower_all)] = prop(
+    sinks: LowerCaseList = prop(
         "sink",
         default=("kafka",),
         doc="Where changes go: `kafka`, a table of `delta` or `iceberg`, or `kafka` and a table.",
@@ -167,11 +163,9 @@ class ChangesJobOptions(ChangeEventOptions, FollowOptions):
 
     @model_validator(mode="after")
     def _tables_are_separate(self) -> "ChangesJobOptions":
-        if self.changes_table is None or self.table_sink != "delta":
-            return self
+        table = self.changes_table if self.table_sink == "delta" else None
         for name, folder in (("checkpoint", self.checkpoint), ("output", self.output)):
-            if overlap(folder, self.changes_table):
-                raise ValueError(f"`{name}` and `changes.table` overlap. {SEPARATE_FOLDERS}")
+            require_separate(name, folder, {"changes.table": table})
         return self
 
     @model_validator(mode="after")

@@ -45,7 +45,6 @@ from spark_jobs.compare.target_comparison import TargetComparison
 from spark_jobs.errors import CheckpointError
 from spark_jobs.rebuild.table_layout import read_layout
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
-from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.reconcile.store.version_store import existing_store
 from spark_jobs.reconcile.visible_rows import merger_of
 from spark_jobs.session_conf import job_description
@@ -77,9 +76,9 @@ class Comparison:
         self._layout = read_layout(schema.schema, table.id)
         self._columns = compared_columns(self._layout)
         self._ranges = token_ranges(options.ranges)
-        store = existing_store(session, options.output, options.buckets)
-        self._store = StoreRows(store, schema, table, len(self._ranges))
-        self._target = self._target_comparison(store, schema)
+        self._store = existing_store(session, options.output, options.buckets)
+        self._rows = StoreRows(self._store, schema, table, len(self._ranges))
+        self._target = self._target_comparison(schema)
         self._folder = Folder(session, options.state)
         self._progress = self._load()
         self._reader = LiveReader(
@@ -117,9 +116,7 @@ class Comparison:
         self._save(replace(self._progress, is_finished=report.verdict != "not_there_yet"))
         return report
 
-    def _target_comparison(
-        self, store: VersionStore, schema: SourceSchema
-    ) -> TargetComparison | None:
+    def _target_comparison(self, schema: SourceSchema) -> TargetComparison | None:
         options = self._options.target_options()
         if options is None:
             return None
@@ -127,7 +124,7 @@ class Comparison:
             options,
             schema,
             self._table,
-            store,
+            self._store,
             buckets=len(self._ranges),
             place=self._place("typed_differences"),
             describe=self._described,
@@ -192,12 +189,12 @@ class Comparison:
         return read_live(self._session, reader, ranges, self._options.tasks)
 
     def _store_digests(self) -> dict[int, RangeDigest]:
-        rows = self._store.all(self._store.version(), self._progress.second)
+        rows = self._rows.all(self._store.version(), self._progress.second)
         with self._described("digests of the store"):
             return range_digests(rows, len(self._ranges), self._columns)
 
     def _stored(self, version: int, ranges: Sequence[int]) -> DataFrame:
-        return self._store.since(self._progress.store_version, version, ranges)
+        return self._rows.since(self._progress.store_version, version, ranges)
 
     def _explain(
         self, differing: Sequence[int], complete_us: Mapping[int, int], version: int
@@ -213,7 +210,7 @@ class Comparison:
             for group in groups
             for number in group.ranges
         }
-        store = self._store.visible(self._stored(version, differing), version, self._row_second)
+        store = self._rows.visible(self._stored(version, differing), version, self._row_second)
         rows = differing_rows(live, store, len(self._ranges), self._columns)
         explainer = Explainer(self._layout, self._columns, times)
         with self._described(f"compare the rows of {len(differing)} token ranges"):
@@ -242,9 +239,9 @@ class Comparison:
             if not some:
                 continue
             stored = self._stored(version, some).join(tokens, "token", "left_semi")
-            now = self._store.visible(stored, version, self._row_second)
+            now = self._rows.visible(stored, version, self._row_second)
             from_us = self._options.widened(ReadTimes(group.from_us, group.to_us)).from_us
-            before = self._store.visible(stored, version, self._row_second, from_us - 1)
+            before = self._rows.visible(stored, version, self._row_second, from_us - 1)
             found = differing_rows(now, before, len(self._ranges), self._columns)
             changed = found if changed is None else changed.unionByName(found)
         return changed

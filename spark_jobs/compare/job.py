@@ -4,7 +4,6 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from pyspark.sql import SparkSession
 
@@ -13,6 +12,7 @@ from spark_jobs.compare.options import CompareOptions
 from spark_jobs.compare.report import ComparisonReport
 from spark_jobs.compare.report_page import report_page
 from spark_jobs.errors import CheckpointError, is_removed_version
+from spark_jobs.metrics_files import replace_file
 from spark_jobs.options.command_line import JobReport
 from spark_jobs.reconcile.source_table import SourceSchema, read_schema
 from spark_jobs.session import create_job_session
@@ -29,7 +29,7 @@ def main(options: CompareOptions) -> JobReport:
         (options.report_json_file, json.dumps(report.values(), indent=2) + "\n"),
     ):
         if path is not None:
-            _replace(path, text)
+            replace_file(path, text)
     return JobReport(report.message(), report.values(), report.exit_code)
 
 
@@ -45,12 +45,6 @@ def run(
     table = schema.table(options.table)
     with removed_version_explained(options.state):
         return Comparison(session, options, schema, table, now_us, on_read).run()
-
-
-def _replace(path: Path, text: str) -> None:
-    unfinished = path.with_name(f".{path.name}.tmp")
-    unfinished.write_text(text, encoding="utf-8")
-    unfinished.replace(path)
 
 
 @contextmanager

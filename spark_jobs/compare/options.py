@@ -1,6 +1,5 @@
 """Options of `python -m spark_jobs.compare`."""
 
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -10,15 +9,14 @@ from sidecar.properties.model import Properties, prop
 from sidecar.properties.types import CommaList, Milliseconds, UpperCase
 from spark_jobs.compare.cassandra_pages import Contact, Tls
 from spark_jobs.compare.row_difference import ReadTimes
-from spark_jobs.options.job import SessionOptions
+from spark_jobs.options.job import SessionOptions, SourceTableOptions
 from spark_jobs.options.types import (
-    SEPARATE_FOLDERS,
     Count,
     Location,
     Seconds,
-    TableName,
     WritableFile,
-    overlap,
+    parse_moment,
+    require_separate,
 )
 from spark_jobs.tables.options import TableFormat, TargetOptions
 
@@ -31,12 +29,7 @@ ReadConsistency = Literal[
 def _moment_ms(value: object) -> object:
     if not isinstance(value, str) or value.strip().lstrip("-").isdecimal():
         return value
-    try:
-        moment = datetime.fromisoformat(value.strip())
-    except ValueError as error:
-        raise ValueError("must be a time in ISO-8601, or in milliseconds since 1970") from error
-    if moment.tzinfo is None:
-        raise ValueError("must name its zone, such as 2026-11-26T20:15:00Z")
+    moment = parse_moment(value, "a time in ISO-8601, or in milliseconds since 1970")
     return int(moment.timestamp() * 1000)
 
 
@@ -125,7 +118,7 @@ class CassandraOptions(Properties):
         return self
 
 
-class CompareOptions(SessionOptions, CassandraOptions):
+class CompareOptions(SessionOptions, SourceTableOptions, CassandraOptions):
     """Options of the comparison."""
 
     output: Location = prop(
@@ -143,13 +136,6 @@ class CompareOptions(SessionOptions, CassandraOptions):
     format: TableFormat = prop(
         "format", default="delta", doc="Format of the typed table: `delta` or `iceberg`."
     )
-    buckets: Count = prop("buckets", default=16, doc="Number of buckets of the version store.")
-    schema_file: Path = prop(
-        "schema.file",
-        doc="Description of the source table: the output of `DESCRIBE … WITH INTERNALS`, the rows "
-        "of `system_schema` as JSON, or an agent's `schema_history.json.gz`.",
-    )
-    table: TableName = prop("table", min_length=1, doc="The table, as `keyspace.table`.")
     state: Location = prop(
         "state",
         min_length=1,
@@ -251,11 +237,6 @@ class CompareOptions(SessionOptions, CassandraOptions):
         if self.watermarks is not None and self.complete_until_ms is not None:
             raise ValueError("`watermarks` and `complete.until` are both set. Set one of them")
         target = self.target if self.format == "delta" else None
-        for name, location in (
-            ("output", self.output),
-            ("watermarks", self.watermarks),
-            ("target", target),
-        ):
-            if location is not None and overlap(self.state, location):
-                raise ValueError(f"`state` and `{name}` overlap. {SEPARATE_FOLDERS}")
+        others = {"output": self.output, "watermarks": self.watermarks, "target": target}
+        require_separate("state", self.state, others)
         return self

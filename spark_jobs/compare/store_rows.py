@@ -26,10 +26,6 @@ class StoreRows:
         self._ranges = ranges
         self._truncated_us: dict[int, int | None] = {}
 
-    def version(self) -> int:
-        """The latest version of the store."""
-        return self._store.version()
-
     def all(self, version: int, second: int) -> DataFrame:
         """The rows that the store shows at a second."""
         stored = self._store.rows(self._table_id, version).select(*MERGED)

@@ -2,22 +2,18 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, model_validator
+from pydantic import model_validator
 
 from sidecar.properties.model import Properties, prop
-from sidecar.properties.types import CommaList, LowerCase, Milliseconds
+from sidecar.properties.types import LowerCase, Milliseconds
 from spark_jobs.options.job import InvalidRecordOptions, SessionOptions, StreamOptions
 from spark_jobs.options.kafka import ProducerOptions, SourceOptions
-from spark_jobs.options.types import SEPARATE_FOLDERS, Location, Topic, overlap
+from spark_jobs.options.types import Location, LowerCaseList, Topic, require_separate
 
 IdentityName = Literal["event", "cell"]
 SINKS = ("delta", "kafka")
 
 _SIX_HOURS_MS = 6 * 3600 * 1000
-
-
-def _lower_all(values: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(value.lower() for value in values))
 
 
 class DedupeOptions(Properties):
@@ -43,7 +39,7 @@ class DedupeOptions(Properties):
 class SinkOptions(InvalidRecordOptions, ProducerOptions):
     """Targets of events and of invalid records."""
 
-    sinks: Annotated[CommaList, AfterValidator(_lower_all)] = prop(
+    sinks: LowerCaseList = prop(
         "sink",
         default=("delta",),
         doc="Where events go: `delta`, `kafka`, or both. Delta receives each event exactly once, "
@@ -77,29 +73,25 @@ class SinkOptions(InvalidRecordOptions, ProducerOptions):
             raise ValueError(
                 "`sink.topic` or `sink.topic.prefix` must be set for `sink=kafka`, but not both"
             )
-        self.require_separate_dead_letters(sink_delta_path=self.delta_path)
+        others = {"sink.delta.path": self.delta_path}
+        require_separate("dead.letter.path", self.dead_letter_path, others)
         return self
 
     def warnings(self) -> tuple[str, ...]:
         warnings = super().warnings()
         if "kafka" in self.sinks:
             return warnings
-        unused = [
-            name
-            for name, value in (
-                ("sink.topic", self.topic),
-                ("sink.topic.prefix", self.topic_prefix),
-            )
-            if value is not None
-        ]
+        targets = {"sink.topic": self.topic, "sink.topic.prefix": self.topic_prefix}
+        unused = [name for name, value in targets.items() if value is not None]
         unused += [f"sink.kafka.{name}" for name in sorted(self.sink_kafka)]
         return warnings + tuple(
             f"`{name}` has no effect without `kafka` in `sink`." for name in unused
         )
 
 
-class ReplicaOptions(Properties):
-    """Detection of idle replicas."""
+# A pydantic model orders its fields by its bases, from the last to the first.
+class DedupeJobOptions(SessionOptions, StreamOptions, SinkOptions, DedupeOptions, SourceOptions):
+    """Options of `python -m spark_jobs.dedupe`."""
 
     replica_idle_timeout_ms: Milliseconds = prop(
         "replica.idle.timeout.ms",
@@ -107,19 +99,10 @@ class ReplicaOptions(Properties):
         doc="Time without a record of a node after which the job reports the node as idle.",
     )
 
-
-# A pydantic model orders its fields by its bases, from the last to the first.
-class DedupeJobOptions(
-    SessionOptions, ReplicaOptions, StreamOptions, SinkOptions, DedupeOptions, SourceOptions
-):
-    """Options of `python -m spark_jobs.dedupe`."""
-
     @model_validator(mode="after")
     def _folders_are_separate(self) -> "DedupeJobOptions":
         paths = {"sink.delta.path": self.delta_path, "dead.letter.path": self.dead_letter_path}
-        for name, path in paths.items():
-            if path is not None and overlap(self.checkpoint, path):
-                raise ValueError(f"`checkpoint` and `{name}` overlap. {SEPARATE_FOLDERS}")
+        require_separate("checkpoint", self.checkpoint, paths)
         return self
 
     @model_validator(mode="after")

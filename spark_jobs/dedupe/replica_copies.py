@@ -115,7 +115,9 @@ def dedupe(
     columns = events.columns
     if events.isStreaming:
         now = F.current_timestamp() if seen_at is None else seen_at
-        delay = f"{_watermark_delay_ms(options)} milliseconds"
+        # The watermark is one delay before now. A key expires one delay after it was seen, when the
+        # watermark passes that time: after two delays.
+        delay = f"{options.ttl_ms // 2} milliseconds"
         events = events.withColumn(_SEEN_AT, now).withWatermark(_SEEN_AT, delay)
     if options.identity == "cell":
         # Several rows of one event can pass this step; the next step reduces them to one.
@@ -127,9 +129,3 @@ def _first(rows: DataFrame, key: str) -> DataFrame:
     if rows.isStreaming:
         return rows.dropDuplicatesWithinWatermark([key])
     return rows.dropDuplicates([key])
-
-
-def _watermark_delay_ms(options: DedupeOptions) -> int:
-    # The watermark is one delay before now. A key expires one delay after it was seen, when the
-    # watermark passes that time: after two delays.
-    return options.ttl_ms // 2

@@ -8,7 +8,7 @@ from sidecar.properties.model import Properties, prop
 from sidecar.properties.types import LowerCase, Milliseconds
 from spark_jobs.options.job import InvalidRecordOptions, SessionOptions, StreamOptions
 from spark_jobs.options.kafka import SourceOptions
-from spark_jobs.options.types import SEPARATE_FOLDERS, Location, overlap
+from spark_jobs.options.types import Location, require_separate
 
 OrderName = Literal["cluster-time", "topic"]
 
@@ -34,8 +34,11 @@ class MongoOptions(Properties):
     )
 
 
-class TableOptions(Properties):
-    """The Delta table of documents."""
+# A pydantic model orders its fields by its bases, from the last to the first.
+class MongoJobOptions(
+    SessionOptions, StreamOptions, InvalidRecordOptions, MongoOptions, SourceOptions
+):
+    """Options of `python -m spark_jobs.mongo_reconcile`."""
 
     table_path: Location = prop(
         "table.path",
@@ -43,18 +46,11 @@ class TableOptions(Properties):
         doc="Folder or URI of the Delta table of documents. Created if it does not exist.",
     )
 
-
-# A pydantic model orders its fields by its bases, from the last to the first.
-class MongoJobOptions(
-    SessionOptions, StreamOptions, InvalidRecordOptions, TableOptions, MongoOptions, SourceOptions
-):
-    """Options of `python -m spark_jobs.mongo_reconcile`."""
-
     @model_validator(mode="after")
     def _folders_are_separate(self) -> "MongoJobOptions":
-        if overlap(self.checkpoint, self.table_path):
-            raise ValueError(f"`checkpoint` and `table.path` overlap. {SEPARATE_FOLDERS}")
-        self.require_separate_dead_letters(checkpoint=self.checkpoint, table_path=self.table_path)
+        places = {"checkpoint": self.checkpoint, "table.path": self.table_path}
+        require_separate("checkpoint", self.checkpoint, {"table.path": self.table_path})
+        require_separate("dead.letter.path", self.dead_letter_path, places)
         return self
 
     def fixed(self) -> dict[str, str]:

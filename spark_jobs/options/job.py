@@ -1,4 +1,4 @@
-"""Options of the session, of the streaming query, and for records that a job cannot use."""
+"""Options that jobs share: session, streaming query, invalid records, the source table."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -8,7 +8,7 @@ from pydantic import model_validator
 from sidecar.logs import LogFormat, LogLevel
 from sidecar.properties.model import PassThrough, Properties, pass_through, prop
 from sidecar.properties.types import LogLevelName, LowerCase, Milliseconds
-from spark_jobs.options.types import SEPARATE_FOLDERS, Count, Location, WritableFile, overlap
+from spark_jobs.options.types import Count, Location, TableName, WritableFile
 
 
 class SessionOptions(Properties):
@@ -41,7 +41,22 @@ class SessionOptions(Properties):
 Trigger = Literal["available-now", "once", "processing-time"]
 
 
-class StreamOptions(Properties):
+class MetricsOptions(Properties):
+    """Files with statistics of the job."""
+
+    metrics_json_file: WritableFile | None = prop(
+        "metrics.json.file",
+        default=None,
+        doc="File on the driver for statistics as JSON. The job replaces it while it runs.",
+    )
+    metrics_prometheus_file: WritableFile | None = prop(
+        "metrics.prometheus.file",
+        default=None,
+        doc="File on the driver for statistics in Prometheus' text format (textfile collector).",
+    )
+
+
+class StreamOptions(MetricsOptions):
     """The streaming query."""
 
     checkpoint: Location = prop(
@@ -68,16 +83,6 @@ class StreamOptions(Properties):
         default=None,
         doc="Number of state partitions, fixed by the checkpoint: 512 for a large cluster, 4 on "
         "one machine. Not set: `spark.sql.shuffle.partitions`.",
-    )
-    metrics_json_file: WritableFile | None = prop(
-        "metrics.json.file",
-        default=None,
-        doc="File on the driver for statistics as JSON. Replaced after each micro-batch.",
-    )
-    metrics_prometheus_file: WritableFile | None = prop(
-        "metrics.prometheus.file",
-        default=None,
-        doc="File on the driver for statistics in Prometheus' text format (textfile collector).",
     )
 
     def warnings(self) -> tuple[str, ...]:
@@ -120,9 +125,14 @@ class InvalidRecordOptions(Properties):
             )
         return self
 
-    def require_separate_dead_letters(self, **paths: str | None) -> None:
-        """Raise ValueError if the table overlaps a folder, by the name of its option with `_`."""
-        for name, path in paths.items():
-            if path and self.dead_letter_path and overlap(self.dead_letter_path, path):
-                option = name.replace("_", ".")
-                raise ValueError(f"`dead.letter.path` and `{option}` overlap. {SEPARATE_FOLDERS}")
+
+class SourceTableOptions(Properties):
+    """The source table of a job for one table, in the version store."""
+
+    buckets: Count = prop("buckets", default=16, doc="Number of buckets of the version store.")
+    schema_file: Path = prop(
+        "schema.file",
+        doc="Description of the source table: the output of `DESCRIBE … WITH INTERNALS`, the rows "
+        "of `system_schema` as JSON, or an agent's `schema_history.json.gz`.",
+    )
+    table: TableName = prop("table", min_length=1, doc="The source table, as `keyspace.table`.")

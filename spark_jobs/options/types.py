@@ -3,6 +3,8 @@
 import posixpath
 import re
 import time
+from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,10 +21,9 @@ _UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400}
 _LARGEST_INT = (1 << 31) - 1
 _LATEST_S = 100_000_000_000
 """In the year 5138. Larger numbers are milliseconds."""
-EARLIEST_US = 100_000_000_000_000
+_EARLIEST_US = 100_000_000_000_000
 """In 1973. Smaller numbers are hardly microseconds."""
 _A_DAY_S = 86_400
-SEPARATE_FOLDERS = "Use two folders, neither inside the other"
 _IN_BOTH = ("missing ), unterminated", "unterminated character set", "nothing to repeat")
 """Errors in a regular expression for both Python and Java."""
 
@@ -91,6 +92,10 @@ def _seconds(value: Any) -> Any:
     return value if match is None else int(match[1]) * _UNITS[match[2].lower()]
 
 
+def _lower_all(values: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(value.lower() for value in values))
+
+
 def _second_of_time(value: int) -> int:
     if value > _LATEST_S:
         raise ValueError("must be in seconds since 1970, but looks like milliseconds")
@@ -108,6 +113,7 @@ def _microsecond_of_time(value: int) -> int:
 Topic = Annotated[str, AfterValidator(_topic)]
 """A valid topic name."""
 TopicList = Annotated[CommaList, AfterValidator(_topics)]
+LowerCaseList = Annotated[CommaList, AfterValidator(_lower_all)]
 TopicPattern = Annotated[str, AfterValidator(_pattern)]
 """A Java regular expression."""
 TableName = Annotated[str, AfterValidator(_table)]
@@ -125,14 +131,43 @@ SecondOfTime = Annotated[int, Field(ge=0), AfterValidator(_second_of_time)]
 MicrosecondOfTime = Annotated[int, Field(ge=0), AfterValidator(_microsecond_of_time)]
 
 
-def overlap(one: str, other: str) -> bool:
-    """Whether one location is inside the other, or both are equal. Compares the text only.
+def require_separate(name: str, location: str | None, others: Mapping[str, str | None]) -> None:
+    """Raise ValueError if a location is inside another one, or the other way round, or both are
+    equal. All go by the names of their options; None is no location. Compares the text only.
 
     Delta Lake ignores subfolders whose names begin with `_`, so a checkpoint there is allowed.
     """
-    first, second = _plain(one), _plain(other)
-    outer, inner = sorted((first, second), key=len)
+    for other, place in others.items():
+        if location and place and _overlap(location, place):
+            raise ValueError(
+                f"`{name}` and `{other}` overlap. Use two folders, neither inside the other"
+            )
+
+
+def _overlap(one: str, other: str) -> bool:
+    outer, inner = sorted((_plain(one), _plain(other)), key=len)
     return inner == outer or (inner.startswith(f"{outer}/") and inner[len(outer) + 1] != "_")
+
+
+def parse_moment(text: str, form: str) -> datetime:
+    """A time in ISO-8601. `form` names the accepted values in the error."""
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError as error:
+        raise ValueError(f"must be {form}") from error
+    if moment.tzinfo is None:
+        raise ValueError("must name its zone, such as 2026-11-26T20:15:00Z")
+    return moment
+
+
+def early_time_warnings(**times_us: int | None) -> tuple[str, ...]:
+    """Warnings for times in microseconds that are hardly meant so, by option with `_` for `.`."""
+    return tuple(
+        f"`{name.replace('_', '.')}={value}` is a time before 1974. The unit is microseconds; "
+        "multiply a time in seconds by 1000000."
+        for name, value in times_us.items()
+        if value is not None and value < _EARLIEST_US
+    )
 
 
 def _plain(location: str) -> str:

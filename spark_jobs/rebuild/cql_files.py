@@ -4,7 +4,7 @@ Python writes the statements row by row: loading them costs Cassandra and its cl
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -23,7 +23,7 @@ _MOST_STATEMENTS = 10_000
 def load_statements(rows: DataFrame, writer: StatementWriter) -> DataFrame:
     """Statements for an empty table. `rows` is a result of `Merger.rows`, so the rows of a
     partition follow each other."""
-    return rows.mapInArrow(_Loader(writer).write, _ROWS)
+    return rows.mapInArrow(partial(_load, writer), _ROWS)
 
 
 def undo_statements(
@@ -32,47 +32,43 @@ def undo_statements(
     """Statements that turn the rows `now` into the rows `then`; equal rows have none."""
     rows = _joined(_of_rows(now), _of_rows(then), "pk", "ck")
     statics = _joined(_of_statics(now), _of_statics(then), "pk")
-    undo = _Undoer(writer, ts_us)
-    return rows.mapInArrow(undo.rows, _ROWS).unionByName(statics.mapInArrow(undo.statics, _ROWS))
+    undo_rows, undo_statics = (partial(undo, writer, ts_us) for undo in (_undo, _undo_statics))
+    return rows.mapInArrow(undo_rows, _ROWS).unionByName(statics.mapInArrow(undo_statics, _ROWS))
 
 
-@dataclass(frozen=True, slots=True)
-class _Loader:
-    writer: StatementWriter
-
-    def write(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return _batches(self._statements(batches))
-
-    def _statements(self, batches: Iterable[pa.RecordBatch]) -> Iterator[str]:
+def _load(writer: StatementWriter, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def statements() -> Iterator[str]:
         last: bytes | None = None
         for row in _rows(batches):
-            yield from self.writer.load(row, with_statics=row["pk"] != last)
+            yield from writer.load(row, with_statics=row["pk"] != last)
             last = row["pk"]
 
+    return _batches(statements())
 
-@dataclass(frozen=True, slots=True)
-class _Undoer:
-    writer: StatementWriter
-    ts_us: int
 
-    def rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return _batches(
-            statement
-            for row in _rows(batches)
-            for statement in self.writer.undo(_side(row, "now"), _side(row, "then"), self.ts_us)
+def _undo(
+    writer: StatementWriter, ts_us: int, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    return _batches(
+        statement
+        for row in _rows(batches)
+        for statement in writer.undo(_side(row, "now"), _side(row, "then"), ts_us)
+    )
+
+
+def _undo_statics(
+    writer: StatementWriter, ts_us: int, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    def cells(row: dict[str, Any], side: str) -> Any:
+        return (row[side] or {"cells": ()})["cells"]
+
+    return _batches(
+        statement
+        for row in _rows(batches)
+        for statement in writer.undo_statics(
+            row["pk"], cells(row, "now"), cells(row, "then"), ts_us
         )
-
-    def statics(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return _batches(
-            statement
-            for row in _rows(batches)
-            for statement in self.writer.undo_statics(
-                row["pk"],
-                (row["now"] or {"cells": ()})["cells"],
-                (row["then"] or {"cells": ()})["cells"],
-                self.ts_us,
-            )
-        )
+    )
 
 
 def _side(row: dict[str, Any], name: str) -> dict[str, Any] | None:

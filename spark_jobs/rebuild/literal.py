@@ -34,9 +34,9 @@ def literal(of: CqlType, raw: bytes) -> str:
         return readable or f"blobAs{of.name.capitalize()}(0x{raw.hex()})"
     match of.name:
         case "list":
-            return f"[{_joined(of, _collection(raw))}]"
+            return f"[{_joined(of, _lengths(raw, 4))}]"
         case "set":
-            return f"{{{_joined(of, _collection(raw))}}}"
+            return f"{{{_joined(of, _lengths(raw, 4))}}}"
         case "map":
             pairs = (f"{literal(of.of[0], k)}: {literal(of.of[1], v)}" for k, v in _pairs(raw))
             return "{" + ", ".join(pairs) + "}"
@@ -61,10 +61,6 @@ def _joined(of: CqlType, elements: Iterator[bytes | None]) -> str:
 
 def _nullable(of: CqlType, raw: bytes | None) -> str:
     return _NULL if raw is None else literal(of, raw)
-
-
-def _collection(raw: bytes) -> Iterator[bytes | None]:
-    yield from _lengths(raw, 4)
 
 
 def _pairs(raw: bytes) -> Iterator[tuple[bytes, bytes]]:

@@ -1,23 +1,19 @@
 """Options of rebuild."""
 
 import time
-from datetime import datetime
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, model_validator
 
-from sidecar.properties.model import PassThrough, Properties, pass_through, prop
+from sidecar.properties.model import PassThrough, pass_through, prop
 from sidecar.properties.types import LowerCase, Unit
-from spark_jobs.options.job import SessionOptions
+from spark_jobs.options.job import SessionOptions, SourceTableOptions
 from spark_jobs.options.types import (
-    EARLIEST_US,
-    SEPARATE_FOLDERS,
-    Count,
     Location,
     Seconds,
-    TableName,
-    overlap,
+    early_time_warnings,
+    parse_moment,
+    require_separate,
 )
 from spark_jobs.rebuild.window import Window
 
@@ -28,14 +24,8 @@ def _write_time(value: Any) -> Any:
     """Microseconds since 1970 from a number or an ISO-8601 time."""
     if not isinstance(value, str) or value.strip().isdigit():
         return value
-    try:
-        moment = datetime.fromisoformat(value.strip())
-    except ValueError as error:
-        raise ValueError(
-            "must be a time such as 2026-11-26T20:15:00Z, or microseconds since 1970"
-        ) from error
-    if moment.tzinfo is None:
-        raise ValueError("must name its zone, such as 2026-11-26T20:15:00Z")
+    form = "a time such as 2026-11-26T20:15:00Z, or microseconds since 1970"
+    moment = parse_moment(value, form)
     whole_s = int(moment.replace(microsecond=0).timestamp())
     return whole_s * _US + moment.microsecond
 
@@ -43,7 +33,7 @@ def _write_time(value: Any) -> Any:
 WriteTime = Annotated[int, BeforeValidator(_write_time), Unit("microseconds, or ISO-8601")]
 
 
-class SourceOptions(Properties):
+class SourceOptions(SourceTableOptions):
     """Where the writes of the table come from."""
 
     output: Location | None = prop(
@@ -51,7 +41,6 @@ class SourceOptions(Properties):
         default=None,
         doc="Folder or URI of the version store that `spark_jobs.reconcile` writes.",
     )
-    buckets: Count = prop("buckets", default=16, doc="Number of buckets of the version store.")
     store_version: int | None = prop(
         "store.version",
         default=None,
@@ -82,12 +71,6 @@ class SourceOptions(Properties):
         doc="Rebuild the table even if older writes are missing, because neither the store nor the "
         "segments reach back far enough.",
     )
-    schema_file: Path = prop(
-        "schema.file",
-        doc="Description of the source table: the output of `DESCRIBE … WITH INTERNALS`, the rows "
-        "of `system_schema` as JSON, or an agent's `schema_history.json.gz`.",
-    )
-    table: TableName = prop("table", min_length=1, doc="The source table, as `keyspace.table`.")
 
     def keys(self) -> dict[str, bytes]:
         """The keys of encrypted segments by alias."""
@@ -162,16 +145,12 @@ class RebuildOptions(SessionOptions, SourceOptions):
 
     @model_validator(mode="after")
     def _folders_are_separate(self) -> "RebuildOptions":
-        for name, source in (("output", self.output), ("segments", self.segments)):
-            if source is not None and self.format != "iceberg" and overlap(self.target, source):
-                raise ValueError(f"`target` and `{name}` overlap. {SEPARATE_FOLDERS}")
+        if self.format != "iceberg":
+            sources = {"output": self.output, "segments": self.segments}
+            require_separate("target", self.target, sources)
         return self
 
     def warnings(self) -> tuple[str, ...]:
-        times = {"at": self.at_us, "without.from": self.without_from_us}
-        return super().warnings() + tuple(
-            f"`{name}={value}` is a time before 1974. The unit is microseconds; multiply a time in "
-            "seconds by 1000000."
-            for name, value in times.items()
-            if value is not None and value < EARLIEST_US
+        return super().warnings() + early_time_warnings(
+            at=self.at_us, without_from=self.without_from_us
         )

@@ -11,8 +11,6 @@ from sidecar.properties.types import LowerCase
 from spark_jobs.options.job import InvalidRecordOptions, SessionOptions, StreamOptions
 from spark_jobs.options.kafka import SourceOptions
 from spark_jobs.options.types import (
-    EARLIEST_US,
-    SEPARATE_FOLDERS,
     Count,
     Location,
     MicrosecondOfTime,
@@ -20,7 +18,8 @@ from spark_jobs.options.types import (
     Seconds,
     TableList,
     TableName,
-    overlap,
+    early_time_warnings,
+    require_separate,
 )
 
 _TEN_DAYS_S = 10 * 86_400
@@ -92,9 +91,9 @@ class ReconcileOptions(
 
     @model_validator(mode="after")
     def _folders_are_separate(self) -> "ReconcileOptions":
-        if overlap(self.checkpoint, self.output):
-            raise ValueError(f"`checkpoint` and `output` overlap. {SEPARATE_FOLDERS}")
-        self.require_separate_dead_letters(checkpoint=self.checkpoint, output=self.output)
+        require_separate("checkpoint", self.checkpoint, {"output": self.output})
+        others = {"checkpoint": self.checkpoint, "output": self.output}
+        require_separate("dead.letter.path", self.dead_letter_path, others)
         return self
 
     def warnings(self) -> tuple[str, ...]:
@@ -142,8 +141,7 @@ class ViewOptions(StoredTableOptions):
 
     @model_validator(mode="after")
     def _view_is_separate(self) -> "ViewOptions":
-        if overlap(self.view_output, self.output):
-            raise ValueError(f"`view.output` and `output` overlap. {SEPARATE_FOLDERS}")
+        require_separate("view.output", self.view_output, {"output": self.output})
         return self
 
     def second(self) -> int:
@@ -161,13 +159,7 @@ class TruncateOptions(StoredTableOptions):
     )
 
     def warnings(self) -> tuple[str, ...]:
-        if self.at_us is None or self.at_us >= EARLIEST_US:
-            return super().warnings()
-        warning = (
-            f"`at.us={self.at_us}` is a time before 1974. The unit is microseconds; multiply a "
-            "time in seconds by 1000000."
-        )
-        return (*super().warnings(), warning)
+        return super().warnings() + early_time_warnings(at_us=self.at_us)
 
     def write_time_us(self) -> int:
         return time.time_ns() // 1000 if self.at_us is None else self.at_us

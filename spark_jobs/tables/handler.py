@@ -30,7 +30,6 @@ from spark_jobs.tables.net_changes import net_changes
 from spark_jobs.tables.options import TargetOptions
 from spark_jobs.tables.target import (
     create_table,
-    definition,
     evolve,
     open_table,
     require_owner,
@@ -97,8 +96,8 @@ class TypedTables:
         """
         target, columns = self._open(table)
         if not target.exists():
-            new = definition(self._options, table.full_name, self._app, table.id, columns)
-            create_table(target, self._options, table.full_name, new)
+            name = table.full_name
+            create_table(target, self._options, name, self._app, table.id, columns)
             return None
         require_owner(target, self._app, table.id)
         complete = progress_of(target).complete

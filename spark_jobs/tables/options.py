@@ -7,7 +7,7 @@ from pydantic import model_validator
 from sidecar.properties.model import PassThrough, Properties, pass_through, prop
 from sidecar.properties.types import LowerCase
 from spark_jobs.options.job import SessionOptions
-from spark_jobs.options.types import SEPARATE_FOLDERS, Count, Seconds, TableList, overlap
+from spark_jobs.options.types import Count, Seconds, TableList, require_separate
 from spark_jobs.reconcile.options import FollowOptions
 
 _WEEK_S = 7 * 86_400
@@ -84,9 +84,9 @@ class TablesJobOptions(TargetOptions, FollowOptions):
 
     @model_validator(mode="after")
     def _target_is_separate(self) -> "TablesJobOptions":
-        for name, location in (("output", self.output), ("checkpoint", self.checkpoint)):
-            if self.format == "delta" and overlap(self.target, location):
-                raise ValueError(f"`target` and `{name}` overlap. {SEPARATE_FOLDERS}")
+        if self.format == "delta":
+            others = {"output": self.output, "checkpoint": self.checkpoint}
+            require_separate("target", self.target, others)
         return self
 
 

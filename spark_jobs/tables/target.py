@@ -47,34 +47,30 @@ def existing_table(session: SparkSession, options: TargetOptions, full_name: str
 
 
 def create_table(
-    table: TypedTable, options: TargetOptions, full_name: str, definition: TableDefinition
+    table: TypedTable,
+    options: TargetOptions,
+    full_name: str,
+    app: str,
+    table_id: str,
+    columns: Columns,
 ) -> None:
-    """Create a table with the layout of the options. Raises `ConfigError`."""
-    try:
-        table.create(definition)
-    except (AnalysisException, ParseException) as error:
-        raise ConfigError(
-            f"Cannot create {table.sql_name}: {_first_line(error)}. Correct `target`, "
-            f"`partition.by.{full_name}` or `cluster.by.{full_name}`."
-        ) from error
-    logger.info("table created", extra=fields(table=table.sql_name))
+    """Create a table with the layout of the options. `columns` are those of the source, keys first.
 
-
-def definition(
-    options: TargetOptions, full_name: str, app: str, table_id: str, columns: Columns
-) -> TableDefinition:
-    """The definition of a new table. `columns` are those of the source, keys first."""
+    Raises `ConfigError`.
+    """
     properties = {}
     if options.format == "iceberg":
         properties["format-version"] = options.iceberg_format_version
-    return TableDefinition(
-        app,
-        table_id,
-        columns,
-        options.partition_by.get(full_name, ""),
-        options.cluster_by.get(full_name, ""),
-        properties,
-    )
+    layout = options.partition_by.get(full_name, ""), options.cluster_by.get(full_name, "")
+    try:
+        table.create(TableDefinition(app, table_id, columns, *layout, properties))
+    except (AnalysisException, ParseException) as error:
+        first_line = str(error).strip().split("\n", 1)[0].rstrip(".")
+        raise ConfigError(
+            f"Cannot create {table.sql_name}: {first_line}. Correct `target`, "
+            f"`partition.by.{full_name}` or `cluster.by.{full_name}`."
+        ) from error
+    logger.info("table created", extra=fields(table=table.sql_name))
 
 
 def require_owner(table: TypedTable, app: str, table_id: str) -> None:
@@ -102,7 +98,3 @@ def evolve(
     if changes:
         table.evolve(changes)
         logger.info("columns changed", extra=fields(table=table.sql_name, changes=len(changes)))
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().split("\n", 1)[0].rstrip(".")

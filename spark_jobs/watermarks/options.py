@@ -6,15 +6,15 @@ from pydantic import model_validator
 
 from sidecar.properties.model import prop
 from sidecar.properties.types import LowerCase, Milliseconds, UpperCase
-from spark_jobs.options.job import SessionOptions
+from spark_jobs.options.job import MetricsOptions, SessionOptions
 from spark_jobs.options.kafka import SourceOptions
-from spark_jobs.options.types import Location, TableList, WritableFile
+from spark_jobs.options.types import Location, TableList
 from spark_jobs.tables.options import TargetOptions
 from spark_jobs.watermarks.quorum import WriteConsistency
 from spark_jobs.watermarks.table_watermark import WatermarkRules
 
 
-class WatermarkOptions(SessionOptions, SourceOptions):
+class WatermarkOptions(SessionOptions, MetricsOptions, SourceOptions):
     """`topics` is the topic of `watermark.topic`."""
 
     tables: TableList = prop(
@@ -77,14 +77,6 @@ class WatermarkOptions(SessionOptions, SourceOptions):
         "trigger.interval.ms",
         default=60_000,
         doc="Pause between two evaluations with `trigger=processing-time`.",
-    )
-    metrics_json_file: WritableFile | None = prop(
-        "metrics.json.file", default=None, doc="File on the driver for the report as JSON."
-    )
-    metrics_prometheus_file: WritableFile | None = prop(
-        "metrics.prometheus.file",
-        default=None,
-        doc="File on the driver for watermarks in Prometheus' text format (textfile collector).",
     )
 
     @model_validator(mode="after")

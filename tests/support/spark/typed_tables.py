@@ -11,7 +11,7 @@ from pyspark.sql.types import DataType, StructField, StructType
 from spark_jobs.tables.format.typed_table import TypedTable
 from spark_jobs.tables.net_changes import NetChanges, net_changes
 from spark_jobs.tables.options import TargetOptions
-from spark_jobs.tables.target import create_table, definition, open_table
+from spark_jobs.tables.target import create_table, open_table
 from tests.support.spark.options import options_of
 
 FORMATS = ("delta", "iceberg")
@@ -48,7 +48,7 @@ def new_table(
     session: SparkSession, options: TargetOptions, columns: Mapping[str, DataType]
 ) -> TypedTable:
     table = open_table(session, options, NAME)
-    create_table(table, options, NAME, definition(options, NAME, APP, TABLE_ID, columns))
+    create_table(table, options, NAME, APP, TABLE_ID, columns)
     return table
 
 

@@ -16,7 +16,7 @@ from sidecar.errors import ConfigError
 from spark_jobs.errors import CheckpointError
 from spark_jobs.options.command_line import JobReport
 from spark_jobs.tables.commit_position import CommitPosition, Part
-from spark_jobs.tables.target import create_table, definition, open_table
+from spark_jobs.tables.target import create_table, open_table
 from spark_jobs.watermarks import complete_until, read_watermarks
 from spark_jobs.watermarks.job import run
 from spark_jobs.watermarks.options import WatermarkOptions
@@ -166,7 +166,7 @@ def test_a_typed_table_reaches_the_watermark_with_its_last_whole_batch(
 
     columns = {"id": IntegerType()}
     table = open_table(spark, typed, TABLE)
-    create_table(table, typed, TABLE, definition(typed, TABLE, "store-1", "table-1", columns))
+    create_table(table, typed, TABLE, "store-1", "table-1", columns)
     position = CommitPosition("store-1", "table-1", 1, 100, offsets={story.events: {"0": MANY}})
     table.record(position.as_part(Part.MERGE))
     assert until(story.run(**settings), "consumed") is None

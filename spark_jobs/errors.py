@@ -15,32 +15,8 @@ import re
 
 from sidecar.errors import SidecarError
 
-
-class JobError(SidecarError):
-    """A job cannot continue."""
-
-
-class SetupError(JobError):
-    """A jar, a package or a program is missing. The message explains how to install it."""
-
-    exit_code = 2
-
-
-class CheckpointError(JobError):
-    """The checkpoint belongs to another job, or a fixed option has changed."""
-
-    exit_code = 2
-
-
-class InputError(JobError):
-    """A record is not an event, or lacks a member that the job needs. The message names it."""
-
-    exit_code = 6
-
-
 MESSAGE_PREFIX = "cdc: "
 """Marks messages that expressions of the jobs raise inside Spark."""
-
 _RAISED = re.compile(
     rf"(?:\[USER_RAISED_EXCEPTION\]|\b(?P<kind>InputError|JobError):) {MESSAGE_PREFIX}"
     r"(?P<message>[^\n]*)"
@@ -69,6 +45,28 @@ _LOST_RECORDS = ("[KAFKA_DATA_LOSS.", "KafkaIllegalStateException: ")
 """The driver names the class of its error, a task the Java class alone."""
 _REASON = re.compile(r"Reason:\s*(?P<reason>[^\n]*)")
 _TOO_LARGE = re.compile(r"RecordTooLargeException: (?P<message>[^\n]*)")
+
+
+class JobError(SidecarError):
+    """A job cannot continue."""
+
+
+class SetupError(JobError):
+    """A jar, a package or a program is missing. The message explains how to install it."""
+
+    exit_code = 2
+
+
+class CheckpointError(JobError):
+    """The checkpoint belongs to another job, or a fixed option has changed."""
+
+    exit_code = 2
+
+
+class InputError(JobError):
+    """A record is not an event, or lacks a member that the job needs. The message names it."""
+
+    exit_code = 6
 
 
 def mapped_error(error: BaseException) -> BaseException:

@@ -8,6 +8,7 @@ from pyspark.sql.utils import is_remote
 
 SMALL_BATCH = 10_000
 _PARTITIONS = "spark.sql.shuffle.partitions"
+_PROPERTY = "spark.job.description"
 
 
 def small_batch_conf(session: SparkSession, changes: float) -> Mapping[str, str]:
@@ -42,9 +43,6 @@ def session_conf(session: SparkSession, settings: Mapping[str, str]) -> Iterator
                 session.conf.unset(name)
             else:
                 session.conf.set(name, earlier)
-
-
-_PROPERTY = "spark.job.description"
 
 
 @contextmanager

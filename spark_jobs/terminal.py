@@ -11,6 +11,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 Show = Callable[[str], None]
 """Replaces the text of the line."""
+OnRead = Callable[[str, int, int], None]
+"""Called with what is read, the ranges that are done, and all ranges."""
 
 
 def no_line(text: str) -> None:
@@ -43,10 +45,6 @@ def _log_above() -> Iterator[None]:
     finally:
         for handler, stream in handlers:
             handler.setStream(stream)
-
-
-OnRead = Callable[[str, int, int], None]
-"""Called with what is read, the ranges that are done, and all ranges."""
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StructType
 
 from spark_jobs.changes.envelope import PublishedTable, change_id
-from spark_jobs.changes.journal import BegunBatch
+from spark_jobs.changes.handler import BegunBatch
 from spark_jobs.column_names import ROW_ID
 from spark_jobs.delta_table import ANY_NAMES, append_batch
 from spark_jobs.reconcile.store.commits import offsets_to_json

@@ -37,6 +37,12 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+_CONVERTED: Mapping[type[DataType], Callable[[Column], Column]] = {
+    DateType: F.unix_date,
+    TimestampType: F.unix_millis,
+    DecimalType: lambda column: column.cast("string"),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class ConnectSchema:
@@ -92,11 +98,6 @@ _SIMPLE: Mapping[type[DataType], ConnectSchema] = {
     DateType: ConnectSchema("int32", "io.debezium.time.Date", 1),
     TimestampType: ConnectSchema("int64", "io.debezium.time.Timestamp", 1),
     DecimalType: ConnectSchema("string"),
-}
-_CONVERTED: Mapping[type[DataType], Callable[[Column], Column]] = {
-    DateType: F.unix_date,
-    TimestampType: F.unix_millis,
-    DecimalType: lambda column: column.cast("string"),
 }
 
 

@@ -16,10 +16,16 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 from sidecar.schema_registry.client import RegistryClient
 from spark_jobs.changes.connect_schema import ConnectSchema, ValueForm, connect_value
 from spark_jobs.changes.envelope import PublishedTable, avro_name, key_schema, value_schema
-from spark_jobs.changes.kafka_sink import Encoding
-from spark_jobs.changes.messages import ToBytes
+from spark_jobs.changes.kafka_sink import Encoding, ToBytes
 from spark_jobs.changes.options import ChangeEventOptions
 from spark_jobs.column_names import ColumnNameError
+
+_AVRO_TYPES = {"int8": "int", "int16": "int", "int32": "int", "int64": "long"}
+_CONNECT_TYPES = ("int8", "int16")
+_MAP_ENTRY = {"connect.internal.type": "MapEntry"}
+"""Marks the entries of a map whose keys are no strings."""
+EncodingOf = Callable[[StructType], Encoding]
+"""The encoding of rows of a type."""
 
 
 def json_bytes(column: Column, data_type: StructType, schema: ConnectSchema | None) -> Column:
@@ -51,11 +57,6 @@ def _variant(column: Column, data_type: DataType) -> Column:
 
 
 _JSON_FORM = ValueForm(_pairs, str)
-
-_AVRO_TYPES = {"int8": "int", "int16": "int", "int32": "int", "int64": "long"}
-_CONNECT_TYPES = ("int8", "int16")
-_MAP_ENTRY = {"connect.internal.type": "MapEntry"}
-"""Marks the entries of a map whose keys are no strings."""
 
 
 def avro_bytes(column: Column, data_type: StructType, schema: str, schema_id: int) -> Column:
@@ -164,10 +165,6 @@ def _entries(column: Column, data_type: MapType) -> Column:
 
 
 _AVRO_FORM = ValueForm(_entries, _field_name)
-
-
-EncodingOf = Callable[[StructType], Encoding]
-"""The encoding of rows of a type."""
 
 
 def encoding_of(table: PublishedTable, options: ChangeEventOptions) -> EncodingOf:

@@ -16,11 +16,9 @@ from sidecar.logs import fields
 from spark_jobs.changes.changes_tables import ChangesTable, IcebergChangesTable
 from spark_jobs.changes.converters import avro_schema, encoding_of
 from spark_jobs.changes.envelope import PublishedTable, value_schema
-from spark_jobs.changes.handler import ChangesHandler, ChangeSink, PublishedStream
-from spark_jobs.changes.journal import BatchJournal
+from spark_jobs.changes.handler import BatchJournal, ChangesHandler, ChangeSink, PublishedStream
 from spark_jobs.changes.kafka_sink import KafkaSink, KafkaTopic
 from spark_jobs.changes.options import ChangesJobOptions
-from spark_jobs.checkpoint_owner import CheckpointOwner, acquire_checkpoint
 from spark_jobs.column_names import require_names
 from spark_jobs.follow.job import run_follower
 from spark_jobs.options.command_line import JobReport
@@ -31,7 +29,7 @@ from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.reconcile.store.commits import largest_offsets
 from spark_jobs.reconcile.visible_rows import merger_of
 from spark_jobs.session import require_iceberg
-from spark_jobs.storage import Folder
+from spark_jobs.storage import CheckpointOwner, Folder, acquire_checkpoint
 from spark_jobs.terminal import Show, no_line
 
 logger = logging.getLogger(__name__)

@@ -15,6 +15,9 @@ from spark_jobs.rebuild.table_layout import TableLayout
 
 _MIN_TOKEN = -(1 << 63)
 _TOKEN_BITS = 64
+_COUNTER = "org.apache.cassandra.db.marshal.CounterColumnType"
+OLDEST_US = -(1 << 63) + 1
+"""The write time of values for which CQL returns none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +47,6 @@ def range_of(token: Column, ranges: int) -> Column:
         return F.lit(0)
     position = token.bitwiseXOR(F.lit(_MIN_TOKEN))
     return F.shiftrightunsigned(position, _TOKEN_BITS - bits).cast("int")
-
-
-_COUNTER = "org.apache.cassandra.db.marshal.CounterColumnType"
-OLDEST_US = -(1 << 63) + 1
-"""The write time of values for which CQL returns none."""
 
 
 @dataclass(frozen=True, slots=True)

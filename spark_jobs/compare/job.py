@@ -9,8 +9,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.compare.comparison import Comparison
 from spark_jobs.compare.options import CompareOptions
-from spark_jobs.compare.report import ComparisonReport
-from spark_jobs.compare.report_page import report_page
+from spark_jobs.compare.report import ComparisonReport, report_page
 from spark_jobs.errors import CheckpointError, is_removed_version
 from spark_jobs.metrics_files import replace_file
 from spark_jobs.options.command_line import JobReport

@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 from spark_jobs.compare.digests import RangeDigest
 
 _FORMAT = 1
+_Observed = TypeVar("_Observed")
+_POLL_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +112,6 @@ def _comparable(digest: RangeDigest) -> tuple[int, int]:
 def _without(ranges: Iterable[int], groups: Iterable[ReadRanges]) -> list[int]:
     done = {number for group in groups for number in group.ranges}
     return [number for number in ranges if number not in done]
-
-
-_Observed = TypeVar("_Observed")
-_POLL_S = 2.0
 
 
 class WaitBudget:

@@ -13,6 +13,9 @@ from typing import Any, Self
 from spark_jobs.compare.digests import OLDEST_US, ComparedColumns
 from spark_jobs.rebuild.statements import Cell, by_column, place_in_list
 
+_CLOCK_S = 1
+"""CQL returns remaining TTLs in whole seconds."""
+
 
 class CauseOfDifference(StrEnum):
     """Causes of one comparison, from the worst to the harmless. `meaning` is for its report."""
@@ -62,10 +65,6 @@ class Cause(CauseOfDifference):
     )
     WRITTEN_AFTER = "written_after", "The write is newer than the read."
     EXPIRED = "expired", "The value expired before the read."
-
-
-_CLOCK_S = 1
-"""CQL returns remaining TTLs in whole seconds."""
 
 
 @dataclass(frozen=True, slots=True)

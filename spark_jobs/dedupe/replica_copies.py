@@ -49,6 +49,9 @@ _READABLE = """
     forall(_pieces, p -> p.ts is not null and (p.what in ('live', 'del') or p.col is not null))
 """
 _SCOPE = ("kind", "id", "pk", "ck", "lo", "hi")
+# Spark stores these names in the state schema of a checkpoint.
+_SEEN_AT, _EVENT, _CELL = "_seen_at", "_event", "_cell"
+_DEFAULTS = DedupeOptions()
 
 
 def event_identity() -> Column:
@@ -96,11 +99,6 @@ def _without_cells() -> Column:
         " has no valid `cells`. identity=cell needs JSON of agents with event.cells=true. Change "
         "the agents, or use identity=event.",
     )
-
-
-# Spark stores these names in the state schema of a checkpoint.
-_SEEN_AT, _EVENT, _CELL = "_seen_at", "_event", "_cell"
-_DEFAULTS = DedupeOptions()
 
 
 def dedupe(

@@ -4,6 +4,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, DoubleType, FloatType, MapType, StructType
 
+_US = 1_000_000
+
 
 def comparable(value: Column, kind: DataType) -> Column:
     """A value without maps, whose order is not defined, with marks for nulls, which hashes skip,
@@ -29,9 +31,6 @@ def comparable(value: Column, kind: DataType) -> Column:
         nulls = F.array(*(field.isNull() for field in fields))
         return F.when(value.isNotNull(), F.struct(nulls, *values))
     return value
-
-
-_US = 1_000_000
 
 
 def compared(earlier: DataFrame, later: DataFrame, keys: int, second: int) -> DataFrame:

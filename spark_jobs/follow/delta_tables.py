@@ -15,6 +15,9 @@ _HOUR_S = 3600
 _RETENTION = "interval 1 hours"
 """Age up to which deleted files stay, for the case that two processes overlap."""
 _SCHEMA = "table STRING, hour BIGINT, token BIGINT, ck BINARY, expires_s BIGINT"
+logger = logging.getLogger(__name__)
+_COLUMNS = "table STRING, rejected STRING, cdc_row_id BINARY, store_version BIGINT, second BIGINT"
+_SHOWN = 5
 
 
 class ExpiryIndex:
@@ -92,11 +95,6 @@ class ExpiryIndex:
 
 def _hour(second: Column) -> Column:
     return F.floor(second / _HOUR_S).cast("bigint")
-
-
-logger = logging.getLogger(__name__)
-_COLUMNS = "table STRING, rejected STRING, cdc_row_id BINARY, store_version BIGINT, second BIGINT"
-_SHOWN = 5
 
 
 class DeadLetters:

@@ -13,12 +13,11 @@ from spark_jobs.errors import JobError
 from spark_jobs.follow.follower import Follower
 from spark_jobs.follow.handler import ChangeHandler
 from spark_jobs.follow.stats import add_metrics, summary
-from spark_jobs.reconcile.job import open_store
+from spark_jobs.reconcile.job import RunStats, open_store, registry_of
 from spark_jobs.reconcile.job import run as run_reconcile
 from spark_jobs.reconcile.options import FollowOptions
 from spark_jobs.reconcile.selected_tables import read_tables
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
-from spark_jobs.reconcile.stats import RunStats, registry_of
 from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.session import isolated_session
 from spark_jobs.terminal import Show, no_line

@@ -7,6 +7,10 @@ from typing import Literal
 
 from spark_jobs.reconcile.store import Commit
 
+MAX_TOUCHED_ROWS = 5_000_000
+"""Largest number of new events whose keys are sent to every task. Beyond it a scan of the whole
+table with one exchange costs less."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Position:
@@ -20,11 +24,6 @@ class Position:
 
     def __str__(self) -> str:
         return f"version {self.store_version} at second {self.second}"
-
-
-MAX_TOUCHED_ROWS = 5_000_000
-"""Largest number of new events whose keys are sent to every task. Beyond it a scan of the whole
-table with one exchange costs less."""
 
 
 @dataclass(frozen=True, slots=True)

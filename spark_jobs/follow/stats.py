@@ -14,6 +14,13 @@ OPS = {"c": "created", "u": "updated", "d": "deleted"}
 """The names of counts in `aggregates` by `op`."""
 _LABELS = ("spark_job", "table")
 _NEWEST = "newest_write_us"
+_GAUGES = {
+    "batch_seconds": "Duration of the last batch of changes in seconds, by job and source table.",
+    "position_timestamp_seconds": "Time in seconds since 1970 at which the target of a job equals "
+    "the version store, by job and source table.",
+    "newest_write_timestamp_seconds": "Largest write time of an applied change in seconds since "
+    "1970, by job and source table.",
+}
 
 
 def aggregates() -> list[Column]:
@@ -115,12 +122,3 @@ def add_metrics(registry: CollectorRegistry, job: str, stats: Mapping[str, Table
         for name, value in values.items():
             if value is not None:
                 gauges[name].labels(job, table).set(value)
-
-
-_GAUGES = {
-    "batch_seconds": "Duration of the last batch of changes in seconds, by job and source table.",
-    "position_timestamp_seconds": "Time in seconds since 1970 at which the target of a job equals "
-    "the version store, by job and source table.",
-    "newest_write_timestamp_seconds": "Largest write time of an applied change in seconds since "
-    "1970, by job and source table.",
-}

@@ -5,8 +5,7 @@
 """
 
 from spark_jobs.mongo_reconcile.changes import CHANGE_COLUMNS, changes
-from spark_jobs.mongo_reconcile.document_table import DocumentTable
-from spark_jobs.mongo_reconcile.latest import latest
+from spark_jobs.mongo_reconcile.document_table import DocumentTable, latest
 from spark_jobs.mongo_reconcile.options import MongoOptions
 
 __all__ = ["CHANGE_COLUMNS", "DocumentTable", "MongoOptions", "changes", "latest"]

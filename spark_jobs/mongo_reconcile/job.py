@@ -18,7 +18,6 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from sidecar.logs import fields
 from spark_jobs import metrics_files
-from spark_jobs.checkpoint_owner import CheckpointOwner, acquire_checkpoint
 from spark_jobs.mongo_reconcile.changes import CHANGE_COLUMNS, changes
 from spark_jobs.mongo_reconcile.document_table import DocumentTable
 from spark_jobs.mongo_reconcile.options import MongoJobOptions
@@ -28,6 +27,7 @@ from spark_jobs.session import isolated_session
 from spark_jobs.session_conf import job_description
 from spark_jobs.source.events import InvalidRecords
 from spark_jobs.source.kafka import SourceTopics, read_stream
+from spark_jobs.storage import CheckpointOwner, acquire_checkpoint
 from spark_jobs.terminal import Show, no_line
 
 logger = logging.getLogger(__name__)

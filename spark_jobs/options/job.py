@@ -10,6 +10,8 @@ from sidecar.properties.model import PassThrough, Properties, pass_through, prop
 from sidecar.properties.types import LogLevelName, LowerCase, Milliseconds
 from spark_jobs.options.types import Count, Location, TableName, WritableFile
 
+Trigger = Literal["available-now", "once", "processing-time"]
+
 
 class SessionOptions(Properties):
     """Spark settings, jars, log format and log level."""
@@ -36,9 +38,6 @@ class SessionOptions(Properties):
     def spark_settings(self) -> dict[str, str]:
         """The settings with their `spark.` prefix."""
         return {f"spark.{name}": value for name, value in self.spark.items()}
-
-
-Trigger = Literal["available-now", "once", "processing-time"]
 
 
 class MetricsOptions(Properties):

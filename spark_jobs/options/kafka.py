@@ -29,6 +29,17 @@ _KNOWN_NAMES = """
 """
 _NAMES = frozenset(_KNOWN_NAMES.split())
 """Settings of Kafka's Java clients that are easily misspelled."""
+_LEAST_OFFSET = -2
+"""Spark's number for the earliest offset. -1 is the latest offset."""
+_OFFSETS = 'must be `earliest`, `latest`, or JSON such as `{"topic":{"0":23}}`'
+_FIXED = {
+    "kafka.group.id": "offsets are in the checkpoint, not in a consumer group",
+    "kafka.auto.offset.reset": "`starting.offsets` sets the offsets of the first run",
+    "kafka.enable.auto.commit": "offsets are in the checkpoint",
+    "kafka.key.deserializer": "keys are bytes",
+    "kafka.value.deserializer": "values are bytes",
+}
+_ALL_REPLICAS = ("all", "-1")
 
 
 def kafka_problems(prefix: str, settings: Mapping[str, str]) -> Iterator[str]:
@@ -61,18 +72,6 @@ def kafka_warnings(prefix: str, settings: Mapping[str, str]) -> Iterator[str]:
         nearest = get_close_matches(name, _NAMES, n=1, cutoff=0.9)
         if nearest:
             yield (f"`{prefix}{name}` is not a known setting. Did you mean `{prefix}{nearest[0]}`?")
-
-
-_LEAST_OFFSET = -2
-"""Spark's number for the earliest offset. -1 is the latest offset."""
-_OFFSETS = 'must be `earliest`, `latest`, or JSON such as `{"topic":{"0":23}}`'
-_FIXED = {
-    "kafka.group.id": "offsets are in the checkpoint, not in a consumer group",
-    "kafka.auto.offset.reset": "`starting.offsets` sets the offsets of the first run",
-    "kafka.enable.auto.commit": "offsets are in the checkpoint",
-    "kafka.key.deserializer": "keys are bytes",
-    "kafka.value.deserializer": "values are bytes",
-}
 
 
 class SourceOptions(Properties):
@@ -209,9 +208,6 @@ class SourceOptions(Properties):
 
     def warnings(self) -> tuple[str, ...]:
         return (*super().warnings(), *kafka_warnings("kafka.", self.kafka))
-
-
-_ALL_REPLICAS = ("all", "-1")
 
 
 class ProducerOptions(Properties):

@@ -26,6 +26,8 @@ _EARLIEST_US = 100_000_000_000_000
 _A_DAY_S = 86_400
 _IN_BOTH = ("missing ), unterminated", "unterminated character set", "nothing to repeat")
 """Errors in a regular expression for both Python and Java."""
+Count = Annotated[int, Field(ge=1, le=_LARGEST_INT)]
+"""A positive `int` of the JVM."""
 
 
 def _topic(value: str) -> str:
@@ -123,8 +125,6 @@ Location = Annotated[str, AfterValidator(_location)]
 """A folder, as a path or a URI."""
 WritableFile = Annotated[Path, AfterValidator(_file)]
 """A file in an existing directory."""
-Count = Annotated[int, Field(ge=1, le=_LARGEST_INT)]
-"""A positive `int` of the JVM."""
 Seconds = Annotated[int, BeforeValidator(_seconds), Unit("seconds")]
 """Seconds: `864000`, `240h`, `10d`."""
 SecondOfTime = Annotated[int, Field(ge=0), AfterValidator(_second_of_time)]

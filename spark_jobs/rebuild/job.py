@@ -31,6 +31,11 @@ from spark_jobs.reconcile.visible_rows import (
 from spark_jobs.session import create_job_session, require_iceberg
 from spark_jobs.session_conf import job_description
 
+logger = logging.getLogger(__name__)
+_MOST_RANGES = 10
+"""Unread ranges in the message; the report as JSON has all."""
+_VACUUMED = ("DELTA_FILE_NOT_FOUND", "FileNotFoundException", "FAILED_READ_FILE.FILE_NOT_EXIST")
+
 
 def write_rows(rows: DataFrame, form: Format, target: str) -> None:
     """Replace the target by these rows. Readers of Delta and Iceberg see the old content until
@@ -47,12 +52,6 @@ def write_rows(rows: DataFrame, form: Format, target: str) -> None:
 def write_statements(statements: DataFrame, target: str) -> None:
     """Replace the folder by text files with one statement a line."""
     statements.write.mode("overwrite").text(target)
-
-
-logger = logging.getLogger(__name__)
-_MOST_RANGES = 10
-"""Unread ranges in the message; the report as JSON has all."""
-_VACUUMED = ("DELTA_FILE_NOT_FOUND", "FileNotFoundException", "FAILED_READ_FILE.FILE_NOT_EXIST")
 
 
 def main(options: RebuildOptions) -> JobReport:

@@ -8,15 +8,20 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.rebuild.options import SourceOptions
-from spark_jobs.rebuild.reach import StoreCommit, StoreRead, plan_store_read, require_complete
-from spark_jobs.rebuild.window import Window
+from spark_jobs.rebuild.window import (
+    StoreCommit,
+    StoreRead,
+    Window,
+    plan_store_read,
+    require_complete,
+)
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
 from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.reconcile.store.version_store import MERGED, existing_store
 from spark_jobs.source.cells import read_cells
-from spark_jobs.source.segment_decoder import SegmentDecoder
 from spark_jobs.source.segments import (
     ArchivedSegments,
+    SegmentDecoder,
     UnreadRange,
     archived_segments,
     unread_ranges,

@@ -4,39 +4,112 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from prometheus_client import CollectorRegistry, Gauge
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from sidecar.logs import fields
 from spark_jobs import metrics_files
-from spark_jobs.checkpoint_owner import CheckpointOwner, acquire_checkpoint
 from spark_jobs.options.command_line import JobReport
 from spark_jobs.options.job import StreamOptions
-from spark_jobs.progress import follow, start_job, start_query
+from spark_jobs.progress import MicroBatch, follow, micro_batch, start_job, start_query
 from spark_jobs.reconcile.compaction import compact
 from spark_jobs.reconcile.options import ReconcileOptions, TableOptions
 from spark_jobs.reconcile.selected_tables import READ, SelectedTables, read_tables
 from spark_jobs.reconcile.source_table import SourceSchema
-from spark_jobs.reconcile.stats import RunStats, write
-from spark_jobs.reconcile.store import Batch, Offsets, VersionStore
+from spark_jobs.reconcile.store import Batch, Offsets, StoreSize, VersionStore
 from spark_jobs.reconcile.store.commits import offsets_of_batch
 from spark_jobs.session import isolated_session
 from spark_jobs.session_conf import job_description
 from spark_jobs.source.cells import place_of
 from spark_jobs.source.events import RAW_COLUMNS, InvalidRecords, events
 from spark_jobs.source.kafka import SourceTopics, read_stream
-from spark_jobs.storage import Folder
+from spark_jobs.storage import CheckpointOwner, Folder, acquire_checkpoint
 
+_PREFIX = "cdc_reconcile_"
+_HELP_TEXTS = {
+    "micro_batches": "Micro-batches that read at least one record.",
+    "records": "Records read, including replica copies.",
+    "compacted_buckets": "Buckets compacted.",
+}
+_STORE_TEXTS = {
+    "bytes": "Bytes of the current version of a version store.",
+    "files": "Data files of the current version of a version store.",
+    "rows": "Rows of the current version of a version store: events and merged states.",
+}
 logger = logging.getLogger(__name__)
-JOB = "reconcile"
 _FORMAT = "2"
 """A checkpoint of another format has read events that the store lacks."""
 _SIZE_INTERVAL_S = 60
 _FAIL = InvalidRecords()
+
+
+@dataclass(frozen=True, slots=True)
+class RunStats:
+    """Sums over a run."""
+
+    micro_batches: int = 0
+    records: int = 0
+    compacted_buckets: int = 0
+    last: MicroBatch | None = None
+    store: StoreSize | None = None
+    """The size of the store, if it was measured."""
+
+    def plus(self, progress: Mapping[str, Any]) -> "RunStats":
+        """These statistics and one more micro-batch, from its progress."""
+        records = progress["numInputRows"]
+        return replace(
+            self,
+            micro_batches=self.micro_batches + (records > 0),
+            records=self.records + records,
+            last=micro_batch(progress),
+        )
+
+    def sums(self) -> dict[str, int]:
+        """The counters by name."""
+        return {name: getattr(self, name) for name in _HELP_TEXTS}
+
+    def as_json(self) -> dict[str, Any]:
+        """All statistics by name."""
+        return {
+            **self.sums(),
+            "last": None if self.last is None else asdict(self.last),
+            "store": None if self.store is None else asdict(self.store),
+        }
+
+    def __str__(self) -> str:
+        return (
+            f"{self.records} records in {self.micro_batches} micro-batches, "
+            f"{self.compacted_buckets} buckets compacted"
+        )
+
+
+def write(stats: RunStats, options: StreamOptions, *, has_failed: bool = False) -> None:
+    """Write the statistics to the configured files."""
+    metrics_files.write(
+        options,
+        stats.as_json(),
+        registry_of(stats),
+        job="reconcile",
+        last=stats.last,
+        has_failed=has_failed,
+    )
+
+
+def registry_of(stats: RunStats) -> CollectorRegistry:
+    """The statistics as metrics of Prometheus."""
+    registry = metrics_files.counters(_PREFIX, stats.sums(), _HELP_TEXTS)
+    if stats.store is not None:
+        for name, value in asdict(stats.store).items():
+            Gauge(f"cdc_store_{name}", _STORE_TEXTS[name], registry=registry).set(value)
+    return registry
+
+
+JOB = "reconcile"
 Report = Callable[[RunStats, bool], None]
 """Receives the statistics of a run, and whether it has failed."""
 

@@ -7,6 +7,12 @@ from spark_jobs.reconcile.options import PurgeOptions
 from spark_jobs.reconcile.source_table import read_schema
 from spark_jobs.session import create_job_session
 
+_ABOUT = (
+    "Remove deletions, tombstones and expired values that are older than `gc.grace.seconds` plus "
+    "`lag.seconds`, with all writes that they cover. Afterwards VACUUM of Delta Lake frees the "
+    "space."
+)
+
 
 def _run(options: PurgeOptions) -> JobReport:
     schema = read_schema(options.schema_file)
@@ -19,12 +25,6 @@ def _run(options: PurgeOptions) -> JobReport:
         {"table": table.full_name, "before_s": before_s},
     )
 
-
-_ABOUT = (
-    "Remove deletions, tombstones and expired values that are older than `gc.grace.seconds` plus "
-    "`lag.seconds`, with all writes that they cover. Afterwards VACUUM of Delta Lake frees the "
-    "space."
-)
 
 if __name__ == "__main__":
     job_command("spark_jobs.reconcile.purge", PurgeOptions, _run, about=_ABOUT)(None)

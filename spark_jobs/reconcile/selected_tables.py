@@ -16,6 +16,7 @@ _CELLS = '"cells":'
 _BEGIN = '{"kind":"'
 _OBJECT = "{"
 _WITH_SCHEMA = '{"schema":'
+_FROM_EPOCH = "1b255f4def2540a6"
 
 
 def drop_replica_copies(events: DataFrame) -> DataFrame:
@@ -53,9 +54,6 @@ def _only_cells() -> Column:
     found = F.when(is_last, F.concat(F.lit("{" + _CELLS), "rest")).otherwise(F.col("value"))
     # The value is never null. Without `coalesce` Spark would check every record for null.
     return F.coalesce(found, F.lit(""))
-
-
-_FROM_EPOCH = "1b255f4def2540a6"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,11 @@ from spark_jobs.reconcile.options import TruncateOptions
 from spark_jobs.reconcile.source_table import read_schema
 from spark_jobs.session import create_job_session
 
+_ABOUT = (
+    "Record that a source table was truncated. Run this command after each TRUNCATE, because the "
+    "commit log does not contain it."
+)
+
 
 def _run(options: TruncateOptions) -> JobReport:
     table = read_schema(options.schema_file).table(options.table)
@@ -17,11 +22,6 @@ def _run(options: TruncateOptions) -> JobReport:
         {"table": table.full_name, "write_time_us": ts_us},
     )
 
-
-_ABOUT = (
-    "Record that a source table was truncated. Run this command after each TRUNCATE, because the "
-    "commit log does not contain it."
-)
 
 if __name__ == "__main__":
     job_command("spark_jobs.reconcile.truncate", TruncateOptions, _run, about=_ABOUT)(None)

@@ -15,6 +15,11 @@ from spark_jobs.reconcile.visible_rows import (
 )
 from spark_jobs.session import create_job_session
 
+_ABOUT = (
+    "Write the source table as SELECT shows it at a second into a Delta table, with its columns "
+    "and types. Readers see the previous view until the new one is complete."
+)
+
 
 def _run(options: ViewOptions) -> JobReport:
     schema = read_schema(options.schema_file)
@@ -38,11 +43,6 @@ def _run(options: ViewOptions) -> JobReport:
         },
     )
 
-
-_ABOUT = (
-    "Write the source table as SELECT shows it at a second into a Delta table, with its columns "
-    "and types. Readers see the previous view until the new one is complete."
-)
 
 if __name__ == "__main__":
     job_command("spark_jobs.reconcile.view", ViewOptions, _run, about=_ABOUT)(None)

@@ -18,6 +18,9 @@ from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.reconcile.store.version_store import MERGED
 
 Merge = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+MOST_REJECTED = 100
+"""Rejected rows that a job collects."""
+_SHOWN = 5
 
 
 def merger_of(schema: SourceSchema, table: SourceTable) -> Merger:
@@ -38,11 +41,6 @@ def merged(stored: DataFrame, merge: Merge, schema: pa.Schema) -> DataFrame:
     """The result of `merge`, a method of `Merger`, over stored rows in any order."""
     by_token = stored.repartition("token").sortWithinPartitions("token")
     return by_token.mapInArrow(merge, from_arrow_schema(schema))
-
-
-MOST_REJECTED = 100
-"""Rejected rows that a job collects."""
-_SHOWN = 5
 
 
 def visible_rows(

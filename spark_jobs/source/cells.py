@@ -19,6 +19,8 @@ _MOST = str((1 << 31) - 1)
 _NO_LIMITS = {"maxStringLen": _MOST, "maxNumLen": _MOST, "maxNestingDepth": _MOST}
 UNREAD = "_unread"
 """The member with the whole text if any part of it does not fit the schema; otherwise null."""
+OTHER_TABLES = ""
+"""The key for all other tables in a mapping by table id."""
 
 
 def json_value(text: Column, members: str) -> Column:
@@ -32,10 +34,6 @@ def json_value(text: Column, members: str) -> Column:
     """
     schema = f"struct<{members}, {UNREAD}: string>"
     return F.from_json(text, schema, {"columnNameOfCorruptRecord": UNREAD, **_NO_LIMITS})
-
-
-OTHER_TABLES = ""
-"""The key for all other tables in a mapping by table id."""
 
 
 def read_cells(

@@ -26,6 +26,14 @@ from spark_jobs.errors import MESSAGE_PREFIX
 logger = logging.getLogger(__name__)
 RAW_COLUMNS = ("key", "value", "headers", "topic", "partition", "offset")
 _SHOWN = 5
+EVENT_COLUMNS = (
+    *("id", "source", "ts_us", "kind", "key", "value"),
+    *("headers", "topic", "partition", "offset"),
+)
+KINDS = ("row", "static", "partition", "range")
+ID_BYTES = 16
+# The positions that agents use. A header at another position takes a slower search.
+_USUAL_POSITIONS = {"cdc.id": 0, "cdc.source": 1, "cdc.ts_us": 2, "cdc.kind": 3}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +57,6 @@ class InvalidRecords:
             "records cannot be used; the job continues without them",
             extra=fields(batch=batch, records=shown, dead_letters=self.path),
         )
-
-
-EVENT_COLUMNS = (
-    *("id", "source", "ts_us", "kind", "key", "value"),
-    *("headers", "topic", "partition", "offset"),
-)
-KINDS = ("row", "static", "partition", "range")
-ID_BYTES = 16
-
-# The positions that agents use. A header at another position takes a slower search.
-_USUAL_POSITIONS = {"cdc.id": 0, "cdc.source": 1, "cdc.ts_us": 2, "cdc.kind": 3}
 
 
 def events(records: DataFrame, *, keep_invalid: bool = False) -> DataFrame:

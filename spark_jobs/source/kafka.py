@@ -15,6 +15,13 @@ from spark_jobs.errors import CheckpointError, InputError
 from spark_jobs.options.kafka import SourceOptions
 from spark_jobs.storage import Folder
 
+logger = logging.getLogger(__name__)
+_POLICY = "cleanup.policy"
+FILE = "cdc-topics.json"
+Compacted = Literal["reject", "warn", "accept"]
+"""Whether a job reads topics with `cleanup.policy=compact`. `reject`: it rebuilds rows of events.
+`warn`: later readers may. `accept`: its records are whole states."""
+
 
 def read_stream(
     session: SparkSession, options: SourceOptions, *, is_limited: bool = True
@@ -34,10 +41,6 @@ def read(session: SparkSession, options: SourceOptions) -> DataFrame:
     settings = options.reader_options()
     settings.pop("maxOffsetsPerTrigger", None)
     return session.read.format("kafka").options(**settings).load()
-
-
-logger = logging.getLogger(__name__)
-_POLICY = "cleanup.policy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,12 +155,6 @@ def _admin(jvm: Any, settings: Mapping[str, str]) -> Iterator[Any]:
         yield admin
     finally:
         admin.close()
-
-
-FILE = "cdc-topics.json"
-Compacted = Literal["reject", "warn", "accept"]
-"""Whether a job reads topics with `cleanup.policy=compact`. `reject`: it rebuilds rows of events.
-`warn`: later readers may. `accept`: its records are whole states."""
 
 
 class SourceTopics:

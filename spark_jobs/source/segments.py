@@ -4,20 +4,172 @@ The agent's transfers `archive`, `gcs` and `s3` keep segments with their indexes
 whole segments on any file system that Hadoop supports, and decodes them with the parser.
 """
 
+import gzip
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+import tempfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from commitlog import (
+    CommitLogError,
+    EventBatch,
+    EventFormat,
+    Gap,
+    LostRecords,
+    Schema,
+    SegmentKeyError,
+    SegmentReader,
+)
 from sidecar.errors import ConfigError
-from spark_jobs.source.segment_decoder import COLUMNS, EVENTS, SegmentDecoder
+from spark_jobs.errors import MESSAGE_PREFIX, InputError
 
+EVENTS = pa.schema(
+    [("id", pa.binary()), ("ts_us", pa.int64()), ("kind", pa.string()), ("value", pa.binary())]
+)
+"""The columns of an event."""
+UNREAD = pa.struct(
+    [("segment", pa.string()), ("start", pa.int64()), ("end", pa.int64()), ("cause", pa.string())]
+)
+"""A range of a segment without events. Positions are logical; `end` null: the end of the segment.
+"""
+COLUMNS = EVENTS.append(pa.field("unread", UNREAD))
+_BATCH_EVENTS = 10_000
+_BATCH_BYTES = 4 << 20
+_MOST_RANGES = 100
+"""Unread ranges that one segment reports separately."""
 _LOG = r"CommitLog-\d{1,10}-\d{1,19}\.log(\.gz)?$"
 _SEGMENT_ID = r"CommitLog-\d+-(\d+)\.log"
 _COMPLETED = r"^(\d{1,10})\nCOMPLETED"
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentDecoder:
+    """Decodes the events of one table in the executors, batch by batch. Can be pickled.
+
+    `stored_schema` is the result of `Schema.to_stored`. `keys` are the keys of encrypted segments
+    by alias.
+    """
+
+    stored_schema: bytes
+    table_id: str
+    full_name: str
+    keys: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+
+    def decode_all(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Batches of `COLUMNS`: events, and rows with `unread` alone.
+
+        The input has a row for each segment: `path`, `content`, and `completed_at`, the number
+        beside COMPLETED in the segment's index or null. Raises `InputError` for a missing key.
+        """
+        for batch in batches:
+            for path, content, completed_at in zip(
+                batch.column("path"),
+                batch.column("content"),
+                batch.column("completed_at"),
+                strict=True,
+            ):
+                yield from self._decode(path.as_py(), content.as_buffer(), completed_at.as_py())
+
+    def _decode(
+        self, path: str, content: pa.Buffer, completed_at: int | None
+    ) -> Iterator[pa.RecordBatch]:
+        name = path.rsplit("/", 1)[-1]
+        # The parser reads files.
+        with tempfile.TemporaryDirectory(prefix="cdc-segment-") as folder:
+            file = Path(folder) / name.removesuffix(".gz")
+            unread = _UnreadRanges(path)
+            try:
+                with file.open("wb") as target:
+                    target.write(gzip.decompress(content) if name.endswith(".gz") else content)
+                reader = SegmentReader(str(file), keys=self.keys)
+                yield from self._events(reader, file.stat().st_size, completed_at or 0, unread)
+            except SegmentKeyError as error:
+                raise InputError(
+                    f"{MESSAGE_PREFIX}{path}: {error}. Set `segments.key.ALIAS` to the key in "
+                    "hexadecimal digits."
+                ) from error
+            except (CommitLogError, EOFError, gzip.BadGzipFile, zlib.error) as error:
+                unread.add(0, None, str(error))
+        if unread.rows:
+            yield unread.batch()
+
+    def _events(
+        self, reader: SegmentReader, file_bytes: int, completed_at: int, unread: "_UnreadRanges"
+    ) -> Iterator[pa.RecordBatch]:
+        schema = Schema.from_stored(self.stored_schema)
+        event_format = EventFormat(
+            topic_prefix="segment",
+            cluster="archive",
+            node_id="archive",
+            counter_events="shards",
+            include=[re.escape(self.full_name)],
+            # `cdc` may have been switched off since.
+            all_tables=True,
+        )
+        abandoned: list[tuple[str, str | None]] = []
+        # A replay writes the file's length, which does not prove that the log reaches so far.
+        expected_end = completed_at if completed_at != file_bytes else 0
+        while True:
+            batch = reader.read(
+                schema,
+                event_format,
+                complete=True,
+                expected_end=expected_end,
+                completed_at=completed_at,
+                max_events=_BATCH_EVENTS,
+                max_bytes=_BATCH_BYTES,
+                abandoned=abandoned,
+            )
+            if len(batch):
+                yield _with_nulls(batch)
+            self._report(batch.gaps, batch.lost, unread)
+            if batch.schema_changes is not None:
+                schema = schema.with_changes(batch.schema_changes)
+            if batch.blocked is not None:
+                abandoned.append((batch.blocked.table_id, batch.blocked.column))
+            elif batch.stop == "end":
+                return
+
+    def _report(
+        self, gaps: Iterable[Gap], lost: Iterable[LostRecords], unread: "_UnreadRanges"
+    ) -> None:
+        for gap in gaps:
+            unread.add(gap.start, gap.end, gap.cause)
+        for records in lost:
+            # The events of this table in records of other tables are decoded.
+            if records.table_id == self.table_id:
+                unread.add(records.start, records.end, records.reason)
+
+
+@dataclass(slots=True)
+class _UnreadRanges:
+    segment: str
+    rows: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, start: int, end: int | None, cause: str) -> None:
+        if len(self.rows) < _MOST_RANGES:
+            self.rows.append({"segment": self.segment, "start": start, "end": end, "cause": cause})
+        else:
+            self.rows[-1]["end"] = end
+
+    def batch(self) -> pa.RecordBatch:
+        nulls = [pa.nulls(len(self.rows), each.type) for each in EVENTS]
+        return pa.record_batch([*nulls, pa.array(self.rows, UNREAD)], schema=COLUMNS)
+
+
+def _with_nulls(batch: EventBatch) -> pa.RecordBatch:
+    events = pa.record_batch(batch)
+    columns = [events.column(name) for name in EVENTS.names]
+    return pa.record_batch([*columns, pa.nulls(len(events), UNREAD)], schema=COLUMNS)
 
 
 @dataclass(frozen=True, slots=True)

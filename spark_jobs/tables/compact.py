@@ -5,17 +5,17 @@ from spark_jobs.session import create_job_session
 from spark_jobs.tables.commits import maintain
 from spark_jobs.tables.options import TypedTableOptions
 
-
-def _run(options: TypedTableOptions) -> JobReport:
-    session = create_job_session("cdc-tables-compact", options)
-    return maintain(session, options, "Compacted", lambda table: table.compact())
-
-
 _ABOUT = (
     "Rewrite small files of typed tables, and files with many deleted rows. The job may run "
     "meanwhile: it repeats a batch that conflicts. Afterwards python -m spark_jobs.tables.expire "
     "frees the space."
 )
+
+
+def _run(options: TypedTableOptions) -> JobReport:
+    session = create_job_session("cdc-tables-compact", options)
+    return maintain(session, options, "Compacted", lambda table: table.compact())
+
 
 if __name__ == "__main__":
     job_command("spark_jobs.tables.compact", TypedTableOptions, _run, about=_ABOUT)(None)

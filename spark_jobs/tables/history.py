@@ -9,6 +9,11 @@ from spark_jobs.tables.format.typed_table import Commit, TypedTable
 from spark_jobs.tables.options import HistoryOptions
 from spark_jobs.tables.target import existing_table
 
+_ABOUT = (
+    "List the commits of typed tables, newest first, with the version of the store, the second "
+    "and the Kafka offsets that each commit shows, and the statement that reads it."
+)
+
 
 def _run(options: HistoryOptions) -> JobReport:
     session = create_job_session("cdc-tables-history", options)
@@ -42,11 +47,6 @@ def _document(table: TypedTable, commit: Commit) -> dict[str, object]:
     committed_at = commit.committed_at.isoformat()
     return {**asdict(commit), "committed_at": committed_at, "query": query(table, commit)}
 
-
-_ABOUT = (
-    "List the commits of typed tables, newest first, with the version of the store, the second "
-    "and the Kafka offsets that each commit shows, and the statement that reads it."
-)
 
 if __name__ == "__main__":
     job_command("spark_jobs.tables.history", HistoryOptions, _run, about=_ABOUT)(None)

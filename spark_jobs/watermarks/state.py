@@ -25,6 +25,7 @@ _FORMAT = 1
 
 Watermarks = Mapping[str, TableWatermark]
 """By table."""
+STATE_FILE = "watermarks.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +136,6 @@ def _watermarks(document: Mapping[str, Any]) -> Watermarks:
         )
         for table, each in document.items()
     }
-
-
-STATE_FILE = "watermarks.json"
 
 
 def read_watermarks(session: SparkSession, state: str) -> WatermarkState:

@@ -10,13 +10,12 @@ from mongo_agent.metrics import MongoMetrics
 from sidecar.instance import Instance
 from sidecar.metrics import DeliveryMetrics
 from spark_jobs import metrics_files
-from spark_jobs.dedupe import reporter as dedupe
-from spark_jobs.dedupe.stats import BatchStats, RunStats
+from spark_jobs.dedupe import stats as dedupe
 from spark_jobs.follow.plan import Position
 from spark_jobs.follow.stats import TableStats, add_metrics
 from spark_jobs.mongo_reconcile import job as mongo_reconcile
 from spark_jobs.progress import MicroBatch
-from spark_jobs.reconcile import stats as reconcile
+from spark_jobs.reconcile import job as reconcile
 from spark_jobs.reconcile.store import StoreSize
 from spark_jobs.watermarks import evaluation as watermarks
 from spark_jobs.watermarks.state import WatermarkState
@@ -63,12 +62,12 @@ def delivery() -> DeliveryMetrics:
 
 def spark_registries() -> dict[str, CollectorRegistry]:
     """The metrics of each job, after a micro-batch."""
-    batch = BatchStats(1, 1, 3, 0, 1, frozenset("a"), 1, 1, 1, 0, 1)
+    batch = dedupe.BatchStats(1, 1, 3, 0, 1, frozenset("a"), 1, 1, 1, 0, 1)
     stored = reconcile.RunStats(store=StoreSize(1, 1, 1))
     tables = reconcile.registry_of(stored)
     add_metrics(tables, "tables", {"shop.orders": TableStats(1, 1, 1, 1, 1, 1, Position(1, 1))})
     return {
-        "dedupe": dedupe.registry_of(RunStats().plus(batch), 1),
+        "dedupe": dedupe.registry_of(dedupe.RunStats().plus(batch), 1),
         "reconcile": reconcile.registry_of(stored),
         "tables": tables,
         "mongo-reconcile": mongo_reconcile.registry_of(0),

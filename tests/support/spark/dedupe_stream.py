@@ -8,11 +8,11 @@ from typing import Any
 
 from pyspark.sql import Row, SparkSession
 
-from spark_jobs.checkpoint_owner import OwnedCheckpoint
-from spark_jobs.dedupe import query
+from spark_jobs.dedupe.job import start_dedupe
 from spark_jobs.dedupe.options import DedupeJobOptions
 from spark_jobs.dedupe.stats import RunStats, batch_stats
 from spark_jobs.progress import follow
+from spark_jobs.storage import OwnedCheckpoint
 from tests.support.spark.options import dotted, options_of
 from tests.support.spark.records import Record, RecordStream
 
@@ -65,7 +65,7 @@ class DedupeStream:
                 stop.set()
 
         checkpoint = OwnedCheckpoint("id", is_new=True)
-        started = query.start(self._records.read(), job_options(**given), checkpoint)
+        started = start_dedupe(self._records.read(), job_options(**given), checkpoint)
         follow(started, each, stop=stop)
         return stats
 

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.changes.converters import json_bytes
 from spark_jobs.changes.envelope import envelopes, key_schema, value_schema
-from spark_jobs.changes.messages import in_order, messages
+from spark_jobs.changes.kafka_sink import in_order, messages
 from tests.support.servers.debezium import VERSION
 from tests.support.servers.java import java
 from tests.support.servers.java_sources import compiled

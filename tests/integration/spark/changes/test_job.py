@@ -15,8 +15,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from spark_jobs.changes.converters import json_bytes
+from spark_jobs.changes.handler import BatchJournal, BegunBatch
 from spark_jobs.changes.job import run
-from spark_jobs.changes.journal import BatchJournal, BegunBatch
 from spark_jobs.changes.options import ChangesJobOptions
 from spark_jobs.reconcile.source_table import read_schema
 from spark_jobs.reconcile.store import VersionStore

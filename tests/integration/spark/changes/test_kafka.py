@@ -12,8 +12,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.changes.converters import json_bytes
-from spark_jobs.changes.handler import ChangesHandler, PublishedStream
-from spark_jobs.changes.journal import BatchJournal
+from spark_jobs.changes.handler import BatchJournal, ChangesHandler, PublishedStream
 from spark_jobs.changes.kafka_sink import Encoding, KafkaSink, KafkaTopic
 from spark_jobs.follow import InterruptedBatch, Position
 from spark_jobs.reconcile.source_table import SourceTable

@@ -15,13 +15,11 @@ from pyspark.sql import Row, SparkSession
 
 from spark_jobs.compare.job import run
 from spark_jobs.compare.options import CompareOptions
-from spark_jobs.compare.report import ComparisonReport, TargetReport
-from spark_jobs.compare.report_page import report_page
+from spark_jobs.compare.report import ComparisonReport, TargetReport, report_page
 from spark_jobs.reconcile.source_table import SourceSchema, read_schema
 from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.source.cells import read_cells
-from spark_jobs.source.segment_decoder import SegmentDecoder
-from spark_jobs.source.segments import archived_segments
+from spark_jobs.source.segments import SegmentDecoder, archived_segments
 from spark_jobs.tables.job import run as run_tables
 from spark_jobs.tables.options import TablesJobOptions
 from tests.support.servers.cassandra import CassandraNode

@@ -13,9 +13,8 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.errors import CheckpointError, InputError
 from spark_jobs.mongo_reconcile.changes import changes
-from spark_jobs.mongo_reconcile.document_table import DocumentTable
+from spark_jobs.mongo_reconcile.document_table import DocumentTable, latest
 from spark_jobs.mongo_reconcile.job import run, summary
-from spark_jobs.mongo_reconcile.latest import latest
 from spark_jobs.mongo_reconcile.options import MongoJobOptions
 from tests.acceptance.mongo_kill.workload import DATABASE, Workload
 from tests.support.mongodb.running_agent import RunningAgent

@@ -11,8 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.session import create_session
-from spark_jobs.source.segment_decoder import SegmentDecoder
-from spark_jobs.source.segments import archived_segments, unread_ranges
+from spark_jobs.source.segments import SegmentDecoder, archived_segments, unread_ranges
 from tests.support.segments.archive import agents_events, archive, recording
 from tests.support.segments.segment_reading import schema_of
 from tests.support.servers.gcs import GcsServer

@@ -6,8 +6,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.changes.changes_tables import ChangesTable, IcebergChangesTable
-from spark_jobs.changes.handler import ChangeSink
-from spark_jobs.changes.journal import BegunBatch
+from spark_jobs.changes.handler import BegunBatch, ChangeSink
 from spark_jobs.follow.plan import Position
 from spark_jobs.tables.columns import ColumnChangeError
 from spark_jobs.tables.format.iceberg import IcebergTypedTable

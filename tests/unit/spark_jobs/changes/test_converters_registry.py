@@ -11,7 +11,7 @@ from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 
 from spark_jobs.changes.converters import encoding_of
 from spark_jobs.changes.envelope import envelopes
-from spark_jobs.changes.messages import in_order, messages
+from spark_jobs.changes.kafka_sink import in_order, messages
 from spark_jobs.changes.options import ChangesJobOptions
 from tests.support.sinks.fake_registry import FakeRegistry
 from tests.support.spark.changes import (

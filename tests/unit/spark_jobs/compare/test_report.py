@@ -14,8 +14,8 @@ from spark_jobs.compare.report import (
     TargetCause,
     TargetReport,
     Verdict,
+    report_page,
 )
-from spark_jobs.compare.report_page import report_page
 from spark_jobs.compare.row_difference import Cause
 
 REPOSITORY = Path(__file__).resolve().parents[4]

@@ -8,8 +8,7 @@ from pyspark.sql import SparkSession
 
 from sidecar.errors import ConfigError
 from spark_jobs.errors import InputError, mapped_error
-from spark_jobs.source.segment_decoder import SegmentDecoder
-from spark_jobs.source.segments import UnreadRange, archived_segments, unread_ranges
+from spark_jobs.source.segments import SegmentDecoder, UnreadRange, archived_segments, unread_ranges
 from tests.support.segments.archive import agents_events, archive, recording
 from tests.support.segments.segment_reading import schema_of
 

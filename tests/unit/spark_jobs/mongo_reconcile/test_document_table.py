@@ -9,8 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.errors import CheckpointError, InputError, mapped_error
 from spark_jobs.mongo_reconcile.changes import changes
-from spark_jobs.mongo_reconcile.document_table import DocumentTable
-from spark_jobs.mongo_reconcile.latest import latest
+from spark_jobs.mongo_reconcile.document_table import DocumentTable, latest
 from spark_jobs.mongo_reconcile.options import MongoOptions
 from tests.support.seeds import draw_seed
 from tests.support.spark.mongo_topic import TOPIC, Collection, drawn_histories, envelope, record

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.changes.journal import BatchJournal, BegunBatch
+from spark_jobs.changes.handler import BatchJournal, BegunBatch
 from spark_jobs.follow.plan import Position
 from spark_jobs.storage import Folder
 

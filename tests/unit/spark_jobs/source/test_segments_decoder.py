@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from spark_jobs.errors import InputError
-from spark_jobs.source.segment_decoder import COLUMNS, EVENTS, SegmentDecoder
+from spark_jobs.source.segments import COLUMNS, EVENTS, SegmentDecoder
 from tests.oracle.reference.recordings import Scenario
 from tests.oracle.reference.segment import read_bytes
 from tests.support.segments.archive import agents_events, recording

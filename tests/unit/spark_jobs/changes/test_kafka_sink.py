@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from commitlog import __version__
 from spark_jobs.changes.converters import json_bytes
 from spark_jobs.changes.envelope import envelopes
-from spark_jobs.changes.messages import in_order, messages, unsent
+from spark_jobs.changes.kafka_sink import in_order, messages, unsent
 from tests.support.spark.changes import NOW_US, ORDERS, POSITION, Change, changes_frame
 
 ROW, NEXT, OTHER = (

@@ -5,7 +5,12 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.compare.target_rows import bucket_digests, differences, later_expiries, typed_rows
+from spark_jobs.compare.target_comparison import (
+    bucket_digests,
+    differences,
+    later_expiries,
+    typed_rows,
+)
 from spark_jobs.tables.columns import nullable
 
 TYPES = "k int, v double, u struct<a: string, b: string>, l array<int>, m map<string, array<int>>"

@@ -74,15 +74,12 @@ def mapped_error(error: BaseException) -> BaseException:
     if isinstance(error, SidecarError):
         return error
     text = str(error)
-    raised = _RAISED.search(text)
-    if raised is not None:
+    if raised := _RAISED.search(text):
         kind = JobError if raised["kind"] == "JobError" else InputError
         return kind(_without_sql_state(raised["message"]))
-    merge = _MERGE.search(text)
-    if merge is not None:
+    if merge := _MERGE.search(text):
         return InputError(_without_sql_state(merge["message"]))
-    cassandra = _CASSANDRA.search(text)
-    if cassandra is not None:
+    if cassandra := _CASSANDRA.search(text):
         return JobError(
             f"Cassandra rejected or did not answer a read ({cassandra['message'].strip()}). Check "
             "`cassandra.hosts`, the login and its rights, and that enough replicas are up for "
@@ -98,16 +95,14 @@ def mapped_error(error: BaseException) -> BaseException:
             "Spark has no jar of Avro. Fetch the jars with `python -m spark_jobs.jars DIR` and set "
             "`jars.dir=DIR`."
         )
-    target = _NO_TARGET.search(text)
-    if target is not None:
+    if target := _NO_TARGET.search(text):
         if target["place"] == "Topic":
             return JobError(f"The target topic {target['topic']} does not exist. Create the topic.")
         return JobError(
             f"The target topic {target['topic']} has fewer partitions than the source topic. "
             "Create it with as many partitions, or set `sink.partition.by=key`."
         )
-    too_large = _TOO_LARGE.search(text)
-    if too_large is not None:
+    if too_large := _TOO_LARGE.search(text):
         return JobError(
             f"A message is too large for Kafka: {too_large['message'].strip()} Set "
             "`sink.kafka.max.request.size` and `max.message.bytes` of the target topic to larger "

@@ -79,7 +79,7 @@ def create_session(
     _require_classic(settings or {})
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    conf = _submitted_conf()
+    conf = _read_submitted_conf()
     wanted = dict(settings or {})
     conf.setIfMissing("spark.master", wanted.pop("spark.master", master or "local[*]"))
     conf.setIfMissing("spark.app.name", name)
@@ -121,7 +121,7 @@ def require_iceberg(session: SparkSession) -> None:
         )
 
 
-def isolated_session(session: SparkSession, partitions: int | None) -> SparkSession:
+def isolate_session(session: SparkSession, partitions: int | None) -> SparkSession:
     """A new session with its own settings. `partitions` is the number of shuffle partitions."""
     session = session.newSession()
     if partitions is not None:
@@ -138,7 +138,7 @@ def _require_classic(settings: Mapping[str, str]) -> None:
         )
 
 
-def _submitted_conf() -> SparkConf:
+def _read_submitted_conf() -> SparkConf:
     """The settings of spark-submit and of `spark-defaults.conf`."""
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         # Under spark-submit the JVM already runs and has the values of `--conf`.

@@ -203,11 +203,11 @@ class AvroEncoding:
         if known not in self._encodings:
             key, value = key_schema(row, self._table), value_schema(row, self._table)
             self._encodings[known] = Encoding(
-                self._registered("key", key), self._registered("value", value)
+                self._register("key", key), self._register("value", value)
             )
         return self._encodings[known]
 
-    def _registered(self, side: Literal["key", "value"], schema: ConnectSchema) -> ToBytes:
+    def _register(self, side: Literal["key", "value"], schema: ConnectSchema) -> ToBytes:
         client, strategy = self._registries[side]
         text = avro_schema(schema)
         assert schema.name is not None

@@ -66,7 +66,7 @@ def run(
     def open_targets(
         store: VersionStore, schema: SourceSchema, tables: Sequence[SourceTable]
     ) -> ChangesHandler:
-        require_own_targets(options, tables, _stored_topics(store))
+        require_own_targets(options, tables, _read_topics(store))
         owner = CheckpointOwner(options.job, "", options.fixed(), store.id)
         app = acquire_checkpoint(store.session, options.folder, owner).id
         logger.info("changes started", extra=fields(output=options.output))
@@ -78,7 +78,7 @@ def run(
     return run_follower(session, options, open_targets, stop=stop, show=show, clock=clock)
 
 
-def _stored_topics(store: VersionStore) -> Collection[str]:
+def _read_topics(store: VersionStore) -> Collection[str]:
     """The topics that the last micro-batches of a store name."""
     recent = store.commits_after(max(-1, store.version() - _RECENT_VERSIONS))
     return largest_offsets(commit.offsets for commit in recent).keys()

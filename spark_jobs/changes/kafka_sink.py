@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 
 from spark_jobs.changes.envelope import PublishedTable, envelopes
 from spark_jobs.changes.handler import BegunBatch
-from spark_jobs.source.kafka import cleanup_policy, end_offsets
+from spark_jobs.source.kafka import read_cleanup_policy, read_end_offsets
 
 ToBytes = Callable[[Column, StructType], Column]
 """Encodes a struct of this type."""
@@ -101,11 +101,11 @@ class KafkaTopic:
 
     def end_offsets(self) -> dict[int, int]:
         """The end offset of each partition. Empty if the topic does not exist."""
-        return end_offsets(self._session, self._client(), [self._name]).get(self._name, {})
+        return read_end_offsets(self._session, self._client(), [self._name]).get(self._name, {})
 
     def is_compacted(self) -> bool:
         """Whether `cleanup.policy` has `compact`; True also for a topic that does not exist yet."""
-        policy = cleanup_policy(self._session, self._client(), self._name)
+        policy = read_cleanup_policy(self._session, self._client(), self._name)
         return policy is None or "compact" in policy
 
     def write(self, messages: DataFrame) -> None:

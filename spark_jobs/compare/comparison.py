@@ -45,7 +45,7 @@ from spark_jobs.compare.target_comparison import TargetComparison
 from spark_jobs.errors import CheckpointError
 from spark_jobs.rebuild.table_layout import read_layout
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
-from spark_jobs.reconcile.store.version_store import existing_store
+from spark_jobs.reconcile.store.version_store import open_existing_store
 from spark_jobs.reconcile.visible_rows import merger_of
 from spark_jobs.session_conf import job_description
 from spark_jobs.storage import Folder
@@ -76,7 +76,7 @@ class Comparison:
         self._layout = read_layout(schema.schema, table.id)
         self._columns = compared_columns(self._layout)
         self._ranges = token_ranges(options.ranges)
-        self._store = existing_store(session, options.output, options.buckets)
+        self._store = open_existing_store(session, options.output, options.buckets)
         self._rows = StoreRows(self._store, schema, table, len(self._ranges))
         self._target = self._target_comparison(schema)
         self._folder = Folder(session, options.state)
@@ -127,7 +127,7 @@ class Comparison:
             self._store,
             buckets=len(self._ranges),
             place=self._place("typed_differences"),
-            describe=self._described,
+            describe=self._describe,
         )
 
     def _load(self) -> Progress:
@@ -165,7 +165,7 @@ class Comparison:
 
     def _read_digests(self, group: Sequence[int]) -> None:
         from_us = self._now_us()
-        with self._described(f"read {len(group)} token ranges"):
+        with self._describe(f"read {len(group)} token ranges"):
             found = range_digests(self._live(group, self._reader), len(self._ranges), self._columns)
         self._save(
             self._progress.with_digests(ReadRanges(tuple(group), from_us, self._now_us()), found)
@@ -179,7 +179,7 @@ class Comparison:
         from_us = self._now_us()
         place = self._rows_of(len(self._progress.stored))
         rows = self._live(group, replace(self._reader, now_s=0))
-        with self._described(f"read the rows of {len(group)} token ranges that differ"):
+        with self._describe(f"read the rows of {len(group)} token ranges that differ"):
             rows.write.mode("overwrite").parquet(place)
         self._save(self._progress.with_rows(ReadRanges(tuple(group), from_us, self._now_us())))
         logger.info("rows of token ranges read", extra=fields(ranges=len(group)))
@@ -190,7 +190,7 @@ class Comparison:
 
     def _store_digests(self) -> dict[int, RangeDigest]:
         rows = self._rows.all(self._store.version(), self._progress.second)
-        with self._described("digests of the store"):
+        with self._describe("digests of the store"):
             return range_digests(rows, len(self._ranges), self._columns)
 
     def _stored(self, version: int, ranges: Sequence[int]) -> DataFrame:
@@ -213,10 +213,10 @@ class Comparison:
         store = self._rows.visible(self._stored(version, differing), version, self._row_second)
         rows = differing_rows(live, store, len(self._ranges), self._columns)
         explainer = Explainer(self._layout, self._columns, times)
-        with self._described(f"compare the rows of {len(differing)} token ranges"):
+        with self._describe(f"compare the rows of {len(differing)} token ranges"):
             explained(rows, explainer).write.mode("overwrite").parquet(self._place("found"))
         found = self._session.read.parquet(self._place("found"))
-        with self._described("find later writes and truncations"):
+        with self._describe("find later writes and truncations"):
             final = self._with_truncations(self._with_later_writes(found, version))
             final.write.mode("overwrite").parquet(self._place("differences"))
 
@@ -259,7 +259,7 @@ class Comparison:
         rows: list[DifferingRow] = []
         if differing:
             found = self._session.read.parquet(self._place("differences"))
-            with self._described("count the rows that differ"):
+            with self._describe("count the rows that differ"):
                 causes, rows = example_rows(found, Cause, self._options.report_rows)
         groups = (*progress.read, *progress.stored)
         return ComparisonReport(
@@ -315,5 +315,5 @@ class Comparison:
     def _place(self, name: str) -> str:
         return f"{self._options.state.rstrip('/')}/{name}"
 
-    def _described(self, text: str) -> AbstractContextManager[None]:
+    def _describe(self, text: str) -> AbstractContextManager[None]:
         return job_description(self._session, f"compare {self._table.full_name}: {text}")

@@ -42,12 +42,12 @@ def run(
 ) -> ComparisonReport:
     """Compare one table. Raises `ConfigError`, `CheckpointError`, or an exception of Spark."""
     table = schema.table(options.table)
-    with removed_version_explained(options.state):
+    with explain_removed_version(options.state):
         return Comparison(session, options, schema, table, now_us, on_read).run()
 
 
 @contextmanager
-def removed_version_explained(state: str) -> Iterator[None]:
+def explain_removed_version(state: str) -> Iterator[None]:
     """Raise `CheckpointError` when a version is gone: the next run would read the same one again.
 
     `state` is the folder of the comparison.

@@ -28,9 +28,9 @@ from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.reconcile.visible_rows import merger_of
 from spark_jobs.tables.columns import Columns, nullable, quoted
 from spark_jobs.tables.commit_position import CommitPosition, progress
-from spark_jobs.tables.format.typed_table import complete_version, recent_commits
+from spark_jobs.tables.format.typed_table import complete_version, read_recent_commits
 from spark_jobs.tables.options import TargetOptions
-from spark_jobs.tables.target import existing_table, require_owner
+from spark_jobs.tables.target import open_existing_table, require_owner
 
 FINDING = ("cause", "key", "columns", "token", ROW_ID)
 """Columns of a row that differs. `token` is null if the store does not show the row."""
@@ -177,7 +177,7 @@ class TargetComparison:
         describe: Callable[[str], AbstractContextManager[None]],
     ) -> None:
         """Raises `ConfigError`, or `TargetError` if another store fills the typed table."""
-        self._target = existing_table(store.session, options, table.full_name)
+        self._target = open_existing_table(store.session, options, table.full_name)
         require_owner(self._target, store.id, table.id)
         self._schema = schema
         self._table = table
@@ -273,7 +273,7 @@ class TargetComparison:
         return changes_between(self._store, self._schema, self._table, before, after, each=False)
 
     def _state(self) -> _State:
-        commits = recent_commits(self._target)
+        commits = read_recent_commits(self._target)
         position = progress(commit.position for commit in commits).complete
         if position is None:
             raise ConfigError(

@@ -28,7 +28,7 @@ from spark_jobs.delta_table import append_batch
 from spark_jobs.errors import JobError
 from spark_jobs.options.command_line import JobReport
 from spark_jobs.progress import MicroBatch, follow, micro_batch, start_job, start_query
-from spark_jobs.session import isolated_session
+from spark_jobs.session import isolate_session
 from spark_jobs.session_conf import job_description
 from spark_jobs.source.events import EVENT_COLUMNS, InvalidRecords, events
 from spark_jobs.source.kafka import SourceTopics, read_stream
@@ -46,11 +46,11 @@ def start_dedupe(
     records: DataFrame, options: DedupeJobOptions, checkpoint: OwnedCheckpoint
 ) -> StreamingQuery:
     """Start the query over records of the Kafka source."""
-    writer = _writer(_observed_events(records, options), options, checkpoint)
+    writer = _writer(_observe_events(records, options), options, checkpoint)
     return start_query(writer.outputMode("append"), "dedupe", options)
 
 
-def _observed_events(records: DataFrame, options: DedupeJobOptions) -> DataFrame:
+def _observe_events(records: DataFrame, options: DedupeJobOptions) -> DataFrame:
     found = events(records, keep_invalid=options.invalid_records == "dead-letter").observe(
         INPUT,
         F.count(F.lit(1)).alias("records"),
@@ -79,7 +79,7 @@ def _writer(
             if is_first:
                 # Spark may repeat the last micro-batch of an earlier run. Delta does not compute a
                 # batch that it skips, and Spark would not store its state.
-                with _described(batch, batch_id, "drop replica copies"):
+                with _describe(batch, batch_id, "drop replica copies"):
                     batch.count()
             _write_batch(batch, batch_id, options, checkpoint)
         finally:
@@ -94,21 +94,21 @@ def _write_batch(
 ) -> None:
     """Write to Delta first: Delta skips a repeated batch, but Kafka would have it twice."""
     if options.dead_letter_path is not None:
-        with _described(batch, batch_id, "append invalid records"):
+        with _describe(batch, batch_id, "append invalid records"):
             invalid = InvalidRecords(options.dead_letter_path, checkpoint.id)
             invalid.append(batch.where("id is null"), batch_id)
         batch = batch.where("id is not null")
     if options.delta_path is not None:
-        with _described(batch, batch_id, "append to Delta"):
+        with _describe(batch, batch_id, "append to Delta"):
             rows = batch.select(*_TABLE_COLUMNS)
             append_batch(rows, options.delta_path, checkpoint.id, batch_id)
     if "kafka" in options.sinks:
         settings = options.producer_settings()
-        with _described(batch, batch_id, "send to Kafka"):
+        with _describe(batch, batch_id, "send to Kafka"):
             _messages(batch, options).write.format("kafka").options(**settings).save()
 
 
-def _described(batch: DataFrame, batch_id: int, what: str) -> AbstractContextManager[None]:
+def _describe(batch: DataFrame, batch_id: int, what: str) -> AbstractContextManager[None]:
     return job_description(batch.sparkSession, f"dedupe: {what}, micro-batch {batch_id}")
 
 
@@ -144,7 +144,7 @@ def run(
 
     Raises `CheckpointError`, `InputError`, or an exception of Spark.
     """
-    session = isolated_session(session, options.state_partitions)
+    session = isolate_session(session, options.state_partitions)
     owner = CheckpointOwner("dedupe", options.subscription(), options.fixed())
     checkpoint = acquire_checkpoint(session, options.checkpoint, owner)
     progress = _RunProgress(session, options, show)

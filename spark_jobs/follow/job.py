@@ -19,7 +19,7 @@ from spark_jobs.reconcile.options import FollowOptions
 from spark_jobs.reconcile.selected_tables import read_tables
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
 from spark_jobs.reconcile.store import VersionStore
-from spark_jobs.session import isolated_session
+from spark_jobs.session import isolate_session
 from spark_jobs.terminal import Show, no_line
 
 OpenTarget = Callable[[VersionStore, SourceSchema, Sequence[SourceTable]], ChangeHandler]
@@ -42,7 +42,7 @@ def run_follower(
     `open_target`, `Follower` and `follow_store` raise.
     """
     schema, selected = read_tables(options)
-    session = isolated_session(session, options.state_partitions)
+    session = isolate_session(session, options.state_partitions)
     # CQL's quoted names may differ in case alone.
     session.conf.set("spark.sql.caseSensitive", "true")
     store = open_store(session, options)

@@ -61,7 +61,7 @@ class KnownSchemas:
             self._write(table, KnownSchema(now))
             return None
         text = known.at(position)
-        earlier = _described(text, table)
+        earlier = _describe(text, table)
         if _shows_the_same(earlier, self._schema, table):
             self._write(table, KnownSchema(now))
             return None
@@ -73,10 +73,10 @@ class KnownSchemas:
         known = self._read(table)
         if known is None:
             return BatchSchemas(self._schema)
-        current = _described(known.current, table)
+        current = _describe(known.current, table)
         if known.following is None:
             return BatchSchemas(current)
-        following = _described(known.following, table)
+        following = _describe(known.following, table)
         return BatchSchemas(following, current if before == known.since else None)
 
     def followed(self, table: SourceTable) -> None:
@@ -100,7 +100,7 @@ def _shows_the_same(earlier: SourceSchema, schema: SourceSchema, table: SourceTa
     return types[0].equals(types[1]) and dict(before.dropped) == dict(table.dropped)
 
 
-def _described(text: str, table: SourceTable) -> SourceSchema:
+def _describe(text: str, table: SourceTable) -> SourceSchema:
     return from_stored_table(text, Path(_name(table)))
 
 

@@ -23,7 +23,7 @@ from spark_jobs.mongo_reconcile.document_table import DocumentTable
 from spark_jobs.mongo_reconcile.options import MongoJobOptions
 from spark_jobs.options.command_line import JobReport
 from spark_jobs.progress import MicroBatch, follow, micro_batch, start_job, start_query
-from spark_jobs.session import isolated_session
+from spark_jobs.session import isolate_session
 from spark_jobs.session_conf import job_description
 from spark_jobs.source.events import InvalidRecords
 from spark_jobs.source.kafka import SourceTopics, read_stream
@@ -58,7 +58,7 @@ def run(
 
     Raises `CheckpointError`, `InputError`, or an exception of Spark.
     """
-    session = isolated_session(session, options.state_partitions)
+    session = isolate_session(session, options.state_partitions)
     owner = CheckpointOwner(_JOB, options.subscription(), options.fixed())
     checkpoint = acquire_checkpoint(session, options.checkpoint, owner)
     documents = DocumentTable(session, options.table_path)

@@ -42,6 +42,16 @@ _FIXED = {
 _ALL_REPLICAS = ("all", "-1")
 
 
+def _require_client(prefix: str, settings: Mapping[str, str]) -> None:
+    """Raise ValueError for servers or security settings that Kafka's client would reject."""
+    try:
+        broker_list(settings["bootstrap.servers"])
+    except ValueError as error:
+        raise ValueError(f"`{prefix}bootstrap.servers` {error}") from error
+    if problem := next(kafka_problems(prefix, settings), None):
+        raise ValueError(problem)
+
+
 def kafka_problems(prefix: str, settings: Mapping[str, str]) -> Iterator[str]:
     """An error for each security setting that Kafka's Java client would reject or ignore.
 
@@ -182,16 +192,10 @@ class SourceOptions(Properties):
             raise ValueError("`topics` or `topics.pattern` must be set, but not both")
         if not self.kafka.get("bootstrap.servers"):
             raise ValueError("`kafka.bootstrap.servers` must be set")
-        try:
-            broker_list(self.kafka["bootstrap.servers"])
-        except ValueError as error:
-            raise ValueError(f"`kafka.bootstrap.servers` {error}") from error
         for name, reason in _FIXED.items():
             if name.removeprefix("kafka.") in self.kafka:
                 raise ValueError(f"`{name}` cannot be set: {reason}")
-        problem = next(kafka_problems("kafka.", self.kafka), None)
-        if problem is not None:
-            raise ValueError(problem)
+        _require_client("kafka.", self.kafka)
         self._check_named_topics()
         return self
 
@@ -221,15 +225,8 @@ class ProducerOptions(Properties):
 
     @model_validator(mode="after")
     def _producer_is_valid(self) -> "ProducerOptions":
-        servers = self.sink_kafka.get("bootstrap.servers")
-        if servers is not None:
-            try:
-                broker_list(servers)
-            except ValueError as error:
-                raise ValueError(f"`sink.kafka.bootstrap.servers` {error}") from error
-            problem = next(kafka_problems("sink.kafka.", self.sink_kafka), None)
-            if problem is not None:
-                raise ValueError(problem)
+        if "bootstrap.servers" in self.sink_kafka:
+            _require_client("sink.kafka.", self.sink_kafka)
         acks = self.sink_kafka.get("acks")
         if acks is not None and acks.strip() not in _ALL_REPLICAS:
             raise ValueError(

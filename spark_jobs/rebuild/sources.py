@@ -17,13 +17,13 @@ from spark_jobs.rebuild.window import (
 )
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
 from spark_jobs.reconcile.store import VersionStore
-from spark_jobs.reconcile.store.version_store import MERGED, existing_store
+from spark_jobs.reconcile.store.version_store import MERGED, open_existing_store
 from spark_jobs.source.cells import read_cells
 from spark_jobs.source.segments import (
     ArchivedSegments,
     SegmentDecoder,
     UnreadRange,
-    archived_segments,
+    find_segments,
     unread_ranges,
 )
 
@@ -54,11 +54,11 @@ def open_sources(
     """Raises `ConfigError` if a source does not exist, `JobError` if older writes are missing."""
     store = None
     if options.output is not None:
-        store = existing_store(session, options.output, options.buckets)
+        store = open_existing_store(session, options.output, options.buckets)
     segments = None
     if options.segments is not None:
-        segments = archived_segments(session, options.segments)
-    commits = () if store is None else _commits(store)
+        segments = find_segments(session, options.segments)
+    commits = () if store is None else _read_commits(store)
     read = None
     if options.store_version is not None:
         read = StoreRead(base=options.store_version)
@@ -92,7 +92,7 @@ def open_sources(
     return Sources(rows, truncations, read, segments, observation)
 
 
-def _commits(store: VersionStore) -> tuple[StoreCommit, ...]:
+def _read_commits(store: VersionStore) -> tuple[StoreCommit, ...]:
     history = DeltaTable.forPath(store.session, store.path).history()
     rows = history.select("version", F.unix_micros("timestamp").alias("at")).collect()
     return tuple(StoreCommit(row["version"], row["at"]) for row in rows)

@@ -23,7 +23,7 @@ from spark_jobs.reconcile.selected_tables import READ, SelectedTables, read_tabl
 from spark_jobs.reconcile.source_table import SourceSchema
 from spark_jobs.reconcile.store import Batch, Offsets, StoreSize, VersionStore
 from spark_jobs.reconcile.store.commits import offsets_of_batch
-from spark_jobs.session import isolated_session
+from spark_jobs.session import isolate_session
 from spark_jobs.session_conf import job_description
 from spark_jobs.source.cells import place_of
 from spark_jobs.source.events import RAW_COLUMNS, InvalidRecords, events
@@ -163,7 +163,7 @@ def run(
     Raises `ConfigError`, `CheckpointError`, `InputError`, or an exception of Spark.
     """
     schema, tables = read_tables(options)
-    session = isolated_session(session, options.state_partitions)
+    session = isolate_session(session, options.state_partitions)
     # First, because its errors name the remedy for an old format.
     store = open_store(session, options)
     fixed = {"output": options.output, "format": _FORMAT, "buckets": str(options.buckets)}

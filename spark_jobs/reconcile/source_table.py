@@ -70,10 +70,10 @@ def read_schema(path: Path) -> SourceSchema:
         content = path.read_bytes()
         if content.startswith(b"\x1f\x8b"):
             content = gzip.decompress(content)
-        schema = _parsed(content)
+        schema = _parse(content)
     except (OSError, EOFError, SchemaError, ValueError) as error:
         raise ConfigError(f"Cannot read the schema from {path}: {error}") from error
-    return _described(path, schema)
+    return _describe(path, schema)
 
 
 def stored_table(schema: SourceSchema, table: SourceTable) -> str:
@@ -85,16 +85,16 @@ def stored_table(schema: SourceSchema, table: SourceTable) -> str:
 
 def from_stored_table(text: str, path: Path) -> SourceSchema:
     """The schema that describes one table. `path` is the place of the text."""
-    return _described(path, commitlog.Schema.from_stored(text.encode()))
+    return _describe(path, commitlog.Schema.from_stored(text.encode()))
 
 
-def _described(path: Path, schema: commitlog.Schema) -> SourceSchema:
+def _describe(path: Path, schema: commitlog.Schema) -> SourceSchema:
     stored = json.loads(schema.to_stored())["tables"]
     by_age = sorted((each for each in stored if not each["is_view"]), key=_age)
     return SourceSchema(path, schema, tuple(map(_table, by_age)))
 
 
-def _parsed(content: bytes) -> commitlog.Schema:
+def _parse(content: bytes) -> commitlog.Schema:
     if not content.lstrip().startswith(b"{"):
         return commitlog.Schema.from_cql(content.decode("utf-8"))
     described = json.loads(content)

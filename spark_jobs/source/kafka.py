@@ -52,7 +52,7 @@ class TopicFacts:
     is_compacted: bool
 
 
-def topic_facts(
+def describe_topics(
     session: SparkSession,
     settings: Mapping[str, str],
     topics: Collection[str],
@@ -76,7 +76,7 @@ def topic_facts(
         }
 
 
-def end_offsets(
+def read_end_offsets(
     session: SparkSession, settings: Mapping[str, str], topics: Iterable[str]
 ) -> dict[str, dict[int, int]]:
     """The offset after the last record of each partition, of the topics that exist.
@@ -103,7 +103,7 @@ def end_offsets(
         return ends
 
 
-def cleanup_policy(
+def read_cleanup_policy(
     session: SparkSession, settings: Mapping[str, str], topic: str
 ) -> frozenset[str] | None:
     """`cleanup.policy` of a topic, such as `compact`; None if the topic does not exist.
@@ -196,7 +196,9 @@ class SourceTopics:
         Raises `CheckpointError` if a topic was created again.
         """
         options = self._options
-        facts = topic_facts(self._session, options.kafka, options.topics, options.topics_pattern)
+        facts = describe_topics(
+            self._session, options.kafka, options.topics, options.topics_pattern
+        )
         now = {topic: each.id for topic, each in facts.items() if each.id}
         changed = list(replaced_topics(self._ids, now))
         if changed:

@@ -215,9 +215,9 @@ class ArchivedSegments:
         return observed.where(unread.isNull()).select(*EVENTS.names), observation
 
 
-def archived_segments(session: SparkSession, location: str) -> ArchivedSegments:
+def find_segments(session: SparkSession, location: str) -> ArchivedSegments:
     """The segments at a folder or URI. Raises `ConfigError` if there is none."""
-    logs = _files(session, location, "CommitLog-*.log*").where(F.col("path").rlike(_LOG))
+    logs = _read_files(session, location, "CommitLog-*.log*").where(F.col("path").rlike(_LOG))
     found = logs.agg(
         F.count("path").alias("count"),
         F.sum("length").alias("bytes"),
@@ -228,7 +228,7 @@ def archived_segments(session: SparkSession, location: str) -> ArchivedSegments:
             f"segments: {location} has no segment (CommitLog-<version>-<id>.log). Name the folder "
             "into which the agents archive segments."
         )
-    indexes = _files(session, location, "CommitLog-*_cdc.idx")
+    indexes = _read_files(session, location, "CommitLog-*_cdc.idx")
     completed = F.regexp_extract(F.col("content").cast("string"), _COMPLETED, 1)
     ends = indexes.select(
         _segment(r"_cdc\.idx$").alias("segment"),
@@ -248,7 +248,7 @@ def unread_ranges(observation: Observation) -> Sequence[UnreadRange]:
     return sorted(found, key=lambda each: (each.segment, each.start))
 
 
-def _files(session: SparkSession, location: str, names: str) -> DataFrame:
+def _read_files(session: SparkSession, location: str, names: str) -> DataFrame:
     reader = session.read.format("binaryFile").option("recursiveFileLookup", "true")
     return reader.option("pathGlobFilter", names).load(location)
 

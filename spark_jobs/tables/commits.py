@@ -12,10 +12,10 @@ from spark_jobs.errors import JobError
 from spark_jobs.options.command_line import JobReport
 from spark_jobs.session_conf import job_description
 from spark_jobs.tables.commit_position import CommitPosition, Progress, progress
-from spark_jobs.tables.format.typed_table import TargetError, TypedTable, recent_commits
+from spark_jobs.tables.format.typed_table import TargetError, TypedTable, read_recent_commits
 from spark_jobs.tables.net_changes import NetChanges
 from spark_jobs.tables.options import TypedTableOptions
-from spark_jobs.tables.target import existing_table
+from spark_jobs.tables.target import open_existing_table
 
 logger = logging.getLogger(__name__)
 ATTEMPTS = 10
@@ -43,9 +43,9 @@ def retry(table: TypedTable, act: Callable[[], Result]) -> Result:
     ) from last
 
 
-def progress_of(table: TypedTable) -> Progress:
+def read_progress(table: TypedTable) -> Progress:
     """How far a table is, from its own history."""
-    return progress(commit.position for commit in recent_commits(table))
+    return progress(commit.position for commit in read_recent_commits(table))
 
 
 def apply_batch(
@@ -62,7 +62,7 @@ def apply_batch(
     """
 
     def attempt() -> None:
-        known = progress_of(table)
+        known = read_progress(table)
         if position.is_of_batch(known.complete):
             return
         _require_position(table, known, position, before)
@@ -95,7 +95,7 @@ def maintain(
 
     Its counts are the report; `done` begins each line.
     """
-    tables = {name: existing_table(session, options, name) for name in options.tables}
+    tables = {name: open_existing_table(session, options, name) for name in options.tables}
     counts: dict[str, dict[str, int]] = {}
     for name, table in tables.items():
         with job_description(session, f"tables: {name}, {done.lower()}"):

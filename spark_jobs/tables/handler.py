@@ -24,7 +24,7 @@ from spark_jobs.tables.commit_position import (
     fingerprints,
     replaced_columns,
 )
-from spark_jobs.tables.commits import apply_batch, progress_of
+from spark_jobs.tables.commits import apply_batch, read_progress
 from spark_jobs.tables.format.typed_table import TargetError, TypedTable
 from spark_jobs.tables.net_changes import net_changes
 from spark_jobs.tables.options import TargetOptions
@@ -71,7 +71,7 @@ class TypedTables:
         if not target.exists():
             return None
         require_owner(target, self._app, table.id)
-        progress = progress_of(target)
+        progress = read_progress(target)
         if progress.merged is None:
             return None
         complete = progress.complete
@@ -82,11 +82,11 @@ class TypedTables:
         """Insert the new rows of the interrupted batch."""
         # The columns are still those that the batch began with.
         target, _ = self._open(table)
-        progress = progress_of(target)
+        progress = read_progress(target)
         assert progress.merged is not None
         batch = net_changes(changes, target.columns(), counts)
         position = replace(progress.merged, part=Part.WHOLE)
-        with self._described(table, f"finish the last batch: {batch}"):
+        with self._describe(table, f"finish the last batch: {batch}"):
             apply_batch(target, batch, position, progress.complete)
 
     def position(self, table: SourceTable) -> Position | None:
@@ -100,7 +100,7 @@ class TypedTables:
             create_table(target, self._options, name, self._app, table.id, columns)
             return None
         require_owner(target, self._app, table.id)
-        complete = progress_of(target).complete
+        complete = read_progress(target).complete
         if complete is None and not target.read().isEmpty():
             raise TargetError(
                 f"{target.sql_name} has rows, but its history no longer names a position. Drop or "
@@ -132,11 +132,11 @@ class TypedTables:
             offsets_to_json(offsets),
         )
         batch = net_changes(changes, target.columns(), counts)
-        with self._described(table, str(batch)):
+        with self._describe(table, str(batch)):
             apply_batch(target, batch, position, self._known.get(table.id))
         self._known[table.id] = position
 
-    def _described(self, table: SourceTable, what: str) -> AbstractContextManager[None]:
+    def _describe(self, table: SourceTable, what: str) -> AbstractContextManager[None]:
         return job_description(self._session, f"tables: {table.full_name}, {what}")
 
     def _open(self, table: SourceTable) -> tuple[TypedTable, Columns]:

@@ -7,7 +7,7 @@ from spark_jobs.session import create_job_session
 from spark_jobs.tables.commit_position import Part
 from spark_jobs.tables.format.typed_table import Commit, TypedTable
 from spark_jobs.tables.options import HistoryOptions
-from spark_jobs.tables.target import existing_table
+from spark_jobs.tables.target import open_existing_table
 
 _ABOUT = (
     "List the commits of typed tables, newest first, with the version of the store, the second "
@@ -20,7 +20,7 @@ def _run(options: HistoryOptions) -> JobReport:
     histories = {}
     lines = []
     for name in options.tables:
-        table = existing_table(session, options, name)
+        table = open_existing_table(session, options, name)
         commits = table.commits(options.limit)
         histories[name] = [_document(table, commit) for commit in commits]
         lines += [f"{name}:", *(f"  {_line(table, commit)}" for commit in commits)]

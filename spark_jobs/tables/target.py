@@ -35,7 +35,9 @@ def read_table(
     return open_table(session, options, full_name).read(version)
 
 
-def existing_table(session: SparkSession, options: TargetOptions, full_name: str) -> TypedTable:
+def open_existing_table(
+    session: SparkSession, options: TargetOptions, full_name: str
+) -> TypedTable:
     """The typed table of a source table. Raises `ConfigError` if it does not exist."""
     table = open_table(session, options, full_name)
     if not table.exists():

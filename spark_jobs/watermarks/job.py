@@ -16,9 +16,9 @@ from spark_jobs.progress import start_job
 from spark_jobs.reconcile.store import Offsets
 from spark_jobs.reconcile.store.commits import largest_offsets, offsets_from_json
 from spark_jobs.session_conf import job_description
-from spark_jobs.source.kafka import end_offsets, read
+from spark_jobs.source.kafka import read, read_end_offsets
 from spark_jobs.storage import Folder
-from spark_jobs.tables.commits import progress_of
+from spark_jobs.tables.commits import read_progress
 from spark_jobs.tables.format.typed_table import TypedTable
 from spark_jobs.tables.target import open_table
 from spark_jobs.terminal import Show
@@ -84,15 +84,15 @@ def run(session: SparkSession, options: WatermarkOptions) -> JobReport:
     with metrics_files.final_report(report):
         state = load_state(folder, options.state) or state
         with job_description(session, "watermarks: read those of all agents"):
-            reports = reports_of(read(session, options))
+            reports = read_reports(read(session, options))
         with job_description(session, "watermarks: read the offsets of the tables"):
-            state = _advanced(session, options, state, reports)
+            state = _advance(session, options, state, reports)
         notes = list(hint_notes(reports))
         store_state(folder, state)
     return JobReport(_message(state.in_topics, notes), values())
 
 
-def _advanced(
+def _advance(
     session: SparkSession,
     options: WatermarkOptions,
     state: WatermarkState,
@@ -107,12 +107,12 @@ def _advanced(
         baseline_ms=options.baseline_ms,
     )
     # After the reports: every event that they speak of is before these offsets.
-    ends = end_offsets(session, options.kafka, event_topics(reports, tables))
+    ends = read_end_offsets(session, options.kafka, event_topics(reports, tables))
     published = state.published(tables, ends)
-    return published.reached(consumed_offsets(session, options, tables))
+    return published.reached(read_consumed_offsets(session, options, tables))
 
 
-def reports_of(records: DataFrame) -> tuple[NodeReport, ...]:
+def read_reports(records: DataFrame) -> tuple[NodeReport, ...]:
     """The last report of each node in records of the watermark topic.
 
     The offset is the order in which a node reported. Its clock orders only reports in different
@@ -136,26 +136,26 @@ def event_topics(reports: Iterable[NodeReport], tables: Iterable[str]) -> list[s
     ]
 
 
-def consumed_offsets(
+def read_consumed_offsets(
     session: SparkSession, options: WatermarkOptions, tables: Iterable[str]
 ) -> dict[str, Offsets]:
     """The offsets that `store` or the typed tables have, by table."""
     if options.store is not None:
-        return dict.fromkeys(tables, store_offsets(session, options.store))
+        return dict.fromkeys(tables, read_store_offsets(session, options.store))
     place = options.typed_tables()
     if place is None:
         return {}
     typed = {name: open_table(session, place, name) for name in tables}
-    return {name: typed_offsets(table) for name, table in typed.items() if table.exists()}
+    return {name: read_typed_offsets(table) for name, table in typed.items() if table.exists()}
 
 
-def typed_offsets(table: TypedTable) -> Offsets:
+def read_typed_offsets(table: TypedTable) -> Offsets:
     """The offsets of the last whole batch of a typed table."""
-    batch = progress_of(table).complete
+    batch = read_progress(table).complete
     return {} if batch is None else offsets_from_json(batch.offsets)
 
 
-def store_offsets(session: SparkSession, path: str) -> Offsets:
+def read_store_offsets(session: SparkSession, path: str) -> Offsets:
     """The offsets that a Delta table has, from its last commits."""
     commits = DeltaTable.forPath(session, path).history(_COMMITS).select("userMetadata").collect()
     return largest_offsets(offsets_of_commit(row["userMetadata"]) for row in commits)

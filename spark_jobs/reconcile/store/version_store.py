@@ -264,7 +264,7 @@ class VersionStore:
             append_batch(rows, self.path, batch.app, batch.number, userMetadata=metadata)
 
 
-def existing_store(session: SparkSession, path: str, buckets: int) -> VersionStore:
+def open_existing_store(session: SparkSession, path: str, buckets: int) -> VersionStore:
     """Open the store that `spark_jobs.reconcile` fills. Raises `ConfigError` if there is none."""
     if not Folder(session, path).exists(_LOG):
         raise ConfigError(

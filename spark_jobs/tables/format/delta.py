@@ -34,7 +34,7 @@ from spark_jobs.tables.format.typed_table import (
     complete_version,
     local_time,
     newest_position,
-    recent_commits,
+    read_recent_commits,
     settled,
 )
 from spark_jobs.tables.net_changes import (
@@ -121,7 +121,7 @@ class DeltaTypedTable(TypedTable):
         return _CONFLICT in str(error)
 
     def commits(self, limit: int | None = None) -> list[Commit]:
-        newer = [] if limit is None or is_remote() else list(self._logged())
+        newer = [] if limit is None or is_remote() else list(self._read_log())
         if newer and _is_same(newer[0], self._known[0]):
             self._known = [*newer[::-1], *self._known[1:]][:limit]
             return settled(self._known)
@@ -135,7 +135,7 @@ class DeltaTypedTable(TypedTable):
         self._known = sorted(found, key=lambda commit: -commit.version)
         return settled(self._known)
 
-    def _logged(self) -> Iterator[Commit]:
+    def _read_log(self) -> Iterator[Commit]:
         """The commits from the newest known one on, oldest first, from Delta's log.
 
         They cost no Spark job. The first one is another commit, or there is none, for a table that
@@ -154,7 +154,7 @@ class DeltaTypedTable(TypedTable):
 
     def read(self, version: int | None = None) -> DataFrame:
         if version is None:
-            version = complete_version(recent_commits(self))
+            version = complete_version(read_recent_commits(self))
         return self._reader().option("versionAsOf", version).load(self._path)
 
     def compact(self) -> Mapping[str, int]:
@@ -183,7 +183,7 @@ class DeltaTypedTable(TypedTable):
 
         Delta removes old entries of its history, so the newest commits must name it.
         """
-        position = newest_position(recent_commits(self))
+        position = newest_position(read_recent_commits(self))
         return {} if position is None else {_METADATA: position.to_json()}
 
     def _reader(self) -> DataFrameReader:

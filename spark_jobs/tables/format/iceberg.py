@@ -40,7 +40,7 @@ from spark_jobs.tables.format.typed_table import (
     TypedTable,
     local_time,
     newest_position,
-    recent_commits,
+    read_recent_commits,
     settled,
 )
 from spark_jobs.tables.net_changes import (
@@ -228,7 +228,7 @@ class IcebergTypedTable(TypedTable):
 
     def _restate(self) -> None:
         """Name the latest position in the current snapshot, which never expires."""
-        position = newest_position(recent_commits(self))
+        position = newest_position(read_recent_commits(self))
         if position is not None:
             self.record(position)
 

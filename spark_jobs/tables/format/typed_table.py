@@ -211,7 +211,7 @@ class TypedTable(ABC):
         """Remove files that only versions older than `retain_s` seconds need."""
 
 
-def recent_commits(table: TypedTable) -> list[Commit]:
+def read_recent_commits(table: TypedTable) -> list[Commit]:
     """The newest commits of a table, with that of a complete batch if there is one.
 
     A long history costs much to read, and most often the newest commit names the position.

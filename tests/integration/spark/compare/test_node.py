@@ -19,7 +19,7 @@ from spark_jobs.compare.report import ComparisonReport, TargetReport, report_pag
 from spark_jobs.reconcile.source_table import SourceSchema, read_schema
 from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.source.cells import read_cells
-from spark_jobs.source.segments import SegmentDecoder, archived_segments
+from spark_jobs.source.segments import SegmentDecoder, find_segments
 from spark_jobs.tables.job import run as run_tables
 from spark_jobs.tables.options import TablesJobOptions
 from tests.support.servers.cassandra import CassandraNode
@@ -199,7 +199,7 @@ def later_ms() -> str:
 
 def events(spark: SparkSession, folder: Path, schema: SourceSchema, name: str) -> list[Row]:
     table = schema.table(name)
-    segments = archived_segments(spark, str(folder / "archive"))
+    segments = find_segments(spark, str(folder / "archive"))
     decoder = SegmentDecoder(schema.schema.to_stored(), table.id, table.full_name)
     decoded, _ = segments.events(decoder)
     return read_cells(decoded).collect()

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.session import create_session
-from spark_jobs.source.segments import SegmentDecoder, archived_segments, unread_ranges
+from spark_jobs.source.segments import SegmentDecoder, find_segments, unread_ranges
 from tests.support.segments.archive import agents_events, archive, recording
 from tests.support.segments.segment_reading import schema_of
 from tests.support.servers.gcs import GcsServer
@@ -110,7 +110,7 @@ def read(session: SparkSession, folder: Path, put: Put, scheme: str) -> None:
     schema = schema_of(SCENARIO)
     table = next(each for each in schema.tables() if each.kind == "table")
     name = f"{table.keyspace}.{table.name}"
-    segments = archived_segments(session, f"{scheme}://{BUCKET}/segments")
+    segments = find_segments(session, f"{scheme}://{BUCKET}/segments")
     assert segments.count == len(list(folder.rglob("CommitLog-*.log")))
     events, observation = segments.events(SegmentDecoder(schema.to_stored(), table.id, name))
     found = sorted((bytes(row.id), row.ts_us, row.kind) for row in events.collect())

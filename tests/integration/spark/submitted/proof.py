@@ -12,7 +12,7 @@ import spark_jobs
 from spark_jobs.reconcile.source_table import read_schema
 from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.reconcile.visible_rows import table_at
-from spark_jobs.tables.commits import progress_of
+from spark_jobs.tables.commits import read_progress
 from spark_jobs.tables.options import TargetOptions
 from spark_jobs.tables.target import open_table, read_table
 from tests.oracle.algebra import Tables
@@ -81,7 +81,7 @@ def prove(
     target = {"target": folder / "tables", "tables": name, "checkpoint": folder / "tables-job"}
     run("tables/__main__.py", stored | target)
     options = options_of(TargetOptions, {"target": str(folder / "tables")})
-    complete = progress_of(open_table(spark, options, name)).complete
+    complete = read_progress(open_table(spark, options, name)).complete
     assert complete is not None
     visible = table_at(store, schema, schema.table(name), complete.second)
     typed = read_table(spark, options, name).select(*visible.columns)

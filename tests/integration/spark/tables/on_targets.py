@@ -16,7 +16,7 @@ from pyspark.sql.types import IntegerType, LongType, StringType
 
 from spark_jobs.tables.columns import Columns
 from spark_jobs.tables.commit_position import CommitPosition
-from spark_jobs.tables.commits import apply_batch, progress_of, retry
+from spark_jobs.tables.commits import apply_batch, read_progress, retry
 from spark_jobs.tables.format.typed_table import TypedTable
 from spark_jobs.tables.net_changes import net_changes
 from spark_jobs.tables.options import TargetOptions
@@ -175,7 +175,7 @@ def test_batches_during_maintenance(spark: SparkSession, tmp_path: Path, table_f
             stop.set()
         assert maintenance.result() > 0
     assert stored_rows(table.read()) == {row_id(key): row for key, row in state.items()}
-    progress = progress_of(table)
+    progress = read_progress(table)
     assert position(BATCHES - 1).is_of_batch(progress.complete)
     assert progress.merged is None
     versions = [
@@ -254,7 +254,7 @@ def test_a_table_is_kept_in_a_catalog(
         # Another process finds the position, changes the columns and goes on.
         session = new_session()
         table = open_table(session, options, NAME)
-        assert progress_of(table).complete == SECOND
+        assert read_progress(table).complete == SECOND
         evolve(table, WIDER, 1, frozenset())
         apply(WIDER, THIRD, SECOND, (1, "u", {"k": 1, "n": 1 << 40, "v": "x"}))
         expected = {
@@ -265,7 +265,7 @@ def test_a_table_is_kept_in_a_catalog(
 
         assert table.compact()["files_added"] == 1
         table.expire(3600)
-        assert progress_of(table).complete == THIRD
+        assert read_progress(table).complete == THIRD
         assert stored_rows(table.read()) == expected
         first = next(each.version for each in table.commits() if each.position == FIRST)
         assert set(stored_rows(table.read(first))) == {row_id(key) for key in range(4)}

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.reconcile import VersionStore, read_schema, table_at
 from spark_jobs.tables.commit_position import Part
-from spark_jobs.tables.commits import progress_of
+from spark_jobs.tables.commits import read_progress
 from spark_jobs.tables.job import run
 from spark_jobs.tables.options import TablesJobOptions
 from spark_jobs.tables.target import open_table, read_table
@@ -108,7 +108,7 @@ def test_a_job_that_is_killed_between_its_commits(
     options = job().options(TablesJobOptions)
     run(spark, options, stop=Event())
 
-    progress = progress_of(open_table(spark, options, TABLE))
+    progress = read_progress(open_table(spark, options, TABLE))
     assert progress.complete is not None
     assert progress.merged is None
     assert progress.complete.offsets[topic]

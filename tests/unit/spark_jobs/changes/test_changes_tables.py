@@ -11,7 +11,7 @@ from spark_jobs.follow.plan import Position
 from spark_jobs.tables.columns import ColumnChangeError
 from spark_jobs.tables.format.iceberg import IcebergTypedTable
 from spark_jobs.tables.format.typed_table import newest_position
-from spark_jobs.watermarks.job import store_offsets
+from spark_jobs.watermarks.job import read_store_offsets
 from tests.support.spark.changes import ORDERS, ORDERS_ROW, POSITION, Change, changes_frame
 
 ROW = {"id": 7, "seq": 3, "note": "a"}
@@ -49,7 +49,7 @@ def assert_each_change_once(table: DataFrame) -> None:
 def test_delta_has_each_change_once(spark: SparkSession, tmp_path: Path) -> None:
     verify_batches(spark, ChangesTable(str(tmp_path), ORDERS, "app"))
     assert_each_change_once(spark.read.format("delta").load(str(tmp_path)))
-    assert store_offsets(spark, str(tmp_path)) == SECOND.offsets
+    assert read_store_offsets(spark, str(tmp_path)) == SECOND.offsets
 
 
 def test_delta_has_columns_of_any_name(spark: SparkSession, tmp_path: Path) -> None:

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.compare.job import removed_version_explained
+from spark_jobs.compare.job import explain_removed_version
 from spark_jobs.errors import CheckpointError
 
 
 def test_other_errors_stay_unchanged() -> None:
-    with pytest.raises(ZeroDivisionError), removed_version_explained("/state"):
+    with pytest.raises(ZeroDivisionError), explain_removed_version("/state"):
         raise ZeroDivisionError
 
 
@@ -21,6 +21,6 @@ def test_a_removed_file_names_the_remedy(spark: SparkSession, tmp_path: Path) ->
     file.unlink()
     with (
         pytest.raises(CheckpointError, match="Remove /state and start again"),
-        removed_version_explained("/state"),
+        explain_removed_version("/state"),
     ):
         spark.read.format("delta").option("versionAsOf", 0).load(table).collect()

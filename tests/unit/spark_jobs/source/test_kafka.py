@@ -26,7 +26,7 @@ class Broker:
         self.files: dict[str, str] = {}
         self.has_ids = has_ids
         self.created = 0
-        monkeypatch.setattr(kafka, "topic_facts", lambda *_: dict(self.topics))
+        monkeypatch.setattr(kafka, "describe_topics", lambda *_: dict(self.topics))
         monkeypatch.setattr(kafka, "Folder", lambda *_: self)
 
     def create(self, name: str, *, is_compacted: bool = False) -> None:

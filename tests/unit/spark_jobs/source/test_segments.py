@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from sidecar.errors import ConfigError
 from spark_jobs.errors import InputError, mapped_error
-from spark_jobs.source.segments import SegmentDecoder, UnreadRange, archived_segments, unread_ranges
+from spark_jobs.source.segments import SegmentDecoder, UnreadRange, find_segments, unread_ranges
 from tests.support.segments.archive import agents_events, archive, recording
 from tests.support.segments.segment_reading import schema_of
 
@@ -25,7 +25,7 @@ def test_the_events_of_all_nodes_and_the_ranges_without_events(
     (tmp_path / "node1" / "error").mkdir()
     damaged = tmp_path / "node1" / "error" / "CommitLog-7-7.log"
     damaged.write_bytes(b"no header")
-    segments = archived_segments(spark, str(tmp_path))
+    segments = find_segments(spark, str(tmp_path))
     logs = [each for each in tmp_path.rglob("CommitLog-*.log")]
     assert segments.count == len(logs)
     assert segments.size_bytes == sum(log.stat().st_size for log in logs)
@@ -47,7 +47,7 @@ def test_a_folder_without_segments_is_an_error(spark: SparkSession, tmp_path: Pa
     (tmp_path / "CommitLog-7-5_cdc.idx").write_text("7\nCOMPLETED\n")
     (tmp_path / "CommitLog-7-5.log.tmp").write_text("")
     with pytest.raises(ConfigError, match=r"has no segment .* archive segments"):
-        archived_segments(spark, str(tmp_path))
+        find_segments(spark, str(tmp_path))
 
 
 def test_a_segment_without_its_key_fails_with_the_remedy(
@@ -58,7 +58,7 @@ def test_a_segment_without_its_key_fails_with_the_remedy(
     schema = schema_of(scenario)
     table = schema.tables()[0]
     decoder = SegmentDecoder(schema.to_stored(), table.id, f"{table.keyspace}.{table.name}")
-    events, _ = archived_segments(spark, str(tmp_path)).events(decoder)
+    events, _ = find_segments(spark, str(tmp_path)).events(decoder)
     with pytest.raises(PySparkException) as raised:
         events.collect()
     error = mapped_error(raised.value)

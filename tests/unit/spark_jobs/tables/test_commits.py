@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import IntegerType, StringType
 
 from spark_jobs.tables.commit_position import CommitPosition
-from spark_jobs.tables.commits import ATTEMPTS, ConflictError, apply_batch, progress_of, retry
+from spark_jobs.tables.commits import ATTEMPTS, ConflictError, apply_batch, read_progress, retry
 from spark_jobs.tables.format import delta, iceberg
 from spark_jobs.tables.format.typed_table import TargetError, TypedTable
 from spark_jobs.tables.target import open_table
@@ -126,7 +126,7 @@ def test_a_table_is_the_fold_of_its_batches(
     table.record(position(1))
     assert position(2).is_of_batch(table.commits()[0].position)
     apply_batch(table, batch_of(session, COLUMNS, ()), position(3), position(2))
-    progress = progress_of(table)
+    progress = read_progress(table)
     assert position(3).is_of_batch(progress.complete)
     assert progress.merged is None
     assert stored_rows(table.read()) == FOLD

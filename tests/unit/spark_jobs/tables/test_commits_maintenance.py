@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import IntegerType, StringType
 
 from spark_jobs.tables.commit_position import CommitPosition
-from spark_jobs.tables.commits import apply_batch, progress_of
+from spark_jobs.tables.commits import apply_batch, read_progress
 from tests.support.fixtures.spark import RunModule
 from tests.support.spark.session import descriptions
 from tests.support.spark.typed_tables import (
@@ -85,7 +85,7 @@ def test_maintenance_keeps_rows_and_position(
         commit for commit in commits if (commit["position"] or {}).get("store_version") == 1
     ]
     assert len(stored_rows(spark.sql(oldest["query"]))) == 4
-    assert SECOND.is_of_batch(progress_of(table).complete)
+    assert SECOND.is_of_batch(read_progress(table).complete)
     assert stored_rows(table.read()) == {
         row_id(key): {"k": key, "v": value} for key, value in ((1, "b"), (2, "a"), (3, "a"))
     }

@@ -19,7 +19,7 @@ from pyspark.sql.types import (
 from spark_jobs.follow import InterruptedBatch, Position
 from spark_jobs.reconcile.source_table import SourceTable
 from spark_jobs.tables.commit_position import Part
-from spark_jobs.tables.commits import progress_of
+from spark_jobs.tables.commits import read_progress
 from spark_jobs.tables.format import delta
 from spark_jobs.tables.format.typed_table import TargetError
 from spark_jobs.tables.handler import TypedTables
@@ -131,7 +131,7 @@ def test_a_start_finishes_the_batch_of_a_killed_job(
     assert handler.position(TABLE) == THIRD
     assert source.rows() == {row_id(2): {"k": 2, "v": "b", "n": None}}
     target = open_table(source.session, source.options, NAME)
-    complete = progress_of(target).complete
+    complete = read_progress(target).complete
     assert complete is not None
     assert (complete.part, complete.offsets) == (Part.INSERT, {"t": {"0": 9}})
 

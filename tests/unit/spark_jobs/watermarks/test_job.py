@@ -7,7 +7,7 @@ import threading
 from pyspark.sql import SparkSession
 
 from spark_jobs.options.command_line import JobReport
-from spark_jobs.watermarks.job import repeat, reports_of
+from spark_jobs.watermarks.job import read_reports, repeat
 from tests.support.seeds import draw_seed
 
 
@@ -43,7 +43,7 @@ def test_the_last_report_of_a_node_is_that_of_the_topic_whatever_its_clock(
     records = spark.createDataFrame(
         rows, "key binary, value binary, topic string, partition int, offset long, timestamp long"
     )
-    found = {each.node_id: each.interval_ms for each in reports_of(records)}
+    found = {each.node_id: each.interval_ms for each in read_reports(records)}
     assert found == last
 
 

@@ -11,7 +11,7 @@ from spark_jobs.tables.format.typed_table import (
     Commit,
     TypedTable,
     newest_position,
-    recent_commits,
+    read_recent_commits,
     settled,
 )
 
@@ -62,6 +62,6 @@ def test_the_newest_commits_are_read_first(
             asked.append(limit)
             return commits(*newer, SECOND, None, None)[:limit]
 
-    found = recent_commits(cast(TypedTable, Table()))
+    found = read_recent_commits(cast(TypedTable, Table()))
     assert progress(commit.position for commit in found).complete == SECOND
     assert asked == limits

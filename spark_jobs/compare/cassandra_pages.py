@@ -6,6 +6,7 @@ cassandra-driver is untyped; this module returns typed values. The encoder decod
 import ssl
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -73,33 +74,34 @@ class Page:
         return int.from_bytes(self.body[:4], "big")
 
 
-class CassandraPages:
-    """A connection for one task."""
-
-    def __init__(self, contact: Contact) -> None:
-        self._contact = contact
-        self._cluster: Any = None
-        self._session: Any = None
-        self._masks: MaskGuard | None = None
-        self._size: FetchSize | None = None
-
-    def __enter__(self) -> "CassandraPages":
-        self._cluster, self._session = retry(lambda: _connect(self._contact))
-        self._session.client_protocol_handler = RawPages
-        decoded = retry(self._cluster.connect)
+@contextmanager
+def open_pages(contact: Contact) -> Iterator["CassandraPages"]:
+    """Connect for one task."""
+    cluster, session = retry(lambda: _connect(contact))
+    try:
+        session.client_protocol_handler = RawPages
+        decoded = retry(cluster.connect)
 
         def ask(cql: str) -> list[Any]:
             return list(retry(lambda: decoded.execute(cql, execution_profile=_DECODED)))
 
-        self._masks = MaskGuard(ask, self._contact.username)
-        return self
+        yield CassandraPages(session, MaskGuard(ask, contact.username))
+    finally:
+        cluster.shutdown()
 
-    def __exit__(self, *_: object) -> None:
-        self._cluster.shutdown()
+
+class CassandraPages:
+    """Reads by a session of the driver that returns raw pages."""
+
+    def __init__(self, session: Any, masks: MaskGuard) -> None:
+        self._session = session
+        self._masks = masks
+        self._size: FetchSize | None = None
 
     def has_element_times(self) -> bool:
         """Whether all nodes return write times of elements, as Cassandra does from 5.0 on."""
-        releases = [str(host.release_version or "0") for host in self._cluster.metadata.all_hosts()]
+        hosts = self._session.cluster.metadata.all_hosts()
+        releases = [str(host.release_version or "0") for host in hosts]
         return min(int(each.split(".")[0]) for each in releases) >= _FIRST_WITH_ELEMENT_TIMES
 
     def read(self, table: str, cql: str, consistency: str, page_rows: int) -> Iterator[Page]:
@@ -108,7 +110,6 @@ class CassandraPages:
         `table` is `keyspace.table`. Repeats a failed page with fewer rows; then raises the driver's
         exception. Raises `JobError` if pages have masks instead of values.
         """
-        assert self._masks is not None
         _require_values(self._masks.before(table))
         statement = SimpleStatement(
             cql,

@@ -85,7 +85,9 @@ def range_digests(rows: DataFrame, ranges: int, columns: ComparedColumns) -> dic
     """The digests of ranges that have rows, by number. `rows` are those of `Merger.rows`."""
     times = F.transform(F.concat("cells", "statics"), lambda cell: cell["ts"])
     known = F.filter(times, lambda ts_us: ts_us > OLDEST_US)
-    hashed = F.xxhash64("pk", "ck", content(F.col("cells"), columns), _statics(columns))
+    hashed = F.xxhash64(
+        "pk", "ck", content(F.col("cells"), columns), content(F.col("statics"), columns)
+    )
     found = (
         rows.select(
             range_of(F.col("token"), ranges).alias("range"),
@@ -127,10 +129,6 @@ def _list_place(path: Column) -> Column:
     Cassandra's, so the rows are compared."""
     parts = ((7, 2), (5, 2), (1, 4), (9, 8))
     return F.concat(*(F.substring(path, start, length) for start, length in parts))
-
-
-def _statics(columns: ComparedColumns) -> Column:
-    return content(F.col("statics"), columns)
 
 
 def _is_in(name: Column, columns: Collection[str]) -> Column:

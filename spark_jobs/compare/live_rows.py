@@ -14,7 +14,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from commitlog import EventBatch, EventFormat, Schema, SnapshotEncoder
 from commitlog.merge import Merger
-from spark_jobs.compare.cassandra_pages import CassandraPages, Contact
+from spark_jobs.compare.cassandra_pages import CassandraPages, Contact, open_pages
 from spark_jobs.compare.digests import TokenRange
 
 # The last member `token` with a number: `cells` comes last in a value, and its texts are base64.
@@ -66,7 +66,7 @@ class LiveReader:
     def read_all(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The rows of ranges: an input with the columns `after` and `to`."""
         throttle = Throttle(self.rows_per_second)
-        with CassandraPages(self.contact) as pages:
+        with open_pages(self.contact) as pages:
             encoder = SnapshotEncoder(
                 Schema.from_stored(self.stored_schema),
                 self.table_id,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Gauge
+from prometheus_client import CollectorRegistry, Gauge
 
 from sidecar.logs import RateLimitedLog, fields
 from spark_jobs import metrics_files
@@ -17,6 +17,18 @@ INPUT, OUTPUT = "dedupe_input", "dedupe_output"
 """Names of the metrics that the query observes before and after deduplication."""
 logger = logging.getLogger(__name__)
 PREFIX = "cdc_dedupe_"
+_COUNTERS = {
+    "records": "Records read, including replica copies.",
+    "events": "Events written, one copy of each.",
+    "replica_copies_dropped": "Replica copies dropped.",
+    "invalid_records": "Records without the headers of an event.",
+    "batches": "Micro-batches that read at least one record.",
+}
+_NAMES = (
+    *("batches", "records", "invalid_records", "events", "replica_copies_dropped"),
+    *("replica_copies_per_event", "state_rows", "state_bytes", "newest_write_us"),
+)
+"""Statistics as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,19 +95,8 @@ class RunStats:
 
     def as_json(self, now_ms: int) -> dict[str, Any]:
         """All statistics by name."""
-        return {
-            "at_ms": now_ms,
-            "batches": self.batches,
-            "records": self.records,
-            "invalid_records": self.invalid_records,
-            "events": self.events,
-            "replica_copies_dropped": self.replica_copies_dropped,
-            "replica_copies_per_event": self.replica_copies_per_event,
-            "state_rows": self.state_rows,
-            "state_bytes": self.state_bytes,
-            "newest_write_us": self.newest_write_us,
-            "replica_idle_ms": self.idle_ms(now_ms),
-        }
+        values = {name: getattr(self, name) for name in _NAMES}
+        return {"at_ms": now_ms, **values, "replica_idle_ms": self.idle_ms(now_ms)}
 
     def summary(self, now_ms: int, idle_timeout_ms: int) -> str:
         """The text that the job prints at the end of a run."""
@@ -152,13 +153,14 @@ class Reporter:
         """Log a micro-batch, unless it read no record."""
         if not batch.records:
             return
+        copies = stats.replica_copies_per_event
         logger.info(
             "micro-batch done",
             extra=fields(
                 batch=batch.batch_id,
                 records=batch.records,
                 events=batch.events,
-                replica_copies_per_event=_rounded(stats.replica_copies_per_event),
+                replica_copies_per_event=None if copies is None else round(copies, 3),
                 state_rows=batch.state_rows,
                 duration_ms=batch.duration_ms,
             ),
@@ -191,16 +193,8 @@ class Reporter:
 
 def registry_of(stats: RunStats, now_ms: int) -> CollectorRegistry:
     """The statistics as metrics of Prometheus."""
-    registry = CollectorRegistry()
-    counters = {
-        "records": (stats.records, "Records read, including replica copies."),
-        "events": (stats.events, "Events written, one copy of each."),
-        "replica_copies_dropped": (stats.replica_copies_dropped, "Replica copies dropped."),
-        "invalid_records": (stats.invalid_records, "Records without the headers of an event."),
-        "batches": (stats.batches, "Micro-batches that read at least one record."),
-    }
-    for name, (value, text) in counters.items():
-        Counter(PREFIX + name, text, registry=registry).inc(value)
+    counts = {name: getattr(stats, name) for name in _COUNTERS}
+    registry = metrics_files.counters(PREFIX, counts, _COUNTERS)
     gauges = {
         "replica_copies_per_event": (
             stats.replica_copies_per_event,
@@ -216,16 +210,8 @@ def registry_of(stats: RunStats, now_ms: int) -> CollectorRegistry:
     for name, (measured, text) in gauges.items():
         if measured is not None:
             Gauge(PREFIX + name, text, registry=registry).set(measured)
-    _add_idle(registry, stats, now_ms)
-    return registry
-
-
-def _add_idle(registry: CollectorRegistry, stats: RunStats, now_ms: int) -> None:
     text = "Seconds since the last record of a node, by node id."
-    gauge = Gauge(f"{PREFIX}replica_idle_seconds", text, ["node"], registry=registry)
+    idle = Gauge(f"{PREFIX}replica_idle_seconds", text, ["node"], registry=registry)
     for node, idle_ms in stats.idle_ms(now_ms).items():
-        gauge.labels(node).set(idle_ms / 1000)
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 3)
+        idle.labels(node).set(idle_ms / 1000)
+    return registry

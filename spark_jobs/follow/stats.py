@@ -65,13 +65,9 @@ class TableStats:
     def as_json(self) -> dict[str, Any]:
         """The members of the statistics file."""
         position = self.position
+        names = ("batches", "created", "updated", "deleted", "rejected", "newest_write_us")
         return {
-            "batches": self.batches,
-            "created": self.created,
-            "updated": self.updated,
-            "deleted": self.deleted,
-            "rejected": self.rejected,
-            "newest_write_us": self.newest_write_us,
+            **{name: getattr(self, name) for name in names},
             "batch_ms": None if self.batch_s is None else round(self.batch_s * 1000),
             "store_version": None if position is None else position.store_version,
             "second": None if position is None else position.second,

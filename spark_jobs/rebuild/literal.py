@@ -146,10 +146,6 @@ def _floating(form: str, nan: bytes, digits: str) -> Callable[[bytes], str | Non
     return text
 
 
-def _boolean(raw: bytes) -> str | None:
-    return {b"\0": "false", b"\1": "true"}.get(raw)
-
-
 def _date(raw: bytes) -> str | None:
     day = int.from_bytes(raw, "big") - _EPOCH_DAY
     if day not in _READABLE_DAYS:
@@ -198,7 +194,7 @@ _SCALARS: dict[str, Callable[[bytes], str | None]] = {
     "ascii": _text,
     "bigint": _integer,
     "blob": lambda raw: f"0x{raw.hex()}",
-    "boolean": _boolean,
+    "boolean": {b"\0": "false", b"\1": "true"}.get,
     "date": _date,
     "decimal": _decimal,
     # As many digits as tell any two numbers apart.

@@ -39,10 +39,6 @@ class Window:
         return (self.now_us if self.until_us is None else self.until_us) // _US
 
     @property
-    def now_s(self) -> int:
-        return self.now_us // _US
-
-    @property
     def complete_to_us(self) -> int:
         """All writes up to this time count, so a source needs to have them as they were then."""
         if self.without_us is not None:

@@ -79,10 +79,6 @@ class Progress:
     complete: CommitPosition | None = None
     merged: CommitPosition | None = None
 
-    @property
-    def latest(self) -> CommitPosition | None:
-        return self.merged or self.complete
-
 
 def progress(newest_first: Iterable[CommitPosition | None]) -> Progress:
     """The progress from the positions of the commits. None is a commit of another program."""

@@ -18,7 +18,7 @@ from agent.snapshot.connection import PageConnection
 from commitlog import Schema
 from sidecar.check.broker import ask_broker
 from sidecar.errors import AccessDeniedError, UnavailableError
-from spark_jobs.compare.cassandra_pages import CassandraPages, Contact
+from spark_jobs.compare.cassandra_pages import Contact, open_pages
 from spark_jobs.errors import JobError
 from tests.support.agents.agent_directory import AgentDir
 from tests.support.agents.agent_health import page
@@ -336,7 +336,7 @@ def test_masked_values_are_neither_copied_nor_compared(
         return [each for each in found if each["subject"] == "rights"]
 
     address = node_connection(load_config([path])).address
-    with closing(PageConnection(address, lambda *_: True)) as pages, CassandraPages(contact) as own:
+    with closing(PageConnection(address, lambda *_: True)) as pages, open_pages(contact) as own:
         wait_until(lambda: rights()[0]["code"] == "snapshot_columns_masked", "the finding")
         grant = 'GRANT UNMASK ON masks."P" TO "masked";'
         assert grant in rights()[0]["remedy"]

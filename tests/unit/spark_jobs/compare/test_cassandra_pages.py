@@ -13,7 +13,7 @@ from cassandra.cluster import NoHostAvailable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_jobs.compare.cassandra_pages import CassandraPages, Contact, retry
+from spark_jobs.compare.cassandra_pages import CassandraPages, retry
 
 PASSING = (OperationTimedOut("late"), NoHostAvailable("away", {"a": OSError()}))
 FINAL = (
@@ -37,7 +37,7 @@ def failing(*errors: Exception) -> Iterator[Exception | None]:
 @pytest.mark.parametrize(
     ("errors", "expected"), [(PASSING, [1.0, 2.0]), (PASSING * 3, [1.0, 2.0, 4.0, 8.0])]
 )
-def test_passing_failures_are_repeated(
+def test_passing_failures_are_retried(
     pauses: list[float], errors: tuple[Exception, ...], expected: list[float]
 ) -> None:
     outcomes = failing(*errors)
@@ -56,7 +56,7 @@ def test_passing_failures_are_repeated(
 
 
 @pytest.mark.parametrize("error", FINAL)
-def test_a_rejection_is_not_repeated(pauses: list[float], error: Exception) -> None:
+def test_a_rejection_is_not_retried(pauses: list[float], error: Exception) -> None:
     def action() -> None:
         raise error
 
@@ -96,10 +96,9 @@ def test_pages_follow_the_size_of_rows(seed: int, bound: int) -> None:
         for each, count in zip(largest, counts, strict=True)
         for _ in range(count)
     ]
-    pages, session = CassandraPages(Contact(("a",), 9042)), Session(sizes, bound)
-    pages._session = session
     masks: Any = SimpleNamespace(before=lambda _: "", after=lambda _: "")
-    pages._masks = masks
+    session = Session(sizes, bound)
+    pages = CassandraPages(session, masks)
     with patch.object(time, "sleep"):
         found = list(pages.read("ks.t", "SELECT", "ONE", 1000))
     assert sum(page.rows for page in found) == len(sizes)

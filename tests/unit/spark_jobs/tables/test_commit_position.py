@@ -55,7 +55,7 @@ def test_progress_names_a_batch_without_its_new_rows() -> None:
     merged = SECOND.as_part(Part.MERGE)
     # Maintenance repeats the position.
     assert progress([merged, None, merged, FIRST]) == Progress(FIRST, merged)
-    assert progress([merged, FIRST]).latest == merged
+    assert progress([merged, FIRST]).merged == merged
 
 
 def test_a_fingerprint_changes_with_type_and_drop() -> None:

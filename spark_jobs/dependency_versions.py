@@ -54,6 +54,11 @@ class DependencyVersions:
 
     def required_artifacts(self) -> tuple[Artifact, ...]:
         """The jars that every job needs."""
+        major, minor = map(int, self.delta.split(".")[:2])
+        is_named_by_spark = (major, minor) >= _FIRST_DELTA_NAMED_BY_SPARK
+        spark = f"_{self._spark_minor()}" if is_named_by_spark else ""
+        kernel = ("api", "defaults", "unitycatalog") if is_named_by_spark else ()
+        catalog = ("client", "hadoop") if is_named_by_spark else ()
         return (
             Artifact("org.apache.spark", f"spark-sql-kafka-0-10_{self.scala}", self.spark),
             Artifact(
@@ -63,35 +68,17 @@ class DependencyVersions:
             ),
             Artifact("org.apache.kafka", "kafka-clients", self.kafka_clients),
             Artifact("org.apache.commons", "commons-pool2", self.commons_pool),
-            Artifact("io.delta", self._delta_name(), self.delta),
+            Artifact("io.delta", f"delta-spark{spark}_{self.scala}", self.delta),
             Artifact("io.delta", "delta-storage", self.delta),
-            *(
-                Artifact("io.delta", f"delta-kernel-{part}", self.delta)
-                for part in self._kernel_parts()
-            ),
+            *(Artifact("io.delta", f"delta-kernel-{part}", self.delta) for part in kernel),
             *(
                 Artifact("io.unitycatalog", f"unitycatalog-{part}", self.unity_catalog)
-                for part in self._unity_catalog_parts()
+                for part in catalog
             ),
         )
 
-    def _delta_name(self) -> str:
-        if not self._delta_is_named_by_spark():
-            return f"delta-spark_{self.scala}"
-        return f"delta-spark_{self._spark_minor()}_{self.scala}"
-
     def _spark_minor(self) -> str:
         return ".".join(self.spark.split(".")[:2])
-
-    def _delta_is_named_by_spark(self) -> bool:
-        major, minor = self.delta.split(".")[:2]
-        return (int(major), int(minor)) >= _FIRST_DELTA_NAMED_BY_SPARK
-
-    def _kernel_parts(self) -> tuple[str, ...]:
-        return ("api", "defaults", "unitycatalog") if self._delta_is_named_by_spark() else ()
-
-    def _unity_catalog_parts(self) -> tuple[str, ...]:
-        return ("client", "hadoop") if self._delta_is_named_by_spark() else ()
 
 
 TESTED = DependencyVersions()

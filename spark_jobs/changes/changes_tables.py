@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StructType
 
 from spark_jobs.changes.envelope import PublishedTable, change_id
-from spark_jobs.changes.handler import BegunBatch
+from spark_jobs.changes.handler import BegunBatch, ChangeSink
 from spark_jobs.column_names import ROW_ID
 from spark_jobs.delta_table import ANY_NAMES, append_batch
 from spark_jobs.reconcile.store.commits import offsets_to_json
@@ -24,7 +24,7 @@ from spark_jobs.tables.format.typed_table import TableDefinition, newest_positio
 from spark_jobs.tables.net_changes import OP, ROW, NetChanges
 
 
-class ChangesTable:
+class ChangesTable(ChangeSink):
     """The Delta table of the changes of one table: typed rows before and after each change."""
 
     def __init__(self, path: str, table: PublishedTable, app: str) -> None:
@@ -32,9 +32,6 @@ class ChangesTable:
         self._path = path
         self._table = table
         self._app = app
-
-    def end_offsets(self) -> dict[int, int]:
-        return {}
 
     def write(self, changes: DataFrame, batch: BegunBatch, *, is_resumed: bool) -> None:
         """Append the changes. Delta skips a batch that it already has."""
@@ -61,7 +58,7 @@ def change_rows(changes: DataFrame, table: PublishedTable, batch: BegunBatch) ->
     )
 
 
-class IcebergChangesTable:
+class IcebergChangesTable(ChangeSink):
     """The Iceberg table of the changes of one table: typed rows before and after each change."""
 
     def __init__(
@@ -71,9 +68,6 @@ class IcebergChangesTable:
         self._target = IcebergTypedTable(session, name)
         self._table = table
         self._app = app
-
-    def end_offsets(self) -> dict[int, int]:
-        return {}
 
     def write(self, changes: DataFrame, batch: BegunBatch, *, is_resumed: bool) -> None:
         """Append the changes, unless the newest commit of this job has them.

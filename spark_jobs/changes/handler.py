@@ -1,9 +1,10 @@
 """Publishes the changes that a follower reads, and finishes a batch that a crash interrupted."""
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from pyspark.sql import DataFrame
 
@@ -111,12 +112,14 @@ def _begun(found: Mapping[str, Any] | None) -> BegunBatch | None:
     )
 
 
-class ChangeSink(Protocol):
+class ChangeSink(ABC):
     """A target of the changes of one table."""
 
     def end_offsets(self) -> dict[int, int]:
         """The end offsets of a topic before a batch; empty for other targets."""
+        return {}
 
+    @abstractmethod
     def write(self, changes: DataFrame, batch: BegunBatch, *, is_resumed: bool) -> None:
         """Write the changes of a batch. A resumed batch may be there in whole or in part."""
 

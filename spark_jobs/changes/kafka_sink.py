@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from spark_jobs.changes.envelope import PublishedTable, envelopes
-from spark_jobs.changes.handler import BegunBatch
+from spark_jobs.changes.handler import BegunBatch, ChangeSink
 from spark_jobs.source.kafka import read_cleanup_policy, read_end_offsets
 
 ToBytes = Callable[[Column, StructType], Column]
@@ -157,7 +157,7 @@ class Encoding:
     value: ToBytes
 
 
-class KafkaSink:
+class KafkaSink(ChangeSink):
     """The topic of one table."""
 
     def __init__(

@@ -39,7 +39,7 @@ from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.reconcile.visible_rows import merger_of, typed_row
 from spark_jobs.source.events import events
 from spark_jobs.source.kafka import read
-from spark_jobs.tables.handler import TypedTables
+from spark_jobs.tables.job import TypedTables
 from spark_jobs.tables.job import run as run_tables
 from spark_jobs.tables.options import TablesJobOptions
 from tests.support.servers.kafka import KafkaBroker

@@ -20,8 +20,13 @@ from spark_jobs.reconcile.store.commits import offsets_to_json
 from spark_jobs.tables.columns import Add, ColumnChange, Columns, nullable, type_changes
 from spark_jobs.tables.commit_position import CommitPosition
 from spark_jobs.tables.format.iceberg import IcebergTypedTable
-from spark_jobs.tables.format.typed_table import TableDefinition, newest_position
-from spark_jobs.tables.net_changes import OP, ROW, NetChanges
+from spark_jobs.tables.format.typed_table import (
+    OP,
+    ROW,
+    NetChanges,
+    TableDefinition,
+    newest_position,
+)
 
 
 class ChangesTable(ChangeSink):

@@ -22,7 +22,7 @@ from spark_jobs.changes.options import ChangesJobOptions
 from spark_jobs.column_names import require_names
 from spark_jobs.follow.job import run_follower
 from spark_jobs.options.command_line import JobReport
-from spark_jobs.progress import start_job
+from spark_jobs.progress import Show, no_line, start_job
 from spark_jobs.reconcile.selected_tables import read_tables
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
 from spark_jobs.reconcile.store import VersionStore
@@ -30,7 +30,6 @@ from spark_jobs.reconcile.store.commits import largest_offsets
 from spark_jobs.reconcile.visible_rows import merger_of
 from spark_jobs.session import require_iceberg
 from spark_jobs.storage import CheckpointOwner, Folder, acquire_checkpoint
-from spark_jobs.terminal import Show, no_line
 
 logger = logging.getLogger(__name__)
 _LEFT_OUT = "Leave the table out of `tables`."

@@ -43,13 +43,13 @@ from spark_jobs.compare.row_difference import Cause, CauseOfDifference, ReadTime
 from spark_jobs.compare.store_rows import StoreRows, complete_until_us
 from spark_jobs.compare.target_comparison import TargetComparison
 from spark_jobs.errors import CheckpointError
+from spark_jobs.progress import OnRead
 from spark_jobs.rebuild.table_layout import read_layout
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
 from spark_jobs.reconcile.store.version_store import open_existing_store
 from spark_jobs.reconcile.visible_rows import merger_of
 from spark_jobs.session_conf import job_description
 from spark_jobs.storage import Folder
-from spark_jobs.terminal import OnRead
 from spark_jobs.watermarks import read_watermarks
 
 logger = logging.getLogger(__name__)

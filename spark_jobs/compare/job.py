@@ -13,9 +13,9 @@ from spark_jobs.compare.report import ComparisonReport, report_page
 from spark_jobs.errors import CheckpointError, is_removed_version
 from spark_jobs.metrics_files import replace_file
 from spark_jobs.options.command_line import JobReport
+from spark_jobs.progress import OnRead, progress_bar
 from spark_jobs.reconcile.source_table import SourceSchema, read_schema
 from spark_jobs.session import create_job_session
-from spark_jobs.terminal import OnRead, progress_bar
 
 
 def main(options: CompareOptions) -> JobReport:

@@ -27,13 +27,20 @@ from spark_jobs.dedupe.stats import INPUT, OUTPUT, BatchStats, Reporter, RunStat
 from spark_jobs.delta_table import append_batch
 from spark_jobs.errors import JobError
 from spark_jobs.options.command_line import JobReport
-from spark_jobs.progress import MicroBatch, follow, micro_batch, start_job, start_query
+from spark_jobs.progress import (
+    MicroBatch,
+    Show,
+    follow,
+    micro_batch,
+    no_line,
+    start_job,
+    start_query,
+)
 from spark_jobs.session import isolate_session
 from spark_jobs.session_conf import job_description
 from spark_jobs.source.events import EVENT_COLUMNS, InvalidRecords, events
 from spark_jobs.source.kafka import SourceTopics, read_stream
 from spark_jobs.storage import CheckpointOwner, Folder, OwnedCheckpoint, acquire_checkpoint
-from spark_jobs.terminal import Show, no_line
 
 _TABLE_COLUMNS = tuple(name for name in EVENT_COLUMNS if name != "headers")
 logger = logging.getLogger(__name__)

@@ -9,8 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.dedupe.options import DedupeOptions
-from spark_jobs.source.cells import UNREAD, json_value
-from spark_jobs.source.events import record_error, record_place
+from spark_jobs.source.events import UNREAD, json_value, record_error, record_place
 
 # The state of a checkpoint contains digests of these structs as JSON, so their field names must not
 # change. Local deletion times are not part of the identity, nor of the event id: each attempt of a

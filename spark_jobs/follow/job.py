@@ -13,6 +13,7 @@ from spark_jobs.errors import JobError
 from spark_jobs.follow.follower import Follower
 from spark_jobs.follow.handler import ChangeHandler
 from spark_jobs.follow.stats import add_metrics, summary
+from spark_jobs.progress import Show, no_line
 from spark_jobs.reconcile.job import RunStats, open_store, registry_of
 from spark_jobs.reconcile.job import run as run_reconcile
 from spark_jobs.reconcile.options import FollowOptions
@@ -20,7 +21,6 @@ from spark_jobs.reconcile.selected_tables import read_tables
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
 from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.session import isolate_session
-from spark_jobs.terminal import Show, no_line
 
 OpenTarget = Callable[[VersionStore, SourceSchema, Sequence[SourceTable]], ChangeHandler]
 """Opens the target of a job for these tables of a store."""

@@ -20,8 +20,14 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.mongo_reconcile.options import MongoOptions
-from spark_jobs.source.cells import UNREAD, json_value
-from spark_jobs.source.events import RAW_COLUMNS, header, record_error, record_place
+from spark_jobs.source.events import (
+    RAW_COLUMNS,
+    UNREAD,
+    header,
+    json_value,
+    record_error,
+    record_place,
+)
 
 POSITION = (
     "struct<seconds: bigint, increment: bigint, is_stream: boolean, step: bigint, "

@@ -22,13 +22,20 @@ from spark_jobs.mongo_reconcile.changes import CHANGE_COLUMNS, changes
 from spark_jobs.mongo_reconcile.document_table import DocumentTable
 from spark_jobs.mongo_reconcile.options import MongoJobOptions
 from spark_jobs.options.command_line import JobReport
-from spark_jobs.progress import MicroBatch, follow, micro_batch, start_job, start_query
+from spark_jobs.progress import (
+    MicroBatch,
+    Show,
+    follow,
+    micro_batch,
+    no_line,
+    start_job,
+    start_query,
+)
 from spark_jobs.session import isolate_session
 from spark_jobs.session_conf import job_description
 from spark_jobs.source.events import InvalidRecords
 from spark_jobs.source.kafka import SourceTopics, read_stream
 from spark_jobs.storage import CheckpointOwner, acquire_checkpoint
-from spark_jobs.terminal import Show, no_line
 
 logger = logging.getLogger(__name__)
 _JOB = "mongo-reconcile"

@@ -18,7 +18,7 @@ from spark_jobs.rebuild.window import (
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
 from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.reconcile.store.version_store import MERGED, open_existing_store
-from spark_jobs.source.cells import read_cells
+from spark_jobs.source.events import read_cells
 from spark_jobs.source.segments import (
     ArchivedSegments,
     SegmentDecoder,

@@ -25,8 +25,7 @@ from spark_jobs.reconcile.store import Batch, Offsets, StoreSize, VersionStore
 from spark_jobs.reconcile.store.commits import offsets_of_batch
 from spark_jobs.session import isolate_session
 from spark_jobs.session_conf import job_description
-from spark_jobs.source.cells import place_of
-from spark_jobs.source.events import RAW_COLUMNS, InvalidRecords, events
+from spark_jobs.source.events import RAW_COLUMNS, InvalidRecords, events, place_of
 from spark_jobs.source.kafka import SourceTopics, read_stream
 from spark_jobs.storage import CheckpointOwner, Folder, acquire_checkpoint
 

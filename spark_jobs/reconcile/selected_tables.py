@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.reconcile.options import ReconcileOptions
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable, read_schema
-from spark_jobs.source.cells import OTHER_TABLES, read_cells
+from spark_jobs.source.events import OTHER_TABLES, read_cells
 
 READ = ("id", "value", "topic", "partition", "offset")
 """The columns of events that reconcile reads."""

@@ -12,8 +12,12 @@ from spark_jobs.errors import JobError
 from spark_jobs.options.command_line import JobReport
 from spark_jobs.session_conf import job_description
 from spark_jobs.tables.commit_position import CommitPosition, Progress, progress
-from spark_jobs.tables.format.typed_table import TargetError, TypedTable, read_recent_commits
-from spark_jobs.tables.net_changes import NetChanges
+from spark_jobs.tables.format.typed_table import (
+    NetChanges,
+    TargetError,
+    TypedTable,
+    read_recent_commits,
+)
 from spark_jobs.tables.options import TypedTableOptions
 from spark_jobs.tables.target import open_existing_table
 

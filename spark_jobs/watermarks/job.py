@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs import metrics_files
 from spark_jobs.options.command_line import JobReport
-from spark_jobs.progress import start_job
+from spark_jobs.progress import Show, start_job
 from spark_jobs.reconcile.store import Offsets
 from spark_jobs.reconcile.store.commits import largest_offsets, offsets_from_json
 from spark_jobs.session_conf import job_description
@@ -21,7 +21,6 @@ from spark_jobs.storage import Folder
 from spark_jobs.tables.commits import read_progress
 from spark_jobs.tables.format.typed_table import TypedTable
 from spark_jobs.tables.target import open_table
-from spark_jobs.terminal import Show
 from spark_jobs.watermarks.evaluation import evaluate, hint_notes, registry_of, values_of
 from spark_jobs.watermarks.options import WatermarkOptions
 from spark_jobs.watermarks.report import NodeReport, latest_reports, report_from_json

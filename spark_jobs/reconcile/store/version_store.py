@@ -33,7 +33,7 @@ from sidecar.errors import ConfigError
 from spark_jobs.delta_table import append_batch, create_delta_table, table_properties
 from spark_jobs.errors import JobError
 from spark_jobs.reconcile.store.commits import Commit, Kind, Offsets, read_commit, user_metadata
-from spark_jobs.source.cells import json_value
+from spark_jobs.source.events import json_value
 from spark_jobs.storage import Folder
 
 Bucket = tuple[str, int]
@@ -147,7 +147,7 @@ class VersionStore:
             yield read_commit(number, row["value"])
 
     def append(self, events: DataFrame, batch: Batch | None = None) -> None:
-        """Store the result of `spark_jobs.source.cells.read_cells` durably.
+        """Store the result of `spark_jobs.source.events.read_cells` durably.
 
         A batch that the store already has is skipped.
         """

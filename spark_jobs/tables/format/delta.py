@@ -28,20 +28,18 @@ from spark_jobs.tables.columns import (
 )
 from spark_jobs.tables.commit_position import CommitPosition, Part, read_position
 from spark_jobs.tables.format.typed_table import (
+    MERGE_SETTINGS,
     Commit,
+    NetChanges,
     TableDefinition,
     TypedTable,
     complete_version,
+    insert_statement,
     local_time,
+    merge_statement,
     newest_position,
     read_recent_commits,
     settled,
-)
-from spark_jobs.tables.net_changes import (
-    MERGE_SETTINGS,
-    NetChanges,
-    insert_statement,
-    merge_statement,
 )
 
 _CONFLICT = "DELTA_CONCURRENT_"

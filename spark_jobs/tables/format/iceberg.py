@@ -35,20 +35,18 @@ from spark_jobs.tables.columns import (
 from spark_jobs.tables.commit_position import CommitPosition, read_position
 from spark_jobs.tables.format.equality_deletes import delete_by_id, iceberg_table
 from spark_jobs.tables.format.typed_table import (
+    MERGE_SETTINGS,
+    OP,
     Commit,
+    NetChanges,
     TableDefinition,
     TypedTable,
+    insert_statement,
     local_time,
+    merge_statement,
     newest_position,
     read_recent_commits,
     settled,
-)
-from spark_jobs.tables.net_changes import (
-    MERGE_SETTINGS,
-    OP,
-    NetChanges,
-    insert_statement,
-    merge_statement,
 )
 
 Deletes = Literal["position", "equality"]

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from commitlog import EventFormat, Schema, SnapshotEncoder
 from spark_jobs.compare.live_rows import with_tokens
-from spark_jobs.source.cells import read_cells
+from spark_jobs.source.events import read_cells
 from tests.support.events.cql_values import counted
 from tests.support.node.snapshot_rows import DDL, TABLE_ID, Cells, encode, integer, long
 

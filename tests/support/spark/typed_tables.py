@@ -8,8 +8,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType, StructField, StructType
 
-from spark_jobs.tables.format.typed_table import TypedTable
-from spark_jobs.tables.net_changes import NetChanges, net_changes
+from spark_jobs.tables.format.typed_table import NetChanges, TypedTable, net_changes
 from spark_jobs.tables.options import TargetOptions
 from spark_jobs.tables.target import create_table, open_table
 from tests.support.spark.options import options_of

@@ -18,7 +18,7 @@ from spark_jobs.compare.options import CompareOptions
 from spark_jobs.compare.report import ComparisonReport, TargetReport, report_page
 from spark_jobs.reconcile.source_table import SourceSchema, read_schema
 from spark_jobs.reconcile.store import VersionStore
-from spark_jobs.source.cells import read_cells
+from spark_jobs.source.events import read_cells
 from spark_jobs.source.segments import SegmentDecoder, find_segments
 from spark_jobs.tables.job import run as run_tables
 from spark_jobs.tables.options import TablesJobOptions

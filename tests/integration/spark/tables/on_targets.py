@@ -17,8 +17,7 @@ from pyspark.sql.types import IntegerType, LongType, StringType
 from spark_jobs.tables.columns import Columns
 from spark_jobs.tables.commit_position import CommitPosition
 from spark_jobs.tables.commits import apply_batch, read_progress, retry
-from spark_jobs.tables.format.typed_table import TypedTable
-from spark_jobs.tables.net_changes import net_changes
+from spark_jobs.tables.format.typed_table import TypedTable, net_changes
 from spark_jobs.tables.options import TargetOptions
 from spark_jobs.tables.target import evolve, open_table
 from tests.support.servers.iceberg_rest import IcebergRestCatalog

@@ -15,7 +15,7 @@ from spark_jobs.reconcile.compaction import compact
 from spark_jobs.reconcile.source_table import SourceSchema
 from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.reconcile.visible_rows import merged, merger_of
-from spark_jobs.source.cells import read_cells
+from spark_jobs.source.events import read_cells
 from tests.support.spark.forms import EventValue, frame
 from tests.support.spark.options import options_of
 from tests.support.spark.view_cases import ID, TABLE, cell, row, schema

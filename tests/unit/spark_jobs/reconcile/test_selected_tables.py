@@ -14,8 +14,7 @@ from sidecar.errors import ConfigError
 from spark_jobs.errors import InputError, mapped_error
 from spark_jobs.reconcile.selected_tables import SelectedTables, drop_replica_copies, select_tables
 from spark_jobs.reconcile.source_table import SourceSchema, read_schema
-from spark_jobs.source.cells import read_cells
-from spark_jobs.source.events import events
+from spark_jobs.source.events import events, read_cells
 from tests.support.spark.recorded import three_copies
 from tests.support.spark.records import Record, event_id, frame, headers_of
 

@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import IntegerType, StringType
 
 from spark_jobs.session_conf import session_conf
-from spark_jobs.tables.net_changes import MERGE_SETTINGS, merge_statement, net_changes
+from spark_jobs.tables.format.typed_table import MERGE_SETTINGS, merge_statement, net_changes
 from tests.support.spark.typed_tables import changes_frame, new_table, target_options
 
 COLUMNS = {"k": IntegerType(), "v": StringType()}

@@ -22,7 +22,7 @@ from spark_jobs.tables.commit_position import Part
 from spark_jobs.tables.commits import read_progress
 from spark_jobs.tables.format import delta
 from spark_jobs.tables.format.typed_table import TargetError
-from spark_jobs.tables.handler import TypedTables
+from spark_jobs.tables.job import TypedTables
 from spark_jobs.tables.options import TargetOptions
 from spark_jobs.tables.target import open_table, read_table
 from tests.support.spark.session import descriptions

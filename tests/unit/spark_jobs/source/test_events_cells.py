@@ -8,7 +8,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.source.cells import read_cells
+from spark_jobs.source.events import read_cells
 from tests.support.events.counter_events import LEADERS, context
 from tests.support.spark.forms import EventValue
 from tests.support.spark.records import Record, frame

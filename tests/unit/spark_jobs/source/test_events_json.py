@@ -8,7 +8,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.source.cells import UNREAD, json_value
+from spark_jobs.source.events import UNREAD, json_value
 
 SPARK_JOBS = Path(__file__).resolve().parents[4] / "spark_jobs"
 MEMBERS = "text: string, number: bigint, part: struct<text: string, number: bigint>"
@@ -23,7 +23,7 @@ def test_one_function_parses_json_in_spark() -> None:
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
         if isinstance(node, ast.Attribute) and node.attr in LIMITED
     }
-    assert found == {("source/cells.py", "from_json")}
+    assert found == {("source/events.py", "from_json")}
 
 
 def test_no_value_becomes_null(spark: SparkSession) -> None:

@@ -12,8 +12,8 @@ from spark_jobs.errors import CheckpointError
 
 _OLD = ".old"
 """Suffix of the file that a write replaces, until the next write."""
-FILE = "cdc-job.json"
-FORMAT = 1
+OWNER_FILE = "cdc-job.json"
+_OWNER_FORMAT = 1
 
 
 class Folder:
@@ -99,8 +99,8 @@ def acquire_checkpoint(session: SparkSession, uri: str, owner: CheckpointOwner) 
     Raises `CheckpointError` that names each difference.
     """
     folder = Folder(session, uri)
-    if folder.exists(FILE):
-        known = json.loads(folder.read_text(FILE))
+    if folder.exists(OWNER_FILE):
+        known = json.loads(folder.read_text(OWNER_FILE))
         differences = list(_differences(known, owner))
         if differences:
             raise CheckpointError(
@@ -110,18 +110,18 @@ def acquire_checkpoint(session: SparkSession, uri: str, owner: CheckpointOwner) 
         return OwnedCheckpoint(known["id"], is_new=False)
     if folder.exists("metadata"):
         raise CheckpointError(
-            f"The checkpoint {uri} was written by another program: it has no {FILE}. Use another "
-            "checkpoint."
+            f"The checkpoint {uri} was written by another program: it has no {OWNER_FILE}. Use "
+            "another checkpoint."
         )
     checkpoint = OwnedCheckpoint(str(uuid.uuid4()), is_new=True)
-    content = {"format": FORMAT, "id": checkpoint.id, **asdict(owner)}
-    folder.write_text(FILE, json.dumps(content, indent=2) + "\n")
+    content = {"format": _OWNER_FORMAT, "id": checkpoint.id, **asdict(owner)}
+    folder.write_text(OWNER_FILE, json.dumps(content, indent=2) + "\n")
     return checkpoint
 
 
 def _differences(known: Mapping[str, object], owner: CheckpointOwner) -> list[str]:
-    if known.get("format") != FORMAT:
-        return [f"its format is {known.get('format')}, but this release writes {FORMAT}"]
+    if known.get("format") != _OWNER_FORMAT:
+        return [f"its format is {known.get('format')}, but this release writes {_OWNER_FORMAT}"]
     found = []
     for name, now in (("job", owner.job), ("topics", owner.topics)):
         if known[name] != now:

@@ -47,7 +47,8 @@ OTHER_TABLES = ""
 
 @dataclass(frozen=True, slots=True)
 class InvalidRecords:
-    """The table at `path`; without a path an invalid record fails the job. `app` identifies the
+    """The Delta table at `path` of records that a job cannot use: as in Kafka, and `error` with the
+    place and the reason. Without a path an invalid record fails the job. `app` identifies the
     checkpoint."""
 
     path: str | None = None

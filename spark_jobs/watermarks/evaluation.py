@@ -11,7 +11,12 @@ from pyspark.sql import functions as F
 
 from spark_jobs.watermarks.report import NodeReport
 from spark_jobs.watermarks.state import Watermarks, WatermarkState
-from spark_jobs.watermarks.table_watermark import TableWatermark, WatermarkRules, table_watermark
+from spark_jobs.watermarks.table_watermark import (
+    TableWatermark,
+    WatermarkRules,
+    moment,
+    table_watermark,
+)
 
 ROWS = (
     "table string, after bigint, to bigint, since timestamp, until timestamp, missing array<string>"
@@ -45,7 +50,7 @@ def hint_notes(reports: Iterable[NodeReport]) -> tuple[str, ...]:
         if report.hints is None:
             notes.append(f"Node {report.node_id} does not report its hints.")
         notes += [
-            f"Node {report.node_id} keeps hints for {each.host_id} since {_text(each.oldest_ms)}."
+            f"Node {report.node_id} keeps hints for {each.host_id} since {moment(each.oldest_ms)}."
             for each in report.hints or ()
         ]
     return tuple(notes)
@@ -60,7 +65,14 @@ def complete_until(watermark: TableWatermark | None) -> Column:
 def watermark_rows(session: SparkSession, watermarks: Watermarks) -> DataFrame:
     """One row for each table and token range, with the columns of `ROWS`."""
     rows = [
-        (table, one.after, one.to, _moment(one.since_ms), _moment(one.until_ms), list(one.missing))
+        (
+            table,
+            one.after,
+            one.to,
+            _datetime(one.since_ms),
+            _datetime(one.until_ms),
+            list(one.missing),
+        )
         for table, each in watermarks.items()
         for one in each.ranges
     ]
@@ -96,17 +108,13 @@ def values_of(watermarks: Watermarks) -> dict[str, Mapping[str, Any]]:
     """The watermarks for the report of a command, by table."""
     return {
         table: {
-            "since": _text(each.since_ms),
-            "until": None if each.until_ms is None else _text(each.until_ms),
+            "since": moment(each.since_ms),
+            "until": None if each.until_ms is None else moment(each.until_ms),
             "missing": list(each.missing),
         }
         for table, each in watermarks.items()
     }
 
 
-def _moment(at_ms: int) -> datetime:
+def _datetime(at_ms: int) -> datetime:
     return datetime.fromtimestamp(at_ms / 1000, UTC)
-
-
-def _text(at_ms: int) -> str:
-    return _moment(at_ms).isoformat(timespec="milliseconds")

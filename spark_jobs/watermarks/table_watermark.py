@@ -220,18 +220,19 @@ def _causes(
     for replica in replicas:
         report = replica.report
         if report.is_silent(now_ms):
-            yield f"The agent of node {report.node_id} is silent since {_time(report.ts_ms)}."
+            yield f"The agent of node {report.node_id} is silent since {moment(report.ts_ms)}."
         following = next((span for span in replica.covered if span.until_ms > end_ms), None)
         if following is not None and following.since_ms > end_ms:
             yield (
-                f"Node {report.node_id} is complete again only from {_time(following.since_ms)}: "
+                f"Node {report.node_id} is complete again only from {moment(following.since_ms)}: "
                 "it restarted, began to replicate the range, or its agent began."
             )
         for obstacle in report.obstacles:
             yield f"Node {report.node_id}: {obstacle.code}: {obstacle.message}"
 
 
-def _time(at_ms: int) -> str:
+def moment(at_ms: int) -> str:
+    """A time in milliseconds as ISO-8601."""
     return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds")
 
 

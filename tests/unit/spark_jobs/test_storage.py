@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.errors import CheckpointError
-from spark_jobs.storage import FILE, CheckpointOwner, Folder, acquire_checkpoint
+from spark_jobs.storage import OWNER_FILE, CheckpointOwner, Folder, acquire_checkpoint
 from tests.support.agents.released_state import RELEASES, released_versions
 
 NAME = "state.json"
@@ -108,18 +108,18 @@ def test_a_job_resumes_from_its_checkpoint(spark: SparkSession, tmp_path: Path) 
 def test_a_job_resumes_from_a_checkpoint_of_every_release(
     spark: SparkSession, tmp_path: Path, version: str
 ) -> None:
-    shutil.copyfile(RELEASES / version / "spark" / FILE, tmp_path / FILE)
+    shutil.copyfile(RELEASES / version / "spark" / OWNER_FILE, tmp_path / OWNER_FILE)
     assert not acquire_checkpoint(spark, str(tmp_path), JOB).is_new
 
 
 def test_another_job_is_rejected(spark: SparkSession, tmp_path: Path) -> None:
     acquire_checkpoint(spark, str(tmp_path), JOB)
-    content = (tmp_path / FILE).read_text()
+    content = (tmp_path / OWNER_FILE).read_text()
     for owner, expected in OTHERS.values():
         with pytest.raises(CheckpointError, match="belongs to another job") as raised:
             acquire_checkpoint(spark, str(tmp_path), owner)
         assert expected in str(raised.value)
-    assert (tmp_path / FILE).read_text() == content
+    assert (tmp_path / OWNER_FILE).read_text() == content
 
 
 def test_a_store_that_was_created_again_is_rejected(spark: SparkSession, tmp_path: Path) -> None:
@@ -132,9 +132,9 @@ def test_a_store_that_was_created_again_is_rejected(spark: SparkSession, tmp_pat
 
 def test_another_format_is_rejected(spark: SparkSession, tmp_path: Path) -> None:
     acquire_checkpoint(spark, str(tmp_path), JOB)
-    file = tmp_path / FILE
+    file = tmp_path / OWNER_FILE
     file.write_text(file.read_text().replace('"format": 1', '"format": 2'))
-    (tmp_path / f".{FILE}.crc").unlink(missing_ok=True)
+    (tmp_path / f".{OWNER_FILE}.crc").unlink(missing_ok=True)
     with pytest.raises(CheckpointError, match="its format is 2, but this release writes 1"):
         acquire_checkpoint(spark, str(tmp_path), JOB)
 

@@ -34,7 +34,7 @@ def test_its_imports_work() -> None:
         exec(compile(ast.Module(imports, []), NOTEBOOK.name, "exec"), {})
 
 
-def test_its_events_are_those_of_the_recording() -> None:
+def test_decoded_events_equal_the_recording() -> None:
     for path, values in files().items():
         with gzip.open(path, "rt", encoding="utf-8") as lines:
             stored = [json.loads(line) for line in lines]

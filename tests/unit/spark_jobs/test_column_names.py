@@ -181,7 +181,7 @@ def store_settings(spark: SparkSession, tmp_path: Path) -> dict[str, str]:
     }
 
 
-def test_typed_tables_go_on_without_it(
+def test_typed_tables_follow_the_other_tables(
     spark: SparkSession, tmp_path: Path, store_settings: dict[str, str]
 ) -> None:
     target = tmp_path / "tables"
@@ -191,7 +191,7 @@ def test_typed_tables_go_on_without_it(
     assert [path.name for path in (target / "shop").iterdir()] == ["good"]
 
 
-def test_changes_go_on_without_it(
+def test_changes_follow_the_other_tables(
     spark: SparkSession, tmp_path: Path, store_settings: dict[str, str]
 ) -> None:
     settings = {"sink": "delta", "changes.table": str(tmp_path / "{keyspace}/{table}")}

@@ -30,7 +30,7 @@ def test_the_partition_that_is_furthest_behind_counts() -> None:
     assert micro_batch({"batchDuration": 1500, "sources": [other, KAFKA]}) == MicroBatch(1.5, 12)
 
 
-def test_other_sources_do_not_know_it() -> None:
+def test_sources_without_the_metric_have_no_lag() -> None:
     sources = [{"metrics": {}}, {"metrics": None}, {}]
     assert micro_batch({"batchDuration": 20, "sources": sources}) == MicroBatch(0.02, None)
 

@@ -46,7 +46,7 @@ def commit(conflicts: int) -> Callable[[], str]:
     return act
 
 
-def test_an_action_is_repeated_until_it_has_no_conflict() -> None:
+def test_an_action_is_retried_until_it_has_no_conflict() -> None:
     assert retry(TABLE, commit(ATTEMPTS - 1)) == "committed"
     with pytest.raises(ConflictError, match=f"carts: {ATTEMPTS} attempts conflicted"):
         retry(TABLE, commit(ATTEMPTS))

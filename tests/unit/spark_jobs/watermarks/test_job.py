@@ -11,7 +11,7 @@ from spark_jobs.watermarks.job import read_reports, repeat
 from tests.support.seeds import draw_seed
 
 
-def test_an_evaluation_is_repeat_until_the_job_is_stopped() -> None:
+def test_an_evaluation_is_repeated_until_the_job_is_stopped() -> None:
     stop, count, shown = threading.Event(), 0, list[str]()
 
     def evaluate() -> JobReport:

@@ -177,10 +177,9 @@ class Comparison:
     def _read_rows(self, group: Sequence[int]) -> None:
         """Store the live rows of ranges, with all values."""
         from_us = self._now_us()
-        place = self._rows_of(len(self._progress.stored))
         rows = self._live(group, replace(self._reader, now_s=0))
         with self._describe(f"read the rows of {len(group)} token ranges that differ"):
-            rows.write.mode("overwrite").parquet(place)
+            self._write(rows, f"rows/{len(self._progress.stored)}")
         self._save(self._progress.with_rows(ReadRanges(tuple(group), from_us, self._now_us())))
         logger.info("rows of token ranges read", extra=fields(ranges=len(group)))
 
@@ -201,7 +200,7 @@ class Comparison:
     ) -> None:
         """Store one row for each row that differs, with its cause."""
         groups = self._progress.stored
-        live = self._session.read.parquet(*(self._rows_of(at) for at in range(len(groups))))
+        live = self._read(*(f"rows/{at}" for at in range(len(groups))))
         live = live.where(range_of(F.col("token"), len(self._ranges)).isin(*differing))
         times = {
             number: self._options.widened(
@@ -214,11 +213,11 @@ class Comparison:
         rows = differing_rows(live, store, len(self._ranges), self._columns)
         explainer = Explainer(self._layout, self._columns, times)
         with self._describe(f"compare the rows of {len(differing)} token ranges"):
-            explained(rows, explainer).write.mode("overwrite").parquet(self._place("found"))
-        found = self._session.read.parquet(self._place("found"))
+            self._write(explained(rows, explainer), "found")
+        found = self._read("found")
         with self._describe("find later writes and truncations"):
             final = self._with_truncations(self._with_later_writes(found, version))
-            final.write.mode("overwrite").parquet(self._place("differences"))
+            self._write(final, "differences")
 
     def _with_later_writes(self, found: DataFrame, version: int) -> DataFrame:
         """The rows without losses that writes after the read explain."""
@@ -226,8 +225,8 @@ class Comparison:
         changed = self._changed_since(lost, version)
         if changed is None:
             return found
-        with_later_writes(found, changed).write.mode("overwrite").parquet(self._place("settled"))
-        return self._session.read.parquet(self._place("settled"))
+        self._write(with_later_writes(found, changed), "settled")
+        return self._read("settled")
 
     def _changed_since(self, lost: DataFrame, version: int) -> DataFrame | None:
         """The rows in partitions of lost ones that writes after the read changed in the store."""
@@ -258,7 +257,7 @@ class Comparison:
         causes: dict[CauseOfDifference, int] = {}
         rows: list[DifferingRow] = []
         if differing:
-            found = self._session.read.parquet(self._place("differences"))
+            found = self._read("differences")
             with self._describe("count the rows that differ"):
                 causes, rows = example_rows(found, Cause, self._options.report_rows)
         groups = (*progress.read, *progress.stored)
@@ -309,8 +308,11 @@ class Comparison:
         watermark = consumed.get(self._table.full_name)
         return complete_until_us(self._ranges, () if watermark is None else watermark.ranges)
 
-    def _rows_of(self, group: int) -> str:
-        return self._place(f"rows/{group}")
+    def _write(self, rows: DataFrame, name: str) -> None:
+        rows.write.mode("overwrite").parquet(self._place(name))
+
+    def _read(self, *names: str) -> DataFrame:
+        return self._session.read.parquet(*map(self._place, names))
 
     def _place(self, name: str) -> str:
         return f"{self._options.state.rstrip('/')}/{name}"

@@ -99,17 +99,13 @@ class CassandraOptions(Properties):
         )
 
     def _tls(self) -> Tls:
-        ca, certificate, key = (
-            self.cassandra_ssl_ca_path,
-            self.cassandra_ssl_certificate_path,
-            self.cassandra_ssl_key_path,
+        ca = self.cassandra_ssl_ca_path
+        certificate, key = (
+            None if path is None else str(path)
+            for path in (self.cassandra_ssl_certificate_path, self.cassandra_ssl_key_path)
         )
-        return Tls(
-            ca=None if ca is None else ca.read_text(encoding="ascii"),
-            certificate=None if certificate is None else str(certificate),
-            key=None if key is None else str(key),
-            checks_hostname=self.cassandra_ssl_check_hostname,
-        )
+        content = None if ca is None else ca.read_text(encoding="ascii")
+        return Tls(content, certificate, key, self.cassandra_ssl_check_hostname)
 
     @model_validator(mode="after")
     def _login_is_whole(self) -> "CassandraOptions":

@@ -12,7 +12,6 @@ from operator import or_
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
 from sidecar.errors import ConfigError
@@ -25,8 +24,8 @@ from spark_jobs.follow import Position, changes_between
 from spark_jobs.follow.comparison import comparable
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
 from spark_jobs.reconcile.store import VersionStore
-from spark_jobs.reconcile.visible_rows import merger_of
-from spark_jobs.tables.columns import Columns, nullable, quoted
+from spark_jobs.reconcile.visible_rows import merger_of, typed_row
+from spark_jobs.tables.columns import Columns, quoted
 from spark_jobs.tables.commit_position import CommitPosition, progress
 from spark_jobs.tables.format.typed_table import complete_version, read_recent_commits
 from spark_jobs.tables.options import TargetOptions
@@ -157,10 +156,6 @@ class _State:
     position: CommitPosition
     columns: Columns
 
-    @property
-    def at(self) -> Position:
-        return Position(self.position.store_version, self.position.second)
-
 
 class TargetComparison:
     """Compares one typed table. `place` is a folder for the rows that differ."""
@@ -207,7 +202,7 @@ class TargetComparison:
 
     def _report(self, state: _State, version: int, reads: ReadTimes, limit: int) -> TargetReport:
         kind = StructType([StructField(name, each) for name, each in state.columns.items()])
-        shown = shown_rows(self._changes(None, state.at), state.columns)
+        shown = shown_rows(self._changes(None, state.position.followed), state.columns)
         typed = typed_rows(self._target.read(state.version), state.columns)
         with self._describe("digests of the store at the position of the typed table"):
             ours = bucket_digests(shown, self._buckets, kind)
@@ -236,8 +231,8 @@ class TargetComparison:
         return TargetReport(
             self._target.sql_name,
             state.version,
-            state.at.store_version,
-            state.at.second,
+            state.position.store_version,
+            state.position.second,
             state.position.offsets,
             sum(each.rows for each in theirs.values()),
             causes,
@@ -253,11 +248,11 @@ class TargetComparison:
         next_expiry_s: int | None,
     ) -> list[DataFrame]:
         """The rows that changed in the store after the position of the typed table."""
-        second = max(reads.to_us // 1_000_000, state.at.second)
+        second = max(reads.to_us // 1_000_000, state.position.second)
         keys = self._keys(state)
         found = []
-        if version > state.at.store_version:
-            changes = self._changes(state.at, Position(version, second))
+        if version > state.position.store_version:
+            changes = self._changes(state.position.followed, Position(version, second))
             found.append(later_changes(changes, reads.from_us, keys))
         if next_expiry_s is not None and next_expiry_s <= second:
             expired = later_expiries(shown, second, reads.from_us, keys)
@@ -280,11 +275,9 @@ class TargetComparison:
                 f"{self._target.sql_name} has no complete batch of spark_jobs.tables in its "
                 "history. Run spark_jobs.tables first, or set another `target`."
             )
-        merger = merger_of(self._schema, self._table)
-        wanted = nullable(from_arrow_schema(merger.typed_schema))
-        wanted.pop(ROW_ID)
+        wanted = typed_row(merger_of(self._schema, self._table)).names
         columns = self._target.columns()
-        other = sorted(wanted.keys() ^ columns.keys())
+        other = sorted(columns.keys() ^ wanted)
         if other:
             raise ConfigError(
                 f"{self._target.sql_name} and `schema.file` differ in columns: {', '.join(other)}. "

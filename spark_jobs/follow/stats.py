@@ -76,11 +76,10 @@ class TableStats:
 
 def summary(stats: Mapping[str, TableStats]) -> str:
     """One line about all tables."""
-    batches = sum(each.batches for each in stats.values())
-    created = sum(each.created for each in stats.values())
-    updated = sum(each.updated for each in stats.values())
-    deleted = sum(each.deleted for each in stats.values())
-    rejected = sum(each.rejected for each in stats.values())
+    names = ("batches", "created", "updated", "deleted", "rejected")
+    batches, created, updated, deleted, rejected = (
+        sum(getattr(each, name) for each in stats.values()) for name in names
+    )
     text = f"{batches:,} batches, rows: {created:,} new, {updated:,} updated, {deleted:,} deleted"
     return text if not rejected else f"{text}, {rejected:,} in dead letters"
 

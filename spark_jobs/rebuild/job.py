@@ -65,13 +65,13 @@ def run(session: SparkSession, options: RebuildOptions, schema: SourceSchema) ->
     """Rebuild one table. Raises `ConfigError`, `JobError`, or an exception of Spark."""
     table = schema.table(options.table)
     window = options.window()
-    if options.format != "cql":
-        row = typed_row(merger_of(schema, table))
-        require_names(table.full_name, row, options.format, "Use another `format`, such as `cql`.")
-    writer = None
+    merger, writer = merger_of(schema, table), None
     if options.format == "cql":
         writer = StatementWriter(table_layout(schema.schema, table.id), window.second)
-    elif options.format == "iceberg":
+    else:
+        remedy = "Use another `format`, such as `cql`."
+        require_names(table.full_name, typed_row(merger), options.format, remedy)
+    if options.format == "iceberg":
         require_iceberg(session)
     sources = open_sources(session, options, schema, table, window)
     _log_start(sources, table)
@@ -80,11 +80,12 @@ def run(session: SparkSession, options: RebuildOptions, schema: SourceSchema) ->
         with job_description(session, f"rebuild: {table.full_name}, write {options.format}"):
             if options.format != "cql":
                 form, target = options.format, options.target
-                merge = window.merge_options(sources.truncations_us)
-                changes = first_changes(sources.rows, merger_of(schema, table), merge)
+                changes = first_changes(
+                    sources.rows, merger, window.merge_options(sources.truncations_us)
+                )
                 rows, rejected = write_typed(changes, lambda each: write_rows(each, form, target))
             elif writer is not None:
-                statements = _statements(sources, merger_of(schema, table), window, writer, options)
+                statements = _statements(sources, merger, window, writer, options)
                 counted, count = Observation(), F.count(F.lit(1)).alias("rows")
                 write_statements(statements.observe(counted, count), options.target)
                 rows = counted.get["rows"]

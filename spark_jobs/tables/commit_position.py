@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from spark_jobs.follow.plan import Position
 from spark_jobs.tables.columns import Columns
 
 
@@ -54,6 +55,11 @@ class CommitPosition:
 
     def as_part(self, part: Part) -> "CommitPosition":
         return replace(self, part=part)
+
+    @property
+    def followed(self) -> Position:
+        """The position of the follower."""
+        return Position(self.store_version, self.second)
 
     @property
     def number(self) -> int:

@@ -84,8 +84,8 @@ class TypedTables:
         if progress.merged is None:
             return None
         complete = progress.complete
-        before = None if complete is None else _position(complete)
-        return InterruptedBatch(before, _position(progress.merged))
+        before = None if complete is None else complete.followed
+        return InterruptedBatch(before, progress.merged.followed)
 
     def finish(self, table: SourceTable, changes: DataFrame, counts: Mapping[str, int]) -> None:
         """Insert the new rows of the interrupted batch."""
@@ -119,7 +119,7 @@ class TypedTables:
         known = {} if complete is None else complete.columns
         evolve(target, columns, len(columns) - len(now), replaced_columns(known, now))
         self._known[table.id] = complete
-        return None if complete is None else _position(complete)
+        return None if complete is None else complete.followed
 
     def apply(
         self,
@@ -160,10 +160,6 @@ class TypedTables:
         """Of the columns that can change; the key cannot."""
         values = {name: kind for name, kind in columns.items() if name in table.columns}
         return fingerprints(values, table.dropped)
-
-
-def _position(of_commit: CommitPosition) -> Position:
-    return Position(of_commit.store_version, of_commit.second)
 
 
 def main(options: TablesJobOptions) -> JobReport:

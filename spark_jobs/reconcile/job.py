@@ -29,6 +29,7 @@ from spark_jobs.source.events import RAW_COLUMNS, InvalidRecords, events, place_
 from spark_jobs.source.kafka import SourceTopics, read_stream
 from spark_jobs.storage import CheckpointOwner, Folder, acquire_checkpoint
 
+JOB = "reconcile"
 _PREFIX = "cdc_reconcile_"
 _HELP_TEXTS = {
     "micro_batches": "Micro-batches that read at least one record.",
@@ -93,7 +94,7 @@ def write(stats: RunStats, options: StreamOptions, *, has_failed: bool = False) 
         options,
         stats.as_json(),
         registry_of(stats),
-        job="reconcile",
+        job=JOB,
         last=stats.last,
         has_failed=has_failed,
     )
@@ -108,7 +109,6 @@ def registry_of(stats: RunStats) -> CollectorRegistry:
     return registry
 
 
-JOB = "reconcile"
 Report = Callable[[RunStats, bool], None]
 """Receives the statistics of a run, and whether it has failed."""
 

@@ -39,11 +39,12 @@ from spark_jobs.progress import (
 from spark_jobs.session import isolate_session
 from spark_jobs.session_conf import job_description
 from spark_jobs.source.events import EVENT_COLUMNS, InvalidRecords, events
-from spark_jobs.source.kafka import SourceTopics, read_stream
-from spark_jobs.storage import CheckpointOwner, Folder, OwnedCheckpoint, acquire_checkpoint
+from spark_jobs.source.kafka import open_source
+from spark_jobs.storage import Folder, OwnedCheckpoint
 
 _TABLE_COLUMNS = tuple(name for name in EVENT_COLUMNS if name != "headers")
 logger = logging.getLogger(__name__)
+_JOB = "dedupe"
 REPLICAS_FILE = "cdc-replicas.json"
 """File in the checkpoint with the time of the last record of each node, across runs."""
 _SAVE_INTERVAL_MS = 60_000
@@ -54,7 +55,7 @@ def start_dedupe(
 ) -> StreamingQuery:
     """Start the query over records of the Kafka source."""
     writer = _writer(_observe_events(records, options), options, checkpoint)
-    return start_query(writer.outputMode("append"), "dedupe", options)
+    return start_query(writer.outputMode("append"), _JOB, options)
 
 
 def _observe_events(records: DataFrame, options: DedupeJobOptions) -> DataFrame:
@@ -133,7 +134,7 @@ def _messages(batch: DataFrame, options: DedupeJobOptions) -> DataFrame:
 
 def main(options: DedupeJobOptions) -> JobReport:
     """Run in a new session; the report has the summary."""
-    with start_job("dedupe", options) as job:
+    with start_job(_JOB, options) as job:
         stats = run(job.session, options, stop=job.stop, show=job.show)
         now_ms = _now_ms()
         message = stats.summary(now_ms, options.replica_idle_timeout_ms)
@@ -152,18 +153,18 @@ def run(
     Raises `CheckpointError`, `InputError`, or an exception of Spark.
     """
     session = isolate_session(session, options.state_partitions)
-    owner = CheckpointOwner("dedupe", options.subscription(), options.fixed())
-    checkpoint = acquire_checkpoint(session, options.checkpoint, owner)
+    checkpoint, topics, records = open_source(
+        session, options, _JOB, options.fixed(), compacted="warn"
+    )
     progress = _RunProgress(session, options, show)
-    topics = SourceTopics(session, options, options.checkpoint, compacted="warn")
-    records = read_stream(session, options, is_limited=options.trigger != "once")
-    started = start_dedupe(records, options, checkpoint)
+    query = start_dedupe(records, options, checkpoint)
+    is_new = checkpoint.is_new
     logger.info(
         "dedupe started",
-        extra=fields(topics=owner.topics, identity=options.identity, new=checkpoint.is_new),
+        extra=fields(topics=options.subscription(), identity=options.identity, new=is_new),
     )
     with metrics_files.final_report(lambda failed: progress.save(has_failed=failed)):
-        follow(started, progress.add, tick=progress.tick, verify=topics.verify, stop=stop)
+        follow(query, progress.add, tick=progress.tick, verify=topics.verify, stop=stop)
     return progress.stats
 
 

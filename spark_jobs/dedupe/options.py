@@ -6,8 +6,8 @@ from pydantic import model_validator
 
 from sidecar.properties.model import Properties, prop
 from sidecar.properties.types import LowerCase, Milliseconds
-from spark_jobs.options.job import InvalidRecordOptions, SessionOptions, StreamOptions
-from spark_jobs.options.kafka import ProducerOptions, SourceOptions
+from spark_jobs.options.job import InvalidRecordOptions
+from spark_jobs.options.kafka import ProducerOptions, TopicJobOptions
 from spark_jobs.options.types import Location, LowerCaseList, Topic, require_separate
 
 IdentityName = Literal["event", "cell"]
@@ -90,7 +90,7 @@ class SinkOptions(InvalidRecordOptions, ProducerOptions):
 
 
 # A pydantic model orders its fields by its bases, from the last to the first.
-class DedupeJobOptions(SessionOptions, StreamOptions, SinkOptions, DedupeOptions, SourceOptions):
+class DedupeJobOptions(TopicJobOptions, SinkOptions, DedupeOptions):
     """Options of `python -m spark_jobs.dedupe`."""
 
     replica_idle_timeout_ms: Milliseconds = prop(

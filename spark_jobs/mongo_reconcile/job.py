@@ -34,8 +34,7 @@ from spark_jobs.progress import (
 from spark_jobs.session import isolate_session
 from spark_jobs.session_conf import job_description
 from spark_jobs.source.events import InvalidRecords
-from spark_jobs.source.kafka import SourceTopics, read_stream
-from spark_jobs.storage import CheckpointOwner, acquire_checkpoint
+from spark_jobs.source.kafka import open_source
 
 logger = logging.getLogger(__name__)
 _JOB = "mongo-reconcile"
@@ -66,16 +65,16 @@ def run(
     Raises `CheckpointError`, `InputError`, or an exception of Spark.
     """
     session = isolate_session(session, options.state_partitions)
-    owner = CheckpointOwner(_JOB, options.subscription(), options.fixed())
-    checkpoint = acquire_checkpoint(session, options.checkpoint, owner)
+    checkpoint, topics, records = open_source(
+        session, options, _JOB, options.fixed(), compacted="accept"
+    )
     documents = DocumentTable(session, options.table_path)
-    topics = SourceTopics(session, options, options.checkpoint, compacted="accept")
-    records = read_stream(session, options, is_limited=options.trigger != "once")
     invalid = InvalidRecords(options.dead_letter_path, checkpoint.id)
     query = start_merging(records, documents, options, invalid)
+    is_new = checkpoint.is_new
     logger.info(
         "mongo_reconcile started",
-        extra=fields(topics=owner.topics, order=options.order_by, new=checkpoint.is_new),
+        extra=fields(topics=options.subscription(), order=options.order_by, new=is_new),
     )
     counter = _RecordCounter(options, show)
     with metrics_files.final_report(lambda failed: counter.write(has_failed=failed)):

@@ -6,8 +6,8 @@ from pydantic import model_validator
 
 from sidecar.properties.model import Properties, prop
 from sidecar.properties.types import LowerCase, Milliseconds
-from spark_jobs.options.job import InvalidRecordOptions, SessionOptions, StreamOptions
-from spark_jobs.options.kafka import SourceOptions
+from spark_jobs.options.job import InvalidRecordOptions
+from spark_jobs.options.kafka import TopicJobOptions
 from spark_jobs.options.types import Location, require_separate
 
 OrderName = Literal["cluster-time", "topic"]
@@ -35,9 +35,7 @@ class MongoOptions(Properties):
 
 
 # A pydantic model orders its fields by its bases, from the last to the first.
-class MongoJobOptions(
-    SessionOptions, StreamOptions, InvalidRecordOptions, MongoOptions, SourceOptions
-):
+class MongoJobOptions(TopicJobOptions, InvalidRecordOptions, MongoOptions):
     """Options of `python -m spark_jobs.mongo_reconcile`."""
 
     table_path: Location = prop(

@@ -10,6 +10,7 @@ from pydantic import field_validator, model_validator
 
 from sidecar.properties.addresses import broker_list
 from sidecar.properties.model import PassThrough, Properties, pass_through, prop
+from spark_jobs.options.job import SessionOptions, StreamOptions
 from spark_jobs.options.types import Count, TopicList, TopicPattern
 
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
@@ -212,6 +213,10 @@ class SourceOptions(Properties):
 
     def warnings(self) -> tuple[str, ...]:
         return (*super().warnings(), *kafka_warnings("kafka.", self.kafka))
+
+
+class TopicJobOptions(SessionOptions, StreamOptions, SourceOptions):
+    """A job that reads topics from the offsets of its checkpoint."""
 
 
 class ProducerOptions(Properties):

@@ -26,8 +26,8 @@ from spark_jobs.reconcile.store.commits import offsets_of_batch
 from spark_jobs.session import isolate_session
 from spark_jobs.session_conf import job_description
 from spark_jobs.source.events import RAW_COLUMNS, InvalidRecords, events, place_of
-from spark_jobs.source.kafka import SourceTopics, read_stream
-from spark_jobs.storage import CheckpointOwner, Folder, acquire_checkpoint
+from spark_jobs.source.kafka import open_source
+from spark_jobs.storage import Folder
 
 JOB = "reconcile"
 _PREFIX = "cdc_reconcile_"
@@ -166,10 +166,9 @@ def run(
     # First, because its errors name the remedy for an old format.
     store = open_store(session, options)
     fixed = {"output": options.output, "format": _FORMAT, "buckets": str(options.buckets)}
-    owner = CheckpointOwner(JOB, options.subscription(), fixed, store.id)
-    checkpoint = acquire_checkpoint(session, options.checkpoint, owner)
-    topics = SourceTopics(session, options, options.checkpoint, compacted="reject")
-    records = read_stream(session, options, is_limited=options.trigger != "once")
+    checkpoint, topics, records = open_source(
+        session, options, JOB, fixed, compacted="reject", store_id=store.id
+    )
     invalid = InvalidRecords(options.dead_letter_path, checkpoint.id)
     job = StreamingReconcile(store, schema, tables, checkpoint.id, options.history_s, invalid)
     # Spark computes every column of a micro-batch, even if it is not used.

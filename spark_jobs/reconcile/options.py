@@ -8,8 +8,8 @@ from pydantic import model_validator
 
 from sidecar.properties.model import Properties, prop
 from sidecar.properties.types import LowerCase
-from spark_jobs.options.job import InvalidRecordOptions, SessionOptions, StreamOptions
-from spark_jobs.options.kafka import SourceOptions
+from spark_jobs.options.job import InvalidRecordOptions, SessionOptions
+from spark_jobs.options.kafka import TopicJobOptions
 from spark_jobs.options.types import (
     Count,
     Location,
@@ -64,9 +64,7 @@ class TableOptions(Properties):
     )
 
 
-class ReconcileOptions(
-    SessionOptions, SourceOptions, StreamOptions, InvalidRecordOptions, TableOptions
-):
+class ReconcileOptions(TopicJobOptions, InvalidRecordOptions, TableOptions):
     """Options of `python -m spark_jobs.reconcile`."""
 
     tables: TableList = prop(

@@ -12,8 +12,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sidecar.logs import fields
 from spark_jobs.errors import CheckpointError, InputError
-from spark_jobs.options.kafka import SourceOptions
-from spark_jobs.storage import Folder
+from spark_jobs.options.kafka import SourceOptions, TopicJobOptions
+from spark_jobs.storage import CheckpointOwner, Folder, OwnedCheckpoint, acquire_checkpoint
 
 logger = logging.getLogger(__name__)
 _POLICY = "cleanup.policy"
@@ -167,19 +167,13 @@ class SourceTopics:
     """
 
     def __init__(
-        self,
-        session: SparkSession,
-        options: SourceOptions,
-        checkpoint: str,
-        *,
-        compacted: Compacted,
+        self, session: SparkSession, options: TopicJobOptions, *, compacted: Compacted
     ) -> None:
         """Raises `CheckpointError` if a topic was created again since the last run, `InputError`
         if it is compacted and must not be."""
         self._session = session
         self._options = options
-        self._checkpoint = checkpoint
-        self._folder = Folder(session, checkpoint)
+        self._folder = Folder(session, options.checkpoint)
         self._ids: dict[str, str] = {}
         if self._folder.exists(FILE):
             self._ids = json.loads(self._folder.read_text(FILE))
@@ -202,11 +196,32 @@ class SourceTopics:
         now = {topic: each.id for topic, each in facts.items() if each.id}
         changed = list(replaced_topics(self._ids, now))
         if changed:
-            raise CheckpointError(replaced_text(changed, self._checkpoint, self._ids, now))
+            raise CheckpointError(replaced_text(changed, options.checkpoint, self._ids, now))
         if now.keys() - self._ids.keys():
             self._ids |= now
             self._folder.write_text(FILE, json.dumps(self._ids, indent=2, sort_keys=True) + "\n")
         return facts
+
+
+def open_source(
+    session: SparkSession,
+    options: TopicJobOptions,
+    job: str,
+    fixed: Mapping[str, str],
+    *,
+    compacted: Compacted,
+    store_id: str = "",
+) -> tuple[OwnedCheckpoint, SourceTopics, DataFrame]:
+    """Acquire the checkpoint of a job, and read its topics after the offsets there as a stream.
+
+    `fixed` are options that must not change. Raises `CheckpointError`, or `InputError` for topics
+    that the job cannot read.
+    """
+    owner = CheckpointOwner(job, options.subscription(), fixed, store_id)
+    checkpoint = acquire_checkpoint(session, options.checkpoint, owner)
+    topics = SourceTopics(session, options, compacted=compacted)
+    records = read_stream(session, options, is_limited=options.trigger != "once")
+    return checkpoint, topics, records
 
 
 def replaced_topics(stored: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:

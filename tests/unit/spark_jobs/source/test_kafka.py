@@ -9,13 +9,15 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.errors import CheckpointError, InputError
-from spark_jobs.options.kafka import SourceOptions
+from spark_jobs.options.kafka import TopicJobOptions
 from spark_jobs.source import kafka
 from spark_jobs.source.kafka import FILE, Compacted, SourceTopics, TopicFacts
 
 NAMES = ("a", "b", "c")
 SESSION = cast(SparkSession, None)
-OPTIONS = cast(SourceOptions, SimpleNamespace(kafka={}, topics=NAMES, topics_pattern=None))
+OPTIONS = cast(
+    TopicJobOptions, SimpleNamespace(checkpoint="/c", kafka={}, topics=NAMES, topics_pattern=None)
+)
 
 
 class Broker:
@@ -71,7 +73,7 @@ def test_a_run_never_reads_another_topic_of_the_same_name(
                 replaced = {name for name in now if read.get(name, now[name]) != now[name]}
                 try:
                     if job is None or draw.random() < 0.3:
-                        job = SourceTopics(SESSION, OPTIONS, "/c", compacted="reject")
+                        job = SourceTopics(SESSION, OPTIONS, compacted="reject")
                     else:
                         job.verify()
                 except CheckpointError as error:
@@ -89,7 +91,7 @@ def test_a_run_never_reads_another_topic_of_the_same_name(
 def test_brokers_without_ids_are_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     broker = Broker(monkeypatch, has_ids=False)
     broker.create("a")
-    job = SourceTopics(SESSION, OPTIONS, "/c", compacted="reject")
+    job = SourceTopics(SESSION, OPTIONS, compacted="reject")
     broker.create("a")
     job.verify()
 
@@ -104,7 +106,7 @@ def test_compacted_topics(
     broker.create("b", is_compacted=True)
 
     def start() -> Any:
-        return SourceTopics(SESSION, OPTIONS, "/c", compacted=compacted)
+        return SourceTopics(SESSION, OPTIONS, compacted=compacted)
 
     if compacted == "reject":
         with pytest.raises(InputError, match=r"`compact` in `cleanup\.policy`: b\. "):

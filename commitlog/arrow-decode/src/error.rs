@@ -11,18 +11,18 @@ pub enum DecodeError {
         cause: Misfit,
     },
     /// The batch has not the columns, or not the types of columns, that the table asks for.
-    #[error("{table}, column {column}: {what}")]
+    #[error("{table}, column {column}: {reason}")]
     Batch {
         table: String,
         column: String,
-        what: String,
+        reason: String,
     },
     /// A choice of how a column is shown that it does not allow.
-    #[error("{table}, column {column}: {what}")]
+    #[error("{table}, column {column}: {reason}")]
     Choice {
         table: String,
         column: String,
-        what: String,
+        reason: String,
     },
 }
 

@@ -14,7 +14,7 @@ pub enum Bytes<'a> {
 
 impl<'a> Bytes<'a> {
     /// `None` if the array is of another type.
-    pub fn of(array: &'a dyn Array) -> Option<Self> {
+    pub fn from_array(array: &'a dyn Array) -> Option<Self> {
         match array.data_type() {
             DataType::Binary => array.as_binary_opt().map(Self::Small),
             DataType::LargeBinary => array.as_binary_opt().map(Self::Large),
@@ -59,7 +59,7 @@ pub struct Elements<'a> {
 
 impl<'a> Elements<'a> {
     /// `None` if the array is of another type.
-    pub fn of(array: &'a ArrayRef) -> Option<Self> {
+    pub fn from_array(array: &'a ArrayRef) -> Option<Self> {
         let list = array.as_list_opt::<i32>()?;
         let elements = list.values().as_struct_opt()?;
         Some(Self {
@@ -67,8 +67,8 @@ impl<'a> Elements<'a> {
                 offsets: list.value_offsets(),
                 array,
             },
-            paths: Bytes::of(elements.column_by_name("path")?)?,
-            values: Bytes::of(elements.column_by_name("value")?)?,
+            paths: Bytes::from_array(elements.column_by_name("path")?)?,
+            values: Bytes::from_array(elements.column_by_name("value")?)?,
         })
     }
 
@@ -94,14 +94,14 @@ pub struct ByteLists<'a> {
 
 impl<'a> ByteLists<'a> {
     /// `None` if the array is of another type.
-    pub fn of(array: &'a ArrayRef) -> Option<Self> {
+    pub fn from_array(array: &'a ArrayRef) -> Option<Self> {
         let list = array.as_list_opt::<i32>()?;
         Some(Self {
             rows: Ranges {
                 offsets: list.value_offsets(),
                 array,
             },
-            values: Bytes::of(list.values())?,
+            values: Bytes::from_array(list.values())?,
         })
     }
 

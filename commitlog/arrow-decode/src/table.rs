@@ -90,10 +90,10 @@ impl Table {
     }
 
     fn check_choice(&self, name: &str, rendering: Rendering) -> Result<(), DecodeError> {
-        let choice = |what: &str| DecodeError::Choice {
+        let choice = |reason: &str| DecodeError::Choice {
             table: self.name.clone(),
             column: name.to_owned(),
-            what: what.to_owned(),
+            reason: reason.to_owned(),
         };
         match self.columns.iter().find(|column| column.name == name) {
             None => Err(choice("the table has no such column")),
@@ -165,8 +165,8 @@ impl Table {
                 || names.clustering.as_ref() == Some(name)
                 || self.columns.iter().any(is_own);
             if !is_known {
-                let what = "the table has no such column, and `carry` does not name it";
-                return Err(self.batch_error(name, what));
+                let reason = "the table has no such column, and `carry` does not name it";
+                return Err(self.batch_error(name, reason));
             }
         }
         Ok(())
@@ -179,9 +179,11 @@ impl Table {
             return Ok(values);
         };
         let array = batch.column_by_name(name);
-        let keys = array.and_then(|array| Bytes::of(array)).ok_or_else(|| {
-            self.batch_error(name, "the batch has no binary column of partition keys")
-        })?;
+        let keys = array
+            .and_then(|array| Bytes::from_array(array))
+            .ok_or_else(|| {
+                self.batch_error(name, "the batch has no binary column of partition keys")
+            })?;
         for row in 0..batch.len() {
             match keys.get(row) {
                 Some(key) => partition_key::split(self.key_columns, key, &mut values)
@@ -200,7 +202,7 @@ impl Table {
             return Ok(None);
         };
         let array = batch.column_by_name(name);
-        let lists = array.and_then(ByteLists::of).ok_or_else(|| {
+        let lists = array.and_then(ByteLists::from_array).ok_or_else(|| {
             self.batch_error(
                 name,
                 "the batch has no list<binary> column of clustering values",
@@ -230,18 +232,18 @@ impl Table {
             ));
         };
         if !typed.multi_cell {
-            let bytes = Bytes::of(array).ok_or_else(|| {
-                let what = format!("expected binary, not {}", array.data_type());
-                self.batch_error(&typed.name, &what)
+            let bytes = Bytes::from_array(array).ok_or_else(|| {
+                let reason = format!("expected binary, not {}", array.data_type());
+                self.batch_error(&typed.name, &reason)
             })?;
             return self.decode_bytes(typed, batch.len(), |row| bytes.get(row));
         }
-        let elements = Elements::of(array).ok_or_else(|| {
-            let what = format!(
+        let elements = Elements::from_array(array).ok_or_else(|| {
+            let reason = format!(
                 "expected a list of struct<path: binary, value: binary>, not {}",
                 array.data_type()
             );
-            self.batch_error(&typed.name, &what)
+            self.batch_error(&typed.name, &reason)
         })?;
         let mut typed_array = typed.array();
         let mut row_elements = Vec::new();
@@ -284,11 +286,11 @@ impl Table {
     }
 
     #[cold]
-    fn batch_error(&self, column: &str, what: &str) -> DecodeError {
+    fn batch_error(&self, column: &str, reason: &str) -> DecodeError {
         DecodeError::Batch {
             table: self.name.clone(),
             column: column.to_owned(),
-            what: what.to_owned(),
+            reason: reason.to_owned(),
         }
     }
 }

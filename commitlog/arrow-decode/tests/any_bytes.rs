@@ -56,7 +56,7 @@ fn any_type() -> impl Strategy<Value = CqlType> {
             boxed.clone().prop_map(CqlType::List),
             boxed.clone().prop_map(CqlType::Set),
             (boxed.clone(), boxed.clone()).prop_map(|(key, value)| CqlType::Map(key, value)),
-            (boxed, 1_u32..4).prop_map(|(of, dimension)| CqlType::Vector(of, dimension)),
+            (boxed, 1_u32..4).prop_map(|(element, dimension)| CqlType::Vector(element, dimension)),
             vec(inner.clone(), 1..4).prop_map(CqlType::Tuple),
             vec(inner, 1..4).prop_map(user_type),
         ]

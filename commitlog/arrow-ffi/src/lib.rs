@@ -31,8 +31,8 @@ pub fn import_batch(object: &Bound<'_, PyAny>) -> PyResult<StructArray> {
     let (schema, array): Capsules<'_> = method.call0()?.extract()?;
     let data = import(&schema, &array)?;
     if !matches!(data.data_type(), DataType::Struct(_)) {
-        let what = format!("expected a record batch, not {}", data.data_type());
-        return Err(PyTypeError::new_err(what));
+        let reason = format!("expected a record batch, not {}", data.data_type());
+        return Err(PyTypeError::new_err(reason));
     }
     // Offsets are trusted from here on.
     let validated = object.py().detach(|| data.validate_full());

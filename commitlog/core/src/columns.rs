@@ -24,7 +24,7 @@ pub enum ValueLength {
 }
 
 impl ValueLength {
-    pub fn of(fixed: Option<usize>) -> Self {
+    pub fn from_fixed(fixed: Option<usize>) -> Self {
         fixed.map_or(Self::Prefixed, Self::Fixed)
     }
 }
@@ -39,11 +39,11 @@ pub struct ListedColumn {
 }
 
 impl ListedColumn {
-    fn of(index: usize, column: &Column) -> Self {
+    fn new(index: usize, column: &Column) -> Self {
         Self {
             index: index as u32,
             multi_cell: column.multi_cell,
-            value_length: ValueLength::of(column.cql_type.fixed_length()),
+            value_length: ValueLength::from_fixed(column.cql_type.fixed_length()),
         }
     }
 }
@@ -101,7 +101,7 @@ impl ColumnLists {
             let versions = table.columns.iter().enumerate();
             let versions = versions.filter(|(_, other)| other.is_namesake(column));
             let versions: Vec<_> = versions
-                .map(|(index, v)| ListedColumn::of(index, v))
+                .map(|(index, v)| ListedColumn::new(index, v))
                 .collect();
             readings = readings
                 .iter()
@@ -182,10 +182,10 @@ impl ColumnLists {
                     column: String::from_utf8_lossy(name).into_owned(),
                 })));
             };
-            columns.push(ListedColumn::of(index, column));
+            columns.push(ListedColumn::new(index, column));
         }
         let list = ColumnList {
-            raw: cursor.since(&start).into(),
+            raw: cursor.bytes_since(&start).into(),
             columns,
         };
         if self.lists.len() < KEPT_LISTS {

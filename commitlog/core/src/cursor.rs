@@ -114,7 +114,7 @@ impl<'p> Cursor<'p> {
     }
 
     /// What was read since `earlier`, an older state of this cursor.
-    pub fn since(&self, earlier: &Self) -> &'p [u8] {
+    pub fn bytes_since(&self, earlier: &Self) -> &'p [u8] {
         let length = earlier.rest.len().saturating_sub(self.rest.len());
         earlier.rest.get(..length).unwrap_or_default()
     }

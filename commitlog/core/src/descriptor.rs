@@ -117,9 +117,9 @@ impl Descriptor {
 
     /// Reads a header; more bytes may follow it.
     pub fn parse(segment: &str, bytes: &[u8]) -> Result<Self, SegmentError> {
-        let corrupt = |what: String| SegmentError::Corrupt {
+        let corrupt = |reason: String| SegmentError::Corrupt {
             segment: segment.to_owned(),
-            what,
+            reason,
         };
         let incomplete = || SegmentError::Incomplete {
             segment: segment.to_owned(),
@@ -156,7 +156,7 @@ impl Descriptor {
         };
         let version = Version::from_number(version).ok_or_else(|| SegmentError::Unsupported {
             segment: segment.to_owned(),
-            what: unknown_version(version),
+            reason: unknown_version(version),
         })?;
         Ok(Self {
             version,

@@ -7,8 +7,8 @@ use crate::table_id::TableId;
 pub enum DecodeError {
     #[error("{wanted} more bytes expected, {left} left")]
     Truncated { wanted: usize, left: usize },
-    #[error("{what}: {value} is out of range")]
-    OutOfRange { what: &'static str, value: u64 },
+    #[error("{subject}: {value} is out of range")]
+    OutOfRange { subject: &'static str, value: u64 },
     #[error("{left} bytes left after the last partition update")]
     TrailingBytes { left: usize },
     #[error("columns of table {table} had several types, and the bytes fit more than one of them")]
@@ -36,9 +36,9 @@ impl DecodeError {
     /// A number out of its range.
     #[cold]
     #[allow(clippy::unnecessary_box_returns)] // As `Result` wants it.
-    pub(crate) fn out_of_range(what: &'static str, value: impl Into<u64>) -> Box<Self> {
+    pub(crate) fn out_of_range(subject: &'static str, value: impl Into<u64>) -> Box<Self> {
         let value = value.into();
-        Box::new(Self::OutOfRange { what, value })
+        Box::new(Self::OutOfRange { subject, value })
     }
 
     /// Whether another schema may make the payload readable.
@@ -56,22 +56,22 @@ impl DecodeError {
 /// A segment that cannot be read at all.
 #[derive(Debug, thiserror::Error)]
 pub enum SegmentError {
-    #[error("{segment}: {what}")]
-    Corrupt { segment: String, what: String },
+    #[error("{segment}: {reason}")]
+    Corrupt { segment: String, reason: String },
     /// The header is not wholly there yet: normal for a segment that was just made.
     #[error("{segment}: the header is incomplete ({length} bytes)")]
     Incomplete { segment: String, length: u64 },
-    #[error("{segment}: {what}")]
-    Unsupported { segment: String, what: String },
+    #[error("{segment}: {reason}")]
+    Unsupported { segment: String, reason: String },
     /// The file is not the segment that its name claims, and never will be.
-    #[error("{segment}: {what}")]
-    Foreign { segment: String, what: String },
+    #[error("{segment}: {reason}")]
+    Foreign { segment: String, reason: String },
     /// The key of an encrypted segment is missing or another one.
-    #[error("{segment}: the key \"{alias}\" of this encrypted segment {what}")]
+    #[error("{segment}: the key \"{alias}\" of this encrypted segment {reason}")]
     Key {
         segment: String,
         alias: String,
-        what: String,
+        reason: String,
     },
     #[error("{segment}: {error}")]
     Io {

@@ -25,7 +25,7 @@ pub struct MemoryLimit {
 /// A size that the limit does not allow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TooLarge {
-    what: &'static str,
+    subject: &'static str,
     bytes: u64,
     share: u64,
     limit: MemoryLimit,
@@ -39,7 +39,7 @@ impl fmt::Display for TooLarge {
             f,
             "{} of {} MiB exceeds the {} MiB that fit the memory limit of {} MiB ({origin}). Raise \
              the limit to {} MiB, restart, and run `agent quarantine retry`",
-            self.what,
+            self.subject,
             mib(self.bytes),
             bytes / self.share / MIB,
             bytes / MIB,
@@ -80,13 +80,13 @@ impl MemoryLimit {
         self.allows("a mutation with events", bytes, EVENT_SHARE)
     }
 
-    fn allows(self, what: &'static str, bytes: usize, share: u64) -> Result<(), TooLarge> {
+    fn allows(self, subject: &'static str, bytes: usize, share: u64) -> Result<(), TooLarge> {
         let bytes = bytes as u64;
         if bytes <= self.bytes / share {
             return Ok(());
         }
         Err(TooLarge {
-            what,
+            subject,
             bytes,
             share,
             limit: self,
@@ -130,7 +130,7 @@ fn cgroup_files(cgroups: &str) -> Vec<PathBuf> {
         };
         let (mount, file) = match controllers {
             "" => ("sys/fs/cgroup", "memory.max"),
-            some if some.split(',').any(|each| each == "memory") => {
+            controllers if controllers.split(',').any(|name| name == "memory") => {
                 ("sys/fs/cgroup/memory", "memory.limit_in_bytes")
             }
             _ => continue,

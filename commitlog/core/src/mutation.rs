@@ -61,13 +61,13 @@ struct TablePlan {
 }
 
 impl TablePlan {
-    fn of(table: Arc<Table>, epoch: i64) -> Self {
+    fn new(table: Arc<Table>, epoch: i64) -> Self {
         Self {
             epoch,
             clustering: table
                 .clustering
                 .iter()
-                .map(|column| ValueLength::of(column.cql_type.fixed_length()))
+                .map(|column| ValueLength::from_fixed(column.cql_type.fixed_length()))
                 .collect(),
             has_versions: table.has_versions(),
             table,
@@ -149,7 +149,7 @@ impl Decoder {
         let table = self.schema.table_at(id, known_epoch);
         let table = table.ok_or(DecodeError::UnknownTable(id))?;
         let place = self.plans.len();
-        self.plans.push(TablePlan::of(table, epoch));
+        self.plans.push(TablePlan::new(table, epoch));
         self.places.insert((id, epoch), place);
         Ok(place)
     }

@@ -45,10 +45,10 @@ fn size(header: &[u8]) -> Option<u32> {
     is_sound.then_some(number)
 }
 
-/// Where the record at `at` whose first bytes are `header` ends, if its size is sound and the
+/// Where the record at `position` whose first bytes are `header` ends, if its size is sound and the
 /// section is long enough.
-pub(crate) fn end(header: &[u8], at: u64, section_end: u64) -> Option<u64> {
-    let end = at + u64::from(size(header)?) + OVERHEAD as u64;
+pub(crate) fn end(header: &[u8], position: u64, section_end: u64) -> Option<u64> {
+    let end = position + u64::from(size(header)?) + OVERHEAD as u64;
     (end <= section_end).then_some(end)
 }
 

@@ -35,7 +35,7 @@ pub struct Resync {
     pub before: u64,
     /// The place from which on all updates are of known tables again; `None` when there is none,
     /// or none that is beyond doubt.
-    pub behind: Option<ResumePoint>,
+    pub resume_point: Option<ResumePoint>,
 }
 
 /// The part of the mutation before the offset that is searched.
@@ -78,7 +78,7 @@ pub fn resynchronise(decoder: &mut Decoder, payload: &[u8], version: Version) ->
     }
     let start = cursor;
     let own_key = cursor.vbytes().ok()?;
-    let key_on_wire = cursor.since(&start);
+    let key_on_wire = cursor.bytes_since(&start);
     if key.is_some_and(|key| key != own_key) {
         return None;
     }
@@ -94,16 +94,16 @@ pub fn resynchronise(decoder: &mut Decoder, payload: &[u8], version: Version) ->
     Some(Resync {
         unknown,
         before: known.tables.len() as u64,
-        behind: known.place_behind(decoder, payload.len() - cursor.rest().len()),
+        resume_point: known.find_resume_point(decoder, payload.len() - cursor.rest().len()),
     })
 }
 
 impl Known<'_> {
-    fn place_behind(&self, decoder: &mut Decoder, from: usize) -> Option<ResumePoint> {
+    fn find_resume_point(&self, decoder: &mut Decoder, start: usize) -> Option<ResumePoint> {
         let left = self.updates - self.tables.len() as u64 - 1;
         let mut attempts = 0;
         let mut first: Option<(ResumePoint, Vec<usize>)> = None;
-        for offset in self.candidates(decoder, from) {
+        for offset in self.candidates(decoder, start) {
             for count in 1..=left {
                 attempts += 1;
                 if attempts > MOST_ATTEMPTS {
@@ -127,8 +127,8 @@ impl Known<'_> {
     }
 
     /// Offsets of ids of known tables after an update, and before the key or an epoch and the key.
-    fn candidates(&self, decoder: &Decoder, from: usize) -> Vec<usize> {
-        let bytes = self.payload.get(from..).unwrap_or_default();
+    fn candidates(&self, decoder: &Decoder, start: usize) -> Vec<usize> {
+        let bytes = self.payload.get(start..).unwrap_or_default();
         let windows = bytes.windows(self.key_on_wire.len()).enumerate();
         let keys = windows.filter(|(_, window)| *window == self.key_on_wire);
         let epochs = if self.version.has_table_epochs() {
@@ -153,7 +153,7 @@ impl Known<'_> {
                 let has_epoch = epoch == 0 || cursor.uvint().is_ok() && cursor.rest().is_empty();
                 let table = decoder.schema().table(id).filter(|_| has_epoch);
                 if table.is_some_and(|table| self.may_follow(table)) {
-                    offsets.push(from + before);
+                    offsets.push(start + before);
                 }
             }
         }

@@ -93,11 +93,11 @@ impl Source for InterruptibleFile {
 
 impl Source for Vec<u8> {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        let from = usize::try_from(offset).unwrap_or(usize::MAX);
-        let bytes = self.get(from..).unwrap_or_default();
+        let start = usize::try_from(offset).unwrap_or(usize::MAX);
+        let bytes = self.get(start..).unwrap_or_default();
         let length = bytes.len().min(buffer.len());
-        if let (Some(to), Some(from)) = (buffer.get_mut(..length), bytes.get(..length)) {
-            to.copy_from_slice(from);
+        if let (Some(slot), Some(source)) = (buffer.get_mut(..length), bytes.get(..length)) {
+            slot.copy_from_slice(source);
         }
         Ok(length)
     }

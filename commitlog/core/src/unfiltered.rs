@@ -230,8 +230,8 @@ impl UnfilteredReader<'_> {
             self.times.timestamp(cursor)?
         } else {
             let Some(liveness) = liveness else {
-                let what = "flags of a cell (no row timestamp)";
-                return Err(DecodeError::out_of_range(what, flags));
+                let subject = "flags of a cell (no row timestamp)";
+                return Err(DecodeError::out_of_range(subject, flags));
             };
             liveness.timestamp_us
         };
@@ -239,8 +239,8 @@ impl UnfilteredReader<'_> {
             match liveness.and_then(|liveness| liveness.expiry) {
                 Some(expiry) if is_expiring => CellState::Expiring(expiry),
                 _ => {
-                    let what = "flags of a cell (no row TTL)";
-                    return Err(DecodeError::out_of_range(what, flags));
+                    let subject = "flags of a cell (no row TTL)";
+                    return Err(DecodeError::out_of_range(subject, flags));
                 }
             }
         } else if is_deleted {

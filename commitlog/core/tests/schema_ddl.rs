@@ -366,7 +366,7 @@ const ERRORS: &str = r#"
 #[test]
 fn errors_have_the_line_and_what_was_expected() {
     for case in ERRORS.trim().lines() {
-        let [line, what, text] = case.split(" | ").collect::<Vec<_>>()[..] else {
+        let [line, reason, text] = case.split(" | ").collect::<Vec<_>>()[..] else {
             panic!("{case}");
         };
         let text = text
@@ -379,15 +379,15 @@ fn errors_have_the_line_and_what_was_expected() {
             .replace('¶', "\n");
         let error = parse_cql(&text.replace("$ID", ID)).unwrap_err();
         let SchemaError::Syntax {
-            line: at,
-            what: found,
+            line: found_line,
+            reason: found,
         } = error
         else {
             panic!("{error}");
         };
         assert_eq!(
-            (at, found.as_str()),
-            (line.parse().unwrap(), what),
+            (found_line, found.as_str()),
+            (line.parse().unwrap(), reason),
             "{text}"
         );
     }

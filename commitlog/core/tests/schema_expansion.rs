@@ -45,7 +45,7 @@ fn cql(types: &[(String, Vec<String>)]) -> String {
     for (name, fields) in types {
         let fields: Vec<String> = (0..)
             .zip(fields)
-            .map(|(at, f)| format!("f{at} {f}"))
+            .map(|(index, f)| format!("f{index} {f}"))
             .collect();
         writeln!(text, "CREATE TYPE k.{name} ({});", fields.join(", ")).unwrap();
     }
@@ -69,11 +69,14 @@ fn rows(types: &[(String, Vec<String>)]) -> String {
         ("small", "int", 2),
     ];
     let types = types.iter().map(|(name, fields)| {
-        let names: Vec<String> = (0..fields.len()).map(|at| format!("f{at}")).collect();
+        let names: Vec<String> = (0..fields.len()).map(|index| format!("f{index}")).collect();
         json!({"keyspace_name": "k", "type_name": name, "field_names": names, "field_types": fields})
     });
-    let columns = tables.iter().flat_map(|(table, of, _)| {
-        let columns = [("p", "partition_key", "int", 0), ("v", "regular", *of, -1)];
+    let columns = tables.iter().flat_map(|(table, type_name, _)| {
+        let columns = [
+            ("p", "partition_key", "int", 0),
+            ("v", "regular", *type_name, -1),
+        ];
         columns.map(|(name, kind, type_name, position)| {
             json!({"keyspace_name": "k", "table_name": table, "column_name": name, "kind": kind,
                 "position": position, "type": type_name})
@@ -148,7 +151,9 @@ fn long_names_count_too() {
 /// What is wide without being repeated stays.
 #[test]
 fn a_wide_table_is_read() {
-    let columns: Vec<String> = (0..10_000).map(|at| format!("column_{at} text")).collect();
+    let columns: Vec<String> = (0..10_000)
+        .map(|index| format!("column_{index} text"))
+        .collect();
     let text = format!(
         "CREATE TABLE k.wide (p int PRIMARY KEY, {}) WITH ID = 5a1c395e-b41f-11e5-9f22-000000000001;",
         columns.join(", ")

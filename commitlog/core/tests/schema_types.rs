@@ -12,10 +12,10 @@ fn parsed(text: &str) -> (CqlType, bool) {
 
 fn failure(text: &str) -> String {
     let error = parse_type(text, "ks", &UserTypes::default()).unwrap_err();
-    let SchemaError::Syntax { what, .. } = error else {
+    let SchemaError::Syntax { reason, .. } = error else {
         return format!("{error:?}");
     };
-    what
+    reason
 }
 
 const TYPES: &str = r#"
@@ -201,8 +201,8 @@ geo.point | there is no type geo.point
 #[test]
 fn failures_say_what_was_expected() {
     for case in FAILURES.trim_matches('\n').lines() {
-        let (text, what) = case.split_once(" | ").unwrap();
-        assert_eq!(failure(text), what, "{text}");
+        let (text, reason) = case.split_once(" | ").unwrap();
+        assert_eq!(failure(text), reason, "{text}");
     }
 }
 

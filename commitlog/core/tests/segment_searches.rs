@@ -45,13 +45,13 @@ impl Source for &Sparse {
         let length = self.length.saturating_sub(offset).min(buffer.len() as u64) as usize;
         buffer[..length].fill(0);
         for (start, bytes) in &self.islands {
-            let (from, to) = (
+            let (first, last) = (
                 (*start).max(offset),
                 (start + bytes.len() as u64).min(offset + length as u64),
             );
-            if from < to {
-                buffer[(from - offset) as usize..(to - offset) as usize]
-                    .copy_from_slice(&bytes[(from - start) as usize..(to - start) as usize]);
+            if first < last {
+                buffer[(first - offset) as usize..(last - offset) as usize]
+                    .copy_from_slice(&bytes[(first - start) as usize..(last - start) as usize]);
             }
         }
         self.read_bytes.set(self.read_bytes.get() + length as u64);
@@ -106,10 +106,10 @@ fn a_hole_up_to_the_largest_length_is_not_read() {
 fn a_file_that_no_position_can_name_is_no_segment() {
     for length in [MAX_BYTES + 1, 1 << 40] {
         let file = Sparse::new(vec![(0, section(&record(100)))], length);
-        let Err(SegmentError::Foreign { what, .. }) = SegmentReader::open(NAME, &file, 0) else {
+        let Err(SegmentError::Foreign { reason, .. }) = SegmentReader::open(NAME, &file, 0) else {
             panic!("{length} bytes were opened");
         };
-        assert!(what.contains(&length.to_string()), "{what}");
+        assert!(reason.contains(&length.to_string()), "{reason}");
         assert!(file.read_bytes.get() == 0);
     }
 }
@@ -178,10 +178,10 @@ proptest! {
         let mut start: Vec<u8> = records.into_iter().flat_map(record).collect();
         start.extend(tail);
         let mut all = vec![(0, section(&start))];
-        for (at, bytes, is_marker) in islands {
-            let at = at.max(1 << 12).min(length - 64);
-            let bytes = if is_marker { marker(at as usize, length as usize) } else { bytes };
-            all.push((at, bytes));
+        for (offset, bytes, is_marker) in islands {
+            let offset = offset.max(1 << 12).min(length - 64);
+            let bytes = if is_marker { marker(offset as usize, length as usize) } else { bytes };
+            all.push((offset, bytes));
         }
         let mut file = Sparse::new(all, length);
         let skipping = steps(&file, expected);

@@ -13,10 +13,10 @@ fn crc(parts: &[&[u8]]) -> [u8; 4] {
     hasher.finalize().to_be_bytes()
 }
 
-pub fn marker(at: usize, end: usize) -> Vec<u8> {
+pub fn marker(offset: usize, end: usize) -> Vec<u8> {
     let id = ID.to_be_bytes();
     let (high, low) = id.split_at(4);
-    let place = crc(&[low, high, &(at as u32).to_be_bytes()]);
+    let place = crc(&[low, high, &(offset as u32).to_be_bytes()]);
     [(end as u32).to_be_bytes(), place].concat()
 }
 

@@ -16,7 +16,7 @@ fn schema(columns: &str, types: &str) -> Schema {
 
 fn altered(before: &Schema, after: &Schema) -> String {
     let (before, after) = (&before.tables()[0], &after.tables()[0]);
-    let change = TableChange::between(Some(before), after, 7).unwrap();
+    let change = TableChange::compare(Some(before), after, 7).unwrap();
     assert_eq!(change.kind, ChangeKind::Alter);
     change.cql()
 }
@@ -62,7 +62,7 @@ key int, a int, b text, PRIMARY KEY (key) | ALTER TABLE ks.t RENAME k TO key
     let expected = "ALTER TABLE ks.t WITH cdc = false";
     assert_eq!(altered(&before, &uncaptured), expected);
     let table = &before.tables()[0];
-    assert!(TableChange::between(Some(table), table, 7).is_none());
+    assert!(TableChange::compare(Some(table), table, 7).is_none());
 }
 
 #[test]

@@ -237,9 +237,9 @@ impl EventBatch {
 
     pub(crate) fn set_id(&mut self, event: usize, id: [u8; 16]) {
         let entries = self.entries.get_mut(event..).unwrap_or_default();
-        if let [entry, behind @ ..] = entries {
+        if let [entry, later @ ..] = entries {
             entry.id = id;
-            if let [tombstone, ..] = behind
+            if let [tombstone, ..] = later
                 && tombstone.is_tombstone
             {
                 tombstone.id = id;
@@ -286,7 +286,7 @@ impl EventBatch {
         }
     }
 
-    /// Puts a record on record that is passed over.
+    /// Adds a record that is passed over to `lost`.
     pub(crate) fn lose(&mut self, blocked: Blocked) {
         let missing = blocked.missing();
         let has_room = self.lost.len() < MOST_LOST;

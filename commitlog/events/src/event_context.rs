@@ -43,7 +43,7 @@ pub struct OpFragments([StaticFragment<128>; Op::ALL.len()]);
 
 impl OpFragments {
     #[inline]
-    pub fn of(&self, op: Op) -> &StaticFragment<128> {
+    pub fn fragment(&self, op: Op) -> &StaticFragment<128> {
         let [insert, update, delete, range, read] = &self.0;
         match op {
             Op::Insert => insert,

@@ -231,22 +231,22 @@ fn write_base64<'b>(room: &'b mut [u8], bytes: &[u8]) -> &'b mut [u8] {
 
 /// Copies between places of one length; short ones without a call.
 #[inline]
-fn copy(from: &[u8], to: &mut [u8]) {
-    if from.len() <= 16
-        && copy_ends::<8>(from, to)
-            .or_else(|| copy_ends::<4>(from, to))
+fn copy(source: &[u8], target: &mut [u8]) {
+    if source.len() <= 16
+        && copy_ends::<8>(source, target)
+            .or_else(|| copy_ends::<4>(source, target))
             .is_some()
     {
         return;
     }
-    to.copy_from_slice(from);
+    target.copy_from_slice(source);
 }
 
 /// Copies the first and the last `N` bytes, which may overlap.
 #[inline]
-fn copy_ends<const N: usize>(from: &[u8], to: &mut [u8]) -> Option<()> {
-    *to.first_chunk_mut::<N>()? = *from.first_chunk()?;
-    *to.last_chunk_mut::<N>()? = *from.last_chunk()?;
+fn copy_ends<const N: usize>(source: &[u8], target: &mut [u8]) -> Option<()> {
+    *target.first_chunk_mut::<N>()? = *source.first_chunk()?;
+    *target.last_chunk_mut::<N>()? = *source.last_chunk()?;
     Some(())
 }
 
@@ -311,7 +311,7 @@ mod tests {
                 Piece::Base64(bytes) => text.base64(bytes),
                 Piece::Number(number) => text.number(*number),
                 Piece::Time(us) => {
-                    let time = TimeText::of(*us);
+                    let time = TimeText::from_us(*us);
                     text.time_us(&time);
                     text.literal(b" ");
                     text.time_ms(&time);

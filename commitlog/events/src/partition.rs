@@ -13,18 +13,17 @@ pub struct Partition<'p> {
 impl<'p> Partition<'p> {
     /// Splits a key: one column is the key itself, several have a length before each value and a
     /// zero byte after it (`CompositeType`, §6.3). `None` if it does not fit the table.
-    pub fn of(table: &Table, key: &'p [u8]) -> Option<Self> {
+    pub fn parse(table: &Table, key: &'p [u8]) -> Option<Self> {
         let mut composite = Vec::new();
         if table.partition_key.len() == 1 {
             return Some(Self { key, composite });
         }
         let mut rest = key;
         for _ in &table.partition_key {
-            let (length, behind) = rest.split_first_chunk::<2>()?;
-            let (value, behind) =
-                behind.split_at_checked(usize::from(u16::from_be_bytes(*length)))?;
+            let (length, tail) = rest.split_first_chunk::<2>()?;
+            let (value, tail) = tail.split_at_checked(usize::from(u16::from_be_bytes(*length)))?;
             composite.push(value);
-            rest = behind.strip_prefix(&[0])?;
+            rest = tail.strip_prefix(&[0])?;
         }
         rest.is_empty().then_some(Self { key, composite })
     }

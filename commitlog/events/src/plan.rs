@@ -37,7 +37,7 @@ pub struct Member {
 
 impl Member {
     /// `shown` is the column under the name that it has in `after`.
-    fn of(column: &Column, shown: &Column) -> Self {
+    fn new(column: &Column, shown: &Column) -> Self {
         let quoted = |name: &str| {
             let mut quoted = Vec::new();
             write_string(&mut quoted, name.as_bytes());
@@ -101,7 +101,7 @@ impl TablePlan {
         let members = |columns: &[Column], shown: &[Column]| {
             let columns = columns.iter().zip(shown);
             columns
-                .map(|(column, shown)| Member::of(column, shown))
+                .map(|(column, shown)| Member::new(column, shown))
                 .collect::<Vec<_>>()
         };
         let left_out: Vec<bool> = table

@@ -60,7 +60,7 @@ impl PublishedTable {
     /// Index of the table's topic in the batch of this number.
     fn topic_in(&mut self, batch: &mut EventBatch, number: u64, context: &EventContext) -> u32 {
         match self.topic {
-            Some((of, topic)) if of == number => topic,
+            Some((batch_number, topic)) if batch_number == number => topic,
             _ => {
                 let table = &self.plan.table;
                 let topic = batch.add_topic(Topic {
@@ -82,15 +82,15 @@ type TableAt = (TableId, Option<i64>);
 pub(crate) struct Publisher {
     schema: Arc<Schema>,
     format: Arc<EventFormat>,
-    /// Of the tables that were met so far, at the epochs of their updates.
+    /// One for each table met so far, at each epoch of its updates.
     dispositions: Vec<(TableAt, Disposition)>,
     places: FxHashMap<TableAt, usize>,
-    /// MutationContext of the disposition that was asked for last.
+    /// Index of the last [`Self::disposition`] in `dispositions`.
     last: usize,
     scratch: Scratch,
     identity: Identity,
     counters: Vec<(u32, Vec<CounterDelta>)>,
-    /// That of the ids in the headers of tables.
+    /// The generation of the schema ids in the headers of tables.
     generation: u64,
 }
 
@@ -124,7 +124,7 @@ impl Publisher {
         }
     }
 
-    /// `None` for a table that the schema does not have.
+    /// `None` for a table that the schema lacks.
     #[allow(
         clippy::inline_always,
         reason = "an id that is passed on is compared more slowly"
@@ -132,7 +132,7 @@ impl Publisher {
     #[inline(always)]
     pub fn disposition(&mut self, id: TableId, epoch: Option<i64>) -> Option<&mut Disposition> {
         let last = self.dispositions.get(self.last);
-        if last.is_none_or(|((of, at), _)| *of != id || *at != epoch) {
+        if last.is_none_or(|((last_id, last_epoch), _)| *last_id != id || *last_epoch != epoch) {
             self.last = self.find((id, epoch))?;
         }
         let (_, disposition) = self.dispositions.get_mut(self.last)?;
@@ -211,7 +211,7 @@ impl Publisher {
         let headers = published.headers(&self.format.schema_ids)?;
         let topic = published.topic_in(batch, current.batch, context);
         let plan = &published.plan;
-        let partition = Partition::of(&plan.table, update.key).ok_or_else(|| {
+        let partition = Partition::parse(&plan.table, update.key).ok_or_else(|| {
             Box::new(RecordError::Key {
                 table: format!("{}.{}", plan.table.keyspace, plan.table.name),
                 length: update.key.len(),

@@ -352,11 +352,11 @@ impl EventReader {
             writing,
             resync.before,
         )?;
-        let behind = resync.behind.map_or(updates, |point| point.index);
+        let resumed_index = resync.resume_point.map_or(updates, |point| point.index);
         writing
             .batch
-            .skip("unknown_table", behind.saturating_sub(resync.before));
-        if let Some(point) = resync.behind {
+            .skip("unknown_table", resumed_index.saturating_sub(resync.before));
+        if let Some(point) = resync.resume_point {
             let mutation = self.decoder.mutation_from(record.payload, version, point)?;
             publish(
                 &mut self.publisher,

@@ -36,7 +36,7 @@ impl CellPlaces {
     }
 
     #[inline]
-    pub fn of<'r, 'p>(&self, column: usize, row: &'r Row<'p>) -> &'r [Cell<'p>] {
+    pub fn cells<'r, 'p>(&self, column: usize, row: &'r Row<'p>) -> &'r [Cell<'p>] {
         let (start, end) = self.places.get(column).copied().unwrap_or((0, 0));
         row.cells
             .get(start as usize..end as usize)
@@ -46,7 +46,7 @@ impl CellPlaces {
     /// Whether a row writes a column.
     #[inline]
     pub fn has(&self, column: usize, row: &Row<'_>) -> bool {
-        !self.of(column, row).is_empty() || is_overwritten(column, row)
+        !self.cells(column, row).is_empty() || is_overwritten(column, row)
     }
 }
 

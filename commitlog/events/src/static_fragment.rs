@@ -24,8 +24,8 @@ impl<const N: usize> StaticFragment<N> {
 impl<const N: usize> From<Vec<u8>> for StaticFragment<N> {
     fn from(text: Vec<u8>) -> Self {
         let mut padded = [0; N];
-        for (to, from) in padded.iter_mut().zip(&text) {
-            *to = *from;
+        for (slot, byte) in padded.iter_mut().zip(&text) {
+            *slot = *byte;
         }
         Self {
             padded,

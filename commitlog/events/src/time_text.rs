@@ -16,7 +16,7 @@ pub struct TimeText {
 impl TimeText {
     /// Of a time in microseconds.
     #[inline]
-    pub fn of(us: i64) -> Self {
+    pub fn from_us(us: i64) -> Self {
         let magnitude = us.cast_unsigned();
         let words = USUAL_US
             .contains(&magnitude)

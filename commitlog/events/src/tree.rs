@@ -69,12 +69,12 @@ impl TreeWriter {
             match segment.step(limit, complete)? {
                 Step::Section => {
                     if let Some(found) = segment.section() {
-                        let (from, to) = (found.marker_physical, found.end_physical);
+                        let (file_start, file_end) = (found.marker_physical, found.end_physical);
                         let end = found.end;
                         line(
                             &mut out,
                             0,
-                            format!("section to {end}, file {from} to {to}"),
+                            format!("section to {end}, file {file_start} to {file_end}"),
                         );
                     }
                 }
@@ -90,9 +90,11 @@ impl TreeWriter {
                 }
                 Step::SectionEnd { .. } | Step::Skipped => {}
                 Step::End => {
-                    let (at, tail) = (segment.position(), segment.tail()?);
-                    let text =
-                        format!("end {at}, {} of the last bytes written", tail.written_bytes);
+                    let (position, tail) = (segment.position(), segment.tail()?);
+                    let text = format!(
+                        "end {position}, {} of the last bytes written",
+                        tail.written_bytes
+                    );
                     line(&mut out, 0, text);
                     self.has_ended = true;
                 }
@@ -139,7 +141,7 @@ impl Branches<'_> {
             let Some(table) = mutation.table().cloned() else {
                 return Ok(());
             };
-            let key = Partition::of(&table, update.key).map_or(hex(update.key), |key| {
+            let key = Partition::parse(&table, update.key).map_or(hex(update.key), |key| {
                 named(&table.partition_key, key.values().iter().copied().map(Some))
             });
             let (keyspace, name, id) = (&table.keyspace, &table.name, table.id);
@@ -153,7 +155,7 @@ impl Branches<'_> {
                     Unfiltered::Marker(marker) => {
                         let place = named(&table.clustering, marker.clustering.iter().copied());
                         let times = [marker.close, marker.open].into_iter().flatten();
-                        let times: Vec<_> = times.map(|each| self.deletion(each)).collect();
+                        let times: Vec<_> = times.map(|time| self.deletion(time)).collect();
                         let (kind, times) = (marker.kind.name(), times.join(", "));
                         self.line(3, format!("{kind} {place} {times}"));
                     }

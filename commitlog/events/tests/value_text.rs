@@ -3,7 +3,7 @@
 use commitlog_core::cql_type::CqlType;
 use commitlog_events::value::text::{write_json_text, write_text};
 
-use crate::value_json::builders::each;
+use crate::value_json::builders::check_cases;
 
 fn text(ty: &CqlType, bytes: &[u8]) -> String {
     let mut out = Vec::new();
@@ -88,7 +88,7 @@ addr | 00000003 613a40 ffffffff | a\:\@:@
 
 #[test]
 fn values_as_java_writes_them() {
-    each(VALUES, |ty, bytes, expected| {
+    check_cases(VALUES, |ty, bytes, expected| {
         assert_eq!(text(ty, bytes), expected, "{ty:?} {bytes:02x?}");
     });
     assert_eq!(text(&CqlType::Text, b"h\xc3\xa9llo\n\""), "h\u{e9}llo\n\"");

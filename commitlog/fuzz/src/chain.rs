@@ -44,7 +44,7 @@ pub fn chain(input: &[u8]) {
         for record in expected {
             let end = record.end;
             assert!(
-                is_told || rest.records.iter().any(|each| each.end == end),
+                is_told || rest.records.iter().any(|found| found.end == end),
                 "behind {} the record that ends at {end} is lost, gaps {:?}",
                 last.end,
                 rest.gaps
@@ -92,9 +92,9 @@ fn read(segment: &Segment, position: u64, complete: bool) -> Option<Reading> {
 /// make such ones.
 fn check_certain(segment: &Segment, found: &[Found]) {
     for record in &segment.certain {
-        let is_there = found.iter().any(|each| {
-            each.payload == record.payload
-                && (each.end == record.end || segment.framing != Framing::Plain)
+        let is_there = found.iter().any(|candidate| {
+            candidate.payload == record.payload
+                && (candidate.end == record.end || segment.framing != Framing::Plain)
         });
         assert!(is_there, "the record that ends at {} is lost", record.end);
     }

@@ -74,9 +74,9 @@ fn events_of(mut rest: &[u8]) -> Vec<&[u8]> {
     let mut events = Vec::new();
     while let Some(length) = rest.first_chunk::<4>() {
         let length = usize::try_from(i32::from_le_bytes(*length)).unwrap_or(usize::MAX);
-        let (event, behind) = rest.split_at_checked(length.max(4)).unwrap_or((rest, &[]));
+        let (event, tail) = rest.split_at_checked(length.max(4)).unwrap_or((rest, &[]));
         events.push(event);
-        rest = behind;
+        rest = tail;
     }
     events
 }
@@ -104,7 +104,7 @@ fn check_encoding(format: &EventFormat, events: &[&[u8]], json: &MessageBatch, e
     assert!(ids(&batch) == ids(json), "other messages than in JSON");
     let rejected = |batch: &MessageBatch| {
         let rejected = batch.failures.iter();
-        rejected.map(|each| each.event).collect::<Vec<_>>()
+        rejected.map(|failure| failure.event).collect::<Vec<_>>()
     };
     assert!(rejected(&batch) == rejected(json), "other events fail");
     for entry in &batch.entries {

@@ -15,9 +15,9 @@ use serde_json::Value;
 const AT_NS: i64 = 1_700_000_000_000_000_000;
 
 pub fn event_format(layout: u8, json: u8, fields: FieldRules) -> EventFormat {
-    let of = |number: u8, count: usize| usize::from(number) % count;
-    let layout = Layout::ALL.get(of(layout, Layout::ALL.len())).copied();
-    let document_json = DocumentJson::ALL.get(of(json, DocumentJson::ALL.len()));
+    let index = |number: u8, count: usize| usize::from(number) % count;
+    let layout = Layout::ALL.get(index(layout, Layout::ALL.len())).copied();
+    let document_json = DocumentJson::ALL.get(index(json, DocumentJson::ALL.len()));
     EventFormat {
         topic_prefix: "L".to_owned(),
         replica_set: "rs0".to_owned(),
@@ -105,15 +105,15 @@ pub fn check_halves(format: &EventFormat, events: &[&[u8]], whole: &MessageBatch
         assert!(is_same, "a state changes by being stored");
     });
     let second_batch = encode(format, second, stored);
-    let of = |batch: &MessageBatch| -> Vec<_> {
+    let shown = |batch: &MessageBatch| -> Vec<_> {
         let message = |entry: &MessageEntry| {
             let value = batch.value(entry).map(<[u8]>::to_vec);
             (entry.id, batch.key(entry).to_vec(), value)
         };
         batch.entries.iter().map(message).collect()
     };
-    let halves = [of(&first_batch), of(&second_batch)].concat();
-    assert!(halves == of(whole), "two halves are not the whole");
+    let halves = [shown(&first_batch), shown(&second_batch)].concat();
+    assert!(halves == shown(whole), "two halves are not the whole");
 }
 
 pub fn check_copied(format: &EventFormat, documents: &[&[u8]]) {
@@ -135,10 +135,10 @@ pub fn check_copied(format: &EventFormat, documents: &[&[u8]]) {
 
 /// That the events of a reply and its token lie inside of it, one after the other.
 pub fn check_places(bytes: &[u8], reply: &Reply) {
-    let mut behind = 0;
+    let mut last_end = 0;
     for place in &reply.events {
-        assert!(behind < place.start, "events that overlap");
-        behind = place.end;
+        assert!(last_end < place.start, "events that overlap");
+        last_end = place.end;
         let event = bytes.get(place.clone()).unwrap_or_default();
         assert!(Document::parse(event).is_ok(), "an event is no document");
     }

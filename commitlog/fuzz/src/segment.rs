@@ -106,8 +106,8 @@ pub fn build(input: &[u8]) -> Segment {
         .get(usize::from(first) % FRAMINGS.len())
         .copied()
         .unwrap_or_default();
-    let behind = first / FRAMINGS.len() as u8 % 4;
-    let cut = if behind == 3 { input.number() } else { 0 };
+    let ending = first / FRAMINGS.len() as u8 % 4;
+    let cut = if ending == 3 { input.number() } else { 0 };
     builder.header(7);
     while let Some((op, rest)) = input.0.split_first() {
         input.0 = rest;
@@ -115,7 +115,7 @@ pub fn build(input: &[u8]) -> Segment {
     }
     builder.close();
     let mut segment = builder.segment;
-    if matches!(behind, 1 | 2) {
+    if matches!(ending, 1 | 2) {
         segment.data.resize(segment.data.len() + 16, 0);
     }
     if cut > 0 {
@@ -182,9 +182,9 @@ impl Builder {
                 self.write(&crc(&[&size]));
             }
             6 => {
-                let (at, mask) = (input.number(), input.byte());
+                let (offset, mask) = (input.number(), input.byte());
                 if let Some(section) = &mut self.section {
-                    section.flips.push((at, mask));
+                    section.flips.push((offset, mask));
                 }
             }
             _ => {
@@ -272,8 +272,8 @@ impl Builder {
         let said = section.end.unwrap_or((end as u32).to_be_bytes());
         let mut stored = [&said[..], &crc(&[&id, &[0; 4], &place]), &block].concat();
         let length = stored.len();
-        for (at, mask) in &section.flips {
-            if let Some(byte) = stored.get_mut(at % length) {
+        for (offset, mask) in &section.flips {
+            if let Some(byte) = stored.get_mut(offset % length) {
                 *byte ^= mask;
             }
         }

@@ -19,10 +19,10 @@ fn every_kept_input_is_taken() {
             .unwrap();
         let mut rest = &inputs[..];
         let mut count = 0;
-        while let Some((length, behind)) = rest.split_first_chunk::<4>() {
-            let (input, behind) = behind.split_at(u32::from_be_bytes(*length) as usize);
+        while let Some((length, tail)) = rest.split_first_chunk::<4>() {
+            let (input, tail) = tail.split_at(u32::from_be_bytes(*length) as usize);
             target(input);
-            rest = behind;
+            rest = tail;
             count += 1;
         }
         assert!(count > 0, "{name} has no inputs");

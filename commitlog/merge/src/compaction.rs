@@ -91,8 +91,8 @@ impl Compaction {
     /// Keeps the latest cells that are neither covered nor purgeable.
     fn divide_cells(&mut self, covered_to_us: Option<i64>, view: View<'_>) {
         let mut deleted_counter = None;
-        for at in &self.row.cells {
-            let Some(cell) = view.store.cells.get(*at) else {
+        for index in &self.row.cells {
+            let Some(cell) = view.store.cells.get(*index) else {
                 continue;
             };
             let complex = &self.row.complex;
@@ -112,7 +112,7 @@ impl Compaction {
                 is_covered || is_purgeable || deleted_counter == Some(cell.column)
             };
             if !is_dropped {
-                self.kept.cells.push(*at);
+                self.kept.cells.push(*index);
             }
         }
     }
@@ -139,7 +139,7 @@ impl Compaction {
         complex.sort_unstable_by_key(|complex| (complex.column, complex.deletion));
         complex.dedup_by_key(|complex| (complex.column, complex.deletion));
         complex.retain(|complex| !self.kept.complex.contains(complex));
-        let cell = |at: &usize| store.cells.get(*at);
+        let cell = |index: &usize| store.cells.get(*index);
         let compare = |a: &Cell, b: &Cell| {
             let places = a.compare_places(b, &store.arena);
             places.then_with(|| a.compare_precedence(b, &store.arena))
@@ -154,15 +154,15 @@ impl Compaction {
             _ => false,
         });
         let mut kept = self.kept.cells.iter().filter_map(cell).peekable();
-        for at in cells {
-            let Some(version) = cell(&at) else {
+        for index in cells {
+            let Some(version) = cell(&index) else {
                 continue;
             };
             if kept
                 .next_if(|kept| compare(kept, version).is_eq())
                 .is_none()
             {
-                superseded.cells.push(at);
+                superseded.cells.push(index);
             }
         }
     }

@@ -90,7 +90,7 @@ impl Content {
             let of_column = complex.first().filter(|first| first.column == cell.column);
             !covers(of_column.map(|first| first.deletion.ts_us), cell.ts_us)
         };
-        let cells = row.cells.iter().filter_map(|at| store.cells.get(*at));
+        let cells = row.cells.iter().filter_map(|index| store.cells.get(*index));
         if columns.has_counters {
             self.sum(cells, store, |cell| is_shown(cell, &mut complex));
             return;

@@ -13,10 +13,10 @@ pub enum MergeError {
     )]
     CounterContext { context: String },
     #[error(
-        "A row state of token {token} is invalid: {what}. Read states that `compact` of this \
+        "A row state of token {token} is invalid: {reason}. Read states that `compact` of this \
          release or an older one wrote."
     )]
-    State { token: i64, what: &'static str },
+    State { token: i64, reason: &'static str },
     #[error("{0}")]
     Batch(String),
     #[error(transparent)]

@@ -109,7 +109,7 @@ impl Ingest<'_> {
             new_us,
             ..RowWrite::default()
         }
-        .within(window))
+        .clip(window))
     }
 
     fn add_cell(&mut self, text: &str, written: &Written<'_>) -> Result<()> {

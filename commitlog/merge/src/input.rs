@@ -38,8 +38,8 @@ pub struct Input {
 impl Input {
     /// `has_news`: the batch must have `is_new`.
     pub fn new(batch: &StructArray, has_news: bool) -> Result<Self> {
-        let missing = |name: &str, what: &str| {
-            MergeError::Batch(format!("Column {name} of the batch: expected {what}."))
+        let missing = |name: &str, wanted: &str| {
+            MergeError::Batch(format!("Column {name} of the batch: expected {wanted}."))
         };
         let column = |name: &str| batch.column_by_name(name);
         let events = column("event").and_then(|array| match array.data_type() {

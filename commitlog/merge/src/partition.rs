@@ -116,7 +116,7 @@ impl Group {
 impl RowWrite {
     /// Without a liveness and a deletion that do not count.
     #[must_use]
-    pub fn within(self, window: &Window) -> Self {
+    pub fn clip(self, window: &Window) -> Self {
         let admits = |written_us| window.admits(written_us);
         Self {
             liveness: self.liveness.filter(|liveness| admits(liveness.ts_us)),

@@ -53,7 +53,7 @@ impl MergedRow {
     }
 
     fn merge_cells(&mut self, store: &Store) {
-        let cell = |at: &usize| store.cells.get(*at);
+        let cell = |index: &usize| store.cells.get(*index);
         let arena = &store.arena;
         let is_merged = self.cells.is_sorted_by(|a, b| match (cell(a), cell(b)) {
             (Some(a), Some(b)) => a.compare_places(b, arena).is_lt(),

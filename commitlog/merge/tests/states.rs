@@ -132,11 +132,11 @@ proptest! {
     #[test]
     fn states_merge_as_their_events(
         events in events(),
-        at in any::<prop::sample::Index>(),
+        choice in any::<prop::sample::Index>(),
         order in any::<u64>(),
     ) {
         let expected = rows(&events);
-        let (first, second) = events.split_at(at.index(events.len() + 1));
+        let (first, second) = events.split_at(choice.index(events.len() + 1));
         let mut mixed = [compacted(first), second.to_vec(), compacted(&events)].concat();
         if !mixed.is_empty() {
             let places = order as usize % mixed.len();
@@ -150,13 +150,13 @@ proptest! {
     #[test]
     fn a_damaged_state_is_rejected_or_read(
         events in events(),
-        at in any::<prop::sample::Index>(),
+        choice in any::<prop::sample::Index>(),
         byte in any::<u8>(),
         cut in any::<bool>(),
     ) {
         for item in compacted(&events) {
             let Item::State(mut state) = item else { unreachable!() };
-            let place = at.index(state.len());
+            let place = choice.index(state.len());
             if cut {
                 state.truncate(place);
             } else {

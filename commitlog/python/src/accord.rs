@@ -90,7 +90,7 @@ pub struct AccordReader {
 }
 
 impl AccordReader {
-    fn with<T>(&self, work: impl FnOnce(&mut Transactions) -> T) -> T {
+    fn lock<T>(&self, work: impl FnOnce(&mut Transactions) -> T) -> T {
         let guard = self.transactions.lock();
         work(&mut guard.unwrap_or_else(PoisonError::into_inner))
     }
@@ -123,7 +123,7 @@ impl AccordReader {
     ) -> AccordRead {
         let mut rewriter = Rewriter::new(Arc::clone(&schema.0), Arc::clone(&ids.0));
         py.detach(|| {
-            self.with(|transactions| {
+            self.lock(|transactions| {
                 AccordRead(accord::read(
                     transactions,
                     &mut rewriter,
@@ -137,17 +137,17 @@ impl AccordReader {
 
     /// Passes over the next entry; returns the offset after it.
     fn skip(&self, data: &[u8], offset: usize) -> Option<usize> {
-        self.with(|transactions| accord::skip(transactions, data, offset))
+        self.lock(|transactions| accord::skip(transactions, data, offset))
     }
 
     /// Number of transactions that are not applied, and the start of the oldest one in
     /// microseconds.
     #[getter]
     fn waiting(&self) -> (usize, Option<i64>) {
-        self.with(|transactions| transactions.waiting())
+        self.lock(|transactions| transactions.waiting())
     }
 
     fn to_stored<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.with(|transactions| transactions.to_stored()))
+        PyBytes::new(py, &self.lock(|transactions| transactions.to_stored()))
     }
 }

@@ -84,7 +84,7 @@ impl AnnouncedSchema {
     ) -> PyResult<Announced<'py>> {
         let mut announced = (*self.0).clone();
         let mut tables = Vec::new();
-        for change in changes.all() {
+        for change in changes.as_slice() {
             let (after, changed) = announced.changed(change);
             announced = after;
             tables.extend(changed);

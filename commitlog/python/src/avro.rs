@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 pub struct Unregistered(pub schema_ids::UnregisteredSchema);
 
 impl Unregistered {
-    pub fn all(schemas: impl IntoIterator<Item = schema_ids::UnregisteredSchema>) -> Vec<Self> {
+    pub fn list(schemas: impl IntoIterator<Item = schema_ids::UnregisteredSchema>) -> Vec<Self> {
         schemas.into_iter().map(Self).collect()
     }
 }

@@ -37,7 +37,7 @@ pub struct Gap {
 }
 
 impl Gap {
-    pub fn of(segment: &str, gap: &segment::Gap) -> Self {
+    pub fn new(segment: &str, gap: &segment::Gap) -> Self {
         Self {
             segment: segment.to_owned(),
             start: gap.start,
@@ -190,7 +190,7 @@ impl EventBatch {
             table_id: blocked.table_id.clone(),
             column: blocked.column.clone(),
             reason: blocked.reason.clone(),
-            unregistered: Unregistered::all(blocked.unregistered.iter().cloned()),
+            unregistered: Unregistered::list(blocked.unregistered.iter().cloned()),
             is_unannounced: blocked.is_unannounced,
         })
     }
@@ -198,7 +198,7 @@ impl EventBatch {
     #[getter]
     fn gaps(&self) -> Vec<Gap> {
         let gaps = self.batch.gaps.iter();
-        gaps.map(|gap| Gap::of(&self.batch.segment, gap)).collect()
+        gaps.map(|gap| Gap::new(&self.batch.segment, gap)).collect()
     }
 
     #[getter]
@@ -217,7 +217,7 @@ impl EventBatch {
 
     #[getter]
     fn schema_changes(&self) -> Option<SchemaChanges> {
-        SchemaChanges::of(&self.batch.schema_changes)
+        SchemaChanges::from_changes(&self.batch.schema_changes)
     }
 
     #[getter]

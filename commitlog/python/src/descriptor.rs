@@ -29,7 +29,7 @@ pub struct Descriptor {
 }
 
 impl Descriptor {
-    pub fn of(segment: &str, descriptor: &descriptor::Descriptor) -> Self {
+    pub fn new(segment: &str, descriptor: &descriptor::Descriptor) -> Self {
         let encryption = descriptor.encryption.as_ref();
         Self {
             segment: segment.to_owned(),
@@ -91,5 +91,5 @@ pub fn read_descriptor(path: PathBuf, name: Option<String>) -> PyResult<Descript
     let name = segment_name(&path, name);
     let file = open(&path, &name, true)?;
     let descriptor = segment::read_descriptor(&name, &file).map_err(from_segment_error)?;
-    Ok(Descriptor::of(&name, &descriptor))
+    Ok(Descriptor::new(&name, &descriptor))
 }

@@ -10,13 +10,13 @@ use pyo3::prelude::*;
 /// Columns `id`, `ts_us`, `kind` and `value`; a tombstone has no value.
 pub fn columns(batch: &EventBatch) -> PyResult<StructArray> {
     if i32::try_from(batch.size_bytes()).is_err() {
-        let what = format!(
+        let reason = format!(
             "{}: {} bytes of events in a batch; an Arrow column holds 2147483647. Read fewer bytes \
              at once (`max_bytes`).",
             batch.segment,
             batch.size_bytes()
         );
-        return Err(PyValueError::new_err(what));
+        return Err(PyValueError::new_err(reason));
     }
     let entries = || batch.entries.iter();
     let ids: BinaryArray = entries().map(|entry| Some(entry.id)).collect();

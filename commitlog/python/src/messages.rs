@@ -42,7 +42,7 @@ pub trait Messages {
     }
 
     /// The entries with their indexes.
-    fn between(&self, first: usize, stop: usize) -> impl Iterator<Item = (usize, &Self::Entry)> {
+    fn range(&self, first: usize, stop: usize) -> impl Iterator<Item = (usize, &Self::Entry)> {
         let entries = self.entries();
         let stop = stop.min(entries.len());
         (first..).zip(entries.get(first..stop).unwrap_or_default())
@@ -75,7 +75,7 @@ impl<'py> Headers<'py> {
         })
     }
 
-    fn of<M: Messages>(
+    fn make<M: Messages>(
         &mut self,
         batch: &M,
         (index, entry): (usize, &M::Entry),
@@ -121,13 +121,13 @@ pub fn messages<'py, M: Messages>(
     let topics = Topics::new(py, batch);
     let mut headers = Headers::new::<M>(py)?;
     let list = PyList::empty(py);
-    for (index, entry) in batch.between(first, stop) {
+    for (index, entry) in batch.range(first, stop) {
         let message = batch.message(entry);
         let members = [
             topics.name(message.topic)?.clone().into_any(),
             PyBytes::new(py, message.key).into_any(),
             bytes_or_none(py, message.value),
-            headers.of(batch, (index, entry), &message)?.into_any(),
+            headers.make(batch, (index, entry), &message)?.into_any(),
             message.partition_hash.into_pyobject(py)?.into_any(),
         ];
         list.append(PyTuple::new(py, members)?)?;
@@ -152,7 +152,7 @@ pub fn produce_arguments<'py, M: Messages>(
     let none = py.None().into_bound(py);
     let now = 0_u32.into_pyobject(py)?.into_any();
     let list = PyList::empty(py);
-    for (index, entry) in batch.between(first, stop) {
+    for (index, entry) in batch.range(first, stop) {
         let message = batch.message(entry);
         let Some(count) = topics.partitions(message.topic, partitions)? else {
             break;
@@ -175,7 +175,7 @@ pub fn produce_arguments<'py, M: Messages>(
             on_delivery.clone(),
             none.clone(),
             time,
-            headers.of(batch, (index, entry), &message)?.into_any(),
+            headers.make(batch, (index, entry), &message)?.into_any(),
         ];
         list.append(PyTuple::new(py, arguments)?)?;
     }
@@ -193,7 +193,7 @@ pub fn ndjson<'py, M: Messages>(
     let kinds: Vec<_> = M::kinds().collect();
     let mut out = Vec::new();
     let mut source = Vec::new();
-    for (index, entry) in batch.between(first, stop) {
+    for (index, entry) in batch.range(first, stop) {
         let message = batch.message(entry);
         let topic = topics.get(message.topic).copied().unwrap_or_default();
         let kind = kinds.get(message.kind).copied().unwrap_or_default();

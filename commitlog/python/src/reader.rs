@@ -223,7 +223,7 @@ impl SegmentReader {
         let segment = segment::SegmentReader::open_with_keys(&name, file, position, &keys)
             .map_err(from_segment_error)?;
         Ok(Self {
-            descriptor: Descriptor::of(&name, segment.descriptor()),
+            descriptor: Descriptor::new(&name, segment.descriptor()),
             interruption,
             state: Mutex::new(State {
                 segment,
@@ -262,7 +262,7 @@ impl SegmentReader {
     fn gaps(&self) -> Vec<Gap> {
         self.with_state(|state| {
             let gaps = state.gaps.iter();
-            gaps.map(|gap| Gap::of(&self.descriptor.segment, gap))
+            gaps.map(|gap| Gap::new(&self.descriptor.segment, gap))
                 .collect()
         })
     }
@@ -335,7 +335,7 @@ impl SegmentReader {
     /// Schema changes after which the last `dump` stopped.
     #[getter]
     fn schema_changes(&self) -> Option<SchemaChanges> {
-        self.with_state(|state| SchemaChanges::of(&state.changes))
+        self.with_state(|state| SchemaChanges::from_changes(&state.changes))
     }
 
     #[pyo3(signature = (schema, *, limit = None, complete = true))]
@@ -394,7 +394,7 @@ impl SegmentReader {
             state.segment.expect_completed(completed_at);
             let verification = &mut state.verification;
             verification.advance(&mut state.segment, limit, complete, max_bytes)?;
-            Ok(Verification::of(&state.segment, verification))
+            Ok(Verification::new(&state.segment, verification))
         })
     }
 }

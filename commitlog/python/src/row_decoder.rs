@@ -94,8 +94,8 @@ fn renderings(
 ) -> PyResult<Vec<(String, Rendering)>> {
     let parse = |(column, text): (&String, &String)| match Rendering::parse(text) {
         Ok(rendering) => Ok((column.clone(), rendering)),
-        Err(what) => Err(PyValueError::new_err(format!(
-            "{keyspace}.{table}, column {column}: {what}"
+        Err(reason) => Err(PyValueError::new_err(format!(
+            "{keyspace}.{table}, column {column}: {reason}"
         ))),
     };
     show.iter().map(parse).collect()
@@ -115,17 +115,17 @@ pub fn find<'s>(
         .filter(|known| table_id.is_none_or(|id| known.id.to_string() == id))
         .collect();
     let rejected =
-        |what: String| SchemaError::new_err(format!("schema: {keyspace}.{table}: {what}"));
+        |reason: String| SchemaError::new_err(format!("schema: {keyspace}.{table}: {reason}"));
     match (found.pop(), found.is_empty()) {
         (Some(only), true) => Ok(only),
         (Some(last), false) => {
             let ids = found.iter().map(|known| known.id).chain([last.id]);
             let ids: Vec<_> = ids.map(|id| id.to_string()).collect();
-            let what = format!(
+            let reason = format!(
                 "several tables have this name; set `table_id` to one of {}",
                 ids.join(", ")
             );
-            Err(rejected(what))
+            Err(rejected(reason))
         }
         (None, _) => Err(rejected("there is no such table".to_owned())),
     }

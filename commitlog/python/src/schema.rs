@@ -84,11 +84,11 @@ impl From<&schema::MetadataLogEntry> for MetadataLogEntry {
 pub struct SchemaChanges(Arc<[schema::SchemaChange]>);
 
 impl SchemaChanges {
-    pub fn of(changes: &[schema::SchemaChange]) -> Option<Self> {
+    pub fn from_changes(changes: &[schema::SchemaChange]) -> Option<Self> {
         (!changes.is_empty()).then(|| Self(changes.into()))
     }
 
-    pub fn all(&self) -> &[schema::SchemaChange] {
+    pub fn as_slice(&self) -> &[schema::SchemaChange] {
         &self.0
     }
 }

@@ -53,7 +53,7 @@ impl SnapshotEncoder {
 
     #[getter]
     fn unregistered(&self) -> Vec<Unregistered> {
-        Unregistered::all(self.lock().unregistered())
+        Unregistered::list(self.lock().unregistered())
     }
 
     fn cql(&self, after: i64, to: i64) -> String {

@@ -22,7 +22,7 @@ pub struct Verification {
 }
 
 impl Verification {
-    pub fn of<S: Source>(segment: &SegmentReader<S>, seen: &verify::Verification) -> Self {
+    pub fn new<S: Source>(segment: &SegmentReader<S>, seen: &verify::Verification) -> Self {
         let tail = seen.tail.unwrap_or_default();
         Self {
             done: seen.tail.is_some(),
@@ -34,7 +34,7 @@ impl Verification {
             gaps: seen
                 .gaps
                 .iter()
-                .map(|gap| Gap::of(segment.segment(), gap))
+                .map(|gap| Gap::new(segment.segment(), gap))
                 .collect(),
             tail_bytes: tail.bytes,
             tail_written_bytes: tail.written_bytes,

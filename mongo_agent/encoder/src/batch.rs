@@ -147,7 +147,9 @@ impl MessageBatch {
         if self.extras.is_empty() {
             return None;
         }
-        let found = self.extras.binary_search_by_key(&message, |of| of.message);
+        let found = self
+            .extras
+            .binary_search_by_key(&message, |extras| extras.message);
         self.extras.get(found.ok()?)
     }
 
@@ -165,7 +167,7 @@ impl MessageBatch {
 
     /// The transaction that is open after the first `events` events.
     pub fn transaction_after(&self, events: usize) -> Option<OpenTransaction> {
-        self.transactions.after(events, &self.topics)
+        self.transactions.state_after(events, &self.topics)
     }
 
     /// Messages by the subject of their topic and kind.

@@ -79,13 +79,13 @@ impl<'b> Document<'b> {
     pub fn parse(bytes: &'b [u8]) -> Result<Self> {
         let mut cursor = Cursor {
             bytes,
-            at: 0,
+            position: 0,
             base: 0,
         };
         let document = cursor.read_document()?;
         match cursor.left() {
             0 => Ok(document),
-            extra => Err(Problem::Extra { extra }.at(cursor.at)),
+            extra => Err(Problem::Extra { extra }.at_offset(cursor.position)),
         }
     }
 
@@ -113,7 +113,7 @@ impl<'b> Document<'b> {
         Elements {
             cursor: Cursor {
                 bytes: self.bytes.get(..end).unwrap_or_default(),
-                at: 4,
+                position: 4,
                 base: self.offset,
             },
         }
@@ -140,7 +140,7 @@ impl<'b> Elements<'b> {
 #[derive(Debug, Clone)]
 struct Cursor<'b> {
     bytes: &'b [u8],
-    at: usize,
+    position: usize,
     /// Place of `bytes` in the given bytes.
     base: usize,
 }
@@ -148,23 +148,23 @@ struct Cursor<'b> {
 impl<'b> Cursor<'b> {
     #[inline]
     fn left(&self) -> usize {
-        self.bytes.len().saturating_sub(self.at)
+        self.bytes.len().saturating_sub(self.position)
     }
 
     fn offset(&self) -> usize {
-        self.base.saturating_add(self.at)
+        self.base.saturating_add(self.position)
     }
 
     #[inline]
     fn rest(&self) -> &'b [u8] {
-        self.bytes.get(self.at..).unwrap_or_default()
+        self.bytes.get(self.position..).unwrap_or_default()
     }
 
     #[inline]
     fn take(&mut self, count: usize) -> Result<&'b [u8]> {
         match self.rest().get(..count) {
             Some(taken) => {
-                self.at = self.at.saturating_add(count);
+                self.position = self.position.saturating_add(count);
                 Ok(taken)
             }
             None => Err(self.too_short(count)),
@@ -175,7 +175,7 @@ impl<'b> Cursor<'b> {
     fn take_array<const N: usize>(&mut self) -> Result<&'b [u8; N], BsonError> {
         match self.rest().first_chunk::<N>() {
             Some(taken) => {
-                self.at = self.at.saturating_add(N);
+                self.position = self.position.saturating_add(N);
                 Ok(taken)
             }
             None => Err(self.too_short(N)),
@@ -185,7 +185,7 @@ impl<'b> Cursor<'b> {
     #[cold]
     fn too_short(&self, needed: usize) -> BsonError {
         let left = self.left();
-        Problem::TooShort { needed, left }.at(self.offset())
+        Problem::TooShort { needed, left }.at_offset(self.offset())
     }
 
     #[inline]
@@ -204,10 +204,10 @@ impl<'b> Cursor<'b> {
         let rest = self.rest();
         match first_zero(rest) {
             Some(length) => {
-                self.at = self.at.saturating_add(length).saturating_add(1);
+                self.position = self.position.saturating_add(length).saturating_add(1);
                 Ok(rest.get(..length).unwrap_or_default())
             }
-            None => Err(Problem::NameEnd.at(self.offset())),
+            None => Err(Problem::NameEnd.at_offset(self.offset())),
         }
     }
 
@@ -220,11 +220,11 @@ impl<'b> Cursor<'b> {
             (1..=self.left()).contains(whole)
         });
         let Some(whole) = whole else {
-            return Err(Problem::TextLength { length }.at(start));
+            return Err(Problem::TextLength { length }.at_offset(start));
         };
         match self.take(whole)? {
             [text @ .., 0] => Ok(text),
-            _ => Err(Problem::TextEnd.at(start)),
+            _ => Err(Problem::TextEnd.at_offset(start)),
         }
     }
 
@@ -238,12 +238,12 @@ impl<'b> Cursor<'b> {
         let length = i32::from_le_bytes(*length);
         let whole = usize::try_from(length).ok().filter(|whole| *whole >= 5);
         let Some(bytes) = whole.and_then(|whole| rest.get(..whole)) else {
-            return Err(Problem::DocumentLength { length }.at(offset));
+            return Err(Problem::DocumentLength { length }.at_offset(offset));
         };
         if bytes.last() != Some(&0) {
-            return Err(Problem::DocumentEnd.at(offset));
+            return Err(Problem::DocumentEnd.at_offset(offset));
         }
-        self.at = self.at.saturating_add(bytes.len());
+        self.position = self.position.saturating_add(bytes.len());
         Ok(Document { bytes, offset })
     }
 
@@ -252,7 +252,7 @@ impl<'b> Cursor<'b> {
         let start = self.offset();
         let length = self.read_i32()?;
         let [subtype] = *self.take_array()?;
-        let wrong = || Problem::BinaryLength { length }.at(start);
+        let wrong = || Problem::BinaryLength { length }.at_offset(start);
         let count = usize::try_from(length).map_err(|_| wrong())?;
         if count > self.left() {
             return Err(wrong());
@@ -272,14 +272,14 @@ impl<'b> Cursor<'b> {
     }
 
     fn read_code_with_scope(&mut self) -> Result<Value<'b>> {
-        let (start, from) = (self.offset(), self.at);
+        let (start, first) = (self.offset(), self.position);
         let length = self.read_i32()?;
         let code = self.read_text()?;
         let scope = self.read_document()?;
-        if usize::try_from(length) == Ok(self.at.saturating_sub(from)) {
+        if usize::try_from(length) == Ok(self.position.saturating_sub(first)) {
             Ok(Value::CodeWithScope { code, scope })
         } else {
-            Err(Problem::CodeLength { length }.at(start))
+            Err(Problem::CodeLength { length }.at_offset(start))
         }
     }
 
@@ -288,7 +288,7 @@ impl<'b> Cursor<'b> {
         let tag_offset = self.offset();
         let [tag] = *self.take_array()?;
         let name = self.read_name()?;
-        let (offset, from) = (self.offset(), self.at);
+        let (offset, first) = (self.offset(), self.position);
         let value = match tag {
             0x01 => Value::Double(f64::from_le_bytes(*self.take_array()?)),
             0x02 => Value::String(self.read_text()?),
@@ -300,7 +300,7 @@ impl<'b> Cursor<'b> {
             0x08 => match *self.take_array()? {
                 [0] => Value::Boolean(false),
                 [1] => Value::Boolean(true),
-                [value] => return Err(Problem::Boolean { value }.at(offset)),
+                [value] => return Err(Problem::Boolean { value }.at_offset(offset)),
             },
             0x09 => Value::DateTime(self.read_i64()?),
             0x0a => Value::Null,
@@ -324,12 +324,12 @@ impl<'b> Cursor<'b> {
             0x13 => Value::Decimal128(u128::from_le_bytes(*self.take_array()?)),
             0x7f => Value::MaxKey,
             0xff => Value::MinKey,
-            tag => return Err(Problem::Type { tag }.at(tag_offset)),
+            tag => return Err(Problem::Type { tag }.at_offset(tag_offset)),
         };
         Ok(Element {
             name,
             value,
-            raw: self.bytes.get(from..self.at).unwrap_or_default(),
+            raw: self.bytes.get(first..self.position).unwrap_or_default(),
             tag,
             offset,
         })

@@ -13,7 +13,7 @@ pub(crate) fn open(out: &mut Vec<u8>) -> usize {
 pub(crate) fn close(out: &mut Vec<u8>, start: usize) -> Result<()> {
     out.push(0);
     let length = out.len().saturating_sub(start);
-    let size = i32::try_from(length).map_err(|_| Problem::Size { length }.at(0))?;
+    let size = i32::try_from(length).map_err(|_| Problem::Size { length }.at_offset(0))?;
     let place = out.get_mut(start..).and_then(<[u8]>::first_chunk_mut::<4>);
     if let Some(place) = place {
         *place = size.to_le_bytes();

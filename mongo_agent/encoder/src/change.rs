@@ -195,7 +195,7 @@ impl<'b> Event<'b> {
     pub fn parse(bytes: &'b [u8]) -> Result<Self> {
         let event = Document::parse(bytes)?;
         let members = Members::read(event)?;
-        let missing = |member| Problem::Missing { member }.at(0);
+        let missing = |member| Problem::Missing { member }.at_offset(0);
         let transaction = match (members.lsid, members.transaction_number) {
             (Some(lsid), Some(number)) => Some(Transaction { lsid, number }),
             _ => None,
@@ -258,7 +258,7 @@ impl<'b> Change<'b> {
 }
 
 fn id_of(document: Document<'_>) -> Result<Element<'_>> {
-    let missing = || Problem::Missing { member: "_id" }.at(document.offset());
+    let missing = || Problem::Missing { member: "_id" }.at_offset(document.offset());
     document.find(b"_id")?.ok_or_else(missing)
 }
 
@@ -335,7 +335,7 @@ impl<'b> Members<'b> {
                 let update = document(element, "updateDescription")?;
                 self.update = update.map(UpdateDescription::read).transpose()?;
             }
-            b"splitEvent" => return Err(Problem::Fragment.at(element.offset)),
+            b"splitEvent" => return Err(Problem::Fragment.at_offset(element.offset)),
             _ => {}
         }
         Ok(())

@@ -12,7 +12,7 @@ pub fn id_document(bytes: &[u8]) -> Result<Vec<u8>> {
     let document = Document::parse(bytes)?;
     let id = document
         .find(ID.as_bytes())?
-        .ok_or_else(|| Problem::Missing { member: ID }.at(document.offset()))?;
+        .ok_or_else(|| Problem::Missing { member: ID }.at_offset(document.offset()))?;
     let mut out = Vec::new();
     let start = open(&mut out);
     write_element(&mut out, &id);

@@ -6,7 +6,7 @@ use crate::error::{BsonError, Problem, Result};
 /// An element of an unexpected type.
 #[cold]
 pub(crate) fn wrong(element: &Element<'_>, member: &'static str) -> BsonError {
-    Problem::Member { member }.at(element.offset)
+    Problem::Member { member }.at_offset(element.offset)
 }
 
 pub(crate) fn text<'b>(element: &Element<'b>, member: &'static str) -> Result<&'b [u8]> {

@@ -109,7 +109,7 @@ impl Encoder {
     /// Encodes a heartbeat; `ts_ms` is its time. `None` until its schemas have ids.
     pub fn heartbeat(&self, topic: &str, server_name: &str, ts_ms: i64) -> Option<KeyAndValue> {
         let format = &self.format;
-        let schemas = self.schemas.of(Record::Heartbeat, topic, format);
+        let schemas = self.schemas.get_or_make(Record::Heartbeat, topic, format);
         let formats = schemas.formats(format).ok()?;
         let (mut key, mut value) = (Vec::new(), Vec::new());
         formats.key.around(&mut key, format.key, |form| {
@@ -140,7 +140,7 @@ impl Encoder {
 
     /// Schemas without an id of a topic's messages.
     pub fn unregistered(&self, record: Record, topic: &str) -> Vec<UnregisteredSchema> {
-        let schemas = self.schemas.of(record, topic, &self.format);
+        let schemas = self.schemas.get_or_make(record, topic, &self.format);
         self.format.schema_ids.missing(schemas.avro_schemas())
     }
 }

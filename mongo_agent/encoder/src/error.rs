@@ -115,7 +115,7 @@ impl Problem {
 
     #[cold]
     #[inline(never)]
-    pub(crate) fn at(self, offset: usize) -> BsonError {
+    pub(crate) fn at_offset(self, offset: usize) -> BsonError {
         BsonError {
             offset,
             problem: self,

@@ -19,15 +19,15 @@ pub enum FragmentError {
     Whole { number: usize },
     #[error("a split event has no fragments")]
     Nothing,
-    #[error("found fragment {fragment} of {of}; expected fragment {expected} of {count}")]
+    #[error("found fragment {fragment} of {total}; expected fragment {expected} of {count}")]
     Order {
         fragment: u32,
-        of: u32,
+        total: u32,
         expected: usize,
         count: usize,
     },
-    #[error("another event follows fragment {number} of {of}")]
-    Unfinished { number: usize, of: u32 },
+    #[error("another event follows fragment {number} of {total}")]
+    Unfinished { number: usize, total: u32 },
     #[error("fragment {number} belongs to another event than fragment 1: their tokens differ")]
     Event { number: usize },
     #[error("two fragments of a split event have {member:?}")]
@@ -36,11 +36,11 @@ pub enum FragmentError {
     Size { bytes: usize },
 }
 
-/// The place of a fragment: `fragment` of `of`.
+/// The place of a fragment: `fragment` of `total`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Split {
     pub fragment: u32,
-    pub of: u32,
+    pub total: u32,
 }
 
 /// `None` for whole events, and for bytes that are no event.
@@ -63,11 +63,11 @@ pub fn join_fragments(fragments: &[&[u8]]) -> Result<Vec<u8>, FragmentError> {
         let part = Part::read(bytes).map_err(|error| FragmentError::Bytes { number, error })?;
         let split = part.split.ok_or(FragmentError::Whole { number })?;
         let is_next = usize::try_from(split.fragment) == Ok(number)
-            && usize::try_from(split.of) == Ok(fragments.len());
+            && usize::try_from(split.total) == Ok(fragments.len());
         if !is_next {
             return Err(FragmentError::Order {
                 fragment: split.fragment,
-                of: split.of,
+                total: split.total,
                 expected: number,
                 count: fragments.len(),
             });
@@ -145,7 +145,7 @@ impl FragmentJoiner {
             };
             self.require_next(split)?;
             self.fragments.push(event.to_vec());
-            if split.fragment < split.of {
+            if split.fragment < split.total {
                 continue;
             }
             let fragments = std::mem::take(&mut self.fragments);
@@ -162,9 +162,9 @@ impl FragmentJoiner {
     fn require_complete(&self) -> Result<(), FragmentError> {
         match self.fragments.last().and_then(|last| split_of(last)) {
             None => Ok(()),
-            Some(Split { of, .. }) => Err(FragmentError::Unfinished {
+            Some(Split { total, .. }) => Err(FragmentError::Unfinished {
                 number: self.fragments.len(),
-                of,
+                total,
             }),
         }
     }
@@ -177,9 +177,9 @@ impl FragmentJoiner {
         }
         Err(FragmentError::Order {
             fragment: split.fragment,
-            of: split.of,
+            total: split.total,
             expected,
-            count: usize::try_from(split.of).unwrap_or(usize::MAX),
+            count: usize::try_from(split.total).unwrap_or(usize::MAX),
         })
     }
 }
@@ -226,16 +226,16 @@ fn read_split(element: &Element<'_>) -> Result<Option<Split>> {
         return Ok(None);
     };
     let mut fragment = None;
-    let mut of = None;
+    let mut total = None;
     let mut members = split.elements();
     while let Some(member) = members.read()? {
         match member.name {
             b"fragment" => fragment = u32::try_from(integer(&member, "splitEvent.fragment")?).ok(),
-            b"of" => of = u32::try_from(integer(&member, "splitEvent.of")?).ok(),
+            b"of" => total = u32::try_from(integer(&member, "splitEvent.of")?).ok(),
             _ => {}
         }
     }
     Ok(fragment
-        .zip(of)
-        .map(|(fragment, of)| Split { fragment, of }))
+        .zip(total)
+        .map(|(fragment, total)| Split { fragment, total }))
 }

@@ -26,8 +26,8 @@ pub(crate) fn write_key(
         writer.literal(b"}");
         Ok(())
     }
-    if let Some((Transform::ExtractDocument(of), shapes)) = context.transform {
-        return of.write_key(out, change, context.format, shapes);
+    if let Some((Transform::ExtractDocument(extraction), shapes)) = context.transform {
+        return extraction.write_key(out, change, context.format, shapes);
     }
     out.extend_from_slice(&wire_format.start);
     match context.format.key {
@@ -45,8 +45,8 @@ pub(crate) fn write_value_of(
     change: &Change<'_>,
     context: &ValueContext<'_>,
 ) -> Result<()> {
-    if let Some((Transform::ExtractDocument(of), shapes)) = context.transform {
-        return of.write_value(out, change, context, shapes);
+    if let Some((Transform::ExtractDocument(extraction), shapes)) = context.transform {
+        return extraction.write_value(out, change, context, shapes);
     }
     out.extend_from_slice(&wire_format.start);
     match context.format.value {

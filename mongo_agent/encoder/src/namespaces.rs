@@ -113,7 +113,7 @@ impl Namespaces {
             let number = self.all.len();
             self.all.push(Namespace {
                 is_captured,
-                rules: format.fields.of(database, collection),
+                rules: format.fields.collection_rules(database, collection),
                 transform,
                 name,
                 topic: None,

@@ -38,7 +38,7 @@ pub fn parse_reply(bytes: &[u8]) -> Result<Reply> {
             operation_time,
             ..reply
         }),
-        None => Err(Problem::Batch.at(0)),
+        None => Err(Problem::Batch.at_offset(0)),
     }
 }
 
@@ -56,7 +56,7 @@ fn parse_cursor(cursor: Document<'_>) -> Result<Reply> {
             _ => {}
         }
     }
-    let lacks = |problem: Problem| problem.at(cursor.offset());
+    let lacks = |problem: Problem| problem.at_offset(cursor.offset());
     let namespace = namespace.ok_or_else(|| lacks(Problem::Cursor { member: "ns" }))?;
     Ok(Reply {
         events: events.ok_or_else(|| lacks(Problem::Batch))?,
@@ -72,7 +72,7 @@ fn parse_batch(batch: Document<'_>) -> Result<Vec<Range<usize>>> {
     let mut elements = batch.elements();
     while let Some(element) = elements.read()? {
         let Value::Document(_) = element.value else {
-            return Err(Problem::Batch.at(element.offset));
+            return Err(Problem::Batch.at_offset(element.offset));
         };
         events.push(range_of(&element));
     }

@@ -55,7 +55,7 @@ pub(crate) fn index_of(hex: &[u8]) -> Option<u64> {
     let rest = hex.get(TIME_DIGITS..)?;
     let starts = |start: &&[u8]| {
         rest.get(..10)
-            .is_some_and(|of| of.eq_ignore_ascii_case(start))
+            .is_some_and(|found| found.eq_ignore_ascii_case(start))
     };
     VERSION_AND_KIND.iter().find(|start| starts(start))?;
     let tag = number_of_hex(rest.get(10..12)?)?;

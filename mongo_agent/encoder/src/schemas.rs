@@ -162,7 +162,7 @@ fn source(format: &EventFormat) -> Schema {
             ("h", long().optional()),
             (
                 "initsync",
-                Schema::of(Shape::Boolean).optional().with_default(false),
+                Schema::new(Shape::Boolean).optional().with_default(false),
             ),
         ])
         .named(name)
@@ -226,7 +226,7 @@ fn structure(fields: Vec<(&str, Schema)>) -> Schema {
 }
 
 fn text() -> Schema {
-    Schema::of(Shape::String)
+    Schema::new(Shape::String)
 }
 
 fn json() -> Schema {
@@ -234,9 +234,9 @@ fn json() -> Schema {
 }
 
 fn long() -> Schema {
-    Schema::of(Shape::Int64)
+    Schema::new(Shape::Int64)
 }
 
 fn int() -> Schema {
-    Schema::of(Shape::Int32)
+    Schema::new(Shape::Int32)
 }

@@ -43,7 +43,9 @@ impl InferredSchema {
         let generation = ids.generation();
         let known = self.wire_format.read();
         match &*known.unwrap_or_else(PoisonError::into_inner) {
-            Some((of, known)) if *of == generation => return Ok(known.clone()),
+            Some((known_generation, known)) if *known_generation == generation => {
+                return Ok(known.clone());
+            }
             _ => {}
         }
         if let Some(found) = self.part.wire_format(ids) {
@@ -56,7 +58,7 @@ impl InferredSchema {
         };
         if ids.is_abandoned(schema) {
             let (part, topic) = (schema.part.name(), schema.topic.clone());
-            return Err(Problem::Unregistered { part, topic }.at(0));
+            return Err(Problem::Unregistered { part, topic }.at_offset(0));
         }
         missing.borrow_mut().push(schema.clone());
         Ok(WireFormat::default())
@@ -70,7 +72,7 @@ pub(crate) struct ShapeCache(RwLock<ByShape>);
 
 impl ShapeCache {
     /// The schema of a shape; `infer` makes it.
-    pub(crate) fn of(
+    pub(crate) fn get_or_infer(
         &self,
         shape: &[u8],
         infer: impl FnOnce() -> Result<InferredSchema>,

@@ -45,7 +45,7 @@ pub struct StreamPlace(Vec<u8>);
 
 impl StreamPlace {
     /// The place of a token, given by its `_data`.
-    pub fn of(hex: &[u8]) -> Result<Self, TokenError> {
+    pub fn from_hex(hex: &[u8]) -> Result<Self, TokenError> {
         resume_token::sort_key_of(hex)
             .map(Self)
             .ok_or_else(|| TokenError {
@@ -56,7 +56,7 @@ impl StreamPlace {
     /// Whether an event is later in the stream than this place.
     pub fn is_before(&self, event: &[u8]) -> Result<bool, TokenError> {
         let hex = token_of(event).and_then(|token| resume_token::hex_of(token).ok()?);
-        let event = Self::of(hex.unwrap_or_default())?;
+        let event = Self::from_hex(hex.unwrap_or_default())?;
         Ok(self.0 < event.0)
     }
 }

@@ -10,36 +10,36 @@ const fn repeated(byte: u8) -> u64 {
 }
 
 #[inline]
-fn below(word: u64, limit: u8) -> u64 {
+fn bytes_below(word: u64, limit: u8) -> u64 {
     word.wrapping_sub(repeated(limit)) & !word
 }
 
 #[inline]
 fn equal(word: u64, byte: u8) -> u64 {
-    below(word ^ repeated(byte), 1)
+    bytes_below(word ^ repeated(byte), 1)
 }
 
 /// The place of the first zero byte. Fast for short texts, as the names of fields are.
 #[inline]
 pub(crate) fn first_zero(bytes: &[u8]) -> Option<usize> {
     let (words, _) = bytes.as_chunks::<8>();
-    let mut at = 0_usize;
+    let mut index = 0_usize;
     for word in words {
         let zeros = equal(u64::from_le_bytes(*word), 0) & HIGH_BITS;
         if zeros != 0 {
-            return Some(at.saturating_add(zeros.trailing_zeros() as usize / 8));
+            return Some(index.saturating_add(zeros.trailing_zeros() as usize / 8));
         }
-        at = at.saturating_add(8);
+        index = index.saturating_add(8);
     }
-    let rest = bytes.get(at..).unwrap_or_default();
+    let rest = bytes.get(index..).unwrap_or_default();
     let place = rest.iter().position(|byte| *byte == 0)?;
-    Some(at.saturating_add(place))
+    Some(index.saturating_add(place))
 }
 
 /// Whether all bytes are printable ASCII without quotes and backslashes.
 #[inline]
 pub(crate) fn is_plain_json(word: u64) -> bool {
-    let controls = below(word, 0x20) | equal(word, 0x7f);
+    let controls = bytes_below(word, 0x20) | equal(word, 0x7f);
     let others = word | controls | equal(word, b'"') | equal(word, b'\\');
     others & HIGH_BITS == 0
 }

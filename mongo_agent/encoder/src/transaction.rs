@@ -50,12 +50,12 @@ mod pair {
     use crate::bson::Timestamp;
 
     #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it so")]
-    pub fn serialize<S: Serializer>(time: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
-        (time.seconds, time.increment).serialize(to)
+    pub fn serialize<S: Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+        (time.seconds, time.increment).serialize(serializer)
     }
 
-    pub fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Timestamp, D::Error> {
-        let (seconds, increment) = Deserialize::deserialize(from)?;
+    pub fn deserialize<'d, D: Deserializer<'d>>(deserializer: D) -> Result<Timestamp, D::Error> {
+        let (seconds, increment) = Deserialize::deserialize(deserializer)?;
         Ok(Timestamp { seconds, increment })
     }
 }
@@ -104,7 +104,7 @@ pub(crate) struct Timeline {
 }
 
 impl Timeline {
-    pub(crate) fn after(&self, events: usize, topics: &[Topic]) -> Option<OpenTransaction> {
+    pub(crate) fn state_after(&self, events: usize, topics: &[Topic]) -> Option<OpenTransaction> {
         let mut open = self.start.clone();
         for step in self.steps.iter().take_while(|step| step.event < events) {
             apply(&mut open, &step.transition, topics);
@@ -214,7 +214,7 @@ impl Transactions {
         let steps = &mut self.timeline.steps;
         if steps.last().is_some_and(|step| step.event == event) {
             steps.retain(|step| step.event != event);
-            self.open = self.timeline.after(event, topics);
+            self.open = self.timeline.state_after(event, topics);
         }
     }
 }
@@ -255,16 +255,16 @@ pub(crate) fn write_value(
                 .values()
                 .fold(0_u64, |sum, count| sum.saturating_add(*count));
             writer.literal(br#","event_count":"#);
-            writer.some();
+            writer.present();
             writer.number(number(events));
             writer.literal(br#","data_collections":"#);
-            writer.some();
+            writer.present();
             writer.open_list();
             for (index, (collection, count)) in counts.iter().enumerate() {
                 writer.item(index == 0);
                 // Counts of Debezium 1 are not optional.
                 if format.layout != Layout::Debezium1 {
-                    writer.some();
+                    writer.present();
                 }
                 writer.literal(br#"{"data_collection":"#);
                 writer.text(format.data_collection(collection).as_bytes());
@@ -290,7 +290,7 @@ pub(crate) fn write_order<F: ValueWriter>(writer: &mut F, order: Option<(&str, T
         return;
     };
     let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-    writer.some();
+    writer.present();
     writer.literal(br#"{"id":"#);
     writer.text(id.as_bytes());
     writer.literal(br#","total_order":"#);

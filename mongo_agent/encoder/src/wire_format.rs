@@ -168,7 +168,7 @@ type ByTopic = HashMap<(Record, Box<str>), Arc<TopicSchemas>>;
 pub(crate) struct SchemaCache(RwLock<ByTopic>);
 
 impl SchemaCache {
-    pub(crate) fn of(
+    pub(crate) fn get_or_make(
         &self,
         record: Record,
         topic: &str,

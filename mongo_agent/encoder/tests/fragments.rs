@@ -14,10 +14,10 @@ fn token(number: usize) -> Vec<u8> {
     nested("_id", &[string("_data", &token)])
 }
 
-fn part(number: usize, of: usize, members: &[Vec<u8>]) -> Vec<u8> {
+fn part(number: usize, total: usize, members: &[Vec<u8>]) -> Vec<u8> {
     let split = [
         int32("fragment", number.try_into().unwrap()),
-        int64("of", of.try_into().unwrap()),
+        int64("of", total.try_into().unwrap()),
     ];
     let mut elements = vec![token(number), nested("splitEvent", &split)];
     elements.extend(members.iter().cloned());
@@ -40,7 +40,10 @@ fn member(name: &str) -> Vec<u8> {
 #[test]
 fn a_part_tells_its_place() {
     let parts = [part(1, 2, &[member("a")]), part(2, 2, &[])];
-    let expected = Split { fragment: 2, of: 2 };
+    let expected = Split {
+        fragment: 2,
+        total: 2,
+    };
     assert_eq!(split_of(&parts[1]), Some(expected));
     assert_eq!(split_of(&join(&parts).unwrap()), None);
     assert_eq!(split_of(b"noise"), None);
@@ -106,22 +109,25 @@ fn a_joiner_keeps_fragments_over_replies() {
     assert_eq!(skipped, (vec![WholeEvent::Given(3)], 1));
     let order = |fragment, expected| FragmentError::Order {
         fragment,
-        of: 3,
+        total: 3,
         expected,
         count: 3,
     };
     assert_eq!(joiner.join([second].into_iter()), Err(order(2, 1)));
     assert_eq!(joiner.join([first, first].into_iter()), Err(order(1, 2)));
-    let unfinished = FragmentError::Unfinished { number: 1, of: 3 };
+    let unfinished = FragmentError::Unfinished {
+        number: 1,
+        total: 3,
+    };
     assert_eq!(joiner.join([whole.as_slice()].into_iter()), Err(unfinished));
 }
 
 #[test]
 fn tokens_and_times_of_events() {
-    let at = document(&[timestamp("clusterTime", 5, 1)]);
+    let untokened = document(&[timestamp("clusterTime", 5, 1)]);
     let time = |seconds, increment| Timestamp { seconds, increment };
     let event = part(2, 2, &[]);
-    assert_eq!(cluster_time(&at), Some(time(5, 1)));
+    assert_eq!(cluster_time(&untokened), Some(time(5, 1)));
     assert_eq!(cluster_time(&event), Some(time(0x63d2_a4f6, 2)));
     let token = token_of(&event).map(|token| token.bytes().to_vec());
     let hex = "8263D2A4F6000000022B042C0100296E5A10042B0204";
@@ -134,7 +140,7 @@ fn tokens_and_times_of_events() {
 
 #[test]
 fn places_of_a_stream_compare() {
-    let place = |hex: &str| StreamPlace::of(hex.as_bytes());
+    let place = |hex: &str| StreamPlace::from_hex(hex.as_bytes());
     let event = part(2, 2, &[]);
     let same = "8263d2a4f6000000022b042c0100296e5a10042b0204";
     for (hex, is_before) in [
@@ -169,11 +175,11 @@ proptest! {
         let mut ends: Vec<_> = cuts.iter().map(|cut| cut.index(members.len())).collect();
         ends.push(members.len());
         ends.sort_unstable();
-        let mut from = 0;
+        let mut start = 0;
         let mut parts = Vec::new();
         for end in &ends {
-            parts.push(part(parts.len() + 1, ends.len(), &members[from..*end]));
-            from = *end;
+            parts.push(part(parts.len() + 1, ends.len(), &members[start..*end]));
+            start = *end;
         }
         let whole = [vec![token(parts.len())], members].concat();
         prop_assert_eq!(join(&parts).unwrap(), document(&whole));

@@ -297,9 +297,9 @@ fn operations_that_are_left_out_are_counted() {
 fn messages_are_counted_by_collection_and_kind() {
     let batch = encode(&[insert(), event("delete", &[]), insert()]);
     let counts = batch.counts();
-    let of = |kind| counts[&("shop.cust".to_owned(), kind)];
+    let count = |kind| counts[&("shop.cust".to_owned(), kind)];
     assert_eq!(
-        [Kind::Insert, Kind::Delete, Kind::Tombstone].map(of),
+        [Kind::Insert, Kind::Delete, Kind::Tombstone].map(count),
         [2, 1, 1]
     );
     assert_eq!(counts.len(), 3);
@@ -361,7 +361,7 @@ fn identities_leave_out_what_readers_differ_in() {
 
 #[test]
 fn operations_of_one_transaction_differ_by_their_place() {
-    let at = |place: &str| {
+    let event_at = |place: &str| {
         let token = format!("8263D2A4F6000000022B022C0100{place}6E5A1004");
         document(&[
             nested("_id", &[string("_data", &token)]),
@@ -371,7 +371,7 @@ fn operations_of_one_transaction_differ_by_their_place() {
             nested("documentKey", &[int32("_id", 1)]),
         ])
     };
-    let batch = encode(&[at("29"), at("2B02"), at("29")]);
+    let batch = encode(&[event_at("29"), event_at("2B02"), event_at("29")]);
     let ids: Vec<_> = batch.entries.iter().map(|entry| entry.id).collect();
     assert_ne!(ids[0], ids[2]);
     assert_eq!(ids[0], ids[4]);

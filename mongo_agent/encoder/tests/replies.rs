@@ -26,7 +26,7 @@ fn id() -> Vec<u8> {
     int64("id", 5)
 }
 
-fn why_not(bytes: &[u8]) -> String {
+fn failure(bytes: &[u8]) -> String {
     parse_reply(bytes).unwrap_err().to_string()
 }
 
@@ -65,22 +65,22 @@ fn events_are_not_looked_at() {
 fn what_is_no_reply_is_told() {
     let no_batch = "the reply has no batch of documents at byte";
     let ok = document(&[double("ok", 1.0)]);
-    assert_eq!(why_not(&ok), format!("{no_batch} 0"));
+    assert_eq!(failure(&ok), format!("{no_batch} 0"));
     let name = || string("ns", "shop.cust");
     let empty = document(&[nested("cursor", &[id(), name()])]);
-    assert_eq!(why_not(&empty), format!("{no_batch} 12"));
-    let of = |members: &[Vec<u8>]| why_not(&document(&[nested("cursor", members)]));
+    assert_eq!(failure(&empty), format!("{no_batch} 12"));
+    let cause = |members: &[Vec<u8>]| failure(&document(&[nested("cursor", members)]));
     let batch = || array("nextBatch", &[]);
     assert_eq!(
-        of(&[batch(), name()]),
+        cause(&[batch(), name()]),
         "the cursor of the reply has no id at byte 12"
     );
     assert_eq!(
-        of(&[batch(), id()]),
+        cause(&[batch(), id()]),
         "the cursor of the reply has no ns at byte 12"
     );
     let numbers = array("nextBatch", &[int64("0", 1)]);
     let numbers = document(&[nested("cursor", &[numbers])]);
-    assert!(why_not(&numbers).starts_with(no_batch));
-    assert_eq!(why_not(&[5, 0, 0]), "expected 4 bytes; 3 remain at byte 0");
+    assert!(failure(&numbers).starts_with(no_batch));
+    assert_eq!(failure(&[5, 0, 0]), "expected 4 bytes; 3 remain at byte 0");
 }

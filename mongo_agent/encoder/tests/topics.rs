@@ -24,8 +24,8 @@ fn documents_and_what_happens_to_their_collection_have_each_their_schema() {
         let value: Value = serde_json::from_slice(text).unwrap();
         value["schema"]["name"].as_str().unwrap().to_owned()
     };
-    let of = ["Envelope", "SchemaChange"].map(|record| format!("{topic}.{record}"));
-    let [documents, others] = &of;
+    let names = ["Envelope", "SchemaChange"].map(|record| format!("{topic}.{record}"));
+    let [documents, others] = &names;
     assert_eq!(
         [0, 1, 2, 3].map(schema).each_ref(),
         [documents, others, documents, others]

@@ -52,22 +52,23 @@ fn members_of_the_envelope() {
     assert_eq!(value(&batch, 0), Some(expected));
     let headers = |message| {
         let headers = batch.extras(message).unwrap().headers.iter();
-        let shown = headers.map(|of| format!("{}={}", of.name, String::from_utf8_lossy(&of.value)));
+        let shown = headers
+            .map(|header| format!("{}={}", header.name, String::from_utf8_lossy(&header.value)));
         shown.collect::<Vec<_>>()
     };
     assert_eq!(headers(0), ["__op=c", "__collection=cust", "__ord=2"]);
     assert_eq!(headers(1), ["__op=d", "__collection=cust", "__ord=2"]);
     assert_eq!(headers(2), ["__op=d"]);
-    let why = |text| {
+    let cause = |text| {
         NamedMember::parse("", text, Layout::Debezium21)
             .unwrap_err()
             .to_string()
     };
     assert!(
-        why("wallTime").starts_with("`wallTime` is not a member of the envelope; known are op,")
+        cause("wallTime").starts_with("`wallTime` is not a member of the envelope; known are op,")
     );
     assert_eq!(
-        why("op:"),
+        cause("op:"),
         "`op:` is not of the form `member` or `member:name`"
     );
     let nested = NamedMember::parse_header("", "updateDescription", Layout::Debezium3);

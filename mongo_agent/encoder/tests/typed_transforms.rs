@@ -161,9 +161,9 @@ proptest! {
             ..ExtractDocument::default()
         };
         let events = [bytes];
-        let of = |encoding| encode(Transform::ExtractDocument(options.clone()), encoding, &events);
-        let (plain, typed) = (of(Encoding::Json), of(Encoding::JsonWithSchema));
-        of(Encoding::Avro);
+        let encode_as = |encoding| encode(Transform::ExtractDocument(options.clone()), encoding, &events);
+        let (plain, typed) = (encode_as(Encoding::Json), encode_as(Encoding::JsonWithSchema));
+        encode_as(Encoding::Avro);
         if typed.is_empty() || typed.value(&typed.entries[0]).is_none() {
             let without_value = plain.entries.iter().all(|entry| plain.value(entry).is_none());
             prop_assert!(!typed.failures.is_empty() || without_value);

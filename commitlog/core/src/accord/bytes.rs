@@ -62,10 +62,10 @@ pub fn packed_numbers(cursor: &mut Cursor<'_>) -> Result<Vec<u64>> {
 
 /// Numbers lie in words of eight big-endian bytes, the lowest bits first; the last word is as short
 /// as possible.
-fn packed_at(packed: &[u8], from: usize, bits: usize) -> u64 {
+fn packed_at(packed: &[u8], start: usize, bits: usize) -> u64 {
     (0..bits).fold(0, |number, bit| {
-        let at = from + bit;
-        let (word, in_word) = (at / 64, at % 64);
+        let place = start + bit;
+        let (word, in_word) = (place / 64, place % 64);
         let start = word * 8;
         let end = packed.len().min(start + 8);
         let byte = end.checked_sub(1 + in_word / 8);

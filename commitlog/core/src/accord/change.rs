@@ -39,7 +39,7 @@ pub enum Status {
 
 impl Status {
     /// By the ordinal of `SaveStatus`.
-    fn of(ordinal: u8) -> Result<Self> {
+    fn from_ordinal(ordinal: u8) -> Result<Self> {
         match ordinal {
             0..=21 => Ok(Self::Undecided),
             22 => Ok(Self::PreApplied),
@@ -75,7 +75,7 @@ impl<'b> Change<'b> {
             let start = cursor;
             match field {
                 PARTICIPANTS => skip_store_participants(&mut cursor)?,
-                SAVE_STATUS => change.status = Some(Status::of(cursor.u8()?)?),
+                SAVE_STATUS => change.status = Some(Status::from_ordinal(cursor.u8()?)?),
                 DURABILITY => {
                     cursor.u8()?;
                 }
@@ -87,7 +87,7 @@ impl<'b> Change<'b> {
                 }
                 PARTIAL_TXN => {
                     Definition::read(&mut cursor)?;
-                    change.definition = Some(cursor.since(&start));
+                    change.definition = Some(cursor.bytes_since(&start));
                 }
                 PARTIAL_DEPS => skip_dependencies(&mut cursor)?,
                 WAITING_ON => skip_waiting_on(&mut cursor, txn_id)?,
@@ -97,7 +97,7 @@ impl<'b> Change<'b> {
                 EXECUTES_AT_LEAST => txn_id::skip_execution(&mut cursor)?,
                 _ => {
                     Outcome::read(&mut cursor)?;
-                    change.outcome = Some(cursor.since(&start));
+                    change.outcome = Some(cursor.bytes_since(&start));
                 }
             }
         }

@@ -66,9 +66,9 @@ impl ColumnIds {
                 let Some(ids) = self.latest_ids(&table) else {
                     return;
                 };
-                for (from, to) in names {
-                    if let Some(name) = ids.values_mut().find(|name| **name == from) {
-                        *name = to;
+                for (old, new) in names {
+                    if let Some(name) = ids.values_mut().find(|name| **name == old) {
+                        *name = new;
                     }
                 }
             }

@@ -101,7 +101,7 @@ impl Rewriter {
         }
         let start = cursor;
         cursor.uvint()?;
-        let epoch = cursor.since(&start);
+        let epoch = cursor.bytes_since(&start);
         let flags = cursor.u8()?;
         if flags & update_flag::IS_EMPTY != 0 {
             return Ok(None);
@@ -123,7 +123,7 @@ impl Rewriter {
             flags,
             static_columns,
             regular_columns,
-            bases: cursor.since(&start),
+            bases: cursor.bytes_since(&start),
             rest: cursor.rest(),
         }))
     }

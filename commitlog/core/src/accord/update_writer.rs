@@ -191,7 +191,7 @@ impl UpdateWriter<'_> {
             let length = if column.multi_cell {
                 ValueLength::Prefixed
             } else {
-                ValueLength::of(column.cql_type.fixed_length())
+                ValueLength::from_fixed(column.cql_type.fixed_length())
             };
             self.value(length, cell.value);
         }
@@ -225,7 +225,7 @@ impl UpdateWriter<'_> {
             for value in batch {
                 let length = columns.next().and_then(|c| c.cql_type.fixed_length());
                 if let Some(value) = value.filter(|value| !value.is_empty()) {
-                    self.value(ValueLength::of(length), value);
+                    self.value(ValueLength::from_fixed(length), value);
                 }
             }
         }

@@ -30,19 +30,19 @@ pub struct Encrypted {
 impl Encrypted {
     pub fn new(segment: &str, encryption: &Encryption, keys: &Keys) -> Result<Self, SegmentError> {
         let alias = &encryption.key_alias;
-        let key_error = |what: &str| SegmentError::Key {
+        let key_error = |reason: &str| SegmentError::Key {
             segment: segment.to_owned(),
             alias: alias.clone(),
-            what: what.to_owned(),
+            reason: reason.to_owned(),
         };
         let key = keys.get(alias).ok_or_else(|| key_error("is missing"))?;
         let cipher =
-            cipher(&encryption.cipher, key, &encryption.iv).map_err(|none| match none {
-                NoCipher::Unsupported(what) => SegmentError::Unsupported {
+            cipher(&encryption.cipher, key, &encryption.iv).map_err(|missing| match missing {
+                NoCipher::Unsupported(reason) => SegmentError::Unsupported {
                     segment: segment.to_owned(),
-                    what,
+                    reason,
                 },
-                NoCipher::Key(what) => key_error(&format!("is invalid: {what}")),
+                NoCipher::Key(reason) => key_error(&format!("is invalid: {reason}")),
             })?;
         Ok(Self {
             cipher,
@@ -143,15 +143,19 @@ impl BlockDecoder for Encrypted {
     }
 
     fn decode(&mut self, block: &[u8], records: &mut [u8]) -> Result<(), String> {
-        let mut at = 0;
+        let mut position = 0;
         for chunk in Chunks(block) {
-            let rest = records.get_mut(at..).unwrap_or_default();
-            at += self.decode_chunk(&chunk?, rest)?;
+            let rest = records.get_mut(position..).unwrap_or_default();
+            position += self.decode_chunk(&chunk?, rest)?;
         }
-        if at == records.len() {
+        if position == records.len() {
             Ok(())
         } else {
-            Err(wrong_length("chain of encrypted chunks", at, records.len()))
+            Err(wrong_length(
+                "chain of encrypted chunks",
+                position,
+                records.len(),
+            ))
         }
     }
 

@@ -1,7 +1,7 @@
 //! How the records of a section are stored in the file (format notes §2.4 to §2.6).
 //!
 //! Plain sections are read in place; of the others each is one block. A compressor is one file
-//! here with one line in [`Framing::of`], and encryption is one more [`BlockDecoder`].
+//! here with one line in [`Framing::for_segment`], and encryption is one more [`BlockDecoder`].
 
 mod cipher;
 mod deflate;
@@ -55,7 +55,11 @@ const PACKAGE: &str = "org.apache.cassandra.io.compress.";
 
 impl Framing {
     /// The framing that a segment's header asks for; encryption goes before compression (§1.3).
-    pub fn of(segment: &str, descriptor: &Descriptor, keys: &Keys) -> Result<Self, SegmentError> {
+    pub fn for_segment(
+        segment: &str,
+        descriptor: &Descriptor,
+        keys: &Keys,
+    ) -> Result<Self, SegmentError> {
         if let Some(encryption) = &descriptor.encryption {
             let decoder = Encrypted::new(segment, encryption, keys)?;
             return Ok(Self::Blocks(Box::new(decoder)));
@@ -73,7 +77,7 @@ impl Framing {
                 _ => {
                     return Err(SegmentError::Unsupported {
                         segment: segment.to_owned(),
-                        what: format!(
+                        reason: format!(
                             "compressor {class} is not supported (LZ4Compressor, SnappyCompressor, \
                              DeflateCompressor, ZstdCompressor and NoopCompressor are)"
                         ),
@@ -85,6 +89,6 @@ impl Framing {
 }
 
 /// The error of a block that decodes to another length than its section's header has.
-fn wrong_length(what: &str, decoded: usize, wanted: usize) -> String {
-    format!("the {what} decodes to {decoded} bytes instead of {wanted}")
+fn wrong_length(subject: &str, decoded: usize, wanted: usize) -> String {
+    format!("the {subject} decodes to {decoded} bytes instead of {wanted}")
 }

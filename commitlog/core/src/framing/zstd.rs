@@ -19,7 +19,7 @@ impl Zstd {
     fn context(&mut self) -> io::Result<&mut Decompressor<'static>> {
         match &mut self.0 {
             Some(context) => Ok(context),
-            none => Ok(none.insert(Decompressor::new()?)),
+            empty => Ok(empty.insert(Decompressor::new()?)),
         }
     }
 }

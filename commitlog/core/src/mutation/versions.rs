@@ -163,9 +163,9 @@ impl Reading {
         }
         let histories: Vec<_> = versions.iter().map(|version| &version.history).collect();
         let live = versions.iter().position(|v| v.dropped_at_us.is_none());
-        let then = version_at(&histories, live, time_us).and_then(|place| versions.get(place));
+        let version = version_at(&histories, live, time_us).and_then(|place| versions.get(place));
         self.has_cells = true;
-        self.agrees &= then.is_some_and(|then| std::ptr::eq(*then, column));
+        self.agrees &= version.is_some_and(|version| std::ptr::eq(*version, column));
         true
     }
 }

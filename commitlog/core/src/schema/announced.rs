@@ -70,7 +70,7 @@ impl AnnouncedSchema {
             if table.keyspace == change.keyspace() {
                 let before = self.schema.table(table.id);
                 let time_us = change.time_us(&table.name);
-                changes.extend(TableChange::between(before, table, time_us));
+                changes.extend(TableChange::compare(before, table, time_us));
             }
         }
         for table in self.schema.tables() {
@@ -116,7 +116,7 @@ impl AnnouncedSchema {
         } else {
             i64::MIN
         };
-        let change = TableChange::between(before, table, time_us);
+        let change = TableChange::compare(before, table, time_us);
         (after, change)
     }
 
@@ -181,7 +181,7 @@ impl AnnouncedSchema {
     /// # Errors
     /// [`SchemaError`] for anything else.
     pub fn from_stored(json: &[u8]) -> Result<Self> {
-        let syntax = |what: String| SchemaError::Syntax { line: 0, what };
+        let syntax = |reason: String| SchemaError::Syntax { line: 0, reason };
         let stored: Stored =
             serde_json::from_slice(json).map_err(|error| syntax(error.to_string()))?;
         let dropped = stored.dropped.iter().map(|id| {

@@ -146,7 +146,7 @@ impl SchemaChange {
         let dropped = self.dropped_columns.iter_mut();
         let dropped = dropped.filter(|(_, row)| row.table_name == table);
         let deleted = self.deleted_columns.iter_mut();
-        let deleted = deleted.filter(|(_, (of, _))| of == table);
+        let deleted = deleted.filter(|(_, (name, _))| name == table);
         let times = tables.map(|(time_us, _)| time_us);
         let times = times.chain(columns.map(|(time_us, _)| time_us));
         let times = times.chain(dropped.map(|(time_us, _)| time_us));
@@ -200,7 +200,7 @@ impl Schema {
     fn apply_to_table(&mut self, change: &SchemaChange, name: &str) {
         let row = change.tables.iter().rev().find(|(_, row)| row.name == name);
         let time_us = row.map_or(i64::MAX, |(time_us, _)| *time_us);
-        let types = self.types.at(&change.keyspace, time_us);
+        let types = self.types.types_at(&change.keyspace, time_us);
         if let Some(table) = row.and_then(|row| change.whole_table(row, &types)) {
             self.insert(&Arc::new(table));
             return;

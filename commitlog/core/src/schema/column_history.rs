@@ -199,25 +199,25 @@ mod tests {
         }
     }
 
-    fn at(versions: &[ColumnHistory], time_us: i64) -> Option<usize> {
+    fn place(versions: &[ColumnHistory], time_us: i64) -> Option<usize> {
         version_at(&versions.iter().collect::<Vec<_>>(), Some(0), time_us)
     }
 
     #[test]
     fn a_drop_ends_a_version() {
         let versions = [history(9_000_000, &[]), history(i64::MIN, &[5_000_000])];
-        assert_eq!(at(&versions, i64::MIN), Some(1));
-        assert_eq!(at(&versions, 5_000_000), Some(1));
-        assert_eq!(at(&versions, 5_000_999), Some(1));
-        assert_eq!(at(&versions, 5_001_000), Some(0));
-        assert_eq!(at(&versions, i64::MAX), Some(0));
+        assert_eq!(place(&versions, i64::MIN), Some(1));
+        assert_eq!(place(&versions, 5_000_000), Some(1));
+        assert_eq!(place(&versions, 5_000_999), Some(1));
+        assert_eq!(place(&versions, 5_001_000), Some(0));
+        assert_eq!(place(&versions, i64::MAX), Some(0));
     }
 
     #[test]
     fn behind_the_last_drop_is_what_is_there() {
         let versions = [history(0, &[]), history(i64::MIN, &[5_000_000])];
-        assert_eq!(at(&versions, 5_000_999), Some(1));
-        assert_eq!(at(&versions, 5_001_000), Some(0));
+        assert_eq!(place(&versions, 5_000_999), Some(1));
+        assert_eq!(place(&versions, 5_001_000), Some(0));
         let histories: Vec<_> = versions.iter().collect();
         assert_eq!(version_at(&histories, None, 6_000_000), Some(1));
     }
@@ -225,18 +225,18 @@ mod tests {
     #[test]
     fn one_type_may_come_twice() {
         let versions = [history(90_000, &[10_000]), history(i64::MIN, &[50_000])];
-        assert_eq!(at(&versions, 9_000), Some(0));
-        assert_eq!(at(&versions, 20_000), Some(1));
-        assert_eq!(at(&versions, 60_000), Some(0));
+        assert_eq!(place(&versions, 9_000), Some(0));
+        assert_eq!(place(&versions, 20_000), Some(1));
+        assert_eq!(place(&versions, 60_000), Some(0));
     }
 
     #[test]
     fn between_sightings_nobody_knows() {
         let versions = [history(90_000, &[]), history(10_000, &[])];
-        assert_eq!(at(&versions, 10_000), Some(1));
-        assert_eq!(at(&versions, 20_000), None);
-        assert_eq!(at(&versions, 90_000), Some(0));
-        assert_eq!(at(&versions, 100_000), Some(0));
-        assert_eq!(at(&[history(i64::MIN, &[])], 1), None);
+        assert_eq!(place(&versions, 10_000), Some(1));
+        assert_eq!(place(&versions, 20_000), None);
+        assert_eq!(place(&versions, 90_000), Some(0));
+        assert_eq!(place(&versions, 100_000), Some(0));
+        assert_eq!(place(&[history(i64::MIN, &[])], 1), None);
     }
 }

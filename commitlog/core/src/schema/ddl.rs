@@ -74,14 +74,18 @@ impl DdlReader {
     }
 
     /// `[IF NOT EXISTS] [keyspace.]name`.
-    fn qualified_name(&self, tokens: &mut TokenCursor<'_>, what: &str) -> Result<(String, String)> {
+    fn qualified_name(
+        &self,
+        tokens: &mut TokenCursor<'_>,
+        wanted: &str,
+    ) -> Result<(String, String)> {
         tokens.take_words(&["if", "not", "exists"]);
         tokens.take_words(&["if", "exists"]);
-        let first = tokens.expect_name(what)?;
+        let first = tokens.expect_name(wanted)?;
         if tokens.take_symbol('.') {
-            Ok((first, tokens.expect_name(what)?))
+            Ok((first, tokens.expect_name(wanted)?))
         } else if self.keyspace.is_empty() {
-            Err(tokens.expected(&format!("`.` and {what} after its keyspace {first}")))
+            Err(tokens.expected(&format!("`.` and {wanted} after its keyspace {first}")))
         } else {
             Ok((self.keyspace.clone(), first))
         }
@@ -108,7 +112,7 @@ impl DdlReader {
     }
 
     fn finish(self) -> Result<Schema> {
-        let versions = TypeVersions::of(&self.types, 0);
+        let versions = TypeVersions::from_declarations(&self.types, 0);
         let types = UserTypes::resolve_all(self.types).map_err(|failure| failure.error)?;
         let tables = self
             .tables

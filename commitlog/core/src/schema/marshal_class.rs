@@ -171,7 +171,7 @@ impl<'a> ClassReader<'a> {
     }
 
     /// `TypeParser` counts letters, digits and `-+._&` as parts of an identifier.
-    fn identifier(&mut self, what: &str) -> Result<&'a str> {
+    fn identifier(&mut self, wanted: &str) -> Result<&'a str> {
         self.skip_blank();
         let rest = self.rest;
         let end = rest
@@ -179,7 +179,7 @@ impl<'a> ClassReader<'a> {
             .unwrap_or(rest.len());
         let (identifier, after) = rest.split_at_checked(end).unwrap_or((rest, ""));
         if identifier.is_empty() {
-            return Err(self.expected(what));
+            return Err(self.expected(wanted));
         }
         self.rest = after;
         Ok(identifier)
@@ -204,12 +204,12 @@ impl<'a> ClassReader<'a> {
         self.rest = self.rest.trim_start();
     }
 
-    fn expected(&self, what: &str) -> SchemaError {
+    fn expected(&self, wanted: &str) -> SchemaError {
         let position = self.text.len() - self.rest.len();
         SchemaError::Syntax {
             line: self.line,
-            what: format!(
-                "type class '{}': expected {what} at byte {position}",
+            reason: format!(
+                "type class '{}': expected {wanted} at byte {position}",
                 self.text
             ),
         }

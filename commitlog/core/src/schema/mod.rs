@@ -56,13 +56,13 @@ const CLOCK_ERROR_US: i64 = 60_000_000;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SchemaError {
     /// `line` is 1-based; 0 when the source has no lines.
-    #[error("schema, line {line}: {what}")]
-    Syntax { line: usize, what: String },
-    #[error("schema: {keyspace}.{table}: {what}")]
+    #[error("schema, line {line}: {reason}")]
+    Syntax { line: usize, reason: String },
+    #[error("schema: {keyspace}.{table}: {reason}")]
     Table {
         keyspace: String,
         table: String,
-        what: String,
+        reason: String,
     },
 }
 

@@ -74,22 +74,22 @@ fn written_bytes(cql_type: &CqlType, sizes: &mut Sizes) -> u64 {
         }
         let names = user_type.fields.iter().map(|field| field.name.len() as u64);
         let own = NODE_BYTES + user_type.name.len() as u64 + names.sum::<u64>();
-        let size = inner(cql_type).fold(own, |sum, each| {
-            sum.saturating_add(written_bytes(each, sizes))
+        let size = inner(cql_type).fold(own, |sum, element| {
+            sum.saturating_add(written_bytes(element, sizes))
         });
         sizes.insert(address, size);
         return size;
     }
-    inner(cql_type).fold(NODE_BYTES, |sum, each| {
-        sum.saturating_add(written_bytes(each, sizes))
+    inner(cql_type).fold(NODE_BYTES, |sum, element| {
+        sum.saturating_add(written_bytes(element, sizes))
     })
 }
 
 /// The types that a type has as its parts.
 fn inner(cql_type: &CqlType) -> Box<dyn Iterator<Item = &CqlType> + '_> {
     match cql_type {
-        CqlType::List(one) | CqlType::Set(one) | CqlType::Vector(one, _) => {
-            Box::new(std::iter::once(&**one))
+        CqlType::List(element) | CqlType::Set(element) | CqlType::Vector(element, _) => {
+            Box::new(std::iter::once(&**element))
         }
         CqlType::Map(key, value) => Box::new([&**key, &**value].into_iter()),
         CqlType::Tuple(elements) => Box::new(elements.iter()),
@@ -100,14 +100,14 @@ fn inner(cql_type: &CqlType) -> Box<dyn Iterator<Item = &CqlType> + '_> {
 
 /// A type whose user types of more than `most` bytes are opaque.
 fn bounded(cql_type: &CqlType, most: u64, sizes: &mut Sizes) -> CqlType {
-    let mut boxed = |one: &CqlType| Box::new(bounded(one, most, sizes));
+    let mut boxed = |element: &CqlType| Box::new(bounded(element, most, sizes));
     match cql_type {
-        CqlType::List(one) => CqlType::List(boxed(one)),
-        CqlType::Set(one) => CqlType::Set(boxed(one)),
-        CqlType::Vector(one, dimension) => CqlType::Vector(boxed(one), *dimension),
+        CqlType::List(element) => CqlType::List(boxed(element)),
+        CqlType::Set(element) => CqlType::Set(boxed(element)),
+        CqlType::Vector(element, dimension) => CqlType::Vector(boxed(element), *dimension),
         CqlType::Map(key, value) => CqlType::Map(boxed(key), boxed(value)),
         CqlType::Tuple(elements) => {
-            CqlType::Tuple(elements.iter().map(|one| *boxed(one)).collect())
+            CqlType::Tuple(elements.iter().map(|element| *boxed(element)).collect())
         }
         CqlType::Udt(_) if written_bytes(cql_type, sizes) > most => opaque(),
         other => other.clone(),

@@ -97,10 +97,10 @@ impl Schema {
         let stored = StoredSchema {
             tables: tables
                 .into_iter()
-                .map(|table| StoredTable::of(table))
+                .map(|table| StoredTable::from_table(table))
                 .collect(),
             types,
-            epochs: StoredEpochs::of(&self.epochs),
+            epochs: StoredEpochs::from_epochs(&self.epochs),
         };
         // Texts and numbers are always JSON.
         serde_json::to_string(&stored).unwrap_or_default()
@@ -114,7 +114,7 @@ impl Schema {
         let stored: StoredSchema =
             serde_json::from_slice(json).map_err(|error| SchemaError::Syntax {
                 line: error.line(),
-                what: error.to_string(),
+                reason: error.to_string(),
             })?;
         let mut schema = Self::default();
         for stored in stored.types {
@@ -140,11 +140,11 @@ impl Schema {
 }
 
 impl StoredTable {
-    fn of(table: &Table) -> Self {
-        let columns = |columns: &[Column]| columns.iter().map(StoredColumn::of).collect();
+    fn from_table(table: &Table) -> Self {
+        let columns = |columns: &[Column]| columns.iter().map(StoredColumn::from_column).collect();
         let of_kind = |kind: ColumnKind| {
             let columns = table.columns.iter().filter(|column| column.kind == kind);
-            columns.map(StoredColumn::of).collect()
+            columns.map(StoredColumn::from_column).collect()
         };
         Self {
             id: table.id.to_string(),
@@ -175,7 +175,7 @@ impl StoredTable {
             id: TableId::parse(&self.id).ok_or_else(|| SchemaError::Table {
                 keyspace: self.keyspace.clone(),
                 table: self.name.clone(),
-                what: "its id is not a UUID".to_owned(),
+                reason: "its id is not a UUID".to_owned(),
             })?,
             keyspace: self.keyspace.clone(),
             name: self.name.clone(),
@@ -202,7 +202,7 @@ impl StoredTable {
 }
 
 impl StoredColumn {
-    fn of(column: &Column) -> Self {
+    fn from_column(column: &Column) -> Self {
         Self {
             name: column.name.clone(),
             class: marshal_name(&column.cql_type, column.multi_cell, column.reversed),

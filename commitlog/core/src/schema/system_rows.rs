@@ -55,15 +55,15 @@ pub fn parse_system_rows(json: &[u8]) -> Result<Schema> {
     if json.trim_ascii_start().first() != Some(&b'{') {
         return Err(SchemaError::Syntax {
             line: 1,
-            what: "expected a JSON object with the rows of system_schema".to_owned(),
+            reason: "expected a JSON object with the rows of system_schema".to_owned(),
         });
     }
     let rows: Rows = serde_json::from_slice(json).map_err(|error| SchemaError::Syntax {
         line: error.line(),
-        what: error.to_string(),
+        reason: error.to_string(),
     })?;
     let declarations = declarations(rows.types)?;
-    let versions = TypeVersions::of(&declarations, 0);
+    let versions = TypeVersions::from_declarations(&declarations, 0);
     let types = UserTypes::resolve_all(declarations).map_err(|failure| {
         table_error(&failure.keyspace, &failure.name, what_of(&failure.error))
     })?;
@@ -125,7 +125,7 @@ fn by_table<T>(rows: Vec<T>, key: impl Fn(&T) -> (&String, &String)) -> ByTable<
 fn declarations(rows: Vec<TypeRow>) -> Result<Vec<UserTypeDeclaration>> {
     let mut declarations = Vec::with_capacity(rows.len());
     for row in rows {
-        let error = |what: String| table_error(&row.keyspace_name, &row.type_name, &what);
+        let error = |reason: String| table_error(&row.keyspace_name, &row.type_name, &reason);
         if row.field_names.len() != row.field_types.len() {
             return Err(error(format!(
                 "the type has {} field names and {} field types",
@@ -201,7 +201,7 @@ pub(super) fn table(
     dropped: Vec<DroppedColumnRow>,
     types: &UserTypes,
 ) -> Result<Table> {
-    let error = |what: &str| table_error(&row.keyspace_name, &row.name, what);
+    let error = |reason: &str| table_error(&row.keyspace_name, &row.name, reason);
     let column = |name: String, type_name: &str, kind: Kind| -> Result<Column> {
         column(name.clone(), type_name, kind, types, &row.keyspace_name).map_err(|reason| {
             error(&format!(
@@ -281,17 +281,17 @@ fn in_position(mut columns: Vec<(i32, Column)>) -> Option<Vec<Column>> {
         .collect()
 }
 
-fn table_error(keyspace: &str, table: &str, what: &str) -> SchemaError {
+fn table_error(keyspace: &str, table: &str, reason: &str) -> SchemaError {
     SchemaError::Table {
         keyspace: keyspace.to_owned(),
         table: table.to_owned(),
-        what: what.to_owned(),
+        reason: reason.to_owned(),
     }
 }
 
 /// The reason without the line, which rows do not have.
 fn what_of(error: &SchemaError) -> &str {
     match error {
-        SchemaError::Syntax { what, .. } | SchemaError::Table { what, .. } => what,
+        SchemaError::Syntax { reason, .. } | SchemaError::Table { reason, .. } => reason,
     }
 }

@@ -50,7 +50,7 @@ impl TableChange {
     }
 
     /// What makes `after` of the table before; `None` if both have one definition.
-    pub fn between(before: Option<&Arc<Table>>, after: &Arc<Table>, time_us: i64) -> Option<Self> {
+    pub fn compare(before: Option<&Arc<Table>>, after: &Arc<Table>, time_us: i64) -> Option<Self> {
         if before.is_some_and(|before| before.is_defined_as(after)) {
             return None;
         }

@@ -89,9 +89,9 @@ impl<'a> Lexer<'a> {
                 return Ok((tokens, true));
             }
             if tokens.len() == MOST_TOKENS {
-                let what = format!("a statement has more than {MOST_TOKENS} words and symbols");
+                let reason = format!("a statement has more than {MOST_TOKENS} words and symbols");
                 let line = token.line;
-                return Err(SchemaError::Syntax { line, what });
+                return Err(SchemaError::Syntax { line, reason });
             }
             tokens.push(token);
         }
@@ -149,7 +149,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// The text between two quotes; a doubled quote inside is one quote.
-    fn quoted(&mut self, quote: char, what: &str) -> Result<String> {
+    fn quoted(&mut self, quote: char, kind: &str) -> Result<String> {
         let mut unescaped = String::new();
         let mut chars = self.rest.char_indices().skip(1).peekable();
         while let Some((position, c)) = chars.next() {
@@ -162,7 +162,7 @@ impl<'a> Lexer<'a> {
                 return Ok(unescaped);
             }
         }
-        Err(self.unterminated(what))
+        Err(self.unterminated(kind))
     }
 
     fn between_dollars(&mut self) -> Result<String> {
@@ -194,10 +194,10 @@ impl<'a> Lexer<'a> {
         self.rest = rest;
     }
 
-    fn unterminated(&self, what: &str) -> SchemaError {
+    fn unterminated(&self, kind: &str) -> SchemaError {
         SchemaError::Syntax {
             line: self.line,
-            what: format!("the {what} that starts here has no end"),
+            reason: format!("the {kind} that starts here has no end"),
         }
     }
 }

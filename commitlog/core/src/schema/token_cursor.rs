@@ -45,18 +45,18 @@ impl<'a> TokenCursor<'a> {
     }
 
     /// The error "expected … , found …" at the current token.
-    pub fn expected(&self, what: &str) -> SchemaError {
+    pub fn expected(&self, wanted: &str) -> SchemaError {
         let found = match self.peek() {
             Some(token) => token.to_string(),
             None => "the end".to_owned(),
         };
-        self.error(format!("expected {what}, found {found}"))
+        self.error(format!("expected {wanted}, found {found}"))
     }
 
-    pub fn error(&self, what: String) -> SchemaError {
+    pub fn error(&self, reason: String) -> SchemaError {
         SchemaError::Syntax {
             line: self.line(),
-            what,
+            reason,
         }
     }
 
@@ -124,11 +124,11 @@ impl<'a> TokenCursor<'a> {
     }
 
     /// A name: bare words are folded to lower case, quoted names stay as they are.
-    pub fn expect_name(&mut self, what: &str) -> Result<String> {
+    pub fn expect_name(&mut self, wanted: &str) -> Result<String> {
         let name = match self.peek() {
             Some(TokenKind::Word(word)) => word.to_lowercase(),
             Some(TokenKind::QuotedName(name)) => name.clone(),
-            _ => return Err(self.expected(what)),
+            _ => return Err(self.expected(wanted)),
         };
         self.position += 1;
         Ok(name)

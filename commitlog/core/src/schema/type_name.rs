@@ -51,7 +51,7 @@ impl From<Unresolved> for SchemaError {
     fn from(unknown: Unresolved) -> Self {
         Self::Syntax {
             line: unknown.line,
-            what: format!("there is no type {}.{}", unknown.keyspace, unknown.name),
+            reason: format!("there is no type {}.{}", unknown.keyspace, unknown.name),
         }
     }
 }
@@ -196,7 +196,7 @@ impl UserTypes {
         expression: &TypeExpression,
         keyspace: &str,
     ) -> Result<Resolved<CqlType>, Unresolved> {
-        let one = |inner: &TypeExpression, wrap: fn(Box<CqlType>) -> CqlType| {
+        let wrapped = |inner: &TypeExpression, wrap: fn(Box<CqlType>) -> CqlType| {
             let inner = self.nested(inner, keyspace)?;
             Ok(Resolved {
                 value: wrap(Box::new(inner.value)),
@@ -214,8 +214,8 @@ impl UserTypes {
                 line,
             } => self.user(own.as_deref().unwrap_or(keyspace), name, *line),
             TypeExpression::Frozen(inner) => self.nested(inner, keyspace),
-            TypeExpression::List(element) => one(element, CqlType::List),
-            TypeExpression::Set(element) => one(element, CqlType::Set),
+            TypeExpression::List(element) => wrapped(element, CqlType::List),
+            TypeExpression::Set(element) => wrapped(element, CqlType::Set),
             TypeExpression::Map(key, value) => {
                 let key = self.nested(key, keyspace)?;
                 let value = self.nested(value, keyspace)?;
@@ -284,7 +284,7 @@ fn to_blame(failed: Vec<(UserTypeDeclaration, Unresolved)>) -> Option<TypeFailur
     let error = match blamed {
         None => SchemaError::Syntax {
             line: unknown.line,
-            what: format!("type {}.{} contains itself", unknown.keyspace, unknown.name),
+            reason: format!("type {}.{} contains itself", unknown.keyspace, unknown.name),
         },
         Some(_) => unknown.into(),
     };

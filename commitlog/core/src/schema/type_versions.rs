@@ -100,7 +100,7 @@ pub(super) struct TypeVersions {
 }
 
 impl TypeVersions {
-    pub fn of(declarations: &[UserTypeDeclaration], seen_us: i64) -> Self {
+    pub fn from_declarations(declarations: &[UserTypeDeclaration], seen_us: i64) -> Self {
         let mut types = Self::default();
         for declaration in declarations {
             let version = TypeVersion {
@@ -170,11 +170,11 @@ impl TypeVersions {
 
     /// The types of a keyspace as they were at a time: of each the definition that had been seen
     /// last by then, else the first one. Types that cannot be resolved are left out.
-    pub fn at(&self, keyspace: &str, time_us: i64) -> UserTypes {
+    pub fn types_at(&self, keyspace: &str, time_us: i64) -> UserTypes {
         let versions = self.versions.iter().filter(|((k, _), _)| k == keyspace);
         let declarations = versions.filter_map(|((keyspace, name), versions)| {
-            let by_then = versions.iter().filter(|v| v.first_us <= time_us);
-            let version = by_then
+            let seen = versions.iter().filter(|v| v.first_us <= time_us);
+            let version = seen
                 .max_by_key(|v| v.first_us)
                 .or_else(|| versions.iter().min_by_key(|v| v.first_us))?;
             Some(declaration(keyspace, name, version))
@@ -190,7 +190,7 @@ impl TypeVersions {
         let resolved = versions
             .into_iter()
             .filter_map(|(keyspace, name, version)| {
-                let types = self.at(keyspace, version.last_us);
+                let types = self.types_at(keyspace, version.last_us);
                 types.resolve_one(&declaration(keyspace, name, version))
             });
         resolved.collect()

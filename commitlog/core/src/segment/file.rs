@@ -47,7 +47,7 @@ impl<S: Source> SegmentFile<S> {
         {
             return Err(SegmentError::Foreign {
                 segment: name.to_owned(),
-                what: format!(
+                reason: format!(
                     "the header has the id {}, so this is another segment under a wrong name",
                     descriptor.id
                 ),
@@ -55,7 +55,7 @@ impl<S: Source> SegmentFile<S> {
         }
         Ok(Self {
             name: name.to_owned(),
-            checksum: MarkerChecksum::of(descriptor.id),
+            checksum: MarkerChecksum::for_segment(descriptor.id),
             source,
             descriptor,
         })
@@ -81,53 +81,54 @@ impl<S: Source> SegmentFile<S> {
         Ok(crc32fast::hash(bytes.get(..read).unwrap_or_default()))
     }
 
-    /// The next offset from `at` on that a search has to read, `end` at most.
-    fn after_hole(&self, at: u64, end: u64) -> Result<u64> {
-        let data = (self.source.skip_hole(at)).map_err(|error| io_error(&self.name, error))?;
+    /// The next offset from `position` on that a search has to read, `end` at most.
+    fn after_hole(&self, position: u64, end: u64) -> Result<u64> {
+        let data =
+            (self.source.skip_hole(position)).map_err(|error| io_error(&self.name, error))?;
         Ok(data.unwrap_or(end).min(end))
     }
 
-    /// Where a search for eight bytes that are not all zero goes on from `at`: they can begin in a
-    /// hole.
-    pub fn search_from(&self, at: u64, end: u64) -> Result<u64> {
-        let data = self.after_hole(at, end)?;
-        Ok(data.saturating_sub(MARKER_LENGTH - 1).max(at))
+    /// Where a search from `position` for eight bytes that are not all zero continues: they can
+    /// begin in a hole.
+    pub fn search_from(&self, position: u64, end: u64) -> Result<u64> {
+        let data = self.after_hole(position, end)?;
+        Ok(data.saturating_sub(MARKER_LENGTH - 1).max(position))
     }
 
     /// Reads until `buffer` is full or the file ends; returns the number of bytes.
-    pub fn read(&self, at: u64, buffer: &mut [u8]) -> Result<usize> {
-        read_fully(&self.source, at, buffer).map_err(|error| io_error(&self.name, error))
+    pub fn read(&self, position: u64, buffer: &mut [u8]) -> Result<usize> {
+        read_fully(&self.source, position, buffer).map_err(|error| io_error(&self.name, error))
     }
 
-    /// The eight bytes at `at`, whatever they are.
-    pub fn marker(&self, at: u64) -> Result<Marker> {
+    /// The eight bytes at `position`, whatever they are.
+    pub fn marker(&self, position: u64) -> Result<Marker> {
         let mut bytes = [0; MARKER_LENGTH as usize];
-        self.read(at, &mut bytes)?;
+        self.read(position, &mut bytes)?;
         Ok(Marker::parse(&bytes))
     }
 
-    /// Whether the checksum of a marker at `at` is good.
-    pub fn is_good(&self, at: u64, marker: &Marker) -> bool {
-        self.checksum.matches(at, marker)
+    /// Whether the checksum of a marker at `position` is good.
+    pub fn is_good(&self, position: u64, marker: &Marker) -> bool {
+        self.checksum.matches(position, marker)
     }
 
-    /// Whether a marker with a good checksum is at `at`.
-    pub fn is_marker(&self, at: u64) -> Result<bool> {
-        Ok(self.is_good(at, &self.marker(at)?))
+    /// Whether a marker with a good checksum is at `position`.
+    pub fn is_marker(&self, position: u64) -> Result<bool> {
+        Ok(self.is_good(position, &self.marker(position)?))
     }
 
-    /// The offset of the first marker with a good checksum, from `from` on.
-    pub fn find_marker(&self, from: u64, length: u64) -> Result<Option<u64>> {
+    /// The offset of the first marker with a good checksum, from `start` on.
+    pub fn find_marker(&self, start: u64, length: u64) -> Result<Option<u64>> {
         let mut chunk = vec![0; SEARCH_BYTES];
-        let mut at = from;
+        let mut position = start;
         loop {
-            at = self.search_from(at, length)?;
-            if at + MARKER_LENGTH > length {
+            position = self.search_from(position, length)?;
+            if position + MARKER_LENGTH > length {
                 break;
             }
-            let read = self.read(at, &mut chunk)?;
+            let read = self.read(position, &mut chunk)?;
             let bytes = chunk.get(..read).unwrap_or_default();
-            for (offset, window) in (at..).zip(bytes.windows(MARKER_LENGTH as usize)) {
+            for (offset, window) in (position..).zip(bytes.windows(MARKER_LENGTH as usize)) {
                 let marker = Marker::parse(window);
                 if marker.is_plausible(offset, length) && self.is_good(offset, &marker) {
                     return Ok(Some(offset));
@@ -137,61 +138,61 @@ impl<S: Source> SegmentFile<S> {
             if step == 0 {
                 break;
             }
-            at += step as u64;
+            position += step as u64;
         }
         Ok(None)
     }
 
-    /// Whether the header of a record that fits before `end` is at `at`.
-    pub fn is_record(&self, at: u64, end: u64) -> Result<bool> {
+    /// Whether the header of a record that fits before `end` is at `position`.
+    pub fn is_record(&self, position: u64, end: u64) -> Result<bool> {
         let mut header = [0; record::HEADER];
-        let read = self.read(at, &mut header)?;
-        Ok(record::end(header.get(..read).unwrap_or_default(), at, end).is_some())
+        let read = self.read(position, &mut header)?;
+        Ok(record::end(header.get(..read).unwrap_or_default(), position, end).is_some())
     }
 
     /// Whether all bytes of a range are there and zero.
-    pub fn is_zero(&self, from: u64, end: u64) -> Result<bool> {
-        let mut at = from;
+    pub fn is_zero(&self, start: u64, end: u64) -> Result<bool> {
+        let mut position = start;
         let mut chunk = vec![0; ZERO_CHECK_BYTES];
         if end > self.length()? {
             return Ok(false);
         }
         loop {
-            at = self.after_hole(at, end)?;
-            if at >= end {
+            position = self.after_hole(position, end)?;
+            if position >= end {
                 return Ok(true);
             }
-            let length = (chunk.len() as u64).min(end - at) as usize;
+            let length = (chunk.len() as u64).min(end - position) as usize;
             let bytes = chunk.get_mut(..length).unwrap_or_default();
-            let read = self.read(at, bytes)?;
+            let read = self.read(position, bytes)?;
             if read < length || bytes.iter().any(|byte| *byte != 0) {
                 return Ok(false);
             }
-            at += length as u64;
+            position += length as u64;
         }
     }
 
-    /// The bytes from `from` to the end of the file.
-    pub fn tail(&self, from: u64) -> Result<Tail> {
+    /// The bytes from `start` to the end of the file.
+    pub fn tail(&self, start: u64) -> Result<Tail> {
         let length = self.length()?;
         let mut tail = Tail {
-            physical: from.min(length),
-            bytes: length.saturating_sub(from),
+            physical: start.min(length),
+            bytes: length.saturating_sub(start),
             written_bytes: 0,
         };
         let mut chunk = vec![0; ZERO_CHECK_BYTES];
-        let mut at = tail.physical;
+        let mut position = tail.physical;
         loop {
-            at = self.after_hole(at, length)?;
-            let read = self.read(at, &mut chunk)?;
+            position = self.after_hole(position, length)?;
+            let read = self.read(position, &mut chunk)?;
             let bytes = chunk.get(..read).unwrap_or_default();
             if bytes.is_empty() {
                 break;
             }
             if let Some(last) = bytes.iter().rposition(|byte| *byte != 0) {
-                tail.written_bytes = at + last as u64 + 1 - tail.physical;
+                tail.written_bytes = position + last as u64 + 1 - tail.physical;
             }
-            at += bytes.len() as u64;
+            position += bytes.len() as u64;
         }
         Ok(tail)
     }
@@ -213,7 +214,7 @@ fn checked_length(segment: &str, source: &impl Source) -> Result<u64> {
     if length > MAX_SEGMENT_BYTES {
         return Err(SegmentError::Foreign {
             segment: segment.to_owned(),
-            what: format!(
+            reason: format!(
                 "the file has {length} bytes, and a segment at most {MAX_SEGMENT_BYTES}, so no \
                  node wrote it"
             ),

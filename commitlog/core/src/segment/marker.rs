@@ -31,9 +31,9 @@ impl Marker {
         self.end == 0 && self.crc == 0
     }
 
-    /// Whether a section of a file of `length` bytes can lie between `at` and the end.
-    pub fn is_plausible(&self, at: u64, length: u64) -> bool {
-        at + MARKER_LENGTH <= self.end && self.end <= length
+    /// Whether a section of a file of `length` bytes can lie between `position` and the end.
+    pub fn is_plausible(&self, position: u64, length: u64) -> bool {
+        position + MARKER_LENGTH <= self.end && self.end <= length
     }
 }
 
@@ -45,23 +45,23 @@ pub struct MarkerChecksum {
 }
 
 impl MarkerChecksum {
-    pub fn of(segment_id: i64) -> Self {
+    pub fn for_segment(segment_id: i64) -> Self {
         let mut after_id = crc32fast::Hasher::new();
         after_id.update(&(segment_id as u32).to_be_bytes());
         after_id.update(&((segment_id >> 32) as u32).to_be_bytes());
         Self { after_id }
     }
 
-    /// The checksum of a marker at the physical offset `at`.
-    pub fn at(&self, at: u64) -> u32 {
+    /// The checksum of a marker at the physical offset `position`.
+    pub fn checksum(&self, position: u64) -> u32 {
         let mut crc = self.after_id.clone();
-        crc.update(&(at as u32).to_be_bytes());
+        crc.update(&(position as u32).to_be_bytes());
         crc.finalize()
     }
 
-    /// Whether `marker` is that of the physical offset `at`.
-    pub fn matches(&self, at: u64, marker: &Marker) -> bool {
-        self.at(at) == marker.crc
+    /// Whether `marker` is that of the physical offset `position`.
+    pub fn matches(&self, position: u64, marker: &Marker) -> bool {
+        self.checksum(position) == marker.crc
     }
 }
 
@@ -74,7 +74,7 @@ mod tests {
         // At 20, the next one at 467.
         let marker = Marker::parse(&[0, 0, 1, 0xd3, 0x1e, 0x5c, 0x81, 0xd1]);
         assert_eq!(marker.end, 467);
-        let checksum = MarkerChecksum::of(1_699_285_478_684);
+        let checksum = MarkerChecksum::for_segment(1_699_285_478_684);
         assert!(checksum.matches(20, &marker));
         assert!(!checksum.matches(21, &marker));
         assert!(marker.is_plausible(20, 467));

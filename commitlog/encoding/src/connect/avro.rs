@@ -18,7 +18,7 @@ const PRECISION: u32 = 64;
 impl Schema {
     /// The schema as Avro's JSON. Names have to be such as Avro takes.
     pub fn avro(&self) -> Value {
-        Writer::default().of(self)
+        Writer::default().write(self)
     }
 }
 
@@ -34,7 +34,7 @@ struct Writer {
 
 impl Writer {
     /// A union with null if it may be null; the default comes first.
-    fn of(&mut self, schema: &Schema) -> Value {
+    fn write(&mut self, schema: &Schema) -> Value {
         let base = self.base(schema);
         match (schema.is_optional, &schema.default) {
             (true, None) => json!(["null", base]),
@@ -88,7 +88,7 @@ impl Writer {
 
     fn put_shape(&mut self, schema: &Schema, members: &mut Map<String, Value>) {
         let mut put = |name: &str, value: Value| members.insert(name.to_owned(), value);
-        let of = match &schema.shape {
+        let type_name = match &schema.shape {
             Shape::Int8 | Shape::Int16 | Shape::Int32 => "int",
             Shape::Int64 => "long",
             Shape::Float => "float",
@@ -98,12 +98,12 @@ impl Writer {
             Shape::Bytes | Shape::Decimal => "bytes",
             Shape::Array(items) => {
                 put("type", "array".into());
-                put("items", self.of(items));
+                put("items", self.write(items));
                 return;
             }
             Shape::Map(keys, values) if keys.shape == Shape::String && !keys.is_optional => {
                 put("type", "map".into());
-                put("values", self.of(values));
+                put("values", self.write(values));
                 return;
             }
             Shape::Map(keys, values) => {
@@ -130,11 +130,11 @@ impl Writer {
                 return;
             }
         };
-        put("type", of.into());
+        put("type", type_name.into());
     }
 
     fn field(&mut self, name: &str, schema: &Schema) -> Value {
-        let mut field = json!({"name": name, "type": self.of(schema)});
+        let mut field = json!({"name": name, "type": self.write(schema)});
         let default = match &schema.default {
             Some(default) => Some(default.clone()),
             None => schema.is_optional.then_some(Value::Null),
@@ -194,29 +194,32 @@ mod tests {
 
     #[test]
     fn a_record_is_defined_once() {
-        let record = |shape| Schema::structure(vec![("x", Schema::of(shape))]).named("n.R");
+        let record = |shape| Schema::structure(vec![("x", Schema::new(shape))]).named("n.R");
         let schema = Schema::structure(vec![
             ("a", record(Shape::Int32)),
             ("b", record(Shape::Int32).optional()),
             ("c", record(Shape::String)),
         ]);
-        let of = |namespace: &str| {
+        let fields_in = |namespace: &str| {
             let avro = schema.clone().named(format!("{namespace}.S")).avro();
             let fields = avro.get("fields").cloned().unwrap_or_default();
             let kind = |index: usize| fields.pointer(&format!("/{index}/type")).cloned();
             (kind(1), kind(2).and_then(|kind| kind.get("name").cloned()))
         };
-        assert_eq!(of("m"), (Some(json!(["null", "n.R"])), Some(json!("R2"))));
-        assert_eq!(of("n").0, Some(json!(["null", "R"])));
+        assert_eq!(
+            fields_in("m"),
+            (Some(json!(["null", "n.R"])), Some(json!("R2")))
+        );
+        assert_eq!(fields_in("n").0, Some(json!(["null", "R"])));
     }
 
     #[test]
     fn equal_records_without_a_name_are_one() {
-        let of = |shape| Schema::structure(vec![("x", Schema::of(shape))]).optional();
+        let record = |shape| Schema::structure(vec![("x", Schema::new(shape))]).optional();
         let schema = Schema::structure(vec![
-            ("a", of(Shape::Int32)),
-            ("b", of(Shape::String)),
-            ("c", of(Shape::Int32)),
+            ("a", record(Shape::Int32)),
+            ("b", record(Shape::String)),
+            ("c", record(Shape::Int32)),
         ]);
         let avro = schema.named("n.S").avro();
         let kind =

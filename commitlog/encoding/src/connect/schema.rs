@@ -41,7 +41,7 @@ pub enum Shape {
 
 impl Schema {
     /// A schema whose values are never null.
-    pub fn of(shape: Shape) -> Self {
+    pub fn new(shape: Shape) -> Self {
         Self {
             shape,
             is_optional: false,
@@ -55,7 +55,7 @@ impl Schema {
 
     pub fn structure(fields: Vec<(&str, Self)>) -> Self {
         let fields = fields.into_iter();
-        Self::of(Shape::Struct(
+        Self::new(Shape::Struct(
             fields
                 .map(|(name, schema)| (name.to_owned(), schema))
                 .collect(),
@@ -63,18 +63,21 @@ impl Schema {
     }
 
     pub fn array(items: Self) -> Self {
-        Self::of(Shape::Array(Box::new(items)))
+        Self::new(Shape::Array(Box::new(items)))
     }
 
     /// Milliseconds since 1970 (`org.apache.kafka.connect.data.Timestamp`).
     pub fn timestamp() -> Self {
-        Self::of(Shape::Int64).named(TIMESTAMP).versioned(1)
+        Self::new(Shape::Int64).named(TIMESTAMP).versioned(1)
     }
 
     /// The schema of a field of a struct.
     pub fn field(&self, name: &str) -> Option<&Self> {
         match &self.shape {
-            Shape::Struct(fields) => fields.iter().find(|of| of.0 == name).map(|of| &of.1),
+            Shape::Struct(fields) => fields
+                .iter()
+                .find(|field| field.0 == name)
+                .map(|field| &field.1),
             _ => None,
         }
     }

@@ -268,7 +268,7 @@ impl SchemaWriter {
         let full = |name: &str| format!("{namespace}.{name}");
         let name = unique_name(name, &meaning, |name| {
             let taken = self.taken.iter().find(|(taken, _)| *taken == full(name));
-            taken.is_none_or(|(_, of)| *of == meaning)
+            taken.is_none_or(|(_, known)| *known == meaning)
         });
         let full = full(&name);
         if self.taken.iter().any(|(taken, _)| *taken == full) {

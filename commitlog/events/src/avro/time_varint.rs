@@ -13,7 +13,7 @@ pub struct TimeVarint {
 
 impl TimeVarint {
     #[inline]
-    pub fn of(us: i64) -> Self {
+    pub fn from_us(us: i64) -> Self {
         let (bytes, length) = varint(us);
         Self { us, bytes, length }
     }
@@ -22,7 +22,7 @@ impl TimeVarint {
     #[inline]
     pub fn write<'b>(&mut self, mut text: Out<'b>, us: i64) -> Out<'b> {
         if us != self.us {
-            *self = Self::of(us);
+            *self = Self::from_us(us);
         }
         text.padded(&self.bytes, self.length);
         text

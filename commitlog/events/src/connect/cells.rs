@@ -7,39 +7,39 @@ use event_encoding::connect::{Schema, Shape};
 /// The schema of `cells`.
 pub fn cells() -> Schema {
     let times = |name: &str, has_ttl: bool| {
-        let mut fields = vec![("ts", Schema::of(Shape::Int64))];
+        let mut fields = vec![("ts", Schema::new(Shape::Int64))];
         if has_ttl {
-            fields.push(("ttl", Schema::of(Shape::Int32).optional()));
+            fields.push(("ttl", Schema::new(Shape::Int32).optional()));
         }
-        fields.push(("ldt", Schema::of(Shape::Int64).optional()));
+        fields.push(("ldt", Schema::new(Shape::Int64).optional()));
         ours(name, fields)
     };
-    let bytes = || Schema::of(Shape::Bytes).optional();
+    let bytes = || Schema::new(Shape::Bytes).optional();
     let deletion = ours(
         "CollectionDeletion",
         vec![
-            ("col", Schema::of(Shape::String)),
-            ("ts", Schema::of(Shape::Int64)),
-            ("ldt", Schema::of(Shape::Int64).optional()),
+            ("col", Schema::new(Shape::String)),
+            ("ts", Schema::new(Shape::Int64)),
+            ("ldt", Schema::new(Shape::Int64).optional()),
         ],
     );
     let cell = ours(
         "Cell",
         vec![
-            ("col", Schema::of(Shape::String)),
-            ("ts", Schema::of(Shape::Int64)),
+            ("col", Schema::new(Shape::String)),
+            ("ts", Schema::new(Shape::Int64)),
             ("path", bytes()),
             ("key", bytes()),
-            ("ttl", Schema::of(Shape::Int32).optional()),
-            ("ldt", Schema::of(Shape::Int64).optional()),
+            ("ttl", Schema::new(Shape::Int32).optional()),
+            ("ldt", Schema::new(Shape::Int64).optional()),
             ("val", bytes()),
         ],
     );
     let fields = vec![
-        ("kind", Schema::of(Shape::String)),
+        ("kind", Schema::new(Shape::String)),
         ("id", uuid()),
-        ("pk", Schema::of(Shape::Bytes)),
-        ("token", Schema::of(Shape::Int64)),
+        ("pk", Schema::new(Shape::Bytes)),
+        ("token", Schema::new(Shape::Int64)),
         ("ck", bytes()),
         ("ckv", Schema::array(bytes()).optional()),
         ("lo", bytes()),
@@ -56,11 +56,11 @@ pub fn cells() -> Schema {
 pub fn shard() -> Schema {
     let fields = vec![
         ("id", uuid()),
-        ("clock", Schema::of(Shape::Int64)),
-        ("count", Schema::of(Shape::Int64)),
-        ("kind", Schema::of(Shape::String).optional()),
-        ("delta", Schema::of(Shape::Int64).optional()),
-        ("since", Schema::of(Shape::Int64).optional()),
+        ("clock", Schema::new(Shape::Int64)),
+        ("count", Schema::new(Shape::Int64)),
+        ("kind", Schema::new(Shape::String).optional()),
+        ("delta", Schema::new(Shape::Int64).optional()),
+        ("since", Schema::new(Shape::Int64).optional()),
     ];
     ours("Shard", fields)
 }

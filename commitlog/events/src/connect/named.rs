@@ -7,7 +7,7 @@ const OURS: &str = "cdc_sidecar";
 
 /// A type with a semantic type of Debezium.
 pub fn meaning(shape: Shape, name: &str) -> Schema {
-    Schema::of(shape).named(name).versioned(1)
+    Schema::new(shape).named(name).versioned(1)
 }
 
 /// A UUID as text.

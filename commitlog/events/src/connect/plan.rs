@@ -165,5 +165,8 @@ impl KeyValueEncoding {
 
 fn says_something(row: &Row<'_>, column: u32) -> bool {
     row.cells.iter().any(|cell| cell.column == column)
-        || row.complex_deletions.iter().any(|(of, _)| *of == column)
+        || row
+            .complex_deletions
+            .iter()
+            .any(|(number, _)| *number == column)
 }

@@ -58,7 +58,7 @@ impl<'j> StructTextReader<'j> {
             let field = fields
                 .iter()
                 .position(|(field, _)| field.as_bytes() == name);
-            let found = field.and_then(|at| texts.get_mut(at).zip(fields.get(at)));
+            let found = field.and_then(|place| texts.get_mut(place).zip(fields.get(place)));
             match found {
                 Some((place, _)) if reader.rest.starts_with(b"null") => {
                     *place = None;
@@ -114,11 +114,11 @@ impl<'j> StructTextReader<'j> {
     }
 
     /// Reads the items between brackets, separated by commas.
-    fn enclosed(&mut self, open: u8, close: u8, mut each: impl FnMut(&mut Self)) {
+    fn enclosed(&mut self, open: u8, close: u8, mut read_item: impl FnMut(&mut Self)) {
         self.bump(open);
         while !self.rest.is_empty() && !self.bump(close) {
             let before = self.rest.len();
-            each(self);
+            read_item(self);
             self.bump(b',');
             if self.rest.len() == before {
                 self.rest = &[];
@@ -220,15 +220,15 @@ mod tests {
     }
 
     fn schema() -> Schema {
-        let strings = || Schema::of(Shape::String).optional();
-        let pair = Schema::structure(vec![("x", Schema::of(Shape::Double)), ("y", strings())]);
-        let map = |keys| Schema::of(Shape::Map(Box::new(keys), Box::new(strings())));
+        let strings = || Schema::new(Shape::String).optional();
+        let pair = Schema::structure(vec![("x", Schema::new(Shape::Double)), ("y", strings())]);
+        let map = |keys| Schema::new(Shape::Map(Box::new(keys), Box::new(strings())));
         Schema::structure(vec![
-            ("a", Schema::of(Shape::Int32)),
+            ("a", Schema::new(Shape::Int32)),
             ("b", strings()),
             ("c", Schema::array(pair)),
             ("d", map(strings())),
-            ("e", map(Schema::of(Shape::Float))),
+            ("e", map(Schema::new(Shape::Float))),
         ])
     }
 

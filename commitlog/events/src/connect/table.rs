@@ -45,8 +45,8 @@ impl TableSchemas<'_> {
         fields.extend(RANGES.map(|name| (name, range(name))));
         let after = self.versioned(Schema::structure(fields).named("after"));
         let mut members = vec![
-            ("ts_ms", Schema::of(Shape::Int64)),
-            ("op", Schema::of(Shape::String)),
+            ("ts_ms", Schema::new(Shape::Int64)),
+            ("op", Schema::new(Shape::String)),
             ("source", source(self.layout)),
             ("after", after),
         ];
@@ -69,8 +69,8 @@ impl TableSchemas<'_> {
     fn cell(&self, column: &Column) -> Schema {
         let mut fields = vec![
             ("value", self.of_type(&column.cql_type)),
-            ("deletion_ts", Schema::of(Shape::Int64).optional()),
-            ("set", Schema::of(Shape::Boolean)),
+            ("deletion_ts", Schema::new(Shape::Int64).optional()),
+            ("set", Schema::new(Shape::Boolean)),
         ];
         match &column.cql_type {
             CqlType::Counter => fields.push(("shards", Schema::array(shard()).optional())),
@@ -104,16 +104,16 @@ impl TableSchemas<'_> {
     fn of_type(&self, ty: &CqlType) -> Schema {
         let schema = match ty {
             CqlType::Ascii | CqlType::Text | CqlType::Inet | CqlType::Empty => {
-                Schema::of(Shape::String)
+                Schema::new(Shape::String)
             }
-            CqlType::BigInt | CqlType::Counter | CqlType::Time => Schema::of(Shape::Int64),
-            CqlType::Blob | CqlType::Custom(_) => Schema::of(Shape::Bytes),
-            CqlType::Boolean => Schema::of(Shape::Boolean),
-            CqlType::Double => Schema::of(Shape::Double),
-            CqlType::Float => Schema::of(Shape::Float),
-            CqlType::Int => Schema::of(Shape::Int32),
-            CqlType::SmallInt => Schema::of(Shape::Int16),
-            CqlType::TinyInt => Schema::of(Shape::Int8),
+            CqlType::BigInt | CqlType::Counter | CqlType::Time => Schema::new(Shape::Int64),
+            CqlType::Blob | CqlType::Custom(_) => Schema::new(Shape::Bytes),
+            CqlType::Boolean => Schema::new(Shape::Boolean),
+            CqlType::Double => Schema::new(Shape::Double),
+            CqlType::Float => Schema::new(Shape::Float),
+            CqlType::Int => Schema::new(Shape::Int32),
+            CqlType::SmallInt => Schema::new(Shape::Int16),
+            CqlType::TinyInt => Schema::new(Shape::Int8),
             CqlType::Date => meaning(Shape::Int32, "io.debezium.time.Date"),
             CqlType::Timestamp => meaning(Shape::Int64, "io.debezium.time.Timestamp"),
             CqlType::Uuid | CqlType::TimeUuid => uuid(),
@@ -125,14 +125,14 @@ impl TableSchemas<'_> {
             }
             CqlType::Map(key, value) => {
                 let keys = Box::new(self.of_type(key));
-                Schema::of(Shape::Map(keys, Box::new(self.of_type(value))))
+                Schema::new(Shape::Map(keys, Box::new(self.of_type(value))))
             }
             CqlType::Tuple(fields) => {
                 let fields = fields.iter().enumerate();
                 let fields: Vec<(String, Schema)> = fields
-                    .map(|(at, field)| (format!("field{}", at + 1), self.of_type(field)))
+                    .map(|(index, field)| (format!("field{}", index + 1), self.of_type(field)))
                     .collect();
-                Schema::of(Shape::Struct(fields)).named(tuple_name(ty))
+                Schema::new(Shape::Struct(fields)).named(tuple_name(ty))
             }
             CqlType::Udt(user_type) => {
                 let fields = user_type.fields.iter();
@@ -147,11 +147,11 @@ impl TableSchemas<'_> {
 
     fn decimal(&self) -> Schema {
         match self.modes.decimal {
-            DecimalMode::Double => Schema::of(Shape::Double),
-            DecimalMode::String => Schema::of(Shape::String),
+            DecimalMode::Double => Schema::new(Shape::Double),
+            DecimalMode::String => Schema::new(Shape::String),
             DecimalMode::Precise => Schema::structure(vec![
-                ("scale", Schema::of(Shape::Int32)),
-                ("value", Schema::of(Shape::Bytes)),
+                ("scale", Schema::new(Shape::Int32)),
+                ("value", Schema::new(Shape::Bytes)),
             ])
             .named("io.debezium.data.VariableScaleDecimal")
             .versioned(1)
@@ -161,8 +161,8 @@ impl TableSchemas<'_> {
 
     fn varint(&self) -> Schema {
         match self.modes.varint {
-            VarintMode::Long => Schema::of(Shape::Int64),
-            VarintMode::String => Schema::of(Shape::String),
+            VarintMode::Long => Schema::new(Shape::Int64),
+            VarintMode::String => Schema::new(Shape::String),
             VarintMode::Precise | VarintMode::Digits => {
                 meaning(Shape::Decimal, "org.apache.kafka.connect.data.Decimal")
                     .with_parameter("scale", "0")
@@ -173,13 +173,13 @@ impl TableSchemas<'_> {
     fn duration(&self) -> Schema {
         match self.modes.duration {
             DurationMode::Nanos => meaning(Shape::Int64, "io.debezium.time.NanoDuration"),
-            DurationMode::String => Schema::of(Shape::String),
+            DurationMode::String => Schema::new(Shape::String),
             DurationMode::Precise => ours(
                 "Duration",
                 vec![
-                    ("months", Schema::of(Shape::Int32)),
-                    ("days", Schema::of(Shape::Int32)),
-                    ("nanoseconds", Schema::of(Shape::Int64)),
+                    ("months", Schema::new(Shape::Int32)),
+                    ("days", Schema::new(Shape::Int32)),
+                    ("nanoseconds", Schema::new(Shape::Int64)),
                 ],
             ),
         }
@@ -208,16 +208,16 @@ fn tuple_name(ty: &CqlType) -> String {
 }
 
 fn source(layout: Layout) -> Schema {
-    let text = || Schema::of(Shape::String);
-    let long = || Schema::of(Shape::Int64);
+    let text = || Schema::new(Shape::String);
+    let long = || Schema::new(Shape::Int64);
     if layout == Layout::DebeziumV1 {
         return Schema::structure(vec![
             ("version", text().optional()),
             ("connector", text().optional()),
             ("cluster", text()),
             ("file", text()),
-            ("pos", Schema::of(Shape::Int32)),
-            ("snapshot", Schema::of(Shape::Boolean)),
+            ("pos", Schema::new(Shape::Int32)),
+            ("snapshot", Schema::new(Shape::Boolean)),
             ("keyspace", text()),
             ("table", text()),
             (
@@ -242,7 +242,7 @@ fn source(layout: Layout) -> Schema {
         ("ts_ns", long().optional()),
         ("cluster", text()),
         ("file", text()),
-        ("pos", Schema::of(Shape::Int32)),
+        ("pos", Schema::new(Shape::Int32)),
         ("keyspace", text()),
         ("table", text()),
     ];
@@ -254,14 +254,14 @@ fn source(layout: Layout) -> Schema {
 
 fn range(name: &str) -> Schema {
     let value = Schema::structure(vec![
-        ("name", Schema::of(Shape::String)),
-        ("value", Schema::of(Shape::String).optional()),
-        ("type", Schema::of(Shape::String)),
+        ("name", Schema::new(Shape::String)),
+        ("value", Schema::new(Shape::String).optional()),
+        ("type", Schema::new(Shape::String)),
     ]);
     let value = value.named("clustering_value").versioned(1);
     let values = Schema::array(value).named("clustering_values").versioned(1);
     Schema::structure(vec![
-        ("method", Schema::of(Shape::String)),
+        ("method", Schema::new(Shape::String)),
         ("values", values),
     ])
     .named(name)

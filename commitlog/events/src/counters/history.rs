@@ -146,8 +146,8 @@ impl CounterHistory {
     fn forget(&mut self, parts: &[&[u8; PART_BYTES]]) {
         let filled = |rest: u8| {
             let mut place = [rest; PLACE_BYTES];
-            for (to, from) in place.chunks_exact_mut(PART_BYTES).zip(parts) {
-                to.copy_from_slice(*from);
+            for (slot, part) in place.chunks_exact_mut(PART_BYTES).zip(parts) {
+                slot.copy_from_slice(*part);
             }
             place
         };
@@ -167,8 +167,8 @@ impl CounterHistory {
 fn place_of(cell: &CellPlace, counter_id: &[u8; 16]) -> CounterKey {
     let mut place = [0; PLACE_BYTES];
     let parts = [&cell.partition, &cell.row, &cell.column, counter_id];
-    for (to, from) in place.chunks_exact_mut(PART_BYTES).zip(parts) {
-        to.copy_from_slice(from);
+    for (slot, part) in place.chunks_exact_mut(PART_BYTES).zip(parts) {
+        slot.copy_from_slice(part);
     }
     place
 }
@@ -202,23 +202,29 @@ mod tests {
     #[test]
     fn only_a_larger_clock_grows() {
         let mut history = CounterHistory::new(1 << 20);
-        let at = cell(1, 1, 1);
-        assert_eq!(history.follow(&at, &shard(1, 10, 5)), None);
-        assert_eq!(history.follow(&at, &shard(1, 20, 8)), Some(growth(3, 10)));
-        assert_eq!(history.follow(&at, &shard(1, 20, 8)), None, "a repeat");
-        assert_eq!(history.follow(&at, &shard(1, 15, 6)), None, "a late one");
+        let place = cell(1, 1, 1);
+        assert_eq!(history.follow(&place, &shard(1, 10, 5)), None);
         assert_eq!(
-            history.follow(&at, &shard(2, 12, 1)),
+            history.follow(&place, &shard(1, 20, 8)),
+            Some(growth(3, 10))
+        );
+        assert_eq!(history.follow(&place, &shard(1, 20, 8)), None, "a repeat");
+        assert_eq!(history.follow(&place, &shard(1, 15, 6)), None, "a late one");
+        assert_eq!(
+            history.follow(&place, &shard(2, 12, 1)),
             None,
             "another leader"
         );
         assert_eq!(history.follow(&cell(1, 2, 1), &shard(1, 30, 9)), None);
-        assert_eq!(history.follow(&at, &shard(1, 30, 1)), Some(growth(-7, 20)));
+        assert_eq!(
+            history.follow(&place, &shard(1, 30, 1)),
+            Some(growth(-7, 20))
+        );
         let local = Shard {
             kind: ShardKind::Local,
             ..shard(1, 40, 2)
         };
-        assert_eq!(history.follow(&at, &local), None);
+        assert_eq!(history.follow(&place, &local), None);
     }
 
     #[test]
@@ -234,13 +240,13 @@ mod tests {
         let places = [cell(1, 1, 1), cell(1, 1, 2), cell(1, 2, 1), cell(2, 1, 1)];
         let known_after = |forget: &dyn Fn(&mut CounterHistory)| {
             let mut history = CounterHistory::new(1 << 20);
-            for at in &places {
-                history.follow(at, &shard(1, 1, 1));
-                history.follow(at, &shard(2, 1, 1));
+            for place in &places {
+                history.follow(place, &shard(1, 1, 1));
+                history.follow(place, &shard(2, 1, 1));
             }
             history.settle();
             forget(&mut history);
-            places.map(|at| history.follow(&at, &shard(2, 2, 2)).is_some())
+            places.map(|place| history.follow(&place, &shard(2, 2, 2)).is_some())
         };
         let cell_only = known_after(&|history| history.forget_cell(&cell(1, 1, 1)));
         assert_eq!(cell_only, [false, true, true, true]);
@@ -253,16 +259,16 @@ mod tests {
     #[test]
     fn a_rejected_mutation_leaves_no_trace() {
         let mut history = CounterHistory::new(1 << 20);
-        let at = cell(1, 1, 1);
-        history.follow(&at, &shard(1, 1, 1));
+        let place = cell(1, 1, 1);
+        history.follow(&place, &shard(1, 1, 1));
         history.settle();
-        history.follow(&at, &shard(1, 2, 5));
+        history.follow(&place, &shard(1, 2, 5));
         history.follow(&cell(1, 1, 2), &shard(1, 2, 5));
         history.forget_partition(&[1; 16]);
-        history.follow(&at, &shard(1, 3, 7));
+        history.follow(&place, &shard(1, 3, 7));
         history.revert();
         assert_eq!(history.len(), 1);
-        assert_eq!(history.follow(&at, &shard(1, 2, 5)), Some(growth(4, 1)));
+        assert_eq!(history.follow(&place, &shard(1, 2, 5)), Some(growth(4, 1)));
     }
 
     #[test]
@@ -271,9 +277,9 @@ mod tests {
         let mut history = CounterHistory::new(entries * ENTRY_BYTES);
         let busy = cell(0xff, 0xff, 0xff);
         for number in 0_i64..20_000 {
-            let mut at = cell(1, 1, 1);
-            at.row[..8].copy_from_slice(&number.to_be_bytes());
-            history.follow(&at, &shard(1, 1, 1));
+            let mut place = cell(1, 1, 1);
+            place.row[..8].copy_from_slice(&number.to_be_bytes());
+            history.follow(&place, &shard(1, 1, 1));
             if number % 100 == 0 {
                 let grown = history.follow(&busy, &shard(1, number + 1, number));
                 assert_eq!(
@@ -287,9 +293,9 @@ mod tests {
             history.settle();
             assert!(history.len() <= entries);
         }
-        let mut none = CounterHistory::new(0);
-        none.follow(&busy, &shard(1, 1, 1));
-        none.settle();
-        assert!(none.is_empty());
+        let mut empty = CounterHistory::new(0);
+        empty.follow(&busy, &shard(1, 1, 1));
+        empty.settle();
+        assert!(empty.is_empty());
     }
 }

@@ -23,7 +23,7 @@ const PART_ROOM: usize = 2048;
 /// same.
 #[derive(Default)]
 pub(crate) struct LastEnvelope {
-    of: Option<(TableId, Vec<u32>)>,
+    columns: Option<(TableId, Vec<u32>)>,
     bytes: Vec<u8>,
 }
 
@@ -171,10 +171,10 @@ impl KeyValueEncoder<'_, '_> {
     fn envelope_with(&mut self, encoding: &KeyValueEncoding, columns: &[u32]) -> &[u8] {
         let last = &mut self.scratch.envelope;
         let table = self.plan.table.id;
-        let is_last = last.of.as_ref();
-        if !is_last.is_some_and(|(of, shown)| *of == table && shown == columns) {
+        let is_last = last.columns.as_ref();
+        if !is_last.is_some_and(|(last_table, shown)| *last_table == table && shown == columns) {
             last.bytes = encoding.value_schema(columns).json_envelope();
-            last.of = Some((table, columns.to_vec()));
+            last.columns = Some((table, columns.to_vec()));
         }
         &last.bytes
     }

@@ -34,7 +34,7 @@ pub(crate) struct Fields<'w, F> {
 impl<'w, F> Fields<'w, F> {
     /// `fields` has one for each partition-key column, clustering column and other column.
     #[inline]
-    pub fn of(table: &'w Table, fields: &'w [F]) -> Self {
+    pub fn new(table: &'w Table, fields: &'w [F]) -> Self {
         let (partition_key, rest) = fields
             .split_at_checked(table.partition_key.len())
             .unwrap_or_default();

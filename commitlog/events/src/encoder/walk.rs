@@ -75,7 +75,7 @@ impl Walk<'_, '_> {
         if V::CELLS_FIRST && has_cells {
             out = self.cells(visitor, out)?;
         }
-        out = self.after(visitor, out)?;
+        out = self.image(visitor, out)?;
         if !V::CELLS_FIRST && has_cells {
             out = self.cells(visitor, out)?;
         }
@@ -83,7 +83,7 @@ impl Walk<'_, '_> {
     }
 
     #[inline]
-    fn after<'w, 'b, V: EventVisitor<'w>>(&self, visitor: &mut V, mut out: Out<'b>) -> Written<'b> {
+    fn image<'w, 'b, V: EventVisitor<'w>>(&self, visitor: &mut V, mut out: Out<'b>) -> Written<'b> {
         let fields = visitor.fields();
         let mut index = 0;
         let columns = fields.table.partition_key.iter();
@@ -194,7 +194,7 @@ impl Walk<'_, '_> {
                 visitor.null_column(out, field)
             });
         }
-        let cells = located.of(index, row);
+        let cells = located.cells(index, row);
         if column.multi_cell {
             return visitor.elements_column(out, field, column, cells);
         }

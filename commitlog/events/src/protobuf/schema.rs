@@ -294,7 +294,7 @@ impl SchemaWriter {
     ) -> String {
         let name = unique_name(name, meaning, |name| {
             let taken = self.nested.iter().find(|(taken, ..)| taken == name);
-            taken.is_none_or(|(_, of, _)| of == meaning)
+            taken.is_none_or(|(_, known, _)| known == meaning)
         });
         if self.nested.iter().any(|(taken, ..)| *taken == name) {
             return name;

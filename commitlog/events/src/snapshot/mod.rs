@@ -193,7 +193,7 @@ impl SnapshotEncoder {
         }
         let key = self.key.as_slice();
         let token = token(key);
-        let partition = Partition::of(&self.plan.table, key)
+        let partition = Partition::parse(&self.plan.table, key)
             .ok_or_else(|| SnapshotError::Row("a partition key does not fit the schema".into()))?;
         let mut mutation = MutationContext {
             batch: 0,

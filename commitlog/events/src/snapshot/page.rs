@@ -46,9 +46,9 @@ impl<'b> Page<'b> {
             let before = rest.len();
             let mut cells = Vec::with_capacity(width);
             for _ in 0..width {
-                let (cell, behind) = read_cell(rest).ok_or(broken)?;
+                let (cell, tail) = read_cell(rest).ok_or(broken)?;
                 cells.push(cell);
-                rest = behind;
+                rest = tail;
             }
             Ok(PageRow {
                 number,

@@ -42,7 +42,7 @@ impl RowMaker {
                 let counters = selection
                     .columns
                     .iter()
-                    .filter(|each| each.counter.is_some());
+                    .filter(|column| column.counter.is_some());
                 self.contexts
                     .extend(counters.map(|column| context(row.cell(column.place))));
             }
@@ -171,7 +171,7 @@ impl RowMaker {
         value: &'r [u8],
     ) -> Result<(), SnapshotError> {
         let first = row.cells.len();
-        let mut times = Times::of(answered, column);
+        let mut times = Times::new(answered, column);
         let cells = &mut row.cells;
         let mut add = |path: Option<&'r [u8]>, value: &'r [u8], ts: Option<i64>, ttl| {
             cells.push(Cell {
@@ -277,7 +277,7 @@ struct Times<'b> {
 }
 
 impl<'b> Times<'b> {
-    fn of(row: &PageRow<'b>, column: &SelectedColumn) -> Self {
+    fn new(row: &PageRow<'b>, column: &SelectedColumn) -> Self {
         let list = |place: usize| {
             let list = row.cell(place).filter(|_| column.has_times);
             // Behind the number of elements.

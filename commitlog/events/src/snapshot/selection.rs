@@ -36,7 +36,7 @@ pub(super) struct SelectedColumn {
 pub struct Selection {
     expressions: Vec<String>,
     partition_key: Vec<String>,
-    from: String,
+    source: String,
     clustering: usize,
     pub(super) columns: Vec<SelectedColumn>,
     /// Number of columns of counters.
@@ -83,7 +83,7 @@ impl Selection {
             }
         }
         Self {
-            from: format!("\"{}\".\"{}\"", table.keyspace, table.name),
+            source: format!("\"{}\".\"{}\"", table.keyspace, table.name),
             expressions,
             clustering: table.clustering.len(),
             has_statics: columns.iter().any(|column| column.is_static),
@@ -99,7 +99,7 @@ impl Selection {
         format!(
             "SELECT {} FROM {} WHERE {token} > {after} AND {token} <= {to}",
             self.expressions.join(","),
-            self.from
+            self.source
         )
     }
 
@@ -128,14 +128,14 @@ impl Selection {
         let mut rest = key;
         for place in 0..self.partition_key.len() {
             let value = row.cell(place).unwrap_or_default();
-            let Some((length, behind)) = rest.split_first_chunk::<2>() else {
+            let Some((length, tail)) = rest.split_first_chunk::<2>() else {
                 return false;
             };
             let is_same = usize::from(u16::from_be_bytes(*length)) == value.len();
-            let Some(behind) = behind.strip_prefix(value).filter(|_| is_same) else {
+            let Some(tail) = tail.strip_prefix(value).filter(|_| is_same) else {
                 return false;
             };
-            rest = behind.get(1..).unwrap_or_default();
+            rest = tail.get(1..).unwrap_or_default();
         }
         true
     }

@@ -38,8 +38,8 @@ mod tests {
 
     #[test]
     fn sums_the_shards() {
-        let one = [vec![0, 1, 0x80, 0], shard(-5)].concat();
-        assert_eq!(counter_total(&one), Ok(-5));
+        let context = [vec![0, 1, 0x80, 0], shard(-5)].concat();
+        assert_eq!(counter_total(&context), Ok(-5));
         let two = [vec![0, 2, 0x80, 0, 0x80, 1], shard(40), shard(2)].concat();
         assert_eq!(counter_total(&two), Ok(42));
         let cleared = [vec![0xff, 0xff, 0x80, 0], shard(9)].concat();

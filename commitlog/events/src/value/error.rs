@@ -45,7 +45,7 @@ pub enum Problem {
 
 impl ValueError {
     #[cold]
-    fn of(ty: &CqlType, problem: Problem) -> Self {
+    fn new(ty: &CqlType, problem: Problem) -> Self {
         Self(Box::new((cql_name(ty), problem)))
     }
 
@@ -57,42 +57,42 @@ impl ValueError {
     #[cold]
     pub fn length(ty: &CqlType, expected: &(impl ToString + ?Sized), actual: usize) -> Self {
         let expected = expected.to_string();
-        Self::of(ty, Problem::Length { expected, actual })
+        Self::new(ty, Problem::Length { expected, actual })
     }
 
     #[cold]
     pub fn truncated(ty: &CqlType, length: usize, position: usize) -> Self {
-        Self::of(ty, Problem::Truncated { length, position })
+        Self::new(ty, Problem::Truncated { length, position })
     }
 
     #[cold]
     pub fn excess(ty: &CqlType, length: usize, excess: usize) -> Self {
-        Self::of(ty, Problem::Excess { length, excess })
+        Self::new(ty, Problem::Excess { length, excess })
     }
 
     #[cold]
     pub fn count(ty: &CqlType, count: i32) -> Self {
-        Self::of(ty, Problem::Count { count })
+        Self::new(ty, Problem::Count { count })
     }
 
     #[cold]
     pub fn range(ty: &CqlType, number: i64) -> Self {
-        Self::of(ty, Problem::Range { number })
+        Self::new(ty, Problem::Range { number })
     }
 
     #[cold]
     pub fn unknown_field(ty: &CqlType, index: u16, fields: usize) -> Self {
-        Self::of(ty, Problem::UnknownField { index, fields })
+        Self::new(ty, Problem::UnknownField { index, fields })
     }
 
     #[cold]
     pub fn digits(ty: &CqlType, digits: u64) -> Self {
         let limit = super::MAX_DIGITS;
-        Self::of(ty, Problem::Digits { digits, limit })
+        Self::new(ty, Problem::Digits { digits, limit })
     }
 
     #[cold]
     pub fn not_multi_cell(ty: &CqlType) -> Self {
-        Self::of(ty, Problem::NotMultiCell)
+        Self::new(ty, Problem::NotMultiCell)
     }
 }

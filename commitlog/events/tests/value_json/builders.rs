@@ -25,7 +25,7 @@ pub fn json(ty: &CqlType, bytes: &[u8], modes: ValueModes) -> String {
 }
 
 /// A type by its CQL name. `addr` is a user type.
-pub fn of(name: &str) -> CqlType {
+pub fn cql_type(name: &str) -> CqlType {
     if name != "addr" {
         return parse_type(name, "ks1", &UserTypes::default()).unwrap().0;
     }
@@ -42,18 +42,18 @@ pub fn of(name: &str) -> CqlType {
 
 /// The lines of a table: a type, bytes as hexadecimal digits with blanks, what they give (`∅`:
 /// nothing).
-pub fn each(table: &str, check: impl Fn(&CqlType, &[u8], &str)) {
+pub fn check_cases(table: &str, check: impl Fn(&CqlType, &[u8], &str)) {
     for line in table.trim_matches('\n').lines() {
         let [ty, bytes, expected] = line.split(" | ").collect::<Vec<_>>()[..] else {
             panic!("{line}");
         };
-        check(&of(ty), &hex(bytes), expected.trim_matches('∅'));
+        check(&cql_type(ty), &hex(bytes), expected.trim_matches('∅'));
     }
 }
 
 /// Values as JSON.
 pub fn check(modes: ValueModes, table: &str) {
-    each(table, |ty, bytes, expected| {
+    check_cases(table, |ty, bytes, expected| {
         assert_eq!(json(ty, bytes, modes), expected, "{ty:?} {bytes:02x?}");
     });
 }

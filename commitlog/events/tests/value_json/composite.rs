@@ -1,7 +1,7 @@
 use commitlog_events::value::ValueModes;
 use commitlog_events::value::json::write_json;
 
-use super::builders::{PRECISE, STRING, check, each};
+use super::builders::{PRECISE, STRING, check, check_cases};
 
 #[test]
 fn empty_values() {
@@ -88,7 +88,7 @@ addr | ffffffff ffffffff ffffffff | ks1.addr value of 12 bytes: 4 surplus bytes
 vector<float, 2> | 3f800000 | vector<float, 2> value: 4 bytes; expected 8
 duration | f400000000 00 00 | duration value: 8589934592 is out of range
 ";
-    each(table, |ty, bytes, expected| {
+    check_cases(table, |ty, bytes, expected| {
         let mut out = b"kept".to_vec();
         let error = write_json(&mut out, ty, bytes, &ValueModes::default()).unwrap_err();
         assert_eq!(error.to_string(), expected);

@@ -1,7 +1,7 @@
 use commitlog_events::value::ValueModes;
 use commitlog_events::value::json::{ElementCell, write_multi_cell, write_removed};
 
-use super::builders::{hex, of};
+use super::builders::{cql_type, hex};
 
 /// A type, its cells, and three results: what they give, the number of removed elements, and what
 /// those are. A cell is its path, and its value or `-` if it is removed.
@@ -48,7 +48,7 @@ fn cells_of_collections_and_user_types() {
         let [ty, given, value, count, gone] = case.split(" | ").collect::<Vec<_>>()[..] else {
             panic!("{case}");
         };
-        let (ty, given) = (of(ty), parsed(given));
+        let (ty, given) = (cql_type(ty), parsed(given));
         let (mut out, mut removed) = (Vec::new(), Vec::new());
         let found = write_multi_cell(&mut out, &ty, cells(&given), &modes).unwrap();
         write_removed(&mut removed, &ty, cells(&given), &modes).unwrap();
@@ -66,9 +66,16 @@ fn cells_that_do_not_fit_their_column() {
         let [ty, given, expected] = case.split(" | ").collect::<Vec<_>>()[..] else {
             panic!("{case}");
         };
-        let error = write_multi_cell(&mut out, &of(ty), cells(&parsed(given)), &modes).unwrap_err();
+        let error =
+            write_multi_cell(&mut out, &cql_type(ty), cells(&parsed(given)), &modes).unwrap_err();
         assert_eq!(error.to_string(), expected);
     }
-    write_removed(&mut out, &of("list<int>"), cells(&parsed("00=-")), &modes).unwrap_err();
+    write_removed(
+        &mut out,
+        &cql_type("list<int>"),
+        cells(&parsed("00=-")),
+        &modes,
+    )
+    .unwrap_err();
     assert_eq!(out, b"kept");
 }

@@ -30,21 +30,22 @@ fn damaged(ty: &CqlType) -> BoxedStrategy<Vec<u8>> {
     let value = value(ty);
     let small = select(vec![0_u8, 1, 2, 4, 0x7f, 0x80, 0xff]);
     let random = vec(small.clone(), 0..40);
-    let cut = (value.clone(), any::<prop::sample::Index>()).prop_map(|(mut bytes, at)| {
-        bytes.truncate(at.index(bytes.len() + 1));
+    let cut = (value.clone(), any::<prop::sample::Index>()).prop_map(|(mut bytes, choice)| {
+        bytes.truncate(choice.index(bytes.len() + 1));
         bytes
     });
     let longer = (value.clone(), small.clone()).prop_map(|(mut bytes, byte)| {
         bytes.push(byte);
         bytes
     });
-    let changed = (value, any::<prop::sample::Index>(), small).prop_map(|(mut bytes, at, byte)| {
-        if !bytes.is_empty() {
-            let at = at.index(bytes.len());
-            bytes[at] = byte;
-        }
-        bytes
-    });
+    let changed =
+        (value, any::<prop::sample::Index>(), small).prop_map(|(mut bytes, choice, byte)| {
+            if !bytes.is_empty() {
+                let index = choice.index(bytes.len());
+                bytes[index] = byte;
+            }
+            bytes
+        });
     prop_oneof![random, cut, longer, changed].boxed()
 }
 

@@ -28,14 +28,14 @@ impl Changes {
             .filter(|(_, write)| write.new_us.is_some());
         self.writes.clear();
         self.writes
-            .extend(new.map(|(at, write)| (timeline.step(write.new_us), at)));
+            .extend(new.map(|(index, write)| (timeline.step(write.new_us), index)));
         self.writes.sort_unstable();
-        let of_level = timeline.contexts.iter().skip(1).map(|context| context.step);
+        let level_steps = timeline.contexts.iter().skip(1).map(|context| context.step);
         let of_ranges = self.begun.iter().map(|range| timeline.step(range.new_us));
         let of_writes = self.writes.iter().map(|(step, _)| *step);
         self.steps.clear();
         self.steps
-            .extend(of_level.chain(of_ranges).chain(of_writes));
+            .extend(level_steps.chain(of_ranges).chain(of_writes));
         self.steps.sort_unstable();
         self.steps.dedup();
     }
@@ -78,9 +78,12 @@ impl Changes {
         let mut has_steps = false;
         let mut new_writes = self.writes.iter().copied().peekable();
         for step in self.steps.iter().copied() {
-            let of_step = std::iter::from_fn(|| new_writes.next_if(|(at, _)| *at <= step));
-            let of_step: Vec<&RowWrite> = of_step.filter_map(|(_, at)| writes.get(at)).collect();
-            self.row.apply(of_step, store);
+            let step_writes =
+                std::iter::from_fn(|| new_writes.next_if(|(write_step, _)| *write_step <= step));
+            let step_writes: Vec<&RowWrite> = step_writes
+                .filter_map(|(_, index)| writes.get(index))
+                .collect();
+            self.row.apply(step_writes, store);
             for range in self
                 .begun
                 .iter()

@@ -55,9 +55,10 @@ impl Timeline {
             .after_truncated_us
             .max(instants.before_truncated_us);
         let new_truncation_us = truncation.filter(|_| truncation > instants.before_truncated_us);
-        let of_level = partition.deletions.iter().filter_map(|(_, new_us)| *new_us);
-        let of_level = of_level.chain(partition.statics.iter().filter_map(|write| write.new_us));
-        let mut level_us: Vec<i64> = of_level.chain(new_truncation_us).collect();
+        let level_times = partition.deletions.iter().filter_map(|(_, new_us)| *new_us);
+        let level_times =
+            level_times.chain(partition.statics.iter().filter_map(|write| write.new_us));
+        let mut level_us: Vec<i64> = level_times.chain(new_truncation_us).collect();
         level_us.sort_unstable();
         level_us.dedup();
         self.partition_us = level_us.last().copied();
@@ -99,15 +100,15 @@ impl Timeline {
         let mut deletions = deletions.into_iter().peekable();
         for step in [0].iter().chain(steps) {
             let step = *step;
-            let mut of_step = Vec::new();
-            while let Some((_, write)) = writes.next_if(|(at, _)| *at <= step) {
-                of_step.push(write);
+            let mut step_writes = Vec::new();
+            while let Some((_, write)) = writes.next_if(|(next_step, _)| *next_step <= step) {
+                step_writes.push(write);
             }
-            row.apply(of_step, view.store);
-            while let Some((_, ts_us)) = deletions.next_if(|(at, _)| *at <= step) {
+            row.apply(step_writes, view.store);
+            while let Some((_, ts_us)) = deletions.next_if(|(next_step, _)| *next_step <= step) {
                 deleted_to_us = deleted_to_us.max(Some(ts_us));
             }
-            if truncation_step.is_some_and(|at| at <= step) {
+            if truncation_step.is_some_and(|truncated| truncated <= step) {
                 deleted_to_us = deleted_to_us.max(truncation);
             }
             let mut content = Content::default();

@@ -100,33 +100,33 @@ fn decode_alike(
 
 /// Whether arrays of one type look alike. Every NaN does; 0.0 and -0.0 do not.
 fn look_alike(a: &dyn Array, b: &dyn Array) -> bool {
-    let each = |is_same: &dyn Fn(usize) -> bool| {
+    let all_rows = |is_same: &dyn Fn(usize) -> bool| {
         a.len() == b.len()
-            && (0..a.len()).all(|at| match (a.is_null(at), b.is_null(at)) {
-                (false, false) => is_same(at),
+            && (0..a.len()).all(|index| match (a.is_null(index), b.is_null(index)) {
+                (false, false) => is_same(index),
                 (is_null, is_other_null) => is_null == is_other_null,
             })
     };
     match a.data_type() {
         DataType::Float32 => {
-            let float = |array: &dyn Array, at| array.as_primitive::<Float32Type>().value(at);
-            each(&|at| is_same_float(float(a, at).into(), float(b, at).into()))
+            let float = |array: &dyn Array, index| array.as_primitive::<Float32Type>().value(index);
+            all_rows(&|index| is_same_float(float(a, index).into(), float(b, index).into()))
         }
         DataType::Float64 => {
-            let float = |array: &dyn Array, at| array.as_primitive::<Float64Type>().value(at);
-            each(&|at| is_same_float(float(a, at), float(b, at)))
+            let float = |array: &dyn Array, index| array.as_primitive::<Float64Type>().value(index);
+            all_rows(&|index| is_same_float(float(a, index), float(b, index)))
         }
         DataType::Struct(_) => {
             let mut fields = a.as_struct().columns().iter().zip(b.as_struct().columns());
-            each(&|_| true) && fields.all(|(a, b)| look_alike(a, b))
+            all_rows(&|_| true) && fields.all(|(a, b)| look_alike(a, b))
         }
         DataType::List(_) => {
-            let list = |array: &dyn Array, at| array.as_list::<i32>().value(at);
-            each(&|at| look_alike(&list(a, at), &list(b, at)))
+            let list = |array: &dyn Array, index| array.as_list::<i32>().value(index);
+            all_rows(&|index| look_alike(&list(a, index), &list(b, index)))
         }
         DataType::Map(..) => {
-            let map = |array: &dyn Array, at| array.as_map().value(at);
-            each(&|at| look_alike(&map(a, at), &map(b, at)))
+            let map = |array: &dyn Array, index| array.as_map().value(index);
+            all_rows(&|index| look_alike(&map(a, index), &map(b, index)))
         }
         _ => a == b,
     }

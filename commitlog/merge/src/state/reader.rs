@@ -28,13 +28,13 @@ pub fn add_state(
         largest_ts_us: i64::MIN,
     };
     let read = reader.add(group, columns, window, is_new);
-    let what = match read {
+    let reason = match read {
         Some(()) if reader.rest.is_empty() => return Ok(()),
         Some(()) => "it has bytes after its end",
         None if state.first() != Some(&VERSION) => "its version is unknown",
         None => "its bytes are cut or changed",
     };
-    Err(MergeError::State { token, what })
+    Err(MergeError::State { token, reason })
 }
 
 struct Reader<'s> {
@@ -89,13 +89,13 @@ impl<'s> Reader<'s> {
         let partition = group.partitions.get_mut(place)?;
         if is_row {
             // A superseded state may have several livenesses and deletions.
-            for at in 0..livenesses.len().max(deletions.len()).max(1) {
+            for index in 0..livenesses.len().max(deletions.len()).max(1) {
                 let write = RowWrite {
-                    liveness: livenesses.get(at).copied(),
-                    deletion: deletions.get(at).copied(),
+                    liveness: livenesses.get(index).copied(),
+                    deletion: deletions.get(index).copied(),
                     ..row.clone()
                 };
-                partition.rows.push(write.within(window));
+                partition.rows.push(write.clip(window));
                 row.cells = 0..0;
                 row.complex = 0..0;
             }

@@ -48,7 +48,7 @@ impl Versions {
     }
 
     fn encode_columns(&mut self, store: &Store, columns: &Columns, writer: &mut Writer<'_>) {
-        let column_of = |at: &usize| store.cells.get(*at).map_or(0, |cell| cell.column);
+        let column_of = |index: &usize| store.cells.get(*index).map_or(0, |cell| cell.column);
         let of_cells = self.cells.iter().map(column_of);
         let mut ids: Vec<u32> = self.complex.iter().map(|complex| complex.column).collect();
         ids.extend(of_cells);
@@ -71,14 +71,14 @@ impl Versions {
                 writer.state.push(u8::from(!complex.deletion.is_plain));
                 writer.deletion(&complex.deletion);
             }
-            let first = self.cells.partition_point(|at| column_of(at) < id);
+            let first = self.cells.partition_point(|index| column_of(index) < id);
             let cells = self.cells.get(first..).unwrap_or_default();
-            let count = cells.partition_point(|at| column_of(at) == id);
+            let count = cells.partition_point(|index| column_of(index) == id);
             writer.count(count);
             for cell in cells
                 .iter()
                 .take(count)
-                .filter_map(|at| store.cells.get(*at))
+                .filter_map(|index| store.cells.get(*index))
             {
                 writer.cell(cell, store);
             }

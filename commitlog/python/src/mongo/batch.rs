@@ -79,7 +79,7 @@ impl MongoBatch {
 
     #[getter]
     fn unregistered(&self) -> Vec<Unregistered> {
-        Unregistered::all(self.batch.unregistered.iter().cloned())
+        Unregistered::list(self.batch.unregistered.iter().cloned())
     }
 
     #[getter]
@@ -176,7 +176,9 @@ impl Messages for MongoBatch {
 
     fn placement(&self, index: usize) -> (Option<i64>, Option<i32>) {
         let extras = self.batch.extras(index);
-        extras.map_or((None, None), |of| (of.timestamp_ms, of.partition))
+        extras.map_or((None, None), |extras| {
+            (extras.timestamp_ms, extras.partition)
+        })
     }
 
     /// `node id/replica set/seconds.increment/index`.

@@ -102,11 +102,13 @@ impl MongoEncoder {
             names: choose("names", names, &NAMES)?,
             transforms: transforms
                 .iter()
-                .map(|of| of.get().transform.clone())
+                .map(|transform| transform.get().transform.clone())
                 .collect(),
             schema_ids: schema_ids.map(|ids| Arc::clone(&ids.0)).unwrap_or_default(),
         };
-        let routes = transforms.iter().map(|of| of.get().topic_of(of.py()));
+        let routes = transforms
+            .iter()
+            .map(|transform| transform.get().topic_of(transform.py()));
         Ok(Self {
             captures: Routing::new(captures, topics, transform_of, routes),
             encoder: Encoder::new(format),
@@ -180,7 +182,7 @@ impl MongoEncoder {
         let mut captures = SnapshotRouting(&self.captures);
         let encoder = &self.encoder;
         let found = encoder.unregistered_of(database, collection, &mut captures)?;
-        Ok(Unregistered::all(found))
+        Ok(Unregistered::list(found))
     }
 
     /// Key and value of a heartbeat.
@@ -197,7 +199,7 @@ impl MongoEncoder {
 
     /// Schemas without an id of heartbeats.
     fn unregistered_heartbeat(&self, topic: &str) -> Vec<Unregistered> {
-        Unregistered::all(self.encoder.unregistered(Record::Heartbeat, topic))
+        Unregistered::list(self.encoder.unregistered(Record::Heartbeat, topic))
     }
 }
 

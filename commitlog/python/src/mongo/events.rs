@@ -51,7 +51,7 @@ impl ChangeEvents {
         Self(ranges.into_iter().map(slice).collect())
     }
 
-    pub fn of(slices: Vec<Slice>) -> Self {
+    pub fn from_slices(slices: Vec<Slice>) -> Self {
         Self(slices)
     }
 
@@ -64,7 +64,7 @@ impl ChangeEvents {
     }
 
     /// A negative index counts from the end.
-    fn at(&self, index: isize) -> PyResult<&[u8]> {
+    fn event(&self, index: isize) -> PyResult<&[u8]> {
         let number = match usize::try_from(index) {
             Ok(number) => Some(number),
             Err(_) => self.0.len().checked_sub(index.unsigned_abs()),
@@ -92,7 +92,7 @@ impl ChangeEvents {
     }
 
     fn __getitem__<'py>(&self, py: Python<'py>, index: isize) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, self.at(index)?))
+        Ok(PyBytes::new(py, self.event(index)?))
     }
 
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
@@ -103,19 +103,19 @@ impl ChangeEvents {
 
     /// The resume token of an event as BSON.
     fn token<'py>(&self, py: Python<'py>, index: isize) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        let token = token_of(self.at(index)?);
+        let token = token_of(self.event(index)?);
         Ok(token.map(|token| PyBytes::new(py, token.bytes())))
     }
 
     /// The cluster time of an event.
     fn time(&self, index: isize) -> PyResult<Option<ClusterTime>> {
-        Ok(cluster_time(self.at(index)?).map(pair))
+        Ok(cluster_time(self.event(index)?).map(pair))
     }
 
     /// The events later in the stream than a token, given by its `_data`.
     fn after(&self, py: Python<'_>, token: &str) -> PyResult<Self> {
         let later = py.detach(|| {
-            let place = StreamPlace::of(token.as_bytes())?;
+            let place = StreamPlace::from_hex(token.as_bytes())?;
             let mut later = Vec::new();
             for event in &self.0 {
                 if place.is_before(event.bytes())? {

@@ -36,6 +36,6 @@ impl FragmentJoiner {
             WholeEvent::Given(index) => given.get(index).cloned(),
             WholeEvent::Joined(bytes) => Some(Slice::whole(Input::Copied(bytes))),
         });
-        Ok((ChangeEvents::of(slices.collect()), skipped))
+        Ok((ChangeEvents::from_slices(slices.collect()), skipped))
     }
 }

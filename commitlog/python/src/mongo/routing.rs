@@ -46,8 +46,8 @@ impl<A: Clone> AnswerCache<A> {
         Ok(answer)
     }
 
-    fn with_answers<T>(&self, of: impl FnOnce(&mut Answers<A>) -> T) -> T {
-        of(&mut self.answers.lock().unwrap_or_else(PoisonError::into_inner))
+    fn with_answers<T>(&self, work: impl FnOnce(&mut Answers<A>) -> T) -> T {
+        work(&mut self.answers.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -82,15 +82,15 @@ impl Routing {
             admits: admits.map(AnswerCache::new),
             topics: topics.map(AnswerCache::new),
             transforms: transforms.map(AnswerCache::new),
-            routes: routes.map(|of| of.map(AnswerCache::new)).collect(),
+            routes: routes.map(|route| route.map(AnswerCache::new)).collect(),
         }
     }
 
     fn topic(&self, database: &[u8], collection: &[u8]) -> PyResult<Option<String>> {
         let topics = self.topics.as_ref();
-        let asked = topics.map(|of| {
-            of.answer((database, collection), |of| {
-                called(of, database, collection)?.extract()
+        let asked = topics.map(|cache| {
+            cache.answer((database, collection), |callable| {
+                called(callable, database, collection)?.extract()
             })
         });
         asked.transpose()
@@ -98,17 +98,17 @@ impl Routing {
 
     fn route(&self, transform: usize, value: &str) -> PyResult<String> {
         match self.routes.get(transform) {
-            Some(Some(of)) => {
-                of.answer((b"", value.as_bytes()), |of| of.call1((value,))?.extract())
-            }
+            Some(Some(cache)) => cache.answer((b"", value.as_bytes()), |callable| {
+                callable.call1((value,))?.extract()
+            }),
             _ => Ok(value.to_owned()),
         }
     }
 
     fn transform(&self, database: &[u8], collection: &[u8]) -> PyResult<Option<usize>> {
-        self.transforms.as_ref().map_or(Ok(Some(0)), |of| {
-            of.answer((database, collection), |of| {
-                called(of, database, collection)?.extract()
+        self.transforms.as_ref().map_or(Ok(Some(0)), |cache| {
+            cache.answer((database, collection), |callable| {
+                called(callable, database, collection)?.extract()
             })
         })
     }
@@ -121,9 +121,9 @@ impl namespaces::Routing for StreamRouting<'_> {
     type Error = PyErr;
 
     fn captures(&mut self, database: &[u8], collection: &[u8]) -> PyResult<bool> {
-        self.0.admits.as_ref().map_or(Ok(true), |of| {
-            of.answer((database, collection), |of| {
-                called(of, database, collection)?.is_truthy()
+        self.0.admits.as_ref().map_or(Ok(true), |cache| {
+            cache.answer((database, collection), |callable| {
+                called(callable, database, collection)?.is_truthy()
             })
         })
     }

@@ -59,7 +59,7 @@ impl MongoTransform {
         let layout = Layout::named(layout).ok_or_else(|| unknown("layout", layout))?;
         let deletes = DeleteHandling::ALL
             .into_iter()
-            .find(|of| of.name() == deletes)
+            .find(|known| known.name() == deletes)
             .ok_or_else(|| unknown("deletes", deletes))?;
         let fields = fields
             .iter()
@@ -139,7 +139,9 @@ impl MongoTransform {
 
 impl MongoTransform {
     pub fn topic_of(&self, py: Python<'_>) -> Option<Py<PyAny>> {
-        self.topic_of.as_ref().map(|of| of.clone_ref(py))
+        self.topic_of
+            .as_ref()
+            .map(|topic_of| topic_of.clone_ref(py))
     }
 }
 

@@ -22,7 +22,9 @@ impl BatchBuilder<'_> {
         for (database, collection) in named.into_iter().chain(event.to) {
             let namespaces = &mut self.namespaces;
             let found = namespaces.find(database, collection, self.format, routing)?;
-            is_captured |= namespaces.get(found).is_some_and(|of| of.is_captured);
+            is_captured |= namespaces
+                .get(found)
+                .is_some_and(|namespace| namespace.is_captured);
         }
         Ok(is_captured)
     }
@@ -31,7 +33,7 @@ impl BatchBuilder<'_> {
         self.end_other_transaction(event.transaction.as_ref())?;
         if event.cluster_time == Timestamp::default() {
             let member = "clusterTime";
-            return Err(Problem::Missing { member }.at(0));
+            return Err(Problem::Missing { member }.at_offset(0));
         }
         let names = event.database.into_iter().chain(event.collection);
         let names: Vec<_> = names.map(String::from_utf8_lossy).collect();

@@ -145,7 +145,10 @@ impl<'f> BatchBuilder<'f> {
             self.batch.bytes.truncate(start.0);
             self.batch.entries.truncate(start.1);
             let extras = &mut self.batch.extras;
-            while extras.last().is_some_and(|of| of.message >= start.1) {
+            while extras
+                .last()
+                .is_some_and(|extras| extras.message >= start.1)
+            {
                 extras.pop();
             }
             self.transactions.rollback(event, &self.batch.topics);
@@ -156,7 +159,11 @@ impl<'f> BatchBuilder<'f> {
     }
 
     fn reason_to_skip(&self, change: &Change<'_>, namespace: usize) -> Option<&'static str> {
-        let is_captured = |number| self.namespaces.get(number).is_some_and(|of| of.is_captured);
+        let is_captured = |number| {
+            self.namespaces
+                .get(number)
+                .is_some_and(|namespace| namespace.is_captured)
+        };
         let operation = change.operation;
         if !is_captured(namespace) {
             Some(NOT_CAPTURED)
@@ -170,10 +177,10 @@ impl<'f> BatchBuilder<'f> {
     /// The topic of other messages than documents; added on first use.
     fn topic(&mut self, record: Record, subject: &str, name: &str) -> usize {
         let topics = &mut self.batch.topics;
-        let is_it = |topic: &Topic| topic.subject == subject && topic.name == name;
-        let own = self.other_topics.iter().filter(|(of, _)| *of == record);
+        let matches = |topic: &Topic| topic.subject == subject && topic.name == name;
+        let own = self.other_topics.iter().filter(|(kind, _)| *kind == record);
         let mut numbers = own.map(|(_, number)| *number);
-        if let Some(number) = numbers.find(|number| topics.get(*number).is_some_and(is_it)) {
+        if let Some(number) = numbers.find(|number| topics.get(*number).is_some_and(matches)) {
             return number;
         }
         let number = topics.len();
@@ -197,13 +204,13 @@ impl<'f> BatchBuilder<'f> {
             return Ok(());
         }
         let name = self.batch.topics.get(topic).map_or("", |topic| &topic.name);
-        let schemas = self.schemas.of(record, name, self.format);
+        let schemas = self.schemas.get_or_make(record, name, self.format);
         let formats = match schemas.formats(self.format) {
             Ok(formats) => formats,
             Err(SchemaMissing::Abandoned(schema)) if record != Record::Transaction => {
                 let part = schema.part.name();
                 let topic = schema.topic;
-                return Err(Problem::Unregistered { part, topic }.at(0));
+                return Err(Problem::Unregistered { part, topic }.at_offset(0));
             }
             Err(SchemaMissing::Abandoned(schema)) => self.record_unregistered(vec![schema]),
             Err(SchemaMissing::Unregistered(schemas)) => self.record_unregistered(schemas),
@@ -262,7 +269,10 @@ impl<'f> BatchBuilder<'f> {
         let name = (change.database, change.collection);
         let topics = &mut self.batch.topics;
         let topic = self.namespaces.topic(namespace, topics, self.format, name);
-        let number = self.namespaces.get(namespace).and_then(|of| of.transform);
+        let number = self
+            .namespaces
+            .get(namespace)
+            .and_then(|namespace| namespace.transform);
         let transform = number.and_then(|number| self.format.transforms.get(number));
         if transform.is_none() {
             self.prepare(topic, Record::Document)?;
@@ -272,7 +282,7 @@ impl<'f> BatchBuilder<'f> {
         let missing = RefCell::new(Vec::new());
         let shapes = TopicShapes {
             cache: self.shapes,
-            topic: self.batch.topics.get(topic).map_or("", |of| &of.name),
+            topic: self.batch.topics.get(topic).map_or("", |topic| &topic.name),
             missing: &missing,
         };
         let context = ValueContext {
@@ -284,15 +294,15 @@ impl<'f> BatchBuilder<'f> {
         let is_delete = change.operation == Operation::Delete;
         let mut has_tombstone = is_delete && self.format.tombstones;
         let mut headers = (Vec::new(), Vec::new());
-        if let Some((Transform::ExtractDocument(of), _)) = context.transform {
-            match of.outcome(change, self.format.tombstones) {
+        if let Some((Transform::ExtractDocument(extraction), _)) = context.transform {
+            match extraction.outcome(change, self.format.tombstones) {
                 Outcome::Dropped => {
                     self.count_skipped(change.operation.name());
                     return Ok(());
                 }
-                Outcome::Message { has_tombstone: it } => has_tombstone = it,
+                Outcome::Message { has_tombstone: own } => has_tombstone = own,
             }
-            headers = of.headers(change, &context)?;
+            headers = extraction.headers(change, &context)?;
         }
         let bare = TopicFormats::default();
         let formats = self.formats.get(topic).and_then(Option::as_ref);
@@ -301,7 +311,7 @@ impl<'f> BatchBuilder<'f> {
         let key_start = out.len();
         write_key(out, &formats.key, change, &context)?;
         let value_start = out.len();
-        match namespace.map(|of| of.rules.as_slice()) {
+        match namespace.map(|namespace| namespace.rules.as_slice()) {
             Some([]) | None => write_value_of(out, &formats.value, change, &context)?,
             Some(rules) => write_value_with_rules(out, &formats.value, change, rules, &context)?,
         }

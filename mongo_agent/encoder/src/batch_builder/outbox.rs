@@ -51,7 +51,7 @@ impl<'f> BatchBuilder<'f> {
         let name = routing.route(number, &value)?;
         if !is_topic(&name) {
             let wrong = Problem::OutboxTopic { topic: name };
-            return Ok(Some(Err(wrong.at(document.offset()))));
+            return Ok(Some(Err(wrong.at_offset(document.offset()))));
         }
         let topic = self.batch.topics.len();
         let database = String::from_utf8_lossy(change.database);
@@ -81,7 +81,7 @@ impl<'f> BatchBuilder<'f> {
         let missing = RefCell::new(Vec::new());
         let shapes = TopicShapes {
             cache: self.shapes,
-            topic: self.batch.topics.get(topic).map_or("", |of| &of.name),
+            topic: self.batch.topics.get(topic).map_or("", |topic| &topic.name),
             missing: &missing,
         };
         let out = &mut self.batch.bytes;

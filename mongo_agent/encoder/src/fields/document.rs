@@ -129,5 +129,5 @@ pub(super) fn taken(element: &Element<'_>, name: &[u8]) -> BsonError {
         field: text(element.name),
         name: text(name),
     };
-    problem.at(element.offset)
+    problem.at_offset(element.offset)
 }

@@ -75,13 +75,13 @@ impl FieldRules {
         Ok(Self { rules })
     }
 
-    pub(crate) fn of(&self, database: &[u8], collection: &[u8]) -> CollectionRules {
+    pub(crate) fn collection_rules(&self, database: &[u8], collection: &[u8]) -> CollectionRules {
         if self.rules.is_empty() {
             return Vec::new();
         }
         let namespace = [database, b".", collection].concat();
-        let of_it = |rule: &&Arc<Rule>| matches(rule.namespace.as_bytes(), &namespace);
-        self.rules.iter().filter(of_it).cloned().collect()
+        let applies = |rule: &&Arc<Rule>| matches(rule.namespace.as_bytes(), &namespace);
+        self.rules.iter().filter(applies).cloned().collect()
     }
 }
 
@@ -105,27 +105,27 @@ impl Rule {
 
 /// Whether a pattern matches, where `*` matches any text. As in Debezium, ASCII case is ignored.
 fn matches(pattern: &[u8], text: &[u8]) -> bool {
-    let (mut at, mut place) = (0, 0);
+    let (mut index, mut place) = (0, 0);
     // The last star, and the end of its text.
     let mut star = None;
     while place < text.len() {
-        match pattern.get(at) {
+        match pattern.get(index) {
             Some(b'*') => {
-                star = Some((at, place));
-                at += 1;
+                star = Some((index, place));
+                index += 1;
             }
             Some(byte)
                 if text
                     .get(place)
-                    .is_some_and(|of| of.eq_ignore_ascii_case(byte)) =>
+                    .is_some_and(|found| found.eq_ignore_ascii_case(byte)) =>
             {
-                at += 1;
+                index += 1;
                 place += 1;
             }
             _ => match &mut star {
                 Some((star_at, until)) => {
                     *until += 1;
-                    at = *star_at + 1;
+                    index = *star_at + 1;
                     place = *until;
                 }
                 None => return false,
@@ -133,7 +133,7 @@ fn matches(pattern: &[u8], text: &[u8]) -> bool {
         }
     }
     pattern
-        .get(at..)
+        .get(index..)
         .is_some_and(|rest| rest.iter().all(|byte| *byte == b'*'))
 }
 
@@ -200,21 +200,21 @@ mod tests {
 
     #[test]
     fn rules_that_are_none() {
-        let why = |excluded: &[&str], renamed: &[&str]| {
+        let cause = |excluded: &[&str], renamed: &[&str]| {
             let (excluded, renamed) = (excluded.iter().copied(), renamed.iter().copied());
             let parsed = FieldRules::parse(excluded, renamed);
             parsed.err().map(|error| error.to_string())
         };
-        assert_eq!(why(&[" a.b.c ", "*.*.c.d"], &["a.b.c : d"]), None);
+        assert_eq!(cause(&[" a.b.c ", "*.*.c.d"], &["a.b.c : d"]), None);
         for wrong in ["", "a.b", "a..c", "a.b.c.", ".b.c"] {
             let said = format!("`{wrong}` is not of the form `database.collection.field`");
-            assert_eq!(why(&[wrong], &[]), Some(said));
+            assert_eq!(cause(&[wrong], &[]), Some(said));
         }
         for wrong in ["a.b.c", "a.b:c", "a.b.c:", "a.b.c:d.e", "a.b.c:d:e"] {
             let said = format!("`{wrong}` is not of the form `database.collection.field:name`");
-            assert_eq!(why(&[], &[wrong]), Some(said));
+            assert_eq!(cause(&[], &[wrong]), Some(said));
         }
         let said = "`a.b.c.d:d` renames a field to its own name".to_owned();
-        assert_eq!(why(&[], &["a.b.c.d:d"]), Some(said));
+        assert_eq!(cause(&[], &["a.b.c.d:d"]), Some(said));
     }
 }

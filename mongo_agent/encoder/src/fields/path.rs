@@ -23,7 +23,7 @@ pub(super) fn relation(rule: &Rule, path: &[u8]) -> Relation {
     let mut may_be_position = false;
     for name in path.split(|byte| *byte == b'.') {
         let end = start + name.len();
-        if rule.path.get(found).is_some_and(|of| **of == *name) {
+        if rule.path.get(found).is_some_and(|part| **part == *name) {
             found += 1;
             if found == rule.path.len() {
                 return Relation::Within(start..end);
@@ -52,8 +52,8 @@ pub(super) fn rewrite(rules: &[std::sync::Arc<Rule>], path: &[u8]) -> Option<Vec
 
 pub(super) fn renamed(path: &[u8], name: Range<usize>, new_name: &[u8]) -> Vec<u8> {
     let before = path.get(..name.start).unwrap_or_default();
-    let behind = path.get(name.end..).unwrap_or_default();
-    [before, new_name, behind].concat()
+    let tail = path.get(name.end..).unwrap_or_default();
+    [before, new_name, tail].concat()
 }
 
 #[cfg(test)]

@@ -352,7 +352,7 @@ impl<const IN_STRING: bool> Writer<'_, IN_STRING> {
 
 fn check_depth(document: Document<'_>, depth: usize) -> Result<()> {
     if depth > MAX_DEPTH {
-        return Err(Problem::Depth { limit: MAX_DEPTH }.at(document.offset()));
+        return Err(Problem::Depth { limit: MAX_DEPTH }.at_offset(document.offset()));
     }
     Ok(())
 }

@@ -42,7 +42,7 @@ fn is_other(byte: u8) -> bool {
 fn is_plain_block(block: &[u8; 16]) -> bool {
     block
         .iter()
-        .fold(0, |any, byte| any | u8::from(is_other(*byte)))
+        .fold(0, |found, byte| found | u8::from(is_other(*byte)))
         == 0
 }
 
@@ -59,24 +59,24 @@ fn write_slowly<const IN_STRING: bool>(out: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 fn write_valid<const IN_STRING: bool>(out: &mut Vec<u8>, text: &str) {
-    let (mut run, mut at) = (0, 0);
+    let (mut run, mut index) = (0, 0);
     let bytes = text.as_bytes();
-    while let Some(byte) = bytes.get(at) {
+    while let Some(byte) = bytes.get(index) {
         if !is_other(*byte) {
-            let rest = bytes.get(at..).and_then(<[u8]>::first_chunk);
+            let rest = bytes.get(index..).and_then(<[u8]>::first_chunk);
             let is_plain = rest.is_some_and(|word| is_plain_json(u64::from_le_bytes(*word)));
-            at = at.saturating_add(if is_plain { 8 } else { 1 });
+            index = index.saturating_add(if is_plain { 8 } else { 1 });
             continue;
         }
-        let character = text.get(at..).and_then(|rest| rest.chars().next());
+        let character = text.get(index..).and_then(|rest| rest.chars().next());
         let character = character.unwrap_or_default();
-        let next = at.saturating_add(character.len_utf8());
+        let next = index.saturating_add(character.len_utf8());
         if needs_escape(character) {
-            out.extend_from_slice(bytes.get(run..at).unwrap_or_default());
+            out.extend_from_slice(bytes.get(run..index).unwrap_or_default());
             write_escape::<IN_STRING>(out, character);
             run = next;
         }
-        at = next;
+        index = next;
     }
     out.extend_from_slice(bytes.get(run..).unwrap_or_default());
 }

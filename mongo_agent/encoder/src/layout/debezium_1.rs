@@ -55,10 +55,10 @@ fn write_first_source<F: ValueWriter + ?Sized>(
     format: &EventFormat,
 ) {
     writer.literal(br#""source":{"version":"#);
-    writer.some();
+    writer.present();
     writer.text(format.connector_version.as_bytes());
     writer.literal(br#","connector":"#);
-    writer.some();
+    writer.present();
     writer.plain("mongodb");
     writer.literal(br#","name":"#);
     writer.text(format.topic_prefix.as_bytes());
@@ -81,7 +81,7 @@ fn write_first_source<F: ValueWriter + ?Sized>(
     writer.literal(br#","h":"#);
     writer.null();
     writer.literal(br#","initsync":"#);
-    writer.some_by_default();
+    writer.present_by_default();
     writer.boolean(is_copied);
     writer.literal(b"}");
 }
@@ -110,7 +110,7 @@ pub(super) fn write_source<F: ValueWriter + ?Sized>(
     writer.literal(br#","stxnid":"#);
     match transaction {
         Some(transaction) => {
-            writer.some();
+            writer.present();
             writer.text(&session_transaction(transaction)?);
         }
         None => writer.null(),

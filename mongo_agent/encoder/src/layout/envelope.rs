@@ -10,7 +10,7 @@ use crate::value_writer::ValueWriter;
 pub(crate) fn write_optional<F: ValueWriter + ?Sized>(writer: &mut F, number: Option<i64>) {
     match number {
         Some(number) => {
-            writer.some();
+            writer.present();
             writer.number(number);
         }
         None => writer.null(),
@@ -32,7 +32,7 @@ pub(super) fn write_images<F: ValueWriter>(
 /// `,"op":…,"ts_ms":…`; `at_ns` is in nanoseconds.
 pub(super) fn write_operation<F: ValueWriter>(writer: &mut F, operation: Operation, at_ns: i64) {
     writer.literal(br#","op":"#);
-    writer.some();
+    writer.present();
     writer.plain(operation.letter());
     writer.literal(br#","ts_ms":"#);
     write_optional(writer, Some(at_ns.div_euclid(1_000_000)));
@@ -49,7 +49,7 @@ pub(super) fn write_document<F: ValueWriter>(
         return Ok(());
     };
     let flavour = format.document_json.of_documents();
-    writer.some();
+    writer.present();
     writer.document(document, flavour)
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn write_description<F: ValueWriter>(
     update: &UpdateDescription<'_>,
     format: &EventFormat,
 ) -> Result<()> {
-    writer.some();
+    writer.present();
     writer.literal(br#"{"removedFields":"#);
     write_removed(writer, update)?;
     writer.literal(br#","updatedFields":"#);
@@ -101,7 +101,7 @@ pub(crate) fn write_updated<F: ValueWriter>(
     match update.updated_fields {
         Some(fields) => {
             let flavour = format.document_json.of_updated_fields();
-            writer.some();
+            writer.present();
             writer.document(fields, flavour)?;
         }
         None => writer.null(),
@@ -129,7 +129,7 @@ fn write_list<F: ValueWriter>(
         let mut elements = list.elements();
         while let Some(element) = elements.read()? {
             if is_empty {
-                writer.some();
+                writer.present();
                 writer.open_list();
             }
             writer.item(is_empty);

@@ -67,7 +67,7 @@ pub(super) fn write_start<F: ValueWriter + ?Sized>(
     writer.literal(br#","ts_ms":"#);
     writer.number(source.ts_ms);
     writer.literal(br#","snapshot":"#);
-    writer.some_by_default();
+    writer.present_by_default();
     writer.plain(source.snapshot.map_or("false", |mark| mark.name()));
     writer.literal(br#","db":"#);
     writer.text_or_null(source.database);
@@ -91,7 +91,7 @@ pub(super) fn write_session<F: ValueWriter + ?Sized>(
     writer.literal(br#","lsid":"#);
     match &source.transaction {
         Some(transaction) => {
-            writer.some();
+            writer.present();
             writer.document(transaction.lsid, Flavour::Strict)?;
         }
         None => writer.null(),

@@ -39,7 +39,7 @@ pub(super) fn check_names(out: &[u8], places: &mut [(usize, usize)]) -> Result<(
     });
     let Some(name) = twice else { return Ok(()) };
     let name = String::from_utf8_lossy(name).trim_matches('"').to_owned();
-    Err(Problem::NameTwice { name }.at(0))
+    Err(Problem::NameTwice { name }.at_offset(0))
 }
 
 /// Appends the value of a field; `depth` is that of its document.
@@ -155,7 +155,9 @@ impl Writer<'_, '_> {
             if let Some(missing) = place.and_then(|place| is_missing.get_mut(place)) {
                 *missing = false;
             }
-            let field = place.and_then(|place| fields.get(place)).map(|(_, of)| of);
+            let field = place
+                .and_then(|place| fields.get(place))
+                .map(|(_, schema)| schema);
             self.write_field(element.value, field, depth)?;
         }
         for ((name, _), _) in fields
@@ -287,10 +289,10 @@ fn write_valid(out: &mut Vec<u8>, text: &str) {
     const FOUR_BYTES: u8 = 0xf0;
     let is_escaped = |byte: u8| !(0x20..FOUR_BYTES).contains(&byte) || matches!(byte, b'"' | b'\\');
     let mut rest = text;
-    while let Some(at) = rest.bytes().position(is_escaped) {
-        let (plain, from) = rest.split_at(at);
+    while let Some(index) = rest.bytes().position(is_escaped) {
+        let (plain, escaped) = rest.split_at(index);
         out.extend_from_slice(plain.as_bytes());
-        let mut characters = from.chars();
+        let mut characters = escaped.chars();
         match characters.next() {
             Some('"') => out.extend_from_slice(b"\\\""),
             Some('\\') => out.extend_from_slice(b"\\\\"),

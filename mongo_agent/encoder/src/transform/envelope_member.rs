@@ -135,13 +135,13 @@ impl NamedMember {
             all.flat_map(|(parent, names)| names.iter().map(move |name| (*parent, *name)));
         let (found, default_name) = match path.split_once('.') {
             Some((parent, name)) => (
-                all.find(|of| *of == (parent, name)),
+                all.find(|member| *member == (parent, name)),
                 format!("{parent}_{name}"),
             ),
             // `ts_ms` is that of the envelope, which is listed first; members of an update have
             // their object.
             None => (
-                all.find(|of| of.1 == path && of.0 != "updateDescription"),
+                all.find(|member| member.1 == path && member.0 != "updateDescription"),
                 path.to_owned(),
             ),
         };
@@ -221,12 +221,14 @@ impl NamedMember {
                 }
                 None => writer.null(),
             },
-            (_, "txnNumber") => write_optional(writer, transaction.map(|of| of.number)),
+            (_, "txnNumber") => {
+                write_optional(writer, transaction.map(|transaction| transaction.number))
+            }
             (_, "wallTime") => write_optional(writer, change.wall_time_ms),
             (_, "id") => write_some(writer, context.order.map(|(id, _)| id.as_bytes())),
-            (_, "total_order") => write_count(writer, order.map(|of| of.total_order)),
+            (_, "total_order") => write_count(writer, order.map(|order| order.total_order)),
             (_, "data_collection_order") => {
-                write_count(writer, order.map(|of| of.data_collection_order));
+                write_count(writer, order.map(|order| order.data_collection_order));
             }
             (_, member) => match (&change.update, member) {
                 (None, _) => writer.null(),
@@ -262,7 +264,7 @@ impl NamedMember {
 fn write_some<F: ValueWriter>(writer: &mut F, text: Option<&[u8]>) {
     match text {
         Some(text) => {
-            writer.some();
+            writer.present();
             writer.text(text);
         }
         None => writer.null(),

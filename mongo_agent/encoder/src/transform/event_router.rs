@@ -59,7 +59,7 @@ impl EventRouter {
         match change.operation {
             Operation::Insert | Operation::Read => Ok(change.after),
             Operation::Update | Operation::Replace if self.rejects_updates => {
-                Err(Problem::OutboxUpdate.at(0))
+                Err(Problem::OutboxUpdate.at_offset(0))
             }
             _ => Ok(None),
         }
@@ -71,7 +71,7 @@ impl EventRouter {
         let wrong = || Problem::OutboxText {
             field: self.route_by.clone(),
         };
-        text_of(&element.value).ok_or_else(|| wrong().at(element.offset))
+        text_of(&element.value).ok_or_else(|| wrong().at_offset(element.offset))
     }
 
     /// Headers, time and partition of the message.
@@ -108,7 +108,7 @@ impl EventRouter {
             Value::Int64(time) | Value::DateTime(time) if time >= 0 => Ok(Some(time)),
             _ => {
                 let field = name.clone();
-                Err(Problem::OutboxNumber { field }.at(element.offset))
+                Err(Problem::OutboxNumber { field }.at_offset(element.offset))
             }
         }
     }
@@ -136,7 +136,7 @@ pub(super) fn find<'b>(document: Document<'b>, name: &str) -> Result<Element<'b>
         field: name.to_owned(),
     };
     let found = document.find(name.as_bytes())?;
-    found.ok_or_else(|| missing().at(document.offset()))
+    found.ok_or_else(|| missing().at_offset(document.offset()))
 }
 
 fn partition_of(field: &AdditionalField, element: &Element<'_>) -> Result<i32> {
@@ -144,7 +144,7 @@ fn partition_of(field: &AdditionalField, element: &Element<'_>) -> Result<i32> {
         Value::Int32(number) if number >= 0 => Ok(number),
         _ => {
             let field = field.field.clone();
-            Err(Problem::OutboxNumber { field }.at(element.offset))
+            Err(Problem::OutboxNumber { field }.at_offset(element.offset))
         }
     }
 }

@@ -83,7 +83,7 @@ impl<'b> FieldsUnion<'b> {
 
 pub(super) fn check_depth(document: Document<'_>, depth: usize) -> Result<()> {
     if depth > MAX_DEPTH {
-        return Err(Problem::Depth { limit: MAX_DEPTH }.at(document.offset()));
+        return Err(Problem::Depth { limit: MAX_DEPTH }.at_offset(document.offset()));
     }
     Ok(())
 }

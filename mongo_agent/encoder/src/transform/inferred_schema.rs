@@ -51,8 +51,8 @@ pub(super) fn schema_of(field: &Field<'_>, root: &str, form: &DocumentForm<'_>) 
             let kind = inference.kind(value, field.depth)?;
             return inference.schema(&kind, &format!("{root}{}", field.parent), &key);
         }
-        Content::Flag(_) => Schema::of(Shape::Boolean),
-        Content::Text(_) | Content::Member(_) => Schema::of(Shape::String),
+        Content::Flag(_) => Schema::new(Shape::Boolean),
+        Content::Text(_) | Content::Member(_) => Schema::new(Shape::String),
     };
     Ok(schema.optional())
 }
@@ -122,65 +122,65 @@ impl Inference<'_> {
     }
 
     /// The type of values of both.
-    fn union<'b>(&self, one: Kind<'b>, other: Kind<'b>, offset: usize) -> Result<Kind<'b>> {
-        match (one, other) {
+    fn union<'b>(&self, known: Kind<'b>, other: Kind<'b>, offset: usize) -> Result<Kind<'b>> {
+        match (known, other) {
             (Kind::Null, kind) | (kind, Kind::Null) => Ok(kind),
-            (Kind::Document(one), Kind::Document(other)) => {
-                Ok(Kind::Document(self.union_of_fields(one, other, offset)?))
+            (Kind::Document(known), Kind::Document(other)) => {
+                Ok(Kind::Document(self.union_of_fields(known, other, offset)?))
             }
-            (Kind::CodeWithScope(one), Kind::CodeWithScope(other)) => Ok(Kind::CodeWithScope(
-                self.union_of_fields(one, other, offset)?,
+            (Kind::CodeWithScope(known), Kind::CodeWithScope(other)) => Ok(Kind::CodeWithScope(
+                self.union_of_fields(known, other, offset)?,
             )),
-            (Kind::Array(one), Kind::Array(other)) => {
-                Ok(Kind::Array(Box::new(self.union(*one, *other, offset)?)))
+            (Kind::Array(known), Kind::Array(other)) => {
+                Ok(Kind::Array(Box::new(self.union(*known, *other, offset)?)))
             }
-            (one, other) if one == other => Ok(one),
+            (known, other) if known == other => Ok(known),
             _ => {
                 let field = self.field.to_owned();
-                Err(Problem::ArrayTypes { field }.at(offset))
+                Err(Problem::ArrayTypes { field }.at_offset(offset))
             }
         }
     }
 
     fn union_of_fields<'b>(
         &self,
-        mut one: KindFields<'b>,
+        mut known: KindFields<'b>,
         other: KindFields<'b>,
         offset: usize,
     ) -> Result<KindFields<'b>> {
         for (index, (name, kind)) in other.into_iter().enumerate() {
             // Most documents of an array have the same fields.
-            let place = match one.get(index) {
+            let place = match known.get(index) {
                 Some((same, _)) if *same == name => Some(index),
-                _ => one.iter().position(|(same, _)| *same == name),
+                _ => known.iter().position(|(same, _)| *same == name),
             };
-            match place.and_then(|place| one.get_mut(place)) {
+            match place.and_then(|place| known.get_mut(place)) {
                 Some((_, known)) => {
                     let before = std::mem::replace(known, Kind::Null);
                     *known = self.union(before, kind, offset)?;
                 }
-                None => one.push((name, kind)),
+                None => known.push((name, kind)),
             }
         }
-        Ok(one)
+        Ok(known)
     }
 
     /// The schema of a field `key` of the struct `parent`.
     fn schema(&self, kind: &Kind<'_>, parent: &str, key: &str) -> Result<Schema> {
         let path = || format!("{parent}.{key}");
         let schema = match kind {
-            Kind::Null | Kind::Text => Schema::of(Shape::String),
-            Kind::Double => Schema::of(Shape::Double),
-            Kind::Bytes => Schema::of(Shape::Bytes),
-            Kind::Int => Schema::of(Shape::Int32),
-            Kind::Long => Schema::of(Shape::Int64),
+            Kind::Null | Kind::Text => Schema::new(Shape::String),
+            Kind::Double => Schema::new(Shape::Double),
+            Kind::Bytes => Schema::new(Shape::Bytes),
+            Kind::Int => Schema::new(Shape::Int32),
+            Kind::Long => Schema::new(Shape::Int64),
             Kind::Time => Schema::timestamp(),
-            Kind::Boolean => Schema::of(Shape::Boolean),
+            Kind::Boolean => Schema::new(Shape::Boolean),
             Kind::Regex => texts(["regex", "options"]).named(REGEX),
             Kind::DbPointer => texts(["ref", "id"]).named(path()),
             Kind::CodeWithScope(scope) => {
                 let name = format!("{}.scope", path());
-                let code = Schema::of(Shape::String).optional();
+                let code = Schema::new(Shape::String).optional();
                 let scope = self.structure(scope, &name)?.named(name).optional();
                 Schema::structure(vec![("code", code), ("scope", scope)]).named(path())
             }
@@ -196,7 +196,7 @@ impl Inference<'_> {
                     let schema = self.element(kind, &path, &name)?;
                     fields.push((name, schema));
                 }
-                Schema::of(Shape::Struct(fields)).named(path)
+                Schema::new(Shape::Struct(fields)).named(path)
             }
         };
         Ok(schema.optional())
@@ -250,7 +250,7 @@ impl Inference<'_> {
             let schema = self.schema(kind, path, &name)?;
             found.push((name.into_owned(), schema));
         }
-        let schema = Schema::of(Shape::Struct(found));
+        let schema = Schema::new(Shape::Struct(found));
         check_fields(&schema)?;
         Ok(schema)
     }
@@ -265,15 +265,15 @@ pub(super) fn check_fields(schema: &Schema) -> Result<()> {
     names.sort_unstable();
     let mut pairs = names.windows(2);
     match pairs.find_map(|pair| match pair {
-        [one, other] if one == other => Some((*one).clone()),
+        [known, other] if known == other => Some((*known).clone()),
         _ => None,
     }) {
-        Some(name) => Err(Problem::NameTwice { name }.at(0)),
+        Some(name) => Err(Problem::NameTwice { name }.at_offset(0)),
         None => Ok(()),
     }
 }
 
 fn texts(names: [&str; 2]) -> Schema {
-    let text = |name| (name, Schema::of(Shape::String).optional());
+    let text = |name| (name, Schema::new(Shape::String).optional());
     Schema::structure(names.map(text).to_vec())
 }

@@ -45,7 +45,7 @@ impl OutboxConverter {
             (_, Content::Value(Value::Null | Value::Undefined)) => return Ok(Written::Null),
             (Self::Bytes, _) => {
                 let field = field.to_owned();
-                return Err(Problem::OutboxBinary { field }.at(0));
+                return Err(Problem::OutboxBinary { field }.at_offset(0));
             }
             (Self::Text, Content::Text(text)) => write_valid(out, text),
             (Self::Text, Content::Value(value)) => write_valid(out, &plain_text(value)?),

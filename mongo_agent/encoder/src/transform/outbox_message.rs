@@ -37,7 +37,7 @@ impl EventRouter {
             Written::Value => return Ok(()),
             Written::Null => {
                 let field = self.key.clone();
-                return Err(Problem::OutboxText { field }.at(element.offset));
+                return Err(Problem::OutboxText { field }.at_offset(element.offset));
             }
             Written::ByEncoding => {}
         }
@@ -80,10 +80,10 @@ impl EventRouter {
         }
         let payload = field("payload", &self.payload, content, &form);
         let mut fields = vec![payload];
-        for of in self.placed(Placement::Envelope) {
-            if let Some(element) = self.find_additional(document, of)? {
+        for additional in self.placed(Placement::Envelope) {
+            if let Some(element) = self.find_additional(document, additional)? {
                 let content = Content::Value(element.value);
-                fields.push(field(&of.alias, &of.field, content, &form));
+                fields.push(field(&additional.alias, &additional.field, content, &form));
             }
         }
         if format.value == Encoding::Json {

@@ -101,7 +101,7 @@ fn write_array(
         let is_known = form.arrays == ArrayEncoding::Array
             && others
                 .iter()
-                .any(|(from, to)| before.get(*from..*to) == Some(own));
+                .any(|(start, end)| before.get(*start..*end) == Some(own));
         if is_known {
             key.truncate(start);
         } else if others.len() < COMPARED {

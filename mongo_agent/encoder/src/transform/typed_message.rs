@@ -46,7 +46,7 @@ impl TypedMessage<'_> {
         let shapes = &self.shapes;
         let encoding = self.encoding();
         let key = self.shape_key(fields)?;
-        let inferred = shapes.cache.of(&key, || {
+        let inferred = shapes.cache.get_or_infer(&key, || {
             let schema = self.infer(fields)?;
             Ok(InferredSchema::new(
                 self.part,
@@ -118,7 +118,7 @@ impl TypedMessage<'_> {
             };
             found.push((String::from_utf8_lossy(&field.name).into_owned(), schema));
         }
-        let schema = Schema::of(Shape::Struct(found));
+        let schema = Schema::new(Shape::Struct(found));
         check_fields(&schema)?;
         Ok(match name {
             Some(name) => schema.named(name),

@@ -122,13 +122,16 @@ impl TypedWriter<'_, '_> {
         let mut next = 0_usize;
         for (name, _) in fields {
             // Fields of a schema have the order of the document, unless it is one of several.
-            let is_it = |of: &(Cow<'_, [u8]>, Value<'_>)| String::from_utf8_lossy(&of.0) == *name;
+            let matches =
+                |member: &(Cow<'_, [u8]>, Value<'_>)| String::from_utf8_lossy(&member.0) == *name;
             let place = match found.get(next) {
-                Some(of) if is_it(of) => Some(next),
-                _ => found.iter().position(is_it),
+                Some(member) if matches(member) => Some(next),
+                _ => found.iter().position(matches),
             };
             next = place.map_or(next, |place| place.saturating_add(1));
-            let value = place.and_then(|place| found.get(place)).map(|of| of.1);
+            let value = place
+                .and_then(|place| found.get(place))
+                .map(|member| member.1);
             values.push(match value {
                 Some(value) => self.or_null(value)?,
                 None => None,

@@ -52,7 +52,7 @@ impl<'o> AvroWriter<'o> {
             place
                 .iter_mut()
                 .zip(bytes)
-                .for_each(|(to, byte)| *to = byte);
+                .for_each(|(slot, byte)| *slot = byte);
         } else {
             self.out.splice(start..text_start, bytes);
         }
@@ -70,12 +70,12 @@ impl ValueWriter for AvroWriter<'_> {
     }
 
     #[inline]
-    fn some(&mut self) {
+    fn present(&mut self) {
         self.out.push(SECOND);
     }
 
     #[inline]
-    fn some_by_default(&mut self) {
+    fn present_by_default(&mut self) {
         self.out.push(0);
     }
 

@@ -32,10 +32,10 @@ impl ValueWriter for JsonWriter<'_> {
     }
 
     #[inline]
-    fn some(&mut self) {}
+    fn present(&mut self) {}
 
     #[inline]
-    fn some_by_default(&mut self) {}
+    fn present_by_default(&mut self) {}
 
     #[inline]
     fn text(&mut self, text: &[u8]) {

@@ -26,10 +26,10 @@ pub(crate) trait ValueWriter {
     fn null(&mut self);
 
     /// The value of an optional member follows.
-    fn some(&mut self);
+    fn present(&mut self);
 
     /// The value of an optional member with a default follows.
-    fn some_by_default(&mut self);
+    fn present_by_default(&mut self);
 
     fn text(&mut self, text: &[u8]);
 

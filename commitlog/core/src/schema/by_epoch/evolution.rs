@@ -73,7 +73,9 @@ pub(super) fn evolved(
         table.counter = is_counter(row);
         table.dense = is_dense(row);
     }
-    for (_, (_, deleted)) in (change.deleted_columns.iter()).filter(|(_, (of, _))| of == name) {
+    for (_, (_, deleted)) in
+        (change.deleted_columns.iter()).filter(|(_, (table_name, _))| table_name == name)
+    {
         let is_deleted = |c: &Column| c.dropped_at_us.is_none() && c.name == *deleted;
         table.columns.retain(|column| !is_deleted(column));
     }

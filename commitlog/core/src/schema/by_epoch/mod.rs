@@ -100,10 +100,10 @@ impl Schema {
     pub fn seen_at_epoch(&self, epoch: i64, changed_at: impl Fn(&Table) -> i64) -> Self {
         let mut schema = self.clone();
         for (id, table) in &self.tables {
-            let from = changed_at(table).min(epoch);
+            let first = changed_at(table).min(epoch);
             schema.epochs.note_newest(*id, epoch);
             let definition = Arc::new(evolution::definition(table));
-            schema.epochs.observe(from, epoch, definition);
+            schema.epochs.observe(first, epoch, definition);
         }
         for (keyspace, name, version) in self.types.iter() {
             let fields = version.fields.clone();

@@ -28,7 +28,7 @@ enum Op {
 
 fn ops() -> impl Strategy<Value = Vec<(Op, i64)>> {
     let op = prop_oneof![
-        4 => (0..NAMES.len(), 0..TYPES.len()).prop_map(|(name, of)| Op::Add(name, of)),
+        4 => (0..NAMES.len(), 0..TYPES.len()).prop_map(|(name, cql_type)| Op::Add(name, cql_type)),
         3 => (0..NAMES.len()).prop_map(Op::Drop),
         2 => Just(Op::RenameKey),
         2 => Just(Op::GrowType),
@@ -84,8 +84,8 @@ impl Node {
             ..SchemaChange::default()
         };
         fill(&mut change);
-        for (of, _) in &mut change.tables {
-            *of = time_us;
+        for (row_us, _) in &mut change.tables {
+            *row_us = time_us;
         }
         self.log.push(change);
     }
@@ -107,7 +107,7 @@ impl Node {
             column_row(&self.key, "int", Kind::Clustering),
         ];
         let regular = self.columns.iter();
-        columns.extend(regular.map(|(name, of)| column_row(name, of, Kind::Regular)));
+        columns.extend(regular.map(|(name, type_name)| column_row(name, type_name, Kind::Regular)));
         let (dropped, types) = (self.dropped.clone(), self.type_row());
         self.rows(time_us, |change| {
             change.tables = vec![(time_us, table_row())];
@@ -120,10 +120,12 @@ impl Node {
     /// Makes a change, if the table allows it.
     fn run(&mut self, op: &Op, time_us: i64) {
         match *op {
-            Op::Add(name, of) if self.columns.iter().all(|(known, _)| *known != NAMES[name]) => {
+            Op::Add(name, type_index)
+                if self.columns.iter().all(|(known, _)| *known != NAMES[name]) =>
+            {
                 self.entry("ALTER TABLE k.t ADD x y");
-                self.columns.push((NAMES[name], TYPES[of]));
-                let row = column_row(NAMES[name], TYPES[of], Kind::Regular);
+                self.columns.push((NAMES[name], TYPES[type_index]));
+                let row = column_row(NAMES[name], TYPES[type_index], Kind::Regular);
                 self.rows(time_us, |change| {
                     change.tables = vec![(time_us, table_row())];
                     change.columns = vec![(time_us, row)];
@@ -135,12 +137,12 @@ impl Node {
                     .columns
                     .iter()
                     .position(|(known, _)| *known == NAMES[name]);
-                let (_, of) = self.columns.remove(place.unwrap());
+                let (_, type_name) = self.columns.remove(place.unwrap());
                 let dropped = DroppedColumnRow {
                     keyspace_name: "k".to_owned(),
                     table_name: "t".to_owned(),
                     column_name: NAMES[name].to_owned(),
-                    type_name: of.to_owned(),
+                    type_name: type_name.to_owned(),
                     kind: Some(Kind::Regular),
                     dropped_time: time_us / 1000,
                 };
@@ -191,14 +193,14 @@ impl Node {
             fields: fields.collect(),
         }));
         let mut columns: Vec<_> = (self.columns.iter())
-            .map(|(name, of)| {
-                let of = match *of {
+            .map(|(name, type_name)| {
+                let cql_type = match *type_name {
                     "text" => CqlType::Text,
                     "blob" => CqlType::Blob,
                     "int" => CqlType::Int,
                     _ => user_type.clone(),
                 };
-                ((*name).to_owned(), of)
+                ((*name).to_owned(), cql_type)
             })
             .collect();
         columns.sort_by(|a, b| a.0.cmp(&b.0));
@@ -253,7 +255,7 @@ proptest! {
             schema = schema.with_changes([change]);
             let is_last = change.entry.is_some();
             if let (false, Some(epoch)) = (is_last, schema.epochs.last)
-                && let Some((_, expected)) = node.shapes.iter().rfind(|(at, _)| *at == epoch)
+                && let Some((_, expected)) = node.shapes.iter().rfind(|shape| shape.0 == epoch)
             {
                 prop_assert_eq!(shape(&schema, epoch), Some(expected.clone()));
             }
@@ -297,9 +299,9 @@ fn node_rows(type_name: &str, epoch: i64, log: &[(i64, &str)]) -> Schema {
         format!(r#"{{"epoch":{epoch},"kind":4,"transformation":"{digits}"}}"#)
     });
     let entries: Vec<_> = entries.collect();
-    let column = |name: &str, of: &str, kind: &str, position: i32| {
+    let column = |name: &str, type_name: &str, kind: &str, position: i32| {
         format!(
-            r#"{{"keyspace_name":"k","table_name":"t","column_name":"{name}","type":"{of}",
+            r#"{{"keyspace_name":"k","table_name":"t","column_name":"{name}","type":"{type_name}",
                "kind":"{kind}","position":{position}}}"#
         )
     };

@@ -105,10 +105,10 @@ impl TableDeclaration {
         }
     }
 
-    fn alter_error(&self, line: usize, column: &str, what: &str) -> SchemaError {
+    fn alter_error(&self, line: usize, column: &str, reason: &str) -> SchemaError {
         SchemaError::Syntax {
             line,
-            what: format!("table {}.{}: {column} {what}", self.keyspace, self.name),
+            reason: format!("table {}.{}: {column} {reason}", self.keyspace, self.name),
         }
     }
 }

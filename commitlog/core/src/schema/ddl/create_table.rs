@@ -12,9 +12,9 @@ impl DdlReader {
     pub(super) fn create_table(&mut self, tokens: &mut TokenCursor<'_>) -> Result<()> {
         let line = tokens.line();
         let (keyspace, name) = self.qualified_name(tokens, "the name of a table")?;
-        let named = |what: &str| SchemaError::Syntax {
+        let named = |reason: &str| SchemaError::Syntax {
             line,
-            what: format!("table {keyspace}.{name}: {what}"),
+            reason: format!("table {keyspace}.{name}: {reason}"),
         };
         let (columns, keys) = column_list(tokens)?;
         if keys.partition.is_empty() {
@@ -29,7 +29,7 @@ impl DdlReader {
             if (columns.iter().take(index)).any(|other| other.name == column.name) {
                 return Err(SchemaError::Syntax {
                     line: column.line,
-                    what: format!(
+                    reason: format!(
                         "table {keyspace}.{name}: column {} appears twice",
                         column.name
                     ),

@@ -29,7 +29,7 @@ impl DdlReader {
         options.parse(tokens)?;
         let id = options.id.ok_or_else(|| SchemaError::Syntax {
             line,
-            what: format!(
+            reason: format!(
                 "materialized view {keyspace}.{name}: expected WITH ID = …; describe the schema \
                  WITH INTERNALS to get the ids"
             ),

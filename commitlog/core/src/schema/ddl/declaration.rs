@@ -151,10 +151,10 @@ impl TableDeclaration {
         })
     }
 
-    fn error(&self, what: &str) -> SchemaError {
+    fn error(&self, reason: &str) -> SchemaError {
         SchemaError::Syntax {
             line: self.line,
-            what: format!("table {}.{}: {what}", self.keyspace, self.name),
+            reason: format!("table {}.{}: {reason}", self.keyspace, self.name),
         }
     }
 }
@@ -167,7 +167,7 @@ impl ViewDeclaration {
         };
         let before = declarations.iter().take(self.tables_before);
         let place = (before.rev().position(is_base))
-            .map(|behind| self.tables_before - 1 - behind)
+            .map(|later| self.tables_before - 1 - later)
             .or_else(|| declarations.iter().position(is_base));
         let Some(base) = place.and_then(|place| tables.get(place)) else {
             let (keyspace, name) = &self.base;
@@ -224,10 +224,13 @@ impl ViewDeclaration {
         })
     }
 
-    fn error(&self, what: &str) -> SchemaError {
+    fn error(&self, reason: &str) -> SchemaError {
         SchemaError::Syntax {
             line: self.line,
-            what: format!("materialized view {}.{}: {what}", self.keyspace, self.name),
+            reason: format!(
+                "materialized view {}.{}: {reason}",
+                self.keyspace, self.name
+            ),
         }
     }
 }

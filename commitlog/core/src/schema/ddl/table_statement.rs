@@ -61,11 +61,11 @@ impl DdlReader {
         tokens.take_words(&["if", "exists"]);
         let mut names = Vec::new();
         loop {
-            let from = tokens.expect_name("the name of a column")?;
+            let old_name = tokens.expect_name("the name of a column")?;
             if !tokens.take_word("to") {
                 return Err(tokens.expected("TO"));
             }
-            names.push((from, tokens.expect_name("the name of a column")?));
+            names.push((old_name, tokens.expect_name("the name of a column")?));
             if !tokens.take_word("and") {
                 return Ok(Some(TableStatement::Rename { table, names }));
             }

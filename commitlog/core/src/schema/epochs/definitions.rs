@@ -12,8 +12,8 @@ const KEPT: usize = 64;
 /// A table as it was from one epoch to another, both included.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Definition {
-    pub from: i64,
-    pub to: i64,
+    pub first: i64,
+    pub last: i64,
     pub table: Arc<Table>,
 }
 
@@ -28,46 +28,46 @@ impl Definitions {
 
     /// The definition that begins last at an epoch or before it.
     pub fn last_before(&self, epoch: i64) -> Option<&Definition> {
-        self.0.iter().rev().find(|known| known.from <= epoch)
+        self.0.iter().rev().find(|known| known.first <= epoch)
     }
 
     /// The first definition that is known to hold at an epoch or after it.
     pub fn first_after(&self, epoch: i64) -> Option<&Definition> {
-        self.0.iter().find(|known| known.to >= epoch)
+        self.0.iter().find(|known| known.last >= epoch)
     }
 
     /// Adds the definition that a change made.
     pub fn change(&mut self, epoch: i64, table: Arc<Table>) {
         // A source that saw the table later, and knew no better, may have it from an earlier epoch.
-        let known = (self.0.iter_mut()).find(|known| known.from <= epoch && epoch <= known.to);
+        let known = (self.0.iter_mut()).find(|known| known.first <= epoch && epoch <= known.last);
         if let Some(known) = known {
-            known.from = epoch;
+            known.first = epoch;
             known.table = table;
         } else {
             self.insert(Definition {
-                from: epoch,
-                to: epoch,
+                first: epoch,
+                last: epoch,
                 table,
             });
         }
     }
 
-    /// Adds the definition that a source saw at the epoch `to`; since `from` no change is known.
-    pub fn observe(&mut self, from: i64, to: i64, table: Arc<Table>) {
-        let is_later = |known: &&mut Definition| from <= known.from && known.from <= to;
-        if (self.0.iter()).any(|known| known.from <= to && to <= known.to) {
+    /// Adds the definition that a source saw at the epoch `last`; since `first` no change is known.
+    pub fn observe(&mut self, first: i64, last: i64, table: Arc<Table>) {
+        let is_later = |known: &&mut Definition| first <= known.first && known.first <= last;
+        if (self.0.iter()).any(|known| known.first <= last && last <= known.last) {
             return;
         }
         if let Some(known) = self.0.iter_mut().rev().find(is_later) {
-            known.to = to;
+            known.last = last;
             known.table = table;
         } else {
-            self.insert(Definition { from, to, table });
+            self.insert(Definition { first, last, table });
         }
     }
 
     fn insert(&mut self, definition: Definition) {
-        let place = self.0.partition_point(|d| d.from < definition.from);
+        let place = self.0.partition_point(|d| d.first < definition.first);
         self.0.insert(place, definition);
         if self.0.len() > KEPT {
             self.0.remove(0);
@@ -76,12 +76,12 @@ impl Definitions {
 
     /// Drops what was read last in the log.
     pub fn forget_now(&mut self) {
-        self.0.retain(|known| known.from != NOW);
+        self.0.retain(|known| known.first != NOW);
     }
 
     /// Numbers what was read last in the log.
     pub fn number_now(&mut self, epoch: i64) {
-        if self.0.last().is_some_and(|known| known.from == NOW)
+        if self.0.last().is_some_and(|known| known.first == NOW)
             && let Some(now) = self.0.pop()
         {
             self.observe(epoch, epoch, now.table);
@@ -104,7 +104,7 @@ mod tests {
     }
 
     fn bounds(definitions: &Definitions) -> Vec<(i64, i64)> {
-        definitions.iter().map(|d| (d.from, d.to)).collect()
+        definitions.iter().map(|d| (d.first, d.last)).collect()
     }
 
     #[test]
@@ -113,9 +113,9 @@ mod tests {
         known.change(9, table("c"));
         known.observe(5, 7, table("b"));
         assert_eq!(known.last_before(4), None);
-        assert_eq!(known.last_before(8).unwrap().from, 5);
-        assert_eq!(known.first_after(4).unwrap().from, 5);
-        assert_eq!(known.first_after(8).unwrap().from, 9);
+        assert_eq!(known.last_before(8).unwrap().first, 5);
+        assert_eq!(known.first_after(4).unwrap().first, 5);
+        assert_eq!(known.first_after(8).unwrap().first, 9);
         assert_eq!(known.first_after(10), None);
     }
 
@@ -124,7 +124,7 @@ mod tests {
         let mut known = Definitions::default();
         known.change(5, table("b"));
         known.observe(NOW, NOW, table("c"));
-        assert_eq!(known.first_after(6).unwrap().from, NOW);
+        assert_eq!(known.first_after(6).unwrap().first, NOW);
         known.number_now(8);
         assert_eq!(bounds(&known), [(5, 5), (8, 8)]);
         known.observe(NOW, NOW, table("d"));

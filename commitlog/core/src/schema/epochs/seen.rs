@@ -33,7 +33,7 @@ pub(crate) struct Awaited {
 }
 
 impl Awaited {
-    fn of(entry: &MetadataLogEntry) -> Option<Self> {
+    fn from_entry(entry: &MetadataLogEntry) -> Option<Self> {
         match &entry.content {
             EntryContent::Schema(statement) => Some(Self {
                 keyspace: statement.keyspace.clone(),
@@ -93,7 +93,7 @@ impl Epochs {
             }
         }
         self.last = Some(epoch);
-        self.awaited = Awaited::of(entry);
+        self.awaited = Awaited::from_entry(entry);
         self.note(epoch, epoch);
     }
 
@@ -164,9 +164,9 @@ impl Epochs {
     /// earlier one and all entries since then were read.
     pub fn certain(&self, id: TableId, epoch: i64) -> Option<&Arc<Table>> {
         let known = self.tables.get(&id)?.last_before(epoch)?;
-        let next = known.to.saturating_add(1);
+        let next = known.last.saturating_add(1);
         let is_read = |range: &(i64, i64)| range.0 <= next && epoch <= range.1;
-        let is_certain = epoch <= known.to || epoch != NOW && self.ranges.iter().any(is_read);
+        let is_certain = epoch <= known.last || epoch != NOW && self.ranges.iter().any(is_read);
         is_certain.then_some(&known.table)
     }
 
@@ -181,10 +181,10 @@ impl Epochs {
         definitions.change(epoch, table);
     }
 
-    /// Adds the definition that a source saw at the epoch `to`; since `from` no change is known.
-    pub fn observe(&mut self, from: i64, to: i64, table: Arc<Table>) {
+    /// Adds the definition that a source saw at the epoch `last`; since `first` no change is known.
+    pub fn observe(&mut self, first: i64, last: i64, table: Arc<Table>) {
         let definitions = self.tables.entry(table.id).or_default();
-        definitions.observe(from, to, table);
+        definitions.observe(first, last, table);
     }
 
     pub fn add_type(&mut self, keyspace: &str, name: &str, mut definition: TypeDefinition) {
@@ -229,8 +229,8 @@ impl Epochs {
         for (id, definitions) in &other.tables {
             let known = self.tables.entry(*id).or_default();
             for definition in definitions.iter() {
-                let Definition { from, to, table } = definition.clone();
-                known.observe(from, to, table);
+                let Definition { first, last, table } = definition.clone();
+                known.observe(first, last, table);
             }
         }
         for ((keyspace, name), versions) in &other.types {

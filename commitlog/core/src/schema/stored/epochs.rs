@@ -42,7 +42,7 @@ struct StoredTypeDefinition {
 
 impl StoredEpochs {
     /// `None` if nothing is known, as of every release before 6.0.
-    pub fn of(epochs: &Epochs) -> Option<Self> {
+    pub fn from_epochs(epochs: &Epochs) -> Option<Self> {
         if *epochs == Epochs::default() {
             return None;
         }
@@ -75,9 +75,9 @@ impl StoredEpochs {
             newest,
             definitions: definitions
                 .map(|known| StoredDefinition {
-                    from: known.from,
-                    to: known.to,
-                    table: StoredTable::of(&known.table),
+                    from: known.first,
+                    to: known.last,
+                    table: StoredTable::from_table(&known.table),
                 })
                 .collect(),
             types: types.collect(),

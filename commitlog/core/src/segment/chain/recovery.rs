@@ -51,27 +51,30 @@ impl<S: Source> Chain<S> {
 
     /// Opens a plain section without a good marker, and reports it.
     pub(super) fn open_unmarked(&mut self, reach: Reach, length: u64) -> Result<Opened> {
-        let at = self.marker_physical;
-        if reach.position > at {
+        let position = self.marker_physical;
+        if reach.position > position {
             return self.open_at_position(reach, length);
         }
-        let next = self.file().find_marker(at + 1, length)?;
-        let (gap, content) = if self.file().is_record(at, length)? {
+        let next = self.file().find_marker(position + 1, length)?;
+        let (gap, content) = if self.file().is_record(position, length)? {
             // Records that the node has not synced follow eight zeros, so this one was synced.
             let cause = "a sync marker points into its own section; the whole section is read";
             let before = self.section_marker;
-            (Gap::new(before, Some(before + MARKER_LENGTH), cause), at)
+            (
+                Gap::new(before, Some(before + MARKER_LENGTH), cause),
+                position,
+            )
         } else {
-            let is_synced = (at + MARKER_LENGTH + 1..=length).contains(&self.expected_end);
+            let is_synced = (position + MARKER_LENGTH + 1..=length).contains(&self.expected_end);
             if next.is_none() && !is_synced {
                 // Records may be here that the node never synced.
                 return Ok(self.abandon("a sync marker is damaged"));
             }
             let cause = "a sync marker is damaged; its records are read";
-            let content = (at + MARKER_LENGTH).min(next.unwrap_or(length));
-            (Gap::new(at, Some(content), cause), content)
+            let content = (position + MARKER_LENGTH).min(next.unwrap_or(length));
+            (Gap::new(position, Some(content), cause), content)
         };
-        self.open_plain(at, content, next, length);
+        self.open_plain(position, content, next, length);
         if next.is_none() {
             self.end_where_expected();
         }
@@ -95,11 +98,15 @@ impl<S: Source> Chain<S> {
     /// Opens a plain section at the position that the reader was opened at, where the chain breaks
     /// off before it: reading up to there had found its way.
     pub(super) fn open_at_position(&mut self, reach: Reach, length: u64) -> Result<Opened> {
-        let at = self.marker_physical;
+        let position = self.marker_physical;
         let cause = "a sync marker points to a wrong offset; the remaining records are read";
         let next = self.file().find_marker(reach.position, length)?;
-        self.open_plain(at, reach.position, next, length);
-        Ok(Opened::Gap(Gap::new(at, Some(at + MARKER_LENGTH), cause)))
+        self.open_plain(position, reach.position, next, length);
+        Ok(Opened::Gap(Gap::new(
+            position,
+            Some(position + MARKER_LENGTH),
+            cause,
+        )))
     }
 
     /// A plain section from `content` to the next marker or, without one, to where none was set.

@@ -69,11 +69,11 @@ impl<S: Source> SectionDecoder<S> {
     /// is near enough, since there is nothing to decode as a proof.
     pub fn empty_block_end(
         &self,
-        at: u64,
+        position: u64,
         marker: Marker,
         file_length: u64,
     ) -> Result<Option<u64>> {
-        let content = at + MARKER_LENGTH;
+        let content = position + MARKER_LENGTH;
         let mut length = [0; BLOCK_HEADER_LENGTH as usize];
         let read = self.file.read(content, &mut length)?;
         if self.is_plain() || read < length.len() || length != [0; BLOCK_HEADER_LENGTH as usize] {
@@ -81,10 +81,10 @@ impl<S: Source> SectionDecoder<S> {
         }
         let first = content + BLOCK_HEADER_LENGTH;
         let is_near = |end: &u64| (first..=first + MAX_EMPTY_BLOCK as u64).contains(end);
-        for at in first..=first + MAX_EMPTY_BLOCK as u64 {
-            let marker = self.file.marker(at)?;
-            if marker.is_plausible(at, file_length) && self.file.is_good(at, &marker) {
-                return Ok(Some(at));
+        for end in first..=first + MAX_EMPTY_BLOCK as u64 {
+            let marker = self.file.marker(end)?;
+            if marker.is_plausible(end, file_length) && self.file.is_good(end, &marker) {
+                return Ok(Some(end));
             }
         }
         let last = Some(file_length).filter(is_near);
@@ -248,12 +248,12 @@ impl<S: Source> SectionDecoder<S> {
 
     /// Reads the block between two physical offsets; false when the file ends before.
     fn read_block(&mut self, physical: u64, end: u64) -> Result<bool> {
-        let from = physical + BLOCK_HEADER_LENGTH;
+        let start = physical + BLOCK_HEADER_LENGTH;
         // A damaged marker may claim more than the file has.
-        let to = end.min(self.file.length()?);
-        self.block.length = to.saturating_sub(from) as usize;
+        let stop = end.min(self.file.length()?);
+        self.block.length = stop.saturating_sub(start) as usize;
         let block = reuse(&mut self.block.bytes, self.block.length);
-        let read = self.file.read(from, block)?;
-        Ok(read == self.block.length && to == end)
+        let read = self.file.read(start, block)?;
+        Ok(read == self.block.length && stop == end)
     }
 }

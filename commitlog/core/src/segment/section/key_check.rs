@@ -29,21 +29,21 @@ impl<S: Source> SectionDecoder<S> {
             return Ok(());
         }
         let length = self.file.length()?;
-        let mut at = self.file.descriptor().length;
-        while !self.has_no_trial && at + MARKER_LENGTH <= length && trials < MAX_KEY_TRIALS {
-            let marker = self.file.marker(at)?;
-            if !marker.is_plausible(at, length) || !self.file.is_good(at, &marker) {
-                let Some(next) = self.file.find_marker(at + 1, length)? else {
+        let mut position = self.file.descriptor().length;
+        while !self.has_no_trial && position + MARKER_LENGTH <= length && trials < MAX_KEY_TRIALS {
+            let marker = self.file.marker(position)?;
+            if !marker.is_plausible(position, length) || !self.file.is_good(position, &marker) {
+                let Some(next) = self.file.find_marker(position + 1, length)? else {
                     break;
                 };
-                at = next;
+                position = next;
                 continue;
             }
-            let chunks = at + MARKER_LENGTH + BLOCK_HEADER_LENGTH;
+            let chunks = position + MARKER_LENGTH + BLOCK_HEADER_LENGTH;
             if self.opens_a_chunk(chunks, marker.end, &mut trials)? {
                 return Ok(());
             }
-            at = marker.end;
+            position = marker.end;
         }
         if trials == 0 {
             // Each later block that does not decode would search all of the file again.
@@ -53,22 +53,22 @@ impl<S: Source> SectionDecoder<S> {
         Err(SegmentError::Key {
             segment: self.file.name().to_owned(),
             alias,
-            what: "is wrong: it decrypts no chunk of the segment".to_owned(),
+            reason: "is wrong: it decrypts no chunk of the segment".to_owned(),
         })
     }
 
     /// Whether the key opens any chunk between two physical offsets.
-    fn opens_a_chunk(&mut self, from: u64, end: u64, trials: &mut usize) -> Result<bool> {
-        let mut at = from;
-        while at < end && *trials < MAX_KEY_TRIALS {
+    fn opens_a_chunk(&mut self, start: u64, end: u64, trials: &mut usize) -> Result<bool> {
+        let mut position = start;
+        while position < end && *trials < MAX_KEY_TRIALS {
             let mut start = [0; CHUNK_HEADER_LENGTH + BLOCK_START];
-            let read = self.file.read(at, &mut start)?;
+            let read = self.file.read(position, &mut start)?;
             let Some((length, _)) = start.split_first_chunk::<4>() else {
                 break;
             };
             let length = u64::from(u32::from_be_bytes(*length));
-            let next = at + CHUNK_HEADER_LENGTH as u64 + length;
-            let wanted = start.len().min((next - at) as usize);
+            let next = position + CHUNK_HEADER_LENGTH as u64 + length;
+            let wanted = start.len().min((next - position) as usize);
             if next > end || read < wanted {
                 break;
             }
@@ -79,7 +79,7 @@ impl<S: Source> SectionDecoder<S> {
             {
                 return Ok(true);
             }
-            at = next;
+            position = next;
         }
         Ok(false)
     }

@@ -45,7 +45,7 @@ pub(super) struct SectionDecoder<S> {
 
 impl<S: Source> SectionDecoder<S> {
     pub fn new(file: SegmentFile<S>, keys: &Keys) -> Result<Self> {
-        let framing = Framing::of(file.name(), file.descriptor(), keys)?;
+        let framing = Framing::for_segment(file.name(), file.descriptor(), keys)?;
         Ok(Self {
             file,
             framing,
@@ -105,14 +105,14 @@ impl<S: Source> SectionDecoder<S> {
         Some((gap, end))
     }
 
-    fn read(&self, at: u64, target: &mut [u8]) -> Result<usize> {
+    fn read(&self, position: u64, target: &mut [u8]) -> Result<usize> {
         if self.is_plain() {
-            return self.file.read(at, target);
+            return self.file.read(position, target);
         }
-        let bytes = self.bytes(at);
+        let bytes = self.bytes(position);
         let length = bytes.len().min(target.len());
-        if let (Some(to), Some(from)) = (target.get_mut(..length), bytes.get(..length)) {
-            to.copy_from_slice(from);
+        if let (Some(slot), Some(source)) = (target.get_mut(..length), bytes.get(..length)) {
+            slot.copy_from_slice(source);
         }
         Ok(length)
     }
@@ -132,8 +132,8 @@ impl<S> SectionDecoder<S> {
     pub fn bytes(&self, position: u64) -> &[u8] {
         position
             .checked_sub(self.start)
-            .and_then(|from| usize::try_from(from).ok())
-            .and_then(|from| self.buffer.get(from..self.length))
+            .and_then(|source| usize::try_from(source).ok())
+            .and_then(|source| self.buffer.get(source..self.length))
             .unwrap_or_default()
     }
 

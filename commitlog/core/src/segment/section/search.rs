@@ -13,52 +13,54 @@ use crate::source::Source;
 const CHUNK_BYTES: usize = 64 << 10;
 
 impl<S: Source> SectionDecoder<S> {
-    /// The first position after `from` from which records lead to `end`, that of the section.
-    pub fn find_record(&self, from: u64, end: u64) -> Result<Option<u64>> {
+    /// The first position after `damaged` from which records lead to `end`, that of the section.
+    pub fn find_record(&self, damaged: u64, end: u64) -> Result<Option<u64>> {
         let mut chunk = vec![0; CHUNK_BYTES];
         let (mut start, mut read) = (0, 0);
-        let mut at = from + 1;
-        while at + record::HEADER as u64 <= end {
+        let mut position = damaged + 1;
+        while position + record::HEADER as u64 <= end {
             // Candidates can be dense, so each chunk is read once.
-            if at + record::HEADER as u64 > start + read as u64 {
+            if position + record::HEADER as u64 > start + read as u64 {
                 if self.is_plain() {
-                    at = self.file.search_from(at, end)?;
+                    position = self.file.search_from(position, end)?;
                 }
-                start = at;
-                read = self.read(at, &mut chunk)?;
+                start = position;
+                read = self.read(position, &mut chunk)?;
             }
-            let bytes = chunk.get((at - start) as usize..read).unwrap_or_default();
-            let candidate = (at..)
+            let bytes = chunk
+                .get((position - start) as usize..read)
+                .unwrap_or_default();
+            let candidate = (position..)
                 .zip(bytes.windows(record::HEADER))
-                .find(|(position, header)| record::end(header, *position, end).is_some());
-            let Some((position, _)) = candidate else {
+                .find(|(start, header)| record::end(header, *start, end).is_some());
+            let Some((record, _)) = candidate else {
                 if read < record::HEADER {
                     break;
                 }
-                at = start + (read - record::HEADER + 1) as u64;
+                position = start + (read - record::HEADER + 1) as u64;
                 continue;
             };
-            let reached = self.follow(position, end)?;
+            let reached = self.follow(record, end)?;
             if reached == end {
-                return Ok(Some(position));
+                return Ok(Some(record));
             }
             // Every record start in between leads to the same position.
-            at = reached + 1;
+            position = reached + 1;
         }
         Ok(None)
     }
 
-    /// The position that the records from `at` on lead to.
-    fn follow(&self, mut at: u64, end: u64) -> Result<u64> {
+    /// The position that the records from `position` on lead to.
+    fn follow(&self, mut position: u64, end: u64) -> Result<u64> {
         let mut header = [0; record::HEADER];
-        while at < end {
-            let read = self.read(at, &mut header)?;
-            match record::end(header.get(..read).unwrap_or_default(), at, end) {
-                Some(next) => at = next,
+        while position < end {
+            let read = self.read(position, &mut header)?;
+            match record::end(header.get(..read).unwrap_or_default(), position, end) {
+                Some(next) => position = next,
                 None => break,
             }
         }
-        Ok(at)
+        Ok(position)
     }
 
     /// Whether the header of a record at `position` is all zeros.

@@ -21,7 +21,7 @@ pub(super) fn write_elements<'b>(
     ty: &CqlType,
     cells: &[Cell<'_>],
 ) -> Written<'b> {
-    let elements = cells.iter().map(ElementCell::of);
+    let elements = cells.iter().map(ElementCell::from_cell);
     let removed = elements.clone().filter(|cell| cell.tombstone);
     let count = removed.clone().count() as i64;
     out.literal(THERE);

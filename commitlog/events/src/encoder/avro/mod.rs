@@ -58,7 +58,7 @@ impl<'w> AvroEncoder<'w> {
             avro,
             headers,
             source_middle,
-            time: TimeVarint::of(0),
+            time: TimeVarint::from_us(0),
         }
     }
 
@@ -118,7 +118,7 @@ impl<'w> EventVisitor<'w> for AvroEncoder<'w> {
 
     #[inline]
     fn fields(&self) -> Fields<'w, AfterField> {
-        Fields::of(&self.avro.table, &self.avro.fields)
+        Fields::new(&self.avro.table, &self.avro.fields)
     }
 
     #[inline]
@@ -145,9 +145,9 @@ impl<'w> EventVisitor<'w> for AvroEncoder<'w> {
 
     #[inline]
     fn source<'b>(&mut self, mut out: Out<'b>, fields: &SourceFields) -> Out<'b> {
-        self.time = TimeVarint::of(fields.timestamp_us);
+        self.time = TimeVarint::from_us(fields.timestamp_us);
         out.literal(&self.headers.value);
-        out.fragment(self.context.avro_starts.of(fields.op));
+        out.fragment(self.context.avro_starts.fragment(fields.op));
         if self.context.format.layout == Layout::DebeziumV1 {
             out.fragment(self.source_middle);
             out.varint(fields.position);

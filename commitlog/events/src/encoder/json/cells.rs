@@ -13,7 +13,7 @@ impl JsonEncoder<'_> {
     #[inline]
     fn time<'b>(&mut self, mut out: Out<'b>, us: i64) -> Out<'b> {
         if us != self.time.us() {
-            self.time = TimeText::of(us);
+            self.time = TimeText::from_us(us);
         }
         out.time_us(&self.time);
         out

@@ -59,7 +59,7 @@ impl<'w> JsonEncoder<'w> {
             source_middle,
             key: &[],
             whole: 0,
-            time: TimeText::of(0),
+            time: TimeText::from_us(0),
             value_room: 0,
             comma: None,
         }
@@ -81,8 +81,8 @@ impl<'w> JsonEncoder<'w> {
     /// `source` of the incumbent's releases 1.x, and the start of `after`.
     #[inline(never)]
     fn source_of_v1<'b>(&mut self, mut out: Out<'b>, fields: &SourceFields) -> Out<'b> {
-        let time = TimeText::of(fields.timestamp_us);
-        out.fragment(self.context.starts.of(fields.op));
+        let time = TimeText::from_us(fields.timestamp_us);
+        out.fragment(self.context.starts.fragment(fields.op));
         out.fragment(self.source_middle);
         out.number(fields.position);
         if fields.is_snapshot {
@@ -188,8 +188,8 @@ impl<'w> EventVisitor<'w> for JsonEncoder<'w> {
         if self.context.format.layout == Layout::DebeziumV1 {
             return self.source_of_v1(out, fields);
         }
-        let time = TimeText::of(fields.timestamp_us);
-        out.fragment(self.context.starts.of(fields.op));
+        let time = TimeText::from_us(fields.timestamp_us);
+        out.fragment(self.context.starts.fragment(fields.op));
         out.time_ms(&time);
         if fields.is_snapshot {
             out.literal(b",\"snapshot\":\"true\",\"db\":\"NULL\",\"sequence\":null,\"ts_us\":");
@@ -373,7 +373,7 @@ fn write_elements(
     cells: &[Cell<'_>],
     modes: ValueModes,
 ) -> Result<()> {
-    let elements = || cells.iter().map(ElementCell::of);
+    let elements = || cells.iter().map(ElementCell::from_cell);
     // A user type that is deleted whole has no fields left.
     let removed = if cells.is_empty() && matches!(cql_type, CqlType::Udt(_)) {
         out.extend_from_slice(b"null");

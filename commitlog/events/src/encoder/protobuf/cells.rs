@@ -134,24 +134,24 @@ impl CellsVisitor for ProtobufEncoder<'_> {
 
     #[inline]
     fn cell<'b>(&mut self, out: Out<'b>, _: usize, cell: &Cell<'_>) -> Out<'b> {
-        use field::cell as of;
+        use field::cell as number;
 
         self.open_column(field::cells::CELL, cell.column);
         if let Some(path) = cell.path {
-            self.buffer().text(of::PATH, path);
+            self.buffer().text(number::PATH, path);
             if element_key(self.plan, self.scratch, cell.column, path).is_some() {
                 let scratch = &mut *self.scratch;
-                scratch.message.text(of::KEY, &scratch.comparable);
+                scratch.message.text(number::KEY, &scratch.comparable);
             }
         }
-        self.buffer().integer(of::TS, cell.timestamp_us);
+        self.buffer().integer(number::TS, cell.timestamp_us);
         match cell.state {
-            CellState::Live => self.buffer().text(of::VAL, cell.value),
+            CellState::Live => self.buffer().text(number::VAL, cell.value),
             CellState::Expiring(expiry) => {
-                self.expiry(of::TTL, of::LDT, Some(expiry));
-                self.buffer().text(of::VAL, cell.value);
+                self.expiry(number::TTL, number::LDT, Some(expiry));
+                self.buffer().text(number::VAL, cell.value);
             }
-            CellState::Tombstone(time) => self.local_deletion_time(of::LDT, time),
+            CellState::Tombstone(time) => self.local_deletion_time(number::LDT, time),
         }
         self.buffer().close();
         out

@@ -15,7 +15,7 @@ pub(super) fn write_elements(
     ty: &CqlType,
     cells: &[Cell<'_>],
 ) -> Result<()> {
-    let elements = || cells.iter().map(ElementCell::of);
+    let elements = || cells.iter().map(ElementCell::from_cell);
     match ty {
         CqlType::List(element) => {
             values.elements(VALUE, element, elements(), |cell| cell.value)?;

@@ -131,7 +131,7 @@ impl<'w> EventVisitor<'w> for ProtobufEncoder<'w> {
 
     #[inline]
     fn fields(&self) -> Fields<'w, ProtobufField> {
-        Fields::of(&self.protobuf.table, &self.protobuf.fields)
+        Fields::new(&self.protobuf.table, &self.protobuf.fields)
     }
 
     #[inline]
@@ -165,7 +165,7 @@ impl<'w> EventVisitor<'w> for ProtobufEncoder<'w> {
         let (context, middle) = (self.context, self.source_middle);
         let source_table = &self.protobuf.source_table;
         let buffer = &mut self.scratch.message;
-        buffer.raw(context.protobuf_starts.of(fields.op).text());
+        buffer.raw(context.protobuf_starts.fragment(fields.op).text());
         buffer.open(field::SOURCE);
         buffer.raw(&context.protobuf_source);
         if context.format.layout.is_current() {

@@ -17,7 +17,7 @@ pub struct ElementCell<'a> {
 }
 
 impl<'a> ElementCell<'a> {
-    pub fn of(cell: &Cell<'a>) -> Self {
+    pub fn from_cell(cell: &Cell<'a>) -> Self {
         Self {
             path: cell.path.unwrap_or_default(),
             value: cell.value,

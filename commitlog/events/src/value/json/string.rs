@@ -24,8 +24,8 @@ pub fn write_string(out: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 fn write_escaped(out: &mut Vec<u8>, mut run: &[u8]) {
-    while let Some(at) = position_of_special(run) {
-        let Some((plain, [special, rest @ ..])) = run.split_at_checked(at) else {
+    while let Some(index) = position_of_special(run) {
+        let Some((plain, [special, rest @ ..])) = run.split_at_checked(index) else {
             break;
         };
         out.extend_from_slice(plain);
@@ -94,7 +94,7 @@ fn position_of_special(run: &[u8]) -> Option<usize> {
         .take_while(|block| {
             !block
                 .iter()
-                .fold(false, |any, byte| any | is_special(*byte))
+                .fold(false, |found, byte| found | is_special(*byte))
         })
         .count();
     let start = plain_blocks.saturating_mul(BLOCK).min(run.len());

@@ -179,11 +179,10 @@ impl Table {
             return Ok(values);
         };
         let array = batch.column_by_name(name);
-        let keys = array
-            .and_then(|array| Bytes::from_array(array))
-            .ok_or_else(|| {
-                self.batch_error(name, "the batch has no binary column of partition keys")
-            })?;
+        let keys = array.and_then(|array| Bytes::from_array(array));
+        let keys = keys.ok_or_else(|| {
+            self.batch_error(name, "the batch has no binary column of partition keys")
+        })?;
         for row in 0..batch.len() {
             match keys.get(row) {
                 Some(key) => partition_key::split(self.key_columns, key, &mut values)

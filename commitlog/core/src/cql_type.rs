@@ -82,4 +82,67 @@ impl CqlType {
             Self::List(_) | Self::Set(_) | Self::Map(..) | Self::Udt(_)
         )
     }
+    /// The native type of a lower-case CQL name.
+    pub(crate) fn from_cql_name(name: &str) -> Option<Self> {
+        let name = if name == "varchar" { "text" } else { name };
+        Self::find_native(|names| names.0 == name)
+    }
+
+    /// The native type of a class without its package. `DateType`, an old form of timestamp, and
+    /// `LexicalUUIDType` have the bytes of their successors.
+    pub(crate) fn from_class_name(class: &str) -> Option<Self> {
+        let class = match class {
+            "DateType" => "TimestampType",
+            "LexicalUUIDType" => "UUIDType",
+            class => class,
+        };
+        Self::find_native(|names| names.1 == class)
+    }
+
+    fn find_native(matches: impl Fn((&str, &str)) -> bool) -> Option<Self> {
+        let has_name = |native: &&Self| native.native_names().is_some_and(&matches);
+        Self::NATIVE.iter().find(has_name).cloned()
+    }
+}
+
+/// The table of native types: CQL name (`CQL3Type.Native`) and class in `db.marshal`.
+macro_rules! native_types {
+    ($($native:ident $name:literal $class:literal,)*) => {
+        impl CqlType {
+            const NATIVE: &[Self] = &[$(Self::$native),*];
+
+            /// CQL name and class, without its package, of a native type.
+            pub fn native_names(&self) -> Option<(&'static str, &'static str)> {
+                match self {
+                    $(Self::$native => Some(($name, $class)),)*
+                    Self::List(_) | Self::Set(_) | Self::Map(..) | Self::Tuple(_) => None,
+                    Self::Udt(_) | Self::Vector(..) | Self::Custom(_) => None,
+                }
+            }
+        }
+    };
+}
+
+native_types! {
+    Ascii "ascii" "AsciiType",
+    BigInt "bigint" "LongType",
+    Blob "blob" "BytesType",
+    Boolean "boolean" "BooleanType",
+    Counter "counter" "CounterColumnType",
+    Date "date" "SimpleDateType",
+    Decimal "decimal" "DecimalType",
+    Double "double" "DoubleType",
+    Duration "duration" "DurationType",
+    Empty "empty" "EmptyType",
+    Float "float" "FloatType",
+    Inet "inet" "InetAddressType",
+    Int "int" "Int32Type",
+    SmallInt "smallint" "ShortType",
+    Text "text" "UTF8Type",
+    Time "time" "TimeType",
+    TimeUuid "timeuuid" "TimeUUIDType",
+    Timestamp "timestamp" "TimestampType",
+    TinyInt "tinyint" "ByteType",
+    Uuid "uuid" "UUIDType",
+    VarInt "varint" "IntegerType",
 }

@@ -186,7 +186,7 @@ fn bytes_of_hex(text: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Says of what a segment is that has another version, and what can be done.
+/// Explains which release wrote a segment of another version, and the remedy.
 fn unknown_version(version: i32) -> String {
     let advice = match version {
         ..=5 => {

@@ -54,8 +54,8 @@ impl MemoryLimit {
         origin: "no limit",
     };
 
-    /// That of this process, as it was when it was first asked for: the least of its cgroups (v1
-    /// and v2), its resource limits and the memory of the machine.
+    /// The limit of this process, read at the first call: the least of its cgroups (v1 and v2), its
+    /// resource limits and the memory of the machine.
     pub fn of_process() -> Self {
         static LIMIT: OnceLock<MemoryLimit> = OnceLock::new();
         *LIMIT.get_or_init(|| limit_below(Path::new("/")))

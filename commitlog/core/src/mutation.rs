@@ -37,10 +37,10 @@ pub(crate) mod update_flag {
 /// Resolves payloads against one schema.
 pub struct Decoder {
     schema: Arc<Schema>,
-    /// Of the tables that were met so far, at the epochs of their updates.
+    /// One for each table met so far, at each epoch of its updates.
     plans: Vec<TablePlan>,
     places: FxHashMap<(TableId, i64), usize>,
-    /// Place of the plan that was used last: most updates are of the table before.
+    /// Place of the last plan: most updates belong to the same table as the one before.
     last: usize,
     /// Reused from row to row.
     subset: Subset,

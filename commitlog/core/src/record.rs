@@ -116,7 +116,7 @@ impl<'b> Records<'b> {
     }
 
     /// The same of bytes whose checksums were all found good.
-    pub(crate) fn checked(self) -> Self {
+    pub(crate) fn mark_checked(self) -> Self {
         Self {
             are_checked: true,
             ..self

@@ -53,7 +53,7 @@ fn has_form(cql_type: &CqlType, bytes: &[u8]) -> bool {
                     Some(length) => cursor.bytes(length)?,
                     None => cursor.vbytes()?,
                 };
-                checked(element, bytes)
+                check(element, bytes)
             })
         }),
         _ => cql_type
@@ -62,7 +62,7 @@ fn has_form(cql_type: &CqlType, bytes: &[u8]) -> bool {
     }
 }
 
-fn checked(cql_type: &CqlType, bytes: &[u8]) -> Result<()> {
+fn check(cql_type: &CqlType, bytes: &[u8]) -> Result<()> {
     if has_form(cql_type, bytes) {
         Ok(())
     } else {
@@ -100,7 +100,7 @@ fn elements(bytes: &[u8], types: &[&CqlType]) -> bool {
         for _ in 0..count {
             for cql_type in types {
                 if let Some(bytes) = nullable(cursor)? {
-                    checked(cql_type, bytes)?;
+                    check(cql_type, bytes)?;
                 }
             }
         }
@@ -116,7 +116,7 @@ fn fields_fit<'t>(bytes: &[u8], fields: impl Iterator<Item = &'t CqlType>) -> bo
                 break;
             }
             if let Some(bytes) = nullable(cursor)? {
-                checked(field, bytes)?;
+                check(field, bytes)?;
             }
         }
         Ok(())

@@ -171,8 +171,8 @@ impl Group {
             let inputs = parents.each_ref();
             let inputs = inputs.get(..count).unwrap_or_default();
             let out = hashes.as_flattened_mut();
-            let (fixed, flags) = (IncrementCounter::No, PARENT | ROOT);
-            platform.hash_many(inputs, &IV, 0, fixed, flags, 0, 0, out);
+            let (no, flags) = (IncrementCounter::No, PARENT | ROOT);
+            platform.hash_many(inputs, &IV, 0, no, flags, 0, 0, out);
         }
         for (number, hash) in self.numbers.iter().zip(&hashes) {
             done(*number, half(hash));
@@ -235,18 +235,9 @@ impl Chunks {
             }
         }
         let inputs = inputs.get(..starts.len()).unwrap_or_default();
-        let fixed = IncrementCounter::No;
+        let no = IncrementCounter::No;
         let out = out.as_flattened_mut();
-        platform.hash_many(
-            inputs,
-            &IV,
-            self.number,
-            fixed,
-            0,
-            CHUNK_START,
-            self.end,
-            out,
-        );
+        platform.hash_many(inputs, &IV, self.number, no, 0, CHUNK_START, self.end, out);
     }
 }
 
@@ -292,8 +283,7 @@ mod tests {
             for count in [1, 2, 3, 8, 15, 16, 17, 40] {
                 let messages: Vec<Vec<u8>> = (0..count)
                     .map(|number| {
-                        let bytes =
-                            (0..blocks * BLOCK_LEN).map(|index| (index * 31 + number * 7) as u8);
+                        let bytes = (0..blocks * BLOCK_LEN).map(|i| (i * 31 + number * 7) as u8);
                         bytes.collect()
                     })
                     .collect();

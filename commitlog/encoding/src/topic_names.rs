@@ -18,7 +18,7 @@ impl Default for Delimiter {
 
 /// The name with `_` for each UTF-16 code unit that Kafka rejects, as in Debezium. It may be too
 /// long.
-pub fn replaced(name: &str) -> impl Iterator<Item = char> {
+pub fn replace(name: &str) -> impl Iterator<Item = char> {
     name.encode_utf16()
         .map(|unit| match u8::try_from(unit).map(char::from) {
             Ok(c) if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') => c,
@@ -30,7 +30,7 @@ pub fn replaced(name: &str) -> impl Iterator<Item = char> {
 /// so it depends on no other table.
 #[must_use]
 pub fn table_topic(prefix: &str, delimiter: &Delimiter, keyspace: &str, table: &str) -> String {
-    let mut name: String = replaced(&[prefix, keyspace, table].join(&delimiter.0)).collect();
+    let mut name: String = replace(&[prefix, keyspace, table].join(&delimiter.0)).collect();
     if name.len() > LONGEST {
         name.truncate(LONGEST - 1 - 2 * HASH_BYTES);
         name.push('-');

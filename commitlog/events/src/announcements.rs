@@ -44,7 +44,7 @@ impl Announcements {
         }
     }
 
-    /// Rejects the current update of `mutation` if it needs what was not announced.
+    /// Rejects the current update of `mutation` if it needs a definition that was not announced.
     pub fn require(
         &self,
         table: TableId,

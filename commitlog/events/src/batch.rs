@@ -79,7 +79,7 @@ pub struct MissingSchema {
     pub column: Option<String>,
 }
 
-/// Records of one table that are passed over, all for want of the same.
+/// Records of one table that are passed over because they lack the same definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LostRecords {
     pub missing: MissingSchema,
@@ -105,9 +105,21 @@ pub enum Stop {
     Schema,
 }
 
+/// What the events of a batch were read from.
+#[derive(Debug, Clone, Copy)]
+pub enum Origin {
+    /// A segment with this id.
+    Segment(i64),
+    /// The table itself: positions are those of tokens.
+    Snapshot,
+}
+
 /// Events as bytes.
 #[derive(Debug)]
 pub struct EventBatch {
+    pub(crate) origin: Origin,
+    /// The start of the source of all events.
+    pub(crate) source_start: String,
     pub segment: String,
     pub start_position: u64,
     pub end_position: u64,
@@ -152,6 +164,7 @@ pub struct EventFacts {
 impl EventBatch {
     /// An empty batch with room for some events and their bytes, spare room if there is any.
     pub(crate) fn new(
+        (node_id, origin): (&str, Origin),
         segment: &str,
         start_position: u64,
         (events, size_bytes): (usize, usize),
@@ -161,7 +174,13 @@ impl EventBatch {
         if bytes.is_empty() {
             bytes.reserve(size_bytes.saturating_add(ROOM_STEP));
         }
+        let source_start = match origin {
+            Origin::Segment(id) => format!("{node_id}/{id}/"),
+            Origin::Snapshot => format!("{node_id}/snapshot/"),
+        };
         Self {
+            origin,
+            source_start,
             segment: segment.to_owned(),
             start_position,
             end_position: start_position,
@@ -339,6 +358,15 @@ impl EventBatch {
         self.topics
             .get(entry.topic as usize)
             .map_or("", |topic| &topic.name)
+    }
+
+    /// The write time of the last event; none for a snapshot, whose rows' age is no measure of the
+    /// delivery lag.
+    pub fn last_write_us(&self) -> Option<i64> {
+        match self.origin {
+            Origin::Segment(_) => self.entries.last().map(|entry| entry.timestamp_us),
+            Origin::Snapshot => None,
+        }
     }
 
     /// The position that is reached when the first `events` events are done: the end of the last

@@ -21,7 +21,7 @@ use event_encoding::encoding::Encoding;
 pub struct EventContext {
     pub format: Arc<EventFormat>,
     pub version: Version,
-    /// What bounds the events of a mutation.
+    /// Limits the memory of the events of a mutation.
     pub memory: MemoryLimit,
     /// Of a snapshot: when it began, in microseconds.
     pub snapshot_us: Option<i64>,
@@ -102,7 +102,7 @@ impl EventContext {
         }
     }
 
-    /// What happened in a table: a row of a snapshot was read, whatever it has.
+    /// The operation of an event; every row of a snapshot is a read.
     #[inline]
     pub fn op(&self, content: &Content<'_, '_>, table: &Table) -> Op {
         match self.snapshot_us {

@@ -142,10 +142,10 @@ impl EventFormat {
 
     /// Whether a column that is no part of the key is left out.
     pub fn leaves_out(&self, keyspace: &str, table: &str, column: &str) -> bool {
-        let names = [keyspace, table, column];
+        let name = [keyspace, table, column];
         self.excluded
             .iter()
-            .any(|excluded| excluded.iter().eq(names))
+            .any(|excluded| excluded.iter().eq(name))
     }
 }
 

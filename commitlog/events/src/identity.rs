@@ -71,12 +71,12 @@ impl Identity {
             .add(blocks, event, |event, id| batch.set_id(event, id));
     }
 
-    /// Forgets events that wait, of a batch that was never finished.
+    /// Forgets the pending events of a batch that was never finished.
     pub fn forget(&mut self) {
         self.hashes.finish(|_, _| {});
     }
 
-    /// Gives the events that wait for their ids theirs.
+    /// Sets the ids of all pending events.
     pub fn settle(&mut self, batch: &mut EventBatch) {
         self.hashes.finish(|event, id| batch.set_id(event, id));
     }

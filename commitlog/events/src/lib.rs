@@ -20,6 +20,7 @@ mod event_context;
 mod event_writer;
 pub mod format;
 mod identity;
+pub mod messages;
 pub mod operation;
 mod partition;
 mod plan;

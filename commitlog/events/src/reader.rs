@@ -15,7 +15,7 @@ use commitlog_core::segment::{Gap, SegmentReader, Step};
 use commitlog_core::source::Source;
 
 use crate::announcements::Announcements;
-use crate::batch::{Blocked, EventBatch, MissingSchema, Stop};
+use crate::batch::{Blocked, EventBatch, MissingSchema, Origin, Stop};
 use crate::buffer_pool::BufferPool;
 use crate::counters::CounterHistory;
 use crate::event_context::EventContext;
@@ -23,8 +23,8 @@ use crate::format::EventFormat;
 use crate::publisher::{Disposition, MutationContext, Publisher};
 use crate::record_error::RecordError;
 
-/// How much of a segment may be passed over in one read, as a multiple of the budget of bytes: a
-/// read that finds nothing to publish comes back too.
+/// How much of a segment may be passed over in one read, as a multiple of the budget of bytes, so
+/// that a read which finds nothing to publish returns too.
 const SCAN_FACTOR: u64 = 16;
 /// Damaged ranges of one read, and sections without records that it passes.
 const MAX_GAPS: usize = 1000;
@@ -103,7 +103,9 @@ impl EventReader {
         self.announcements
             .update(request.announced.as_ref(), &self.schema, &self.format);
         let (name, start) = (segment.segment(), segment.position());
-        let mut batch = EventBatch::new(name, start, self.last_size, &self.spare);
+        let origin = Origin::Segment(segment.descriptor().id);
+        let source = (self.format.node_id.as_str(), origin);
+        let mut batch = EventBatch::new(source, name, start, self.last_size, &self.spare);
         let version = segment.descriptor().version;
         let mut context = EventContext::new(&self.format, version, name, request.now_ms);
         context.memory = segment.memory();
@@ -234,7 +236,7 @@ impl EventReader {
                 current: &mut current,
                 batch,
             };
-            let known = self.known_updates(record, &resync, &mut writing);
+            let known = self.write_known_updates(record, &resync, &mut writing);
             let table = current.table;
             match (known, counters) {
                 (Ok(()), Some(counters)) => counters.settle(),
@@ -335,7 +337,7 @@ impl EventReader {
     }
 
     /// What can be read of a mutation with an update of an unknown table.
-    fn known_updates<'b>(
+    fn write_known_updates<'b>(
         &mut self,
         record: &Record<'b>,
         resync: &Resync,

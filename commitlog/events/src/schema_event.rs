@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::format::EventFormat;
 use crate::publisher::skip_reason;
+use event_encoding::messages::{ID_HEADER, KIND_HEADER, SOURCE_HEADER, TIME_HEADER};
 use event_encoding::partition_hash::kafka_partition_hash;
 
 /// Codes of `java.sql.Types`.
@@ -35,6 +36,8 @@ mod jdbc {
 pub struct SchemaOrigin {
     /// File name of the segment; empty for the schema at the start of the agent.
     pub file: String,
+    /// `None` for the schema at the start of the agent.
+    pub segment_id: Option<i64>,
     /// Logical end position of the record.
     pub position: u64,
     /// Clock of the agent, in milliseconds.
@@ -46,24 +49,39 @@ pub struct SchemaOrigin {
 pub struct SchemaMessage {
     pub key: Vec<u8>,
     pub value: Vec<u8>,
-    /// Equal on all nodes for one change of one table.
-    pub id: [u8; 16],
-    /// Write time of the change, in microseconds.
-    pub timestamp_us: i64,
+    pub headers: [(&'static str, Vec<u8>); 4],
     pub partition_hash: u32,
 }
 
-/// The message of a change; `None` if the table is published neither before nor after it.
-pub fn schema_message(
+/// The messages of changes, except of tables that are published neither before nor after them.
+pub fn schema_messages(
+    changes: &[TableChange],
+    format: &EventFormat,
+    origin: &SchemaOrigin,
+) -> Vec<SchemaMessage> {
+    let place = match origin.segment_id {
+        Some(id) => format!("{id}/{}", origin.position),
+        None => "snapshot/0".to_owned(),
+    };
+    let is_published = |change: &&TableChange| {
+        let tables = change.before.iter().chain([&change.table]);
+        let mut reasons = tables.map(|table| skip_reason(table, format));
+        reasons.any(|reason| reason.is_none())
+    };
+    let published = changes.iter().filter(is_published).enumerate();
+    let messages = published.map(|(index, change)| {
+        let source = format!("{}/{place}/{index}", format.node_id);
+        schema_message(change, format, origin, source)
+    });
+    messages.collect()
+}
+
+fn schema_message(
     change: &TableChange,
     format: &EventFormat,
     origin: &SchemaOrigin,
-) -> Option<SchemaMessage> {
-    let tables = change.before.iter().chain([&change.table]);
-    let mut tables = tables.map(|table| skip_reason(table, format));
-    if !tables.any(|reason| reason.is_none()) {
-        return None;
-    }
+    source: String,
+) -> SchemaMessage {
     let table = &*change.table;
     let is_known = change.time_us != i64::MIN;
     let timestamp_us = if is_known {
@@ -97,13 +115,17 @@ pub fn schema_message(
         "ddl": change.cql(),
         "tableChanges": [table_change(change)],
     });
-    Some(SchemaMessage {
+    SchemaMessage {
         partition_hash: kafka_partition_hash(key.as_bytes()),
         key: key.into_bytes(),
         value: value.to_string().into_bytes(),
-        id: id(change, epoch),
-        timestamp_us,
-    })
+        headers: [
+            (ID_HEADER, id(change, epoch).to_vec()),
+            (SOURCE_HEADER, source.into_bytes()),
+            (TIME_HEADER, timestamp_us.to_string().into_bytes()),
+            (KIND_HEADER, b"schema".to_vec()),
+        ],
+    }
 }
 
 /// The first bytes of BLAKE3 over the table's id, whether the table is dropped, and the epoch, else

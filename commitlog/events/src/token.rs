@@ -59,6 +59,16 @@ fn finish(mut k: u64) -> u64 {
     k ^ k >> 33
 }
 
+/// Tokens in the order of unsigned numbers, which positions are.
+pub fn position_of(token: i64) -> u64 {
+    token.cast_unsigned() ^ (1 << 63)
+}
+
+/// The token at a position.
+pub fn token_of(position: u64) -> i64 {
+    (position ^ (1 << 63)).cast_signed()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

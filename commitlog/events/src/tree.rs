@@ -90,9 +90,9 @@ impl TreeWriter {
                 }
                 Step::SectionEnd { .. } | Step::Skipped => {}
                 Step::End => {
-                    let (position, tail) = (segment.position(), segment.tail()?);
+                    let (end, tail) = (segment.position(), segment.tail()?);
                     let text = format!(
-                        "end {position}, {} of the last bytes written",
+                        "end {end}, {} of the last bytes written",
                         tail.written_bytes
                     );
                     line(&mut out, 0, text);
@@ -228,7 +228,7 @@ fn line(out: &mut String, depth: usize, text: impl Display) {
 /// `p = 1, c = "x"`.
 fn named<'b>(columns: &[Column], values: impl Iterator<Item = Option<&'b [u8]>>) -> String {
     let pairs = columns.iter().zip(values).map(|(column, value)| {
-        let value = value.map_or("null".to_owned(), |value| decoded(&column.cql_type, value));
+        let value = value.map_or("null".to_owned(), |value| decode(&column.cql_type, value));
         format!("{} = {value}", column.name)
     });
     pairs.collect::<Vec<_>>().join(", ")
@@ -240,12 +240,12 @@ fn value(cql_type: Option<&CqlType>, cell: &Cell<'_>) -> String {
         (cql_type, None) => cql_type,
         _ => None,
     };
-    let value = cql_type.map_or(hex(cell.value), |cql_type| decoded(cql_type, cell.value));
+    let value = cql_type.map_or(hex(cell.value), |cql_type| decode(cql_type, cell.value));
     format!("= {value}")
 }
 
 /// The JSON of a value, as in events; hex of a counter, or where the bytes do not fit the type.
-fn decoded(cql_type: &CqlType, bytes: &[u8]) -> String {
+fn decode(cql_type: &CqlType, bytes: &[u8]) -> String {
     let mut json = Vec::new();
     match write_json(&mut json, cql_type, bytes, &MODES) {
         Ok(()) if *cql_type != CqlType::Counter => String::from_utf8_lossy(&json).into_owned(),

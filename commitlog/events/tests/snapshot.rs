@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use commitlog_core::schema::parse_cql;
 use commitlog_events::format::EventFormat;
-use commitlog_events::snapshot::{
-    ElementTimes, PageRequest, SnapshotEncoder, position_of, token_of,
-};
+use commitlog_events::snapshot::{ElementTimes, PageRequest, SnapshotEncoder};
+use commitlog_events::token::{position_of, token_of};
 use proptest::prelude::*;
 
 const COUNTERS: &str = "CREATE TABLE ks.n (k int PRIMARY KEY, n counter, m counter)

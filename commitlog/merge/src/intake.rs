@@ -61,18 +61,18 @@ impl Intake {
         if let Some(values) = column.as_binary_opt::<i32>() {
             values
                 .iter()
-                .for_each(|value| rows.add(self.found(value.unwrap_or_default())));
+                .for_each(|value| rows.add(self.read_value(value.unwrap_or_default())));
         } else if let Some(values) = column.as_binary_opt::<i64>() {
             values
                 .iter()
-                .for_each(|value| rows.add(self.found(value.unwrap_or_default())));
+                .for_each(|value| rows.add(self.read_value(value.unwrap_or_default())));
         } else {
             return Err(no_values());
         }
         Ok(StructArray::try_new(intake_fields(), rows.finish(), None)?)
     }
 
-    fn found(&self, value: &[u8]) -> Result<Found> {
+    fn read_value(&self, value: &[u8]) -> Result<Found> {
         let cells = find_cells(value)?;
         let event = format!("{{\"cells\":{cells}}}");
         let (table, token, ck) = read_place(cells)?;

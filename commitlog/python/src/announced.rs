@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use commitlog_core::schema::{self, TableChange, TableId};
-use commitlog_events::format;
-use commitlog_events::schema_event::{SchemaOrigin, schema_message};
+use commitlog_events::schema_event::{SchemaOrigin, schema_messages};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
@@ -64,12 +63,11 @@ impl AnnouncedSchema {
             now_ms: now_ms(),
             ..SchemaOrigin::default()
         };
-        let format = &event_format.0;
-        let messages = messages(py, &changes, format, topic, &origin, "snapshot/0")?;
+        let messages = messages(py, &changes, event_format, topic, &origin)?;
         Ok((Self::new(announced), messages))
     }
 
-    /// This after changes in the log, and their messages.
+    /// Applies changes in the log; returns the new state and their messages.
     #[pyo3(signature = (changes, event_format, topic, *, segment, segment_id, position))]
     #[allow(clippy::too_many_arguments)]
     fn changed<'py>(
@@ -85,21 +83,16 @@ impl AnnouncedSchema {
         let mut announced = (*self.0).clone();
         let mut tables = Vec::new();
         for change in changes.as_slice() {
-            let (after, changed) = announced.changed(change);
+            let (after, changed) = announced.apply(change);
             announced = after;
             tables.extend(changed);
         }
-        let origin = SchemaOrigin {
-            file: segment.to_owned(),
-            position,
-            now_ms: now_ms(),
-        };
-        let place = format!("{segment_id}/{position}");
-        let messages = messages(py, &tables, &event_format.0, topic, &origin, &place)?;
+        let origin = segment_origin(segment, segment_id, position);
+        let messages = messages(py, &tables, event_format, topic, &origin)?;
         Ok((Self::new(announced), messages))
     }
 
-    /// This with a table as a schema has it, and its message.
+    /// Takes a table from a schema; returns the new state and the message.
     #[pyo3(signature = (schema, table_id, event_format, topic, *, segment, segment_id, position))]
     #[allow(clippy::too_many_arguments)]
     fn with_table<'py>(
@@ -117,40 +110,32 @@ impl AnnouncedSchema {
             Some(id) => self.0.with_table_of(&schema.0, id),
             None => ((*self.0).clone(), None),
         };
-        let origin = SchemaOrigin {
-            file: segment.to_owned(),
-            position,
-            now_ms: now_ms(),
-        };
-        let place = format!("{segment_id}/{position}");
-        let changes = change.as_slice();
-        let messages = messages(py, changes, &event_format.0, topic, &origin, &place)?;
+        let origin = segment_origin(segment, segment_id, position);
+        let messages = messages(py, change.as_slice(), event_format, topic, &origin)?;
         Ok((Self::new(announced), messages))
+    }
+}
+
+fn segment_origin(segment: &str, segment_id: i64, position: u64) -> SchemaOrigin {
+    SchemaOrigin {
+        file: segment.to_owned(),
+        segment_id: Some(segment_id),
+        position,
+        now_ms: now_ms(),
     }
 }
 
 fn messages<'py>(
     py: Python<'py>,
     changes: &[TableChange],
-    format: &format::EventFormat,
+    format: &EventFormat,
     topic: &str,
     origin: &SchemaOrigin,
-    place: &str,
 ) -> PyResult<Vec<Message<'py>>> {
-    let messages = changes
-        .iter()
-        .filter_map(|change| schema_message(change, format, origin));
-    let messages = messages.enumerate().map(|(index, message)| {
-        let source = format!("{}/{place}/{index}", format.node_id);
-        let headers = [
-            ("cdc.id", PyBytes::new(py, &message.id)),
-            ("cdc.source", PyBytes::new(py, source.as_bytes())),
-            (
-                "cdc.ts_us",
-                PyBytes::new(py, message.timestamp_us.to_string().as_bytes()),
-            ),
-            ("cdc.kind", PyBytes::new(py, b"schema")),
-        ];
+    let messages = schema_messages(changes, &format.0, origin).into_iter();
+    let messages = messages.map(|message| {
+        let headers = message.headers.iter();
+        let headers = headers.map(|(name, value)| (*name, PyBytes::new(py, value)));
         Ok((
             topic.to_owned(),
             PyBytes::new(py, &message.key),

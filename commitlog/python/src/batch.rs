@@ -5,26 +5,16 @@ use std::sync::Arc;
 
 use commitlog_arrow_ffi::{Capsules, export_batch};
 use commitlog_core::segment;
-use commitlog_events::batch::{self, EventEntry, Stop};
-use commitlog_events::event::Kind;
+use commitlog_events::batch::{self, Stop};
 use commitlog_events::format;
-use commitlog_events::snapshot::token_of;
+use commitlog_events::messages::ndjson;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::avro::Unregistered;
 use crate::event_columns::columns;
-use crate::messages::{self, Message, Messages};
+use crate::messages;
 use crate::schema::SchemaChanges;
-
-/// What the events of a batch were read from.
-#[derive(Clone, Copy)]
-pub enum Origin {
-    /// A segment with this id.
-    Segment(i64),
-    /// The table itself: positions are those of tokens.
-    Snapshot,
-}
 
 /// A range of a segment that gave no events, and why.
 #[pyclass(frozen, get_all, module = "commitlog")]
@@ -69,7 +59,7 @@ pub struct Blocked {
     is_unannounced: bool,
 }
 
-/// Records of one table that are passed over, all for want of the same.
+/// Records of one table that are passed over because they lack the same definition.
 #[pyclass(frozen, get_all, module = "commitlog")]
 pub struct LostRecords {
     start: u64,
@@ -85,65 +75,11 @@ pub struct LostRecords {
 pub struct EventBatch {
     batch: batch::EventBatch,
     format: Arc<format::EventFormat>,
-    origin: Origin,
-    /// The start of the source of all events.
-    source_start: String,
 }
 
 impl EventBatch {
-    pub fn new(batch: batch::EventBatch, format: Arc<format::EventFormat>, origin: Origin) -> Self {
-        let node_id = &format.node_id;
-        let source_start = match origin {
-            Origin::Segment(id) => format!("{node_id}/{id}/"),
-            Origin::Snapshot => format!("{node_id}/snapshot/"),
-        };
-        Self {
-            batch,
-            format,
-            origin,
-            source_start,
-        }
-    }
-}
-
-impl Messages for EventBatch {
-    type Entry = EventEntry;
-
-    fn entries(&self) -> &[EventEntry] {
-        &self.batch.entries
-    }
-
-    fn topics(&self) -> impl Iterator<Item = &str> {
-        self.batch.topics.iter().map(|topic| topic.name.as_str())
-    }
-
-    fn kinds() -> impl Iterator<Item = &'static str> {
-        Kind::ALL.into_iter().map(Kind::name)
-    }
-
-    fn message(&self, entry: &EventEntry) -> Message<'_> {
-        Message {
-            topic: entry.topic as usize,
-            key: self.batch.key(entry),
-            value: (!entry.is_tombstone).then(|| self.batch.value(entry)),
-            id: entry.id,
-            timestamp_us: entry.timestamp_us,
-            kind: entry.kind as usize,
-            partition_hash: entry.partition_hash,
-        }
-    }
-
-    /// `host id/segment id/position/index`, of a snapshot `host id/snapshot/token/index`.
-    fn write_source(&self, out: &mut Vec<u8>, entry: &EventEntry) {
-        let mut digits = itoa::Buffer::new();
-        out.extend_from_slice(self.source_start.as_bytes());
-        let position = match self.origin {
-            Origin::Segment(_) => digits.format(entry.position),
-            Origin::Snapshot => digits.format(token_of(entry.position)),
-        };
-        out.extend_from_slice(position.as_bytes());
-        out.push(b'/');
-        out.extend_from_slice(digits.format(entry.index).as_bytes());
+    pub fn new(batch: batch::EventBatch, format: Arc<format::EventFormat>) -> Self {
+        Self { batch, format }
     }
 }
 
@@ -246,11 +182,7 @@ impl EventBatch {
 
     #[getter]
     fn last_write_ts_us(&self) -> Option<i64> {
-        match self.origin {
-            Origin::Segment(_) => self.batch.entries.last().map(|entry| entry.timestamp_us),
-            // The age of a snapshot row is no measure of the delivery lag.
-            Origin::Snapshot => None,
-        }
+        self.batch.last_write_us()
     }
 
     fn position_after(&self, events: usize) -> u64 {
@@ -264,7 +196,7 @@ impl EventBatch {
         first: usize,
         stop: usize,
     ) -> PyResult<Bound<'py, PyList>> {
-        messages::messages(py, self, first, stop)
+        messages::messages(py, &self.batch, first, stop)
     }
 
     /// Arguments of a Kafka client, up to the first topic whose `partitions` are not known.
@@ -276,12 +208,12 @@ impl EventBatch {
         partitions: &Bound<'py, PyAny>,
         on_delivery: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyList>> {
-        messages::produce_arguments(py, self, (first, stop), partitions, on_delivery)
+        messages::produce_arguments(py, &self.batch, (first, stop), partitions, on_delivery)
     }
 
     /// One JSON line an event.
     fn ndjson<'py>(&self, py: Python<'py>, first: usize, stop: usize) -> Bound<'py, PyBytes> {
-        messages::ndjson(py, self, first, stop)
+        PyBytes::new(py, &ndjson(&self.batch, first, stop))
     }
 
     /// All events as columns.

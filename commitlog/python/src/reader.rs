@@ -23,7 +23,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMapping};
 
 use crate::announced::AnnouncedSchema;
-use crate::batch::{EventBatch, Gap, Origin};
+use crate::batch::{EventBatch, Gap};
 use crate::clock::now_ms;
 use crate::counters::CounterHistory;
 use crate::descriptor::{Descriptor, keys_of, open, segment_name};
@@ -311,8 +311,7 @@ impl SegmentReader {
             state.read(&schema.0, &event_format.0, &request, counters)
         })?;
         let format = Arc::clone(&event_format.0);
-        let origin = Origin::Segment(self.descriptor.segment_id);
-        Ok(EventBatch::new(batch, format, origin))
+        Ok(EventBatch::new(batch, format))
     }
 
     #[pyo3(signature = (schema, *, limit = None, complete = true, max_bytes = 1 << 20,

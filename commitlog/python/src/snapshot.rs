@@ -7,7 +7,7 @@ use commitlog_events::snapshot::{self, ElementTimes, PageRequest, SnapshotError}
 use pyo3::prelude::*;
 
 use crate::avro::Unregistered;
-use crate::batch::{EventBatch, Origin};
+use crate::batch::EventBatch;
 use crate::clock::now_ms;
 use crate::error::{MalformedValueError, SchemaError};
 use crate::format::EventFormat;
@@ -84,6 +84,6 @@ impl SnapshotEncoder {
                 Ok((batch, encoder.format().clone()))
             })
             .map_err(|error: SnapshotError| MalformedValueError::new_err(error.to_string()))?;
-        Ok(EventBatch::new(batch, format, Origin::Snapshot))
+        Ok(EventBatch::new(batch, format))
     }
 }

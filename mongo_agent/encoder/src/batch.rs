@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use event_encoding::messages::{Message, Messages};
 use event_encoding::schema_ids::UnregisteredSchema;
 
 use crate::bson::Timestamp;
@@ -109,6 +110,8 @@ pub struct MessageBatch {
     /// Schemas without an id. If there are any, the messages are not valid and the events have to
     /// be encoded again.
     pub unregistered: Vec<UnregisteredSchema>,
+    /// The start of the source of all messages.
+    pub(crate) source_start: String,
     /// The state of transactions after each event.
     pub(crate) transactions: Timeline,
     pub(crate) bytes: Vec<u8>,
@@ -147,9 +150,7 @@ impl MessageBatch {
         if self.extras.is_empty() {
             return None;
         }
-        let found = self
-            .extras
-            .binary_search_by_key(&message, |extras| extras.message);
+        let found = self.extras.binary_search_by_key(&message, |e| e.message);
         self.extras.get(found.ok()?)
     }
 
@@ -188,5 +189,59 @@ impl MessageBatch {
             }
         }
         counts
+    }
+}
+
+impl Messages for MessageBatch {
+    type Entry = MessageEntry;
+
+    fn entries(&self) -> &[MessageEntry] {
+        &self.entries
+    }
+
+    fn topics(&self) -> impl Iterator<Item = &str> {
+        self.topics.iter().map(|topic| topic.name.as_str())
+    }
+
+    fn kinds() -> impl Iterator<Item = &'static str> {
+        Kind::ALL.into_iter().map(Kind::name)
+    }
+
+    fn message(&self, entry: &MessageEntry) -> Message<'_> {
+        Message {
+            topic: entry.topic,
+            key: self.key(entry),
+            value: self.value(entry),
+            id: entry.id,
+            timestamp_us: entry.timestamp_us,
+            kind: entry.kind as usize,
+            partition_hash: entry.partition_hash,
+        }
+    }
+
+    fn more_headers(&self, index: usize) -> impl Iterator<Item = (&str, &[u8])> {
+        let headers = self.extras(index).into_iter();
+        let headers = headers.flat_map(|extras| &extras.headers);
+        headers.map(|header| (&*header.name, &*header.value))
+    }
+
+    fn timestamp_ms(&self, index: usize) -> Option<i64> {
+        self.extras(index)?.timestamp_ms
+    }
+
+    fn chosen_partition(&self, index: usize) -> Option<i32> {
+        self.extras(index)?.partition
+    }
+
+    /// `node id/replica set/seconds.increment/index`.
+    fn write_source(&self, out: &mut Vec<u8>, entry: &MessageEntry) {
+        let mut digits = itoa::Buffer::new();
+        let time = entry.cluster_time;
+        let is_tombstone = entry.kind == Kind::Tombstone;
+        out.extend_from_slice(self.source_start.as_bytes());
+        out.extend_from_slice(digits.format(time.seconds).as_bytes());
+        out.push(b'.');
+        out.extend_from_slice(digits.format(time.increment).as_bytes());
+        out.extend_from_slice(if is_tombstone { b"/1" } else { b"/0" });
     }
 }

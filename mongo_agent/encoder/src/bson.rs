@@ -136,7 +136,7 @@ impl<'b> Elements<'b> {
     }
 }
 
-/// The only reader of bytes; it checks every access.
+/// The only reader of bytes; every access is checked.
 #[derive(Debug, Clone)]
 struct Cursor<'b> {
     bytes: &'b [u8],

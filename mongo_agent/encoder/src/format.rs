@@ -5,7 +5,7 @@ use std::sync::Arc;
 use event_encoding::avro_names::NameAdjustment;
 pub use event_encoding::encoding::Encoding;
 use event_encoding::schema_ids::SchemaIds;
-use event_encoding::topic_names::{Delimiter, LONGEST, replaced};
+use event_encoding::topic_names::{Delimiter, LONGEST, replace};
 
 use crate::fields::FieldRules;
 use crate::json::Flavour;
@@ -129,7 +129,7 @@ impl EventFormat {
     /// each UTF-16 code unit as in Debezium; the name is cut to Kafka's limit.
     pub(crate) fn topic(&self, parts: &[&str]) -> String {
         let parts = [&[self.topic_prefix.as_str()], parts].concat();
-        replaced(&parts.join(&self.topic_delimiter.0))
+        replace(&parts.join(&self.topic_delimiter.0))
             .take(LONGEST)
             .collect()
     }

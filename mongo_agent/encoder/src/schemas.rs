@@ -6,7 +6,7 @@
 //! order in which the layouts write them.
 
 use event_encoding::avro_names::NameAdjustment;
-use event_encoding::connect::{Schema, Shape};
+use event_encoding::connect::{SNAPSHOT_MARKERS, Schema, Shape};
 
 use crate::format::{EventFormat, Layout};
 
@@ -21,9 +21,6 @@ pub enum Record {
     Heartbeat,
 }
 
-/// All markers of snapshot documents, in every layout.
-const SNAPSHOTS: &str =
-    "true,first,first_in_data_collection,last_in_data_collection,last,false,incremental";
 const COMMON: &str = "io.debezium.connector.common";
 const STREAM: &str = "io.debezium.connector.mongodb.changestream";
 
@@ -171,7 +168,7 @@ fn source(format: &EventFormat) -> Schema {
     let snapshot = text()
         .named("io.debezium.data.Enum")
         .versioned(1)
-        .with_parameter("allowed", SNAPSHOTS)
+        .with_parameter("allowed", SNAPSHOT_MARKERS)
         .with_default("false")
         .optional();
     let mut fields = vec![

@@ -43,9 +43,7 @@ impl InferredSchema {
         let generation = ids.generation();
         let known = self.wire_format.read();
         match &*known.unwrap_or_else(PoisonError::into_inner) {
-            Some((known_generation, known)) if *known_generation == generation => {
-                return Ok(known.clone());
-            }
+            Some(known) if known.0 == generation => return Ok(known.1.clone()),
             _ => {}
         }
         if let Some(found) = self.part.wire_format(ids) {

@@ -3,20 +3,20 @@
 //! A byte's high bit in a result tells whether the byte matches. After the first match, higher
 //! bytes may match wrongly, because subtraction borrows.
 
-const HIGH_BITS: u64 = repeated(0x80);
+const HIGH_BITS: u64 = repeat(0x80);
 
-const fn repeated(byte: u8) -> u64 {
+const fn repeat(byte: u8) -> u64 {
     u64::from_ne_bytes([byte; 8])
 }
 
 #[inline]
 fn bytes_below(word: u64, limit: u8) -> u64 {
-    word.wrapping_sub(repeated(limit)) & !word
+    word.wrapping_sub(repeat(limit)) & !word
 }
 
 #[inline]
 fn equal(word: u64, byte: u8) -> u64 {
-    bytes_below(word ^ repeated(byte), 1)
+    bytes_below(word ^ repeat(byte), 1)
 }
 
 /// The place of the first zero byte. Fast for short texts, as the names of fields are.

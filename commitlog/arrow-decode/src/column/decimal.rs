@@ -56,7 +56,7 @@ impl Column for Decimals {
             None | Some([]) => self.builder.append_null(),
             Some(bytes) => {
                 let decimal = self.parse(bytes)?;
-                let number = rescaled(decimal, self.precision, self.scale);
+                let number = rescale(decimal, self.precision, self.scale);
                 let number = number.ok_or_else(|| self.misfit(bytes))?;
                 self.builder.append_value(number);
             }
@@ -68,7 +68,7 @@ impl Column for Decimals {
 }
 
 /// The unscaled number at another scale, if that is exact and has no more digits than allowed.
-fn rescaled(decimal: Decimal<'_>, precision: u8, scale: i8) -> Option<i128> {
+fn rescale(decimal: Decimal<'_>, precision: u8, scale: i8) -> Option<i128> {
     let (unscaled, own_scale) = match decimal.unscaled.to_i128() {
         Some(unscaled) => (unscaled, i64::from(decimal.scale)),
         None => without_zeros(decimal)?,
@@ -106,30 +106,30 @@ fn without_zeros(decimal: Decimal<'_>) -> Option<(i128, i64)> {
 mod tests {
     use super::*;
 
-    fn fitted(unscaled: &[u8], own_scale: i32, precision: u8, scale: i8) -> Option<i128> {
+    fn fit(unscaled: &[u8], own_scale: i32, precision: u8, scale: i8) -> Option<i128> {
         let unscaled = Integer::new(unscaled);
         let decimal = Decimal {
             scale: own_scale,
             unscaled,
         };
-        rescaled(decimal, precision, scale)
+        rescale(decimal, precision, scale)
     }
 
     #[test]
     fn exact_numbers_fit() {
-        assert_eq!(fitted(&[125], 1, 4, 2), Some(1250));
-        assert_eq!(fitted(&[0x83], 1, 4, 2), Some(-1250));
-        assert_eq!(fitted(&[120], 2, 2, 1), Some(12));
-        assert_eq!(fitted(&[0], i32::MIN, 1, 0), Some(0));
-        assert_eq!(fitted(&[1], -37, 38, 0), Some(10_i128.pow(37)));
+        assert_eq!(fit(&[125], 1, 4, 2), Some(1250));
+        assert_eq!(fit(&[0x83], 1, 4, 2), Some(-1250));
+        assert_eq!(fit(&[120], 2, 2, 1), Some(12));
+        assert_eq!(fit(&[0], i32::MIN, 1, 0), Some(0));
+        assert_eq!(fit(&[1], -37, 38, 0), Some(10_i128.pow(37)));
     }
 
     #[test]
     fn others_do_not() {
-        assert_eq!(fitted(&[125], 3, 38, 2), None);
-        assert_eq!(fitted(&[100], 0, 2, 0), None);
+        assert_eq!(fit(&[125], 3, 38, 2), None);
+        assert_eq!(fit(&[100], 0, 2, 0), None);
         for scale in [i32::MIN, -38, 39, i32::MAX] {
-            assert_eq!(fitted(&[1], scale, 38, 0), None);
+            assert_eq!(fit(&[1], scale, 38, 0), None);
         }
     }
 
@@ -139,9 +139,9 @@ mod tests {
         let mut bytes = [
             0x1d, 0x63, 0x29, 0xf1, 0xc3, 0x5c, 0xa4, 0xbf, 0xab, 0xb9, 0xf5, 0x61, 0, 0, 0, 0, 0,
         ];
-        assert_eq!(fitted(&bytes, 40, 1, 0), Some(1));
-        assert_eq!(fitted(&bytes, 2, 38, 0), None);
+        assert_eq!(fit(&bytes, 40, 1, 0), Some(1));
+        assert_eq!(fit(&bytes, 2, 38, 0), None);
         bytes[16] = 1;
-        assert_eq!(fitted(&bytes, 40, 38, 0), None);
+        assert_eq!(fit(&bytes, 40, 38, 0), None);
     }
 }

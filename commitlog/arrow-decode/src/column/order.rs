@@ -39,7 +39,7 @@ pub fn sort(elements: &mut [Element<'_>], path_type: &CqlType) -> Result<(), Val
 mod tests {
     use super::*;
 
-    fn sorted(path_type: &CqlType, paths: &[&[u8]]) -> Vec<Vec<u8>> {
+    fn sort_paths(path_type: &CqlType, paths: &[&[u8]]) -> Vec<Vec<u8>> {
         let mut elements: Vec<_> = paths
             .iter()
             .map(|path| Element { path, value: None })
@@ -51,7 +51,10 @@ mod tests {
     #[test]
     fn negative_numbers_come_first() {
         let (minus_one, one) = ((-1_i32).to_be_bytes(), 1_i32.to_be_bytes());
-        assert_eq!(sorted(&CqlType::Int, &[&one, &minus_one]), [minus_one, one]);
+        assert_eq!(
+            sort_paths(&CqlType::Int, &[&one, &minus_one]),
+            [minus_one, one]
+        );
     }
 
     #[test]
@@ -61,7 +64,7 @@ mod tests {
         let mut earlier = [0; 16];
         earlier[..7].copy_from_slice(&[0xff, 0xff, 0xff, 0xff, 0, 0, 0x10]);
         assert_eq!(
-            sorted(&CqlType::TimeUuid, &[&later, &earlier]),
+            sort_paths(&CqlType::TimeUuid, &[&later, &earlier]),
             [earlier, later]
         );
     }

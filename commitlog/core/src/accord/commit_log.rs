@@ -23,9 +23,8 @@ pub fn commit_log_segment(id: i64, mutations: &[Vec<u8>]) -> Vec<u8> {
         out.extend_from_slice(&crc.finalize().to_be_bytes());
     }
     let end = (out.len() as u32).to_be_bytes();
-    let crc = MarkerChecksum::for_segment(id)
-        .checksum(marker_at as u64)
-        .to_be_bytes();
+    let crc = MarkerChecksum::for_segment(id).checksum(marker_at as u64);
+    let crc = crc.to_be_bytes();
     if let Some(marker) = out.get_mut(marker_at..marker_at + 8) {
         marker.copy_from_slice(&[end, crc].concat());
     }

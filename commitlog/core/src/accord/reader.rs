@@ -115,12 +115,12 @@ fn mutations(
 ) -> Result<Vec<Vec<u8>>> {
     let change = Change::parse(record, id.txn_id)?;
     match transactions.note(id, &change) {
-        Some(applied) => written(rewriter, &applied),
+        Some(applied) => rewrite_updates(rewriter, &applied),
         None => Ok(Vec::new()),
     }
 }
 
-fn written(rewriter: &mut Rewriter, applied: &Applied) -> Result<Vec<Vec<u8>>> {
+fn rewrite_updates(rewriter: &mut Rewriter, applied: &Applied) -> Result<Vec<Vec<u8>>> {
     let (definition, outcome) = applied.read()?;
     let time = if definition.preserves_timestamps {
         WriteTime::Kept

@@ -131,8 +131,8 @@ impl<'b> Definition<'b> {
         allowed.into_iter()
     }
 
-    /// The updates that the outcome applies to the partitions of the definition: those that needed
-    /// read values first, as `TxnWrite.applyDirect` does.
+    /// The updates that the outcome applies to the partitions of the definition: updates that
+    /// depend on read values come first, as in `TxnWrite.applyDirect`.
     pub fn updates(&self, outcome: &Outcome<'b>) -> Result<Vec<StoredUpdate<'b>>> {
         if outcome.conditions.iter().all(|word| *word == 0) {
             return Ok(Vec::new());

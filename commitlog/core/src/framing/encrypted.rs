@@ -143,17 +143,17 @@ impl BlockDecoder for Encrypted {
     }
 
     fn decode(&mut self, block: &[u8], records: &mut [u8]) -> Result<(), String> {
-        let mut position = 0;
+        let mut end = 0;
         for chunk in Chunks(block) {
-            let rest = records.get_mut(position..).unwrap_or_default();
-            position += self.decode_chunk(&chunk?, rest)?;
+            let rest = records.get_mut(end..).unwrap_or_default();
+            end += self.decode_chunk(&chunk?, rest)?;
         }
-        if position == records.len() {
+        if end == records.len() {
             Ok(())
         } else {
             Err(wrong_length(
                 "chain of encrypted chunks",
-                position,
+                end,
                 records.len(),
             ))
         }

@@ -1,7 +1,7 @@
 //! How the records of a section are stored in the file (format notes §2.4 to §2.6).
 //!
 //! Plain sections are read in place; of the others each is one block. A compressor is one file
-//! here with one line in [`Framing::for_segment`], and encryption is one more [`BlockDecoder`].
+//! here with one line in [`Framing::new`], and encryption is one more [`BlockDecoder`].
 
 mod cipher;
 mod deflate;
@@ -55,11 +55,7 @@ const PACKAGE: &str = "org.apache.cassandra.io.compress.";
 
 impl Framing {
     /// The framing that a segment's header asks for; encryption goes before compression (§1.3).
-    pub fn for_segment(
-        segment: &str,
-        descriptor: &Descriptor,
-        keys: &Keys,
-    ) -> Result<Self, SegmentError> {
+    pub fn new(segment: &str, descriptor: &Descriptor, keys: &Keys) -> Result<Self, SegmentError> {
         if let Some(encryption) = &descriptor.encryption {
             let decoder = Encrypted::new(segment, encryption, keys)?;
             return Ok(Self::Blocks(Box::new(decoder)));

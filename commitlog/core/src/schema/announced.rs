@@ -46,9 +46,9 @@ impl AnnouncedSchema {
         (announced, changes)
     }
 
-    /// This after a change in the log, and the tables whose definition the change changed, by name.
-    /// A change that is older than what was announced of a table changes nothing.
-    pub fn changed(&self, change: &SchemaChange) -> (Self, Vec<TableChange>) {
+    /// Applies a change in the log; returns the new state, and the tables with a new definition by
+    /// name. A change that is older than what was announced of a table changes nothing.
+    pub fn apply(&self, change: &SchemaChange) -> (Self, Vec<TableChange>) {
         let mut after = self.clone();
         if let Some(entry) = change.entry() {
             after.schema = self.schema.with_changes([change]);
@@ -101,7 +101,7 @@ impl AnnouncedSchema {
         (after, changes)
     }
 
-    /// This with a table as `schema` has it, and the change that this is.
+    /// Takes a table from `schema`; returns the new state and the resulting change.
     pub fn with_table_of(&self, schema: &Schema, id: TableId) -> (Self, Option<TableChange>) {
         let mut after = self.clone();
         let Some(table) = schema.table(id) else {

@@ -50,7 +50,7 @@ fn unfrozen(cql_type: &CqlType) -> String {
         CqlType::List(element) => format!("list<{}>", nested(element)),
         CqlType::Set(element) => format!("set<{}>", nested(element)),
         CqlType::Map(key, value) => format!("map<{}, {}>", nested(key), nested(value)),
-        CqlType::Tuple(elements) => format!("tuple<{}>", joined(elements.iter().map(nested))),
+        CqlType::Tuple(elements) => format!("tuple<{}>", join(elements.iter().map(nested))),
         CqlType::Vector(element, dimension) => format!("vector<{}, {dimension}>", nested(element)),
         CqlType::Udt(user_type) => identifier(&user_type.name),
         CqlType::Custom(class) => format!("'{class}'"),
@@ -58,12 +58,12 @@ fn unfrozen(cql_type: &CqlType) -> String {
     }
 }
 
-fn joined(texts: impl IntoIterator<Item = String>) -> String {
+fn join(texts: impl IntoIterator<Item = String>) -> String {
     texts.into_iter().collect::<Vec<_>>().join(", ")
 }
 
 fn names<'c>(columns: impl IntoIterator<Item = &'c Column>) -> String {
-    joined(columns.into_iter().map(|column| identifier(&column.name)))
+    join(columns.into_iter().map(|column| identifier(&column.name)))
 }
 
 fn definition(column: &Column) -> String {
@@ -86,7 +86,7 @@ fn qualified(table: &Table) -> String {
 
 /// `CREATE TABLE` with its columns, the clustering order and `cdc`.
 pub(super) fn create_table(table: &Table) -> String {
-    let columns = joined(table.live_columns().map(definition));
+    let columns = join(table.live_columns().map(definition));
     let mut key = names(&table.partition_key);
     if table.partition_key.len() > 1 {
         key = format!("({key})");
@@ -100,7 +100,7 @@ pub(super) fn create_table(table: &Table) -> String {
             let order = if column.reversed { "DESC" } else { "ASC" };
             format!("{} {order}", identifier(&column.name))
         });
-        order = format!("CLUSTERING ORDER BY ({}) AND ", joined(columns));
+        order = format!("CLUSTERING ORDER BY ({}) AND ", join(columns));
     }
     let (name, cdc) = (qualified(table), table.cdc);
     format!("CREATE TABLE {name} ({columns}, PRIMARY KEY ({key})) WITH {order}cdc = {cdc}")
@@ -141,7 +141,7 @@ pub(super) fn alter_table(before: &Table, after: &Table) -> Vec<String> {
         statements.push(format!("ALTER TABLE {name} DROP {}", names(dropped)));
     }
     let added = after.live_others().filter(|c| !is_in(before, c));
-    let added = joined(added.map(definition));
+    let added = join(added.map(definition));
     if !added.is_empty() {
         statements.push(format!("ALTER TABLE {name} ADD {added}"));
     }

@@ -74,18 +74,14 @@ impl DdlReader {
     }
 
     /// `[IF NOT EXISTS] [keyspace.]name`.
-    fn qualified_name(
-        &self,
-        tokens: &mut TokenCursor<'_>,
-        wanted: &str,
-    ) -> Result<(String, String)> {
+    fn qualified_name(&self, tokens: &mut TokenCursor<'_>, kind: &str) -> Result<(String, String)> {
         tokens.take_words(&["if", "not", "exists"]);
         tokens.take_words(&["if", "exists"]);
-        let first = tokens.expect_name(wanted)?;
+        let first = tokens.expect_name(kind)?;
         if tokens.take_symbol('.') {
-            Ok((first, tokens.expect_name(wanted)?))
+            Ok((first, tokens.expect_name(kind)?))
         } else if self.keyspace.is_empty() {
-            Err(tokens.expected(&format!("`.` and {wanted} after its keyspace {first}")))
+            Err(tokens.expected(&format!("`.` and {kind} after its keyspace {first}")))
         } else {
             Ok((self.keyspace.clone(), first))
         }

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::column_history::{derive_drops, sort};
-use super::type_versions::{grown, is_same, joined};
+use super::type_versions::{grow, is_same, join_types};
 use super::{Column, Observed, Table};
 use crate::cql_type::UserType;
 
@@ -27,9 +27,9 @@ impl Column {
     fn join(&mut self, other: &Self) {
         let is_newer = self.history.seen_us >= other.history.seen_us;
         self.cql_type = if is_newer {
-            joined(&self.cql_type, &other.cql_type)
+            join_types(&self.cql_type, &other.cql_type)
         } else {
-            joined(&other.cql_type, &self.cql_type)
+            join_types(&other.cql_type, &self.cql_type)
         };
         self.history.join(&other.history);
     }
@@ -104,11 +104,11 @@ impl Table {
     }
 
     /// This table with its user types as in `definitions`; `None` if that changes nothing.
-    pub(super) fn grown(&self, definitions: &[Arc<UserType>]) -> Option<Self> {
+    pub(super) fn grow(&self, definitions: &[Arc<UserType>]) -> Option<Self> {
         let mut table = self.clone();
         let keys = table.partition_key.iter_mut().chain(&mut table.clustering);
         for column in keys.chain(&mut table.columns) {
-            column.cql_type = grown(&column.cql_type, definitions);
+            column.cql_type = grow(&column.cql_type, definitions);
         }
         (table != *self).then_some(table)
     }

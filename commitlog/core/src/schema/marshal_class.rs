@@ -15,8 +15,7 @@ pub(super) const PACKAGE: &str = "org.apache.cassandra.db.marshal.";
 /// Reads a class name with its parameters; returns the type and whether it is stored cell by cell
 /// when it is the type of a column.
 ///
-/// A class that has no CQL type becomes [`CqlType::Custom`] with its full text. `DateType`, an
-/// old form of timestamp, becomes one; `LexicalUUIDType` becomes a uuid: their bytes are the same.
+/// A class that has no CQL type becomes [`CqlType::Custom`] with its full text.
 pub(super) fn parse(text: &str, line: usize) -> Result<(CqlType, bool)> {
     let mut reader = ClassReader {
         text,
@@ -52,7 +51,7 @@ impl<'a> ClassReader<'a> {
             return Ok((opaque(), false));
         }
         let short = class.strip_prefix(PACKAGE).unwrap_or(class);
-        if let Some(cql_type) = simple(short) {
+        if let Some(cql_type) = CqlType::from_class_name(short) {
             return Ok((cql_type, false));
         }
         Ok(match short {
@@ -225,32 +224,4 @@ fn decode_hex(hex: &str) -> Option<Vec<u8>> {
             _ => None,
         })
         .collect()
-}
-
-/// A class without parameters that CQL has a name for.
-fn simple(short: &str) -> Option<CqlType> {
-    Some(match short {
-        "AsciiType" => CqlType::Ascii,
-        "BooleanType" => CqlType::Boolean,
-        "ByteType" => CqlType::TinyInt,
-        "BytesType" => CqlType::Blob,
-        "CounterColumnType" => CqlType::Counter,
-        "DateType" | "TimestampType" => CqlType::Timestamp,
-        "DecimalType" => CqlType::Decimal,
-        "DoubleType" => CqlType::Double,
-        "DurationType" => CqlType::Duration,
-        "EmptyType" => CqlType::Empty,
-        "FloatType" => CqlType::Float,
-        "InetAddressType" => CqlType::Inet,
-        "Int32Type" => CqlType::Int,
-        "IntegerType" => CqlType::VarInt,
-        "LexicalUUIDType" | "UUIDType" => CqlType::Uuid,
-        "LongType" => CqlType::BigInt,
-        "ShortType" => CqlType::SmallInt,
-        "SimpleDateType" => CqlType::Date,
-        "TimeType" => CqlType::Time,
-        "TimeUUIDType" => CqlType::TimeUuid,
-        "UTF8Type" => CqlType::Text,
-        _ => return None,
-    })
 }

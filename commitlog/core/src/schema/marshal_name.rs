@@ -41,27 +41,10 @@ fn write_type(name: &mut String, cql_type: &CqlType, multi_cell: bool, inside_fr
             push(name, format_args!(" , {dimension})"));
         }
         CqlType::Custom(class) => name.push_str(class),
-        CqlType::Ascii => simple(name, "AsciiType"),
-        CqlType::BigInt => simple(name, "LongType"),
-        CqlType::Blob => simple(name, "BytesType"),
-        CqlType::Boolean => simple(name, "BooleanType"),
-        CqlType::Counter => simple(name, "CounterColumnType"),
-        CqlType::Date => simple(name, "SimpleDateType"),
-        CqlType::Decimal => simple(name, "DecimalType"),
-        CqlType::Double => simple(name, "DoubleType"),
-        CqlType::Duration => simple(name, "DurationType"),
-        CqlType::Empty => simple(name, "EmptyType"),
-        CqlType::Float => simple(name, "FloatType"),
-        CqlType::Inet => simple(name, "InetAddressType"),
-        CqlType::Int => simple(name, "Int32Type"),
-        CqlType::SmallInt => simple(name, "ShortType"),
-        CqlType::Text => simple(name, "UTF8Type"),
-        CqlType::Time => simple(name, "TimeType"),
-        CqlType::TimeUuid => simple(name, "TimeUUIDType"),
-        CqlType::Timestamp => simple(name, "TimestampType"),
-        CqlType::TinyInt => simple(name, "ByteType"),
-        CqlType::Uuid => simple(name, "UUIDType"),
-        CqlType::VarInt => simple(name, "IntegerType"),
+        native => {
+            let (_, class) = native.native_names().unwrap_or_default();
+            push(name, format_args!("{PACKAGE}{class}"));
+        }
     }
     if frozen {
         name.push(')');
@@ -96,10 +79,6 @@ fn write_user_type(name: &mut String, user_type: &UserType, inside_frozen: bool)
         write_type(name, &field.cql_type, false, inside_frozen);
     }
     name.push(')');
-}
-
-fn simple(name: &mut String, class: &str) {
-    push(name, format_args!("{PACKAGE}{class}"));
 }
 
 fn open(name: &mut String, class: &str) {

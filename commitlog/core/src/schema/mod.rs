@@ -313,7 +313,7 @@ impl Schema {
             let known = definitions
                 .entry(table.keyspace.clone())
                 .or_insert_with(|| self.types.definitions(&table.keyspace));
-            if let Some(grown) = table.grown(known) {
+            if let Some(grown) = table.grow(known) {
                 *table = Arc::new(grown.bounded());
             }
         }

@@ -50,7 +50,7 @@ struct StoredTable {
 #[derive(Serialize, Deserialize)]
 struct StoredColumn {
     name: String,
-    /// Name of Cassandra's class: whole, user types with all their fields.
+    /// The full name of Cassandra's class: user types with all their fields.
     class: String,
     dropped_at_us: Option<i64>,
     first_us: i64,

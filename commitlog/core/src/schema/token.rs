@@ -106,8 +106,8 @@ impl<'a> Lexer<'a> {
             return Ok(None);
         };
         let kind = match first {
-            '"' => TokenKind::QuotedName(self.quoted('"', "name in double quotes")?),
-            '\'' => TokenKind::Literal(self.quoted('\'', "string in single quotes")?),
+            '"' => TokenKind::QuotedName(self.read_quoted('"', "name in double quotes")?),
+            '\'' => TokenKind::Literal(self.read_quoted('\'', "string in single quotes")?),
             '$' if self.rest.starts_with("$$") => TokenKind::Literal(self.between_dollars()?),
             _ if is_word_char(first) => self.word_or_uuid(),
             _ => {
@@ -149,7 +149,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// The text between two quotes; a doubled quote inside is one quote.
-    fn quoted(&mut self, quote: char, kind: &str) -> Result<String> {
+    fn read_quoted(&mut self, quote: char, kind: &str) -> Result<String> {
         let mut unescaped = String::new();
         let mut chars = self.rest.char_indices().skip(1).peekable();
         while let Some((position, c)) = chars.next() {

@@ -81,7 +81,7 @@ impl TypeExpression {
                 line,
             });
         }
-        Ok(match native(&name) {
+        Ok(match CqlType::from_cql_name(&name) {
             Some(cql_type) if bare => Self::Known {
                 cql_type,
                 multi_cell: false,
@@ -168,32 +168,4 @@ fn dimension(tokens: &mut TokenCursor<'_>) -> Result<u32> {
     let dimension = dimension.ok_or_else(|| tokens.expected("the dimension of the vector"))?;
     tokens.advance();
     Ok(dimension)
-}
-
-/// The native type of this lower-case name (`CQL3Type.Native`).
-fn native(name: &str) -> Option<CqlType> {
-    Some(match name {
-        "ascii" => CqlType::Ascii,
-        "bigint" => CqlType::BigInt,
-        "blob" => CqlType::Blob,
-        "boolean" => CqlType::Boolean,
-        "counter" => CqlType::Counter,
-        "date" => CqlType::Date,
-        "decimal" => CqlType::Decimal,
-        "double" => CqlType::Double,
-        "duration" => CqlType::Duration,
-        "empty" => CqlType::Empty,
-        "float" => CqlType::Float,
-        "inet" => CqlType::Inet,
-        "int" => CqlType::Int,
-        "smallint" => CqlType::SmallInt,
-        "text" | "varchar" => CqlType::Text,
-        "time" => CqlType::Time,
-        "timestamp" => CqlType::Timestamp,
-        "timeuuid" => CqlType::TimeUuid,
-        "tinyint" => CqlType::TinyInt,
-        "uuid" => CqlType::Uuid,
-        "varint" => CqlType::VarInt,
-        _ => return None,
-    })
 }

@@ -40,7 +40,7 @@ struct Resolved<T> {
     depth: usize,
 }
 
-/// The user type for want of which another cannot be resolved.
+/// The missing user type that another type needs.
 struct Unresolved {
     keyspace: String,
     name: String,

@@ -40,15 +40,15 @@ pub(super) fn is_same(a: &CqlType, b: &CqlType) -> bool {
 }
 
 /// Of two forms of one type ([`is_same`]) the one with more fields; field names are the newer ones.
-pub(super) fn joined(newer: &CqlType, older: &CqlType) -> CqlType {
-    let boxed = |newer: &CqlType, older: &CqlType| Box::new(joined(newer, older));
+pub(super) fn join_types(newer: &CqlType, older: &CqlType) -> CqlType {
+    let boxed = |newer: &CqlType, older: &CqlType| Box::new(join_types(newer, older));
     match (newer, older) {
         (CqlType::List(a), CqlType::List(b)) => CqlType::List(boxed(a, b)),
         (CqlType::Set(a), CqlType::Set(b)) => CqlType::Set(boxed(a, b)),
         (CqlType::Map(ka, va), CqlType::Map(kb, vb)) => CqlType::Map(boxed(ka, kb), boxed(va, vb)),
         (CqlType::Vector(a, n), CqlType::Vector(b, _)) => CqlType::Vector(boxed(a, b), *n),
         (CqlType::Tuple(a), CqlType::Tuple(b)) => {
-            CqlType::Tuple(a.iter().zip(b).map(|(a, b)| joined(a, b)).collect())
+            CqlType::Tuple(a.iter().zip(b).map(|(a, b)| join_types(a, b)).collect())
         }
         (CqlType::Udt(a), CqlType::Udt(b)) if Arc::ptr_eq(a, b) => newer.clone(),
         (CqlType::Udt(a), CqlType::Udt(b)) => {
@@ -60,8 +60,8 @@ pub(super) fn joined(newer: &CqlType, older: &CqlType) -> CqlType {
             let other = if is_newer { b } else { a };
             let fields = longer.fields.iter().enumerate().map(|(place, field)| {
                 let cql_type = match other.fields.get(place) {
-                    Some(other) if is_newer => joined(&field.cql_type, &other.cql_type),
-                    Some(other) => joined(&other.cql_type, &field.cql_type),
+                    Some(other) if is_newer => join_types(&field.cql_type, &other.cql_type),
+                    Some(other) => join_types(&other.cql_type, &field.cql_type),
                     None => field.cql_type.clone(),
                 };
                 UserTypeField {
@@ -206,22 +206,22 @@ fn declaration(keyspace: &str, name: &str, version: &TypeVersion) -> UserTypeDec
 }
 
 /// A type with its user types as in `definitions` (oldest first).
-pub(super) fn grown(cql_type: &CqlType, definitions: &[Arc<UserType>]) -> CqlType {
-    let boxed = |inner: &CqlType| Box::new(grown(inner, definitions));
+pub(super) fn grow(cql_type: &CqlType, definitions: &[Arc<UserType>]) -> CqlType {
+    let boxed = |inner: &CqlType| Box::new(grow(inner, definitions));
     match cql_type {
         CqlType::List(element) => CqlType::List(boxed(element)),
         CqlType::Set(element) => CqlType::Set(boxed(element)),
         CqlType::Map(key, value) => CqlType::Map(boxed(key), boxed(value)),
         CqlType::Vector(element, dimension) => CqlType::Vector(boxed(element), *dimension),
         CqlType::Tuple(fields) => {
-            CqlType::Tuple(fields.iter().map(|f| grown(f, definitions)).collect())
+            CqlType::Tuple(fields.iter().map(|f| grow(f, definitions)).collect())
         }
         CqlType::Udt(_) => {
             let mut known = cql_type.clone();
             for definition in definitions {
                 let definition = CqlType::Udt(Arc::clone(definition));
                 if is_same(&definition, &known) {
-                    known = joined(&definition, &known);
+                    known = join_types(&definition, &known);
                 }
             }
             known

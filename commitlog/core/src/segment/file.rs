@@ -81,10 +81,9 @@ impl<S: Source> SegmentFile<S> {
         Ok(crc32fast::hash(bytes.get(..read).unwrap_or_default()))
     }
 
-    /// The next offset from `position` on that a search has to read, `end` at most.
-    fn after_hole(&self, position: u64, end: u64) -> Result<u64> {
-        let data =
-            (self.source.skip_hole(position)).map_err(|error| io_error(&self.name, error))?;
+    /// The next offset from `start` on that a search has to read, `end` at most.
+    fn after_hole(&self, start: u64, end: u64) -> Result<u64> {
+        let data = (self.source.skip_hole(start)).map_err(|error| io_error(&self.name, error))?;
         Ok(data.unwrap_or(end).min(end))
     }
 

@@ -200,17 +200,17 @@ mod tests {
             ("b", record(Shape::Int32).optional()),
             ("c", record(Shape::String)),
         ]);
-        let fields_in = |namespace: &str| {
+        let kinds = |namespace: &str| {
             let avro = schema.clone().named(format!("{namespace}.S")).avro();
             let fields = avro.get("fields").cloned().unwrap_or_default();
             let kind = |index: usize| fields.pointer(&format!("/{index}/type")).cloned();
             (kind(1), kind(2).and_then(|kind| kind.get("name").cloned()))
         };
         assert_eq!(
-            fields_in("m"),
+            kinds("m"),
             (Some(json!(["null", "n.R"])), Some(json!("R2")))
         );
-        assert_eq!(fields_in("n").0, Some(json!(["null", "R"])));
+        assert_eq!(kinds("n").0, Some(json!(["null", "R"])));
     }
 
     #[test]

@@ -9,6 +9,10 @@ pub use schema::{Schema, Shape};
 /// Ends a message that began with [`Schema::json_envelope`].
 pub const JSON_ENVELOPE_END: &[u8; 1] = b"}";
 
+/// The markers of snapshot events, in every layout.
+pub const SNAPSHOT_MARKERS: &str =
+    "true,first,first_in_data_collection,last_in_data_collection,last,false,incremental";
+
 impl Schema {
     /// `{"schema":…,"payload":`, which `JsonConverter` writes before a payload.
     pub fn json_envelope(&self) -> Vec<u8> {

@@ -74,10 +74,7 @@ impl Schema {
     /// The schema of a field of a struct.
     pub fn field(&self, name: &str) -> Option<&Self> {
         match &self.shape {
-            Shape::Struct(fields) => fields
-                .iter()
-                .find(|field| field.0 == name)
-                .map(|field| &field.1),
+            Shape::Struct(fields) => Some(&fields.iter().find(|field| field.0 == name)?.1),
             _ => None,
         }
     }

@@ -16,7 +16,7 @@ use event_encoding::schema_ids::{MessagePart, SchemaLanguage, UnregisteredSchema
 
 /// Prepared bytes of a table.
 pub struct AvroPlan {
-    /// Under the names of the schemas.
+    /// The table with the names that the schemas use.
     pub table: Arc<Table>,
     /// One for each partition-key column, clustering column and other column.
     pub fields: Vec<AfterField>,

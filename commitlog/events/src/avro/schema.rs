@@ -13,18 +13,17 @@ use crate::format::Layout;
 use crate::value::json::is_string;
 use crate::value::{DecimalMode, DurationMode, ValueModes, VarintMode, cql_name};
 use event_encoding::avro_names::{NameAdjustment, unique_name};
+use event_encoding::connect::SNAPSHOT_MARKERS;
 
 /// Namespace of the records that are the same for all tables and are not Debezium's.
 const OURS: &str = "cdc_sidecar";
 /// The precision of a decimal by Connect's converter.
 const CONNECT_PRECISION: u32 = 64;
-const SNAPSHOTS: &str =
-    "true,first,first_in_data_collection,last_in_data_collection,last,false,incremental";
 
 /// A column as a field of `after`.
 #[derive(Debug, Clone)]
 pub struct AfterField {
-    /// Its own among the fields: a column that came back with another type has one for each.
+    /// Unique among the fields: a column that came back with another type has a name for each type.
     pub name: String,
     /// Whether its record has `removed` or `shards`.
     pub has_more: bool,
@@ -160,7 +159,7 @@ impl SchemaWriter {
                 let names = (1..=fields.len()).map(|number| format!("field{number}"));
                 let fields: Vec<_> = names.zip(fields).collect();
                 let namespace = format!("{}.type", self.namespace);
-                self.record(&namespace, &spelled(ty), ty, |writer| {
+                self.record(&namespace, &spell(ty), ty, |writer| {
                     let fields = fields.into_iter();
                     fields
                         .map(|(name, field)| optional(&name, writer.of_type(field)))
@@ -233,7 +232,7 @@ impl SchemaWriter {
         let namespace = format!("{}.type", self.namespace);
         array(self.record(
             &namespace,
-            &format!("entry_of_{}", spelled(ty)),
+            &format!("entry_of_{}", spell(ty)),
             ty,
             |writer| {
                 let key = optional("key", writer.of_type(key));
@@ -302,9 +301,9 @@ fn meaning(ty: &str, name: &str) -> Value {
 }
 
 /// A type as a name of Avro: `tuple2_int_text`.
-fn spelled(ty: &CqlType) -> String {
+fn spell(ty: &CqlType) -> String {
     let join = |name: String, types: &[&CqlType]| {
-        let types = types.iter().map(|ty| spelled(ty));
+        let types = types.iter().map(|ty| spell(ty));
         std::iter::once(name)
             .chain(types)
             .collect::<Vec<_>>()
@@ -339,7 +338,7 @@ fn source(layout: Layout) -> Value {
 
 fn source_of_v3() -> Value {
     let snapshot = json!({
-        "type": "string", "connect.version": 1, "connect.parameters": {"allowed": SNAPSHOTS},
+        "type": "string", "connect.version": 1, "connect.parameters": {"allowed": SNAPSHOT_MARKERS},
         "connect.default": "false", "connect.name": "io.debezium.data.Enum",
     });
     json!({

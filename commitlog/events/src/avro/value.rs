@@ -14,14 +14,14 @@ pub type Written<'b> = Result<Out<'b>>;
 
 /// The branch of `["null", T]` that is null.
 pub const NULL: &[u8; 1] = &[0];
-/// The other one.
+/// The branch of `["null", T]` that is not null.
 pub const THERE: &[u8; 1] = &[2];
 /// What ends an array or a map.
 pub const END: &[u8; 1] = &[0];
 
 /// Writes values.
 pub struct ValueWriter<'s> {
-    /// For what is text first.
+    /// Scratch space for values that are written as text.
     pub scratch: &'s mut Vec<u8>,
     pub modes: ValueModes,
 }
@@ -135,7 +135,7 @@ impl ValueWriter<'_> {
         Ok(text)
     }
 
-    /// Elements of a list or set that are cells: those that live.
+    /// Elements of a multi-cell list or set; live cells only.
     pub fn elements<'a, 'b>(
         &mut self,
         mut text: Out<'b>,
@@ -152,7 +152,7 @@ impl ValueWriter<'_> {
         Ok(end_block(text))
     }
 
-    /// Entries of a map that are cells; a removed key has no value.
+    /// Entries of a multi-cell map; a removed key has no value.
     pub fn entries<'a, 'b>(
         &mut self,
         mut text: Out<'b>,

@@ -115,7 +115,7 @@ impl KeyValueEncoding {
     }
 
     /// The columns of an event in the order of its members, by their index in [`Table::columns`],
-    /// where it has one that was dropped; then the schema is not that of the others.
+    /// if one of them was dropped; then the event needs a schema of its own.
     pub fn columns_with_dropped(&self, content: &Content<'_, '_>) -> Option<Vec<u32>> {
         let Content::Write(row) = content else {
             return None;
@@ -132,7 +132,8 @@ impl KeyValueEncoding {
                 continue;
             }
             has_dropped |= column.dropped_at_us.is_some();
-            // Of versions of one column the member is that which was written; of two, the last.
+            // Of the versions of a column, the one that was written is the member; of two, the
+            // last.
             let namesake = columns.iter().position(|other| {
                 let other = self.table.columns.get(*other as usize);
                 other.is_some_and(|other| other.name == column.name)
@@ -165,8 +166,5 @@ impl KeyValueEncoding {
 
 fn says_something(row: &Row<'_>, column: u32) -> bool {
     row.cells.iter().any(|cell| cell.column == column)
-        || row
-            .complex_deletions
-            .iter()
-            .any(|(number, _)| *number == column)
+        || row.complex_deletions.iter().any(|entry| entry.0 == column)
 }

@@ -29,7 +29,7 @@ impl<'j> StructTextReader<'j> {
             Shape::Array(items) => {
                 out.push(b'[');
                 let mut separator: &[u8] = b"";
-                self.enclosed(b'[', b']', |reader| {
+                self.read_enclosed(b'[', b']', |reader| {
                     out.extend_from_slice(separator);
                     separator = b", ";
                     reader.value(out, items);
@@ -53,7 +53,7 @@ impl<'j> StructTextReader<'j> {
     /// Fields in the order of the schema; those that are null do not show.
     fn structure(&mut self, out: &mut Vec<u8>, fields: &[(String, Schema)]) {
         let mut texts: Vec<Option<Vec<u8>>> = vec![None; fields.len()];
-        self.enclosed(b'{', b'}', |reader| {
+        self.read_enclosed(b'{', b'}', |reader| {
             let name = reader.name();
             let field = fields
                 .iter()
@@ -91,7 +91,7 @@ impl<'j> StructTextReader<'j> {
         out.push(b'{');
         let mut separator: &[u8] = b"";
         if self.rest.first() == Some(&b'{') {
-            self.enclosed(b'{', b'}', |reader| {
+            self.read_enclosed(b'{', b'}', |reader| {
                 out.extend_from_slice(separator);
                 separator = b", ";
                 out.extend_from_slice(&reader.name());
@@ -99,7 +99,7 @@ impl<'j> StructTextReader<'j> {
                 reader.value(out, values);
             });
         } else {
-            self.enclosed(b'[', b']', |reader| {
+            self.read_enclosed(b'[', b']', |reader| {
                 out.extend_from_slice(separator);
                 separator = b", ";
                 reader.bump(b'[');
@@ -114,7 +114,7 @@ impl<'j> StructTextReader<'j> {
     }
 
     /// Reads the items between brackets, separated by commas.
-    fn enclosed(&mut self, open: u8, close: u8, mut read_item: impl FnMut(&mut Self)) {
+    fn read_enclosed(&mut self, open: u8, close: u8, mut read_item: impl FnMut(&mut Self)) {
         self.bump(open);
         while !self.rest.is_empty() && !self.bump(close) {
             let before = self.rest.len();
@@ -144,7 +144,7 @@ impl<'j> StructTextReader<'j> {
 
     /// Appends the content of a string.
     fn string(&mut self, out: &mut Vec<u8>) {
-        let quoted = self.quoted();
+        let quoted = self.read_quoted();
         let inner = quoted.get(1..quoted.len().saturating_sub(1));
         match inner {
             Some(plain) if !plain.contains(&b'\\') => out.extend_from_slice(plain),
@@ -156,7 +156,7 @@ impl<'j> StructTextReader<'j> {
     }
 
     /// A string with its quotes.
-    fn quoted(&mut self) -> &'j [u8] {
+    fn read_quoted(&mut self) -> &'j [u8] {
         let mut is_escaped = false;
         let end = self.rest.iter().skip(1).position(|byte| {
             let is_end = *byte == b'"' && !is_escaped;
@@ -176,13 +176,13 @@ impl<'j> StructTextReader<'j> {
     fn skip(&mut self) {
         match self.rest.first() {
             Some(b'"') => {
-                self.quoted();
+                self.read_quoted();
             }
-            Some(b'{') => self.enclosed(b'{', b'}', |reader| {
+            Some(b'{') => self.read_enclosed(b'{', b'}', |reader| {
                 reader.name();
                 reader.skip();
             }),
-            Some(b'[') => self.enclosed(b'[', b']', Self::skip),
+            Some(b'[') => self.read_enclosed(b'[', b']', Self::skip),
             _ => {
                 self.token();
             }

@@ -1,8 +1,8 @@
 //! The schemas of a table: those of Debezium's connector (`KeyValueSchema`,
 //! `CassandraSchemaFactory`), and what its events lack.
 //!
-//! Two things are other than there, since a message could not be read otherwise: every value is
-//! optional, also in the exact modes, and so is the value of a bound.
+//! Two things differ, since a message could not be read otherwise: every value is optional, also in
+//! the exact modes, and so is the value of a bound.
 
 use commitlog_core::cql_type::CqlType;
 use commitlog_core::schema::{Column, Table, marshal_name};
@@ -11,17 +11,15 @@ use super::cells::{cells, shard};
 use super::named::{meaning, ours, uuid};
 use crate::format::Layout;
 use crate::value::{DecimalMode, DurationMode, ValueModes, VarintMode};
-use event_encoding::connect::{Schema, Shape};
+use event_encoding::connect::{SNAPSHOT_MARKERS, Schema, Shape};
 
 const NAMESPACE: &str = "io.debezium.connector.cassandra";
-const SNAPSHOTS: &str =
-    "true,first,first_in_data_collection,last_in_data_collection,last,false,incremental";
 /// The members of `after` that are no columns.
 const RANGES: [&str; 2] = ["_range_start", "_range_end"];
 
 /// Makes the schemas of one table.
 pub struct TableSchemas<'t> {
-    /// Under its own names, which those of the schemas are made of.
+    /// The table with its own names, from which the names of schemas derive.
     pub table: &'t Table,
     pub prefix: &'t str,
     pub modes: ValueModes,
@@ -228,7 +226,7 @@ fn source(layout: Layout) -> Schema {
         .named("source");
     }
     let snapshot = meaning(Shape::String, "io.debezium.data.Enum")
-        .with_parameter("allowed", SNAPSHOTS)
+        .with_parameter("allowed", SNAPSHOT_MARKERS)
         .with_default("false");
     let mut members = vec![
         ("version", text()),

@@ -202,29 +202,23 @@ mod tests {
     #[test]
     fn only_a_larger_clock_grows() {
         let mut history = CounterHistory::new(1 << 20);
-        let place = cell(1, 1, 1);
-        assert_eq!(history.follow(&place, &shard(1, 10, 5)), None);
+        let key = cell(1, 1, 1);
+        assert_eq!(history.follow(&key, &shard(1, 10, 5)), None);
+        assert_eq!(history.follow(&key, &shard(1, 20, 8)), Some(growth(3, 10)));
+        assert_eq!(history.follow(&key, &shard(1, 20, 8)), None, "a repeat");
+        assert_eq!(history.follow(&key, &shard(1, 15, 6)), None, "a late one");
         assert_eq!(
-            history.follow(&place, &shard(1, 20, 8)),
-            Some(growth(3, 10))
-        );
-        assert_eq!(history.follow(&place, &shard(1, 20, 8)), None, "a repeat");
-        assert_eq!(history.follow(&place, &shard(1, 15, 6)), None, "a late one");
-        assert_eq!(
-            history.follow(&place, &shard(2, 12, 1)),
+            history.follow(&key, &shard(2, 12, 1)),
             None,
             "another leader"
         );
         assert_eq!(history.follow(&cell(1, 2, 1), &shard(1, 30, 9)), None);
-        assert_eq!(
-            history.follow(&place, &shard(1, 30, 1)),
-            Some(growth(-7, 20))
-        );
+        assert_eq!(history.follow(&key, &shard(1, 30, 1)), Some(growth(-7, 20)));
         let local = Shard {
             kind: ShardKind::Local,
             ..shard(1, 40, 2)
         };
-        assert_eq!(history.follow(&place, &local), None);
+        assert_eq!(history.follow(&key, &local), None);
     }
 
     #[test]
@@ -240,13 +234,13 @@ mod tests {
         let places = [cell(1, 1, 1), cell(1, 1, 2), cell(1, 2, 1), cell(2, 1, 1)];
         let known_after = |forget: &dyn Fn(&mut CounterHistory)| {
             let mut history = CounterHistory::new(1 << 20);
-            for place in &places {
-                history.follow(place, &shard(1, 1, 1));
-                history.follow(place, &shard(2, 1, 1));
+            for key in &places {
+                history.follow(key, &shard(1, 1, 1));
+                history.follow(key, &shard(2, 1, 1));
             }
             history.settle();
             forget(&mut history);
-            places.map(|place| history.follow(&place, &shard(2, 2, 2)).is_some())
+            places.map(|key| history.follow(&key, &shard(2, 2, 2)).is_some())
         };
         let cell_only = known_after(&|history| history.forget_cell(&cell(1, 1, 1)));
         assert_eq!(cell_only, [false, true, true, true]);
@@ -259,16 +253,16 @@ mod tests {
     #[test]
     fn a_rejected_mutation_leaves_no_trace() {
         let mut history = CounterHistory::new(1 << 20);
-        let place = cell(1, 1, 1);
-        history.follow(&place, &shard(1, 1, 1));
+        let key = cell(1, 1, 1);
+        history.follow(&key, &shard(1, 1, 1));
         history.settle();
-        history.follow(&place, &shard(1, 2, 5));
+        history.follow(&key, &shard(1, 2, 5));
         history.follow(&cell(1, 1, 2), &shard(1, 2, 5));
         history.forget_partition(&[1; 16]);
-        history.follow(&place, &shard(1, 3, 7));
+        history.follow(&key, &shard(1, 3, 7));
         history.revert();
         assert_eq!(history.len(), 1);
-        assert_eq!(history.follow(&place, &shard(1, 2, 5)), Some(growth(4, 1)));
+        assert_eq!(history.follow(&key, &shard(1, 2, 5)), Some(growth(4, 1)));
     }
 
     #[test]
@@ -277,9 +271,9 @@ mod tests {
         let mut history = CounterHistory::new(entries * ENTRY_BYTES);
         let busy = cell(0xff, 0xff, 0xff);
         for number in 0_i64..20_000 {
-            let mut place = cell(1, 1, 1);
-            place.row[..8].copy_from_slice(&number.to_be_bytes());
-            history.follow(&place, &shard(1, 1, 1));
+            let mut key = cell(1, 1, 1);
+            key.row[..8].copy_from_slice(&number.to_be_bytes());
+            history.follow(&key, &shard(1, 1, 1));
             if number % 100 == 0 {
                 let grown = history.follow(&busy, &shard(1, number + 1, number));
                 assert_eq!(

@@ -137,7 +137,7 @@ impl Walk<'_, '_> {
             }
             out = match self.content {
                 Content::Write(row) => {
-                    self.written_column(visitor, out, index, field, column, row)?
+                    self.write_column(visitor, out, index, field, column, row)?
                 }
                 _ if column.dropped_at_us.is_some() => visitor.no_column(out),
                 Content::PartitionDeletion(deletion) => {
@@ -166,7 +166,7 @@ impl Walk<'_, '_> {
         let columns = fields.columns.iter().zip(&fields.table.columns);
         for (index, (field, column)) in (0_u32..).zip(columns) {
             out = match cells.next_if(|cell| cell.column == index) {
-                Some(cell) => self.written_cell(visitor, out, field, column, cell)?,
+                Some(cell) => self.write_cell(visitor, out, field, column, cell)?,
                 None if column.dropped_at_us.is_some() => visitor.no_column(out),
                 None => visitor.null_column(out, field),
             };
@@ -175,7 +175,7 @@ impl Walk<'_, '_> {
     }
 
     #[inline]
-    fn written_column<'w, 'b, V: EventVisitor<'w>>(
+    fn write_column<'w, 'b, V: EventVisitor<'w>>(
         &self,
         visitor: &mut V,
         out: Out<'b>,
@@ -199,13 +199,13 @@ impl Walk<'_, '_> {
             return visitor.elements_column(out, field, column, cells);
         }
         match cells.first() {
-            Some(cell) => self.written_cell(visitor, out, field, column, cell),
+            Some(cell) => self.write_cell(visitor, out, field, column, cell),
             None => Ok(visitor.null_column(out, field)),
         }
     }
 
     #[inline]
-    fn written_cell<'w, 'b, V: EventVisitor<'w>>(
+    fn write_cell<'w, 'b, V: EventVisitor<'w>>(
         &self,
         visitor: &mut V,
         out: Out<'b>,
@@ -254,7 +254,7 @@ impl Walk<'_, '_> {
                     clustering(visitor, out, &row.clustering)?
                 };
                 out = visitor.absent(out, 2);
-                out = written_cells(visitor, out, row);
+                out = write_cells(visitor, out, row);
                 if let Some(error) = visitor.scratch().element_error.take() {
                     return Err(error);
                 }
@@ -326,7 +326,7 @@ fn range_bound<'w, 'b, V: EventVisitor<'w>>(
 
 /// `live`, `del`, `cdel` and `cell` of a row.
 #[inline]
-fn written_cells<'w, 'b, V: EventVisitor<'w>>(
+fn write_cells<'w, 'b, V: EventVisitor<'w>>(
     visitor: &mut V,
     mut out: Out<'b>,
     row: &Row<'_>,
@@ -343,7 +343,7 @@ fn written_cells<'w, 'b, V: EventVisitor<'w>>(
         collection_deletions(visitor, out, row)
     };
     if !plan.shows_all {
-        return shown_cells(visitor, out, row);
+        return write_shown_cells(visitor, out, row);
     }
     if row.cells.is_empty() {
         return visitor.absent(out, 1);
@@ -376,7 +376,7 @@ fn collection_deletions<'w, 'b, V: EventVisitor<'w>>(
 
 /// The cells of a row without those of excluded columns.
 #[cold]
-fn shown_cells<'w, 'b, V: EventVisitor<'w>>(
+fn write_shown_cells<'w, 'b, V: EventVisitor<'w>>(
     visitor: &mut V,
     mut out: Out<'b>,
     row: &Row<'_>,

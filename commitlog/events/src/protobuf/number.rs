@@ -9,7 +9,7 @@
 /// A column as a field of `after`.
 #[derive(Debug, Clone)]
 pub struct ProtobufField {
-    /// Its own among the fields: a column that came back with another type has one for each.
+    /// Unique among the fields: a column that came back with another type has a name for each type.
     pub name: String,
     pub number: u32,
     /// Of the field in `after`.
@@ -37,7 +37,7 @@ pub fn numbers(columns: &[(String, String)]) -> Vec<u32> {
         else {
             continue;
         };
-        let mut number = hashed(name, field_type);
+        let mut number = hash(name, field_type);
         while taken.contains(&number) || RESERVED.contains(&number) {
             number = if number + 1 < END { number + 1 } else { FIRST };
         }
@@ -47,7 +47,7 @@ pub fn numbers(columns: &[(String, String)]) -> Vec<u32> {
     numbers
 }
 
-fn hashed(name: &str, field_type: &str) -> u32 {
+fn hash(name: &str, field_type: &str) -> u32 {
     let mut hasher = blake3::Hasher::new();
     hasher.update(name.as_bytes());
     hasher.update(b"\0");

@@ -17,7 +17,7 @@ use crate::table_names::{adjust_table, columns_of};
 
 /// Prepared bytes of a table.
 pub struct ProtobufPlan {
-    /// Under the names of the schemas.
+    /// The table with the names that the schemas use.
     pub table: Arc<Table>,
     /// One for each partition-key column, clustering column and other column.
     pub fields: Vec<ProtobufField>,
@@ -52,8 +52,8 @@ impl ProtobufPlan {
         let fields_after = after_fields(&renamed, left_out);
         let writer =
             |outer| SchemaWriter::new(table, &format.topic_prefix, format.modes, adjustment, outer);
-        // The number of a column follows from its own name, which no setting adjusts, and from its
-        // type, whatever messages the other columns have.
+        // A column's field number is derived from its unadjusted name and its type, independent of
+        // the other columns.
         let columns = columns_of(table).zip(&fields_after).skip(keys);
         let columns: Vec<_> = columns
             .map(|(column, field)| {
@@ -63,7 +63,7 @@ impl ProtobufPlan {
             })
             .collect();
         let numbers = (1..).take(keys).chain(numbers(&columns));
-        // What is left out takes no name.
+        // A column that is left out reserves no name.
         let shown_fields = fields_after.iter().zip(columns_of(table));
         let names: Vec<_> = shown_fields
             .filter(|(field, _)| !field.is_left_out)

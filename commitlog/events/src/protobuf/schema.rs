@@ -177,7 +177,7 @@ impl SchemaWriter {
             }
         }
         let more = if has_more { "_multi" } else { "" };
-        let name = format!("Cell_{}{more}", self.spelled(&column.cql_type));
+        let name = format!("Cell_{}{more}", self.spell(&column.cql_type));
         let meaning = format!("cell {has_more} {}", cql_name(&column.cql_type));
         let name = self.declare(&name, &meaning, |_| body);
         self.full(&name)
@@ -234,11 +234,11 @@ impl SchemaWriter {
 
     /// The full name of the message of a type with parts.
     fn message(&mut self, ty: &CqlType) -> String {
-        let (spelled, meaning) = (self.spelled(ty), cql_name(ty));
+        let (spelled, meaning) = (self.spell(ty), cql_name(ty));
         let name = match ty {
             // Lists, sets and vectors of one type look alike.
             CqlType::List(element) | CqlType::Set(element) | CqlType::Vector(element, _) => {
-                let (name, meaning) = (self.spelled(element), cql_name(element));
+                let (name, meaning) = (self.spell(element), cql_name(element));
                 self.declare(&format!("List_{name}"), &meaning, |writer| {
                     let ty = writer.of_type(element_of(ty));
                     format!("repeated {ty} element = 1;\nrepeated int32 null_at = 2;\n")
@@ -318,9 +318,9 @@ impl SchemaWriter {
     }
 
     /// A type as part of a name: `tuple2_int_text`, with the mode where it changes the bytes.
-    fn spelled(&self, ty: &CqlType) -> String {
+    fn spell(&self, ty: &CqlType) -> String {
         let join = |name: String, types: &[&CqlType]| {
-            let types = types.iter().map(|ty| self.spelled(ty));
+            let types = types.iter().map(|ty| self.spell(ty));
             let parts: Vec<_> = std::iter::once(name).chain(types).collect();
             parts.join("_")
         };

@@ -18,7 +18,7 @@ const NULL_AT: u32 = 2;
 /// Writes values.
 pub(crate) struct ValueWriter<'s> {
     pub buffer: &'s mut MessageBuffer,
-    /// For what is text first.
+    /// Scratch space for values that are written as text.
     pub scratch: &'s mut Vec<u8>,
     pub modes: ValueModes,
 }
@@ -150,7 +150,7 @@ impl ValueWriter<'_> {
         Ok(())
     }
 
-    /// A list of elements that are cells: those that live.
+    /// The elements of a multi-cell list; live cells only.
     pub fn elements<'a>(
         &mut self,
         number: u32,
@@ -168,7 +168,7 @@ impl ValueWriter<'_> {
         Ok(())
     }
 
-    /// A map of entries that are cells; a removed key has no value.
+    /// The entries of a multi-cell map; a removed key has no value.
     pub fn entries<'a>(
         &mut self,
         number: u32,

@@ -15,7 +15,7 @@ use commitlog_core::row::Row;
 use commitlog_core::schema::Table;
 
 use crate::avro::ConfluentHeaders;
-use crate::batch::{EventBatch, Stop, Topic};
+use crate::batch::{EventBatch, Origin, Stop, Topic};
 use crate::buffer_pool::BufferPool;
 use crate::encoder::Scratch;
 use crate::event::Content;
@@ -27,7 +27,7 @@ use crate::plan::TablePlan;
 use crate::publisher::{MutationContext, UpdateEvents, partition_hash};
 use crate::record_error::RecordError;
 use crate::static_fragment::StaticFragment;
-use crate::token::token;
+use crate::token::{position_of, token};
 use event_encoding::schema_ids::UnregisteredSchema;
 use page::{Page, PageRow};
 use row::RowMaker;
@@ -35,16 +35,6 @@ use row::RowMaker;
 pub use crate::event::OLDEST_US;
 pub use page::PageError;
 pub use selection::{ElementTimes, Selection};
-
-/// Tokens in the order of unsigned numbers, which positions are.
-pub fn position_of(token: i64) -> u64 {
-    token.cast_unsigned() ^ (1 << 63)
-}
-
-/// The token at a position.
-pub fn token_of(position: u64) -> i64 {
-    (position ^ (1 << 63)).cast_signed()
-}
 
 /// Why a page cannot be encoded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -56,14 +46,14 @@ pub enum SnapshotError {
     Row(String),
 }
 
-/// What one page is.
+/// One page of a result.
 #[derive(Debug, Clone, Copy)]
 pub struct PageRequest<'b> {
     /// The body of the result: the number of rows, and their cells.
     pub body: &'b [u8],
     /// The coordinator's clock when the page was asked for, or an earlier time; microseconds.
     pub read_at_us: i64,
-    /// Up to and including this token everything was taken before.
+    /// Everything up to and including this token was read before.
     pub start: i64,
     /// The end of the range when this is the last page of it.
     pub end: Option<i64>,
@@ -119,7 +109,7 @@ impl SnapshotEncoder {
         &self.format
     }
 
-    /// Schemas that have no id yet; without it nothing is encoded.
+    /// Schemas without an id; nothing is encoded until they have one.
     pub fn unregistered(&self) -> Vec<UnregisteredSchema> {
         self.format.schema_ids.missing(self.plan.schemas())
     }
@@ -143,7 +133,8 @@ impl SnapshotEncoder {
             self.key.clear();
         }
         let start = position_of(request.start);
-        let mut batch = EventBatch::new("", start, self.last_size, &self.spare);
+        let source = (self.format.node_id.as_str(), Origin::Snapshot);
+        let mut batch = EventBatch::new(source, "", start, self.last_size, &self.spare);
         let mut context = EventContext::new(&self.format, Version::V8, "", now_ms);
         context.snapshot_us = Some(self.snapshot_us);
         let topic = batch.add_topic(Topic {

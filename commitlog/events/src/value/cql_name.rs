@@ -10,48 +10,21 @@ pub fn cql_name(ty: &CqlType) -> String {
 }
 
 fn push(name: &mut String, ty: &CqlType) {
-    let simple = match ty {
-        CqlType::Ascii => "ascii",
-        CqlType::BigInt => "bigint",
-        CqlType::Blob => "blob",
-        CqlType::Boolean => "boolean",
-        CqlType::Counter => "counter",
-        CqlType::Date => "date",
-        CqlType::Decimal => "decimal",
-        CqlType::Double => "double",
-        CqlType::Duration => "duration",
-        CqlType::Empty => "empty",
-        CqlType::Float => "float",
-        CqlType::Inet => "inet",
-        CqlType::Int => "int",
-        CqlType::SmallInt => "smallint",
-        CqlType::Text => "text",
-        CqlType::Time => "time",
-        CqlType::Timestamp => "timestamp",
-        CqlType::TimeUuid => "timeuuid",
-        CqlType::TinyInt => "tinyint",
-        CqlType::Uuid => "uuid",
-        CqlType::VarInt => "varint",
+    // Writing into a string cannot fail.
+    let _ = match ty {
         CqlType::List(element) => return push_parameters(name, "list", [&**element]),
         CqlType::Set(element) => return push_parameters(name, "set", [&**element]),
         CqlType::Map(key, value) => return push_parameters(name, "map", [&**key, &**value]),
         CqlType::Tuple(fields) => return push_parameters(name, "tuple", fields),
-        CqlType::Udt(user_type) => {
-            let _ = write!(name, "{}.{}", user_type.keyspace, user_type.name);
-            return;
-        }
+        CqlType::Udt(user_type) => write!(name, "{}.{}", user_type.keyspace, user_type.name),
         CqlType::Vector(element, dimension) => {
             name.push_str("vector<");
             push(name, element);
-            let _ = write!(name, ", {dimension}>");
-            return;
+            write!(name, ", {dimension}>")
         }
-        CqlType::Custom(class) => {
-            let _ = write!(name, "'{class}'");
-            return;
-        }
+        CqlType::Custom(class) => write!(name, "'{class}'"),
+        native => name.write_str(native.native_names().unwrap_or_default().0),
     };
-    name.push_str(simple);
 }
 
 fn push_parameters<'t>(

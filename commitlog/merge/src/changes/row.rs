@@ -78,12 +78,9 @@ impl Changes {
         let mut has_steps = false;
         let mut new_writes = self.writes.iter().copied().peekable();
         for step in self.steps.iter().copied() {
-            let step_writes =
-                std::iter::from_fn(|| new_writes.next_if(|(write_step, _)| *write_step <= step));
-            let step_writes: Vec<&RowWrite> = step_writes
-                .filter_map(|(_, index)| writes.get(index))
-                .collect();
-            self.row.apply(step_writes, store);
+            let found = std::iter::from_fn(|| new_writes.next_if(|write| write.0 <= step));
+            let found: Vec<&RowWrite> = found.filter_map(|(_, i)| writes.get(i)).collect();
+            self.row.apply(found, store);
             for range in self
                 .begun
                 .iter()

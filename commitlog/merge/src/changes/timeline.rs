@@ -55,10 +55,9 @@ impl Timeline {
             .after_truncated_us
             .max(instants.before_truncated_us);
         let new_truncation_us = truncation.filter(|_| truncation > instants.before_truncated_us);
-        let level_times = partition.deletions.iter().filter_map(|(_, new_us)| *new_us);
-        let level_times =
-            level_times.chain(partition.statics.iter().filter_map(|write| write.new_us));
-        let mut level_us: Vec<i64> = level_times.chain(new_truncation_us).collect();
+        let times_us = partition.deletions.iter().filter_map(|(_, new_us)| *new_us);
+        let times_us = times_us.chain(partition.statics.iter().filter_map(|write| write.new_us));
+        let mut level_us: Vec<i64> = times_us.chain(new_truncation_us).collect();
         level_us.sort_unstable();
         level_us.dedup();
         self.partition_us = level_us.last().copied();

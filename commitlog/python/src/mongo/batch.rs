@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use mongo_encoder::batch::{self, Kind, MessageEntry};
-use mongo_encoder::format::EventFormat;
+use commitlog_events::messages::ndjson;
+use mongo_encoder::batch::MessageBatch;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
 use super::transaction::MongoTransaction;
 use crate::avro::Unregistered;
-use crate::messages::{self, Message, Messages};
+use crate::messages;
 
 /// An event that could not be encoded.
 #[pyclass(frozen, get_all, module = "mongo_agent.encoder")]
@@ -30,19 +30,7 @@ impl EncodingFailure {
 /// Messages as bytes.
 #[pyclass(frozen, module = "mongo_agent.encoder")]
 pub struct MongoBatch {
-    batch: batch::MessageBatch,
-    /// The start of the source of all messages.
-    source_start: String,
-}
-
-impl MongoBatch {
-    pub fn new(batch: batch::MessageBatch, format: &EventFormat) -> Self {
-        let source_start = format!("{}/{}/", format.node_id, format.replica_set);
-        Self {
-            batch,
-            source_start,
-        }
-    }
+    pub batch: MessageBatch,
 }
 
 #[pymethods]
@@ -111,7 +99,7 @@ impl MongoBatch {
         first: usize,
         stop: usize,
     ) -> PyResult<Bound<'py, PyList>> {
-        messages::messages(py, self, first, stop)
+        messages::messages(py, &self.batch, first, stop)
     }
 
     /// Arguments of a Kafka client, up to the first topic whose `partitions` are not known.
@@ -123,12 +111,12 @@ impl MongoBatch {
         partitions: &Bound<'py, PyAny>,
         on_delivery: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyList>> {
-        messages::produce_arguments(py, self, (first, stop), partitions, on_delivery)
+        messages::produce_arguments(py, &self.batch, (first, stop), partitions, on_delivery)
     }
 
     /// One line of JSON for each message.
     fn ndjson<'py>(&self, py: Python<'py>, first: usize, stop: usize) -> Bound<'py, PyBytes> {
-        messages::ndjson(py, self, first, stop)
+        PyBytes::new(py, &ndjson(&self.batch, first, stop))
     }
 
     fn __repr__(&self) -> String {
@@ -138,58 +126,5 @@ impl MongoBatch {
             self.batch.len(),
             self.batch.failures.len()
         )
-    }
-}
-
-impl Messages for MongoBatch {
-    type Entry = MessageEntry;
-
-    fn entries(&self) -> &[MessageEntry] {
-        &self.batch.entries
-    }
-
-    fn topics(&self) -> impl Iterator<Item = &str> {
-        self.batch.topics.iter().map(|topic| topic.name.as_str())
-    }
-
-    fn kinds() -> impl Iterator<Item = &'static str> {
-        Kind::ALL.into_iter().map(Kind::name)
-    }
-
-    fn message(&self, entry: &MessageEntry) -> Message<'_> {
-        Message {
-            topic: entry.topic,
-            key: self.batch.key(entry),
-            value: self.batch.value(entry),
-            id: entry.id,
-            timestamp_us: entry.timestamp_us,
-            kind: entry.kind as usize,
-            partition_hash: entry.partition_hash,
-        }
-    }
-
-    fn more_headers(&self, index: usize) -> impl Iterator<Item = (&str, &[u8])> {
-        let headers = self.batch.extras(index).into_iter();
-        let headers = headers.flat_map(|extras| &extras.headers);
-        headers.map(|header| (&*header.name, &*header.value))
-    }
-
-    fn placement(&self, index: usize) -> (Option<i64>, Option<i32>) {
-        let extras = self.batch.extras(index);
-        extras.map_or((None, None), |extras| {
-            (extras.timestamp_ms, extras.partition)
-        })
-    }
-
-    /// `node id/replica set/seconds.increment/index`.
-    fn write_source(&self, out: &mut Vec<u8>, entry: &MessageEntry) {
-        let mut digits = itoa::Buffer::new();
-        let time = entry.cluster_time;
-        let is_tombstone = entry.kind == Kind::Tombstone;
-        out.extend_from_slice(self.source_start.as_bytes());
-        out.extend_from_slice(digits.format(time.seconds).as_bytes());
-        out.push(b'.');
-        out.extend_from_slice(digits.format(time.increment).as_bytes());
-        out.extend_from_slice(if is_tombstone { b"/1" } else { b"/0" });
     }
 }

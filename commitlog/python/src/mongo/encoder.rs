@@ -108,7 +108,7 @@ impl MongoEncoder {
         };
         let routes = transforms
             .iter()
-            .map(|transform| transform.get().topic_of(transform.py()));
+            .map(|known| known.get().topic_of(known.py()));
         Ok(Self {
             captures: Routing::new(captures, topics, transform_of, routes),
             encoder: Encoder::new(format),
@@ -128,19 +128,21 @@ impl MongoEncoder {
         let at_ns = at_ns.unwrap_or_else(now_ns);
         let batch = if let Ok(events) = events.cast::<ChangeEvents>() {
             let events = events.get();
-            py.detach(|| self.encoded(events.slices(), transaction, at_ns))
+            py.detach(|| self.encode_events(events.slices(), transaction, at_ns))
         } else {
             let events = inputs(&events.extract::<Vec<_>>()?)?;
-            py.detach(|| self.encoded(events.iter().map(Input::bytes), transaction, at_ns))
+            py.detach(|| self.encode_events(events.iter().map(Input::bytes), transaction, at_ns))
         };
-        Ok(self.batch(batch?))
+        Ok(MongoBatch { batch: batch? })
     }
 
     /// Ends a transaction if a token has a later time.
     fn end_transaction(&self, transaction: &MongoTransaction, time: (u32, u32)) -> MongoBatch {
         let (seconds, increment) = time;
         let time = Timestamp { seconds, increment };
-        self.batch(self.encoder.end_transaction(transaction.0.clone(), time))
+        MongoBatch {
+            batch: self.encoder.end_transaction(transaction.0.clone(), time),
+        }
     }
 
     /// Encodes snapshot documents of one collection.
@@ -174,7 +176,7 @@ impl MongoEncoder {
             let encoder = &self.encoder;
             encoder.encode_snapshot_routed(documents, &source, at_ns, &mut captures)
         });
-        Ok(self.batch(batch?))
+        Ok(MongoBatch { batch: batch? })
     }
 
     /// Schemas without an id of the documents of a collection.
@@ -204,7 +206,7 @@ impl MongoEncoder {
 }
 
 impl MongoEncoder {
-    fn encoded<'b>(
+    fn encode_events<'b>(
         &self,
         events: impl Iterator<Item = &'b [u8]> + Clone,
         transaction: Option<OpenTransaction>,
@@ -213,10 +215,6 @@ impl MongoEncoder {
         let mut captures = StreamRouting(&self.captures);
         let encoder = &self.encoder;
         encoder.encode_routed(events, transaction, at_ns, &mut captures)
-    }
-
-    fn batch(&self, batch: batch::MessageBatch) -> MongoBatch {
-        MongoBatch::new(batch, self.encoder.format())
     }
 }
 

@@ -51,7 +51,7 @@ impl<A: Clone> AnswerCache<A> {
     }
 }
 
-fn called<'py>(
+fn call<'py>(
     callable: &Bound<'py, PyAny>,
     database: &[u8],
     collection: &[u8],
@@ -90,7 +90,7 @@ impl Routing {
         let topics = self.topics.as_ref();
         let asked = topics.map(|cache| {
             cache.answer((database, collection), |callable| {
-                called(callable, database, collection)?.extract()
+                call(callable, database, collection)?.extract()
             })
         });
         asked.transpose()
@@ -108,7 +108,7 @@ impl Routing {
     fn transform(&self, database: &[u8], collection: &[u8]) -> PyResult<Option<usize>> {
         self.transforms.as_ref().map_or(Ok(Some(0)), |cache| {
             cache.answer((database, collection), |callable| {
-                called(callable, database, collection)?.extract()
+                call(callable, database, collection)?.extract()
             })
         })
     }
@@ -123,7 +123,7 @@ impl namespaces::Routing for StreamRouting<'_> {
     fn captures(&mut self, database: &[u8], collection: &[u8]) -> PyResult<bool> {
         self.0.admits.as_ref().map_or(Ok(true), |cache| {
             cache.answer((database, collection), |callable| {
-                called(callable, database, collection)?.is_truthy()
+                call(callable, database, collection)?.is_truthy()
             })
         })
     }

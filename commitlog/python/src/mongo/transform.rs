@@ -139,9 +139,7 @@ impl MongoTransform {
 
 impl MongoTransform {
     pub fn topic_of(&self, py: Python<'_>) -> Option<Py<PyAny>> {
-        self.topic_of
-            .as_ref()
-            .map(|topic_of| topic_of.clone_ref(py))
+        self.topic_of.as_ref().map(|topic| topic.clone_ref(py))
     }
 }
 

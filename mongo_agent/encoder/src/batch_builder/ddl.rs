@@ -22,9 +22,7 @@ impl BatchBuilder<'_> {
         for (database, collection) in named.into_iter().chain(event.to) {
             let namespaces = &mut self.namespaces;
             let found = namespaces.find(database, collection, self.format, routing)?;
-            is_captured |= namespaces
-                .get(found)
-                .is_some_and(|namespace| namespace.is_captured);
+            is_captured |= namespaces.get(found).is_some_and(|known| known.is_captured);
         }
         Ok(is_captured)
     }

@@ -70,7 +70,10 @@ impl<'f> BatchBuilder<'f> {
             schemas,
             shapes,
             at_ns,
-            batch: MessageBatch::default(),
+            batch: MessageBatch {
+                source_start: format!("{}/{}/", format.node_id, format.replica_set),
+                ..MessageBatch::default()
+            },
             formats: Vec::new(),
             other_topics: Vec::new(),
             identity: Identity::default(),
@@ -145,10 +148,7 @@ impl<'f> BatchBuilder<'f> {
             self.batch.bytes.truncate(start.0);
             self.batch.entries.truncate(start.1);
             let extras = &mut self.batch.extras;
-            while extras
-                .last()
-                .is_some_and(|extras| extras.message >= start.1)
-            {
+            while extras.last().is_some_and(|last| last.message >= start.1) {
                 extras.pop();
             }
             self.transactions.rollback(event, &self.batch.topics);
@@ -159,13 +159,10 @@ impl<'f> BatchBuilder<'f> {
     }
 
     fn reason_to_skip(&self, change: &Change<'_>, namespace: usize) -> Option<&'static str> {
-        let is_captured = |number| {
-            self.namespaces
-                .get(number)
-                .is_some_and(|namespace| namespace.is_captured)
-        };
+        let namespace = self.namespaces.get(namespace);
+        let is_captured = namespace.is_some_and(|namespace| namespace.is_captured);
         let operation = change.operation;
-        if !is_captured(namespace) {
+        if !is_captured {
             Some(NOT_CAPTURED)
         } else if self.format.skipped_operations.contains(&operation.letter()) {
             Some(operation.name())
@@ -269,10 +266,7 @@ impl<'f> BatchBuilder<'f> {
         let name = (change.database, change.collection);
         let topics = &mut self.batch.topics;
         let topic = self.namespaces.topic(namespace, topics, self.format, name);
-        let number = self
-            .namespaces
-            .get(namespace)
-            .and_then(|namespace| namespace.transform);
+        let number = self.namespaces.get(namespace).and_then(|n| n.transform);
         let transform = number.and_then(|number| self.format.transforms.get(number));
         if transform.is_none() {
             self.prepare(topic, Record::Document)?;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::Rule;
-use super::document::{taken, write_inside};
-use super::path::{Relation, relation, renamed, rewrite as rewrite_path};
+use super::document::{name_is_taken, write_inside};
+use super::path::{Relation, relation, rename, rewrite as rewrite_path};
 use crate::bson::{Document, Element, Value};
 use crate::bson_writer::{close, open, write_element, write_head, write_string};
 use crate::error::Result;
@@ -51,7 +51,7 @@ fn write_updated(out: &mut Vec<u8>, rule: &Rule, fields: Document<'_>) -> Result
     while let Some(element) = elements.read()? {
         match (relation(rule, element.name), new_name) {
             (Relation::Within(name), Some(new_name)) => {
-                moved.push((renamed(element.name, name, new_name), element));
+                moved.push((rename(element.name, name, new_name), element));
                 continue;
             }
             (Relation::Within(_), None) => continue,
@@ -65,7 +65,7 @@ fn write_updated(out: &mut Vec<u8>, rule: &Rule, fields: Document<'_>) -> Result
     }
     for (name, element) in &moved {
         if kept.contains(&name.as_slice()) {
-            return Err(taken(element, name));
+            return Err(name_is_taken(element, name));
         }
         write_head(out, element.tag, name);
         out.extend_from_slice(element.raw);

@@ -113,7 +113,7 @@ impl<'b> Moved<'b> {
     fn write(&self, out: &mut Vec<u8>) -> Result<()> {
         for (name, element) in &self.elements {
             if self.is_taken {
-                return Err(taken(element, name));
+                return Err(name_is_taken(element, name));
             }
             write_head(out, element.tag, name);
             out.extend_from_slice(element.raw);
@@ -123,7 +123,7 @@ impl<'b> Moved<'b> {
 }
 
 #[cold]
-pub(super) fn taken(element: &Element<'_>, name: &[u8]) -> BsonError {
+pub(super) fn name_is_taken(element: &Element<'_>, name: &[u8]) -> BsonError {
     let text = |name| String::from_utf8_lossy(name).into_owned();
     let problem = Problem::NameTaken {
         field: text(element.name),

@@ -44,13 +44,13 @@ pub(super) fn rewrite(rules: &[std::sync::Arc<Rule>], path: &[u8]) -> Option<Vec
     let mut path = path.to_vec();
     for rule in rules {
         if let Relation::Within(name) = relation(rule, &path) {
-            path = renamed(&path, name, rule.new_name.as_deref()?);
+            path = rename(&path, name, rule.new_name.as_deref()?);
         }
     }
     Some(path)
 }
 
-pub(super) fn renamed(path: &[u8], name: Range<usize>, new_name: &[u8]) -> Vec<u8> {
+pub(super) fn rename(path: &[u8], name: Range<usize>, new_name: &[u8]) -> Vec<u8> {
     let before = path.get(..name.start).unwrap_or_default();
     let tail = path.get(name.end..).unwrap_or_default();
     [before, new_name, tail].concat()

@@ -111,7 +111,7 @@ impl Writer<'_, '_> {
                 self.out.extend_from_slice(br#"{"regex":"#);
                 write_text(self.out, pattern);
                 self.out.extend_from_slice(br#","options":"#);
-                write_text(self.out, &sorted(options));
+                write_text(self.out, &sort_options(options));
                 self.out.push(b'}');
             }
             Value::DbPointer { namespace, id } => {
@@ -157,7 +157,7 @@ impl Writer<'_, '_> {
             }
             let field = place
                 .and_then(|place| fields.get(place))
-                .map(|(_, schema)| schema);
+                .map(|field| &field.1);
             self.write_field(element.value, field, depth)?;
         }
         for ((name, _), _) in fields
@@ -255,13 +255,13 @@ fn write_object_id(out: &mut Vec<u8>, id: &[u8; 12]) {
     out.push(b'"');
 }
 
-pub(super) fn sorted(options: &[u8]) -> Vec<u8> {
+pub(super) fn sort_options(options: &[u8]) -> Vec<u8> {
     let mut sorted = options.to_vec();
     sorted.sort_unstable();
     sorted
 }
 
-pub(super) fn adjusted(name: &[u8], names: NameAdjustment) -> Cow<'_, [u8]> {
+pub(super) fn adjust(name: &[u8], names: NameAdjustment) -> Cow<'_, [u8]> {
     if names == NameAdjustment::None {
         return Cow::Borrowed(name);
     }
@@ -269,7 +269,7 @@ pub(super) fn adjusted(name: &[u8], names: NameAdjustment) -> Cow<'_, [u8]> {
 }
 
 fn write_name(out: &mut Vec<u8>, name: &[u8], names: NameAdjustment) {
-    write_text(out, &adjusted(name, names));
+    write_text(out, &adjust(name, names));
 }
 
 /// A string as Jackson writes it: quotes, backslashes, controls and all beyond the basic plane are

@@ -221,9 +221,7 @@ impl NamedMember {
                 }
                 None => writer.null(),
             },
-            (_, "txnNumber") => {
-                write_optional(writer, transaction.map(|transaction| transaction.number))
-            }
+            (_, "txnNumber") => write_optional(writer, transaction.map(|open| open.number)),
             (_, "wallTime") => write_optional(writer, change.wall_time_ms),
             (_, "id") => write_some(writer, context.order.map(|(id, _)| id.as_bytes())),
             (_, "total_order") => write_count(writer, order.map(|order| order.total_order)),

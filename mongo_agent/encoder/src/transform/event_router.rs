@@ -79,13 +79,13 @@ impl EventRouter {
         let mut headers = Vec::new();
         let id = find(document, &self.id)?;
         headers.extend(header("id", &id.value)?);
-        for field in self.placed(Placement::Header) {
+        for field in self.fields_in(Placement::Header) {
             if let Some(element) = self.find_additional(document, field)? {
                 headers.extend(header(&field.alias, &element.value)?);
             }
         }
         let mut partition = None;
-        for field in self.placed(Placement::Partition) {
+        for field in self.fields_in(Placement::Partition) {
             if let Some(element) = self.find_additional(document, field)? {
                 partition = Some(partition_of(field, &element)?);
             }
@@ -113,7 +113,7 @@ impl EventRouter {
         }
     }
 
-    pub(super) fn placed(&self, placement: Placement) -> impl Iterator<Item = &AdditionalField> {
+    pub(super) fn fields_in(&self, placement: Placement) -> impl Iterator<Item = &AdditionalField> {
         let all = self.additional.iter();
         all.filter(move |field| field.placement == placement)
     }

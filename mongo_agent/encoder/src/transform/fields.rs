@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use event_encoding::avro_names::NameAdjustment;
 
 use super::document_json::{
-    ArrayEncoding, DocumentForm, adjusted, check_names, sorted, write_text,
+    ArrayEncoding, DocumentForm, adjust, check_names, sort_options, write_text,
 };
 use super::envelope_member::NamedMember;
 use super::fields_union::check_depth;
@@ -84,7 +84,7 @@ impl<'b, 'f> Fields<'b, 'f> {
 
     /// Adds a boolean field.
     pub(super) fn add_flag(&mut self, name: &'b [u8], value: bool) {
-        self.add(adjusted(name, self.form.names), Content::Flag(value));
+        self.add(adjust(name, self.form.names), Content::Flag(value));
     }
 
     pub(super) fn add_document(&mut self, document: Document<'b>) -> Result<()> {
@@ -99,7 +99,7 @@ impl<'b, 'f> Fields<'b, 'f> {
     ) -> Result<()> {
         let name = match (self.form.names, name.into()) {
             (NameAdjustment::None, name) => name,
-            (names, name) => Cow::Owned(adjusted(&name, names).into_owned()),
+            (names, name) => Cow::Owned(adjust(&name, names).into_owned()),
         };
         self.add_at(TOP, name, element.value)
     }
@@ -108,11 +108,7 @@ impl<'b, 'f> Fields<'b, 'f> {
         check_depth(document, place.depth)?;
         let mut elements = document.elements();
         while let Some(element) = elements.read()? {
-            self.add_at(
-                place,
-                adjusted(element.name, self.form.names),
-                element.value,
-            )?;
+            self.add_at(place, adjust(element.name, self.form.names), element.value)?;
         }
         Ok(())
     }
@@ -146,7 +142,7 @@ impl<'b, 'f> Fields<'b, 'f> {
             Value::Array(array) => self.add_elements(inner, array)?,
             Value::Regex { pattern, options } => {
                 self.add_part(inner, "regex", Value::String(pattern));
-                let options = Content::Text(Cow::Owned(sorted(options)));
+                let options = Content::Text(Cow::Owned(sort_options(options)));
                 self.add_content(inner, "options", options);
             }
             Value::DbPointer { namespace, id } => {
@@ -167,7 +163,7 @@ impl<'b, 'f> Fields<'b, 'f> {
         let mut elements = array.elements();
         let mut index = 0_usize;
         while let Some(element) = elements.read()? {
-            let key = adjusted(&element_name(index), self.form.names).into_owned();
+            let key = adjust(&element_name(index), self.form.names).into_owned();
             self.add_at(place, Cow::Owned(key), element.value)?;
             index = index.saturating_add(1);
         }

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use event_encoding::connect::{Schema, Shape};
 
-use super::document_json::{ArrayEncoding, DocumentForm, adjusted};
+use super::document_json::{ArrayEncoding, DocumentForm, adjust};
 use super::fields::{Content, Field, element_name};
 use super::fields_union::check_depth;
 use crate::bson::{Document, Value};
@@ -121,7 +121,7 @@ impl Inference<'_> {
         Ok(fields)
     }
 
-    /// The type of values of both.
+    /// The type that covers the values of both.
     fn union<'b>(&self, known: Kind<'b>, other: Kind<'b>, offset: usize) -> Result<Kind<'b>> {
         match (known, other) {
             (Kind::Null, kind) | (kind, Kind::Null) => Ok(kind),
@@ -245,7 +245,7 @@ impl Inference<'_> {
     fn structure(&self, fields: &KindFields<'_>, path: &str) -> Result<Schema> {
         let mut found: Vec<(String, Schema)> = Vec::with_capacity(fields.len());
         for (name, kind) in fields {
-            let name: Cow<'_, [u8]> = adjusted(name, self.form.names);
+            let name: Cow<'_, [u8]> = adjust(name, self.form.names);
             let name = String::from_utf8_lossy(&name);
             let schema = self.schema(kind, path, &name)?;
             found.push((name.into_owned(), schema));

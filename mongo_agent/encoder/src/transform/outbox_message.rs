@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use event_encoding::avro_names::NameAdjustment;
 use event_encoding::schema_ids::MessagePart;
 
-use super::document_json::{DocumentForm, adjusted, write_value};
+use super::document_json::{DocumentForm, adjust, write_value};
 use super::event_router::{EventRouter, Placement, find};
 use super::fields::{Content, Field, write_object};
 use super::indented_json::indented;
@@ -71,7 +71,7 @@ impl EventRouter {
         }
         let form = form(format.value);
         let content = self.payload(&payload)?;
-        let has_envelope = self.placed(Placement::Envelope).next().is_some();
+        let has_envelope = self.fields_in(Placement::Envelope).next().is_some();
         if !has_envelope {
             match self.value_converter.write(out, &content, &self.payload)? {
                 Written::ByEncoding => {}
@@ -80,7 +80,7 @@ impl EventRouter {
         }
         let payload = field("payload", &self.payload, content, &form);
         let mut fields = vec![payload];
-        for additional in self.placed(Placement::Envelope) {
+        for additional in self.fields_in(Placement::Envelope) {
             if let Some(element) = self.find_additional(document, additional)? {
                 let content = Content::Value(element.value);
                 fields.push(field(&additional.alias, &additional.field, content, &form));
@@ -139,8 +139,8 @@ fn field<'b>(
     form: &DocumentForm<'_>,
 ) -> Field<'b> {
     Field {
-        key: adjusted(key.as_bytes(), form.names),
-        ..Field::new(adjusted(name.as_bytes(), form.names), content)
+        key: adjust(key.as_bytes(), form.names),
+        ..Field::new(adjust(name.as_bytes(), form.names), content)
     }
 }
 

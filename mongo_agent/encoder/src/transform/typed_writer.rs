@@ -6,7 +6,9 @@ use event_encoding::avro::varint;
 use event_encoding::avro_names::NameAdjustment;
 use event_encoding::connect::{Schema, Shape};
 
-use super::document_json::{DocumentForm, adjusted, sorted, write_flag, write_leaf, write_text};
+use super::document_json::{
+    DocumentForm, adjust, sort_options, write_flag, write_leaf, write_text,
+};
 use super::envelope_member::NamedMember;
 use super::fields::{Content, Field};
 use crate::bson::{Document, Value};
@@ -90,7 +92,7 @@ impl TypedWriter<'_, '_> {
                 self.structure(fields, values.into_iter())
             }
             (Shape::Struct(fields), Value::Regex { pattern, options }) => {
-                let options = sorted(options);
+                let options = sort_options(options);
                 let values = [Value::String(pattern), Value::String(&options)];
                 self.structure(fields, values.into_iter().map(Some))
             }
@@ -115,7 +117,7 @@ impl TypedWriter<'_, '_> {
         let mut elements = document.elements();
         while let Some(element) = elements.read()? {
             if element.value != Value::Undefined {
-                found.push((adjusted(element.name, self.form.names), element.value));
+                found.push((adjust(element.name, self.form.names), element.value));
             }
         }
         let mut values = Vec::with_capacity(fields.len());
@@ -123,15 +125,13 @@ impl TypedWriter<'_, '_> {
         for (name, _) in fields {
             // Fields of a schema have the order of the document, unless it is one of several.
             let matches =
-                |member: &(Cow<'_, [u8]>, Value<'_>)| String::from_utf8_lossy(&member.0) == *name;
+                |field: &(Cow<'_, [u8]>, Value<'_>)| String::from_utf8_lossy(&field.0) == *name;
             let place = match found.get(next) {
-                Some(member) if matches(member) => Some(next),
+                Some(field) if matches(field) => Some(next),
                 _ => found.iter().position(matches),
             };
             next = place.map_or(next, |place| place.saturating_add(1));
-            let value = place
-                .and_then(|place| found.get(place))
-                .map(|member| member.1);
+            let value = place.and_then(|place| found.get(place)).map(|f| f.1);
             values.push(match value {
                 Some(value) => self.or_null(value)?,
                 None => None,

@@ -38,7 +38,7 @@ impl<'o> AvroWriter<'o> {
 
     /// Writes the length of what `write` appends, then the appended bytes.
     #[inline]
-    fn measured(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
+    fn write_with_length(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
         let start = self.out.len();
         self.out.extend_from_slice(&[0; USUAL_LENGTH_BYTES]);
         let text_start = self.out.len();
@@ -108,16 +108,16 @@ impl ValueWriter for AvroWriter<'_> {
 
     #[inline]
     fn document(&mut self, document: Document<'_>, flavour: Flavour) -> Result<()> {
-        self.measured(|out| write_document(out, document, flavour))
+        self.write_with_length(|out| write_document(out, document, flavour))
     }
 
     #[inline]
     fn element(&mut self, element: &Element<'_>, flavour: Flavour) -> Result<()> {
-        self.measured(|out| write_value(out, element, flavour))
+        self.write_with_length(|out| write_value(out, element, flavour))
     }
 
     fn nested(&mut self, write: Write<'_>) -> Result<()> {
-        self.measured(write)
+        self.write_with_length(write)
     }
 
     fn text_or_null(&mut self, text: Option<&[u8]>) {

@@ -61,7 +61,7 @@ pub(super) fn with_other_columns(definition: &Table, known: &Table) -> Table {
 }
 
 /// The definition after the rows of a change; `None` if a row cannot be understood.
-pub(super) fn evolved(
+pub(super) fn evolve(
     before: &Table,
     change: &SchemaChange,
     name: &str,
@@ -73,9 +73,7 @@ pub(super) fn evolved(
         table.counter = is_counter(row);
         table.dense = is_dense(row);
     }
-    for (_, (_, deleted)) in
-        (change.deleted_columns.iter()).filter(|(_, (table_name, _))| table_name == name)
-    {
+    for (_, (_, deleted)) in (change.deleted_columns.iter()).filter(|row| row.1.0 == name) {
         let is_deleted = |c: &Column| c.dropped_at_us.is_none() && c.name == *deleted;
         table.columns.retain(|column| !is_deleted(column));
     }
@@ -122,7 +120,7 @@ pub(super) fn evolved(
 }
 
 /// The definition with its user types as they are now; `None` if nothing changes.
-pub(super) fn retyped(before: &Table, types: &UserTypes) -> Option<Table> {
+pub(super) fn retype(before: &Table, types: &UserTypes) -> Option<Table> {
     let mut table = before.clone();
     let keys = table.partition_key.iter_mut().chain(&mut table.clustering);
     for column in keys.chain(&mut table.columns) {

@@ -158,7 +158,7 @@ impl Schema {
                 NOW => None,
                 _ => self.epochs.certain(id, epoch.saturating_sub(1)),
             };
-            match before.and_then(|before| evolution::evolved(before, change, name, &types)) {
+            match before.and_then(|before| evolution::evolve(before, change, name, &types)) {
                 Some(table) => self.epochs.change(epoch, Arc::new(table.bounded())),
                 None => self.epochs.lose(id, epoch),
             }
@@ -168,7 +168,7 @@ impl Schema {
             for id in tables {
                 let before = self.epochs.certain(id, epoch);
                 let before = before.filter(|table| table.keyspace == change.keyspace);
-                if let Some(table) = before.and_then(|table| evolution::retyped(table, &types)) {
+                if let Some(table) = before.and_then(|table| evolution::retype(table, &types)) {
                     self.epochs.change(epoch, Arc::new(table.bounded()));
                 }
             }

@@ -43,7 +43,7 @@ pub fn parse_table_statement(keyspace: &str, text: &str) -> Option<TableStatemen
 impl DdlReader {
     fn table_statement(&self, tokens: &mut TokenCursor<'_>) -> Result<Option<TableStatement>> {
         if tokens.take_words(&["create", "table"]) {
-            return self.created(tokens).map(Some);
+            return self.parse_create(tokens).map(Some);
         }
         if !tokens.take_words(&["alter", "table"]) {
             return Ok(None);
@@ -72,7 +72,7 @@ impl DdlReader {
         }
     }
 
-    fn created(&self, tokens: &mut TokenCursor<'_>) -> Result<TableStatement> {
+    fn parse_create(&self, tokens: &mut TokenCursor<'_>) -> Result<TableStatement> {
         let table = self.qualified_name(tokens, "the name of a table")?;
         let (columns, keys) = column_list(tokens)?;
         let mut options = Options::default();

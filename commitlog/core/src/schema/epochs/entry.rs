@@ -123,7 +123,7 @@ fn text(cursor: &mut Cursor<'_>) -> Result<String> {
 mod tests {
     use super::*;
 
-    fn written(version: u8, keyspace: Option<&str>, cql: &[u8]) -> Vec<u8> {
+    fn write(version: u8, keyspace: Option<&str>, cql: &[u8]) -> Vec<u8> {
         let text = |bytes: &[u8]| [&(bytes.len() as u16).to_be_bytes(), bytes].concat();
         let keyspace = keyspace.map_or(vec![0], |name| [vec![1], text(name.as_bytes())].concat());
         let time: &[u8] = if version >= 5 { &[1] } else { &[] };
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn schema_changes_of_every_version() {
         for version in 0..=10 {
-            let bytes = written(version, Some("k"), b"ALTER TABLE t ADD x int");
+            let bytes = write(version, Some("k"), b"ALTER TABLE t ADD x int");
             let entry = MetadataLogEntry::parse(12, 4, &bytes);
             let statement = entry.statement().unwrap();
             assert_eq!(entry.epoch, 12);
@@ -150,12 +150,12 @@ mod tests {
     fn texts_are_modified_utf_8() {
         // NUL, "é", "€" and U+1F600 as a surrogate pair.
         let cql = b"\xc0\x80\xc3\xa9\xe2\x82\xac\xed\xa0\xbd\xed\xb8\x80";
-        let entry = MetadataLogEntry::parse(1, 4, &written(9, None, cql));
+        let entry = MetadataLogEntry::parse(1, 4, &write(9, None, cql));
         let statement = entry.statement().unwrap();
         assert_eq!(statement.cql, "\0é€\u{1f600}");
         assert_eq!(statement.keyspace, None);
         for damaged in [&b"\x80"[..], b"\xc3", b"\xc3\x29", b"\xff", b"\xed\xa0\xbd"] {
-            let entry = MetadataLogEntry::parse(1, 4, &written(9, None, damaged));
+            let entry = MetadataLogEntry::parse(1, 4, &write(9, None, damaged));
             assert!(matches!(entry.content, EntryContent::Unreadable { .. }));
         }
     }
@@ -164,7 +164,7 @@ mod tests {
     fn other_kinds_and_another_form() {
         let entry = MetadataLogEntry::parse(3, 29, b"anything");
         assert_eq!(entry.content, EntryContent::Other { kind: 29 });
-        let entry = MetadataLogEntry::parse(3, 4, &[&written(10, None, b"x")[..], b"y"].concat());
+        let entry = MetadataLogEntry::parse(3, 4, &[&write(10, None, b"x")[..], b"y"].concat());
         assert_eq!(
             entry.content,
             EntryContent::Unreadable {

@@ -158,28 +158,28 @@ impl<S: Source> Chain<S> {
     /// Opens the section after the next marker.
     pub fn open_next(&mut self, reach: Reach) -> Result<Opened> {
         let length = self.file().length()?;
-        let position = self.marker_physical;
-        if position + MARKER_LENGTH > length {
+        let offset = self.marker_physical;
+        if offset + MARKER_LENGTH > length {
             return self.end_of_chain(reach, length);
         }
-        let marker = self.file().marker(position)?;
+        let marker = self.file().marker(offset)?;
         if marker.is_zero() {
-            return if reach.is_complete && self.is_plain() && reach.position > position {
+            return if reach.is_complete && self.is_plain() && reach.position > offset {
                 self.open_at_position(reach, length)
             } else {
                 self.end_of_chain(reach, length)
             };
         }
-        let is_good = self.file().is_good(position, &marker);
+        let is_good = self.file().is_good(offset, &marker);
         if !reach.is_complete {
             // A torn marker of a live file is one that is not there yet.
-            return if is_good && marker.is_plausible(position, length) {
+            return if is_good && marker.is_plausible(offset, length) {
                 self.open_chained(marker.end, reach, length)
             } else {
                 Ok(Opened::End)
             };
         }
-        let is_inside = reach.position > position + MARKER_LENGTH && reach.position < marker.end;
+        let is_inside = reach.position > offset + MARKER_LENGTH && reach.position < marker.end;
         if is_good
             && is_inside
             && self.is_plain()
@@ -190,8 +190,8 @@ impl<S: Source> Chain<S> {
             return self.open_at_position(reach, length);
         }
         let leads_on =
-            marker.is_plausible(position, length) && self.is_marker_or_end(marker.end, length)?;
-        if !is_good && self.is_plain() && self.file().is_record(position, length)? {
+            marker.is_plausible(offset, length) && self.is_marker_or_end(marker.end, length)?;
+        if !is_good && self.is_plain() && self.file().is_record(offset, length)? {
             return self.open_unmarked(reach, length);
         }
         match (is_good, leads_on) {
@@ -229,9 +229,9 @@ impl<S: Source> Chain<S> {
         if reached >= self.expected_end {
             // A replay names the length of the file. Later markers prove that the hole had records.
             let is_replayed = self.completed_at == length;
-            let position = self.marker_physical;
+            let offset = self.marker_physical;
             return Ok(
-                if is_replayed && self.file().find_marker(position, length)?.is_some() {
+                if is_replayed && self.file().find_marker(offset, length)?.is_some() {
                     self.abandon("the chain ends before later sync markers")
                 } else {
                     Opened::End
@@ -275,36 +275,33 @@ impl<S: Source> Chain<S> {
 
     /// A good marker that leads to no other: its end is wrong, or the next marker is damaged.
     fn open_doubtful(&mut self, marker: Marker, reach: Reach, length: u64) -> Result<Opened> {
-        let position = self.marker_physical;
-        if let Some(end) = self.decoder.empty_block_end(position, marker, length)? {
+        let offset = self.marker_physical;
+        if let Some(end) = self.decoder.empty_block_end(offset, marker, length)? {
             let cause = "a sync marker does not point to another marker; reading continues at the next marker";
             return self.open_damaged(end, reach, length, cause);
         }
-        let is_right = marker.is_plausible(position, length)
-            && (self.is_plain()
-                || self
-                    .decoder
-                    .is_block(position + MARKER_LENGTH, marker.end)?);
+        let is_right = marker.is_plausible(offset, length)
+            && (self.is_plain() || self.decoder.is_block(offset + MARKER_LENGTH, marker.end)?);
         if is_right {
             // Records of a plain section show where it does not end.
             return self.open_chained(marker.end, reach, length);
         }
-        if let Some(next) = self.file().find_marker(position + MARKER_LENGTH, length)? {
+        if let Some(next) = self.file().find_marker(offset + MARKER_LENGTH, length)? {
             let cause = "a sync marker does not point to another marker; reading continues at the next marker";
             return self.open_damaged(next, reach, length, cause);
         }
         if self.is_plain() && marker.end > length {
             return self.open_chained(marker.end, reach, length);
         }
-        if !self.is_plain() && self.decoder.is_block(position + MARKER_LENGTH, length)? {
+        if !self.is_plain() && self.decoder.is_block(offset + MARKER_LENGTH, length)? {
             let cause = "a sync marker does not point to another marker; its section is read to the end of the file";
             return self.open_damaged(length, reach, length, cause);
         }
         if self.is_plain() {
             let cause = "a sync marker does not point forward; its records are read";
-            let content = position + MARKER_LENGTH;
-            self.open_plain(position, content, None, length);
-            return Ok(Opened::Gap(Gap::new(position, Some(content), cause)));
+            let content = offset + MARKER_LENGTH;
+            self.open_plain(offset, content, None, length);
+            return Ok(Opened::Gap(Gap::new(offset, Some(content), cause)));
         }
         Ok(self.abandon("a sync marker points outside of the file"))
     }

@@ -51,30 +51,27 @@ impl<S: Source> Chain<S> {
 
     /// Opens a plain section without a good marker, and reports it.
     pub(super) fn open_unmarked(&mut self, reach: Reach, length: u64) -> Result<Opened> {
-        let position = self.marker_physical;
-        if reach.position > position {
+        let start = self.marker_physical;
+        if reach.position > start {
             return self.open_at_position(reach, length);
         }
-        let next = self.file().find_marker(position + 1, length)?;
-        let (gap, content) = if self.file().is_record(position, length)? {
+        let next = self.file().find_marker(start + 1, length)?;
+        let (gap, content) = if self.file().is_record(start, length)? {
             // Records that the node has not synced follow eight zeros, so this one was synced.
             let cause = "a sync marker points into its own section; the whole section is read";
             let before = self.section_marker;
-            (
-                Gap::new(before, Some(before + MARKER_LENGTH), cause),
-                position,
-            )
+            (Gap::new(before, Some(before + MARKER_LENGTH), cause), start)
         } else {
-            let is_synced = (position + MARKER_LENGTH + 1..=length).contains(&self.expected_end);
+            let is_synced = (start + MARKER_LENGTH + 1..=length).contains(&self.expected_end);
             if next.is_none() && !is_synced {
                 // Records may be here that the node never synced.
                 return Ok(self.abandon("a sync marker is damaged"));
             }
             let cause = "a sync marker is damaged; its records are read";
-            let content = (position + MARKER_LENGTH).min(next.unwrap_or(length));
-            (Gap::new(position, Some(content), cause), content)
+            let content = (start + MARKER_LENGTH).min(next.unwrap_or(length));
+            (Gap::new(start, Some(content), cause), content)
         };
-        self.open_plain(position, content, next, length);
+        self.open_plain(start, content, next, length);
         if next.is_none() {
             self.end_where_expected();
         }
@@ -98,13 +95,13 @@ impl<S: Source> Chain<S> {
     /// Opens a plain section at the position that the reader was opened at, where the chain breaks
     /// off before it: reading up to there had found its way.
     pub(super) fn open_at_position(&mut self, reach: Reach, length: u64) -> Result<Opened> {
-        let position = self.marker_physical;
+        let start = self.marker_physical;
         let cause = "a sync marker points to a wrong offset; the remaining records are read";
         let next = self.file().find_marker(reach.position, length)?;
-        self.open_plain(position, reach.position, next, length);
+        self.open_plain(start, reach.position, next, length);
         Ok(Opened::Gap(Gap::new(
-            position,
-            Some(position + MARKER_LENGTH),
+            start,
+            Some(start + MARKER_LENGTH),
             cause,
         )))
     }

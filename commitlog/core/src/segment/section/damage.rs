@@ -32,37 +32,32 @@ impl<S: Source> SectionDecoder<S> {
             return Ok(gaps);
         }
         let mut seen = FxHashSet::default();
-        let mut position = content;
-        while position < end {
-            let rest = bytes
-                .get((position - content) as usize..)
-                .unwrap_or_default();
-            let (next, cause) = match inspect(rest, end - position) {
+        let mut start = content;
+        while start < end {
+            let rest = bytes.get((start - content) as usize..).unwrap_or_default();
+            let (next, cause) = match inspect(rest, end - start) {
                 Found::Record(payload) => {
-                    let next = position + (payload.len() + OVERHEAD) as u64;
+                    let next = start + (payload.len() + OVERHEAD) as u64;
                     let is_new = seen.insert(payload);
                     (next, (!is_new).then_some(REPEATED))
                 }
                 Found::BadPayloadCrc(payload) => {
-                    let next = position + (payload.len() + OVERHEAD) as u64;
+                    let next = start + (payload.len() + OVERHEAD) as u64;
                     (next, Some(BAD_RECORD))
                 }
                 Found::Zero if failure.is_none() && rest.iter().all(|byte| *byte == 0) => break,
                 _ if failure.is_some() => (end, Some(BROKEN)),
-                _ => (
-                    self.find_record(position, end)?.unwrap_or(end),
-                    Some(BROKEN),
-                ),
+                _ => (self.find_record(start, end)?.unwrap_or(end), Some(BROKEN)),
             };
             match (cause, failure) {
                 (None, _) => {}
                 (Some(_), Some(failure)) => {
-                    gaps.push_back(Gap::new(position, Some(end), failure));
+                    gaps.push_back(Gap::new(start, Some(end), failure));
                     break;
                 }
-                (Some(cause), None) => gaps.push_back(Gap::new(position, Some(next), cause)),
+                (Some(cause), None) => gaps.push_back(Gap::new(start, Some(next), cause)),
             }
-            position = next;
+            start = next;
         }
         if gaps.is_empty()
             && let Some(failure) = failure

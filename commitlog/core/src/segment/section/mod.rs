@@ -45,7 +45,7 @@ pub(super) struct SectionDecoder<S> {
 
 impl<S: Source> SectionDecoder<S> {
     pub fn new(file: SegmentFile<S>, keys: &Keys) -> Result<Self> {
-        let framing = Framing::for_segment(file.name(), file.descriptor(), keys)?;
+        let framing = Framing::new(file.name(), file.descriptor(), keys)?;
         Ok(Self {
             file,
             framing,
@@ -141,7 +141,7 @@ impl<S> SectionDecoder<S> {
     pub fn records(&self, position: u64, left: u64) -> Records<'_> {
         let records = Records::new(self.bytes(position), position, left);
         if self.is_sound {
-            records.checked()
+            records.mark_checked()
         } else {
             records
         }

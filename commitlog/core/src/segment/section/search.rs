@@ -17,27 +17,25 @@ impl<S: Source> SectionDecoder<S> {
     pub fn find_record(&self, damaged: u64, end: u64) -> Result<Option<u64>> {
         let mut chunk = vec![0; CHUNK_BYTES];
         let (mut start, mut read) = (0, 0);
-        let mut position = damaged + 1;
-        while position + record::HEADER as u64 <= end {
+        let mut next = damaged + 1;
+        while next + record::HEADER as u64 <= end {
             // Candidates can be dense, so each chunk is read once.
-            if position + record::HEADER as u64 > start + read as u64 {
+            if next + record::HEADER as u64 > start + read as u64 {
                 if self.is_plain() {
-                    position = self.file.search_from(position, end)?;
+                    next = self.file.search_from(next, end)?;
                 }
-                start = position;
-                read = self.read(position, &mut chunk)?;
+                start = next;
+                read = self.read(next, &mut chunk)?;
             }
-            let bytes = chunk
-                .get((position - start) as usize..read)
-                .unwrap_or_default();
-            let candidate = (position..)
+            let bytes = chunk.get((next - start) as usize..read).unwrap_or_default();
+            let candidate = (next..)
                 .zip(bytes.windows(record::HEADER))
                 .find(|(start, header)| record::end(header, *start, end).is_some());
             let Some((record, _)) = candidate else {
                 if read < record::HEADER {
                     break;
                 }
-                position = start + (read - record::HEADER + 1) as u64;
+                next = start + (read - record::HEADER + 1) as u64;
                 continue;
             };
             let reached = self.follow(record, end)?;
@@ -45,7 +43,7 @@ impl<S: Source> SectionDecoder<S> {
                 return Ok(Some(record));
             }
             // Every record start in between leads to the same position.
-            position = reached + 1;
+            next = reached + 1;
         }
         Ok(None)
     }

@@ -31,7 +31,7 @@ pub(crate) struct JsonEncoder<'w> {
     modes: ValueModes,
     /// [`EventContext::source_middle`] of this plan.
     source_middle: &'w StaticFragment<128>,
-    /// The message key, for the value.
+    /// The message key, from which the value copies its key columns.
     key: &'w [u8],
     /// Room before the key was written.
     whole: usize,

@@ -48,15 +48,16 @@ from agent.watermark.message import WatermarkSender
 from agent.watermark.node_probe import NodeProber, NodeWatch
 from commitlog import CounterHistory, EventFormat, SchemaIds, __version__
 from sidecar.check.periodic import PeriodicChecks
+from sidecar.delivery.dead_letter_topic import create_dead_letter_topic
 from sidecar.logs import fields
 from sidecar.metrics import DeliveryMetrics
 from sidecar.offsets.properties_store import PropertiesStore
 from sidecar.process.lifecycle import Stop
-from sidecar.properties.commands import presenting
+from sidecar.properties.show import presenting
 from sidecar.runtime.service import ServiceShell
 from sidecar.schema_registry.registrar import create_registrar
 from sidecar.sinks.base import Sink
-from sidecar.sinks.registry import create_dead_letter_topic, create_sink
+from sidecar.sinks.registry import create_sink
 from sidecar.tracing import create_tracing
 
 logger = logging.getLogger(__name__)

@@ -15,7 +15,7 @@ from pathlib import Path
 from confluent_kafka import Producer
 
 from benches.segments import Message, messages
-from sidecar.process.tune_malloc import tune_malloc
+from sidecar.process.tuning import tune_malloc
 from sidecar.sinks.kafka.config.client_config import client_properties
 
 _MESSAGES = 200_000

@@ -19,11 +19,17 @@ from pathlib import Path
 import orjson
 
 from mongo_agent.metrics import GAP, REJECTED_BY_SINK, UNREADABLE, MongoMetrics
-from sidecar.dead_letters.dead_letter import DeadLetter, event_line
-from sidecar.dead_letters.errors import RETRY_S, RecordingErrors, full, not_writable
+from sidecar.dead_letters.dead_letter import (
+    RETRY_S,
+    DeadLetter,
+    RecordingErrors,
+    event_line,
+    full,
+    not_writable,
+)
 from sidecar.errors import SidecarError, SinkError
-from sidecar.files.fsync import append_lines
-from sidecar.files.line_count import LineCount
+from sidecar.files.directories import append_lines
+from sidecar.files.regular import LineCount
 from sidecar.logs import fields
 
 DIRECTORY = "quarantine"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from commitlog import LinearPattern
 from mongo_agent.regular_expressions import Pattern, compile_pattern
-from sidecar.properties.topic_names import LONGEST_TOPIC
+from sidecar.properties.types import LONGEST_TOPIC
 
 Naming = Callable[[str, str], str]
 """Maps a database and a collection to a topic."""

@@ -24,7 +24,7 @@ from commitlog import ColumnIds, Schema
 from sidecar.errors import SidecarError
 from sidecar.logs import RateLimitedLog
 from sidecar.offsets.properties_store import PropertiesStore
-from sidecar.process.worker import Worker
+from sidecar.process.lifecycle import Worker
 
 logger = logging.getLogger(__name__)
 

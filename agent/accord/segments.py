@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.cdc_raw.names import SegmentName, temporary_of
-from sidecar.files.fsync import sync_directory, write_synced
+from sidecar.files.directories import sync_directory, write_synced
 from sidecar.files.regular import open_regular
 
 _DATA = re.compile(r"log-([0-9]{1,19})-([0-9]{1,9})-([0-9]{1,9})-([0-9]{1,9})\.data")

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sidecar.process.worker import Worker
+from sidecar.process.lifecycle import Worker
 
 _RETRY_S = 30.0
 

@@ -37,7 +37,7 @@ from agent.node.settings import unknown_quota
 from agent.quarantine.files import DIRECTORY
 from agent.quarantine.quarantine import Quarantine
 from sidecar.check.broker import broker_text, check_broker, check_compaction, check_topics
-from sidecar.check.check import Check
+from sidecar.check.check import Check, Finding
 from sidecar.check.clear_text import Login, check_clear_text, shared_logins
 from sidecar.check.environment import (
     check_configuration,
@@ -48,7 +48,6 @@ from sidecar.check.environment import (
     check_tracing,
     check_transform,
 )
-from sidecar.check.finding import Finding
 from sidecar.check.listener import check_address, check_host
 from sidecar.check.schema_registry import check_registry, registry_text
 

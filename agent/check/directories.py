@@ -9,7 +9,7 @@ from agent.config.loader import OFFSET_FILE, SNAPSHOT_FILE, AgentConfig, directo
 from agent.config.node_settings import NodeSettings, cdc_total_limit_bytes
 from agent.segments.offsets import NODE_ID_KEY, offsets_from_entries
 from agent.snapshot.offsets import snapshot_offsets_from_entries
-from sidecar.check.finding import Finding, fault, first_names, ok, warning
+from sidecar.check.check import Finding, fault, first_names, ok, warning
 from sidecar.errors import ConfigError, OffsetStoreError
 from sidecar.offsets.properties_store import PropertiesStore
 from sidecar.quantities import size_text

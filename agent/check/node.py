@@ -9,7 +9,7 @@ from agent.config.node_settings import NodeSettings
 from agent.node.connection import NodeFacts
 from agent.node.host_ids import METADATA_LOG
 from agent.node.settings import grants
-from sidecar.check.finding import Finding, fault, ok, warning
+from sidecar.check.check import Finding, fault, ok, warning
 from sidecar.errors import AccessDeniedError, ConfigError, SidecarError
 
 _PROMPT_MS = 1000.0

@@ -30,7 +30,7 @@ from agent.schema.write_options import WriteOptions, read_write_options
 from commitlog import Schema, SchemaError, Unregistered
 from commitlog.masking import Rights, masked_columns
 from sidecar.check.broker import BrokerAnswer, ask_broker, broker_of_run
-from sidecar.check.cached_answer import CachedAnswer
+from sidecar.check.check import CachedAnswer
 from sidecar.check.topic_names import TopicUse
 from sidecar.errors import SidecarError, UnavailableError
 from sidecar.schema_registry.registrar import Registrar

@@ -9,7 +9,7 @@ import orjson
 from agent.config.lists import is_published
 from agent.config.model import AgentProperties
 from commitlog import EventFormat, Schema
-from sidecar.check.finding import first_names
+from sidecar.check.check import first_names
 
 
 def table_topic(properties: AgentProperties, table: str) -> str:

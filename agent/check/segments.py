@@ -15,7 +15,7 @@ from agent.config.loader import AgentConfig
 from agent.config.node_settings import NodeSettings
 from agent.keystore.source import KeySource, open_segment, with_key_advice
 from commitlog import CommitLogError, SegmentKeyError, read_descriptor
-from sidecar.check.finding import Finding, fault, ok
+from sidecar.check.check import Finding, fault, ok
 from sidecar.files.access import access_denial
 
 

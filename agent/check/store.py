@@ -5,11 +5,10 @@ from contextlib import closing
 
 from agent.config.loader import AgentConfig
 from agent.transfer.own_class import load_class
-from sidecar.check.finding import Finding, fault, listed, ok, warning
+from sidecar.check.check import Finding, fault, listed, ok, warning
 from sidecar.errors import ConfigError
-from sidecar.store.base import StoreError
+from sidecar.store.base import RemoteDirectory, StoreError
 from sidecar.store.registry import create_store
-from sidecar.store.remote_directory import RemoteDirectory
 from sidecar.store.subprocess_store import SubprocessStore
 
 _ANSWER_MS = 10_000

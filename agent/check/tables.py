@@ -9,9 +9,9 @@ from agent.config.loader import AgentConfig
 from agent.node.settings import grants
 from agent.node.truncations import Drop, Truncation
 from commitlog.masking import Rights, mask_problem
-from sidecar.check.finding import Finding, fault, first_names, ok, warning
+from sidecar.check.check import Finding, fault, first_names, ok, warning
 from sidecar.check.topic_names import check_collisions
-from sidecar.properties.topic_names import LONGEST_TOPIC
+from sidecar.properties.types import LONGEST_TOPIC
 
 
 def check_tables(publication: Publication) -> Iterator[Finding]:

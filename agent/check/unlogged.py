@@ -17,7 +17,7 @@ from agent.schema.write_options import (
     WriteOptions,
 )
 from commitlog.masking import cql_identifier
-from sidecar.check.finding import Finding, fault, first_names, ok, warning
+from sidecar.check.check import Finding, fault, first_names, ok, warning
 
 SUBJECT = "unlogged writes"
 

@@ -16,9 +16,8 @@ from agent.config.document import configuration_document
 from agent.config.loader import AgentConfig, directory_problems, load_config
 from agent.config.model import SERVICE_NAME
 from commitlog import CommitLogError, __version__
-from sidecar.cli.completion import completion_command
 from sidecar.cli.config import config_group
-from sidecar.cli.entry import CONTEXT_SETTINGS, begin, run_command_line
+from sidecar.cli.entry import CONTEXT_SETTINGS, begin, completion_command, run_command_line
 from sidecar.cli.findings import ProbeOf, check_command
 from sidecar.cli.fleet import fleet
 from sidecar.cli.invocation import Invocation, configuration_options, debug_option

@@ -14,8 +14,7 @@ from agent.config.loader import OFFSET_FILE, SNAPSHOT_FILE, AgentConfig, directo
 from agent.segments.offsets import NODE_ID_KEY, SegmentOffsets, offsets_from_entries
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.offsets import accept_prefix_command
-from sidecar.cli.output import MessageReport, json_output, print_json, print_message
-from sidecar.cli.tables import print_rows
+from sidecar.cli.output import MessageReport, json_output, print_json, print_message, print_rows
 from sidecar.errors import ConfigError
 from sidecar.files.locks import DirectoryLock
 from sidecar.offsets.properties_store import PropertiesStore

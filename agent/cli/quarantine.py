@@ -18,13 +18,11 @@ from agent.quarantine.entries import (
 )
 from agent.quarantine.files import DIRECTORY
 from sidecar.cli.invocation import Invocation, configuration_options
-from sidecar.cli.output import MessageReport, json_output, print_json, print_message
-from sidecar.cli.tables import print_rows
+from sidecar.cli.output import MessageReport, json_output, print_json, print_message, print_rows
 from sidecar.errors import ConfigError, UnavailableError
 from sidecar.quantities import size_text
-from sidecar.store.base import StoreError
+from sidecar.store.base import StoreError, StoreSettings
 from sidecar.store.registry import STORES, create_store, parse_remote_directory, store_kind
-from sidecar.store.settings import StoreSettings
 
 _REQUEST_MS = 10_000
 

@@ -23,8 +23,7 @@ from commitlog import (
     read_descriptor,
 )
 from sidecar.cli.invocation import invocation_of
-from sidecar.cli.output import json_output, print_json_line
-from sidecar.cli.tables import print_rows
+from sidecar.cli.output import json_output, print_json_line, print_rows
 
 EXIT_UNCHECKED = 1
 EXIT_DAMAGED = 5

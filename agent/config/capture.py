@@ -8,16 +8,16 @@ from pydantic import BeforeValidator, SecretStr
 
 from sidecar.config.store import StoreProperties
 from sidecar.properties.model import Properties, prop
-from sidecar.properties.topic_names import TopicName
 from sidecar.properties.types import (
     ByteSize,
     LowerCase,
     Milliseconds,
+    TopicName,
     Unit,
     UpperCase,
 )
+from sidecar.store.base import RemoteDirectory
 from sidecar.store.registry import STORES, parse_remote_directory
-from sidecar.store.remote_directory import RemoteDirectory
 
 _MIB = 1 << 20
 _DEBEZIUM = "io.debezium.connector.cassandra"

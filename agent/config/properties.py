@@ -11,12 +11,13 @@ from pydantic import AfterValidator, SecretStr
 from agent.config.lists import validated_expressions
 from sidecar.properties.addresses import bare_host
 from sidecar.properties.model import Properties, prop
-from sidecar.properties.topic_names import TopicName, TopicPrefix
 from sidecar.properties.types import (
     ByteSize,
     CommaList,
     LowerCase,
     Milliseconds,
+    TopicName,
+    TopicPrefix,
     words,
 )
 

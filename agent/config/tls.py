@@ -11,9 +11,7 @@ from agent.config.properties import NodeProperties
 from sidecar.errors import ConfigError
 from sidecar.files.regular import read_bounded
 from sidecar.properties.source import read_properties
-from sidecar.tls.context import client_context
-from sidecar.tls.memory_file import MemoryFile
-from sidecar.tls.store_file import MAX_BYTES, UnreadableStoreError
+from sidecar.tls.store_file import MAX_BYTES, MemoryFile, UnreadableStoreError, client_context
 
 if TYPE_CHECKING:
     from sidecar.tls.store import TlsStore

@@ -29,9 +29,7 @@ from agent.transfer.transfer import Transfer
 from commitlog import SchemaIds, Unregistered
 from sidecar.delivery.delivery import Delivery
 from sidecar.offsets.flusher import OffsetStore
-from sidecar.runtime.loop import Loop
-from sidecar.runtime.pipeline import LoopPipeline
-from sidecar.runtime.wakeup import Wakeup
+from sidecar.runtime.loop import Loop, LoopPipeline, Wakeup
 from sidecar.schema_registry.registrar import Registrar
 from sidecar.sinks.base import Sink
 from sidecar.status.publisher import StatusPublisher

@@ -31,8 +31,7 @@ from commitlog import (
     SegmentKeyError,
     read_descriptor,
 )
-from sidecar.files.access import access_denial
-from sidecar.files.os_errors import REMEDIES
+from sidecar.files.access import REMEDIES, access_denial
 
 
 def is_environmental(error: BaseException) -> bool:

@@ -19,7 +19,7 @@ from agent.quarantine.scanner import QuarantineScanner, QuarantineUsage
 from agent.snapshot.plan import SnapshotPartition
 from agent.transfer.transfer import Backlog, Transfer, TransferDeferredError
 from agent.watermark.message import WatermarkSource
-from sidecar.dead_letters.errors import RecordingErrors, full, not_writable
+from sidecar.dead_letters.dead_letter import RecordingErrors, full, not_writable
 from sidecar.delivery.delivery import RejectedEvent
 from sidecar.logs import RateLimitedLog, fields
 

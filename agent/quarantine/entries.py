@@ -17,7 +17,7 @@ from agent.cdc_raw.names import SegmentFiles, SegmentName, parse_log_name
 from agent.quarantine.files import EVENTS, REASON, REMOTE, RETRY, QuarantinePaths, QuarantineReason
 from agent.quarantine.quarantine import Quarantine
 from sidecar.errors import ConfigError
-from sidecar.files.fsync import sync_directory, write_synced
+from sidecar.files.directories import sync_directory, write_synced
 from sidecar.files.regular import open_regular, regular_size_bytes
 
 _SNAPSHOT = "snapshot-"

@@ -27,7 +27,7 @@ from agent.quarantine.files import (
 )
 from agent.quarantine.requeue import cancel_request, requeue
 from sidecar.dead_letters.dead_letter import DeadLetter, event_line
-from sidecar.files.fsync import append_lines, sync_directory, write_synced
+from sidecar.files.directories import append_lines, sync_directory, write_synced
 from sidecar.files.regular import make_directory, read_regular
 
 

@@ -9,7 +9,7 @@ from agent.cdc_raw.names import SegmentFiles, SegmentName, parse_log_name
 from agent.quarantine.files import EVENTS, REASON, REMOTE, RETRY, QuarantinePaths, QuarantineReason
 from agent.quarantine.quarantine import Quarantine
 from sidecar.dead_letters.dead_letter import TOO_LARGE_REMEDY
-from sidecar.files.line_count import LineCount
+from sidecar.files.regular import LineCount
 from sidecar.health.condition import Condition, State
 
 _SHOWN = 3

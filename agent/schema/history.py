@@ -19,7 +19,7 @@ import orjson
 
 from agent.schema.source import KnownSchema, NodeIdentity
 from commitlog import AnnouncedSchema, Schema, SchemaError
-from sidecar.files.fsync import write_synced
+from sidecar.files.directories import write_synced
 from sidecar.files.regular import read_regular
 from sidecar.logs import RateLimitedLog, fields
 

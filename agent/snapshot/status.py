@@ -22,7 +22,7 @@ from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
 from sidecar.health import condition as health
 from sidecar.health.condition import Condition, Status
 from sidecar.health.health import Component, component_of
-from sidecar.http.answers import json_answer, request_answer
+from sidecar.http.requests import json_answer, request_answer
 
 _COMPONENT = "snapshot"
 

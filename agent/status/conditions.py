@@ -12,7 +12,7 @@ from agent.check.tables import check_tables
 from agent.check.unlogged import UnloggedWrites, bypass_finding, unknown_finding
 from agent.pipeline.view import View
 from agent.snapshot.status import SnapshotFacts, snapshot_conditions
-from sidecar.check.finding import Finding, Level
+from sidecar.check.check import Finding, Level
 from sidecar.health.condition import Condition, Rank, State, Status, status_of
 from sidecar.quantities import size_text
 from sidecar.status.facts import (

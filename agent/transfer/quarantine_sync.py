@@ -17,7 +17,7 @@ from agent.cdc_raw.names import SegmentFiles, SegmentName, is_temporary, parse_l
 from agent.metrics import AgentMetrics
 from agent.quarantine.files import REMOTE, RETRY, QuarantinePaths, segments_with_suffix
 from agent.transfer.transfer import StoreThread
-from sidecar.files.fsync import sync_directory, write_synced
+from sidecar.files.directories import sync_directory, write_synced
 from sidecar.files.regular import make_directory
 from sidecar.logs import RateLimitedLog, fields
 from sidecar.process.wait_policy import RetryPause

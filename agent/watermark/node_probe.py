@@ -15,7 +15,7 @@ from agent.snapshot.connection import PageConnection
 from agent.snapshot.ring import Ring, TokenRange, replica_ranges
 from sidecar.errors import AccessDeniedError, ConfigError, SidecarError
 from sidecar.logs import fields
-from sidecar.process.worker import Worker
+from sidecar.process.lifecycle import Worker
 
 logger = logging.getLogger(__name__)
 

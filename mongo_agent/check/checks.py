@@ -22,7 +22,7 @@ from mongo_agent.dead_letters import DIRECTORY, Quarantine
 from mongo_agent.offsets.kafka_store import election_settings
 from mongo_agent.server.deployment import Deployment
 from sidecar.check.broker import broker_text, check_broker, check_topics
-from sidecar.check.check import INTERVAL_S, Check
+from sidecar.check.check import INTERVAL_S, Check, Finding, fault, ok
 from sidecar.check.clear_text import Login, check_clear_text, shared_logins
 from sidecar.check.environment import (
     check_configuration,
@@ -32,11 +32,10 @@ from sidecar.check.environment import (
     check_token,
     check_transform,
 )
-from sidecar.check.finding import Finding, fault, ok
 from sidecar.check.listener import check_address, check_host
 from sidecar.check.schema_registry import check_registry, registry_text
 from sidecar.errors import AccessDeniedError
-from sidecar.sinks.kafka.leader_election.rights import group_problem
+from sidecar.leader_election.rights import group_problem
 
 _LISTING_S = 300.0
 """Interval for listings, which are expensive in large deployments."""

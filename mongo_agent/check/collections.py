@@ -8,7 +8,7 @@ from mongo_agent.check.capture_plan import CollectionPlan, list_captured, plan_o
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.server.catalogue import CollectionInfo, CollectionKind
 from mongo_agent.server.commands import Client
-from sidecar.check.finding import Finding, fault, first_names, ok, warning
+from sidecar.check.check import Finding, fault, first_names, ok, warning
 from sidecar.errors import ConfigError
 
 logger = logging.getLogger(__name__)

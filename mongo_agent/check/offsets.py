@@ -16,7 +16,7 @@ from mongo_agent.server.commands import Client
 from mongo_agent.server.deployment import Deployment, read_oldest_oplog_time
 from mongo_agent.server.errors import Failure
 from mongo_agent.server.monitoring import is_headroom_low
-from sidecar.check.finding import Finding, fault, ok, warning
+from sidecar.check.check import Finding, fault, ok, warning
 from sidecar.errors import ConfigError, SidecarError, UnavailableError
 from sidecar.quantities import duration_text
 

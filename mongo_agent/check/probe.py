@@ -22,7 +22,7 @@ from mongo_agent.server.catalogue import CollectionInfo
 from mongo_agent.server.commands import Client
 from mongo_agent.server.deployment import Deployment, discover
 from sidecar.check.broker import BrokerAnswer, ask_broker, broker_of_run
-from sidecar.check.cached_answer import CachedAnswer
+from sidecar.check.check import CachedAnswer
 from sidecar.errors import AccessDeniedError, SidecarError, UnavailableError
 from sidecar.schema_registry.registrar import Registrar
 from sidecar.sinks.base import SinkState

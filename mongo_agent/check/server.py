@@ -17,7 +17,7 @@ from mongo_agent.server.commands import Client, run_command
 from mongo_agent.server.deployment import Deployment, deployment_error
 from mongo_agent.server.errors import error_text
 from mongo_agent.server.releases import release_text
-from sidecar.check.finding import Finding, fault, first_names, ok, warning
+from sidecar.check.check import Finding, fault, first_names, ok, warning
 from sidecar.errors import AccessDeniedError, SidecarError, UnavailableError
 
 _ANSWER_MS = 10_000

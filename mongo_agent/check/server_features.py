@@ -16,7 +16,7 @@ from mongo_agent.server.releases import (
     large_events_of,
     release_text,
 )
-from sidecar.check.finding import Finding, fault, first_names, warning
+from sidecar.check.check import Finding, fault, first_names, warning
 
 _SHOWN = 8
 _ENABLE = (

@@ -11,7 +11,7 @@ from mongo_agent.server.catalogue import CollectionInfo
 from mongo_agent.server.commands import Client
 from mongo_agent.server.deployment import Deployment
 from sidecar.check.broker import ANSWER_S
-from sidecar.check.finding import Finding, Level
+from sidecar.check.check import Finding, Level
 from sidecar.check.topic_names import TopicUse, check_collisions, check_shared
 from sidecar.errors import ConfigError, SidecarError
 from sidecar.sinks.kafka.topics.access import compacted_topics

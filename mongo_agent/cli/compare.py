@@ -9,8 +9,7 @@ from mongo_agent.check.connection_diagnostics import connect
 from mongo_agent.compare.comparison import ComparedCollection
 from mongo_agent.config.loading import MongoConfig
 from sidecar.cli.invocation import Invocation, configuration_options
-from sidecar.cli.output import json_output, print_json
-from sidecar.cli.tables import print_rows
+from sidecar.cli.output import json_output, print_json, print_rows
 from sidecar.errors import ConfigError
 
 _WAIT_S = 120

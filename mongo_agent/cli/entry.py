@@ -13,9 +13,8 @@ from mongo_agent.cli.snapshot import snapshot
 from mongo_agent.config.document import configuration_document
 from mongo_agent.config.loading import MongoConfig, load_config
 from mongo_agent.config.model import SERVICE_NAME
-from sidecar.cli.completion import completion_command
 from sidecar.cli.config import config_group
-from sidecar.cli.entry import CONTEXT_SETTINGS, begin, run_command_line
+from sidecar.cli.entry import CONTEXT_SETTINGS, begin, completion_command, run_command_line
 from sidecar.cli.findings import ProbeOf, check_command
 from sidecar.cli.fleet import fleet
 from sidecar.cli.invocation import Invocation, configuration_options, debug_option

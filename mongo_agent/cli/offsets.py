@@ -19,8 +19,7 @@ from mongo_agent.offsets.agent_offsets import parse_offsets, stored_cluster
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.offsets import accept_prefix_command
 from sidecar.cli.offsets import start_problems as offset_problems
-from sidecar.cli.output import MessageReport, json_output, print_json, print_message
-from sidecar.cli.tables import print_rows
+from sidecar.cli.output import MessageReport, json_output, print_json, print_message, print_rows
 from sidecar.errors import ConfigError
 from sidecar.offsets.properties_store import PropertiesStore, StoredOffsets
 

@@ -13,8 +13,7 @@ from mongo_agent.config.loading import MongoConfig
 from mongo_agent.server.commands import Client
 from mongo_agent.server.deployment import Deployment
 from sidecar.cli.invocation import Invocation, configuration_options
-from sidecar.cli.output import json_output, print_json
-from sidecar.cli.tables import print_rows
+from sidecar.cli.output import json_output, print_json, print_rows
 from sidecar.errors import ConfigError
 
 _HEADINGS = ("collection", "kind", "captured", "snapshot", "reason")

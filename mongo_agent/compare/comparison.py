@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mongo_agent.documents import ABSENT, UNKNOWN, ClusterTime, DocumentState
-from sidecar.check.finding import first_names
+from sidecar.check.check import first_names
 
 
 @dataclass(slots=True)

@@ -26,9 +26,8 @@ from mongo_agent.server.commands import select_server
 from mongo_agent.server.deployment import LOAD_BALANCED
 from sidecar.errors import ConfigError
 from sidecar.files.regular import read_bounded
-from sidecar.properties.text import MASK
-from sidecar.tls.memory_file import MemoryFile
-from sidecar.tls.store_file import MAX_BYTES, StoreFile, read_identity, read_trusted
+from sidecar.properties.types import MASK
+from sidecar.tls.store_file import MAX_BYTES, MemoryFile, StoreFile, read_identity, read_trusted
 
 _PEM = b"-----BEGIN "
 _APPLICATION = "mongo-agent"

@@ -16,7 +16,7 @@ from mongo_agent.config.model import MongoProperties
 from mongo_agent.config.snapshot import filter_problems
 from sidecar.config.converters import Side
 from sidecar.errors import ConfigError
-from sidecar.properties.topic_names import LONGEST_TOPIC
+from sidecar.properties.types import LONGEST_TOPIC
 from sidecar.schema_registry.settings import Strategy
 from sidecar.sinks.kafka.config.client_config import client_properties
 from sidecar.sinks.kafka.config.security import unused_security

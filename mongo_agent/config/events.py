@@ -17,8 +17,7 @@ from mongo_agent.config.values import (
 from mongo_agent.regular_expressions import compile_pattern
 from mongo_agent.topic_naming import Naming, RegexNaming, default_topic, regex_naming, unicode_topic
 from sidecar.properties.model import Properties, prop
-from sidecar.properties.topic_names import TopicPrefix
-from sidecar.properties.types import LowerCase, Milliseconds
+from sidecar.properties.types import LowerCase, Milliseconds, TopicPrefix
 
 
 class EventProperties(Properties):

@@ -12,8 +12,7 @@ from mongo_agent.capture.stream_pipeline import read_stages
 from mongo_agent.change_stream.tokens import read_token, token_from_text, token_to_json
 from mongo_agent.documents import ClusterTime
 from sidecar.properties.model import prop
-from sidecar.properties.topic_names import LONGEST_TOPIC
-from sidecar.properties.types import NOTHING_NAMED, CommaList, Unit
+from sidecar.properties.types import LONGEST_TOPIC, NOTHING_NAMED, CommaList, Unit
 
 REPLACING = "DefaultRegexTopicNamingStrategy"
 STRATEGIES = ("DefaultTopicNamingStrategy", "DefaultUnicodeTopicNamingStrategy", REPLACING)

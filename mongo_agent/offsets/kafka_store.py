@@ -10,9 +10,9 @@ from mongo_agent.offsets.agent_offsets import (
     stored_cluster,
 )
 from mongo_agent.server.deployment import Deployment
+from sidecar.leader_election.election import ElectionSettings
 from sidecar.offsets.position_store import PositionRecords, PositionStore
 from sidecar.offsets.properties_store import PropertiesStore, StoredOffsets
-from sidecar.sinks.kafka.leader_election.election import ElectionSettings
 from sidecar.sinks.kafka.topics.access import stored_values
 from sidecar.sinks.kafka.topics.metadata import topic_creation
 

@@ -12,13 +12,11 @@ from mongo_agent.pipeline.batches import Heartbeat, HeartbeatSettings
 from mongo_agent.pipeline.stream_set import OpenStream, StreamSet
 from mongo_agent.pipeline.view import View, ViewBuilder, set_gauges
 from mongo_agent.signals.signal import Signal, SignalResult
+from sidecar.delivery.dead_letter_topic import DeadLetterTopic
 from sidecar.delivery.delivery import Delivery
 from sidecar.offsets.flusher import OffsetFlusher, OffsetStore
-from sidecar.runtime.loop import Loop
-from sidecar.runtime.pipeline import LoopPipeline
-from sidecar.runtime.wakeup import Wakeup
+from sidecar.runtime.loop import Loop, LoopPipeline, Wakeup
 from sidecar.sinks.base import Sink
-from sidecar.sinks.kafka.dead_letter_topic import DeadLetterTopic
 from sidecar.status.publisher import StatusPublisher
 from sidecar.transform import Transform
 

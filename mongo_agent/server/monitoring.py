@@ -18,7 +18,7 @@ from pymongo import monitoring
 from mongo_agent.documents import ClusterTime
 from mongo_agent.metrics import MongoMetrics
 from sidecar.logs import RateLimitedLog, fields
-from sidecar.process.worker import Worker
+from sidecar.process.lifecycle import Worker
 from sidecar.quantities import duration_text
 
 logger = logging.getLogger(__name__)

@@ -21,12 +21,11 @@ from mongo_agent.config.shard_assignment import Assignment, assign_shard, config
 from mongo_agent.server.commands import Client
 from mongo_agent.server.deployment import Deployment, deployment_error, discover
 from mongo_agent.server.monitoring import ElectionCounter
-from sidecar.check.finding import Level
+from sidecar.check.check import Level
 from sidecar.errors import AccessDeniedError, ConfigError, SidecarError, UnavailableError
 from sidecar.logs import RateLimitedLog, fields
-from sidecar.process.lifecycle import PartStop, Stop
+from sidecar.process.lifecycle import PartStop, Stop, Worker
 from sidecar.process.wait_policy import Answered
-from sidecar.process.worker import Worker
 
 logger = logging.getLogger(__name__)
 

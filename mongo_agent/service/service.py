@@ -28,13 +28,13 @@ from mongo_agent.status.summary import MongoSummaryParts
 from mongo_agent.status.view import HISTORY, MongoStatus
 from sidecar.check.periodic import PeriodicChecks
 from sidecar.errors import LockedError, SidecarError
+from sidecar.leader_election.election import LeaderElection
 from sidecar.logs import fields
 from sidecar.metrics import DeliveryMetrics
 from sidecar.process.lifecycle import Stop
-from sidecar.properties.commands import presenting
+from sidecar.properties.show import presenting
 from sidecar.runtime.service import ServiceShell
 from sidecar.sinks.base import Sink
-from sidecar.sinks.kafka.leader_election.election import LeaderElection
 from sidecar.sinks.registry import create_sink
 
 logger = logging.getLogger(__name__)

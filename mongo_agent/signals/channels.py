@@ -20,9 +20,9 @@ from mongo_agent.signals.signal import (
     parse_signal_text,
 )
 from sidecar.files.regular import read_regular
-from sidecar.http.answers import json_answer, request_answer
+from sidecar.http.requests import json_answer, request_answer
 from sidecar.logs import RateLimitedLog, fields
-from sidecar.process.worker import Worker
+from sidecar.process.lifecycle import Worker
 from sidecar.sinks.kafka.topics.tailer import TailedRecord, TopicTailer
 
 logger = logging.getLogger(__name__)

@@ -22,7 +22,7 @@ from mongo_agent.snapshot.records import (
     SnapshotReason,
     SnapshotRequest,
 )
-from sidecar.check.finding import first_names
+from sidecar.check.check import first_names
 
 _PLAIN_NAME = re.compile(r"([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)")
 _NO_DELETES = ReplacementRules()

@@ -8,10 +8,10 @@ from typing import Literal
 from mongo_agent.dead_letters import Usage
 from mongo_agent.pipeline.view import StreamView
 from mongo_agent.server.monitoring import StreamWarning
-from sidecar.check.finding import first_names
+from sidecar.check.check import first_names
 from sidecar.dead_letters.dead_letter import TOO_LARGE_REMEDY
 from sidecar.health.condition import Condition, Rank, State, Status, status_of
-from sidecar.sinks.kafka.leader_election.role import Role
+from sidecar.leader_election.role import Role
 from sidecar.status.facts import (
     TOPICS,
     UNAVAILABLE,

@@ -19,9 +19,9 @@ from sidecar.health.condition import Status
 from sidecar.health.health import Component, component_of
 from sidecar.history.recorder import Column
 from sidecar.http.server import ProbeResult
+from sidecar.leader_election.election import LeaderElection
+from sidecar.leader_election.role import Role
 from sidecar.quantities import duration_text
-from sidecar.sinks.kafka.leader_election.election import LeaderElection
-from sidecar.sinks.kafka.leader_election.role import Role
 from sidecar.status.reporter import HISTORY_COLUMNS, StatusReporter
 
 HISTORY = (*HISTORY_COLUMNS, Column("oplog_headroom_s", "min"))

@@ -1,18 +1,65 @@
-"""One entry of an agent's list of checks.
+"""One entry of an agent's list of checks, and its findings.
 
 `check` runs the whole list. `run` runs it at its start, and repeats the checks whose result can
 change. Checks read a *probe*: a frozen value with facts that several checks need, such as the
 identity of the node. The command fetches these facts from servers; a running agent takes them from
-its own components where possible.
-"""
+its own components where possible."""
 
-from collections.abc import Callable, Iterable, Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Generic, TypeVar
 
-from sidecar.check.finding import Finding, fault
 from sidecar.errors import SidecarError
-from sidecar.files.os_errors import remedy_of
+from sidecar.files.access import remedy_of
+
+
+class Level(StrEnum):
+    OK = "ok"
+    WARNING = "warning"
+    FAULT = "fault"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One result of a check. Warnings and faults have a remedy."""
+
+    code: str
+    """Stable name for scripts and alerts, such as `cdc_raw_directory_differs`."""
+    level: Level
+    subject: str
+    """What was checked, such as `broker`."""
+    message: str
+    """The finding in a sentence, with place and value."""
+    remedy: str
+    """What to do, as a command if possible; empty for `ok`."""
+
+
+def ok(subject: str, message: str, *, code: str = "") -> Finding:
+    """A finding without a problem. The default code is the subject and `_ok`."""
+    known = code or f"{subject.lower().replace(' ', '_').replace('.', '_')}_ok"
+    return Finding(known, Level.OK, subject, message, "")
+
+
+def warning(subject: str, message: str, remedy: str, *, code: str) -> Finding:
+    return Finding(code, Level.WARNING, subject, message, remedy)
+
+
+def fault(subject: str, message: str, remedy: str, *, code: str) -> Finding:
+    return Finding(code, Level.FAULT, subject, message, remedy)
+
+
+def listed(names: list[str]) -> str:
+    """Names as a list: `a`, `a and b`, `a, b and c`."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def first_names(names: Sequence[str], most: int = 5) -> str:
+    """The first few names, with `…` for the rest."""
+    return ", ".join(names[:most]) + (", …" if len(names) > most else "")
+
 
 ProbeT = TypeVar("ProbeT")
 ProbeT_contra = TypeVar("ProbeT_contra", contravariant=True)
@@ -56,3 +103,28 @@ def findings_of(check: Check[ProbeT], probe: ProbeT) -> Iterator[Finding]:
             "output of `check --debug`.",
             code="check_failed",
         )
+
+
+AnswerT_co = TypeVar("AnswerT_co", covariant=True)
+
+
+class CachedAnswer(Generic[AnswerT_co]):
+    """Calls a function once, on the thread of the first caller, and caches its result or exception.
+    Other threads wait for it."""
+
+    def __init__(self, ask: Callable[[], AnswerT_co]) -> None:
+        self._ask = ask
+        self._lock = threading.Lock()
+        self._answers: list[AnswerT_co] = []
+        self._errors: list[Exception] = []
+
+    def __call__(self) -> AnswerT_co:
+        with self._lock:
+            if not self._answers and not self._errors:
+                try:
+                    self._answers.append(self._ask())
+                except Exception as error:
+                    self._errors.append(error)
+            if self._errors:
+                raise self._errors[0]
+            return self._answers[0]

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from sidecar.check.finding import Finding, listed, warning
+from sidecar.check.check import Finding, listed, warning
 from sidecar.check.schema_registry import Registries
 from sidecar.config.settings import SidecarProperties
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from sidecar.check.finding import Finding, fault, ok, warning
+from sidecar.check.check import Finding, fault, ok, warning
 from sidecar.config.settings import SidecarProperties
 from sidecar.errors import ConfigError
 from sidecar.http.token import read_token

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from sidecar.bounded_json import bounded_json
-from sidecar.check.finding import Finding, fault, ok
+from sidecar.check.check import Finding, fault, ok
 from sidecar.config.settings import SidecarProperties
 from sidecar.errors import ConfigError
 from sidecar.files.locks import lock_holder

@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Generic
 
-from sidecar.check.check import Check, ProbeT, findings_of
-from sidecar.check.finding import Finding, Level
-from sidecar.process.worker import Worker
+from sidecar.check.check import Check, Finding, Level, ProbeT, findings_of
+from sidecar.process.lifecycle import Worker
 
 logger = logging.getLogger(__name__)
 

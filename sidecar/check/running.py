@@ -6,8 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from sidecar.check.check import Check, ProbeT, findings_of
-from sidecar.check.finding import Finding
+from sidecar.check.check import Check, Finding, ProbeT, findings_of
 
 _TICK_S = 1.0
 

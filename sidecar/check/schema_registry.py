@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Literal
 
-from sidecar.check.finding import Finding, fault, ok
+from sidecar.check.check import Finding, fault, ok
 from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
 from sidecar.schema_registry.client import RegistryClient
 from sidecar.schema_registry.registrar import Registrar

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sidecar.check.finding import Finding, fault, first_names, warning
+from sidecar.check.check import Finding, fault, first_names, warning
 
 _SHOWN = 5
 

@@ -8,8 +8,7 @@ from typing import Any, Literal
 import click
 
 from sidecar.cli.invocation import Configuration, Invocation, configuration_options
-from sidecar.cli.output import json_output, print_json
-from sidecar.cli.tables import print_rows
+from sidecar.cli.output import json_output, print_json, print_rows
 from sidecar.errors import ConfigError
 from sidecar.properties.show import rows
 from sidecar.transform import transform_named

@@ -1,4 +1,4 @@
-"""Runs a command line and ends the process with its exit code."""
+"""Runs a command line, ends the process with its exit code, and completes commands in a shell."""
 
 import sys
 import traceback
@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import click
+from click.shell_completion import get_completion_class
 
 from sidecar.cli.invocation import Invocation, invocation_of
 from sidecar.cli.output import ErrorReport, print_json
 from sidecar.errors import ConfigError, SidecarError
 from sidecar.process import deferred_sigterm
-from sidecar.properties.commands import runnable
+from sidecar.properties.show import runnable
 
 CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _FAULT = 1
@@ -101,3 +102,25 @@ def _sentences(error: BaseException, is_expected: bool) -> list[str]:
     if is_expected:
         return [str(error)]
     return [f"Unexpected error: {type(error).__name__}: {error}"]
+
+
+_SHELLS = ("bash", "zsh", "fish")
+
+
+def completion_command(name: str) -> click.Command:
+    """The command `completion` of the program `name`."""
+
+    @click.command("completion", short_help="Print the completion script of a shell.")
+    @click.argument("shell", type=click.Choice(_SHELLS))
+    @click.pass_context
+    def completion(context: click.Context, shell: str) -> None:
+        """Print the script that completes commands and options in SHELL.
+
+        Load it in the shell's start file, such as `eval "$(agent completion bash)"` in ~/.bashrc.
+        """
+        variable = f"_{name.replace('-', '_').upper()}_COMPLETE"
+        kind = get_completion_class(shell)
+        assert kind is not None
+        click.echo(kind(context.find_root().command, {}, name, variable).source())
+
+    return completion

@@ -14,13 +14,12 @@ from rich.markup import escape
 from rich.status import Status
 from rich.table import Table
 
-from sidecar.check.check import Check, ProbeT
-from sidecar.check.finding import Finding, Level, fault, listed
+from sidecar.check.check import Check, Finding, Level, ProbeT, fault, listed
 from sidecar.check.running import Waiting, run_checks
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.output import json_output, print_json
 from sidecar.errors import ConfigError
-from sidecar.properties.commands import runnable
+from sidecar.properties.show import runnable
 
 ProbeOf = Callable[[Any], AbstractContextManager[ProbeT]]
 

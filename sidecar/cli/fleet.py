@@ -11,8 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from sidecar.cli.invocation import Invocation, configuration_options
-from sidecar.cli.output import json_output
-from sidecar.cli.tables import plain_columns
+from sidecar.cli.output import json_output, plain_columns
 from sidecar.cli.watch import Forms, print_result, watch
 from sidecar.errors import ConfigError
 from sidecar.fleet.kubernetes import DEFAULT_SELECTOR, PodQuery, list_pods
@@ -23,7 +22,7 @@ from sidecar.fleet.summary import FleetReport, fleet_of
 from sidecar.fleet.target import DEFAULT_PORT, Target, read_targets, resolve_targets
 from sidecar.http.token import read_token
 from sidecar.quantities import duration_text
-from sidecar.tls.context import client_context
+from sidecar.tls.store_file import client_context
 
 _STYLE: dict[State, str] = {
     "unreachable": "bold red",

@@ -13,8 +13,8 @@ from sidecar.instance import Instance
 from sidecar.logs import LogLevel, fields
 from sidecar.process import lifecycle
 from sidecar.process.privacy import forbid_dumps
-from sidecar.process.tune_malloc import tune_malloc
-from sidecar.properties.commands import presenting
+from sidecar.process.tuning import tune_malloc
+from sidecar.properties.show import presenting
 
 logger = logging.getLogger(__name__)
 

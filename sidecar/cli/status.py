@@ -14,8 +14,7 @@ from rich.text import Text
 
 from sidecar.cli.agent_client import AgentAddress, AgentClient, address_options, agents_answer
 from sidecar.cli.invocation import Invocation, configuration_options
-from sidecar.cli.output import json_output
-from sidecar.cli.tables import plain_columns
+from sidecar.cli.output import json_output, plain_columns
 from sidecar.cli.watch import Forms, print_result, watch
 from sidecar.errors import UnavailableError
 from sidecar.quantities import duration_text, size_text

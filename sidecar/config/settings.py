@@ -14,8 +14,14 @@ from sidecar.logs import LogFormat, LogLevel
 from sidecar.properties.addresses import bare_host
 from sidecar.properties.model import PassThrough, Properties, pass_through, prop
 from sidecar.properties.secrets import shown_text
-from sidecar.properties.topic_names import TopicName
-from sidecar.properties.types import ByteSize, CommaList, LogLevelName, LowerCase, Milliseconds
+from sidecar.properties.types import (
+    ByteSize,
+    CommaList,
+    LogLevelName,
+    LowerCase,
+    Milliseconds,
+    TopicName,
+)
 from sidecar.sinks.kafka.config.client_config import client_properties
 from sidecar.sinks.kafka.config.security import unused_security
 from sidecar.sinks.kafka.topics.settings import topic_setting_problems, topic_setting_warnings

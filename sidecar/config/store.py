@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator
 
 from sidecar.properties.model import Properties, prop
-from sidecar.store.settings import S3Options, StoreSettings
+from sidecar.store.base import S3Options, StoreSettings
 
 
 def _endpoint(value: str | None) -> str | None:

@@ -1,13 +1,16 @@
-"""A dead letter: an event that the sink rejected, and its line in a file."""
+"""A dead letter: an event that the sink rejected, its line in a file, and failures to record it."""
 
 import base64
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
 import orjson
 
-from sidecar.events.ndjson import header_texts
+from sidecar.events.message_batch import header_texts
+from sidecar.logs import RateLimitedLog
 
 TOO_LARGE_REMEDY = (
     "raise max.message.bytes of the topic and kafka.producer.max.request.size, or exclude the "
@@ -56,3 +59,44 @@ def _whole(part: bytes) -> orjson.Fragment | str:
     except orjson.JSONDecodeError:
         return text
     return text if "\n" in text or "\r" in text else orjson.Fragment(part)
+
+
+RETRY_S = 1.0
+"""Pause after the quarantine could not be written."""
+
+
+class RecordingErrors:
+    """Errors by what failed: logged once, and reported while they last. For one thread."""
+
+    def __init__(self, logger: logging.Logger) -> None:
+        self._log = RateLimitedLog(logger)
+        self._messages: dict[str, str] = {}
+
+    @property
+    def message(self) -> str:
+        """All errors that last; empty without one."""
+        return " ".join(self._messages.values())
+
+    def report(self, operation: str, message: str) -> None:
+        """The operation failed."""
+        self._messages[operation] = message
+        self._log.log(operation, message)
+
+    def resolve(self, operation: str) -> None:
+        """The operation succeeded, or is not needed any more."""
+        if self._messages.pop(operation, None) is not None:
+            self._log.resolved(operation, "The agent can write to the quarantine again.")
+
+
+def not_writable(directory: Path, error: OSError, consequence: str) -> str:
+    """The message for a quarantine that rejects a write."""
+    reason = error.strerror or error
+    return f"The quarantine {directory} cannot be written, so {consequence}: {reason}."
+
+
+def full(directory: Path, consequence: str) -> str:
+    """The message for a quarantine without room."""
+    return (
+        f"The quarantine {directory} is full, so {consequence}. Discard entries that are settled, "
+        "or raise quarantine.max.bytes."
+    )

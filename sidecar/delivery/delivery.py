@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Generic, Protocol, TypeVar
 
 from sidecar.dead_letters.dead_letter import DeadLetter
+from sidecar.delivery.dead_letter_topic import DeadLetterTopic
 from sidecar.delivery.window import Progress, Window
 from sidecar.errors import SidecarError
 from sidecar.events import DeliveryBatch, Message, NumberedBatch, Position, Source
@@ -19,7 +20,6 @@ from sidecar.sinks.base import (
     Sink,
     SinkState,
 )
-from sidecar.sinks.kafka.dead_letter_topic import DeadLetterTopic
 from sidecar.tracing import TRACEPARENT, BatchTrace, Tracing
 from sidecar.transform import Transform, TransformedBatch, header_added
 

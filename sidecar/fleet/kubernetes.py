@@ -12,7 +12,7 @@ from sidecar.bounded_json import bounded_json
 from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
 from sidecar.fleet.request import Access, get, printable
 from sidecar.fleet.target import MAX_TARGETS, Target, url_host
-from sidecar.tls.context import client_context
+from sidecar.tls.store_file import client_context
 
 DEFAULT_SELECTOR = "cdc-sidecar/agent"
 """Every pod with an agent has this label, also those of recipes and snippets."""

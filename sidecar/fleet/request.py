@@ -13,7 +13,7 @@ from typing import cast
 from urllib.parse import urlsplit
 
 from sidecar.http.listeners import listeners
-from sidecar.tls.context import client_context
+from sidecar.tls.store_file import client_context
 
 MAX_ANSWER_BYTES = 256 << 10
 """No `/health` is as long."""

@@ -12,7 +12,7 @@ from typing import Literal
 from sidecar.history.ring_file import FILE_NAME, RingFile
 from sidecar.history.ring_format import Layout, Values
 from sidecar.logs import RateLimitedLog
-from sidecar.process.worker import Worker
+from sidecar.process.lifecycle import Worker
 
 logger = logging.getLogger(__name__)
 

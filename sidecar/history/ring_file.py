@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from sidecar.files.fsync import write_synced
+from sidecar.files.directories import write_synced
 from sidecar.files.regular import open_regular, read_regular
 from sidecar.history.ring_format import (
     DamagedHistoryError,

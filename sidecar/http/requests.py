@@ -6,8 +6,11 @@ and the connection closes after the answer. `waitress` parses only bytes that pa
 some of its own expressions take quadratic time for other bytes.
 """
 
+import json
 import re
+from collections.abc import Mapping
 
+from flask import Response
 from waitress.parser import HTTPRequestParser
 from waitress.utilities import (
     BadRequest,
@@ -108,3 +111,13 @@ def _length_error(fields: dict[bytes, bytes]) -> Error | None:
         "The body comes in chunks, which are not supported. Send it with Content-Length; curl does "
         "so with --data-binary @FILE instead of --upload-file"
     )
+
+
+def json_answer(value: Mapping[str, object], status: int = 200) -> Response:
+    text = json.dumps(value, indent=2, default=str, ensure_ascii=False) + "\n"
+    return Response(text, status=status, mimetype="application/json")
+
+
+def request_answer(is_accepted: bool, message: str, status: int) -> Response:
+    """The answer to a request."""
+    return json_answer({"accepted": is_accepted, "message": message}, status)

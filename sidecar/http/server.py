@@ -31,10 +31,10 @@ from sidecar import metrics
 from sidecar.health.condition import State
 from sidecar.health.health import Health
 from sidecar.http.address import listening_socket
-from sidecar.http.answers import json_answer
 from sidecar.http.connections import THREADS, bounded_server
 from sidecar.http.guard import guard_requests
 from sidecar.http.hosts import KnownHosts
+from sidecar.http.requests import json_answer
 from sidecar.http.token import read_token, require_token
 from sidecar.instance import Instance
 

@@ -12,7 +12,7 @@ from flask import Flask, Response, request
 
 from sidecar.errors import ConfigError
 from sidecar.files.regular import read_regular
-from sidecar.http.answers import request_answer
+from sidecar.http.requests import request_answer
 
 _READING_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
 _MAX_BYTES = 4096

@@ -24,7 +24,7 @@ from pathlib import Path
 import javaproperties
 
 from sidecar.errors import ConfigError, OffsetSaveError, OffsetStoreError
-from sidecar.files.fsync import sync_directory, write_synced
+from sidecar.files.directories import sync_directory, write_synced
 from sidecar.files.regular import link_regular, read_regular
 
 _MAX_BYTES = 8 << 20

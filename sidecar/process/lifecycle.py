@@ -1,5 +1,7 @@
 """Run a service from start to exit code: signals, the stop deadline, one log line for each error.
 
+A `Worker` is a thread that works beside the service until it is asked to stop.
+
 SIGTERM or SIGINT asks the service to stop within the deadline; a deferred SIGTERM
 (`deferred_sigterm`) ends it before it starts. A second signal ends the process at once by the
 signal's default action. Offsets are durable at any moment, so this loses no event.
@@ -15,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Protocol
+from typing import Protocol, Self
 
 from sidecar.errors import EXIT_STOPPED, SidecarError
 from sidecar.logs import fields
@@ -189,3 +191,46 @@ def _guard_deadline(stop: Stop, ended: threading.Event, exit_now: Callable[[int]
         logger.error("the process did not stop within its deadline; it exits now")
         sys.stderr.flush()
         exit_now(1)
+
+
+_JOIN_S = 5.0
+
+
+class Worker:
+    """Runs `work` on a daemon thread, from `with` to its end.
+
+    `work` gets an event and returns soon after it is set. A call that cannot be interrupted ends
+    with the process.
+    """
+
+    def __init__(
+        self, name: str, work: Callable[[threading.Event], None], *, join_s: float | None = _JOIN_S
+    ) -> None:
+        """`join_s` is how long the end waits for the thread; None: as long as it takes."""
+        self._stopped = threading.Event()
+        self._join_s = join_s
+        self._thread = threading.Thread(target=work, args=(self._stopped,), name=name, daemon=True)
+
+    @property
+    def is_alive(self) -> bool:
+        return self._thread.is_alive()
+
+    @property
+    def is_stopping(self) -> bool:
+        """True once the end was asked for."""
+        return self._stopped.is_set()
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Asks the thread to end and waits for it."""
+        self._stopped.set()
+        self._thread.join(self._join_s)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.stop()

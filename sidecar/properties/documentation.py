@@ -9,8 +9,7 @@ from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from sidecar.properties.model import Declaration, Properties, declarations
-from sidecar.properties.text import value_text
-from sidecar.properties.types import Unit
+from sidecar.properties.types import Unit, value_text
 
 _NOTHING = " "
 _WORDS = {int: "number", float: "number", bool: "true or false", str: "text", Path: "path"}

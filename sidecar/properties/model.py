@@ -19,7 +19,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError, PydanticUndefined
 
 from sidecar.errors import ConfigError
-from sidecar.properties.text import value_text
+from sidecar.properties.types import value_text
 
 _LARGEST = (1 << 63) - 1
 """The largest number that all components support."""

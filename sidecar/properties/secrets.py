@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote
 from pydantic import SecretStr
 
 from sidecar.properties.model import declarations
-from sidecar.properties.text import MASK
+from sidecar.properties.types import MASK
 
 if TYPE_CHECKING:
     from sidecar.properties.loading import LoadedProperties

@@ -1,14 +1,19 @@
-"""The effective configuration as rows: name, value, origin; secrets are masked."""
+"""The effective configuration: as rows (secrets are masked), as a hash, and in printed commands."""
 
-from collections.abc import Mapping
+import hashlib
+import json
+import re
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from sidecar.properties.loading import LoadedProperties
 from sidecar.properties.model import Declaration, Properties, declarations
 from sidecar.properties.references import has_reference, is_reference
-from sidecar.properties.secrets import shown_text, shown_value
+from sidecar.properties.secrets import hiding, shown_text, shown_value
 from sidecar.properties.source import DEFAULT, Origin, Setting
-from sidecar.properties.text import MASK, value_text
+from sidecar.properties.types import MASK, value_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +68,53 @@ def _prefixed(
         shown = written if is_reference(written) else shown_value(setting.name, written)
         found.append(Row(setting.name, shown, setting.origin))
     return found
+
+
+_DIGITS = 12
+_PER_NODE = frozenset(("client.id", "client.rack", "group.instance.id"))
+"""Settings of Kafka clients that name one client or its place."""
+
+
+def configuration_fingerprint(properties: Properties) -> str:
+    """Twelve hexadecimal digits, equal on all nodes that are configured alike.
+
+    They cover every property that differs from its default. So a release that adds properties does
+    not change them. Secrets and properties that name one node are left out.
+    """
+    text = json.dumps(dict(sorted(_entries(properties))), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
+
+
+def _entries(properties: Properties) -> Iterator[tuple[str, str]]:
+    for field_name, info, declaration in declarations(type(properties)):
+        if declaration.secret or declaration.is_per_node:
+            continue
+        value = getattr(properties, field_name)
+        if declaration.is_prefix:
+            yield from _prefixed_entries(declaration, value)
+        elif info.is_required() or value != info.get_default(call_default_factory=True):
+            yield declaration.name, shown_text(value_text(value))
+
+
+def _prefixed_entries(
+    declaration: Declaration, values: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    for suffix, text in values.items():
+        if suffix not in _PER_NODE:
+            name = declaration.name + suffix
+            yield name, shown_value(name, text)
+
+
+_COMMAND = re.compile(r"(`(?:mongo-)?agent )(?=[a-z])")
+
+
+def runnable(text: str, files: Sequence[Path]) -> str:
+    """The text, with `--config FILE` in each command in backticks: operators paste them."""
+    options = "".join(f"--config {shlex.quote(str(file.absolute()))} " for file in files)
+    return _COMMAND.sub(lambda match: match[1] + options, text)
+
+
+def presenting(loaded: LoadedProperties[Properties]) -> Callable[[str], str]:
+    """What every text of an agent passes: it hides secrets and completes commands."""
+    hide = hiding(loaded)
+    return lambda text: runnable(hide(text), loaded.files)

@@ -1,6 +1,7 @@
 """Types of property values, as annotations for the fields of a model.
 
-Each parses the text of a property, and rejects invalid text with a reason.
+Each parses the text of a property, and rejects invalid text with a reason. `value_text` is the way
+back.
 """
 
 import re
@@ -8,7 +9,25 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, SecretStr
+
+MASK = "********"
+
+
+def value_text(value: object) -> str:
+    """A value as a file would contain it; empty for None."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "true" if value else "false"
+        case tuple() | list() | frozenset():
+            return ",".join(value_text(item) for item in value)
+        case SecretStr():
+            return MASK
+        case _:
+            return str(value)
+
 
 _SIZE = re.compile(r"([0-9]+)\s*(|b|[kmgt](?:i?b|i)?)", re.IGNORECASE)
 _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
@@ -149,3 +168,34 @@ UpperCase = BeforeValidator(_upper)
 
 LogLevelName = BeforeValidator(_log_level)
 """A log level in any case; log4j's `warn` is `warning`."""
+
+
+LONGEST_TOPIC = 249
+"""Maximum length of a topic name in Kafka."""
+_LONGEST_PREFIX = LONGEST_TOPIC - len(".k.t")
+_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
+_NOT_ALLOWED = re.compile(r"[^A-Za-z0-9._-]")
+
+
+def _topic_prefix(value: str) -> str:
+    if _NOT_ALLOWED.search(value):
+        hint = "; put comments on a separate line" if re.search(r"\s[#!]", value) else ""
+        raise ValueError(f"may only contain letters, digits, `.`, `_` and `-`{hint}")
+    if len(value) > _LONGEST_PREFIX:
+        raise ValueError(
+            f"has {len(value)} characters; at most {_LONGEST_PREFIX} are allowed: Kafka allows "
+            f"{LONGEST_TOPIC} for a topic name, which starts with the prefix"
+        )
+    return value
+
+
+def _topic_name(value: str | None) -> str | None:
+    if value is not None and not (_TOPIC.fullmatch(value) and value.strip(".")):
+        raise ValueError("must have at most 249 letters, digits, `.`, `_` and `-`")
+    return value
+
+
+TopicName = Annotated[str | None, AfterValidator(_topic_name)]
+"""A whole topic name; None: no topic."""
+TopicPrefix = Annotated[str, AfterValidator(_topic_prefix)]
+"""First part of topic names: Kafka's characters, with room for the rest of the name."""

@@ -6,8 +6,11 @@ the thread waits for the first of: a ring, the request to stop, the time at whic
 """
 
 import logging
+import os
+import select
+import threading
 from collections.abc import Callable
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from sidecar.delivery.delivery import Delivery, RejectedEvent
 from sidecar.delivery.sink_driver import SinkDriver
@@ -16,9 +19,60 @@ from sidecar.events import Position, Source
 from sidecar.logs import fields
 from sidecar.metrics import DeliveryMetrics
 from sidecar.process.lifecycle import Stop
-from sidecar.runtime.tune_interpreter import tune_interpreter
-from sidecar.runtime.wakeup import Wakeup
+from sidecar.process.tuning import tune_interpreter
 from sidecar.sinks.base import Outcome
+from sidecar.status.publisher import StatusPublisher, ViewOf
+
+_LONGEST_WAIT_S = 3600.0
+"""`poll` takes its timeout in milliseconds of 31 bits."""
+
+
+class Wakeup:
+    """Any thread rings; one thread waits for rings and for other descriptors at once.
+
+    It is a pipe instead of `threading.Condition`, because the request to stop is a descriptor.
+    """
+
+    def __init__(self) -> None:
+        self._read_fd, self._write_fd = os.pipe()
+        os.set_blocking(self._read_fd, False)
+        os.set_blocking(self._write_fd, False)
+        self._lock = threading.Lock()
+        self._is_closed = False
+
+    def ring(self) -> None:
+        """Ends the current wait or the next one. Harmless after `close`."""
+        with self._lock:
+            if self._is_closed:
+                return
+            try:
+                os.write(self._write_fd, b"\0")
+            except BlockingIOError:
+                # A full pipe wakes just as well.
+                return
+
+    def wait(self, timeout_s: float, *descriptors: int) -> None:
+        """Waits for a ring, a readable descriptor or the timeout, an hour at most."""
+        poller = select.poll()
+        for descriptor in (self._read_fd, *descriptors):
+            poller.register(descriptor, select.POLLIN)
+        poller.poll(min(max(0.0, timeout_s), _LONGEST_WAIT_S) * 1000)
+        self._forget_rings()
+
+    def close(self) -> None:
+        with self._lock:
+            if not self._is_closed:
+                self._is_closed = True
+                os.close(self._read_fd)
+                os.close(self._write_fd)
+
+    def _forget_rings(self) -> None:
+        try:
+            while len(os.read(self._read_fd, 4096)) == 4096:
+                pass
+        except BlockingIOError:
+            return
+
 
 logger = logging.getLogger(__name__)
 
@@ -245,3 +299,29 @@ class Loop(Generic[Source, Position]):
     def _publish(self) -> None:
         self._source.publish(is_stopping=self._is_stopping)
         self._published_at_s = self._clock()
+
+
+class LoopPipeline(Generic[ViewOf]):
+    """The part that the pipelines of all agents have."""
+
+    def __init__(self, loop: Loop[Any, Any], publisher: StatusPublisher[ViewOf]) -> None:
+        self.loop = loop
+        self._publisher = publisher
+
+    @property
+    def view(self) -> ViewOf:
+        """The last published state. Any thread may ask."""
+        return self._publisher.view
+
+    @property
+    def last_tick_s(self) -> float:
+        """When the last tick ended, by the clock. Any thread may ask."""
+        return self.loop.last_tick_s
+
+    def run(self, stop: Stop) -> None:
+        """Delivers until `stop` is requested; see `Loop.run`."""
+        self.loop.run(stop)
+
+    def tick(self) -> bool:
+        """One tick of the loop; True when there was something to do."""
+        return self.loop.tick()

@@ -21,7 +21,7 @@ from sidecar.logs import RecentWarnings, set_constant_fields
 from sidecar.offsets.properties_store import StoredOffsets
 from sidecar.page.agent_summary import AgentSummary, SummaryParts
 from sidecar.page.pages import status_pages
-from sidecar.properties.fingerprint import configuration_fingerprint
+from sidecar.properties.show import configuration_fingerprint
 from sidecar.status.log import StatusWatch
 from sidecar.status.publisher import ViewOf
 from sidecar.status.reporter import HISTORY_COLUMNS, StatusReporter

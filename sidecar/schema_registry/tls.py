@@ -8,9 +8,14 @@ from dataclasses import dataclass
 
 from sidecar.errors import ConfigError
 from sidecar.files.regular import read_bounded
-from sidecar.tls.context import client_context
-from sidecar.tls.memory_file import MemoryFile
-from sidecar.tls.store_file import MAX_BYTES, StoreFile, read_identity, read_trusted
+from sidecar.tls.store_file import (
+    MAX_BYTES,
+    MemoryFile,
+    StoreFile,
+    client_context,
+    read_identity,
+    read_trusted,
+)
 
 _PEM = b"-----BEGIN "
 

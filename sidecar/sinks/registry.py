@@ -6,15 +6,12 @@ A new kind of sink is one module, one entry here, and one name in `SinkName`.
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import Protocol, Self
 
 from sidecar.errors import ConfigError
 from sidecar.offsets.position_store import PositionRecords, PositionStore, SinkPositions
 from sidecar.offsets.properties_store import PropertiesStore
 from sidecar.sinks.base import Sink
-
-if TYPE_CHECKING:
-    from sidecar.sinks.kafka.dead_letter_topic import DeadLetterTopic
 
 
 class SinkProperties(Protocol):
@@ -41,15 +38,6 @@ class SinkProperties(Protocol):
     @property
     def inflight_max_bytes(self) -> int: ...
     def reread(self) -> Self: ...
-
-
-class DeadLetterProperties(SinkProperties, Protocol):
-    """Those of the dead-letter topic too."""
-
-    @property
-    def dead_letter_topic(self) -> str | None: ...
-    @property
-    def dead_letter_context(self) -> bool: ...
 
 
 Factory = Callable[[SinkProperties], Sink]
@@ -110,23 +98,6 @@ def sink_problems(properties: SinkProperties) -> list[str]:
     return problems
 
 
-def create_dead_letter_topic(
-    properties: DeadLetterProperties, connector: str
-) -> "DeadLetterTopic | None":
-    """The topic for events that the sink rejects, not yet open; None without one. `connector` is
-    the name in its headers. Raises ConfigError."""
-    if properties.dead_letter_topic is None or properties.sink != "kafka":
-        return None
-    from sidecar.sinks.kafka.dead_letter_topic import DeadLetterTopic
-
-    return DeadLetterTopic(
-        properties.dead_letter_topic,
-        _kafka(properties),
-        connector=connector,
-        has_context=properties.dead_letter_context,
-    )
-
-
 def create_sink_and_store(
     properties: SinkProperties,
     file_name: str,
@@ -147,7 +118,7 @@ def create_sink_and_store(
             f"`position.store=kafka` needs `sink=kafka`, not `sink={properties.sink}`."
         )
     from sidecar.sinks.kafka.topics.metadata import topic_creation
-    from sidecar.sinks.kafka.transactions.commit_rule import CommitRule
+    from sidecar.sinks.kafka.transactions.contents import CommitRule
     from sidecar.sinks.kafka.transactions.sink import TransactionalKafkaSink
 
     sink = TransactionalKafkaSink(

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from sidecar.check.finding import Finding
+from sidecar.check.check import Finding
 from sidecar.health.condition import Condition, Rank, State
 from sidecar.quantities import duration_text
 from sidecar.schema_registry.registrar import ChangedIds

@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from sidecar.check.finding import Finding, Level
-from sidecar.files.os_errors import remedy_of
+from sidecar.check.check import Finding, Level
+from sidecar.files.access import remedy_of
 from sidecar.health.condition import Condition, State
 
 SameCause = Mapping[str, frozenset[str]]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from sidecar.health.condition import EXPECTED, Condition, State, Status
 from sidecar.logs import fields
-from sidecar.process.worker import Worker
+from sidecar.process.lifecycle import Worker
 
 logger = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
-from sidecar.check.finding import Finding
+from sidecar.check.check import Finding
 from sidecar.health.condition import Status
 from sidecar.health.health import Component, Health, component_of, health_of
 from sidecar.history.recorder import Column

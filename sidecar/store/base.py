@@ -1,5 +1,6 @@
-"""The protocol of a remote store: files by name in one directory."""
+"""A remote store, its directory and its settings: files by name in one directory."""
 
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -71,3 +72,58 @@ def download_mismatch(file_name: str, address: str) -> str:
         f"{file_name}: the fetched file has another checksum than {address}; the agent fetches it "
         "again."
     )
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteDirectory:
+    """A bucket and a prefix of object names, such as the value of
+    `remote.commit.log.relocation.dir`; the prefix has no slashes at its ends and may be empty.
+
+    `scheme` is that of the store's addresses.
+    """
+
+    bucket: str
+    prefix: str
+    scheme: str = "gs"
+
+    def __str__(self) -> str:
+        parts = (self.bucket, self.prefix)
+        return f"{self.scheme}://" + "/".join(part for part in parts if part)
+
+    def inside(self, *names: str) -> "RemoteDirectory":
+        """A subdirectory."""
+        return replace(self, prefix="/".join(part for part in (self.prefix, *names) if part))
+
+    def object_name(self, file_name: str) -> str:
+        """Name of a file's object in the bucket."""
+        return "/".join(part for part in (self.prefix, file_name) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class S3Options:
+    """Options of S3 and of what speaks its protocol. Credentials come from the client's chain."""
+
+    endpoint: str | None = None
+    """URL of the server; None: Amazon's."""
+    region: str | None = None
+    """None: that of the environment or of the profile, else `us-east-1`."""
+    path_style: bool | None = None
+    """Whether the bucket is in the path instead of the host name; None: with an endpoint."""
+    encryption: str | None = None
+    """`AES256`, `aws:kms` or `aws:kms:dsse`; None: the bucket's default."""
+    kms_key_id: str | None = None
+    storage_class: str | None = None
+    conditional_writes: bool = True
+    """Whether uploads require that the object does not exist (`If-None-Match`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSettings:
+    """Credentials and limits."""
+
+    key_file: Path | None = None
+    """Key of a service account, for Google; None means Application Default Credentials."""
+    chunk_bytes: int = 4 << 20
+    timeout_s: float = 60.0
+    """For each response, and for the client's retries of one request."""
+    s3: S3Options = field(default_factory=S3Options)

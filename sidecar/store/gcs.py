@@ -21,10 +21,10 @@ from typing import Any
 
 from sidecar.bounded_json import bounded_json
 from sidecar.errors import ConfigError
-from sidecar.files.fsync import sync_directory, sync_file
+from sidecar.files.directories import sync_directory, sync_file
 from sidecar.files.regular import open_new, open_regular, read_regular
 from sidecar.process.extras import require_extra
-from sidecar.store.base import StoreError, download_mismatch, upload_mismatch
+from sidecar.store.base import RemoteDirectory, StoreError, download_mismatch, upload_mismatch
 from sidecar.store.bounded_responses import MAX_NAMES, BoundedFile, bound_responses
 from sidecar.store.gcs_errors import (
     CREATE,
@@ -34,7 +34,6 @@ from sidecar.store.gcs_errors import (
     RequestContext,
     to_store_error,
 )
-from sidecar.store.remote_directory import RemoteDirectory
 
 _CHUNK_UNIT_BYTES = 256 << 10
 _READ_BYTES = 1 << 20

@@ -9,10 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from sidecar.store.base import Store
+from sidecar.store.base import RemoteDirectory, Store, StoreSettings
 from sidecar.store.gcs_errors import CREATE, DELETE, GET, LIST
-from sidecar.store.remote_directory import RemoteDirectory
-from sidecar.store.settings import StoreSettings
 
 _SHORTEST, _LONGEST_PART, _LONGEST = 3, 63, 222
 _GCS_BUCKET = re.compile(r"[a-z0-9]([a-z0-9._-]*[a-z0-9])?")

@@ -17,14 +17,25 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from sidecar.files.fsync import sync_directory, sync_file
+from sidecar.files.directories import sync_directory, sync_file
 from sidecar.files.regular import open_new, open_regular
 from sidecar.process.extras import require_extra
-from sidecar.store.base import StoreError, download_mismatch, upload_mismatch
+from sidecar.store.base import (
+    RemoteDirectory,
+    StoreError,
+    StoreSettings,
+    download_mismatch,
+    upload_mismatch,
+)
 from sidecar.store.bounded_responses import MAX_NAMES, BoundedFile
-from sidecar.store.remote_directory import RemoteDirectory
-from sidecar.store.s3_checksums import FileChecksums, encoded, md5_of, read_checksums
-from sidecar.store.s3_client import create_client, region_of
+from sidecar.store.s3_client import (
+    FileChecksums,
+    create_client,
+    encoded,
+    md5_of,
+    read_checksums,
+    region_of,
+)
 from sidecar.store.s3_errors import (
     DELETE,
     EXISTS,
@@ -36,7 +47,6 @@ from sidecar.store.s3_errors import (
     is_missing,
     to_s3_error,
 )
-from sidecar.store.settings import StoreSettings
 
 _READ_BYTES = 1 << 20
 # `commitlog_segment_size` is less than 2 GiB; a segment may end with one mutation more.

@@ -1,9 +1,18 @@
-"""Amazon's client with the agent's limits."""
+"""Amazon's client with the agent's limits, and the checksums of its protocol.
 
+S3 compares the MD5 of each request's body, and SHA-256 of the file.
+"""
+
+import base64
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from sidecar.files.regular import open_regular
+from sidecar.store.base import StoreSettings
 from sidecar.store.bounded_responses import bound_bodies
-from sidecar.store.settings import StoreSettings
 
 _CONNECT_S = 10.0
 _ATTEMPTS = 4
@@ -42,3 +51,37 @@ def create_client(settings: StoreSettings) -> Any:
 def region_of(client: Any) -> str:
     """The region of a client; empty without one."""
     return "" if client is None else str(client.meta.region_name)
+
+
+_READ_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class FileChecksums:
+    """Size and checksums of a file, in hexadecimal digits."""
+
+    size_bytes: int
+    sha256: str
+    md5: str
+
+
+def read_checksums(file: Path) -> FileChecksums:
+    """Reads the file. Raises OSError."""
+    sha256, md5 = hashlib.sha256(), hashlib.md5(usedforsecurity=False)
+    size_bytes = 0
+    with os.fdopen(open_regular(file, os.O_RDONLY), "rb") as stream:
+        while block := stream.read(_READ_BYTES):
+            sha256.update(block)
+            md5.update(block)
+            size_bytes += len(block)
+    return FileChecksums(size_bytes, sha256.hexdigest(), md5.hexdigest())
+
+
+def md5_of(content: bytes) -> str:
+    """In hexadecimal digits."""
+    return hashlib.md5(content, usedforsecurity=False).hexdigest()
+
+
+def encoded(hexadecimal: str) -> str:
+    """In base64, as the header `Content-MD5` has it."""
+    return base64.b64encode(bytes.fromhex(hexadecimal)).decode()

@@ -8,9 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sidecar.store.base import StoreError, upload_mismatch
-from sidecar.store.remote_directory import RemoteDirectory
-from sidecar.store.settings import S3Options
+from sidecar.store.base import RemoteDirectory, S3Options, StoreError, upload_mismatch
 
 PUT, GET, LIST = "s3:PutObject", "s3:GetObject", "s3:ListBucket"
 DELETE = "s3:DeleteObject"

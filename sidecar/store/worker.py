@@ -15,7 +15,7 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any
 
-from sidecar.process.tune_malloc import tune_malloc
+from sidecar.process.tuning import tune_malloc
 from sidecar.store.base import Store, StoreError
 
 # A tenth of a processor when others of the control group want all of it: enough for a node that

@@ -1,5 +1,8 @@
-"""Stores in properties, read with errors that name the property."""
+"""Stores in properties, read with errors that name the property, and contexts for connections."""
 
+import os
+import ssl
+import weakref
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -69,3 +72,29 @@ def _read(name: str, store: StoreFile) -> "TlsStore":
         raise ConfigError(
             f"`{name}`: {store.path} cannot be read: {error}. Check `{password}`."
         ) from error
+
+
+def client_context(cafile: Path | str | None = None, cadata: str | None = None) -> ssl.SSLContext:
+    """A context that verifies servers; without arguments it trusts the CAs of the system.
+
+    Python 3.13 adds `VERIFY_X509_STRICT`, which rejects certificates that Java, librdkafka and
+    older Pythons accept: those of `keytool` lack the authority's key identifier. The same
+    certificates must work on every interpreter, so the flag is off.
+    Raises OSError and `ssl.SSLError` for an unusable file.
+    """
+    context = ssl.create_default_context(cafile=cafile, cadata=cadata)
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    return context
+
+
+class MemoryFile:
+    """A file in memory, for libraries that accept a key only by its path: `path` is readable by
+    this process while the object exists (Linux)."""
+
+    def __init__(self, name: str, content: bytes) -> None:
+        """`name` appears in /proc."""
+        descriptor = os.memfd_create(name, os.MFD_CLOEXEC)
+        with os.fdopen(os.dup(descriptor), "wb") as file:
+            file.write(content)
+        self.path = f"/proc/self/fd/{descriptor}"
+        weakref.finalize(self, os.close, descriptor)

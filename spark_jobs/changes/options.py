@@ -7,8 +7,7 @@ from pydantic import AfterValidator, model_validator
 
 from sidecar.errors import ConfigError
 from sidecar.properties.model import PassThrough, pass_through, prop
-from sidecar.properties.topic_names import TopicPrefix
-from sidecar.properties.types import LowerCase
+from sidecar.properties.types import LowerCase, TopicPrefix
 from sidecar.schema_registry.settings import RegistrySettings, registry_settings
 from spark_jobs.options.kafka import ProducerOptions
 from spark_jobs.options.types import LowerCaseList, require_separate

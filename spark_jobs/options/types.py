@@ -10,8 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from sidecar.properties.topic_names import LONGEST_TOPIC
-from sidecar.properties.types import CommaList, Unit
+from sidecar.properties.types import LONGEST_TOPIC, CommaList, Unit
 
 _TOPIC = re.compile(r"[A-Za-z0-9._-]+")
 _TABLE = re.compile(r"\w+\.\w+")

@@ -20,7 +20,7 @@ from agent.check.segments import check_keys
 from agent.cli.segment_files import find_segments
 from agent.config.loader import OFFSET_FILE, AgentConfig, load_config
 from agent.config.node_settings import NodeSettings, settings_of_node
-from sidecar.check.finding import Finding, Level
+from sidecar.check.check import Finding, Level
 from sidecar.check.running import run_checks
 from sidecar.offsets.properties_store import PropertiesStore
 from tests.support.agents.agent_directory import OTHER_ID, SCHEMA, AgentDir, payload, write_segment

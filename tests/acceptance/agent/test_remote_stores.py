@@ -13,7 +13,7 @@ from agent.check.store import check_store
 from agent.config.loader import load_config
 from agent.pipeline.steps import intake
 from agent.transfer.quarantine_sync import QuarantineSyncSettings
-from sidecar.check.finding import Level
+from sidecar.check.check import Level
 from tests.support.agents import running_agent
 from tests.support.agents.agent_directory import (
     OTHER_ID,

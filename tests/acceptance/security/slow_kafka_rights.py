@@ -9,9 +9,9 @@ import pytest
 from confluent_kafka import Producer
 
 from sidecar.errors import SidecarError
+from sidecar.leader_election.election import ElectionSettings, LeaderElection
+from sidecar.leader_election.role import Role
 from sidecar.sinks.kafka.config.client_config import client_config
-from sidecar.sinks.kafka.leader_election.election import ElectionSettings, LeaderElection
-from sidecar.sinks.kafka.leader_election.role import Role
 from sidecar.sinks.kafka.topics.access import existing_topics, unwritable_topics
 from sidecar.sinks.kafka.topics.metadata import topic_creation
 from sidecar.sinks.kafka.topics.tailer import TailedRecord, TopicTailer

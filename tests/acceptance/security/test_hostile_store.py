@@ -9,9 +9,8 @@ import google_crc32c
 import pytest
 
 from agent.cdc_raw.names import parse_log_name
-from sidecar.store.base import StoreError
+from sidecar.store.base import RemoteDirectory, StoreError
 from sidecar.store.gcs import GcsSettings, GcsStore
-from sidecar.store.remote_directory import RemoteDirectory
 from tests.support.servers.answering import OK, Answering, answering
 from tests.support.servers.processes import DEADLINE_S
 

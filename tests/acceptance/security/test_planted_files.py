@@ -25,8 +25,7 @@ from agent.schema.source import KnownSchema, NodeIdentity, SchemaFile
 from agent.transfer.transfer import ArchiveTransfer, DeleteTransfer
 from commitlog import Schema, SegmentReader
 from sidecar.errors import ConfigError, OffsetStoreError
-from sidecar.files.directories import exposed_directories
-from sidecar.files.fsync import append_lines, write_synced
+from sidecar.files.directories import append_lines, exposed_directories, write_synced
 from sidecar.files.regular import make_directory, read_regular
 from sidecar.offsets.properties_store import PropertiesStore
 from sidecar.properties.references import resolve

@@ -10,7 +10,7 @@ import pytest
 from sidecar.offsets.position_store import PositionRecords
 from sidecar.sinks.kafka.sink import KafkaSink
 from sidecar.sinks.kafka.topics.metadata import TopicCreation
-from sidecar.sinks.kafka.transactions.commit_rule import CommitRule
+from sidecar.sinks.kafka.transactions.contents import CommitRule
 from sidecar.sinks.kafka.transactions.sink import TransactionalKafkaSink
 from tests.support.agents.exactly_once import ExactDelivery, Mutation, Source, with_positions
 from tests.support.servers.kafka import KafkaBroker

@@ -16,7 +16,7 @@ import pytest
 from sidecar.sinks.base import DeliveryResult
 from sidecar.sinks.kafka.sink import KafkaSink
 from sidecar.sinks.kafka.topics.metadata import TopicCreation
-from sidecar.sinks.kafka.transactions.commit_rule import CommitRule
+from sidecar.sinks.kafka.transactions.contents import CommitRule
 from sidecar.sinks.kafka.transactions.sink import TransactionalKafkaSink
 from tests.support.agents.exactly_once import (
     ExactDelivery,

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from sidecar.check.broker import ask_broker, check_compaction, check_topics
-from sidecar.check.finding import Finding
+from sidecar.check.check import Finding
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.kafka_acl import SecuredBroker
 from tests.support.servers.kafka_programs import run_program

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from sidecar.errors import AccessDeniedError, ConfigError
+from sidecar.leader_election.election import ElectionSettings, LeaderElection
+from sidecar.leader_election.rights import group_problem
+from sidecar.leader_election.role import Role
 from sidecar.process.lifecycle import Stop
-from sidecar.sinks.kafka.leader_election.election import ElectionSettings, LeaderElection
-from sidecar.sinks.kafka.leader_election.rights import group_problem
-from sidecar.sinks.kafka.leader_election.role import Role
 from sidecar.sinks.kafka.sink import KafkaSink
 from sidecar.sinks.kafka.topics.metadata import TopicCreation
 from tests.support.segments.batches import message

@@ -17,7 +17,7 @@ from sidecar.errors import ConfigError, LockedError, OffsetStoreError, SinkError
 from sidecar.events import NumberedBatch
 from sidecar.offsets.position_store import PositionRecords
 from sidecar.sinks.kafka.topics.metadata import TopicCreation
-from sidecar.sinks.kafka.transactions.commit_rule import CommitRule
+from sidecar.sinks.kafka.transactions.contents import CommitRule
 from sidecar.sinks.kafka.transactions.sink import TransactionalKafkaSink
 from tests.support.agents.exactly_once import (
     COMPACTED,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from sidecar.sinks.kafka.transactions.commit_rule import CommitRule
+from sidecar.sinks.kafka.transactions.contents import CommitRule
 from tests.support.agents.exactly_once import (
     COMPACTED,
     ExactDelivery,

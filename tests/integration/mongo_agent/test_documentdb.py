@@ -10,7 +10,7 @@ import pytest
 
 from mongo_agent.check.checks import CHECKS
 from mongo_agent.check.probe import open_probe
-from sidecar.check.finding import Finding, Level
+from sidecar.check.check import Finding, Level
 from tests.support.mongodb.running_agent import RunningAgent
 from tests.support.mongodb.server import MongoReplicaSet
 from tests.support.mongodb.server.client import Client, write_through_election

@@ -13,7 +13,7 @@ from pymongo import MongoClient
 
 from mongo_agent.check.checks import CHECKS
 from mongo_agent.check.probe import open_probe
-from sidecar.check.finding import Level
+from sidecar.check.check import Level
 from sidecar.errors import SidecarError
 from tests.support.mongodb.running_agent import RunAgent, RunningAgent
 from tests.support.mongodb.server import MongoReplicaSet

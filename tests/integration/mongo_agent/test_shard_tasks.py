@@ -10,7 +10,7 @@ import pytest
 from mongo_agent.check.probe import open_probe
 from mongo_agent.check.server import check_shards
 from mongo_agent.config.shard_assignment import assign_shard
-from sidecar.check.finding import Finding
+from sidecar.check.check import Finding
 from sidecar.errors import AccessDeniedError, ConfigError
 from tests.support.mongodb.running_agent import RunningAgent
 from tests.support.mongodb.server import MongoShardedCluster, Privilege, User

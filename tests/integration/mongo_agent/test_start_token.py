@@ -21,7 +21,7 @@ from mongo_agent.change_stream.tokens import read_token, token_from_json
 from mongo_agent.check.offsets import check_offsets
 from mongo_agent.server.deployment import discover
 from mongo_agent.server.errors import Failure
-from sidecar.check.finding import Finding
+from sidecar.check.check import Finding
 from sidecar.errors import ConfigError
 from tests.support.mongodb.agent_command import mongo_agent
 from tests.support.mongodb.running_agent import RunAgent

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.topic_naming import default_topic, regex_naming, unicode_topic
-from sidecar.properties.topic_names import LONGEST_TOPIC
+from sidecar.properties.types import LONGEST_TOPIC
 from tests.support.mongodb.encodings import copied, encoder
 from tests.support.mongodb.properties import Settings, load, problems
 from tests.support.mongodb.running_agent import RunAgent

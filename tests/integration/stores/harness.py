@@ -11,11 +11,9 @@ from agent.metrics import AgentMetrics
 from agent.transfer.transfer import Backlog
 from agent.transfer.upload_queue import UploadQueue, UploadSettings
 from sidecar.metrics import DeliveryMetrics
-from sidecar.store.base import Store, StoreStoppedError
+from sidecar.store.base import RemoteDirectory, S3Options, Store, StoreSettings, StoreStoppedError
 from sidecar.store.gcs import GcsSettings, GcsStore
-from sidecar.store.remote_directory import RemoteDirectory
 from sidecar.store.s3 import S3Store
-from sidecar.store.settings import S3Options, StoreSettings
 from sidecar.store.subprocess_store import SubprocessStore
 from tests.support.servers.fault_proxy import Fault, FaultProxy, Plan, Seen
 from tests.support.servers.gcs import GcsServer

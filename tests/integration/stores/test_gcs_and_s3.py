@@ -10,8 +10,8 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from sidecar.errors import ConfigError
+from sidecar.store.base import RemoteDirectory
 from sidecar.store.gcs import GcsSettings, GcsStore
-from sidecar.store.remote_directory import RemoteDirectory
 from tests.integration.stores.harness import (
     CHUNK,
     FIRST,

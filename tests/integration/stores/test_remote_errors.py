@@ -17,8 +17,8 @@ from agent.transfer.quarantine_sync import QuarantineSync, QuarantineSyncSetting
 from agent.transfer.registry import RemoteTransfer
 from agent.transfer.upload_queue import UploadQueue, UploadSettings
 from sidecar.metrics import DeliveryMetrics
+from sidecar.store.base import RemoteDirectory
 from sidecar.store.gcs import GcsSettings, GcsStore
-from sidecar.store.remote_directory import RemoteDirectory
 from sidecar.store.subprocess_store import SubprocessStore
 from tests.integration.stores.harness import LocalStore, QuickGcsStore
 from tests.support.servers.fault_proxy import Fault, FaultProxy, Seen

@@ -11,7 +11,7 @@ from sidecar.errors import SinkRestartError, UnavailableError
 from sidecar.events import Message, NumberedBatch
 from sidecar.offsets.position_store import PositionRecords
 from sidecar.sinks.base import DeliveryResult
-from sidecar.sinks.kafka.transactions.commit_rule import CommitRule
+from sidecar.sinks.kafka.transactions.contents import CommitRule
 from sidecar.sinks.kafka.transactions.sink import TransactionalKafkaSink
 from tests.support.segments.batches import POSITION_STEP, ListBatch, message
 from tests.support.servers.kafka import KafkaBroker

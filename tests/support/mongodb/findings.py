@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from sidecar.check.finding import Finding, Level
+from sidecar.check.check import Finding, Level
 
 
 def texts(found: Iterable[Finding], level: Level) -> str:

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from sidecar.sinks.kafka.sink import KafkaSink
-from sidecar.sinks.kafka.transactions.commit_rule import CommitRule
+from sidecar.sinks.kafka.transactions.contents import CommitRule
 from sidecar.sinks.kafka.transactions.sink import TransactionalKafkaSink
 from tests.support.agents.exactly_once import ExactDelivery
 

@@ -18,7 +18,7 @@ import pytest
 from agent.cli.entry import agent
 from mongo_agent.cli.entry import mongo_agent
 from sidecar.cli.invocation import Invocation
-from sidecar.properties.commands import runnable
+from sidecar.properties.show import runnable
 from tests.support.checks.program_texts import REPOSITORY, texts_of
 
 ROOMS = ("agent", "mongo_agent", "sidecar", "spark_jobs")

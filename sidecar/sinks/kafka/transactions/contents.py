@@ -1,11 +1,66 @@
-"""The events of an uncommitted transaction, and those to send again."""
+"""The contents of a transaction: its events, those to send again, its positions, and its end.
 
+A transaction ends at a commit point: an event after which the position covers all events before.
+Positions only grow, and change after the last event that they cover.
+"""
+
+import math
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sidecar.events import NumberedBatch
+from sidecar.events import DeliveryBatch, NumberedBatch
+from sidecar.offsets.position_store import PositionRecords, Positions
+
+
+def next_commit_point(batch: DeliveryBatch[Any], events: int) -> int:
+    """The first commit point at or after so many events."""
+    if events <= 0 or events >= len(batch):
+        return min(max(events, 0), len(batch))
+    before = batch.position_after(events - 1)
+    return bisect_left(
+        range(len(batch)),
+        True,
+        lo=events,
+        key=lambda index: bool(batch.position_after(index) != before),
+    )
+
+
+def last_commit_point(batch: DeliveryBatch[Any], events: int) -> int:
+    """The last commit point at or before so many events."""
+    if events <= 0 or events >= len(batch):
+        return min(max(events, 0), len(batch))
+    reached = batch.position_after(events)
+    return bisect_left(
+        range(events), True, key=lambda index: bool(batch.position_after(index) == reached)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CommitRule:
+    """A transaction with events is committed after `interval_s`, or as soon as it has
+    `max_events` or `max_bytes` (keys and values). A position that moves without events is stored
+    `position_interval_s` after the last commit."""
+
+    interval_s: float = 0.25
+    position_interval_s: float = 1.0
+    max_events: int = 50_000
+    max_bytes: int = 8 << 20
+
+    def is_full(self, events: int, size_bytes: int) -> bool:
+        return events >= self.max_events or size_bytes >= self.max_bytes
+
+    def due_in_s(
+        self, events: int, size_bytes: int, open_for_s: float, stored_for_s: float, has_moved: bool
+    ) -> float:
+        """Seconds, infinite without anything to commit. `open_for_s` is the age of the transaction
+        that holds so many events, `stored_for_s` that of the last commit."""
+        if events:
+            is_full = self.is_full(events, size_bytes)
+            return 0.0 if is_full else max(0.0, self.interval_s - open_for_s)
+        return max(0.0, self.position_interval_s - stored_for_s) if has_moved else math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,3 +148,52 @@ class TransactionContents:
             start = rejected + 1
         if start < numbers.stop:
             yield range(start, numbers.stop)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reached:
+    """The position after so many events of a batch."""
+
+    batch: DeliveryBatch[Any]
+    events: int
+
+
+class SourcePositions:
+    """Positions in the topic, and those that delivery has reached. Used by the sink's thread."""
+
+    def __init__(self, records: PositionRecords) -> None:
+        self._records = records
+        self.stored: Positions = {}
+        self._reached: dict[Any, _Reached] = {}
+        self._in_commit: dict[Any, _Reached] = {}
+        self._after_commit: Positions = {}
+
+    @property
+    def has_moved(self) -> bool:
+        return bool(self._reached)
+
+    def reach(self, source: Any, batch: DeliveryBatch[Any], events: int) -> None:
+        """Every event of the source up to `events` of the batch is in a transaction."""
+        self._reached[source] = _Reached(batch, events)
+
+    def current(self) -> Positions:
+        """The positions of all sources, including those that are not stored."""
+        reached = {
+            str(source): self._records.values(source, at.batch.position_after(at.events))
+            for source, at in self._reached.items()
+        }
+        return {**self.stored, **reached}
+
+    def begin_commit(self, positions: Positions) -> None:
+        """The record with these positions is in the transaction."""
+        self._in_commit, self._after_commit = dict(self._reached), positions
+
+    def committed(self) -> None:
+        """The positions of `begin_commit` are stored."""
+        self.stored = self._after_commit
+        for source, at in self._in_commit.items():
+            if self._reached.get(source) is at:
+                del self._reached[source]
+
+    def discard_reached(self) -> None:
+        self._reached.clear()

@@ -37,14 +37,18 @@ from sidecar.sinks.kafka.client import KafkaClient
 from sidecar.sinks.kafka.delivery_errors import reason
 from sidecar.sinks.kafka.in_flight import SentEvents
 from sidecar.sinks.kafka.topics.metadata import TopicCreation
-from sidecar.sinks.kafka.transactions.commit_points import last_commit_point, next_commit_point
-from sidecar.sinks.kafka.transactions.commit_rule import CommitRule
-from sidecar.sinks.kafka.transactions.contents import BatchSlice, TransactionContents
+from sidecar.sinks.kafka.transactions.contents import (
+    BatchSlice,
+    CommitRule,
+    SourcePositions,
+    TransactionContents,
+    last_commit_point,
+    next_commit_point,
+)
 from sidecar.sinks.kafka.transactions.errors import final_error
 from sidecar.sinks.kafka.transactions.failures import TransactionFailures
 from sidecar.sinks.kafka.transactions.position_topic import POSITION_PARTITION, load_positions
 from sidecar.sinks.kafka.transactions.producer import CallResult, Phase, TransactionalProducer
-from sidecar.sinks.kafka.transactions.source_positions import SourcePositions
 
 logger = logging.getLogger(__name__)
 

@@ -22,7 +22,7 @@ from agent.status.conditions import conditions_of
 from commitlog import Schema
 from commitlog.masking import Rights, mask_problem
 from sidecar.check.broker import BrokerAnswer
-from sidecar.check.finding import Finding, Level
+from sidecar.check.check import Finding, Level
 from sidecar.errors import UnavailableError
 from sidecar.health.condition import State
 from tests.support.agents.agent_directory import AgentDir

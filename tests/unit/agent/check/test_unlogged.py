@@ -10,7 +10,7 @@ from agent.check.unlogged import (
     unlogged_writes,
 )
 from agent.schema.write_options import Options, WriteOptions, options_from_cql
-from sidecar.check.finding import Level
+from sidecar.check.check import Level
 
 DURABLE: Options = {"durable_writes": "true"}
 

@@ -10,7 +10,7 @@ from agent.cdc_raw.observation import observe
 from agent.check.segments import check_keys
 from agent.config.loader import load_config
 from agent.config.node_settings import read_cassandra_yaml
-from sidecar.check.finding import Finding, Level
+from sidecar.check.check import Finding, Level
 from sidecar.errors import ConfigError
 from tests.oracle.reference.recordings import KEYSTORE, OWN, Scenario
 from tests.oracle.reference.segment import read_bytes

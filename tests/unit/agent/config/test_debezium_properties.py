@@ -10,7 +10,7 @@ from agent.config.debezium import INERT, DebeziumProperties
 from agent.config.model import AgentProperties
 from sidecar.errors import ConfigError
 from sidecar.properties.model import declarations
-from sidecar.properties.text import value_text
+from sidecar.properties.types import value_text
 from tests.support.agents.minimal_configuration import of_lines
 
 REPOSITORY = Path(__file__).resolve().parents[4]

@@ -12,7 +12,7 @@ import pytest
 
 from sidecar.errors import AccessDeniedError
 from sidecar.process.lifecycle import Stop
-from sidecar.runtime.wakeup import Wakeup
+from sidecar.runtime.loop import Wakeup
 from tests.support.pipeline.fakes import FakeBatch, FakeReader, LateExecutor, Log, Raw
 from tests.support.pipeline.harness import MakeHarness, PipelineHarness
 from tests.support.servers.processes import DEADLINE_S

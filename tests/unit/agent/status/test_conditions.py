@@ -19,7 +19,7 @@ from agent.quarantine.scanner import QuarantineUsage
 from agent.snapshot.status import SnapshotFacts
 from agent.status.conditions import Facts, conditions_of, status_from
 from agent.transfer.transfer import Backlog
-from sidecar.check.finding import fault, ok, warning
+from sidecar.check.check import fault, ok, warning
 from sidecar.health.condition import Condition, Rank, State
 from sidecar.sinks.base import SinkState
 from tests.support.agents.given_facts import facts_of

@@ -10,7 +10,7 @@ from agent.metrics import AgentMetrics
 from agent.transfer.registry import RemoteTransfer, create_transfer
 from agent.transfer.transfer import ArchiveTransfer, DeleteTransfer, Transfer
 from sidecar.metrics import DeliveryMetrics
-from sidecar.store.remote_directory import RemoteDirectory
+from sidecar.store.base import RemoteDirectory
 
 LOG, IDX = "CommitLog-7-1.log", "CommitLog-7-1_cdc.idx"
 

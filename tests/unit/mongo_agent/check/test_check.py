@@ -9,7 +9,7 @@ from mongo_agent.check.server import check_deployment
 from mongo_agent.check.server_features import check_features
 from mongo_agent.server.catalogue import CollectionInfo, CollectionKind
 from mongo_agent.server.deployment import Deployment
-from sidecar.check.finding import Level
+from sidecar.check.check import Level
 from tests.support.mongodb.findings import texts
 from tests.support.mongodb.properties import Settings, load
 

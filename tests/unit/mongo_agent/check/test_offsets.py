@@ -6,7 +6,7 @@ import pytest
 
 from mongo_agent.check.offsets import check_headroom
 from mongo_agent.documents import ClusterTime
-from sidecar.check.finding import Level
+from sidecar.check.check import Level
 from tests.support.mongodb.findings import texts
 from tests.support.mongodb.properties import load
 

@@ -19,11 +19,11 @@ from mongo_agent.server.monitoring import (
 )
 from mongo_agent.snapshot.records import ReplacedCollection
 from mongo_agent.status.conditions import ElectionFacts, Facts, conditions_of, status_from
-from sidecar.check.finding import fault
+from sidecar.check.check import fault
 from sidecar.dead_letters.dead_letter import DeadLetter
 from sidecar.health.condition import State
+from sidecar.leader_election.role import Role
 from sidecar.sinks.base import SinkState
-from sidecar.sinks.kafka.leader_election.role import Role
 from tests.support.mongodb.given_streams import stream_view
 
 OPEN = stream_view()

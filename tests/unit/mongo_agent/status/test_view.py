@@ -7,9 +7,9 @@ import pytest
 
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.status.view import MongoStatus
+from sidecar.leader_election.election import LeaderElection
+from sidecar.leader_election.role import Role
 from sidecar.metrics import DeliveryMetrics
-from sidecar.sinks.kafka.leader_election.election import LeaderElection
-from sidecar.sinks.kafka.leader_election.role import Role
 
 STANDBY = "Standby: another agent of the group g delivers."
 

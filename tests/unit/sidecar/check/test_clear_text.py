@@ -15,8 +15,8 @@ from agent.check.probe import AgentProbe
 from agent.config.loader import load_config
 from mongo_agent.check.probe import MongoProbe
 from mongo_agent.config.loading import load_config as load_mongo_config
+from sidecar.check.check import Finding
 from sidecar.check.clear_text import Login, check_clear_text, is_clear
-from sidecar.check.finding import Finding
 from tests.support.agents.minimal_configuration import MINIMUM
 
 VALUE = "value.converter"

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from sidecar.check.check import Finding, Level
 from sidecar.check.environment import (
     check_quarantine,
     check_sink,
@@ -17,7 +18,6 @@ from sidecar.check.environment import (
     check_tracing,
     check_transform,
 )
-from sidecar.check.finding import Finding, Level
 from sidecar.check.listener import check_address, check_host
 from sidecar.check.schema_registry import Registries, check_registry, registry_text
 from sidecar.config.settings import SidecarProperties

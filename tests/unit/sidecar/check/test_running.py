@@ -3,9 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator
 
-from sidecar.check.cached_answer import CachedAnswer
-from sidecar.check.check import Check
-from sidecar.check.finding import Finding, Level, fault, ok
+from sidecar.check.check import CachedAnswer, Check, Finding, Level, fault, ok
 from sidecar.check.periodic import PeriodicChecks
 from sidecar.check.running import Waiting, run_checks
 from sidecar.errors import ConfigError

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.check.finding import Level
+from sidecar.check.check import Level
 from sidecar.check.topic_names import (
     TopicUse,
     check_collisions,

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.check.check import Check
-from sidecar.check.finding import Finding, fault, ok
+from sidecar.check.check import Check, Finding, fault, ok
 from sidecar.cli.findings import check_and_exit
 from sidecar.errors import ConfigError
 from tests.support.agents.agent_command import AGENT

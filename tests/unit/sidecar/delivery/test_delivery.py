@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sidecar.delivery.dead_letter_topic import DeadLetterTopic
 from sidecar.delivery.delivery import Delivery
 from sidecar.metrics import DeliveryMetrics
 from sidecar.sinks.base import DEAD_LETTERS_WAITING, DeliveryResult, FailedEvent, Outcome, SinkState
-from sidecar.sinks.kafka.dead_letter_topic import DeadLetterTopic
 from tests.support.segments.batches import UndatedBatch, message
 from tests.support.sinks.memory_sink import MemorySink
 

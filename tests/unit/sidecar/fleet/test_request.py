@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.fleet.request import Access, get
-from sidecar.tls.context import client_context
+from sidecar.tls.store_file import client_context
 from tests.support.agents.fake_agents import closed_address, fake_agents, http_answer
 from tests.support.servers.certificates import Authority, server_context
 from tests.support.servers.processes import DEADLINE_S

@@ -7,8 +7,8 @@ import pytest
 
 from sidecar.errors import ConfigError
 from sidecar.process import extras
+from sidecar.store.base import RemoteDirectory
 from sidecar.store.gcs import GcsSettings, GcsStore
-from sidecar.store.remote_directory import RemoteDirectory
 
 # An interpreter that finds no third-party package of the named prefix.
 WITHOUT = """

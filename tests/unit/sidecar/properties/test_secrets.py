@@ -9,7 +9,7 @@ import pytest
 from sidecar.properties.loading import load
 from sidecar.properties.secrets import hiding, is_secret_name, shown_text, shown_value
 from sidecar.properties.show import rows
-from sidecar.properties.text import MASK
+from sidecar.properties.types import MASK
 from sidecar.sinks.kafka.config.java_names import KNOWN
 from tests.support.agents.property_models import ShopProperties
 

@@ -8,8 +8,7 @@ from sidecar.delivery.delivery import Delivery, RejectedEvent
 from sidecar.errors import AccessDeniedError, SinkRestartError
 from sidecar.metrics import DeliveryMetrics
 from sidecar.process.lifecycle import Stop
-from sidecar.runtime.loop import Loop
-from sidecar.runtime.wakeup import Wakeup
+from sidecar.runtime.loop import Loop, Wakeup
 from tests.support.segments.batches import POSITION_STEP, UndatedBatch
 from tests.support.sinks.memory_sink import MemorySink
 

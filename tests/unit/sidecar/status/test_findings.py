@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.check.check import Check
-from sidecar.check.finding import Finding, fault
+from sidecar.check.check import Check, Finding, fault
 from sidecar.check.periodic import PeriodicChecks
 from sidecar.health.condition import Condition, State
 from sidecar.status.findings import MaskedCauses, with_findings

@@ -6,11 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.store.base import StoreError
+from sidecar.store.base import RemoteDirectory, S3Options, StoreError, StoreSettings
 from sidecar.store.bounded_responses import BoundedFile
-from sidecar.store.remote_directory import RemoteDirectory
 from sidecar.store.s3 import S3Store
-from sidecar.store.settings import S3Options, StoreSettings
 from tests.support.servers.answering import OK, answering
 
 MIB = 1 << 20

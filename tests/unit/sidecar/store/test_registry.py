@@ -1,7 +1,7 @@
 import pytest
 
+from sidecar.store.base import RemoteDirectory
 from sidecar.store.registry import STORES, parse_remote_directory, store_kind
-from sidecar.store.remote_directory import RemoteDirectory
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,8 @@
 import pytest
 from botocore import exceptions as client
 
-from sidecar.store.remote_directory import RemoteDirectory
+from sidecar.store.base import RemoteDirectory, S3Options
 from sidecar.store.s3_errors import S3Context, to_s3_error
-from sidecar.store.settings import S3Options
 
 DIRECTORY = RemoteDirectory("bucket", "cdc", "s3")
 

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.tls.memory_file import MemoryFile
 from sidecar.tls.store import TlsStore, read_store
-from sidecar.tls.store_file import UnreadableStoreError
+from sidecar.tls.store_file import MemoryFile, UnreadableStoreError
 from tests.support.servers.certificates import Authority
 from tests.support.servers.java import java_home
 

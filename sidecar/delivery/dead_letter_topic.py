@@ -1,0 +1,247 @@
+"""The topic of dead letters: `errors.deadletterqueue.topic.name`, as in Kafka Connect.
+
+An event that the sink rejects goes to this topic, with the reason in headers, by a producer of its
+own that is opened with the first such event. The event counts as done when the topic has
+acknowledged it. An unavailable broker is waited for. When the topic itself rejects the event, or
+does not exist, or denies access, the caller stores the event in a file instead.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Generic, Protocol, TypeVar
+
+from sidecar.errors import AccessDeniedError, SinkRestartError
+from sidecar.events import Message, NumberedBatch
+from sidecar.events.message_batch import MessageBatch
+from sidecar.logs import RateLimitedLog
+from sidecar.sinks.base import DEAD_LETTERS_WAITING, Outcome, Sink, SinkState
+from sidecar.sinks.registry import SinkProperties, create_sink
+
+logger = logging.getLogger(__name__)
+
+_CONNECT = "__connect.errors."
+_SEND_S = 1.0
+_RETRY_S = 1.0
+_TOO_LARGE = "org.apache.kafka.common.errors.RecordTooLargeException"
+_REJECTED = "org.apache.kafka.common.errors.ApiException"
+
+PositionOf = TypeVar("PositionOf")
+
+
+class DeadLetterProperties(SinkProperties, Protocol):
+    """Those of the dead-letter topic too."""
+
+    @property
+    def dead_letter_topic(self) -> str | None: ...
+    @property
+    def dead_letter_context(self) -> bool: ...
+
+
+class Rejected(Protocol):
+    """An event that the sink will never accept."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def source(self) -> object: ...
+    @property
+    def message(self) -> Message: ...
+    @property
+    def reason(self) -> str: ...
+
+
+class _OneMessage(MessageBatch, Generic[PositionOf]):
+    """A batch with one message and no position."""
+
+    def __init__(self, message: Message) -> None:
+        self._message = message
+
+    def __len__(self) -> int:
+        return 1
+
+    @property
+    def size_bytes(self) -> int:
+        return len(self._message[1]) + len(self._message[2] or b"")
+
+    def position_after(self, events: int, /) -> None:
+        return None
+
+    def messages(self, first: int, stop: int, /) -> Sequence[Message]:
+        return [self._message][first:stop]
+
+
+class DeadLetterTopic:
+    """For the loop's thread."""
+
+    def __init__(
+        self,
+        topic: str,
+        sink: Sink,
+        *,
+        connector: str,
+        has_context: bool = True,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`sink` is a Kafka sink of its own, not yet open; `connector` is the name in the headers.
+        `clock` gives seconds."""
+        self.topic = topic
+        self._sink = sink
+        self._connector = connector
+        self._has_context = has_context
+        self._clock = clock
+        self._is_open = False
+        self._open_at_s = clock()
+        self._unsent: dict[int, Message] = {}
+        self._sent: dict[int, Message] = {}
+        self._outcomes: dict[int, Outcome] = {}
+        self._problem = ""
+        self._repeated = RateLimitedLog(logger, clock=clock)
+
+    @property
+    def state(self) -> SinkState | None:
+        """Why dead letters wait, as a state of the topic alone; None while none does."""
+        if not (self._unsent or self._sent):
+            return None
+        reason = self._problem
+        if self._is_open and not reason:
+            state = self._sink.state()
+            reason = "" if state.healthy else state.message
+        if not reason:
+            return None
+        return SinkState(
+            True,
+            f"rejected events wait for the dead-letter topic {self.topic}: {reason}",
+            (self.topic,),
+            DEAD_LETTERS_WAITING,
+            "Start the brokers of the topic, with enough replicas in sync. To store these events "
+            "in files instead, remove errors.deadletterqueue.topic.name and restart the agent.",
+        )
+
+    def keep(self, rejected: Rejected) -> Outcome:
+        """Sends the event, or reports what became of it. Never waits for the broker. The answer
+        stays the same until `discard`."""
+        number = rejected.number
+        if number not in self._outcomes and number not in self._sent | self._unsent:
+            self._unsent[number] = self._dead_letter(rejected)
+            self._repeated.log(
+                "event",
+                f"The sink rejected an event for the topic {rejected.message[0]}: "
+                f"{rejected.reason}. The agent sends it to the dead-letter topic {self.topic}.",
+            )
+        try:
+            self._tick()
+        except (SinkRestartError, AccessDeniedError) as error:
+            self._restart(str(error))
+            if isinstance(error, AccessDeniedError):
+                self._give_up(str(error))
+        return self._outcomes.get(number, Outcome.WAITING)
+
+    def discard(self, number: int) -> Outcome | None:
+        """Forgets an event that is done, and returns what became of it here."""
+        return self._outcomes.pop(number, None)
+
+    def forget(self) -> None:
+        """The events are read again: what was not acknowledged is sent again then."""
+        self._unsent.clear()
+        self._sent.clear()
+        self._outcomes.clear()
+
+    def close(self, deadline_s: float) -> None:
+        if self._is_open:
+            self._is_open = False
+            self._sink.close(deadline_s)
+
+    def _tick(self) -> None:
+        if not self._is_open:
+            if self._clock() < self._open_at_s:
+                return
+            self._sink.open()
+            self._is_open = True
+            self._problem = ""
+        for number, message in tuple(self._unsent.items()):
+            if not self._sink.send(NumberedBatch(None, _OneMessage(message), number), 0, _SEND_S):
+                break
+            self._sent[number] = self._unsent.pop(number)
+        result = self._sink.poll(0.0)
+        for run in result.acknowledged:
+            for number in run:
+                self._settle(number, Outcome.ACKNOWLEDGED)
+        for failed in result.failed:
+            self._repeated.log(
+                "rejected",
+                f"The dead-letter topic {self.topic} rejects an event, so the agent stores it in a "
+                f"file: {failed.reason}.",
+            )
+            self._settle(failed.number, Outcome.REJECTED)
+        state = self._sink.state()
+        if self.topic in state.topics:
+            self._restart("")
+            self._give_up(f"{state.message}. {state.remedy}".strip())
+
+    def _give_up(self, reason: str) -> None:
+        """The topic does not exist or denies access: its file takes what waits."""
+        self._repeated.log(
+            "unusable",
+            f"The dead-letter topic {self.topic} cannot be written, so the agent stores rejected "
+            f"events in files: {reason}",
+        )
+        for number in (*self._unsent, *self._sent):
+            self._settle(number, Outcome.REJECTED)
+
+    def _settle(self, number: int, outcome: Outcome) -> None:
+        waits = self._sent.pop(number, None) or self._unsent.pop(number, None)
+        if waits is not None:
+            self._outcomes[number] = outcome
+
+    def _restart(self, reason: str) -> None:
+        """Opens the sink again after a pause, and sends what was not acknowledged."""
+        self._is_open = False
+        self._sink.close(0.0)
+        self._unsent = self._sent | self._unsent
+        self._sent = {}
+        self._problem = reason
+        self._open_at_s = self._clock() + _RETRY_S
+
+    def _dead_letter(self, rejected: Rejected) -> Message:
+        topic, key, value, headers, partition_hash = rejected.message
+        context = self._context(topic, rejected) if self._has_context else {}
+        added = [(name, text.encode()) for name, text in context.items()]
+        return self.topic, key, value, [*headers, *added], partition_hash
+
+    def _context(self, topic: str, rejected: Rejected) -> Mapping[str, str]:
+        """Kafka Connect's headers, and those of the agent."""
+        is_too_large = "bytes: " in rejected.reason or "too large" in rejected.reason.lower()
+        return {
+            f"{_CONNECT}topic": topic,
+            f"{_CONNECT}connector.name": self._connector,
+            f"{_CONNECT}task.id": "0",
+            f"{_CONNECT}stage": "KAFKA_PRODUCE",
+            f"{_CONNECT}exception.class.name": _TOO_LARGE if is_too_large else _REJECTED,
+            f"{_CONNECT}exception.message": rejected.reason,
+            "cdc.dead.letter.topic": topic,
+            "cdc.dead.letter.reason": rejected.reason,
+            "cdc.dead.letter.source": str(rejected.source),
+            "cdc.dead.letter.position": _position(rejected),
+        }
+
+
+def _position(rejected: Rejected) -> str:
+    """Range of positions of the event's batch, where positions are numbers."""
+    start, end = getattr(rejected, "start", None), getattr(rejected, "end", None)
+    return f"{start}-{end}" if isinstance(start, int) and isinstance(end, int) else ""
+
+
+def create_dead_letter_topic(
+    properties: DeadLetterProperties, connector: str
+) -> DeadLetterTopic | None:
+    """The topic for events that the sink rejects, not yet open; None without one. `connector` is
+    the name in its headers. Raises ConfigError."""
+    if properties.dead_letter_topic is None or properties.sink != "kafka":
+        return None
+    return DeadLetterTopic(
+        properties.dead_letter_topic,
+        create_sink(properties),
+        connector=connector,
+        has_context=properties.dead_letter_context,
+    )

@@ -1,0 +1,291 @@
+"""A member of the consumer group that elects the leader.
+
+The member subscribes to the position topic and reads nothing of it. Kafka's coordinator assigns
+partition 0 to one member, and removes a member that is silent for the session timeout. The assignor
+is sticky: a newcomer does not take the partition from a leader.
+"""
+
+import logging
+import socket
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Self
+
+from confluent_kafka import OFFSET_END, Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from sidecar.errors import AccessDeniedError, Policy, SidecarError, UnavailableError
+from sidecar.leader_election.rights import group_problem
+from sidecar.leader_election.role import (
+    Assigned,
+    Fenced,
+    GroupEvent,
+    Membership,
+    Revoked,
+    Role,
+    SessionLost,
+    after,
+    group_error,
+)
+from sidecar.logs import RateLimitedLog, fields
+from sidecar.process.lifecycle import PartStop, Stop
+from sidecar.sinks.kafka.config.client_config import client_config, connection
+from sidecar.sinks.kafka.delivery_errors import reason
+from sidecar.sinks.kafka.topics.metadata import TopicCreation, TopicMetadata
+from sidecar.sinks.kafka.transactions.position_topic import position_topic_creation
+
+logger = logging.getLogger(__name__)
+
+_POLL_S = 0.1
+_HEARTBEATS_PER_SESSION = 6
+_LEAVE_S = 5.0
+_ANSWER_S = 2.0
+_LOST = "the group's coordinator did not answer in time, or has removed the agent."
+_LEFT = (
+    "another agent took over the transactional id, so this one left and joins again. If this "
+    "repeats, an agent with this topic.prefix runs without standby.enabled, or with another "
+    "position.topic: stop it, or correct its configuration."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ElectionSettings:
+    """`client` are `kafka.producer.*` without the prefix; `creation` as for the sink."""
+
+    client: Mapping[str, str]
+    group: str
+    topic: str
+    session_timeout_ms: int
+    creation: TopicCreation | None = None
+    waits_when_denied: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """From the election of this agent to the loss of its leadership, which requests `stop`."""
+
+    number: int
+    stop: PartStop
+
+
+class LeaderElection:
+    """Inside `with`: a member of the group, on a thread of its own. Leaves the group at the end."""
+
+    def __init__(self, settings: ElectionSettings) -> None:
+        self._settings = settings
+        self._config: Mapping[str, Any] = client_config(settings.client)
+        self._lock = threading.Lock()
+        self._membership = Membership()
+        self._part: PartStop | None = None
+        self._failure: SidecarError | None = None
+        self._is_closed = threading.Event()
+        self._ask_at_s = 0.0
+        self._log = RateLimitedLog(logger)
+        self.error = ""
+        """Why the agent is no member of the group; empty for a member."""
+        self._thread = threading.Thread(target=self._run, name="election", daemon=True)
+
+    @property
+    def group(self) -> str:
+        return self._settings.group
+
+    @property
+    def role(self) -> Role:
+        """Any thread may ask."""
+        return self._membership.role
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._is_closed.set()
+        # Without a coordinator the session ends by itself.
+        self._thread.join(_LEAVE_S)
+
+    @contextmanager
+    def term(self, stop: Stop) -> Iterator[Term | None]:
+        """Waits until this agent leads; None when `stop` came first.
+
+        Raises ConfigError, and AccessDeniedError without `waits_when_denied`.
+        """
+        part = PartStop(stop)
+        try:
+            number = self._wait_until_leader(part)
+            yield None if number is None else Term(number, part)
+        finally:
+            with self._lock:
+                self._part = None
+            part.close()
+
+    def fenced(self, term: Term) -> None:
+        """Another producer took over the transactional id in this term, which is over."""
+        self._on(Fenced(term.number))
+
+    def _wait_until_leader(self, part: PartStop) -> int | None:
+        while not part.requested:
+            self._raise_failure()
+            with self._lock:
+                if self._membership.role is Role.LEADER:
+                    self._part = part
+                    return self._membership.term
+            part.wait(_POLL_S)
+        return None
+
+    def _raise_failure(self) -> None:
+        failure = self._failure
+        if failure is None or failure.policy is not Policy.STOP:
+            return
+        if not (isinstance(failure, AccessDeniedError) and self._settings.waits_when_denied):
+            raise failure
+
+    def _on(self, event: GroupEvent) -> None:
+        with self._lock:
+            before = self._membership
+            self._membership = now = after(before, event)
+            if before.role is Role.LEADER and now.role is not Role.LEADER and self._part:
+                self._part.request()
+        if now.role is not Role.CANDIDATE:
+            self._failure, self.error = None, ""
+        elif before.role is not Role.CANDIDATE:
+            self.error = _LEFT if now.must_rejoin else _LOST
+        if before.role is not now.role:
+            logger.info(
+                f"this agent is now {_ROLES[now.role]}",
+                extra=fields(group=self.group, role=now.role.value),
+            )
+
+    def _run(self) -> None:
+        while not self._is_closed.is_set():
+            try:
+                self._take_part()
+            except (SidecarError, KafkaException) as error:
+                self._failed(error)
+            self._on(SessionLost())
+            self._is_closed.wait(2 * self._heartbeat_ms / 1000)
+
+    def _take_part(self) -> None:
+        """Membership of one consumer, from its start until it has to leave the group."""
+        consumer = Consumer(self._consumer_config())
+        try:
+            self._await_topic(consumer)
+            consumer.subscribe(
+                [self._settings.topic],
+                on_assign=self._assigned,
+                on_revoke=self._revoked,
+                on_lost=lambda _, __: self._on(SessionLost()),
+            )
+            self._ask_at_s = time.monotonic() + self._settings.session_timeout_ms / 1000
+            while not (self._is_closed.is_set() or self._membership.must_rejoin):
+                record = consumer.poll(_POLL_S)
+                if record is not None and (error := record.error()) is not None:
+                    self._on_error(error)
+                if self._membership.role is Role.CANDIDATE:
+                    self._ask_why(consumer)
+                elif not consumer.memberid():
+                    self._on(SessionLost())
+        finally:
+            consumer.close()
+
+    def _ask_why(self, consumer: Consumer) -> None:
+        """Finds out why the group has not accepted the agent for a session: the client does not
+        report a missing right to find the coordinator."""
+        now_s = time.monotonic()
+        if self.error or now_s < self._ask_at_s:
+            return
+        settings = self._settings
+        self._ask_at_s = now_s + settings.session_timeout_ms / 1000
+        if consumer.memberid():
+            return
+        problem = group_problem(
+            settings.client, settings.group, settings.session_timeout_ms, _ANSWER_S
+        )
+        if problem is not None and self._membership.role is Role.CANDIDATE:
+            self._failed(problem)
+
+    def _await_topic(self, consumer: Consumer) -> None:
+        """Waits for the topic, or creates it: a group assigns nothing of a missing one."""
+        settings = self._settings
+        topics = TopicMetadata(
+            consumer.list_topics,
+            lambda: AdminClient(dict(connection(self._config))),
+            position_topic_creation(settings.creation),
+            waits_when_denied=settings.waits_when_denied,
+        )
+        while topics.partition_count(settings.topic, _POLL_S) is None:
+            missing = topics.missing.get(settings.topic)
+            if missing is not None:
+                self.error = f"{missing.message}. {missing.remedy}"
+            consumer.poll(_POLL_S)
+            if self._is_closed.is_set():
+                return
+
+    def _assigned(self, consumer: Consumer, partitions: Sequence[TopicPartition]) -> None:
+        # From the end and paused: the member needs no committed offset and reads nothing.
+        places = [TopicPartition(each.topic, each.partition, OFFSET_END) for each in partitions]
+        consumer.incremental_assign(places)
+        consumer.pause(places)
+        self._on(Assigned(_numbers(partitions)))
+
+    def _revoked(self, consumer: Consumer, partitions: Sequence[TopicPartition]) -> None:
+        self._on(Revoked(_numbers(partitions)))
+
+    def _on_error(self, error: KafkaError) -> None:
+        """Also called by the client, for errors of its connections."""
+        found = group_error(error, self.group, self._settings.session_timeout_ms)
+        if found is not None:
+            self._failed(found)
+        elif (
+            self._membership.role is Role.CANDIDATE
+            and self._failure is None
+            # The causes are reported for each broker before.
+            and error.code() != KafkaError._ALL_BROKERS_DOWN
+        ):
+            servers = self._config.get("bootstrap.servers", "")
+            self.error = f"Kafka at {servers} does not answer: {reason(error)}."
+
+    def _failed(self, error: SidecarError | KafkaException) -> None:
+        if isinstance(error, KafkaException):
+            error = UnavailableError(f"The group {self.group} failed: {reason(error.args[0])}.")
+        self._failure, self.error = error, str(error)
+        self._log.log("election", str(error))
+
+    @property
+    def _heartbeat_ms(self) -> int:
+        return max(1, self._settings.session_timeout_ms // _HEARTBEATS_PER_SESSION)
+
+    def _consumer_config(self) -> dict[str, Any]:
+        session_ms = self._settings.session_timeout_ms
+        return {
+            # The name of the pod, for `kafka-consumer-groups.sh --describe`.
+            "client.id": socket.gethostname(),
+            **connection(self._config),
+            # A back-off beyond the session would cost the leader its role.
+            "reconnect.backoff.ms": 100,
+            "reconnect.backoff.max.ms": 1000,
+            "group.id": self.group,
+            "group.protocol": "classic",
+            "partition.assignment.strategy": "cooperative-sticky",
+            "session.timeout.ms": session_ms,
+            "heartbeat.interval.ms": self._heartbeat_ms,
+            # The group waits this long for members that do not join again.
+            "max.poll.interval.ms": session_ms,
+            "enable.auto.commit": False,
+            "enable.auto.offset.store": False,
+            "log_level": 0,
+            "error_cb": self._on_error,
+        }
+
+
+_ROLES = {
+    Role.CANDIDATE: "no member of its group",
+    Role.STANDBY: "on standby",
+    Role.LEADER: "the leader",
+}
+
+
+def _numbers(partitions: Sequence[TopicPartition]) -> frozenset[int]:
+    return frozenset(each.partition for each in partitions)

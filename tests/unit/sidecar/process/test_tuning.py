@@ -1,0 +1,39 @@
+"""What the process keeps of memory that it freed."""
+
+import platform
+import subprocess
+import sys
+
+import pytest
+
+_ROUNDS, _BATCHES, _BATCH_BYTES, _PAGE_BYTES = 20, 4, 2 << 20, 4096
+_PROCESS = f"""
+import resource
+import sys
+from sidecar.process.tuning import tune_malloc
+
+def a_round():
+    batches = [bytearray({_BATCH_BYTES}) for _ in range({_BATCHES})]
+
+if "keep" in sys.argv:
+    tune_malloc()
+a_round()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range({_ROUNDS}):
+    a_round()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+def page_faults(*arguments: str) -> int:
+    command = [sys.executable, "-c", _PROCESS, *arguments]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    return int(ended.stdout)
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other allocators have no mallopt")
+def test_batches_get_the_pages_of_those_before_them() -> None:
+    a_round = _BATCHES * _BATCH_BYTES // _PAGE_BYTES
+    assert page_faults("keep") < a_round
+    # So it is no test of what would be anyway.
+    assert page_faults() > a_round * _ROUNDS // 2

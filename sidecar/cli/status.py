@@ -218,7 +218,7 @@ def drawn(report: StatusReport) -> Group:
     style = _STYLE.get(report.status, "")
     grid = Table.grid(padding=(0, 2))
     for name, value in facts(report):
-        shown = f"[{style}]{escape(value)}[/]" if name == "state" and style else escape(value)
+        shown = f"[{style}]{escape(value)}[/]" if name == "status" and style else escape(value)
         grid.add_row(f"[dim]{escape(name)}[/]", shown)
     parts: list[Table | Text] = [grid]
     for each in report.conditions:

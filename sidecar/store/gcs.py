@@ -10,22 +10,24 @@ The client is imported with the first request: it needs a second of CPU time and
 """
 
 import base64
-import errno
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from itertools import islice
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from sidecar.bounded_json import bounded_json
 from sidecar.errors import ConfigError
-from sidecar.files.directories import sync_directory, sync_file
 from sidecar.files.regular import open_new, open_regular, read_regular
 from sidecar.process.extras import require_extra
-from sidecar.store.base import RemoteDirectory, StoreError, download_mismatch, upload_mismatch
-from sidecar.store.bounded_responses import MAX_NAMES, BoundedFile, bound_responses
+from sidecar.store.base import (
+    RemoteDirectory,
+    StoreError,
+    StoreSettings,
+    download_mismatch,
+    upload_mismatch,
+)
+from sidecar.store.bounded_responses import BoundedFile, bound_responses
 from sidecar.store.gcs_errors import (
     CREATE,
     DELETE,
@@ -34,44 +36,28 @@ from sidecar.store.gcs_errors import (
     RequestContext,
     to_store_error,
 )
+from sidecar.store.object_store import READ_BYTES, ObjectStore
 
 _CHUNK_UNIT_BYTES = 256 << 10
-_READ_BYTES = 1 << 20
-# `commitlog_segment_size` is less than 2 GiB; a segment may end with one mutation more.
-_MAX_OBJECT_BYTES = 4 << 30
 _MAX_KEY_BYTES = 64 << 10
 _RETRY_FIRST_S, _RETRY_LONGEST_S = 0.5, 8.0
 # Without the right to list, Google returns 403 instead of 404 for a missing object.
 _TO_SEND = f"{CREATE}, {GET} and {LIST}"
-# These write errors have no file name.
-_DISK_ERRORS = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EIO))
 
 
-@dataclass(frozen=True, slots=True)
-class GcsSettings:
-    """Destination, credentials and limits."""
-
-    directory: RemoteDirectory
-    key_file: Path | None = None
-    """Key of a service account; None means Application Default Credentials."""
-    chunk_bytes: int = 4 << 20
-    timeout_s: float = 60.0
-    """For each response, and for the client's retries of one request."""
-
-
-class GcsStore:
+class GcsStore(ObjectStore[str]):
     """A directory in a bucket. Raises ConfigError for an invalid key file or a missing package."""
 
-    def __init__(self, settings: GcsSettings) -> None:
+    list_rights = LIST
+    get_rights = GET
+
+    def __init__(self, directory: RemoteDirectory, settings: StoreSettings) -> None:
         require_extra("gcs", "Google Cloud Storage (`gs://…`)")
+        super().__init__(directory)
         self._settings = settings
         self._bucket: Any = None
         if settings.key_file is not None:
             _require_key(settings.key_file)
-
-    @property
-    def address(self) -> str:
-        return str(self._settings.directory)
 
     def missing_rights(self) -> list[str]:
         """The rights that the agent lacks; writes nothing. Empty when the server cannot answer,
@@ -79,8 +65,8 @@ class GcsStore:
         from google.api_core.exceptions import NotFound
 
         wanted = [CREATE, GET, LIST, DELETE]
-        with self._translated("requests", _TO_SEND):
-            bucket, options = self._opened_bucket(), self._request_options()
+        with self._translate_errors("requests", _TO_SEND):
+            bucket, options = self._open_bucket(), self._request_options()
             try:
                 granted = bucket.test_iam_permissions(wanted, **options)
             except NotFound as error:
@@ -91,45 +77,25 @@ class GcsStore:
 
     def put(self, file: Path) -> bool:
         size_bytes, crc32c = _size_and_checksum(file)
-        with self._translated(file.name, _TO_SEND):
+        with self._translate_errors(file.name, _TO_SEND):
             return self._put(file, size_bytes, crc32c)
 
-    def names(self) -> list[str]:
-        prefix = f"{self._settings.directory.prefix}/".removeprefix("/")
-        with self._translated("requests", LIST):
-            blobs = self._opened_bucket().list_blobs(
-                prefix=prefix, delimiter="/", **self._request_options()
-            )
-            found = [blob.name.removeprefix(prefix) for blob in islice(blobs, MAX_NAMES + 1)]
-        if len(found) > MAX_NAMES:
-            raise StoreError(
-                f"{self.address} lists more than {MAX_NAMES} objects. Move other objects to "
-                "another prefix."
-            )
-        return found
+    def _list_objects(self, prefix: str) -> Iterator[str]:
+        blobs = self._open_bucket().list_blobs(
+            prefix=prefix, delimiter="/", **self._request_options()
+        )
+        return (str(blob.name) for blob in blobs)
 
-    def get(self, name: str, target: Path) -> bool:
-        temporary = target.with_name(f".{target.name}.tmp")
-        try:
-            return self._fetched(name, temporary, target)
-        finally:
-            temporary.unlink(missing_ok=True)
-
-    def _fetched(self, name: str, temporary: Path, target: Path) -> bool:
+    def _download(self, name: str, temporary: Path) -> bool:
         from google.cloud.storage.exceptions import DataCorruption
 
-        with self._translated(name, GET):
-            bucket, options = self._opened_bucket(), self._request_options()
+        with self._translate_errors(name, self.get_rights):
+            bucket, options = self._open_bucket(), self._request_options()
             there = bucket.get_blob(self._object(name), **options)
             if there is None:
                 self._require_bucket(name)
                 return False
-            if there.size > _MAX_OBJECT_BYTES:
-                raise StoreError(
-                    f"{self.address}: {name} has {there.size} bytes, more than any segment. Check "
-                    "the object and delete it.",
-                    is_segment_specific=True,
-                )
+            self._require_segment_size(name, there.size)
             blob = bucket.blob(self._object(name), generation=there.generation)
             try:
                 with os.fdopen(open_new(temporary), "wb") as stream:
@@ -139,9 +105,6 @@ class GcsStore:
                 raise StoreError(download_mismatch(name, self.address)) from error
         if (there.size, there.crc32c) != _size_and_checksum(temporary):
             raise StoreError(download_mismatch(name, self.address))
-        sync_file(temporary)
-        temporary.replace(target)
-        sync_directory(target.parent)
         return True
 
     def _require_bucket(self, name: str) -> None:
@@ -151,7 +114,7 @@ class GcsStore:
         with suppress(Forbidden):
             prefix = self._object(name)
             list(
-                self._opened_bucket().list_blobs(
+                self._open_bucket().list_blobs(
                     prefix=prefix, max_results=1, **self._request_options()
                 )
             )
@@ -159,17 +122,16 @@ class GcsStore:
     def remove(self, name: str) -> None:
         from google.api_core.exceptions import NotFound
 
-        with self._translated(name, DELETE):
+        with self._translate_errors(name, DELETE):
             try:
-                self._opened_bucket().delete_blob(self._object(name), **self._request_options())
+                self._open_bucket().delete_blob(self._object(name), **self._request_options())
             except NotFound:
                 # Already deleted.
                 return
 
     @property
     def _context(self) -> RequestContext:
-        directory = self._settings.directory
-        return RequestContext(self.address, directory.bucket, self._settings.key_file)
+        return RequestContext(self.address, self._directory.bucket, self._settings.key_file)
 
     def _request_options(self) -> dict[str, Any]:
         from google.cloud.storage.retry import DEFAULT_RETRY
@@ -179,27 +141,16 @@ class GcsStore:
         return {"timeout": timeout_s, "retry": retry}
 
     def _object(self, name: str) -> str:
-        return self._settings.directory.object_name(name)
+        return self._directory.object_name(name)
 
-    @contextmanager
-    def _translated(self, file_name: str, rights: str) -> Iterator[None]:
-        """Converts errors of the client to StoreError; errors of local files pass."""
-        try:
-            yield
-        except (StoreError, MemoryError):
-            raise
-        except Exception as error:
-            # Connection errors of `requests` are OSErrors without a file name.
-            is_disk_error = isinstance(error, OSError) and error.errno in _DISK_ERRORS
-            if is_disk_error or (isinstance(error, OSError) and error.filename is not None):
-                raise
-            raise to_store_error(error, file_name, self._context, rights) from error
+    def _store_error(self, error: Exception, file_name: str, rights: str) -> StoreError:
+        return to_store_error(error, file_name, self._context, rights)
 
     def _put(self, file: Path, size_bytes: int, crc32c: str) -> bool:
         from google.api_core.exceptions import PreconditionFailed
 
         bucket, name, options = (
-            self._opened_bucket(),
+            self._open_bucket(),
             self._object(file.name),
             self._request_options(),
         )
@@ -241,7 +192,7 @@ class GcsStore:
             raise StoreError(upload_mismatch(file.name, self.address))
         return True
 
-    def _opened_bucket(self) -> Any:
+    def _open_bucket(self) -> Any:
         from google.cloud import storage
 
         if self._bucket is None:
@@ -260,7 +211,7 @@ class GcsStore:
             bound_responses(client._http)
             # The session for tokens of Google's own: OAuth, and the metadata server.
             bound_responses(client._http._auth_request.session)
-            self._bucket = client.bucket(self._settings.directory.bucket)
+            self._bucket = client.bucket(self._directory.bucket)
         return self._bucket
 
 
@@ -270,7 +221,7 @@ def _size_and_checksum(file: Path) -> tuple[int, str]:
 
     checksum = size_bytes = 0
     with os.fdopen(open_regular(file, os.O_RDONLY), "rb") as stream:
-        while block := stream.read(_READ_BYTES):
+        while block := stream.read(READ_BYTES):
             checksum = google_crc32c.extend(checksum, block)
             size_bytes += len(block)
     return size_bytes, base64.b64encode(checksum.to_bytes(4)).decode()

@@ -46,11 +46,9 @@ class StoreKind:
 
 
 def _gcs(directory: RemoteDirectory, settings: StoreSettings) -> Store:
-    from sidecar.store.gcs import GcsSettings, GcsStore
+    from sidecar.store.gcs import GcsStore
 
-    return GcsStore(
-        GcsSettings(directory, settings.key_file, settings.chunk_bytes, settings.timeout_s)
-    )
+    return GcsStore(directory, settings)
 
 
 def _s3(directory: RemoteDirectory, settings: StoreSettings) -> Store:

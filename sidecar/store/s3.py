@@ -8,16 +8,13 @@ the object's metadata: an existing object with the same size and SHA-256 counts 
 The client is imported with the first request: it needs half a second of CPU time and 30 MB.
 """
 
-import errno
 import os
 import re
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
-from itertools import islice
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-from sidecar.files.directories import sync_directory, sync_file
 from sidecar.files.regular import open_new, open_regular
 from sidecar.process.extras import require_extra
 from sidecar.store.base import (
@@ -27,7 +24,8 @@ from sidecar.store.base import (
     download_mismatch,
     upload_mismatch,
 )
-from sidecar.store.bounded_responses import MAX_NAMES, BoundedFile
+from sidecar.store.bounded_responses import BoundedFile
+from sidecar.store.object_store import READ_BYTES, ObjectStore
 from sidecar.store.s3_client import (
     FileChecksums,
     create_client,
@@ -48,9 +46,6 @@ from sidecar.store.s3_errors import (
     to_s3_error,
 )
 
-_READ_BYTES = 1 << 20
-# `commitlog_segment_size` is less than 2 GiB; a segment may end with one mutation more.
-_MAX_OBJECT_BYTES = 4 << 30
 _SMALLEST_PART_BYTES = 5 << 20
 _MOST_PARTS = 10_000
 # Without the right to list, S3 returns 403 instead of 404 for a missing object.
@@ -59,30 +54,27 @@ _CHECK_NAME = ".cdc-sidecar-check"
 _SHA256 = "sha256"
 # Of a multipart upload: the MD5 of all MD5s, and the number of parts.
 _MD5 = re.compile(r"[0-9a-f]{32}(-[0-9]+)?")
-# These write errors have no file name.
-_DISK_ERRORS = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EIO))
 
 
-class S3Store:
+class S3Store(ObjectStore[tuple[str, ...]]):
     """A directory in a bucket. Raises ConfigError for a missing package."""
+
+    list_rights = (LIST,)
+    get_rights = (GET,)
 
     def __init__(self, directory: RemoteDirectory, settings: StoreSettings) -> None:
         require_extra("s3", "S3 (`s3://…`)")
-        self._directory = directory
+        super().__init__(directory)
         self._settings = settings
         self._client: Any = None
-
-    @property
-    def address(self) -> str:
-        return str(self._directory)
 
     def missing_rights(self) -> list[str]:
         """The rights that the agent lacks; creates no object. Whether it may delete is not known:
         the question would create a delete marker in a versioned bucket. Raises StoreError."""
         key = {"Bucket": self._directory.bucket, "Key": self._directory.object_name(_CHECK_NAME)}
         missing: list[str] = []
-        with self._translated("requests", _TO_SEND):
-            client = self._opened()
+        with self._translate_errors("requests", _TO_SEND):
+            client = self._open_client()
             prefix = {"Bucket": key["Bucket"], "Prefix": self._directory.object_name("")}
             if not self._is_allowed(lambda: client.list_objects_v2(**prefix, MaxKeys=1)):
                 missing.append(LIST)
@@ -99,40 +91,22 @@ class S3Store:
 
     def put(self, file: Path) -> bool:
         sums = read_checksums(file)
-        with self._translated(file.name, _TO_SEND):
+        with self._translate_errors(file.name, _TO_SEND):
             return self._put(file, sums)
 
-    def names(self) -> list[str]:
-        with self._translated("requests", (LIST,)):
-            found = list(islice(self._listed(), MAX_NAMES + 1))
-        if len(found) > MAX_NAMES:
-            raise StoreError(
-                f"{self.address} lists more than {MAX_NAMES} objects. Move other objects to "
-                "another prefix."
-            )
-        return found
-
-    def get(self, name: str, target: Path) -> bool:
-        temporary = target.with_name(f".{target.name}.tmp")
-        try:
-            return self._fetched(name, temporary, target)
-        finally:
-            temporary.unlink(missing_ok=True)
-
     def remove(self, name: str) -> None:
-        with self._translated(name, (DELETE,)):
+        with self._translate_errors(name, (DELETE,)):
             # Deleting a missing object succeeds.
-            self._opened().delete_object(**self._key(name))
+            self._open_client().delete_object(**self._key(name))
 
     def _key(self, name: str) -> dict[str, str]:
         return {"Bucket": self._directory.bucket, "Key": self._directory.object_name(name)}
 
-    def _listed(self) -> Iterator[str]:
-        prefix = f"{self._directory.prefix}/".removeprefix("/")
+    def _list_objects(self, prefix: str) -> Iterator[str]:
         asked = {"Bucket": self._directory.bucket, "Prefix": prefix, "Delimiter": "/"}
-        for page in self._opened().get_paginator("list_objects_v2").paginate(**asked):
+        for page in self._open_client().get_paginator("list_objects_v2").paginate(**asked):
             for each in page.get("Contents", ()):
-                yield str(each["Key"]).removeprefix(prefix)
+                yield str(each["Key"])
 
     def _is_allowed(self, request: Callable[[], object]) -> bool:
         """False when the server denies it. A missing object is no denial. Raises other errors."""
@@ -154,7 +128,7 @@ class S3Store:
         from botocore.exceptions import ClientError
 
         try:
-            found: dict[str, Any] = self._opened().head_object(**self._key(name))
+            found: dict[str, Any] = self._open_client().head_object(**self._key(name))
         except ClientError as error:
             self._explain(name, is_object_missing=is_missing(error))
             if not is_missing(error):
@@ -169,7 +143,7 @@ class S3Store:
 
         key = self._key(name)
         try:
-            self._opened().list_objects_v2(Bucket=key["Bucket"], Prefix=key["Key"], MaxKeys=1)
+            self._open_client().list_objects_v2(Bucket=key["Bucket"], Prefix=key["Key"], MaxKeys=1)
         except ClientError as error:
             if not is_object_missing or error_code(error) == "NoSuchBucket":
                 raise
@@ -213,7 +187,7 @@ class S3Store:
     def _put_at_once(self, file: Path, sums: FileChecksums) -> None:
         with os.fdopen(open_regular(file, os.O_RDONLY), "rb") as stream:
             content = stream.read(sums.size_bytes + 1)
-        answer = self._opened().put_object(
+        answer = self._open_client().put_object(
             **self._key(file.name),
             **self._attributes(sums.sha256),
             **self._condition(),
@@ -223,7 +197,7 @@ class S3Store:
         self._compare(file, sums, _etag(answer), sums.md5)
 
     def _put_in_parts(self, file: Path, sums: FileChecksums, part_bytes: int) -> None:
-        client, key = self._opened(), self._key(file.name)
+        client, key = self._open_client(), self._key(file.name)
         self._abort_earlier(client, key)
         upload = self._begin(client, key, sums.sha256)
         try:
@@ -289,54 +263,36 @@ class S3Store:
         if not is_same or (has_md5 and _MD5.fullmatch(etag) and etag != expected):
             raise StoreError(upload_mismatch(file.name, self.address))
 
-    def _fetched(self, name: str, temporary: Path, target: Path) -> bool:
-        with self._translated(name, (GET,)):
+    def _download(self, name: str, temporary: Path) -> bool:
+        with self._translate_errors(name, self.get_rights):
             there = self._head(name)
             if there is None:
                 return False
             size_bytes = there["ContentLength"]
-            if size_bytes > _MAX_OBJECT_BYTES:
-                raise StoreError(
-                    f"{self.address}: {name} has {size_bytes} bytes, more than any segment. Check "
-                    "the object and delete it.",
-                    is_segment_specific=True,
-                )
-            answer = self._opened().get_object(**self._key(name), IfMatch=there["ETag"])
+            self._require_segment_size(name, size_bytes)
+            answer = self._open_client().get_object(**self._key(name), IfMatch=there["ETag"])
             body = answer["Body"]
             with os.fdopen(open_new(temporary), "wb") as stream, closing(body):
                 into = BoundedFile(stream, size_bytes)
-                for block in body.iter_chunks(_READ_BYTES):
+                for block in body.iter_chunks(READ_BYTES):
                     into.write(block)
         sums = read_checksums(temporary)
         stored = str(there.get("Metadata", {}).get(_SHA256, ""))
         if sums.size_bytes != size_bytes or (stored and stored != sums.sha256):
             raise StoreError(download_mismatch(name, self.address))
-        sync_file(temporary)
-        temporary.replace(target)
-        sync_directory(target.parent)
         return True
 
     @property
     def _context(self) -> S3Context:
         return S3Context(self._directory, self._settings.s3, region_of(self._client))
 
-    @contextmanager
-    def _translated(self, file_name: str, rights: tuple[str, ...]) -> Iterator[None]:
-        """Converts errors of the client to StoreError; errors of local files pass."""
-        try:
-            yield
-        except StoreError:
-            raise
-        except Exception as error:
-            is_disk_error = isinstance(error, OSError) and error.errno in _DISK_ERRORS
-            if is_disk_error or (isinstance(error, OSError) and error.filename is not None):
-                raise
-            found = to_s3_error(error, file_name, self._context, rights)
-            # The next request reads credentials and settings of the environment again.
-            self._client = None
-            raise found from error
+    def _store_error(self, error: Exception, file_name: str, rights: tuple[str, ...]) -> StoreError:
+        found = to_s3_error(error, file_name, self._context, rights)
+        # The next request reads credentials and settings of the environment again.
+        self._client = None
+        return found
 
-    def _opened(self) -> Any:
+    def _open_client(self) -> Any:
         if self._client is None:
             self._client = create_client(self._settings)
         return self._client

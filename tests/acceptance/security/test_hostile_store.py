@@ -9,8 +9,8 @@ import google_crc32c
 import pytest
 
 from agent.cdc_raw.names import parse_log_name
-from sidecar.store.base import RemoteDirectory, StoreError
-from sidecar.store.gcs import GcsSettings, GcsStore
+from sidecar.store.base import RemoteDirectory, StoreError, StoreSettings
+from sidecar.store.gcs import GcsStore
 from tests.support.servers.answering import OK, Answering, answering
 from tests.support.servers.processes import DEADLINE_S
 
@@ -59,7 +59,7 @@ class Hostile:
 
 def store_of(server: Answering, monkeypatch: pytest.MonkeyPatch) -> GcsStore:
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", server.url)
-    return GcsStore(GcsSettings(RemoteDirectory("b", "cdc/error"), timeout_s=DEADLINE_S))
+    return GcsStore(RemoteDirectory("b", "cdc/error"), StoreSettings(timeout_s=DEADLINE_S))
 
 
 def refused(hostile: Hostile, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
@@ -142,7 +142,7 @@ def test_a_listing_without_end_is_not_kept(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_pages_without_end_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sidecar.store.gcs.MAX_NAMES", 1000)
+    monkeypatch.setattr("sidecar.store.object_store.MAX_NAMES", 1000)
     with (
         answering(Hostile(names=(NAME,) * 300, has_endless_pages=True)) as server,
         pytest.raises(StoreError, match="lists more than 1000 objects"),

@@ -12,7 +12,7 @@ from agent.transfer.transfer import Backlog
 from agent.transfer.upload_queue import UploadQueue, UploadSettings
 from sidecar.metrics import DeliveryMetrics
 from sidecar.store.base import RemoteDirectory, S3Options, Store, StoreSettings, StoreStoppedError
-from sidecar.store.gcs import GcsSettings, GcsStore
+from sidecar.store.gcs import GcsStore
 from sidecar.store.s3 import S3Store
 from sidecar.store.subprocess_store import SubprocessStore
 from tests.support.servers.fault_proxy import Fault, FaultProxy, Plan, Seen
@@ -88,7 +88,7 @@ def small_put(seen: Seen) -> bool:
 def gcs_kind(server: GcsServer) -> RemoteKind:
     def create(directory: RemoteDirectory, url: str, key_file: Path | None = None) -> Store:
         # The client takes the URL from STORAGE_EMULATOR_HOST.
-        return QuickGcsStore(GcsSettings(directory, key_file, CHUNK, DEADLINE_S))
+        return QuickGcsStore(directory, StoreSettings(key_file, CHUNK, DEADLINE_S))
 
     return RemoteKind("gs", server, create, is_second_chunk, "GET", lambda bucket: [])
 

@@ -10,8 +10,8 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from sidecar.errors import ConfigError
-from sidecar.store.base import RemoteDirectory
-from sidecar.store.gcs import GcsSettings, GcsStore
+from sidecar.store.base import RemoteDirectory, StoreSettings
+from sidecar.store.gcs import GcsStore
 from tests.integration.stores.harness import (
     CHUNK,
     FIRST,
@@ -131,7 +131,7 @@ def test_a_file_that_is_no_key_is_named_at_the_start(
     if content is not None:
         file.write_text(content)
     with pytest.raises(ConfigError, match=part) as raised:
-        GcsStore(GcsSettings(RemoteDirectory("b", ""), file))
+        GcsStore(RemoteDirectory("b", ""), StoreSettings(file))
     assert str(file) in str(raised.value)
 
 

@@ -17,8 +17,8 @@ from agent.transfer.quarantine_sync import QuarantineSync, QuarantineSyncSetting
 from agent.transfer.registry import RemoteTransfer
 from agent.transfer.upload_queue import UploadQueue, UploadSettings
 from sidecar.metrics import DeliveryMetrics
-from sidecar.store.base import RemoteDirectory
-from sidecar.store.gcs import GcsSettings, GcsStore
+from sidecar.store.base import RemoteDirectory, StoreSettings
+from sidecar.store.gcs import GcsStore
 from sidecar.store.subprocess_store import SubprocessStore
 from tests.integration.stores.harness import LocalStore, QuickGcsStore
 from tests.support.servers.fault_proxy import Fault, FaultProxy, Seen
@@ -70,7 +70,7 @@ class QuarantineHarness:
         in_worker: bool = False,
     ) -> SubprocessStore:
         directory = RemoteDirectory(self.bucket, PREFIX)
-        gcs = QuickGcsStore(GcsSettings(directory, key_file, timeout_s=DEADLINE_S))
+        gcs = QuickGcsStore(directory, StoreSettings(key_file, timeout_s=DEADLINE_S))
         store = SubprocessStore(gcs) if in_worker else LocalStore(gcs)
         opened()
         settings = QuarantineSyncSettings(
@@ -413,7 +413,7 @@ def test_nothing_half_fetched_is_left(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("sidecar.store.gcs.sync_file", full)
-    store = GcsStore(GcsSettings(RemoteDirectory(harness.bucket, PREFIX)))
+    store = GcsStore(RemoteDirectory(harness.bucket, PREFIX), StoreSettings())
     with pytest.raises(OSError, match="No space left"):
         store.get(ONE.log, harness.raw / ONE.log)
     assert list(harness.raw.iterdir()) == []
@@ -423,7 +423,7 @@ def test_nothing_is_sent_while_the_quarantine_is_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     metrics = AgentMetrics(DeliveryMetrics("agent", "1.2.3"))
-    store = LocalStore(GcsStore(GcsSettings(RemoteDirectory("b", ""))))
+    store = LocalStore(GcsStore(RemoteDirectory("b", ""), StoreSettings()))
     uploads = UploadQueue(store, UploadSettings(tmp_path / "upload", 1), metrics)
     errors = QuarantineSync(store, QuarantineSyncSettings(tmp_path / "error", tmp_path), metrics)
     seen: list[bool] = []

@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Iterator
+from io import StringIO
 
 import pytest
+from rich.console import Console
 
-from sidecar.cli.status import EXIT_NO_ANSWER, lines, parse_status
+from sidecar.cli.status import EXIT_NO_ANSWER, drawn, lines, parse_status
 from sidecar.health.condition import Condition, State
 from sidecar.http.server import HttpServer
 from tests.support.agents.agent_directory import AgentDir
@@ -53,6 +55,15 @@ def test_causes_have_detail_and_next_command(agent: Run, port: int, status: Fake
     assert shown.exit_code == 1
     assert "failing: sink_unavailable (sink): Events are not delivered" in shown.output
     assert "  detail: Connection refused\n  next: Start the broker." in shown.output
+
+
+@pytest.mark.parametrize(("status_word", "colour"), [("ok", "32"), ("failing", "1;31")])
+def test_terminal_colours_the_status(status_word: str, colour: str) -> None:
+    found = {"status": status_word, "message": "m", "components": {}, "conditions": []}
+    console = Console(file=StringIO(), force_terminal=True, color_system="standard")
+    console.print(drawn(parse_status("http://localhost", found)))
+    assert isinstance(console.file, StringIO)
+    assert f"\x1b[{colour}m{status_word}" in console.file.getvalue()
 
 
 def test_json_has_the_document_of_health(agent: Run, port: int, status: FakeStatus) -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from sidecar.errors import ConfigError
 from sidecar.process import extras
-from sidecar.store.base import RemoteDirectory
-from sidecar.store.gcs import GcsSettings, GcsStore
+from sidecar.store.base import RemoteDirectory, StoreSettings
+from sidecar.store.gcs import GcsStore
 
 # An interpreter that finds no third-party package of the named prefix.
 WITHOUT = """
@@ -32,7 +32,7 @@ def run_without(names: set[str], code: str, *arguments: str) -> subprocess.Compl
 def test_gcs_store_names_the_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extras, "find_spec", lambda module: None)
     with pytest.raises(ConfigError) as raised:
-        GcsStore(GcsSettings(RemoteDirectory("bucket", "prefix"), None))
+        GcsStore(RemoteDirectory("bucket", "prefix"), StoreSettings())
     assert "pip install 'cdc-sidecar[gcs]'" in str(raised.value)
 
 

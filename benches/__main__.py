@@ -3,8 +3,7 @@
 import argparse
 from importlib import import_module
 
-from benches.machine import machine
-from benches.stats import write_result
+from benches.harness import machine, write_result
 
 NAMES = (
     "parser",

@@ -6,11 +6,9 @@ turns with it at the same broker.
 
 from benches.backlog import agent_over, run_baseline, run_debezium
 from benches.candidates import candidates, print_candidates, rate, ratio, whole_cpu_us
-from benches.paths import scratch_directory
-from benches.rounds import run_rounds
+from benches.harness import Result, run_rounds, scratch_directory
 from benches.sampling import Observation, observe
 from benches.segments import SegmentSet, WrittenSegments, written
-from benches.stats import Result
 from commitlog import Schema, SegmentReader
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings

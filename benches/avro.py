@@ -4,10 +4,9 @@ interleaved rounds, CPU time of one core.
 
 from dataclasses import dataclass
 
+from benches.harness import Result, Spread, print_table, run_rounds
 from benches.reader_process import Mode, ReadingProcess
-from benches.rounds import run_rounds
 from benches.segments import SegmentSet, WrittenSegments, written
-from benches.stats import Result, Spread, print_table
 
 FULL = (
     SegmentSet("plain, 140 bytes", 32, 5, 61),

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from benches.harness import Spread, print_texts
 from benches.sampling import Observation
-from benches.stats import Spread, print_texts
 
 Seen = Mapping[str, Sequence[Observation]]
 """The runs of each candidate, in the order of rounds."""

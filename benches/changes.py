@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benches.backlog import TABLE, running_agent
+from benches.harness import Result, print_table, progress_bar, scratch_directory
 from benches.latency import SCHEMA, write_rows
-from benches.paths import scratch_directory
-from benches.progress import progress_bar
 from benches.sampling import TopicCounter
-from benches.stats import Result, print_table
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
 from tests.support.servers.kafka import KafkaBroker, KafkaRecord

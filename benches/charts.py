@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from xml.sax.saxutils import escape
 
-from benches.stats import read_result
+from benches.harness import read_result
 from tests.support.servers.cache import REPOSITORY
 
 _IMAGES = REPOSITORY / "docs" / "images"

@@ -14,11 +14,9 @@ from cassandra import ConsistencyLevel
 from cassandra.query import SimpleStatement
 
 from benches.backlog import TABLE
-from benches.paths import scratch_directory
-from benches.progress import progress_bar
+from benches.harness import Result, Spread, print_table, progress_bar, scratch_directory
 from benches.snapshot import fill
 from benches.spark.session import SparkUnderTest
-from benches.stats import Result, Spread, print_table
 from commitlog import EventFormat, Schema, SnapshotEncoder
 from spark_jobs.compare.cassandra_pages import Contact
 from spark_jobs.compare.digests import compared_columns, range_digests, token_ranges

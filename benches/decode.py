@@ -18,10 +18,8 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from benches.paths import scratch_directory
-from benches.rounds import run_rounds
+from benches.harness import Result, Spread, print_table, run_rounds, scratch_directory
 from benches.spark import SparkUnderTest
-from benches.stats import Result, Spread, print_table
 from commitlog import Schema
 from commitlog.arrow import Decoder
 

@@ -13,11 +13,9 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from benches.paths import scratch_directory
-from benches.rounds import run_rounds
+from benches.harness import Result, Spread, print_table, run_rounds, scratch_directory
 from benches.segments import SegmentSet, written
 from benches.spark import Cost, SparkUnderTest, events_of_replicas, fill_topic
-from benches.stats import Result, Spread, print_table
 from spark_jobs.dedupe.job import run as run_dedupe
 from spark_jobs.dedupe.options import DedupeJobOptions
 from spark_jobs.source.kafka import read_stream

@@ -6,11 +6,9 @@ It is flat if the second half of the run needs no more than the first.
 from dataclasses import dataclass
 
 from benches.backlog import agent_over
-from benches.paths import scratch_directory
-from benches.progress import progress_bar
+from benches.harness import Result, print_table, progress_bar, scratch_directory
 from benches.sampling import Observation, observe
 from benches.segments import SegmentSet, written
-from benches.stats import Result, print_table
 from tests.support.servers.kafka import KafkaBroker
 
 FULL = SegmentSet("plain, 140 bytes", 32, 30, 61)

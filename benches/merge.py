@@ -14,9 +14,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benches.rounds import run_rounds
+from benches.harness import Result, Spread, print_table, run_rounds
 from benches.segments import SegmentSet, messages, written
-from benches.stats import Result, Spread, print_table
 from commitlog import Schema
 from commitlog.merge import Merger
 

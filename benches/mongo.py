@@ -17,8 +17,7 @@ import bson
 from bson import Int64, ObjectId, Timestamp, json_util
 from bson.json_util import DatetimeRepresentation, JSONMode, JSONOptions
 
-from benches.rounds import run_rounds
-from benches.stats import Result, Spread, print_table
+from benches.harness import Result, Spread, print_table, run_rounds
 from mongo_agent.encoder import MongoEncoder
 
 EVENTS = 20_000

@@ -12,11 +12,9 @@ from pathlib import Path
 
 from benches.backlog import PARTITIONS, counted_topic, run_loop, running_agent
 from benches.candidates import candidates, print_candidates, rate, ratio, whole_cpu_us
+from benches.harness import Result, run_rounds, scratch_directory
 from benches.mongo_server import COLLECTION, DATABASE, MongoBacklog, running_server
-from benches.paths import scratch_directory
-from benches.rounds import run_rounds
 from benches.sampling import Observation, observe
-from benches.stats import Result
 from tests.oracle.debezium_mongodb.engines import VERSION, EmbeddedEngines
 from tests.support.servers.kafka import KafkaBroker
 

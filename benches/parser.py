@@ -8,10 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from benches.progress import progress_bar
+from benches.harness import Result, Spread, print_table, progress_bar
 from benches.reader_process import MODES, Mode, ReadingProcess
 from benches.segments import SegmentSet, WrittenSegments, written
-from benches.stats import Result, Spread, print_table
 from tests.support.servers.java_reader import JavaBench
 
 FULL = (

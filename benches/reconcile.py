@@ -14,11 +14,9 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from benches.paths import scratch_directory
-from benches.progress import progress_bar
+from benches.harness import Result, Spread, print_table, progress_bar, scratch_directory
 from benches.segments import SegmentSet, WrittenSegments, written
 from benches.spark import Cost, SparkUnderTest, events_of_replicas, fill_topic
-from benches.stats import Result, Spread, print_table
 from spark_jobs.follow import Position, changes_between
 from spark_jobs.reconcile.compaction import compact
 from spark_jobs.reconcile.job import open_store

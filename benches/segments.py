@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benches.progress import progress_bar
+from benches.harness import progress_bar
 from commitlog import EventFormat, Schema, SegmentReader
 from tests.support.servers.cache import cached_directory
 from tests.support.servers.java_reader import write_segments

@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-from benches.stats import print_table, read_result
+from benches.harness import print_table, read_result
 from spark_jobs.reconcile.compaction import MAJOR_SHARE
 
 RATES = (10_000, 100_000, 1_000_000)

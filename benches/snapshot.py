@@ -14,11 +14,8 @@ from agent.snapshot.connection import PageConnection, PendingPage
 from agent.snapshot.ring import MAX_TOKEN, MIN_TOKEN
 from benches.backlog import TABLE, counted_topic, run_debezium, running_agent
 from benches.candidates import candidates, print_candidates, rate, ratio
-from benches.paths import scratch_directory
-from benches.progress import progress_bar
-from benches.rounds import run_rounds
+from benches.harness import Result, Spread, progress_bar, run_rounds, scratch_directory
 from benches.sampling import Observation, observe
-from benches.stats import Result, Spread
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
 from tests.support.servers.debezium import VERSION

@@ -10,10 +10,8 @@ from pathlib import Path
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
-from benches.paths import scratch_directory
-from benches.progress import progress_bar
+from benches.harness import Result, print_table, progress_bar, scratch_directory
 from benches.spark import SparkUnderTest
-from benches.stats import Result, print_table
 from spark_jobs.dedupe.replica_copies import dedupe
 
 KEYS = (250_000, 750_000, 1_000_000)

@@ -23,13 +23,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from benches.paths import scratch_directory
-from benches.progress import progress_bar
+from benches.harness import Result, Spread, print_table, progress_bar, scratch_directory
 from benches.segments import Message, SegmentSet, WrittenSegments, written
 from benches.spark import Cost, SparkUnderTest, events_of_replicas, fill_topic
-from benches.spark.plain_copy import plain_copy
-from benches.spark.stored_events import deleted_at, repeated, with_other_keys, written_at
-from benches.stats import Result, Spread, print_table
+from benches.spark.session import deleted_at, plain_copy, repeated, with_other_keys, written_at
 from spark_jobs.follow import Follower
 from spark_jobs.reconcile.compaction import compact
 from spark_jobs.reconcile.job import open_store

@@ -14,12 +14,10 @@ from pathlib import Path
 
 from benches.backlog import agent_over
 from benches.discarding_store import DiscardingStore, discarding_store
+from benches.harness import Result, Spread, print_table, progress_bar, scratch_directory
 from benches.interleave import Candidate, run_interleaved, stop_at_first_events
-from benches.paths import scratch_directory
-from benches.progress import progress_bar
 from benches.sampling import Interval, cpu_seconds, peak_memory_mib
 from benches.segments import SegmentSet, WrittenSegments, written
-from benches.stats import Result, Spread, print_table
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.processes import wait_until
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import orjson
 
-from benches.rounds import run_rounds
+from benches.harness import Result, Spread, print_table, run_rounds
 from benches.segments import SegmentSet, written
-from benches.stats import Result, Spread, print_table
 from commitlog import EventBatch, EventFormat, Schema, SegmentReader
 from sidecar.tracing import TRACEPARENT
 from sidecar.transform import Event, TransformedBatch, header_added

@@ -1,17 +1,26 @@
-"""A Spark session with two cores in its own JVM, and the CPU time of work in it."""
+"""Spark sessions for benchmarks: CPU time, topics, stored events, and a plain copy as the limit."""
 
 import os
+import random
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from threading import Event, Thread
 
-from pyspark.sql import SparkSession
+from confluent_kafka import Producer
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from benches.sampling import peak_memory_mib
-from benches.spark.cpu_time import CpuTime
+from benches.segments import Message, WrittenSegments, messages
+from spark_jobs.options.kafka import SourceOptions
 from spark_jobs.session import create_session
+from spark_jobs.source.kafka import read_stream
 from tests.support.servers.java import java_home
+from tests.support.servers.kafka import KafkaBroker
 from tests.support.spark.session import fetched_jars
 
 
@@ -60,3 +69,145 @@ class SparkUnderTest:
     def peak_rss_mib(self) -> int:
         """Peak resident memory of the JVM in MiB."""
         return int(peak_memory_mib(self.pid))
+
+
+_INTERVAL_S = 0.2
+"""A worker that ends loses at most the CPU time since the last sample."""
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+_PARENT, _STARTED, _USER, _SYSTEM = 1, 19, 11, 12
+"""Places of fields in /proc/PID/stat after the name (proc(5))."""
+
+
+class CpuTime:
+    """CPU time of a tree of processes while `sampled`."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._ticks: dict[tuple[int, str], int] = {}
+        """By process and its start, because numbers of processes are used again."""
+
+    @contextmanager
+    def sampled(self) -> Iterator[None]:
+        stop = Event()
+
+        def repeat() -> None:
+            while not stop.wait(_INTERVAL_S):
+                self._sample()
+
+        sampling = Thread(target=repeat)
+        self._sample()
+        sampling.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            sampling.join()
+            self._sample()
+
+    def seconds(self) -> float:
+        """CPU seconds of all processes of the tree that a sample has seen."""
+        return sum(self._ticks.values()) / _TICKS_PER_S
+
+    def _sample(self) -> None:
+        stats: dict[int, list[str]] = {}
+        for file in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                stats[int(file.parent.name)] = file.read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+        tree = {self._pid}
+        while more := {pid for pid, stat in stats.items() if int(stat[_PARENT]) in tree} - tree:
+            tree |= more
+        for pid in tree & stats.keys():
+            stat = stats[pid]
+            self._ticks[pid, stat[_STARTED]] = int(stat[_USER]) + int(stat[_SYSTEM])
+
+
+NODES = ("node1", "node2", "node3")
+PARTITIONS = 4
+_POLL_EVERY = 1000
+_FLUSH_S = 600
+
+
+def events_of_replicas(segments: WrittenSegments, count: int) -> list[Message]:
+    """The first `count` events of the segments from each of three nodes, in one random order."""
+    found: list[Message] = []
+    for node in NODES:
+        found += islice(messages(segments.schema, segments.segments, "bench", node), count)
+    random.Random(3).shuffle(found)
+    return found
+
+
+def fill_topic(broker: KafkaBroker, topic: str, to_publish: Sequence[Message]) -> None:
+    """Publish messages to a new topic."""
+    broker.create_topic(topic, PARTITIONS)
+    producer = Producer({"bootstrap.servers": broker.bootstrap, "linger.ms": 50, "log_level": 3})
+    for number, (_, key, value, headers, partition_hash) in enumerate(to_publish):
+        while True:
+            try:
+                partition = partition_hash % PARTITIONS
+                producer.produce(topic, value, key, partition, headers=headers)
+                break
+            except BufferError:
+                producer.poll(0.1)
+        if number % _POLL_EVERY == 0:
+            producer.poll(0)
+    if producer.flush(_FLUSH_S):
+        raise RuntimeError(f"{topic} could not be filled within {_FLUSH_S} s")
+
+
+def repeated(events: DataFrame, times: int) -> DataFrame:
+    """The events so many times, each time with other partition keys; the first time unchanged."""
+    numbers = events.sparkSession.range(times).toDF("number")
+    return with_other_keys(events.crossJoin(numbers), F.col("number")).drop("number")
+
+
+def with_other_keys(events: DataFrame, number: Column) -> DataFrame:
+    """The events with partition keys and tokens that depend on a number; 0 changes nothing."""
+    is_first = number == 0
+    token = F.when(is_first, F.col("token")).otherwise(F.xxhash64("token", number))
+    pk = F.base64(F.unhex(F.lpad(F.hex(token), 16, "0")))
+    named = F.regexp_replace("event", '"pk":"[^"]*"', F.concat(F.lit('"pk":"'), pk, F.lit('"')))
+    return events.withColumns(
+        {"token": token, "event": F.when(is_first, F.col("event")).otherwise(named)}
+    )
+
+
+def written_at(events: DataFrame, ts_us: Column, expires_s: Column | None = None) -> DataFrame:
+    """The events with another write time and another value of the column `amount`.
+
+    The values expire at a second if it is not null.
+    """
+    time = F.concat(F.lit('"ts":'), ts_us.cast("string"))
+    if expires_s is not None:
+        ttl = F.concat(F.lit(',"ttl":86400,"ldt":'), expires_s.cast("string"))
+        time = F.concat(time, F.coalesce(ttl, F.lit("")))
+    text = F.regexp_replace("event", F.lit('"ts":[0-9]+'), time)
+    # The first characters of base64 are the largest bits of the integer.
+    value = F.concat(
+        F.lit('"val":"'), F.substring(F.lit("BCDEFGHI"), (ts_us % 8 + 1).cast("int"), F.lit(1))
+    )
+    return events.withColumn("event", F.regexp_replace(text, F.lit('"val":"[A-I]'), value))
+
+
+def deleted_at(ts_us: Column) -> Column:
+    """The text of an event of a row, as a deletion of this row."""
+    written, second = ts_us.cast("string"), F.floor(ts_us / 1_000_000).cast("string")
+    deletion = F.concat(F.lit('"del":{"ts":'), written, F.lit(',"ldt":'), second, F.lit("}}}"))
+    return F.regexp_replace("event", F.lit('"live":.*$'), deletion)
+
+
+COPIED = ("key", "value", "topic", "partition", "offset")
+
+
+def plain_copy(session: SparkSession, options: SourceOptions, folder: str) -> None:
+    """Copy all records to a new table in a folder."""
+    records = read_stream(session, options)
+    query = (
+        records.select(*COPIED)
+        .writeStream.format("delta")
+        .option("checkpointLocation", f"{folder}/checkpoint")
+        .trigger(availableNow=True)
+        .start(f"{folder}/table")
+    )
+    query.awaitTermination()

@@ -412,7 +412,7 @@ def test_nothing_half_fetched_is_left(
     def full(file: Path) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("sidecar.store.gcs.sync_file", full)
+    monkeypatch.setattr("sidecar.store.object_store.sync_file", full)
     store = GcsStore(RemoteDirectory(harness.bucket, PREFIX), StoreSettings())
     with pytest.raises(OSError, match="No space left"):
         store.get(ONE.log, harness.raw / ONE.log)

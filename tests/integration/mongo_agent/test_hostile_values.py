@@ -205,8 +205,6 @@ def test_a_document_that_nobody_can_read_is_a_dead_letter(
     with RunningAgent(tmp_path, proxy.connection_string, properties).streaming() as agent:
         shop.shop.a.insert_many([stored(number) for number in range(3)])
         assert [each.id for each in agent.wait_for(2)] == [0, 2]
-        kept = agent.offsets / "quarantine" / "refused.ndjson"
-        agent.wait_until(kept.exists, "the dead letter")
-        letter = json.loads(kept.read_text())
+        letter = agent.wait_for_dead_letter()
         assert reason in letter["reason"]
         assert raw in base64.b64decode(letter["raw_base64"])

@@ -171,6 +171,12 @@ class RunningAgent:
         if not self._thread.is_alive() and self.error is not None:
             raise self.error
 
+    def wait_for_dead_letter(self) -> Any:
+        """The first line of the file of dead letters, once it is written whole."""
+        kept = self.offsets / "quarantine" / "refused.ndjson"
+        self.wait_until(lambda: kept.exists() and b"\n" in kept.read_bytes(), "a dead letter")
+        return json.loads(kept.read_bytes().splitlines()[0])
+
     def wait_until_ended(self) -> BaseException | None:
         """The error that ended it, or None."""
         self._thread.join(DEADLINE_S)

@@ -197,7 +197,7 @@ clean: ## Remove build outputs; downloaded servers in .cache/ remain
 	rm -f commitlog/_commitlog*.so
 
 .git/hooks/commit-msg:
-	@mkdir -p $(@D) && ln -s ../../scripts/commit-msg $@
+	@mkdir -p $(@D) && ln -sf ../../scripts/commit-msg $@
 
 prerequisites:
 	@scripts/prerequisites build

@@ -1,4 +1,4 @@
-"""Directories: durable writes, and checks that they are usable, separate, not writable for all"""
+"""Directories and durable writes: usable, separate, and not writable for everybody."""
 
 import os
 import shlex

@@ -19,13 +19,12 @@ from agent.quarantine.scanner import QuarantineScanner, QuarantineUsage
 from agent.snapshot.plan import SnapshotPartition
 from agent.transfer.transfer import Backlog, Transfer, TransferDeferredError
 from agent.watermark.message import WatermarkSource
-from sidecar.dead_letters.dead_letter import RecordingErrors, full, not_writable
+from sidecar.dead_letters.dead_letter import RETRY_S, RecordingErrors, full, not_writable
 from sidecar.delivery.delivery import RejectedEvent
 from sidecar.logs import RateLimitedLog, fields
 
 logger = logging.getLogger(__name__)
 
-_RETRY_S = 1.0
 VANISHED_CAUSE = "the segment is gone from cdc_raw before it was read to its end"
 
 EventSource = SegmentName | SnapshotPartition | SchemaStart | WatermarkSource
@@ -262,7 +261,7 @@ class SegmentDisposer:
     def _fail(self, key: str, message: str) -> Literal[False]:
         """Reports that the quarantine took no record; the next attempt waits."""
         self._errors.report(key, message)
-        self._record_at_s = self._clock() + _RETRY_S
+        self._record_at_s = self._clock() + RETRY_S
         return False
 
     def _removal_messages(self) -> Iterator[str]:

@@ -12,7 +12,8 @@ DIST := $(VENV)/.dist
 RUST_TESTED := target/.tested
 # Empty outside a clone.
 HOOK := $(shell test -d .git && echo .git/hooks/commit-msg)
-CRATES := $(addprefix commitlog/,arrow-decode arrow-ffi core encoding events merge python) mongo_agent/encoder
+CRATES := cdc_extension $(addprefix commitlog/,arrow-ffi core events python) $(addprefix mongo_agent/,encoder python) \
+	$(addprefix sidecar/,encoding python) $(addprefix spark_jobs/,arrow merge python)
 RUST_SOURCES := Cargo.toml Cargo.lock \
 	$(shell find $(CRATES) -name '*.rs' -o -name Cargo.toml)
 PYTHON_SOURCES := agent mongo_agent sidecar commitlog spark_jobs tests benches examples release
@@ -101,7 +102,7 @@ cargo-test:
 	@touch $(RUST_TESTED)
 
 # `make test` repeats the Rust tests when a file of them has changed.
-$(RUST_TESTED): rust-toolchain.toml Cargo.toml Cargo.lock $(shell find $(CRATES) commitlog/fuzz -type f ! -name '*.pyc')
+$(RUST_TESTED): rust-toolchain.toml Cargo.toml Cargo.lock $(shell find $(CRATES) fuzz -type f ! -name '*.pyc')
 	+@$(MAKE) --no-print-directory cargo-test
 
 coverage: setup ## Report coverage of Python (without servers and Spark) and Rust (needs cargo-llvm-cov)
@@ -137,7 +138,7 @@ types-python: $(DEPENDENCIES)
 	@scripts/stage mypy $(PY) -m mypy
 
 types-extension: $(EXTENSION)
-	@scripts/stage stubtest $(PY) -m mypy.stubtest commitlog._commitlog mongo_agent.encoder
+	@scripts/stage stubtest $(PY) -m mypy.stubtest commitlog._commitlog mongo_agent.encoder sidecar.encoding spark_jobs._rows
 
 audit: $(DEPENDENCIES)
 	@VENV=$(VENV) scripts/audit
@@ -194,7 +195,7 @@ lock: $(DEPENDENCIES) ## Resolve requirements/*.lock again from pyproject.toml
 
 clean: ## Remove build outputs; downloaded servers in .cache/ remain
 	rm -rf $(VENV) target build dist demo-output .mypy_cache .ruff_cache .pytest_cache .hypothesis
-	rm -f commitlog/_commitlog*.so
+	rm -f cdc_extension/*.so
 
 .git/hooks/commit-msg:
 	@mkdir -p $(@D) && ln -sf ../../scripts/commit-msg $@

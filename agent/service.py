@@ -46,9 +46,11 @@ from agent.transfer.transfer import Transfer
 from agent.watermark.coverage import CoverageStore
 from agent.watermark.message import WatermarkSender
 from agent.watermark.node_probe import NodeProber, NodeWatch
-from commitlog import CounterHistory, EventFormat, SchemaIds, __version__
+from cdc_extension import __version__
+from commitlog import CounterHistory, EventFormat
 from sidecar.check.periodic import PeriodicChecks
 from sidecar.delivery.dead_letter_topic import create_dead_letter_topic
+from sidecar.encoding import SchemaIds
 from sidecar.logs import fields
 from sidecar.metrics import DeliveryMetrics
 from sidecar.offsets.properties_store import PropertiesStore

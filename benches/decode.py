@@ -21,7 +21,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from benches.harness import Result, Spread, print_table, run_rounds, scratch_directory
 from benches.spark import SparkUnderTest
 from commitlog import Schema
-from commitlog.arrow import Decoder
+from spark_jobs.arrow import Decoder
 
 ROWS = 300_000
 BATCH_ROWS = 10_000

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from benches.harness import Result, Spread, print_table, run_rounds
 from benches.segments import SegmentSet, messages, written
 from commitlog import Schema
-from commitlog.merge import Merger
+from spark_jobs.merge import Merger
 
 EVENTS, CELLS_PER_EVENT = 200_000, 4
 BATCH_ROWS = 10_000

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Literal, Self
 
 from agent.keystore.jceks import read_jceks
-from commitlog import EventFormat, Schema, SchemaIds, SegmentReader
+from commitlog import EventFormat, Schema, SegmentReader
+from sidecar.encoding import SchemaIds
 from tests.support.servers.keystore import PASSWORD
 
 Mode = Literal[

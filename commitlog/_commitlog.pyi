@@ -1,21 +1,17 @@
 """The surface of the extension module. Positions are logical (format notes §2.3)."""
 
-from collections.abc import Callable, Mapping, Sequence
-from types import ModuleType
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal, final
 
 from commitlog._commitlog_accord import AccordRead, AccordReader, ColumnIds
-from commitlog._commitlog_avro import SchemaIds, Unregistered
-from commitlog._commitlog_merge import EventIntake, MergeSession, TableMerger
 from commitlog._commitlog_schema import (
     AnnouncedSchema,
     MetadataLogEntry,
-    RowBatch,
-    RowDecoder,
     Schema,
     SchemaChanges,
     Table,
 )
+from sidecar.encoding import SchemaIds, Unregistered, _Delivered, _Headers, _Partitions
 
 __all__ = [
     "AccordRead",
@@ -27,36 +23,19 @@ __all__ = [
     "Descriptor",
     "EventBatch",
     "EventFormat",
-    "EventIntake",
     "Gap",
-    "LinearPattern",
     "LostRecords",
-    "MergeSession",
     "MetadataLogEntry",
-    "RowBatch",
-    "RowDecoder",
     "Scan",
     "Schema",
     "SchemaChanges",
-    "SchemaIds",
     "SegmentReader",
     "SnapshotEncoder",
     "Table",
-    "TableMerger",
-    "Unregistered",
     "Verification",
-    "__version__",
-    "_mongo",
     "read_descriptor",
 ]
 
-__version__: str
-_mongo: ModuleType
-"""`mongo_agent.encoder`."""
-
-_Headers = list[tuple[str, bytes]]
-_Partitions = Callable[[str], int | None]
-_Delivered = Callable[..., None]
 _ProduceArguments = tuple[str, bytes, bytes, int, _Delivered, None, int, _Headers]
 
 @final
@@ -415,20 +394,3 @@ class SegmentReader:
         """Partition updates that `dump` skipped so far, by reason."""
 
 def read_descriptor(path: str, *, name: str | None = None) -> Descriptor: ...
-
-@final
-class LinearPattern:
-    """A regular expression with the syntax of Rust's `regex` crate, matched in linear time.
-    Immutable."""
-
-    def __new__(cls, pattern: str, *, ignores_case: bool = False) -> LinearPattern:
-        """Raises ValueError for a pattern that the crate does not support, and OverflowError for
-        one whose compiled form is too large."""
-    @property
-    def groups(self) -> int: ...
-    @property
-    def groupindex(self) -> dict[str, int]:
-        """The numbers of the named groups."""
-    def fullmatch(self, text: str) -> bool: ...
-    def replace_first(self, text: str, replacement: str) -> str:
-        """`${1}` in the replacement is a group, and `$$` a dollar sign."""

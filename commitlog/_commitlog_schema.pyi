@@ -1,8 +1,7 @@
-"""Schemas and typed rows in the extension module.
+"""Schemas in the extension module.
 
 No module has this name; import these types from `commitlog`."""
 
-from collections.abc import Mapping, Sequence
 from typing import Final, Literal, final
 
 from commitlog._commitlog import EventFormat
@@ -116,42 +115,3 @@ class AnnouncedSchema:
         position: int,
     ) -> tuple[AnnouncedSchema, list[_SchemaMessage]]:
         """Replace the definition of a table by that of `schema`."""
-
-@final
-class RowBatch:
-    """Typed rows for consumers of Arrow's C data interface (`pyarrow.record_batch`)."""
-
-    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]: ...
-
-@final
-class RowDecoder:
-    """Decodes raw rows of one table to typed rows (docs/reference/types.md). Immutable."""
-
-    def __new__(
-        cls,
-        schema: Schema,
-        keyspace: str,
-        table: str,
-        *,
-        table_id: str | None = None,
-        show: Mapping[str, str] = ...,
-        partition_key: str | None = None,
-        clustering: str | None = None,
-        carry: Sequence[str] = ...,
-    ) -> RowDecoder:
-        """Raise SchemaError unless exactly one such table exists, ValueError for invalid options.
-
-        - `show`: by column `raw`, or `decimal(p,s)` for its decimals and varints.
-        - `partition_key`, `clustering`: columns with whole partition keys and lists of clustering
-          values, instead of one for each key column.
-        - `carry`: columns to pass through; they come first."""
-    table_schema: Final[Schema]
-    """The schema of this table only."""
-    def decode(self, batch: object) -> RowBatch:
-        """Decode a record batch whose columns have the table's column names. Releases the GIL.
-
-        A column is binary, or `list<struct<path: binary, value: binary>>` if it is stored cell by
-        cell. A missing column is null. Raise ValueError for other columns, MalformedValueError for
-        bytes that do not fit their type."""
-    def __arrow_c_schema__(self) -> object:
-        """The typed columns, in the order of `SELECT *`."""

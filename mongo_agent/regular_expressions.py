@@ -7,7 +7,7 @@ Debezium allows; Python's `re`, which backtracks, matches patterns that need the
 import re
 from dataclasses import dataclass
 
-from commitlog import LinearPattern
+from mongo_agent.encoder import LinearPattern
 
 _MAX_LENGTH = 65_536
 _NAMED_GROUP = re.compile(r"\(\?<(?![=!])")

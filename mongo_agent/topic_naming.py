@@ -8,7 +8,7 @@ import string
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from commitlog import LinearPattern
+from mongo_agent.encoder import LinearPattern
 from mongo_agent.regular_expressions import Pattern, compile_pattern
 from sidecar.properties.types import LONGEST_TOPIC
 

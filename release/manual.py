@@ -11,7 +11,7 @@ import click
 from click.shell_completion import get_completion_class
 from click_man.core import write_man_pages
 
-from commitlog import __version__
+from cdc_extension import __version__
 
 _COMPLETION_FILES: Mapping[str, str] = MappingProxyType(
     {"bash": "{command}", "zsh": "_{command}", "fish": "{command}.fish"}

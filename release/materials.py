@@ -52,7 +52,7 @@ def rust_materials() -> list[Material]:
         ]
         for node in metadata["resolve"]["nodes"]
     }
-    pending = [id for id, package in packages.items() if package["name"] == "commitlog-python"]
+    pending = [id for id, package in packages.items() if package["name"] == "cdc-extension"]
     linked: set[str] = set()
     while pending:
         id = pending.pop()

@@ -25,7 +25,7 @@ _MERGE = re.compile(
     r"^\s*(?:commitlog\.errors\.MalformedValueError: |ValueError: (?=The value ))(?P<message>.*)$",
     re.MULTILINE,
 )
-"""An error of `commitlog.merge` in a Python worker."""
+"""An error of `spark_jobs.merge` in a Python worker."""
 _CASSANDRA = re.compile(r"^cassandra\.(?P<message>\S+: .*)$", re.MULTILINE)
 """An error of cassandra-driver in a Python worker."""
 _CONFLICT = "DELTA_CONCURRENT_"

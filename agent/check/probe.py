@@ -27,11 +27,12 @@ from agent.schema import NodeIdentity, SchemaHolder
 from agent.schema.node_schema import schema_rows
 from agent.schema.source import SchemaFile
 from agent.schema.write_options import WriteOptions, read_write_options
-from commitlog import Schema, SchemaError, Unregistered
+from commitlog import Schema, SchemaError
 from commitlog.masking import Rights, masked_columns
 from sidecar.check.broker import BrokerAnswer, ask_broker, broker_of_run
 from sidecar.check.check import CachedAnswer
 from sidecar.check.topic_names import TopicUse
+from sidecar.encoding import Unregistered
 from sidecar.errors import SidecarError, UnavailableError
 from sidecar.schema_registry.registrar import Registrar
 from sidecar.sinks.base import SinkState

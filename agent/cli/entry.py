@@ -15,7 +15,8 @@ from agent.cli.verify import verify
 from agent.config.document import configuration_document
 from agent.config.loader import AgentConfig, directory_problems, load_config
 from agent.config.model import SERVICE_NAME
-from commitlog import CommitLogError, __version__
+from cdc_extension import __version__
+from commitlog import CommitLogError
 from sidecar.cli.config import config_group
 from sidecar.cli.entry import CONTEXT_SETTINGS, begin, completion_command, run_command_line
 from sidecar.cli.findings import ProbeOf, check_command

@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 from agent.cdc_raw.names import SegmentName
-from commitlog import Blocked, Schema, Unregistered
+from commitlog import Blocked, Schema
+from sidecar.encoding import Unregistered
 from sidecar.schema_registry.registrar import Registration, RegistrationStatus
 
 RETRY_S = 1.0

@@ -17,9 +17,9 @@ from agent.segments.plan import Segments
 from agent.segments.state import Segment
 from agent.snapshot.snapshot import Snapshot
 from agent.watermark.message import PlainBatch
-from commitlog import Unregistered
 from sidecar.delivery.dead_letter_topic import DeadLetterTopic
 from sidecar.delivery.delivery import Delivery
+from sidecar.encoding import Unregistered
 from sidecar.metrics import DeliveryMetrics
 from sidecar.offsets.flusher import OffsetFlusher, OffsetStore
 from sidecar.schema_registry.registrar import Registrar

@@ -26,8 +26,8 @@ from agent.segments.offsets import SegmentOffsets
 from agent.segments.plan import segments_from_offsets
 from agent.snapshot.snapshot import Snapshot
 from agent.transfer.transfer import Transfer
-from commitlog import SchemaIds, Unregistered
 from sidecar.delivery.delivery import Delivery
+from sidecar.encoding import SchemaIds, Unregistered
 from sidecar.offsets.flusher import OffsetStore
 from sidecar.runtime.loop import Loop, LoopPipeline, Wakeup
 from sidecar.schema_registry.registrar import Registrar

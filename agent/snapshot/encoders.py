@@ -3,7 +3,8 @@
 from agent.schema import SchemaHolder
 from agent.snapshot.errors import PostponedTableError
 from agent.snapshot.offsets import TableSnapshot
-from commitlog import EventFormat, SchemaError, SnapshotEncoder, Unregistered
+from commitlog import EventFormat, SchemaError, SnapshotEncoder
+from sidecar.encoding import Unregistered
 from sidecar.errors import UnavailableError
 from sidecar.schema_registry.registrar import Registrar, RegistrationStatus
 

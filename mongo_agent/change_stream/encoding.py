@@ -3,9 +3,9 @@
 import threading
 from collections.abc import Callable
 
-from commitlog import Unregistered
 from mongo_agent.documents import ClusterTime
 from mongo_agent.encoder import ChangeEvents, MongoBatch, MongoEncoder, MongoTransaction
+from sidecar.encoding import Unregistered
 from sidecar.schema_registry.registration import SchemaRegistration
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from commitlog import __version__
+from cdc_extension import __version__
 from mongo_agent.cli.compare import compare
 from mongo_agent.cli.offsets import offsets, start_problems
 from mongo_agent.cli.plan import plan

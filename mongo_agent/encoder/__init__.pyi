@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final, Literal, final
 
-from commitlog._commitlog import SchemaIds, Unregistered, _Delivered, _Headers, _Partitions
+from sidecar.encoding import SchemaIds, Unregistered, _Delivered, _Headers, _Partitions
 
 _SnapshotMarker = Literal[
     "true", "first", "first_in_data_collection", "last_in_data_collection", "last", "incremental"
@@ -17,6 +17,7 @@ __all__ = [
     "ChangeEvents",
     "EncodingFailure",
     "FragmentJoiner",
+    "LinearPattern",
     "MongoBatch",
     "MongoEncoder",
     "MongoTransaction",
@@ -152,6 +153,23 @@ class MongoTransform:
         `additional` are field, placement and alias. `topic_of` returns the topic for a value of
         `route_by`; it is called once for each value. The converters write keys and payloads:
         `string` text as it is, `bytes` binaries alone, `binary` binaries as they are."""
+
+@final
+class LinearPattern:
+    """A regular expression with the syntax of Rust's `regex` crate, matched in linear time.
+    Immutable."""
+
+    def __new__(cls, pattern: str, *, ignores_case: bool = False) -> LinearPattern:
+        """Raises ValueError for a pattern that the crate does not support, and OverflowError for
+        one whose compiled form is too large."""
+    @property
+    def groups(self) -> int: ...
+    @property
+    def groupindex(self) -> dict[str, int]:
+        """The numbers of the named groups."""
+    def fullmatch(self, text: str) -> bool: ...
+    def replace_first(self, text: str, replacement: str) -> str:
+        """`${1}` in the replacement is a group, and `$$` a dollar sign."""
 
 @final
 class MongoBatch:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
-from commitlog import SchemaIds, Unregistered
 from mongo_agent.capture.match_stage import fingerprint
 from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.change_stream.cursor import StreamFailedError, read_cluster_time
@@ -28,6 +27,7 @@ from mongo_agent.snapshot.ddl_events import ReplacementRules
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.settings import progress_at_start
 from mongo_agent.snapshot.snapshotter import Snapshotter
+from sidecar.encoding import SchemaIds, Unregistered
 from sidecar.errors import UnavailableError
 from sidecar.schema_registry.registrar import Registrar, Side, create_registrar
 from sidecar.schema_registry.registration import SchemaRegistration, SchemaRequests

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from typing import Any
 
-from commitlog import __version__
+from cdc_extension import __version__
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.dead_letters import DIRECTORY, DeadLetterWriter, Quarantine
 from mongo_agent.documents import ClusterTime

@@ -3,7 +3,7 @@
 import logging
 from functools import partial
 
-from commitlog import __version__
+from cdc_extension import __version__
 from mongo_agent.check.checks import CHECKS
 from mongo_agent.check.probe import MongoProbe, probe_of_run
 from mongo_agent.config.loading import MongoConfig

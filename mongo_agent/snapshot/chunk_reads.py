@@ -6,7 +6,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from commitlog import Unregistered
 from mongo_agent.documents import ClusterTime
 from mongo_agent.encoder import MongoEncoder
 from mongo_agent.snapshot.collection_reader import (
@@ -17,6 +16,7 @@ from mongo_agent.snapshot.collection_reader import (
 from mongo_agent.snapshot.encoding import ChunkPart, encode_chunk
 from mongo_agent.snapshot.records import Chunk, CollectionSnapshot, SnapshotReason
 from mongo_agent.snapshot.windows import Window
+from sidecar.encoding import Unregistered
 
 T = TypeVar("T")
 WaitForIds = Callable[[Sequence[Unregistered], threading.Event], bool]

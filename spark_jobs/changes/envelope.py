@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from commitlog import __version__
+from cdc_extension import __version__
 from spark_jobs.changes.connect_schema import ConnectSchema, connect_schema
 from spark_jobs.follow.plan import Position
 
@@ -78,7 +78,7 @@ def envelopes(
 ) -> DataFrame:
     """One row for each change: `id`, `key`, `value`, `op`, `cause`, `ts_us` and the order.
 
-    `changes` has the columns of `commitlog.merge.Merger.changes`. `key` and `value` are structs.
+    `changes` has the columns of `spark_jobs.merge.Merger.changes`. `key` and `value` are structs.
     The order of the changes of a row is `seq`. `position` is that after the changes; together with
     `seq` it makes ids that are equal when the changes are read again. In a snapshot the operation
     is `r`.

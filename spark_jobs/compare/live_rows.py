@@ -13,9 +13,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from commitlog import EventBatch, EventFormat, Schema, SnapshotEncoder
-from commitlog.merge import Merger
 from spark_jobs.compare.cassandra_pages import CassandraPages, Contact, open_pages
 from spark_jobs.compare.digests import TokenRange
+from spark_jobs.merge import Merger
 
 # The last member `token` with a number: `cells` comes last in a value, and its texts are base64.
 _TOKEN = r'(?s).*"token": ?(?P<token>-?\d+)'

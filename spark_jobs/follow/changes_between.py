@@ -80,7 +80,7 @@ def changes_between(
     expiries: ExpiryIndex | None = None,
     earlier_schema: SourceSchema | None = None,
 ) -> DataFrame:
-    """The changes of a table, with the columns of `commitlog.merge.Merger.changes_schema`.
+    """The changes of a table, with the columns of `spark_jobs.merge.Merger.changes_schema`.
 
     `before` of a change is what is visible at the position `before`; None means nothing. `each`
     gives one change for each write time, otherwise a row has at most one net change. A first fill

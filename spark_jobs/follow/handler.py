@@ -61,7 +61,7 @@ class ChangeHandler(Protocol):
     ) -> None:
         """Apply the changes from `before` to `after`, and store `after` in the target, durably.
 
-        `changes` has the columns of `commitlog.merge.Merger.changes_schema`. Each row has an `op`;
+        `changes` has the columns of `spark_jobs.merge.Merger.changes_schema`. Each row has an `op`;
         rows that exist only for a new `next_expiry_s` are left out. The rows are cached, so they
         may be read several times while this method runs, and not afterwards. They may be empty;
         the handler stores `after` then too. `counts` are their numbers by `op`: c, u and d.

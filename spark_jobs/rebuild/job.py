@@ -7,11 +7,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
-from commitlog.merge import Merger
 from sidecar.logs import fields
 from spark_jobs.column_names import Format, require_names
 from spark_jobs.delta_table import replace_delta_table
 from spark_jobs.errors import JobError
+from spark_jobs.merge import Merger
 from spark_jobs.options.command_line import JobReport
 from spark_jobs.rebuild.cql_files import load_statements, undo_statements
 from spark_jobs.rebuild.options import RebuildOptions

@@ -11,8 +11,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from commitlog.merge import Merger
 from spark_jobs.column_names import ROW_ID, ColumnNameError
+from spark_jobs.merge import Merger
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
 from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.reconcile.store.version_store import MERGED

@@ -21,10 +21,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from commitlog.merge import EventReader
 from sidecar.logs import fields
 from spark_jobs.delta_table import append_batch
 from spark_jobs.errors import MESSAGE_PREFIX
+from spark_jobs.merge import EventReader
 
 logger = logging.getLogger(__name__)
 RAW_COLUMNS = ("key", "value", "headers", "topic", "partition", "offset")
@@ -179,7 +179,7 @@ def read_cells(
 ) -> DataFrame:
     """One row for each event with a value: `table` (its id), `token`, `ck` (binary) and `event`.
 
-    `commitlog.merge` reads every value with the code that later merges it, so a stored event can
+    `spark_jobs.merge` reads every value with the code that later merges it, so a stored event can
     always be merged. That reader has no limits on the length of texts, names and numbers, unlike
     Spark's JSON functions.
 

@@ -7,13 +7,13 @@ use commitlog_arrow_ffi::{Capsules, export_batch};
 use commitlog_core::segment;
 use commitlog_events::batch::{self, Stop};
 use commitlog_events::format;
-use commitlog_events::messages::ndjson;
+use event_encoding::ndjson::ndjson;
+use event_encoding_python::messages;
+use event_encoding_python::schema_ids::Unregistered;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
-use crate::avro::Unregistered;
 use crate::event_columns::columns;
-use crate::messages;
 use crate::schema::SchemaChanges;
 
 /// A range of a segment that gave no events, and why.

@@ -1,9 +1,7 @@
-//! The one place where Rust errors become Python exceptions.
+//! Errors of the parser as Python exceptions.
 
-use commitlog_arrow_decode::DecodeError;
 use commitlog_core::error::SegmentError;
-use commitlog_merge::MergeError;
-use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
 pyo3::import_exception!(commitlog.errors, CorruptSegmentError);
@@ -34,20 +32,4 @@ pub fn from_segment_error(error: SegmentError) -> PyErr {
 
 pub fn from_schema_error(error: &commitlog_core::schema::SchemaError) -> PyErr {
     SchemaError::new_err(error.to_string())
-}
-
-pub fn from_decode_error(error: &DecodeError) -> PyErr {
-    let text = error.to_string();
-    match error {
-        DecodeError::Value { .. } => MalformedValueError::new_err(text),
-        DecodeError::Batch { .. } | DecodeError::Choice { .. } => PyValueError::new_err(text),
-    }
-}
-
-pub fn from_merge_error(error: &MergeError) -> PyErr {
-    match error {
-        MergeError::Decode(error) => from_decode_error(error),
-        MergeError::CounterContext { .. } => MalformedValueError::new_err(error.to_string()),
-        _ => PyValueError::new_err(error.to_string()),
-    }
 }

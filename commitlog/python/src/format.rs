@@ -7,13 +7,13 @@ use commitlog_events::format::{
 };
 use commitlog_events::operation::{Op, OpStyle, SkippedOps};
 use commitlog_events::value::{DecimalMode, DurationMode, ValueModes, VarintMode};
-use event_encoding::avro_names::NameAdjustment;
 use event_encoding::encoding::Encoding;
 use event_encoding::topic_names::Delimiter;
+use event_encoding_python::choices::{NAMES, choose, unknown};
+use event_encoding_python::schema_ids::SchemaIds;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::avro::SchemaIds;
 use crate::schema::Schema;
 
 const OP_STYLES: [(&str, OpStyle); 2] =
@@ -55,11 +55,6 @@ const ENCODINGS: [(&str, Encoding); 5] = [
     ("avro", Encoding::Avro),
     ("protobuf", Encoding::Protobuf),
     ("string", Encoding::Text),
-];
-pub const NAMES: [(&str, NameAdjustment); 3] = [
-    ("none", NameAdjustment::None),
-    ("avro", NameAdjustment::Avro),
-    ("avro_unicode", NameAdjustment::AvroUnicode),
 ];
 
 /// How events look and which tables are published.
@@ -172,16 +167,4 @@ fn skipped(letters: &[String]) -> PyResult<SkippedOps> {
             .ok_or_else(|| unknown("skipped_operations", letter))
     });
     Ok(SkippedOps::new(ops.collect::<PyResult<Vec<_>>>()?))
-}
-
-/// The choice of this name.
-pub fn choose<T: Copy>(argument: &str, name: &str, choices: &[(&str, T)]) -> PyResult<T> {
-    let found = choices.iter().find(|(known, _)| *known == name);
-    found
-        .map(|(_, choice)| *choice)
-        .ok_or_else(|| unknown(argument, name))
-}
-
-pub fn unknown(argument: &str, value: &str) -> PyErr {
-    PyValueError::new_err(format!("{argument}: \"{value}\" is not known"))
 }

@@ -1,4 +1,4 @@
-//! The extension module `commitlog._commitlog`: the parser as Python sees it.
+//! `commitlog._commitlog`: the parser as Python sees it.
 //!
 //! Thin on purpose: it converts arguments and errors, releases the GIL while Rust works, and
 //! knows nothing that the crates below it could know.
@@ -8,36 +8,26 @@
 
 mod accord;
 mod announced;
-mod avro;
 mod batch;
 mod clock;
 mod counters;
 mod descriptor;
-mod error;
+pub mod error;
 mod event_columns;
 mod format;
-mod linear_pattern;
-mod merger;
-mod messages;
-mod mongo;
 mod reader;
-mod row_decoder;
-mod schema;
+pub mod schema;
 mod snapshot;
 mod verification;
 
 use pyo3::prelude::*;
 
-#[pymodule]
-mod _commitlog {
-    use pyo3::prelude::*;
-
+#[pymodule(submodule)]
+pub mod commitlog {
     #[pymodule_export]
     use crate::accord::{AccordRead, AccordReader, ColumnIds};
     #[pymodule_export]
     use crate::announced::AnnouncedSchema;
-    #[pymodule_export]
-    use crate::avro::{SchemaIds, Unregistered};
     #[pymodule_export]
     use crate::batch::{Blocked, EventBatch, Gap, LostRecords};
     #[pymodule_export]
@@ -47,24 +37,11 @@ mod _commitlog {
     #[pymodule_export]
     use crate::format::EventFormat;
     #[pymodule_export]
-    use crate::linear_pattern::LinearPattern;
-    #[pymodule_export]
-    use crate::merger::{EventIntake, MergeSession, TableMerger};
-    #[pymodule_export]
-    use crate::mongo::_mongo;
-    #[pymodule_export]
     use crate::reader::{Scan, SegmentReader};
-    #[pymodule_export]
-    use crate::row_decoder::{RowBatch, RowDecoder};
     #[pymodule_export]
     use crate::schema::{MetadataLogEntry, Schema, SchemaChanges, Table};
     #[pymodule_export]
     use crate::snapshot::SnapshotEncoder;
     #[pymodule_export]
     use crate::verification::Verification;
-
-    #[pymodule_init]
-    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        module.add("__version__", env!("CARGO_PKG_VERSION"))
-    }
 }

@@ -4,9 +4,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use commitlog_core::schema::TableId;
 use commitlog_events::snapshot::{self, ElementTimes, PageRequest, SnapshotError};
+use event_encoding_python::schema_ids::Unregistered;
 use pyo3::prelude::*;
 
-use crate::avro::Unregistered;
 use crate::batch::EventBatch;
 use crate::clock::now_ms;
 use crate::error::{MalformedValueError, SchemaError};

@@ -3,7 +3,7 @@
 A micro-batch appends its events by bucket as JSON text and reads nothing, so its cost does not
 depend on the table. Compaction replaces rows of a bucket by merged states: a minor one the events,
 a major one the whole *base*. It is atomic, and may run late, twice or never. A read merges all
-levels (`commitlog.merge.Merger`), so order, batches and repetitions of events do not matter.
+levels (`spark_jobs.merge.Merger`), so order, batches and repetitions of events do not matter.
 
 | column | meaning |
 | --- | --- |

@@ -60,7 +60,7 @@ class NetChanges:
 def net_changes(changes: DataFrame, columns: Columns, counts: Mapping[str, int]) -> NetChanges:
     """The changes for a table with these `columns`, without `cdc_row_id`.
 
-    `changes` has the columns of `commitlog.merge.Merger.changes`, and `counts` their number by
+    `changes` has the columns of `spark_jobs.merge.Merger.changes`, and `counts` their number by
     `op`. They are read several times, so they should be cached.
     """
     after = F.col("after")

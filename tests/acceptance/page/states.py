@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
-from commitlog import __version__
+from cdc_extension import __version__
 from sidecar.health.condition import Condition, State
 from sidecar.history.pages import history_pages
 from sidecar.http.server import HttpServer

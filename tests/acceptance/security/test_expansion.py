@@ -168,12 +168,13 @@ DOUBLING = """
 import json, re, sys
 from pathlib import Path
 import commitlog
+from sidecar.encoding import SchemaIds
 text = sys.stdin.read()
 schema = commitlog.Schema.from_cql(text)
 schema = schema.merged(commitlog.Schema.from_cql(text, seen_at_us=1 << 50))
 size = len(schema.to_stored())
 for value in ("json", "json_with_schema", "avro", "protobuf", "string"):
-    ids = commitlog.SchemaIds()
+    ids = SchemaIds()
     event_format = commitlog.EventFormat(
         topic_prefix="t", cluster="c", node_id="n", value=value, schema_ids=ids
     )

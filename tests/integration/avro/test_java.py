@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-import commitlog
+from sidecar.encoding import Unregistered
 from tests.oracle.reference.recordings import Scenario
 from tests.support.avro.changes import CHANGE_NAMES, CHANGES, HEAD_BYTES, NUMBER, schemas_of
 from tests.support.avro.encodings import MODES, Encoding, cases, in_both
@@ -32,7 +32,7 @@ class JavaIds(Ids):
         self._avro = avro
         self._first = first
 
-    def give(self, wanted: list[commitlog.Unregistered]) -> None:
+    def give(self, wanted: list[Unregistered]) -> None:
         super().give(wanted)
         for number in range(len(self.schemas) - len(wanted), len(self.schemas)):
             self._avro.parse(self._first + number, self.schemas[number].schema)

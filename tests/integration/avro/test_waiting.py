@@ -8,7 +8,8 @@ import pytest
 from agent.cdc_raw.names import SegmentName, parse_log_name
 from agent.pipeline.reader import open_with
 from agent.quarantine.entries import request_retry
-from commitlog import EventFormat, Schema, SchemaIds, Unregistered
+from commitlog import EventFormat, Schema
+from sidecar.encoding import SchemaIds, Unregistered
 from sidecar.errors import AccessDeniedError, UnavailableError
 from sidecar.schema_registry.client import SchemaRejectedError
 from sidecar.schema_registry.registrar import Registrar, RegistrationStatus, Subjects

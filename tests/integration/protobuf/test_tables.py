@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import commitlog
+from sidecar.encoding import SchemaIds
 from tests.support.avro.changes import CHANGE_NAMES, CHANGES
 from tests.support.avro.reading import differences
 from tests.support.avro.recordings import check_content
@@ -173,7 +174,7 @@ def test_a_table_waits_for_the_ids_of_both_sides(tmp_path: Path) -> None:
         all_tables=True,
         key="protobuf",
         value="protobuf",
-        schema_ids=commitlog.SchemaIds(),
+        schema_ids=SchemaIds(),
     )
     reader = reader_of(inserted(tmp_path, ddl, {"a": NUMBER}))
     batch = reader.read(commitlog.Schema.from_cql(ddl), event_format, complete=True)

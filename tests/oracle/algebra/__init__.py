@@ -1,7 +1,7 @@
 """The merge of events in plain Python: precedence, deletions, visible rows, counters, purging.
 
 Merging is a maximum in a total order, so order, batches and replica copies of the events do not
-matter. Tests compare `commitlog.merge` with this package, and this package with a port of
+matter. Tests compare `spark_jobs.merge` with this package, and this package with a port of
 Cassandra's own code (`tests.oracle.merge`).
 """
 

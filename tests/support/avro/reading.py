@@ -14,6 +14,7 @@ from typing import Any
 import fastavro
 
 import commitlog
+from sidecar.encoding import SchemaIds, Unregistered
 from tests.support.segments.segment_reading import reader_of
 from tests.support.segments.skipping_reader import SkippingReader
 
@@ -35,11 +36,11 @@ class Message:
 class Ids:
     """Ids given in turn, as a registry would, and the schemas behind them."""
 
-    ids: commitlog.SchemaIds = field(default_factory=commitlog.SchemaIds)
-    schemas: list[commitlog.Unregistered] = field(default_factory=list)
+    ids: SchemaIds = field(default_factory=SchemaIds)
+    schemas: list[Unregistered] = field(default_factory=list)
     _parsed: dict[int, Any] = field(default_factory=dict)
 
-    def give(self, wanted: list[commitlog.Unregistered]) -> None:
+    def give(self, wanted: list[Unregistered]) -> None:
         assert wanted
         for schema in wanted:
             assert self.ids.get(schema) is None

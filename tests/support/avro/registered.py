@@ -9,7 +9,7 @@ from confluent_kafka.schema_registry import SchemaRegistryClient, topic_subject_
 from confluent_kafka.schema_registry.avro import AvroDeserializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
-import commitlog
+from sidecar.encoding import Unregistered
 from sidecar.schema_registry.registrar import Registration, RegistrationStatus, create_registrar
 from sidecar.schema_registry.settings import registry_settings
 from tests.support.avro.live import Registry
@@ -42,11 +42,11 @@ class RegisteredIds(Ids):
             },
         )
 
-    def ask(self, wanted: list[commitlog.Unregistered]) -> Registration:
+    def ask(self, wanted: list[Unregistered]) -> Registration:
         """The registry's answer, whatever it is."""
         return self.registrar.register(wanted)
 
-    def give(self, wanted: list[commitlog.Unregistered]) -> None:
+    def give(self, wanted: list[Unregistered]) -> None:
         assert wanted
         answer = self.ask(wanted)
         assert answer.status is RegistrationStatus.REGISTERED, answer.error

@@ -1,4 +1,4 @@
-"""Input batches of `commitlog.merge`, and its output in the form of `tests.oracle.algebra`."""
+"""Input batches of `spark_jobs.merge`, and its output in the form of `tests.oracle.algebra`."""
 
 import json
 from base64 import b64decode

@@ -1,6 +1,6 @@
 """`make fuzz`: the guided targets, ten minutes each, and every bit of a segment.
 
-libFuzzer drives the functions of `commitlog/fuzz`, guided by coverage, from the kept corpus on. The
+libFuzzer drives the functions of `fuzz`, guided by coverage, from the kept corpus on. The
 stable compiler instruments by itself (`-Cpasses=sancov-module`), and libFuzzer comes with the crate
 `libfuzzer-sys`, so nothing is needed beside Rust and a C++ compiler. The program `every_bit` flips
 each bit of a segment in each framing. Exit code 1 when something failed. An input that fails a

@@ -1,4 +1,4 @@
-"""Builds the extension of a Rust mutant with a cheap profile, and puts it beside its stub."""
+"""Builds the extension of a Rust mutant with a cheap profile, and puts it into its place."""
 
 import os
 import shutil
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.support.mutants.modules import REPOSITORY
 
-EXTENSION = REPOSITORY / "commitlog" / "_commitlog.abi3.so"
+EXTENSION = REPOSITORY / "cdc_extension" / "_extension.abi3.so"
 # Cargo's profile for development, rebuilt only where a crate changed.
 ENVIRONMENT = {**os.environ, "CARGO_INCREMENTAL": "1", "CARGO_PROFILE_DEV_INCREMENTAL": "true"}
 
@@ -49,11 +49,11 @@ def store_extension(folder: Path, name: str) -> None:
 
 
 def _build() -> Path:
-    command = ["cargo", "build", "--quiet", "--locked", "--package", "commitlog-python"]
+    command = ["cargo", "build", "--quiet", "--locked", "--package", "cdc-extension"]
     command += ["--features", "pyo3/extension-module"]
     subprocess.run(command, cwd=REPOSITORY, env=ENVIRONMENT, check=True, capture_output=True)
     target = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target"))
-    return target / "debug" / "lib_commitlog.so"
+    return target / "debug" / "lib_extension.so"
 
 
 def _copy(source: Path, target: Path) -> None:

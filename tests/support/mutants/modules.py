@@ -65,17 +65,17 @@ MODULES = {
         Module(
             "merge",
             (
-                "commitlog/merge/src/*.rs",
-                "commitlog/merge/src/changes/*.rs",
-                "commitlog/merge/src/output/changes.rs",
+                "spark_jobs/merge/src/*.rs",
+                "spark_jobs/merge/src/changes/*.rs",
+                "spark_jobs/merge/src/output/changes.rs",
             ),
-            crates=("commitlog-merge",),
-            own_tests=("tests/unit/commitlog/merge",),
-            room_tests=("tests/unit/commitlog/arrow", "tests/unit/commitlog/events"),
+            crates=("spark-merge",),
+            own_tests=("tests/unit/spark_jobs/merge",),
+            room_tests=("tests/unit/spark_jobs/arrow", "tests/unit/commitlog/events"),
             wide_tests=("tests/oracle/merge", "tests/oracle/algebra"),
             server_tests=("tests/oracle/merge/test_live.py",),
             without=frozenset(
-                f"commitlog/merge/src/{name}.rs"
+                f"spark_jobs/merge/src/{name}.rs"
                 for name in ("arena", "error", "evaluation", "lib", "window")
             ),
         ),

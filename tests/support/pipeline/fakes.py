@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 from agent.cdc_raw.names import SegmentName
 from agent.segments.state import ReadRequest
-from commitlog import AnnouncedSchema, Schema, SchemaChanges, Unregistered
+from commitlog import AnnouncedSchema, Schema, SchemaChanges
+from sidecar.encoding import Unregistered
 from sidecar.errors import OffsetSaveError
 from sidecar.events import Message, ProduceArguments
 from tests.support.segments.batches import produce_arguments

@@ -18,7 +18,8 @@ from agent.schema.history import AnnouncementStore
 from agent.segments.offsets import offsets_from_entries
 from agent.snapshot.snapshot import Snapshot
 from agent.transfer.transfer import ArchiveTransfer, Transfer
-from commitlog import EventFormat, Schema, Unregistered
+from commitlog import EventFormat, Schema
+from sidecar.encoding import Unregistered
 from sidecar.metrics import DeliveryMetrics
 from sidecar.schema_registry.registrar import Registrar
 from tests.support.node.fake_watermarks import FakeWatermarkNode

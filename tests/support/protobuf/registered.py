@@ -9,7 +9,7 @@ from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 from google.protobuf.message import Message as ProtobufMessage
 
-import commitlog
+from sidecar.encoding import Unregistered
 from sidecar.schema_registry.client import RegistryClient
 from sidecar.schema_registry.settings import registry_settings
 from tests.oracle.reference.recordings import Scenario
@@ -40,7 +40,7 @@ class RegisteredIds(Ids):
         self._client.close()
         self._open.close()
 
-    def give(self, wanted: list[commitlog.Unregistered]) -> None:
+    def give(self, wanted: list[Unregistered]) -> None:
         for schema in wanted:
             subject = f"{schema.topic}-{schema.side}"
             self.ids.set(schema, self._client.schema_id(subject, schema.schema))

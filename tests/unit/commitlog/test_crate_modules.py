@@ -120,9 +120,10 @@ class Crate:
         return arrows
 
 
-CRATES = sorted(
-    f"commitlog/{path.parent.name}" for path in REPOSITORY.glob("commitlog/*/Cargo.toml")
-)
+# The format of MongoDB's encoder contains a transformation, which reads the format.
+_WITH_CIRCLES = {"mongo_agent/encoder"}
+_MANIFESTS = REPOSITORY.glob("*/*/Cargo.toml")
+CRATES = sorted({str(path.parent.relative_to(REPOSITORY)) for path in _MANIFESTS} - _WITH_CIRCLES)
 
 
 @pytest.mark.parametrize("name", CRATES)

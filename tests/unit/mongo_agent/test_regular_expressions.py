@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commitlog import LinearPattern
+from mongo_agent.encoder import LinearPattern
 from mongo_agent.regular_expressions import ExpressionError, compile_pattern
 
 pytestmark = pytest.mark.heavy

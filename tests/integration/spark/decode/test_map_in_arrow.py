@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from commitlog import Schema
-from commitlog.arrow import Decoder
+from spark_jobs.arrow import Decoder
 from tests.support.events.cql_values import counted, signed_vint, sized
 from tests.support.node.snapshot_rows import integer
 

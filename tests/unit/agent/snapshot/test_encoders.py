@@ -18,9 +18,9 @@ from commitlog import (
     MalformedValueError,
     Schema,
     SchemaError,
-    SchemaIds,
     SnapshotEncoder,
 )
+from sidecar.encoding import SchemaIds
 from sidecar.errors import UnavailableError
 from sidecar.schema_registry.client import SchemaRejectedError
 from sidecar.schema_registry.registrar import Registrar, Subjects

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import commitlog
+from sidecar.encoding import SchemaIds
 from tests.oracle.reference import parse_schema
 from tests.oracle.reference.model import Bound, Cell, Deletion, Liveness, PartitionUpdate, Row
 from tests.oracle.writer import Form, write_mutation, write_segment
@@ -102,7 +103,7 @@ def test_the_letters_do_not_depend_on_the_style(tmp_path: Path) -> None:
 def test_a_table_that_is_blocked_counts_its_skipped_events_once(tmp_path: Path) -> None:
     """Its record is read again when the table has its schema ids."""
     path = segment(tmp_path)
-    ids = commitlog.SchemaIds()
+    ids = SchemaIds()
     event_format = commitlog.EventFormat(
         topic_prefix="p", cluster="c", node_id="n", value="avro", schema_ids=ids,
         skipped_operations=["i"],

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commitlog import EventFormat, Schema, SchemaIds, SnapshotEncoder
+from commitlog import EventFormat, Schema, SnapshotEncoder
+from sidecar.encoding import SchemaIds
 
 NAMES = st.lists(
     st.text("aA_-. 1", min_size=1, max_size=3) | st.text(min_size=1, max_size=4),

@@ -6,9 +6,9 @@ from typing import Any
 
 from bson import Int64
 
-from commitlog import SchemaIds, Unregistered
 from mongo_agent.change_stream.encoding import StreamEncoder
 from mongo_agent.encoder import ChangeEvents
+from sidecar.encoding import SchemaIds, Unregistered
 from sidecar.errors import UnavailableError
 from sidecar.schema_registry.client import SchemaRejectedError
 from sidecar.schema_registry.registrar import Registrar, Subjects

@@ -31,7 +31,7 @@ class Named:
 
 @dataclass
 class Ids:
-    """As `commitlog.SchemaIds`."""
+    """As `sidecar.encoding.SchemaIds`."""
 
     known: dict[Named, int] = field(default_factory=dict)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from commitlog import __version__
+from cdc_extension import __version__
 from spark_jobs.changes.converters import json_bytes
 from spark_jobs.changes.envelope import envelopes
 from spark_jobs.changes.kafka_sink import in_order, messages, unsent

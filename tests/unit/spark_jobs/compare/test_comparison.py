@@ -7,13 +7,13 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from commitlog.merge import Merger
 from spark_jobs.compare import comparison
 from spark_jobs.compare.digests import TokenRange
 from spark_jobs.compare.job import run
 from spark_jobs.compare.live_rows import LiveReader
 from spark_jobs.compare.options import CompareOptions
 from spark_jobs.compare.report import ComparisonReport
+from spark_jobs.merge import Merger
 from spark_jobs.reconcile.source_table import read_schema
 from spark_jobs.reconcile.store import VersionStore
 from tests.support.node.snapshot_rows import DDL, READ_AT_US, TABLE_ID, row

@@ -12,7 +12,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from commitlog.merge import Merger
 from spark_jobs.compare.differences import Explainer, differing_rows, explained, with_later_writes
 from spark_jobs.compare.digests import (
     RangeDigest,
@@ -22,6 +21,7 @@ from spark_jobs.compare.digests import (
     token_ranges,
 )
 from spark_jobs.compare.row_difference import Cause, ReadTimes
+from spark_jobs.merge import Merger
 from spark_jobs.rebuild.table_layout import read_layout
 from tests.support.node.snapshot_rows import READ_AT_US, TABLE_ID, Cells, long, row
 from tests.support.spark.live_table import SCHEMA, a_list, events_of, v

@@ -3,8 +3,8 @@
 import pyarrow as pa
 
 from commitlog import Schema
-from commitlog.merge import Merger
 from spark_jobs.compare.live_rows import Throttle, with_tokens
+from spark_jobs.merge import Merger
 from tests.support.node.snapshot_rows import READ_AT_US, TABLE_ID, encode, integer, long, row
 from tests.support.pipeline.fakes import FakeClock
 from tests.support.spark.live_table import SCHEMA, encoder_of, events_of

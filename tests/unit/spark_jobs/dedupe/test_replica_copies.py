@@ -19,7 +19,7 @@ from spark_jobs.source.events import EVENT_COLUMNS, events
 from tests.support.segments.segment_reading import Event
 from tests.support.spark.recorded import NODES, read, record
 from tests.support.spark.records import Record, event_id, frame, headers_of
-from tests.unit.commitlog.merge import test_recordings as cases
+from tests.unit.spark_jobs.merge import test_recordings as cases
 
 CELL = DedupeOptions(identity="cell")
 TS = 1795277866260102

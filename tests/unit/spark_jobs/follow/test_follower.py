@@ -1,6 +1,6 @@
 """A follower applies the changes of a store: its targets have the rows that the merge shows.
 
-The algebra of changes is proved without Spark, in `tests/unit/commitlog/merge/test_changes.py`.
+The algebra of changes is proved without Spark, in `tests/unit/spark_jobs/merge/test_changes.py`.
 """
 
 import random

@@ -6,7 +6,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 import commitlog
-from commitlog.merge import Merger
+from spark_jobs.merge import Merger
 from spark_jobs.rebuild.cql_files import undo_statements
 from spark_jobs.rebuild.statements import StatementWriter
 from spark_jobs.rebuild.table_layout import table_layout

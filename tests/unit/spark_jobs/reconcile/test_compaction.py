@@ -1,6 +1,6 @@
 """Order, batches, repetitions, compaction and purge do not change what is visible.
 
-`tests/unit/commitlog/merge` proves it without Spark for thousands of histories.
+`tests/unit/spark_jobs/merge` proves it without Spark for thousands of histories.
 """
 
 import random

@@ -1,0 +1,7 @@
+from types import ModuleType
+
+__version__: str
+commitlog: ModuleType
+encoding: ModuleType
+mongo: ModuleType
+spark: ModuleType

@@ -1,0 +1,18 @@
+//! `spark_jobs._rows`: typed rows and the merge, by Arrow's C data interface.
+
+// PyO3 hands arguments over by value.
+#![allow(clippy::needless_pass_by_value)]
+
+mod error;
+mod merger;
+mod row_decoder;
+
+use pyo3::prelude::*;
+
+#[pymodule(submodule)]
+pub mod spark {
+    #[pymodule_export]
+    use crate::merger::{EventIntake, MergeSession, TableMerger};
+    #[pymodule_export]
+    use crate::row_decoder::{RowBatch, RowDecoder};
+}

@@ -1,4 +1,4 @@
-"""The map of the code, `docs/design.md`, names every module, and only modules that exist."""
+"""The map of the code names every module, and only modules that exist."""
 
 import re
 from pathlib import Path
@@ -7,25 +7,26 @@ import pytest
 
 from tests.support.checks.documentation import DOCS, REPOSITORY
 
-DESIGN = (DOCS / "design.md").read_text(encoding="utf-8")
-# Where the map lists the modules of a room: the text before its table.
+PAGES = (DOCS / "design.md", *sorted((DOCS / "design").glob("*.md")))
+MAX_WORDS = 1500
+# Where the map lists the modules of a room: the page, and the text before its table.
 TABLES = {
-    "commitlog/core/src": "\n### 3.1 ",
-    "commitlog/events/src": "\n| module of `commitlog/events`",
-    "mongo_agent/encoder/src": "\n| module of `mongo_agent/encoder`",
-    "sidecar": "\n### 3.3 ",
-    "agent": "\n### 3.4 ",
-    "spark_jobs": "\n### 3.5 ",
-    "mongo_agent": "\n### 3.6 ",
+    "commitlog/core/src": ("design/commitlog.md", "\n## The parser"),
+    "commitlog/events/src": ("design/commitlog.md", "\n## Events"),
+    "mongo_agent/encoder/src": ("design/mongo-agent.md", "\n## The encoder"),
+    "sidecar": ("design.md", "\n## 3. "),
+    "agent": ("design/agent.md", "\n## Packages"),
+    "spark_jobs": ("design/spark-jobs.md", "\n## Packages"),
+    "mongo_agent": ("design/mongo-agent.md", "\n## The way of an event"),
 }
 # Crates' roots, and folders that the map lists as a room of their own.
-OTHERS = {"lib", "error", "encoder"}
+OTHERS = {"arrow", "encoder", "error", "lib", "merge", "python"}
 _NAME = re.compile(r"`([^`]+)`")
 
 
-def rows_after(start: str) -> list[list[str]]:
+def rows_after(page: Path, start: str) -> list[list[str]]:
     """The cells of the first table after `start`, without its head."""
-    lines = DESIGN.split(start, 1)[1].splitlines()
+    lines = page.read_text(encoding="utf-8").split(start, 1)[1].splitlines()
     first = next(number for number, line in enumerate(lines) if line.startswith("| ---")) + 1
     rows = []
     for line in lines[first:]:
@@ -35,8 +36,9 @@ def rows_after(start: str) -> list[list[str]]:
     return rows
 
 
-def modules_named(start: str) -> list[str]:
-    return [name.rstrip("/") for row in rows_after(start) for name in _NAME.findall(row[0])]
+def modules_named(page: str, start: str) -> list[str]:
+    rows = rows_after(DOCS / page, start)
+    return [name.rstrip("/") for row in rows for name in _NAME.findall(row[0])]
 
 
 def exists(path: Path) -> bool:
@@ -46,7 +48,7 @@ def exists(path: Path) -> bool:
 @pytest.mark.parametrize("room", TABLES)
 def test_the_map_has_every_module(room: str) -> None:
     """And only modules that exist."""
-    names = modules_named(TABLES[room])
+    names = modules_named(*TABLES[room])
     assert [name for name in names if not exists(REPOSITORY / room / name)] == []
     modules = {
         path.stem
@@ -60,9 +62,15 @@ def test_the_map_has_every_module(room: str) -> None:
 def test_every_task_begins_at_code_that_exists() -> None:
     paths = [
         name
-        for _, *cells in (*rows_after("\n## 6. "), *rows_after("\n### Twenty tasks"))
+        for page in PAGES
+        for _, *cells in rows_after(page, "Where to start\n")
         for cell in cells
         for name in _NAME.findall(cell)
         if "/" in name and " " not in name
     ]
     assert [path for path in paths if not exists(REPOSITORY / path)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_of_the_design_can_be_read_at_once(page: Path) -> None:
+    assert len(page.read_text(encoding="utf-8").split()) <= MAX_WORDS

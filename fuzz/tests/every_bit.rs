@@ -3,12 +3,12 @@
 use commitlog_fuzz::every_bit::Specimen;
 use commitlog_fuzz::framing::FRAMINGS;
 
-/// Bits from one that is flipped to the next; primes, so that they meet every bit of a byte.
+/// Distance between flipped bits: primes, so that every bit of a byte is flipped.
 const STEP: usize = 16_411;
 const MARKER_STEP: usize = 7;
 
 #[test]
-fn one_flipped_bit_of_any_framing() {
+fn one_flipped_bit_of_any_framing_is_handled() {
     for framing in FRAMINGS {
         let specimen = Specimen::new(framing).unwrap();
         let every_so_often = (0..specimen.bits()).step_by(STEP);

@@ -1,7 +1,7 @@
-//! The kept corpus and what fuzzing has found, input by input.
+//! The stored corpus and the inputs that fuzzing has found.
 //!
-//! A file of the corpus is gzip of inputs one after the other, each behind its length in four bytes,
-//! big-endian. A file in `found` is one input that once failed, named by its target.
+//! A file of the corpus is a gzip of concatenated inputs, each after its length in four bytes,
+//! big-endian. A file in `found` is one input that once failed; its name starts with its target.
 
 use std::io::Read;
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::path::Path;
 use commitlog_fuzz::TARGETS;
 
 #[test]
-fn every_kept_input_is_taken() {
+fn corpus_inputs_are_handled() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     for (name, target) in TARGETS {
         let packed = std::fs::read(folder.join(format!("{name}.gz"))).unwrap();
@@ -30,7 +30,7 @@ fn every_kept_input_is_taken() {
 }
 
 #[test]
-fn every_found_input_is_taken() {
+fn found_inputs_are_handled() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("found");
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

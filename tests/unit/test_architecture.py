@@ -1,4 +1,4 @@
-"""The arrows of docs/design.md §2: which room may know which, and the size of what is in them."""
+"""The dependencies of docs/design.md §2: allowed imports between rooms, and sizes of files."""
 
 import ast
 import importlib
@@ -20,7 +20,7 @@ MAY_KNOW = {
     "mongo_agent": {"cdc_extension", "mongo_agent", "sidecar"},
     "spark_jobs": {"cdc_extension", "commitlog", "sidecar", "spark_jobs"},
 }
-# The parts of the sidecar that have nothing to do with a process that serves.
+# The parts of the sidecar that do not depend on a serving process.
 OF_THE_SIDECAR = {
     "spark_jobs": {
         "sidecar.errors",
@@ -34,7 +34,7 @@ OF_THE_SIDECAR = {
         "sidecar.properties.model",
         "sidecar.properties.source",
         "sidecar.properties.types",
-        # A job that writes Avro registers its schemas as the agents do.
+        # A job that writes Avro registers its schemas like the agents.
         "sidecar.schema_registry.client",
         "sidecar.schema_registry.settings",
     },
@@ -47,7 +47,7 @@ CRATES_MAY_KNOW = {
     "mongo_agent/encoder": {"event-encoding"},
     "spark_jobs/arrow": {"commitlog-core", "commitlog-events"},
     "spark_jobs/merge": {"commitlog-core", "spark-arrow"},
-    # The bindings, each beside what it binds.
+    # The bindings, each next to its crates.
     "sidecar/python": {"event-encoding", "pyo3"},
     "commitlog/python": {
         "commitlog-arrow-ffi",
@@ -74,7 +74,7 @@ CRATES_MAY_KNOW = {
         "spark-python",
     },
 }
-# Databases and brokers have one place each, so that a change of a client stays in it.
+# Each client library is used in one place, so a change of the client stays there.
 ONLY_IN: dict[str, str | tuple[str, ...]] = {
     "botocore": "sidecar/store",
     "cassandra": (
@@ -99,7 +99,7 @@ SURFACE = {
     "mongo_agent.cli": {"main"},
     "mongo_agent.service": {"MongoService", "create_service"},
     "agent.schema": {"NodeIdentity", "SchemaHolder", "create_schema_holder"},
-    # For notebooks; the pages of the Spark jobs import them.
+    # Names for notebooks; the pages of the Spark jobs import them.
     "spark_jobs.dedupe": {"DedupeOptions", "dedupe"},
     "spark_jobs.mongo_reconcile": {
         "CHANGE_COLUMNS",
@@ -126,7 +126,7 @@ SURFACE = {
     },
     "spark_jobs.source": {"EVENT_COLUMNS", "events", "read", "read_stream"},
 }
-# Bottom to top: a room, or a file beside the rooms, imports from lower rows alone.
+# Bottom to top: a room, or a file next to the rooms, imports only from lower rows.
 LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
     "agent": (
         ("cdc_raw", "keystore"),
@@ -248,7 +248,7 @@ def test_rooms_import_only_from_lower_layers(package: str) -> None:
 
 
 @pytest.mark.parametrize("room", OF_THE_SIDECAR)
-def test_a_job_knows_only_parts_of_the_sidecar(room: str) -> None:
+def test_jobs_import_only_listed_sidecar_modules(room: str) -> None:
     used = {
         module
         for file in python_files(room)
@@ -277,7 +277,7 @@ def test_every_crate_is_listed() -> None:
 
 
 @pytest.mark.parametrize("package", ONLY_IN)
-def test_a_client_library_has_one_place(package: str) -> None:
+def test_client_library_is_used_in_one_place(package: str) -> None:
     users = {
         file.relative_to(REPOSITORY)
         for room in MAY_KNOW
@@ -291,11 +291,11 @@ def test_a_client_library_has_one_place(package: str) -> None:
 
 
 @pytest.mark.parametrize("module", SURFACE)
-def test_exported_names(module: str) -> None:
+def test_public_names_match_module_exports(module: str) -> None:
     assert set(importlib.import_module(module).__all__) == SURFACE[module]
 
 
-def test_everything_exported_is_there() -> None:
+def test_exported_names_exist() -> None:
     for room in MAY_KNOW:
         for file in python_files(room):
             names = file.relative_to(REPOSITORY).with_suffix("").parts
@@ -315,7 +315,7 @@ def source_files() -> list[Path]:
     )
 
 
-def test_no_file_is_longer_than_a_reader_keeps_in_mind() -> None:
+def test_source_files_are_short() -> None:
     too_long = {
         str(file.relative_to(REPOSITORY)): lines
         for file in source_files()
@@ -334,7 +334,7 @@ def test_module_names_describe_their_contents() -> None:
     assert vague == []
 
 
-def test_both_halves_have_one_version() -> None:
+def test_python_and_rust_share_version() -> None:
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
     workspace = tomllib.loads((REPOSITORY / "Cargo.toml").read_text())["workspace"]
     assert project["version"] == workspace["package"]["version"]
@@ -356,7 +356,7 @@ def test_every_dependency_states_its_reason() -> None:
     assert {name for name in python | crates if f"`{name}`" not in text} == set()
 
 
-def test_no_file_of_the_repository_is_large() -> None:
+def test_repository_contains_no_large_file() -> None:
     listed = subprocess.run(
         ["git", "ls-files", "-z"], cwd=REPOSITORY, capture_output=True, text=True, check=True
     )
@@ -365,15 +365,15 @@ def test_no_file_of_the_repository_is_large() -> None:
     assert large == []
 
 
-def test_locks_carry_hashes_and_no_host() -> None:
+def test_lock_files_contain_hashes_and_no_host() -> None:
     for lock in (REPOSITORY / "requirements").glob("*.lock"):
         text = lock.read_text()
         assert "://" not in text
         assert text.count("==") <= text.count("--hash=sha256:")
 
 
-def test_the_lock_file_of_libfuzzer_has_the_dependencies_of_each_crate() -> None:
-    """It is outside the workspace, so no build of the others updates it."""
+def test_libfuzzer_lock_file_lists_crate_dependencies() -> None:
+    """Builds of the workspace do not update this lock file."""
     lock = tomllib.loads((REPOSITORY / "fuzz/libfuzzer/Cargo.lock").read_text())
     locked = {each["name"]: each for each in lock["package"] if "source" not in each}
     crates = {

@@ -1,4 +1,4 @@
-"""The counts of a repository against its budgets, and the hook that reads a commit's message."""
+"""The counts of a repository against its budgets, and the hook for commit messages."""
 
 import shutil
 import subprocess
@@ -50,7 +50,7 @@ def test_counts_over_their_budgets_are_reported(clone: Path) -> None:
     assert run(clone, "scripts/count", "--check").returncode == 0
 
 
-def test_tests_count_apart(clone: Path) -> None:
+def test_tests_are_counted_separately(clone: Path) -> None:
     (clone / "tests").mkdir()
     (clone / "tests" / "test_pipeline.py").write_text("x = 1\n" * 60)
     done = run(clone, "scripts/count", "--check")
@@ -71,7 +71,7 @@ def test_tests_count_apart(clone: Path) -> None:
         (f"agent: {'read ' * 14}", False),
     ],
 )
-def test_commit_messages(tmp_path: Path, message: str, *, accepted: bool) -> None:
+def test_commit_message_follows_format(tmp_path: Path, message: str, *, accepted: bool) -> None:
     (tmp_path / "message").write_text(f"{message}\n# A comment of git.\n")
     done = run(tmp_path, SCRIPTS / "commit-msg", "message")
     assert (done.returncode == 0) is accepted, done.stderr

@@ -1,4 +1,4 @@
-"""Tests mirror the code: the path of a unit test names the module that it tests."""
+"""Tests mirror the code: the path of a unit test is that of the tested module."""
 
 import ast
 from pathlib import Path
@@ -12,7 +12,7 @@ PARTS = {"acceptance", "fixtures", "integration", "oracle", "support", "unit"}
 
 
 def names_in(folder: Path) -> set[str]:
-    """The names that a test in `folder` may begin with: modules and packages, and the folder's."""
+    """The names that a test file in `folder` may start with: modules, packages and the folder."""
     code = REPOSITORY / folder
     if folder.parts[0] == "support":
         code = TESTS / folder
@@ -20,7 +20,7 @@ def names_in(folder: Path) -> set[str]:
     return {name.replace("-", "_").lower() for name in modules | {folder.name}}
 
 
-def test_a_unit_test_names_the_module_that_it_tests() -> None:
+def test_unit_test_file_is_named_after_module() -> None:
     strangers = []
     for path in sorted(UNIT.rglob("test_*.py")):
         folder = path.parent.relative_to(UNIT)
@@ -32,7 +32,7 @@ def test_a_unit_test_names_the_module_that_it_tests() -> None:
     assert strangers == []
 
 
-def test_tests_have_five_parts() -> None:
+def test_test_tree_has_five_parts() -> None:
     folders = {path.name for path in TESTS.iterdir() if path.is_dir()} - {"__pycache__"}
     assert folders == PARTS
 

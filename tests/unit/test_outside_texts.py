@@ -1,4 +1,4 @@
-"""Each module that parses text from outside has a row in docs/explanation/security.md."""
+"""docs/explanation/security.md lists each module that parses external text."""
 
 import ast
 import re
@@ -31,7 +31,7 @@ PARSERS = {
     "x509": {"load_der_x509_certificate", "load_pem_x509_certificate"},
     "yaml": {"load", "load_all", "parse", "safe_load", "safe_load_all"},
 }
-"""Functions by the module or object that has them."""
+"""Parsing functions by their module or object."""
 FUNCTIONS = {
     "HTTPConnection",
     "HTTPResponse",
@@ -83,7 +83,7 @@ def parsing_modules() -> set[str]:
 
 
 def rows() -> list[list[str]]:
-    """The cells of each row: what, bound, modules, tests."""
+    """The cells of each row: subject, bound, modules, tests."""
     section = PAGE.read_text(encoding="utf-8").partition(HEADING)[2].partition("\n## ")[0]
     lines = [line for line in section.splitlines() if line.startswith("| ")][2:]
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
@@ -93,14 +93,14 @@ def named(cell: str) -> list[str]:
     return re.findall(r"`([^`]+)`", cell)
 
 
-def test_every_module_that_parses_has_a_row() -> None:
+def test_parsing_modules_are_listed() -> None:
     listed = {module for row in rows() for module in named(row[2])}
     assert parsing_modules() - listed == set(), "add a row with a bound and a test"
     assert [module for module in listed if not (REPOSITORY / module).is_file()] == []
 
 
 @pytest.mark.parametrize("row", rows(), ids=lambda row: row[0])
-def test_every_row_has_a_bound_a_place_and_a_test(row: list[str]) -> None:
+def test_every_parser_row_states_bound_place_and_test(row: list[str]) -> None:
     assert len(row) == 4
     assert all(row)
     tests = named(row[3])
@@ -128,7 +128,7 @@ def test_every_row_has_a_bound_a_place_and_a_test(row: list[str]) -> None:
         "import urllib.request\nurllib.request.urlopen(url)",
     ],
 )
-def test_the_parsers_are_found(source: str) -> None:
+def test_parser_calls_are_found(source: str) -> None:
     assert list(parsers(source))
 
 
@@ -137,11 +137,11 @@ CACHES = {
     "sidecar/page/pages.py page_text": "files of the package",
     "sidecar/page/pages.py security_policy": "texts of these files",
 }
-"""Functions that remember their results; what their arguments are."""
+"""Functions that cache their results, with the origin of their arguments."""
 
 
-def test_no_cache_has_keys_from_outside() -> None:
-    """A client that invents keys would fill it."""
+def test_caches_have_no_external_keys() -> None:
+    """A client that invents keys would fill the cache."""
     found = {
         f"{file.relative_to(REPOSITORY)} {node.name}"
         for room in ROOMS
@@ -155,13 +155,13 @@ def test_no_cache_has_keys_from_outside() -> None:
 
 
 @pytest.mark.parametrize("room", ROOMS)
-def test_no_module_with_a_cache_of_its_own_is_used(room: str) -> None:
-    """`fnmatch` keeps 32,768 patterns."""
+def test_modules_with_internal_caches_are_not_imported(room: str) -> None:
+    """`fnmatch` caches 32,768 patterns."""
     for file in (REPOSITORY / room).rglob("*.py"):
         assert not re.search(r"^\s*(import|from) (fnmatch|glob)\b", file.read_text(), re.MULTILINE)
 
 
-def test_expressions_of_signals_are_in_no_cache() -> None:
+def test_signal_expressions_are_not_cached() -> None:
     before = len(re._cache)  # type: ignore[attr-defined]
     for number in range(20):
         name_expression(f"shop{number}[.]orders{number}", is_linear=True)
@@ -170,5 +170,5 @@ def test_expressions_of_signals_are_in_no_cache() -> None:
     assert len(re._cache) == before  # type: ignore[attr-defined]
 
 
-def test_other_calls_are_no_parsers() -> None:
+def test_other_calls_are_not_parsers() -> None:
     assert not list(parsers("import json\njson.dumps(1)\nint(self.count)\nfile.open()\nopen(a)"))

@@ -1,7 +1,7 @@
-"""No expression of the product takes more than linear time.
+"""No regular expression of the product takes more than linear time.
 
-Each is tried with texts that are made of its own letters and repeat a part; the steps of a
-backtracking matcher are counted, so nothing depends on the machine.
+Each expression is matched against texts that repeat a part made of its own letters. A backtracking
+matcher counts steps, so the result does not depend on the machine.
 """
 
 import ast
@@ -21,9 +21,9 @@ REPOSITORY = Path(__file__).parents[2]
 ROOMS = ("agent", "sidecar", "mongo_agent", "spark_jobs")
 METHODS = {"match", "fullmatch", "search", "sub", "split", "findall", "finditer"}
 SHORT = 24
-"""Letters of the shorter text, if it has at least four parts."""
+"""Length of the shorter text, if it has at least four parts."""
 MOST_GROWTH = 6
-"""Four times the text: linear time is four times the steps, quadratic time sixteen."""
+"""For a text four times as long, linear time takes 4 times the steps, quadratic time 16 times."""
 REVIEWED = {
     "sidecar/properties/references.py _ANY": "the text is a value of the operator's configuration",
     "sidecar/properties/secrets.py _SECRET_VALUE": "the same",
@@ -39,8 +39,9 @@ def files() -> list[Path]:
 
 
 def uses(file: Path) -> Iterator[tuple[str, re.Pattern[str], str]]:
-    """The expressions of a file that do not depend on a value, with the methods they are used by;
-    `search` stands for every method that begins at each place."""
+    """The constant expressions of a file, with the methods that use them.
+
+    `search` stands for every method that starts at each position."""
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
             continue
@@ -60,7 +61,7 @@ def uses(file: Path) -> Iterator[tuple[str, re.Pattern[str], str]]:
 
 
 def growth(pattern: re.Pattern[str], method: str, most: int) -> tuple[float, str]:
-    """The largest growth of the steps and the part that is repeated."""
+    """The largest growth of the steps, and the repeated part."""
     worst, worst_part = 0.0, ""
     for begin, part, end in attacks(pattern, most):
         count = max(SHORT // len(part), 4)
@@ -110,7 +111,7 @@ def test_expressions_take_linear_time_with_all_attacks(file: Path) -> None:
         (r"(?<!\w)(\w+)\s*=", True),
     ],
 )
-def test_the_check_finds_what_it_must(text: str, is_linear: bool) -> None:
+def test_check_detects_superlinear_expressions(text: str, is_linear: bool) -> None:
     worst, _ = growth(re.compile(text, re.DOTALL), "search", 4)
     assert (worst < MOST_GROWTH) == is_linear
 
@@ -119,7 +120,7 @@ def test_the_check_finds_what_it_must(text: str, is_linear: bool) -> None:
     ("text", "content"),
     [(r"(?:a|b)+?c*d?", "abacd"), (r"\b\w+\b", "a b"), (r"(?<=x)[^y]{2,3}", "xabc"), (r"^a$", "a")],
 )
-def test_the_counting_matcher_matches_as_python_does(text: str, content: str) -> None:
+def test_counting_matcher_agrees_with_python(text: str, content: str) -> None:
     from tests.support.checks.backtracking import matches
 
     pattern = re.compile(text)

@@ -151,7 +151,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// `VIntCoding#writeUnsignedVInt` written plainly.
+    /// A plain implementation of `VIntCoding#writeUnsignedVInt`.
     fn encode_uvint(value: u64) -> Vec<u8> {
         let bits = 64 - value.leading_zeros().min(63) as usize;
         let extra = if bits > 56 { 8 } else { (bits - 1) / 7 };

@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names() {
+    fn segment_names_are_parsed() {
         assert_eq!(
             SegmentName::parse("CommitLog-7-1699285478684.log"),
             Some(SegmentName {
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn the_published_header() {
+    fn published_header_is_parsed() {
         // Version 7, id 1699285478684, no parameters.
         let bytes = [
             0, 0, 0, 7, 0, 0, 1, 0x8b, 0xa5, 0x4e, 0xad, 0x1c, 0, 2, b'{', b'}', 0x94, 0x30, 0x80,

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_without_a_meaning_is_rejected_by_name() {
+    fn unknown_flag_is_rejected_by_name() {
         for flags in [0x02, 0x80, 0xfe] {
             assert_eq!(
                 read(Version::V9, &[flags, 1]),
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_of_updates_that_cannot_be_there_is_rejected() {
+    fn impossible_number_of_updates_is_rejected() {
         for (version, start) in [
             (Version::V7, &[0][..]),
             (Version::V7, &[60]),

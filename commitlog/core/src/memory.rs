@@ -156,7 +156,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A root with the files that a kernel shows.
+    /// A root with the files of a kernel.
     fn root(name: &str, files: &[(&str, &str)]) -> PathBuf {
         let root = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
         for (path, text) in files {
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_limit_counts() {
+    fn lowest_memory_limit_counts() {
         let meminfo = ("proc/meminfo", "MemTotal:  1000 kB\nMemFree: 5 kB\n");
         let limits = (
             "proc/self/limits",
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(limit("none", &[]), MemoryLimit::NONE);
         assert_eq!(limit("machine", &[meminfo]).bytes, 1_024_000);
         assert_eq!(limit("resource", &[meminfo, limits]).origin, "RLIMIT_AS");
-        // A pod: the group of the container has no limit, the one above it has.
+        // A pod: the container's group has no limit, but its parent has.
         let v2 = [
             meminfo,
             limits,
@@ -195,7 +195,7 @@ mod tests {
             ("sys/fs/cgroup/pods/memory.max", "850000\n"),
         ];
         assert_eq!(limit("v2", &v2).bytes, 800_000);
-        // In a container its own group is the root.
+        // Inside a container its own group is the root.
         let v1 = [
             limits,
             ("proc/self/cgroup", "5:cpu:/docker/x\n4:memory:/docker/x\n"),
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_names_the_limit_and_one_that_is_enough() {
+    fn refusal_reports_limit_and_sufficient_limit() {
         let limit = MemoryLimit {
             bytes: 448 * MIB,
             origin: "the memory limit of its cgroup",
@@ -222,7 +222,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_limit_that_a_refusal_names_is_enough(
+        fn limit_suggested_by_refusal_is_sufficient(
             bytes in 0_usize..1 << 40, limit in 0_u64..1 << 33, share in 1_u64..20,
         ) {
             let limit = MemoryLimit { bytes: limit, origin: "" };

@@ -1,4 +1,4 @@
-//! Schemas out of CQL text.
+//! Schemas parsed from CQL text.
 
 use commitlog_core::cql_type::CqlType;
 use commitlog_core::schema::{
@@ -12,8 +12,8 @@ fn schema(text: &str) -> Schema {
     parse_cql(&text.replace("$ID", ID).replace("$OTHER", OTHER_ID)).unwrap()
 }
 
-/// The tables of a schema in lines: name and options, the partition key in brackets, clustering
-/// columns, and after a bar the others. A star marks a type of several cells.
+/// The tables of a schema, one per line: name and options, the partition key in brackets,
+/// clustering columns, a bar, and the other columns. A star marks a multi-cell type.
 pub fn outline(schema: &Schema) -> String {
     let tables = schema.tables();
     let lines: Vec<_> = tables.iter().map(|table| table_outline(table)).collect();
@@ -59,8 +59,8 @@ fn column(column: &Column) -> String {
     format!("{} {cql_type}{star}{desc}{kind}{dropped}", column.name)
 }
 
-/// Texts, and after each the outline of its tables. Those with compact storage are as Cassandra
-/// 5.0.9 lays them out.
+/// Texts, each followed by the outline of its tables. Tables with compact storage follow the layout
+/// of Cassandra 5.0.9.
 const TABLES: &str = r#"
 CREATE KEYSPACE ks WITH replication = {'class': 'SimpleStrategy'} AND durable_writes = true;
 CREATE TABLE ks."T b" (
@@ -239,7 +239,7 @@ COMMENT ON COLUMN k.a.r IS 'col; CREATE TABLE';
 "#;
 
 #[test]
-fn tables_of_texts() {
+fn tables_are_parsed_from_cql() {
     let mut text = String::new();
     let mut lines = TABLES.trim().lines().peekable();
     while let Some(line) = lines.next() {
@@ -259,7 +259,7 @@ fn tables_of_texts() {
 }
 
 #[test]
-fn every_version_of_a_column_stays() {
+fn every_version_of_column_is_retained() {
     let schema = schema(
         "CREATE TABLE ks.t (k int PRIMARY KEY, v text) WITH ID = $ID;
          ALTER TABLE ks.t DROP v USING TIMESTAMP 10;
@@ -282,9 +282,9 @@ fn every_version_of_a_column_stays() {
     assert!(table.has_versions());
 }
 
-/// What DESCRIBE of 6.0-alpha2 prints for an id that is made from an epoch.
+/// DESCRIBE of 6.0-alpha2 prints such an id for a table whose id derives from an epoch.
 #[test]
-fn ids_of_epochs() {
+fn table_ids_derived_from_epochs_are_parsed() {
     let schema = schema(
         "CREATE TABLE k.a (p int PRIMARY KEY) WITH ID = 1b255f4d-ef25-40a6-0000-000000000005;
         /*
@@ -311,7 +311,7 @@ fn ids_of_epochs() {
 }
 
 #[test]
-fn a_view_belongs_to_the_table_before_it() {
+fn view_belongs_to_preceding_table() {
     let view = "CREATE MATERIALIZED VIEW ks.mv AS SELECT * FROM ks.t WHERE v IS NOT NULL
         PRIMARY KEY (v, k) WITH ID = $ID;";
     let old = "CREATE TABLE ks.t (k int PRIMARY KEY, v text) WITH ID = $OTHER;";
@@ -327,7 +327,7 @@ fn a_view_belongs_to_the_table_before_it() {
     assert_eq!(key_type(format!("{view}{new}")), CqlType::Blob);
 }
 
-/// The line of the error, what it says, and the text. Its line ends are `¶`.
+/// The line of the error, its message, and the text; `¶` stands for a line end.
 const ERRORS: &str = r#"
 3 | table ks.t: expected WITH ID = …; describe the schema WITH INTERNALS to get the ids | ¶¶CREATE TABLE ks.t (k int PRIMARY KEY);
 1 | table ks.t: expected WITH ID = …; describe the schema WITH INTERNALS to get the ids | CREATE TABLE ks.t¶(k int PRIMARY KEY)¶WITH cdc = true;
@@ -364,7 +364,7 @@ const ERRORS: &str = r#"
 "#;
 
 #[test]
-fn errors_have_the_line_and_what_was_expected() {
+fn errors_contain_line_and_expectation() {
     for case in ERRORS.trim().lines() {
         let [line, reason, text] = case.split(" | ").collect::<Vec<_>>()[..] else {
             panic!("{case}");

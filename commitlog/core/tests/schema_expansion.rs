@@ -1,4 +1,4 @@
-//! Of tables whose types are far larger written out than declared, large parts are opaque.
+//! If a table's types expand far beyond their declaration, large parts become opaque.
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::json;
 
-/// Bytes of a stored schema: every type is written out in it.
+/// Bytes of a stored schema, which contains every type written out.
 const MAX_STORED: usize = 16 << 20;
 
-/// How each type uses the one before it.
+/// How each type uses its predecessor.
 const USES: [&str; 4] = [
     "frozen<{}>",
     "frozen<list<frozen<{}>>>",
@@ -18,8 +18,8 @@ const USES: [&str; 4] = [
     "frozen<tuple<frozen<{}>, frozen<{}>>>",
 ];
 
-/// The fields of user types `u1`, `u2`, …: each has uses of the type before it. The names are that
-/// many bytes long.
+/// The fields of user types `u1`, `u2`, …; each type uses its predecessor. The names have
+/// `name_bytes` bytes.
 fn types(levels: &[Vec<usize>], name_bytes: usize) -> Vec<(String, Vec<String>)> {
     let name = |level: usize| format!("u{level}{}", "x".repeat(name_bytes));
     let mut types = vec![(name(0), vec!["int".to_owned()])];
@@ -32,7 +32,7 @@ fn types(levels: &[Vec<usize>], name_bytes: usize) -> Vec<(String, Vec<String>)>
     types
 }
 
-/// How many types and fields `levels` are written out.
+/// The number of types and fields of `levels` when written out.
 fn written_out(levels: &[Vec<usize>]) -> f64 {
     levels.iter().fold(2.0, |below, uses| {
         let copies = uses.iter().map(|place| if *place == 3 { 2.0 } else { 1.0 });
@@ -102,7 +102,7 @@ fn check(schema: &Schema, size: f64) {
     assert_eq!(names(schema), ["large", "small"]);
     let opaque = |table: &Arc<Table>| table.opaque_columns().count();
     let opaque: Vec<usize> = schema.tables().into_iter().map(opaque).collect();
-    // A type or field counts 64 bytes and its name.
+    // A type or field counts as 64 bytes plus its name.
     if size > 250_000.0 {
         assert_eq!(opaque, [1, 0]);
     } else if size < 20_000.0 {
@@ -143,14 +143,14 @@ proptest! {
 }
 
 #[test]
-fn long_names_count_too() {
+fn long_names_count_towards_expansion() {
     let types = types(&vec![vec![0, 0]; 12], 30_000);
     check(&parse_cql(&cql(&types)).unwrap(), f64::INFINITY);
 }
 
-/// What is wide without being repeated stays.
+/// A wide table without repetition is not opaque.
 #[test]
-fn a_wide_table_is_read() {
+fn wide_table_is_read() {
     let columns: Vec<String> = (0..10_000)
         .map(|index| format!("column_{index} text"))
         .collect();
@@ -163,7 +163,7 @@ fn a_wide_table_is_read() {
 
 /// Each symbol becomes a token, which takes 40 bytes.
 #[test]
-fn a_statement_of_millions_of_symbols_is_rejected() {
+fn statement_with_millions_of_symbols_is_rejected() {
     let symbols = format!("CREATE TABLE k.t {}", "(".repeat(3 << 20));
     let error = parse_cql(&symbols).unwrap_err().to_string();
     assert!(

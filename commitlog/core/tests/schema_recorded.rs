@@ -1,6 +1,6 @@
-//! One schema as two nodes told it in two ways: `DESCRIBE … WITH INTERNALS` and the rows of
-//! `system_schema`. Made by `schema_recorded/statements.cql`: COMPACT STORAGE tables of every
-//! layout, dropped columns, views, masks, custom types, names in quotes.
+//! One schema in two formats from two nodes: `DESCRIBE … WITH INTERNALS` and the rows of
+//! `system_schema`. `schema_recorded/statements.cql` created it: COMPACT STORAGE tables of every
+//! layout, dropped columns, views, masks, custom types, quoted names.
 use commitlog_core::schema::{parse_cql, parse_system_rows};
 
 use crate::schema_ddl::outline;
@@ -30,7 +30,7 @@ fn check(cql: &str, rows: &str, tables: usize, dropped: [&str; 2]) {
 }
 
 #[test]
-fn cassandra_5_0_tells_one_schema_in_both_ways() {
+fn cassandra_5_0_rows_and_cql_agree() {
     check(
         include_str!("schema_recorded/5.0.9.cql"),
         include_str!("schema_recorded/5.0.9.json"),
@@ -46,7 +46,7 @@ fn cassandra_5_0_tells_one_schema_in_both_ways() {
 }
 
 #[test]
-fn cassandra_4_0_tells_one_schema_in_both_ways() {
+fn cassandra_4_0_rows_and_cql_agree() {
     check(
         include_str!("schema_recorded/4.0.19.cql"),
         include_str!("schema_recorded/4.0.19.json"),

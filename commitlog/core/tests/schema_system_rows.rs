@@ -1,4 +1,4 @@
-//! Schemas out of the rows of `system_schema`.
+//! Schemas parsed from the rows of `system_schema`.
 use commitlog_core::schema::{SchemaError, parse_system_rows};
 use serde_json::{Value, json};
 
@@ -75,9 +75,9 @@ fn rows() -> Value {
     })
 }
 
-/// That a schema as rows equals itself as CQL: `schema_round_trip` and `schema_recorded`.
+/// `schema_round_trip` and `schema_recorded` compare schemas from rows with schemas from CQL.
 #[test]
-fn rows_of_every_kind_of_table() {
+fn rows_of_every_table_kind_are_parsed() {
     let schema = parse_system_rows(rows().to_string().as_bytes()).unwrap();
     let lines = [
         "ks.c counter: (k Int) | n Counter",
@@ -114,7 +114,7 @@ const MISFITS: &str = r#"
 "#;
 
 #[test]
-fn rows_that_do_not_fit_together() {
+fn inconsistent_rows_are_rejected() {
     for case in MISFITS.trim().lines() {
         let [pointer, value, message] = case.split(" | ").collect::<Vec<_>>()[..] else {
             panic!("{case}");
@@ -128,7 +128,7 @@ fn rows_that_do_not_fit_together() {
 }
 
 #[test]
-fn json_that_is_no_schema() {
+fn invalid_schema_json_is_rejected() {
     let texts = [
         "",
         "[]",

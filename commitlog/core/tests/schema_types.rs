@@ -24,7 +24,7 @@ const TYPES: &str = r#"
     CREATE TYPE other.addr (x int);
     CREATE TYPE ks."int" (i int);"#;
 
-/// The type of a column with user types in reach, and whether it is stored cell by cell.
+/// The type of a column with known user types, and whether it is multi-cell.
 fn declared(text: &str) -> (CqlType, bool) {
     let id = "483d7350-e5c9-11f1-998c-b39dc08f01bb";
     let table = format!("CREATE TABLE ks.t (k int PRIMARY KEY, v {text}) WITH ID = {id};");
@@ -33,8 +33,8 @@ fn declared(text: &str) -> (CqlType, bool) {
     (column.cql_type.clone(), column.multi_cell)
 }
 
-/// Every native type by its CQL name, its class and the length of a bare value (read off
-/// Cassandra 5.0.9).
+/// Every native type: its CQL name, its class and the length of a bare value (from Cassandra
+/// 5.0.9).
 const NATIVE: [(&str, CqlType, &str, Option<usize>); 21] = [
     ("ascii", CqlType::Ascii, "AsciiType", None),
     ("bigint", CqlType::BigInt, "LongType", Some(8)),
@@ -60,7 +60,7 @@ const NATIVE: [(&str, CqlType, &str, Option<usize>); 21] = [
 ];
 
 #[test]
-fn native_types_by_name_and_by_class() {
+fn native_types_are_parsed_by_name_and_class() {
     for (name, cql_type, class, length) in NATIVE {
         let class = format!("{MARSHAL}{class}");
         assert_eq!(parsed(name), (cql_type.clone(), false), "{name}");
@@ -73,8 +73,8 @@ fn native_types_by_name_and_by_class() {
     assert_eq!(parsed("varchar"), (CqlType::Text, false));
 }
 
-/// Types and their class names as Cassandra 5.0.9 prints them. `$` is `FROZEN_ADDR`, `%` the same
-/// cell by cell.
+/// Types and their class names in the format of Cassandra 5.0.9. `$` is `FROZEN_ADDR`, `%` its
+/// multi-cell version.
 const CLASSES: &str = "
 list<int> | ListType(Int32Type)
 set < text > | SetType(UTF8Type)
@@ -109,7 +109,7 @@ int | Int32Type
 ";
 
 #[test]
-fn class_names_of_cassandra_there_and_back() {
+fn class_names_of_cassandra_round_trip() {
     let cell_by_cell = FROZEN_ADDR.replace("496e:", "496e:FrozenType(") + ")";
     for case in CLASSES.trim().lines() {
         let (text, short) = case.split_once(" | ").unwrap();
@@ -138,7 +138,7 @@ fn there_and_back(cql_type: &CqlType, multi_cell: bool, reversed: bool, short: &
 const FROZEN_ADDR: &str = "UserType(ks,61646472,737472656574:UTF8Type,\
     496e:UserType(ks,696e6e657220c3a9,61:ListType(Int32Type)))";
 
-/// Puts the package in front of every class of a name.
+/// Adds the package to every class in a name.
 fn with_packages(short: &str) -> String {
     let mut full = String::new();
     let mut word = String::new();
@@ -157,7 +157,7 @@ fn with_packages(short: &str) -> String {
 }
 
 #[test]
-fn classes_that_cql_has_no_name_for() {
+fn classes_without_cql_name_become_custom_types() {
     let composite = format!("{MARSHAL}CompositeType({MARSHAL}Int32Type,{MARSHAL}UTF8Type)");
     let dynamic = format!("{MARSHAL}DynamicCompositeType(s=>{MARSHAL}UTF8Type)");
     for class in [composite, dynamic, "com.example.GeoType".to_owned()] {
@@ -181,7 +181,7 @@ fn classes_that_cql_has_no_name_for() {
     assert_eq!(parsed("'LexicalUUIDType'"), (CqlType::Uuid, false));
 }
 
-/// A type and what is wrong with it.
+/// A type and its error.
 const FAILURES: &str = "
  | expected a type, found the end
 list<int | expected `>`, found the end
@@ -199,7 +199,7 @@ geo.point | there is no type geo.point
 ";
 
 #[test]
-fn failures_say_what_was_expected() {
+fn failures_contain_expectation() {
     for case in FAILURES.trim_matches('\n').lines() {
         let (text, reason) = case.split_once(" | ").unwrap();
         assert_eq!(failure(text), reason, "{text}");

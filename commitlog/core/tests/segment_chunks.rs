@@ -1,4 +1,4 @@
-//! Records of every size are read whole, wherever they lie in what is read at once.
+//! Records of every size are read whole, wherever they lie in a chunk.
 use commitlog_core::segment::SegmentReader;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -20,12 +20,12 @@ fn check(sections: &[Vec<usize>]) {
 }
 
 #[test]
-fn a_large_record_stands_first_in_its_section() {
+fn large_record_at_start_of_section_is_read() {
     check(&[vec![100], vec![2 << 20], vec![7 << 20, 10], vec![10]]);
 }
 
 #[test]
-fn a_large_record_begins_at_the_end_of_what_is_read() {
+fn large_record_across_chunk_end_is_read() {
     for before in (256 << 10) - 40..(256 << 10) + 8 {
         check(&[vec![before - 12, 300 << 10, 20]]);
     }

@@ -1,4 +1,4 @@
-//! Sections and records that do not fit the memory of the process are gaps; the others are read.
+//! Sections and records that exceed the process's memory become gaps; other records are read.
 use std::io::Write;
 
 use commitlog_core::memory::MemoryLimit;
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use crate::segments::{NAME, lengths_read, record, segment};
 
 const MIB: usize = 1 << 20;
-/// Sections may have half of it.
+/// Sections may use half of the limit.
 const LIMIT: u64 = 2 * MIB as u64;
 
 fn block(compressor: &str, records: &[u8]) -> Vec<u8> {
@@ -27,8 +27,8 @@ fn block(compressor: &str, records: &[u8]) -> Vec<u8> {
     }
 }
 
-/// What is read with a limit of a segment whose sections have one record of these lengths each;
-/// without a compressor of a plain one.
+/// Records and gaps of a segment whose sections have one record of these lengths each, read with a
+/// limit. Without a compressor the segment is plain.
 fn read(compressor: Option<&str>, sections: &[usize]) -> (Vec<usize>, Vec<Gap>) {
     let json = compressor.map_or("{}".to_owned(), |class| {
         format!(r#"{{"compressionClass":"{class}","compressionParameters":null}}"#)
@@ -55,7 +55,7 @@ fn read(compressor: Option<&str>, sections: &[usize]) -> (Vec<usize>, Vec<Gap>) 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
     #[test]
-    fn what_exceeds_the_memory_is_a_gap_that_names_the_limit(
+    fn oversized_section_becomes_gap_with_limit(
         compressor in prop_oneof![
             Just(None), Just(Some("LZ4Compressor")), Just(Some("SnappyCompressor")),
             Just(Some("ZstdCompressor")), Just(Some("DeflateCompressor")), Just(Some("NoopCompressor")),

@@ -1,4 +1,4 @@
-//! Searches read each byte once and no hole, whatever the length of the file.
+//! Searches read each byte once and skip holes, for any file length.
 
 use std::cell::Cell;
 use std::io;
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use crate::segments::{NAME, marker, record, segment};
 
 const MAX_BYTES: u64 = i32::MAX as u64;
-/// Bytes of the largest chunk that a search reads at once.
+/// Bytes of the largest chunk of a search.
 const CHUNK_BYTES: u64 = 256 << 10;
 
 /// A header and one section with these records.
@@ -20,7 +20,7 @@ fn section(records: &[u8]) -> Vec<u8> {
     segment("{}", &[records.to_vec()])
 }
 
-/// A file of holes with some data, which counts what is read of it.
+/// A sparse file that counts the bytes read from it.
 struct Sparse {
     islands: Vec<(u64, Vec<u8>)>,
     length: u64,
@@ -74,7 +74,7 @@ impl Source for &Sparse {
     }
 }
 
-/// All that a reader reports of a final file whose index named `expected_end`.
+/// All reports of a reader about a final file whose index states `expected_end`.
 fn steps(source: &Sparse, expected_end: u64) -> Vec<String> {
     let mut segment = SegmentReader::open(NAME, source, 0).unwrap();
     segment.expect_end(expected_end);
@@ -93,7 +93,7 @@ fn steps(source: &Sparse, expected_end: u64) -> Vec<String> {
 }
 
 #[test]
-fn a_hole_up_to_the_largest_length_is_not_read() {
+fn hole_of_any_length_is_not_read() {
     for length in [1 << 20, 1 << 30, MAX_BYTES] {
         let file = Sparse::new(vec![(0, section(&record(100)))], length);
         let found = steps(&file, length - 100);
@@ -103,7 +103,7 @@ fn a_hole_up_to_the_largest_length_is_not_read() {
 }
 
 #[test]
-fn a_file_that_no_position_can_name_is_no_segment() {
+fn file_beyond_largest_position_is_not_a_segment() {
     for length in [MAX_BYTES + 1, 1 << 40] {
         let file = Sparse::new(vec![(0, section(&record(100)))], length);
         let Err(SegmentError::Foreign { reason, .. }) = SegmentReader::open(NAME, &file, 0) else {
@@ -115,7 +115,7 @@ fn a_file_that_no_position_can_name_is_no_segment() {
 }
 
 #[test]
-fn a_header_with_another_id_is_another_segment() {
+fn header_with_another_id_is_foreign() {
     let bytes = section(&record(100));
     assert!(SegmentReader::open("any name", bytes.clone(), 0).is_ok());
     let error = SegmentReader::open("CommitLog-7-8.log", bytes, 0).err();
@@ -123,8 +123,8 @@ fn a_header_with_another_id_is_another_segment() {
 }
 
 #[test]
-fn candidates_that_lead_nowhere_are_read_once() {
-    // Each record is followed by a byte that none begins with, so none leads to the end.
+fn dead_end_candidates_are_read_once() {
+    // No record can start with the byte after each record, so no candidate leads to the end.
     let mut records = vec![0xff; 9];
     while records.len() < 1 << 20 {
         records.extend(record(10));
@@ -142,7 +142,7 @@ fn candidates_that_lead_nowhere_are_read_once() {
 }
 
 #[test]
-fn an_interruption_ends_the_reads_of_a_file() {
+fn interruption_ends_reads_of_file() {
     let path = std::env::temp_dir().join(format!("segment-searches-{}", std::process::id()));
     std::fs::write(&path, section(&record(100))).unwrap();
     let interruption = Interruption::default();
@@ -168,7 +168,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn holes_change_nothing_but_what_is_read(
+    fn holes_change_only_bytes_read(
         records in vec(10_usize..80, 0..4),
         tail in vec(any::<u8>(), 0..12),
         islands in vec((0_u64..2 << 20, island(), any::<bool>()), 0..5),

@@ -1,4 +1,4 @@
-//! Statements made of two definitions of a table, and what is announced of a schema.
+//! Statements derived from two definitions of a table, and the announced part of a schema.
 use commitlog_core::schema::{
     AnnouncedSchema, ChangeKind, Schema, TableChange, UnannouncedTable, parse_cql,
 };
@@ -22,7 +22,7 @@ fn altered(before: &Schema, after: &Schema) -> String {
 }
 
 #[test]
-fn a_definition_is_one_statement() {
+fn table_definition_becomes_one_statement() {
     let columns = "\"K k\" int, c timestamp, s text static, \"select\" frozen<list<point>>, \
         m map<text, frozen<tuple<int, text>>>, PRIMARY KEY (\"K k\", c)";
     let text = cql(columns, TYPES).replace("AND cdc", "AND CLUSTERING ORDER BY (c DESC) AND cdc");
@@ -44,7 +44,7 @@ fn a_definition_is_one_statement() {
 }
 
 #[test]
-fn differences_are_statements() {
+fn table_differences_become_statements() {
     let columns = "k int, a int, b text, PRIMARY KEY (k)";
     let before = schema(columns, TYPES);
     let cases = "
@@ -66,7 +66,7 @@ key int, a int, b text, PRIMARY KEY (key) | ALTER TABLE ks.t RENAME k TO key
 }
 
 #[test]
-fn a_user_type_that_grows_changes_its_tables() {
+fn extended_user_type_becomes_alter_type() {
     let columns = "k int, p list<frozen<point>>, q frozen<point>, PRIMARY KEY (k)";
     let larger = TYPES.replace("y int", "y int, z int");
     let found = altered(&schema(columns, TYPES), &schema(columns, &larger));
@@ -74,7 +74,7 @@ fn a_user_type_that_grows_changes_its_tables() {
 }
 
 #[test]
-fn what_is_not_announced_is_found() {
+fn unannounced_columns_and_tables_are_found() {
     let first = schema("k int, a int, PRIMARY KEY (k)", "");
     let (announced, changes) = AnnouncedSchema::initial(&first);
     assert_eq!(changes.len(), 1);
@@ -90,7 +90,7 @@ fn what_is_not_announced_is_found() {
     };
     assert!(!needs(&later, &[0]));
     assert!(needs(&later, &[0, 1]));
-    // An update may be decoded with an older definition, where the columns have other places.
+    // An update may be decoded with an older definition with other column positions.
     let older = schema("k int, a int, z int, PRIMARY KEY (k)", "");
     assert!(!needs(&older, &[0, 1]));
 

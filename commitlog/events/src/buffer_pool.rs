@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gives_what_was_left() {
+    fn pool_returns_released_buffers() {
         let spare = BufferPool::default();
         assert!(spare.take().is_empty());
         for byte in 1..=3 {
@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn keeps_no_room_of_large_mutations() {
+    fn pool_drops_buffers_of_large_mutations() {
         let spare = BufferPool::default();
         spare.leave(vec![0; MOST_BYTES + 1]);
         assert!(spare.take().is_empty());

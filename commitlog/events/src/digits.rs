@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_around_every_power() {
+    fn length_is_right_around_every_power() {
         let powers = (0..9).map(|digits| 10_u32.pow(digits));
         for number in powers.flat_map(|power| [power - 1, power, power + 1]) {
             assert_eq!(
@@ -77,7 +77,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn eight_digits(number in 0_u64..WORD_RANGE) {
+        fn eight_digits_are_written(number in 0_u64..WORD_RANGE) {
             let text = digits(number).to_le_bytes();
             prop_assert_eq!(String::from_utf8_lossy(&text), format!("{number:08}"));
         }

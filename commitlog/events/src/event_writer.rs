@@ -274,7 +274,7 @@ mod tests {
     }
 
     fn number() -> impl Strategy<Value = i64> {
-        // Of every length.
+        // Texts of every length.
         (any::<i64>(), 0_u32..64).prop_map(|(number, shift)| number >> shift)
     }
 
@@ -351,7 +351,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn says_what_was_written_or_that_it_did_not_fit(
+        fn writer_reports_written_text_or_overflow(
             pieces in proptest::collection::vec(piece(), 0..12),
             room in 0_usize..600,
         ) {
@@ -359,7 +359,7 @@ mod tests {
             let mut bytes = vec![0; room];
             let mut left = write(EventWriter::new(&mut bytes), &pieces).room();
             if left == 0 {
-                // The padding of a last piece has room as well.
+                // The last piece has room for padding as well.
                 prop_assert!(room < expected.len() + 64);
                 bytes.resize(expected.len() + 64, 0);
                 left = write(EventWriter::new(&mut bytes), &pieces).room();

@@ -74,8 +74,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens() {
-        // As `SELECT token(…)` returns them on a real node.
+    fn tokens_match_cassandra() {
+        // Results of `SELECT token(…)` on a real node.
         assert_eq!(token(&1_i32.to_be_bytes()), -4_069_959_284_402_364_209);
         assert_eq!(token(&2_i32.to_be_bytes()), -3_248_873_570_005_575_792);
         assert_eq!(token(b""), 0);

@@ -1,4 +1,4 @@
-//! Pages of answers: whatever they hold, they give events or an error.
+//! Result pages with any content yield events or an error.
 
 use std::sync::Arc;
 
@@ -57,12 +57,12 @@ proptest! {
     }
 
     #[test]
-    fn any_body_gives_events_or_an_error(body in prop::collection::vec(any::<u8>(), 0..300)) {
+    fn any_body_yields_events_or_an_error(body in prop::collection::vec(any::<u8>(), 0..300)) {
         let _ = encoder(DDL, ElementTimes::Unknown).encode(&request(&body), 0);
     }
 
     #[test]
-    fn any_cells_give_events_or_an_error(
+    fn any_cells_yield_events_or_an_error(
         cells in prop::collection::vec(
             prop::option::of(prop::collection::vec(any::<u8>(), 0..40)), 20)
     ) {
@@ -75,7 +75,7 @@ proptest! {
     }
 
     #[test]
-    fn any_cells_of_counters_give_events_or_an_error(
+    fn any_counter_cells_yield_events_or_an_error(
         cells in prop::collection::vec(
             prop::option::of(prop::collection::vec(any::<u8>(), 0..12)), 3)
     ) {

@@ -1,4 +1,4 @@
-//! Values as `AbstractType#getString` of a real server's classes writes them.
+//! Values in the format of `AbstractType#getString`, taken from a real server's classes.
 
 use commitlog_core::cql_type::CqlType;
 use commitlog_events::value::text::{write_json_text, write_text};
@@ -87,7 +87,7 @@ addr | 00000003 613a40 ffffffff | a\:\@:@
 ";
 
 #[test]
-fn values_as_java_writes_them() {
+fn value_texts_match_java() {
     check_cases(VALUES, |ty, bytes, expected| {
         assert_eq!(text(ty, bytes), expected, "{ty:?} {bytes:02x?}");
     });
@@ -96,7 +96,7 @@ fn values_as_java_writes_them() {
 }
 
 #[test]
-fn bytes_that_do_not_fit_leave_the_buffer_alone() {
+fn malformed_bytes_leave_buffer_unchanged() {
     for ty in [CqlType::Int, CqlType::Tuple(vec![CqlType::Int])] {
         let mut out = b"kept".to_vec();
         assert!(write_text(&mut out, &ty, &[0, 0, 0, 1, 5]).is_err());

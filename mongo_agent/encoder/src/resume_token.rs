@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_and_indexes() {
+    fn times_and_indexes_are_read_from_tokens() {
         let time = "8263D2A4F600000001";
         let tail = "6E5A1004";
         for (middle, index) in [

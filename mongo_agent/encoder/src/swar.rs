@@ -52,7 +52,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_first_zero_is_found(
+        fn first_zero_is_found(
             bytes in proptest::collection::vec(0..=3_u8, 0..40),
             factor in any::<u8>(),
         ) {

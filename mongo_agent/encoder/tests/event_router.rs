@@ -1,4 +1,4 @@
-//! Messages of an outbox collection: topics, keys, values, headers, and what gives none.
+//! Messages of an outbox collection: topics, keys, values, headers, and events without messages.
 
 use crate::written::{
     AT_NS, array, changed, changes, cust, double, element, event, insert, int32, int64, nested,
@@ -49,7 +49,7 @@ fn route(router: EventRouter, events: &[Vec<u8>]) -> MessageBatch {
 }
 
 #[test]
-fn an_outbox_has_the_events_in_it() {
+fn outbox_yields_messages_of_inserts() {
     let nested_payload = nested("payload", &[int32("n", 1)]);
     let update = event("update", &[nested("fullDocument", &cust("x"))]);
     let events = [
@@ -85,7 +85,7 @@ fn an_outbox_has_the_events_in_it() {
 }
 
 #[test]
-fn options_of_an_outbox() {
+fn outbox_options_shape_messages() {
     let options = EventRouter {
         expands_payload: true,
         tombstones: true,
@@ -136,7 +136,7 @@ fn options_of_an_outbox() {
     assert_eq!(batch.failures.len(), 1);
 }
 
-/// The value of a payload; the error of an event that is rejected.
+/// The value of a payload, or the error of a rejected event.
 fn converted(converter: OutboxConverter, payload: Vec<u8>) -> Result<Option<Vec<u8>>, String> {
     let router = EventRouter {
         expands_payload: true,
@@ -198,7 +198,7 @@ fn converters_write_keys_without_json() {
 
 proptest! {
     #[test]
-    fn changed_outboxes_are_rejected_or_read(
+    fn damaged_outbox_events_are_rejected_or_read(
         changes in changes(),
         expands_payload: bool,
     ) {

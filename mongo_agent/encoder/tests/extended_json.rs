@@ -1,5 +1,5 @@
-//! Extended JSON: what Java's driver writes (`java_driver.json`, of `org.mongodb:bson` 5.6.1 under
-//! Java 17), and what that of any document must be.
+//! Extended JSON: the output of the Java driver (`java_driver.json`, from `org.mongodb:bson` 5.6.1
+//! under Java 17), and properties that hold for any document.
 
 use crate::written;
 use mongo_encoder::bson::Document;
@@ -29,7 +29,7 @@ fn from_hex(hex: &str) -> Vec<u8> {
 }
 
 #[test]
-fn as_java_writes_it() {
+fn extended_json_matches_java() {
     let vectors: Vec<Value> = serde_json::from_str(include_str!("java_driver.json")).unwrap();
     assert!(vectors.len() > 80);
     for vector in vectors {
@@ -37,7 +37,7 @@ fn as_java_writes_it() {
         for (flavour, name) in FLAVOURS {
             let mut expected = vector[name].as_str().unwrap().to_owned();
             for word in ["-Infinity", "Infinity", "NaN"] {
-                // Java's strict form of these is no JSON.
+                // Java's strict format of these numbers is not JSON.
                 if expected == format!(r#"{{"v": {word}}}"#) {
                     expected = format!(r#"{{"v": {{"$numberDouble": "{word}"}}}}"#);
                 }
@@ -48,7 +48,7 @@ fn as_java_writes_it() {
 }
 
 #[test]
-fn what_is_no_utf8_is_replaced() {
+fn invalid_utf8_is_replaced() {
     let bytes = [&[2, b'v', 0, 4, 0, 0, 0][..], b"a\xff\xc3", &[0]].concat();
     let bytes = written::document(&[bytes]);
     let text = json(&bytes, Flavour::Relaxed);
@@ -56,7 +56,7 @@ fn what_is_no_utf8_is_replaced() {
 }
 
 #[test]
-fn old_binaries_have_their_length_twice() {
+fn old_binaries_contain_length_twice() {
     let old = |outer: i32, inner: i32| {
         let lengths = [&outer.to_le_bytes()[..], &[2], &inner.to_le_bytes()].concat();
         let value = [&lengths[..], b"abc"].concat();
@@ -94,7 +94,7 @@ fn decimals_beyond_the_specification_are_zero() {
 }
 
 #[test]
-fn depth_is_bounded() {
+fn document_depth_is_bounded() {
     let deep = |levels: usize| {
         let mut bytes = written::document(&[]);
         for _ in 1..levels {
@@ -159,7 +159,7 @@ fn document_of(elements: &[(String, (u8, Vec<u8>))]) -> Vec<u8> {
     written::document(&elements.collect::<Vec<_>>())
 }
 
-/// Bytes are rejected, at a place inside of them, or written as JSON.
+/// Bytes are written as JSON, or rejected with a position inside them.
 fn walk(bytes: &[u8]) {
     let Ok(document) = Document::parse(bytes) else {
         return;
@@ -170,7 +170,7 @@ fn walk(bytes: &[u8]) {
         match written {
             Ok(()) => {
                 let read: Result<Value, _> = serde_json::from_slice(&out);
-                // serde_json itself goes 128 deep.
+                // serde_json itself supports a depth of 128.
                 assert!(read.is_ok() || out.len() > 128, "{read:?}");
             }
             Err(error) => assert!(error.offset <= bytes.len(), "{error}"),
@@ -180,7 +180,7 @@ fn walk(bytes: &[u8]) {
 
 proptest! {
     #[test]
-    fn any_document_is_json_also_in_a_string(bytes in documents()) {
+    fn any_document_becomes_json_also_inside_strings(bytes in documents()) {
         for (flavour, _) in FLAVOURS {
             let plain = json(&bytes, flavour);
             prop_assert!(serde_json::from_str::<Value>(&plain).is_ok(), "{plain}");
@@ -194,7 +194,7 @@ proptest! {
     }
 
     #[test]
-    fn doubles_read_back(number: f64) {
+    fn doubles_round_trip(number: f64) {
         let bytes = written::document(&[written::double("v", number)]);
         let text = json(&bytes, Flavour::Relaxed);
         let digits = text.trim_start_matches(r#"{"v": "#).trim_end_matches('}');
@@ -204,14 +204,14 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_rejected_or_read(bytes: Vec<u8>) {
+    fn arbitrary_bytes_are_rejected_or_read(bytes: Vec<u8>) {
         walk(&bytes);
         let length = i32::try_from(bytes.len() + 5).unwrap().to_le_bytes();
         walk(&[&length[..], &bytes, &[0]].concat());
     }
 
     #[test]
-    fn changed_documents_are_rejected_or_read(
+    fn damaged_documents_are_rejected_or_read(
         bytes in documents(),
         changes in written::changes(),
     ) {

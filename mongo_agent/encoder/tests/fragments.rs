@@ -1,4 +1,4 @@
-//! Parts of split events: joined when they are all of one event, rejected when they are not.
+//! Fragments of split events are joined if they form one event, and rejected otherwise.
 
 use crate::written::{document, int32, int64, nested, string, timestamp};
 use mongo_encoder::bson::Timestamp;
@@ -8,7 +8,7 @@ use mongo_encoder::fragments::{
 use mongo_encoder::stream_place::{StreamPlace, cluster_time, token_of};
 use proptest::prelude::*;
 
-/// Of one event, but for the number at the end.
+/// The token is that of one event, except for the number at its end.
 fn token(number: usize) -> Vec<u8> {
     let token = format!("8263D2A4F6000000022B042C0100296E5A10042B{number:02X}04");
     nested("_id", &[string("_data", &token)])
@@ -38,7 +38,7 @@ fn member(name: &str) -> Vec<u8> {
 }
 
 #[test]
-fn a_part_tells_its_place() {
+fn fragment_contains_its_number() {
     let parts = [part(1, 2, &[member("a")]), part(2, 2, &[])];
     let expected = Split {
         fragment: 2,
@@ -50,7 +50,7 @@ fn a_part_tells_its_place() {
 }
 
 #[test]
-fn what_is_not_one_event_is_rejected() {
+fn fragments_of_different_events_are_rejected() {
     let [first, second] = [part(1, 2, &[member("a")]), part(2, 2, &[member("b")])];
     assert_eq!(why_not(&[]), "a split event has no fragments");
     assert_eq!(
@@ -84,7 +84,7 @@ fn what_is_not_one_event_is_rejected() {
 }
 
 #[test]
-fn a_joiner_keeps_fragments_over_replies() {
+fn joiner_keeps_fragments_across_replies() {
     let whole = document(&[member("b")]);
     let parts = [
         part(1, 3, &[member("a")]),
@@ -123,7 +123,7 @@ fn a_joiner_keeps_fragments_over_replies() {
 }
 
 #[test]
-fn tokens_and_times_of_events() {
+fn tokens_and_times_of_events_are_read() {
     let untokened = document(&[timestamp("clusterTime", 5, 1)]);
     let time = |seconds, increment| Timestamp { seconds, increment };
     let event = part(2, 2, &[]);
@@ -139,7 +139,7 @@ fn tokens_and_times_of_events() {
 }
 
 #[test]
-fn places_of_a_stream_compare() {
+fn stream_places_are_ordered() {
     let place = |hex: &str| StreamPlace::from_hex(hex.as_bytes());
     let event = part(2, 2, &[]);
     let same = "8263d2a4f6000000022b042c0100296e5a10042b0204";
@@ -167,7 +167,7 @@ fn places_of_a_stream_compare() {
 
 proptest! {
     #[test]
-    fn any_split_of_an_event_joins_to_it(
+    fn any_split_event_is_joined_again(
         names in prop::collection::btree_set("[a-z]{1,6}", 1..12),
         cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..4),
     ) {
@@ -186,7 +186,7 @@ proptest! {
     }
 
     #[test]
-    fn changed_parts_are_rejected_or_read(
+    fn damaged_fragments_are_rejected_or_read(
         place in any::<prop::sample::Index>(),
         byte in any::<u8>(),
     ) {

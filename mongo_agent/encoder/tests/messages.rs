@@ -1,4 +1,4 @@
-//! Messages of events: keys, values field by field, tombstones, identities, and what gives none.
+//! Messages of events: keys, values by field, tombstones, ids, and events without messages.
 
 use crate::written::{
     self, AT_NS, array, changed, changes, cust, document, double, element, event, int32, int64,
@@ -65,7 +65,7 @@ fn update(fields: &[Vec<u8>]) -> Vec<u8> {
 }
 
 #[test]
-fn keys_are_those_of_debezium() {
+fn keys_match_debezium() {
     let oid = [
         0x59, 0x6e, 0x27, 0x58, 0x26, 0xf0, 0x8b, 0x27, 0x30, 0x77, 0x9e, 0x1f,
     ];
@@ -100,7 +100,7 @@ fn keys_are_those_of_debezium() {
 }
 
 #[test]
-fn an_insert() {
+fn insert_becomes_message() {
     let batch = encode(&[insert()]);
     let entry = &batch.entries[0];
     assert_eq!(batch.topic(entry), "L.shop.cust");
@@ -122,7 +122,7 @@ fn an_insert() {
 }
 
 #[test]
-fn an_update() {
+fn update_becomes_message() {
     let truncated = nested("0", &[string("field", "a.b"), int32("newSize", 2)]);
     let description = [
         nested("updatedFields", &[string("n", "y"), int64("m", 1)]),
@@ -158,7 +158,7 @@ fn an_update() {
 }
 
 #[test]
-fn what_is_empty_in_an_update_is_null() {
+fn empty_parts_of_update_are_null() {
     let description = [nested("updatedFields", &[]), array("removedFields", &[])];
     let batch = encode(&[update(&description)]);
     assert_eq!(
@@ -168,7 +168,7 @@ fn what_is_empty_in_an_update_is_null() {
 }
 
 #[test]
-fn a_delete_and_its_tombstone_are_one() {
+fn delete_and_tombstone_are_one_unit() {
     let batch = encode(&[insert(), event("delete", &[]), insert()]);
     assert_eq!(batch.len(), 4);
     let [_, delete, tombstone, _] = batch.entries.as_slice() else {
@@ -192,7 +192,7 @@ fn a_delete_and_its_tombstone_are_one() {
 }
 
 #[test]
-fn the_envelope_of_debezium_21() {
+fn envelope_matches_debezium_2_1() {
     let old = EventFormat {
         layout: Layout::Debezium21,
         ..format()
@@ -219,7 +219,7 @@ fn the_envelope_of_debezium_21() {
 }
 
 #[test]
-fn the_native_event() {
+fn native_event_keeps_fields() {
     let native = EventFormat {
         layout: Layout::Native,
         document_json: DocumentJson::Relaxed,
@@ -242,7 +242,7 @@ fn the_native_event() {
 }
 
 #[test]
-fn what_gives_no_message_is_told() {
+fn events_without_message_are_reported() {
     let mut short = insert();
     short.pop();
     let drop = event("drop", &[]);
@@ -272,7 +272,7 @@ fn what_gives_no_message_is_told() {
 }
 
 #[test]
-fn operations_that_are_left_out_are_counted() {
+fn skipped_operations_are_counted() {
     let without = EventFormat {
         skipped_operations: vec!["u", "d", "r"],
         ..format()
@@ -306,7 +306,7 @@ fn messages_are_counted_by_collection_and_kind() {
 }
 
 #[test]
-fn topics_have_names_that_kafka_allows() {
+fn topic_names_are_legal_in_kafka() {
     let named = document(&[
         string("operationType", "delete"),
         written::timestamp("clusterTime", 1, 1),
@@ -319,9 +319,9 @@ fn topics_have_names_that_kafka_allows() {
     assert_eq!(batch.entries[0].timestamp_us, 1_000_000);
 }
 
-/// Ids of one event that is sent in several ways.
+/// The ids of one event, read with different stream options.
 #[test]
-fn identities_leave_out_what_readers_differ_in() {
+fn event_ids_exclude_reader_options() {
     let id = |event: &Vec<u8>| encode(std::slice::from_ref(event)).entries[0].id;
     let fields = || nested("updatedFields", &[string("n", "y")]);
     let plain = id(&update(&[fields()]));
@@ -360,7 +360,7 @@ fn identities_leave_out_what_readers_differ_in() {
 }
 
 #[test]
-fn operations_of_one_transaction_differ_by_their_place() {
+fn operations_of_transaction_have_different_ids() {
     let event_at = |place: &str| {
         let token = format!("8263D2A4F6000000022B022C0100{place}6E5A1004");
         document(&[
@@ -379,7 +379,7 @@ fn operations_of_one_transaction_differ_by_their_place() {
 
 proptest! {
     #[test]
-    fn changed_events_are_rejected_or_read(
+    fn damaged_events_are_rejected_or_read(
         which in 0..3_usize,
         changes in changes(),
         layout in prop::sample::select(Layout::ALL.to_vec()),

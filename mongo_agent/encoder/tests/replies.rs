@@ -1,4 +1,4 @@
-//! Replies of cursors: what lies where, and what is no reply.
+//! Replies of cursors: the places of their parts, and invalid replies.
 
 use crate::written::{array, document, double, int64, nested, string, timestamp};
 use mongo_encoder::bson::Timestamp;
@@ -32,7 +32,10 @@ fn failure(bytes: &[u8]) -> String {
 
 proptest! {
     #[test]
-    fn events_are_found_where_they_lie(texts in prop::collection::vec(".{0,20}", 0..5), is_first: bool) {
+    fn events_of_reply_are_located(
+        texts in prop::collection::vec(".{0,20}", 0..5),
+        is_first: bool,
+    ) {
         let events: Vec<_> = texts.iter().map(|text| string("n", text)).collect();
         let bytes = reply(if is_first { "firstBatch" } else { "nextBatch" }, &events);
         let parsed = parse_reply(&bytes).unwrap();
@@ -47,7 +50,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_cut_off_is_no_reply(cut in 0_usize..150) {
+    fn truncated_reply_is_rejected(cut in 0_usize..150) {
         let bytes = reply("nextBatch", &[string("n", "x"), string("n", "y")]);
         prop_assume!(cut < bytes.len());
         prop_assert!(parse_reply(&bytes[..cut]).is_err());
@@ -55,14 +58,14 @@ proptest! {
 }
 
 #[test]
-fn events_are_not_looked_at() {
+fn events_of_reply_are_not_parsed() {
     let bytes = reply("nextBatch", &[vec![0x44, 0]]);
     let parsed = parse_reply(&bytes).unwrap();
     assert_eq!(parsed.events.len(), 1);
 }
 
 #[test]
-fn what_is_no_reply_is_told() {
+fn invalid_reply_is_reported() {
     let no_batch = "the reply has no batch of documents at byte";
     let ok = document(&[double("ok", 1.0)]);
     assert_eq!(failure(&ok), format!("{no_batch} 0"));

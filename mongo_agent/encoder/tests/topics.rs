@@ -1,4 +1,4 @@
-//! Topics that several kinds of messages share.
+//! Topics shared by several kinds of messages.
 
 use crate::written::{cust, event, nested};
 use mongo_encoder::batch::Kind;
@@ -7,7 +7,7 @@ use mongo_encoder::format::{Encoding, EventFormat};
 use serde_json::Value;
 
 #[test]
-fn documents_and_what_happens_to_their_collection_have_each_their_schema() {
+fn documents_and_ddl_events_have_separate_schemas() {
     let topic = "L.shop.cust".to_owned();
     let encoder = Encoder::new(EventFormat {
         topic_prefix: "L".to_owned(),

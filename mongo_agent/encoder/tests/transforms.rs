@@ -1,4 +1,4 @@
-//! Transformed messages: the documents that they contain, deletes, and what gives none.
+//! Transformed messages: their documents, deletes, and events without messages.
 
 use crate::written::{
     self, AT_NS, array, changed, changes, cust, document, double, element, event, insert, int64,
@@ -34,7 +34,7 @@ fn transformed(options: ExtractDocument, fields: &[Vec<u8>]) -> Value {
 }
 
 #[test]
-fn members_of_the_envelope() {
+fn envelope_members_are_added_to_document() {
     let parse = |text| NamedMember::parse("__", text, Layout::Debezium3).unwrap();
     let options = ExtractDocument {
         fields: ["op", "source.ts_ms", "db:from", "lsid"]
@@ -75,7 +75,7 @@ fn members_of_the_envelope() {
     assert!(nested.is_err());
 }
 
-/// A value without a delimiter in its names, and the JSON of it.
+/// A value without a delimiter in its names, and its JSON.
 fn values() -> impl Strategy<Value = (u8, Vec<u8>, Value)> {
     let leaf = prop_oneof![
         any::<i32>().prop_map(|n| (0x10, n.to_le_bytes().to_vec(), json!(n))),
@@ -111,7 +111,7 @@ fn values() -> impl Strategy<Value = (u8, Vec<u8>, Value)> {
                     )
                 }
             ),
-            // Documents in an array would get each other's fields.
+            // Documents in one array would receive each other's fields.
             prop::collection::vec(inner, 1..2).prop_map(|items| {
                 let elements = items
                     .iter()
@@ -144,7 +144,7 @@ fn unflattened(flat: Value) -> Value {
 
 proptest! {
     #[test]
-    fn a_message_is_its_document(
+    fn transformed_message_equals_document(
         fields in prop::collection::btree_map("[a-z]{1,4}", values(), 1..6)
     ) {
         let elements = fields.iter().map(|(name, (tag, value, _))| element(*tag, name, value));
@@ -160,7 +160,7 @@ proptest! {
     }
 
     #[test]
-    fn changed_events_are_rejected_or_read(
+    fn damaged_events_are_rejected_or_read(
         which in 0..3_usize,
         flat: bool,
         is_document: bool,

@@ -54,7 +54,7 @@ fn structure(name: &str, fields: &[Value]) -> Value {
 }
 
 #[test]
-fn each_type_has_its_schema() {
+fn each_bson_type_has_schema() {
     let fields = [
         int64("_id", 7),
         int32("i", 1),
@@ -111,7 +111,7 @@ fn each_type_has_its_schema() {
 }
 
 #[test]
-fn documents_of_a_shape_share_an_avro_schema() {
+fn documents_of_equal_shape_share_avro_schema() {
     let ids = Arc::new(SchemaIds::default());
     let options = ExtractDocument::default();
     let encoder = encoder(Transform::ExtractDocument(options), Encoding::Avro, &ids);
@@ -144,7 +144,7 @@ fn documents_of_a_shape_share_an_avro_schema() {
 
 proptest! {
     #[test]
-    fn changed_events_are_rejected_or_have_the_payload_of_messages_without_a_schema(
+    fn damaged_events_are_rejected_or_equal_schemaless_payload(
         flat: bool,
         is_document: bool,
         changes in changes(),

@@ -33,13 +33,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_header_of_a_schema_id() {
+    fn confluent_header_contains_schema_id() {
         assert_eq!(confluent_header(0x0102_0304), [0, 1, 2, 3, 4]);
     }
 
     #[test]
-    fn numbers_of_both_signs() {
-        // Examples of Avro's specification.
+    fn numbers_of_both_signs_are_encoded() {
+        // Examples from Avro's specification.
         for (number, expected) in [
             (0, &[0][..]),
             (-1, &[1]),

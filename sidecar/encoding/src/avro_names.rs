@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn debezium_adjusts_names_alike() {
+    fn names_are_adjusted_like_debezium() {
         let cases = [
             ("plain_1", "plain_1", "plain_u005f1"),
             ("1st", "_1st", "_u0031st"),
@@ -124,7 +124,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn all_names_of_an_object_differ(
+        fn adjusted_names_of_object_differ(
             names in proptest::collection::hash_set("[-_a1ä ]{0,4}", 0..20),
             unicode: bool,
         ) {
@@ -137,9 +137,9 @@ mod tests {
             prop_assert_eq!(different.len(), names.len());
         }
 
-        /// As by statements that add a column each.
+        /// Simulates statements that add one column each.
         #[test]
-        fn a_name_stays_when_others_are_added(
+        fn name_stays_when_others_are_added(
             names in proptest::collection::hash_set("[-_.a1ä ]{0,4}", 1..20),
             unicode: bool,
         ) {

@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn every_length_in_every_number() {
+    fn equal_lengths_in_any_batch_size_are_hashed() {
         for blocks in 0..=MAX_BLOCKS + 2 {
             for count in [1, 2, 3, 8, 15, 16, 17, 40] {
                 let messages: Vec<Vec<u8>> = (0..count)
@@ -294,7 +294,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn lengths_mixed(lengths in proptest::collection::vec(1_usize..36, 0..200), seed: u8) {
+        fn mixed_lengths_are_hashed(
+            lengths in proptest::collection::vec(1_usize..36, 0..200),
+            seed: u8,
+        ) {
             let messages: Vec<Vec<u8>> = lengths
                 .iter()
                 .enumerate()

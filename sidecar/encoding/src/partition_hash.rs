@@ -27,8 +27,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kafka_hashes() {
-        // Values of Kafka's own unit test (UtilsTest#testMurmur2), made positive.
+    fn hashes_match_kafka() {
+        // Values from Kafka's own unit test (UtilsTest#testMurmur2), made positive.
         for (text, hash) in [
             ("21", -973_932_308_i32),
             ("foobar", -790_332_482),

@@ -52,9 +52,9 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Keyspaces have up to 48 letters, tables up to 222.
+        /// Keyspace names have up to 48 characters, table names up to 222.
         #[test]
-        fn names_of_tables_are_legal_and_differ(
+        fn table_topics_are_legal_and_differ(
             tables in proptest::collection::hash_set(("[a-bA_]{1,2}|[a_]{40,48}", "[a-bA_]{1,2}|[a_]{199,222}"), 2..20),
             prefix in "[a-z.]{1,20}|[a-z]{200,245}",
             has_dash: bool,
@@ -70,14 +70,14 @@ mod tests {
                 prop_assert!(name.len() <= LONGEST && name.starts_with(&shown));
             }
             if has_dash {
-                // Kafka rejects a topic that equals another one with `_` for `.`.
+                // Kafka rejects a topic that equals another topic with `_` instead of `.`.
                 let collide: HashSet<_> = names.iter().map(|name| name.replace('.', "_")).collect();
                 prop_assert_eq!(collide.len(), tables.len());
             }
         }
 
         #[test]
-        fn any_text_becomes_a_legal_name(keyspace: String, table: String) {
+        fn any_text_becomes_legal_topic(keyspace: String, table: String) {
             let name = table_topic("p", &Delimiter::default(), &keyspace, &table);
             let is_legal = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
             prop_assert!(name.chars().all(is_legal) && name.len() <= LONGEST);

@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn splits_a_composite() {
+    fn composite_key_is_split() {
         let mut values = Vec::new();
         split(2, &[0, 1, 7, 0, 0, 2, 8, 9, 0], &mut values).unwrap();
         assert_eq!(values, [Some(&[7][..]), Some(&[8, 9])]);
@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn rejects_what_is_none() {
+    fn invalid_key_is_rejected() {
         for key in [
             &[][..],
             &[0, 1, 7, 0],

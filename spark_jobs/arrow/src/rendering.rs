@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_it_says() {
+    fn renderings_are_parsed() {
         assert_eq!(Rendering::parse("raw"), Ok(Rendering::Raw));
         for text in ["decimal(12,2)", "decimal(12, 2)"] {
             let (precision, scale) = (12, 2);
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn rejects_anything_else() {
+    fn unknown_rendering_is_rejected() {
         for text in [
             "",
             "text",

@@ -1,4 +1,4 @@
-//! Any bytes of any type are decoded or rejected: no panic, and as many rows as were appended.
+//! Any bytes of any type are decoded or rejected, without a panic, and every appended row remains.
 
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ fn any_rendering() -> impl Strategy<Value = Rendering> {
     prop_oneof![Just(Rendering::Typed), decimal]
 }
 
-/// Random bytes, and such that begin as collections do.
+/// Random bytes, some of them with the beginning of a collection.
 fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
     let sized = vec(0_u8..6, 0..30).prop_map(|bytes| {
         let words = bytes.into_iter().flat_map(|byte| [0, 0, 0, byte]);
@@ -96,7 +96,7 @@ fn finish(
 
 proptest! {
     #[test]
-    fn values(
+    fn any_values_are_decoded_or_rejected(
         cql_type in any_type(),
         rendering in any_rendering(),
         values in vec(option::of(any_bytes()), 0..4),
@@ -109,7 +109,7 @@ proptest! {
     }
 
     #[test]
-    fn elements(
+    fn any_elements_are_decoded_or_rejected(
         cql_type in any_type(),
         rendering in any_rendering(),
         rows in vec(vec((any_bytes(), option::of(any_bytes())), 0..4), 0..4),

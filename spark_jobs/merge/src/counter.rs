@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn totals_are_read() {
+    fn counter_shards_are_read() {
         let shard = [&[7; 16][..], &9_i64.to_be_bytes(), &(-5_i64).to_be_bytes()].concat();
         let context = [&[0, 1, 0x80, 0][..], &shard].concat();
         let expected = Shard {
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn other_contexts_are_rejected() {
+    fn malformed_local_and_remote_contexts_are_rejected() {
         let local = [&[0, 1, 0, 0][..], &[0; 32]].concat();
         let remote = [&[0, 0][..], &[0; 32]].concat();
         for context in [&[][..], &[0], &[0, 1, 0x80], &local, &remote] {

@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn rejects_more_than_64_bits() {
+    fn more_than_64_bits_are_rejected() {
         let mut largest = Vec::new();
         write(&mut largest, u64::MAX);
         assert_eq!(largest.len(), 10);

@@ -1,4 +1,4 @@
-//! The laws of row states, and bytes that are none.
+//! The laws of row states, and invalid bytes.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
@@ -130,7 +130,7 @@ fn events() -> impl Strategy<Value = Vec<Item>> {
 
 proptest! {
     #[test]
-    fn states_merge_as_their_events(
+    fn states_merge_like_their_events(
         events in events(),
         choice in any::<prop::sample::Index>(),
         order in any::<u64>(),
@@ -148,7 +148,7 @@ proptest! {
     }
 
     #[test]
-    fn a_damaged_state_is_rejected_or_read(
+    fn damaged_state_is_rejected_or_read(
         events in events(),
         choice in any::<prop::sample::Index>(),
         byte in any::<u8>(),
@@ -168,7 +168,9 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_rejected_or_read(mut state in prop::collection::vec(any::<u8>(), 0..64)) {
+    fn arbitrary_state_bytes_are_rejected_or_read(
+        mut state in prop::collection::vec(any::<u8>(), 0..64),
+    ) {
         if let Some(version) = state.first_mut() {
             *version = 1;
         }

@@ -1,4 +1,4 @@
-"""An agent that captures the transactions of one node into a file."""
+"""An agent that captures the transactions of one node to a file."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,7 +15,7 @@ VERSION = "6.0-alpha2"
 
 
 def accord_settings(**journal: object) -> NodeSettings:
-    """A node with Accord that starts again after SIGKILL; `journal` are settings of the journal."""
+    """Node with Accord that can restart after SIGKILL; `journal` are settings of the journal."""
     return NodeSettings(
         storage_compatibility_mode="NONE",
         commitlog_sync_period_ms=100,
@@ -41,7 +41,7 @@ def agent_of(node: CassandraNode, directory: Path) -> Agent:
 
 
 def wait_for_row(agent: Agent, key: int) -> None:
-    """Waits for the event of an account that was written last."""
+    """Wait for the event of the account that was written last."""
 
     def has_arrived() -> bool:
         return any(

@@ -1,4 +1,4 @@
-"""Three nodes with agents: the merged transactions equal `SELECT *`, on each node and in all."""
+"""Three nodes with agents: the merged transactions equal `SELECT *`, per node and for all nodes."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
@@ -31,8 +31,8 @@ STATEMENTS = 300
 
 
 def write(node: CassandraNode, texts: Iterable[str]) -> None:
-    """At QUORUM, as Accord rejects lower levels. A statement that times out is not repeated: the
-    comparison is with what the node has."""
+    """Write at QUORUM, because Accord rejects lower levels. Statements that time out are not
+    repeated: the comparison uses the node's data."""
     for text in texts:
         try:
             execute(node, text)
@@ -48,7 +48,7 @@ def merged(events: Iterable[dict[str, Any]]) -> Tables:
 
 
 def differences(node: CassandraNode, events: Sequence[dict[str, Any]]) -> Sequence[str]:
-    """Where the merged events differ from what the node selects."""
+    """Differences between the merged events and the rows that the node selects."""
     session = node.connect()
     profile = session.get_execution_profile(EXEC_PROFILE_DEFAULT)
     profile.consistency_level = ConsistencyLevel.QUORUM
@@ -95,12 +95,12 @@ def test_merged_transactions_equal_select(nodes: list[CassandraNode], agents: li
     area = (f"UPDATE bank.accounts SET area = 'a{n}' WHERE id = {n}" for n in range(5))
     write(nodes[1], area)
 
-    # The agent of a node is killed, and restarted while the node goes on.
+    # The test kills a node's agent and restarts it while the node continues.
     agents[1].process.kill()
     write(first, statements(2, STATEMENTS))
     agents[1].process.launch()
 
-    # A node is killed, and the others go on.
+    # The test kills a node; the others continue.
     killed.kill()
     write(first, statements(3, STATEMENTS))
     killed.start()
@@ -110,7 +110,7 @@ def test_merged_transactions_equal_select(nodes: list[CassandraNode], agents: li
     for agent in agents[:2]:
         wait_for_row(agent, 1000)
 
-    # A replica applies transactions of other partitions after the acknowledgement of the last one.
+    # A replica applies transactions of other partitions after the last acknowledgement.
     def are_equal() -> bool:
         return ids(agents[0].events()) == ids(agents[1].events())
 

@@ -1,4 +1,4 @@
-"""What the node deletes from its journal while the agent is stopped is reported as a gap."""
+"""Journal segments that the node deletes while the agent is stopped are reported as a gap."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,7 +36,7 @@ def journal(node: CassandraNode) -> set[str]:
 
 
 def fill(node: CassandraNode, key: int) -> None:
-    """Writes until the node has deleted every segment of the journal that it has now."""
+    """Write until the node has deleted every current segment of the journal."""
     before = journal(node)
 
     def is_deleted() -> bool:
@@ -46,9 +46,7 @@ def fill(node: CassandraNode, key: int) -> None:
     wait_until(is_deleted, "the journal's segments to be deleted")
 
 
-def test_a_running_agent_loses_nothing_and_a_stopped_one_reports_the_gap(
-    node: CassandraNode, tmp_path: Path
-) -> None:
+def test_agent_reports_journal_gap_after_a_stop(node: CassandraNode, tmp_path: Path) -> None:
     agent = agent_of(node, tmp_path / "agent")
     agent.process.launch()
     try:

@@ -1,4 +1,4 @@
-"""Transactions and ordinary writes over tables of every transactional kind."""
+"""Transactions and ordinary writes to tables of every transactional mode."""
 
 import random
 from collections.abc import Iterator
@@ -77,5 +77,5 @@ def statements(seed: int, count: int) -> Iterator[str]:
 
 
 def last_write(key: int) -> str:
-    """A row whose event shows that everything before is delivered."""
+    """Row whose event proves that all earlier writes are delivered."""
     return f"INSERT INTO bank.accounts (id, balance) VALUES ({key}, 0)"

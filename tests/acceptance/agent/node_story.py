@@ -1,4 +1,4 @@
-"""A real node, its agent as a process, and what the agent wrote to Kafka."""
+"""A real node, its agent as a process, and the agent's Kafka records."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ KEYSPACE = (
 
 
 class NodeStory:
-    """The agent reads `cdc_raw`, which is the node's own or has links to its segments."""
+    """The agent reads `cdc_raw`: the node's own, or a directory with links to its segments."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class NodeStory:
         self.agent = AgentProcess("agent", directory, {**common, **properties})
 
     def records(self, topic: str) -> list[KafkaRecord]:
-        """All of a topic, which may not exist yet."""
+        """All records of a topic, which may not exist yet."""
         return self.broker.consume_all(topic) if topic in self.broker.topics() else []
 
     def wait_until(self, condition: Callable[[], bool], what: str) -> None:
@@ -55,7 +55,7 @@ class NodeStory:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """The agent runs, and is stopped at the end."""
+        """Run the agent, and stop it at the end."""
         self.agent.launch()
         try:
             yield

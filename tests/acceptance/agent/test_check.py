@@ -1,4 +1,4 @@
-"""`agent check` without servers: what is found, and how bad it is."""
+"""`agent check` without servers: findings and their severity."""
 
 import dataclasses
 import os
@@ -38,7 +38,7 @@ def all_findings(known: AgentConfig) -> list[Finding]:
 
 
 def levels(findings: Iterable[Finding]) -> dict[str, Level]:
-    """The worst level of each subject."""
+    """Worst level of each subject."""
     worst: dict[str, Level] = {}
     order = list(Level)
     for finding in findings:
@@ -48,7 +48,7 @@ def levels(findings: Iterable[Finding]) -> dict[str, Level]:
     return worst
 
 
-def test_findings_are_lines_of_text(agent_dir: AgentDir) -> None:
+def test_check_prints_findings_as_text_lines(agent_dir: AgentDir) -> None:
     write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
     yaml = agent_dir.folder / "cassandra.yaml"
     yaml.write_text("cdc_enabled: true\ncommitlog_sync: batch\n")
@@ -67,7 +67,7 @@ def test_findings_are_lines_of_text(agent_dir: AgentDir) -> None:
 @pytest.mark.parametrize(
     ("used_mib", "level"), [(1, Level.OK), (6, Level.WARNING), (9, Level.FAULT)]
 )
-def test_a_directory_that_fills_up(agent_dir: AgentDir, used_mib: int, level: Level) -> None:
+def test_cdc_raw_usage_sets_the_severity(agent_dir: AgentDir, used_mib: int, level: Level) -> None:
     path = write_segment(agent_dir.cdc_raw, 1, [])
     with path.open("r+b") as file:
         file.truncate(used_mib << 20)
@@ -80,13 +80,13 @@ def test_a_directory_that_fills_up(agent_dir: AgentDir, used_mib: int, level: Le
     assert "deletes the oldest segments unread" in finding.message
 
 
-def test_strange_files_are_named(agent_dir: AgentDir) -> None:
+def test_unexpected_files_are_a_warning(agent_dir: AgentDir) -> None:
     (agent_dir.cdc_raw / "notes.txt").touch()
     (finding,) = check_foreign_files(config(agent_dir), observe(agent_dir.cdc_raw))
     assert (finding.level, finding.code) == (Level.WARNING, "cdc_raw_unexpected_files")
 
 
-def test_a_planted_name_of_a_segment_is_a_fault(agent_dir: AgentDir) -> None:
+def test_planted_segment_is_a_fault(agent_dir: AgentDir) -> None:
     (agent_dir.cdc_raw / "CommitLog-7-2.log").symlink_to(agent_dir.folder / "nowhere")
     os.mkfifo(agent_dir.cdc_raw / "CommitLog-7-3_cdc.idx")
     (finding,) = check_foreign_files(config(agent_dir), observe(agent_dir.cdc_raw))
@@ -94,7 +94,7 @@ def test_a_planted_name_of_a_segment_is_a_fault(agent_dir: AgentDir) -> None:
     assert "CommitLog-7-2.log, CommitLog-7-3_cdc.idx" in finding.message
 
 
-def test_a_directory_that_every_user_can_write_is_a_fault(agent_dir: AgentDir) -> None:
+def test_world_writable_directory_is_a_fault(agent_dir: AgentDir) -> None:
     assert list(check_directory_rights(config(agent_dir))) == []
     agent_dir.offsets.chmod(0o777)
     (finding,) = check_directory_rights(config(agent_dir))
@@ -104,7 +104,7 @@ def test_a_directory_that_every_user_can_write_is_a_fault(agent_dir: AgentDir) -
     assert list(check_directory_rights(config(agent_dir))) == []
 
 
-def test_a_pipe_that_is_named_like_a_segment_is_not_opened(agent_dir: AgentDir) -> None:
+def test_pipe_named_like_a_segment_is_not_opened(agent_dir: AgentDir) -> None:
     """Opening a FIFO would block until another process writes to it."""
     write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
     os.mkfifo(agent_dir.cdc_raw / "CommitLog-7-2.log")
@@ -113,7 +113,7 @@ def test_a_pipe_that_is_named_like_a_segment_is_not_opened(agent_dir: AgentDir) 
     assert [segment.name.id for segment in find_segments([agent_dir.cdc_raw])] == [1]
 
 
-def test_settings_of_the_node() -> None:
+def test_node_settings_set_the_severity() -> None:
     assert set(levels(check_settings(HEALTHY)).values()) == {Level.OK}
     slow: list[tuple[NodeSettings, str, Level]] = [
         (settings_of_node("t", {}), "cdc_enabled", Level.FAULT),
@@ -124,7 +124,7 @@ def test_settings_of_the_node() -> None:
         assert levels(check_settings(settings))[subject] is level
 
 
-def test_progress(agent_dir: AgentDir) -> None:
+def test_stored_offsets_set_the_severity(agent_dir: AgentDir) -> None:
     known = config(agent_dir)
     assert levels(check_offsets(known, "node-1"))["offsets"] is Level.OK
     store = PropertiesStore(agent_dir.offsets, OFFSET_FILE)
@@ -139,7 +139,7 @@ def test_progress(agent_dir: AgentDir) -> None:
     assert levels(check_offsets(known, "node-1"))["offsets"] is Level.FAULT
 
 
-def test_offsets_are_shown(agent_dir: AgentDir) -> None:
+def test_offsets_show_prints_stored_offsets(agent_dir: AgentDir) -> None:
     path = agent_dir.configuration()
     assert "No offsets are stored" in agent("offsets", "show", "--config", path).output
     assert '"segments": {}' in agent("offsets", "show", "--json", "--config", path).output
@@ -160,10 +160,10 @@ def test_offsets_are_shown(agent_dir: AgentDir) -> None:
     assert done.exit_code == len(done.errors.splitlines()) == 1
 
 
-def test_topics_are_asked_for_under_the_names_that_events_use(
+def test_check_queries_topics_of_published_tables(
     agent_dir: AgentDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody waits for the topic of a counter table."""
+    """The topic of a skipped counter table is not required."""
     agent_dir.schema.write_text(
         SCHEMA + f"CREATE TABLE ks.hits (k text PRIMARY KEY, n counter) WITH ID = {OTHER_ID} "
         "AND cdc = true;"

@@ -1,5 +1,5 @@
-"""`agent check` finds what `agent run` refuses or reports, in the same words; and `run` reports
-what `check` calls a fault."""
+"""`agent check` reports each error of `agent run` in the same words, and `run` reports each fault
+of `check`."""
 
 import json
 import os
@@ -36,22 +36,21 @@ NO_DIRECTORY = "does not exist"
 
 @dataclass(frozen=True)
 class Bad:
-    """An environment in which something is wrong. `make` breaks it and gives what the
-    configuration has besides."""
+    """Broken environment. `make` breaks it and returns further properties of the configuration."""
 
     code: str
-    """Of the finding."""
+    """Code of the finding."""
     part: str
-    """Of its message, and of what `run` says."""
+    """Part of its message, and of the output of `run`."""
     make: Make
     exit_code: int = 2
-    """Of `run`, if it ends."""
+    """Exit code of `run`, if it ends."""
     level: str = "fault"
-    """Of the finding, and of the condition: a fault degrades the agent."""
+    """Level of the finding and of the condition: a fault degrades the agent."""
 
 
 def _with(*done: Callable[[AgentDir], object], **changes: str | None) -> Make:
-    """Breaks something, and changes properties: `http__port` stands for `http.port`."""
+    """Break something and change properties: `http__port` stands for `http.port`."""
 
     def make(agent_dir: AgentDir) -> Changes:
         for each in done:
@@ -121,7 +120,7 @@ def _yaml(agent_dir: AgentDir, **changes: str) -> Changes:
 
 
 def bad_configuration(agent_dir: AgentDir, bad: Bad) -> Path:
-    """Broken, over one segment and the node's file."""
+    """Configuration of the broken environment, with one segment and the node's file."""
     write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
     return agent_dir.configuration({**_yaml(agent_dir), **bad.make(agent_dir)})
 
@@ -171,7 +170,7 @@ ENDS = {
         exit_code=1,
     ),
 }
-"""`run` ends: these never heal by themselves."""
+"""Faults that end `run`, because they never resolve without an operator."""
 
 HEALS = {
     "broker": Bad("broker_unavailable", "127.0.0.1:", _kafka),
@@ -217,7 +216,7 @@ HEALS = {
         level="warning",
     ),
 }
-"""`run` stays and is not ok until somebody does something."""
+"""Faults that degrade the running agent until an operator acts."""
 
 
 def checked(path: Path, *options: str) -> tuple[Outcome, Any]:
@@ -229,7 +228,7 @@ def faults(document: Any, level: str = "fault") -> list[Any]:
     return [each for each in document["findings"] if each["level"] == level]
 
 
-def test_a_good_environment_has_no_fault_and_the_agent_is_ok(agent_dir: AgentDir) -> None:
+def test_healthy_environment_passes_check_and_run(agent_dir: AgentDir) -> None:
     write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
     path = agent_dir.configuration(_yaml(agent_dir))
     done, document = checked(path)
@@ -240,8 +239,8 @@ def test_a_good_environment_has_no_fault_and_the_agent_is_ok(agent_dir: AgentDir
 
 
 def _give(agent_dir: AgentDir) -> None:
-    """The directories belong to a user who is not root and reaches them; what is in `cdc_raw` keeps
-    its owner."""
+    """Unprivileged user that can reach the directories becomes their owner; files in `cdc_raw` keep
+    their owner."""
     for directory in (agent_dir.offsets, agent_dir.relocation):
         os.chown(directory, UID, UID)
     if agent_dir.cdc_raw.stat().st_mode & 0o700:
@@ -264,16 +263,16 @@ def test_check_finds_errors_that_end_run(agent_dir: AgentDir, name: str) -> None
     assert f"exits with code {bad.exit_code}" in found[0]["remedy"] or bad.exit_code == 2
 
 
-# A closed port of a broker is like that of a node, and takes seconds.
+# The closed port of a broker is like that of a node, and takes seconds.
 @pytest.mark.parametrize(
     "name",
     [pytest.param("broker", marks=pytest.mark.slow), *(each for each in HEALS if each != "broker")],
 )
-def test_each_check_fault_is_a_condition_of_the_running_agent(
+def test_check_fault_is_a_condition_of_the_running_agent(
     agent_dir: AgentDir, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """With the same condition, or with one of the part that meets the fault itself."""
-    # The port is closed, so no broker answers, however long it is asked.
+    """The agent reports the same condition, or that of the affected component."""
+    # No broker answers at the closed port, regardless of the timeout.
     monkeypatch.setattr(ask_broker, "__defaults__", (0.1,))
     bad = HEALS[name]
     path = bad_configuration(agent_dir, bad)
@@ -308,10 +307,8 @@ _OF_A_PART = {
 }
 
 
-def test_a_fault_that_heals_is_gone_from_the_health(
-    agent_dir: AgentDir, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A registry that is away for a while, and that no event needs meanwhile."""
+def test_resolved_fault_leaves_health(agent_dir: AgentDir, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The registry is unavailable for a while, and no event needs it meanwhile."""
     checks = tuple(replace(check, retry_s=0.1) for check in CHECKS)
     monkeypatch.setattr("agent.service.CHECKS", checks)
     with FakeRegistry() as registry:
@@ -334,8 +331,8 @@ def test_a_fault_that_heals_is_gone_from_the_health(
     assert registry.schemas == []
 
 
-def test_check_finds_no_fault_while_its_own_agent_runs(agent_dir: AgentDir) -> None:
-    """Neither its port, nor its lock, nor the file that it writes."""
+def test_check_passes_while_its_agent_runs(agent_dir: AgentDir) -> None:
+    """`check` accepts the port, the lock and the output file of its own agent."""
     write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
     path = agent_dir.configuration(_yaml(agent_dir))
     with AgentThread(["--config", str(path)], agent_dir.folder / "agent.log", 0) as process:
@@ -344,7 +341,7 @@ def test_check_finds_no_fault_while_its_own_agent_runs(agent_dir: AgentDir) -> N
         done, document = checked(path, "--set", f"http.port={port}")
         assert (done.exit_code, faults(document)) == (0, [])
         assert "http_address_own" in [each["code"] for each in document["findings"]]
-        # Another agent would have to take the same address.
+        # Another agent would need the same address.
         other = agent_dir.folder / "offsets-2"
         other.mkdir()
         done, document = checked(
@@ -356,14 +353,14 @@ def test_check_finds_no_fault_while_its_own_agent_runs(agent_dir: AgentDir) -> N
 
 @pytest.fixture
 def shared_dir(reachable_folder: Path) -> AgentDir:
-    """That of an agent of another user."""
+    """Directory of another user's agent."""
     return AgentDir(reachable_folder)
 
 
-def test_an_unreadable_cdc_raw_is_one_finding_and_the_others_are_there(
+def test_unreadable_cdc_raw_is_one_finding_among_others(
     shared_dir: AgentDir,
 ) -> None:
-    """As a user who is not root."""
+    """`check` runs as an unprivileged user."""
     path = shared_dir.configuration(_yaml(shared_dir))
     shared_dir.cdc_raw.chmod(0o000)
     _give(shared_dir)
@@ -374,7 +371,7 @@ def test_an_unreadable_cdc_raw_is_one_finding_and_the_others_are_there(
     assert "tables_ok" in [each["code"] for each in document["findings"]]
 
 
-def test_segments_that_the_agent_may_not_open(shared_dir: AgentDir) -> None:
+def test_unreadable_segments_are_a_fault_with_a_remedy(shared_dir: AgentDir) -> None:
     for number in (1, 2, 3):
         write_segment(shared_dir.cdc_raw, number, [[payload(1)]]).chmod(0o600)
     path = shared_dir.configuration(_yaml(shared_dir))
@@ -394,7 +391,7 @@ def test_segments_that_the_agent_may_not_open(shared_dir: AgentDir) -> None:
     assert "usermod -aG root " in finding["remedy"]
 
 
-def test_a_configuration_that_cannot_be_used_is_json_too(agent_dir: AgentDir) -> None:
+def test_invalid_configuration_is_reported_as_json(agent_dir: AgentDir) -> None:
     done, document = checked(agent_dir.configuration({"http.port": "eighty", "topic.prefix": None}))
     assert done.exit_code == document["exit_code"] == 2
     assert document["summary"] == {"ok": 0, "warning": 0, "fault": 2}

@@ -1,5 +1,5 @@
-"""Mistakes of a first day, one case a row: `config check`, `check` and `run` name property, value,
-what is allowed and what to do, or accept the value."""
+"""Common configuration mistakes, one per row: `config check`, `check` and `run` report property,
+value, allowed values and remedy, or accept the value."""
 
 import os
 from collections.abc import Callable
@@ -22,13 +22,13 @@ Prepare = Callable[[AgentDir], object]
 def mistake(
     name: str, changes: dict[str, str], parts: str, prepare: Prepare = lambda agent_dir: None
 ) -> object:
-    """`{dir}` in a value is the agent's directory; `parts` of the message are between bars, and it
-    names the last property; `prepare` changes what lies in the directory."""
+    """`{dir}` in a value is the agent's directory. Bars separate the `parts` of the message, which
+    contains the last property. `prepare` changes the directory."""
     return pytest.param(changes, parts.split(" | "), prepare, id=name)
 
 
 def written(line: str) -> object:
-    """A line of `LINES`."""
+    """Parse a line of `LINES`."""
     properties, _, parts = line.partition(" => ")
     pairs = [each.partition("=") for each in properties.split("; ")]
     kafka = KAFKA if pairs[0][0] == "kafka" else {}
@@ -84,7 +84,7 @@ cassandra.hosts=127.0.0.1:9042 => without a port | cassandra.port
 offset.flush.interval.ms=10 years => 10 years | 10s, 5m or 1h
 inflight.max.bytes=1.5GiB => 1.5GiB | 64Mi or 64m
 """
-"""Properties, and parts of the message about the last one; `kafka` stands for the sink."""
+"""Properties, with parts of the message about the last one; `kafka` stands for the sink."""
 MISTAKES = [
     mistake(
         "offsets behind a link",
@@ -127,14 +127,14 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("changes", "parts", "prepare"), MISTAKES)
-def test_each_command_names_property_value_and_remedy(
+def test_command_reports_property_value_and_remedy(
     agent_dir: AgentDir, changes: dict[str, str], parts: list[str], prepare: Prepare
 ) -> None:
     prepare(agent_dir)
     folder = str(agent_dir.folder)
     changes = {name: value.replace("{dir}", folder) for name, value in changes.items()}
     path = agent_dir.configuration(changes)
-    # `check` ends with 2 where the configuration cannot be used, with 1 where a check found it.
+    # `check` exits with 2 if the configuration is invalid, and with 1 if a check fails.
     for command, codes in ((("config", "check"), {2}), (("check",), {1, 2}), (("run",), {2})):
         done = agent(*command, "--config", path)
         text = done.output + done.errors
@@ -166,7 +166,7 @@ def test_each_command_names_property_value_and_remedy(
         ),
     ],
 )
-def test_a_doubtful_value_is_a_warning(
+def test_doubtful_value_is_a_warning(
     agent_dir: AgentDir, changes: dict[str, str], parts: list[str], checks: bool
 ) -> None:
     path = agent_dir.configuration(changes)
@@ -177,8 +177,8 @@ def test_a_doubtful_value_is_a_warning(
 
 
 @pytest.mark.parametrize("command", ["config check", "check", "run", "config show"])
-def test_the_program_does_what_the_function_does(agent_dir: AgentDir, command: str) -> None:
-    """In a process of its own; every other case calls the function."""
+def test_agent_process_equals_the_function_call(agent_dir: AgentDir, command: str) -> None:
+    """Runs a separate process; all other cases call the function."""
     value = "a # b" if command == "config show" else "a b"
     path = agent_dir.configuration({"topic.prefix": value})
     arguments = (*command.split(), "--config", str(path))
@@ -205,13 +205,13 @@ def test_the_program_does_what_the_function_does(agent_dir: AgentDir, command: s
         (BROKER, "[::1]:9092,h:1, SSL://x:2", "[::1]:9092,h:1, SSL://x:2"),
     ],
 )
-def test_usual_forms_of_values_work(agent_dir: AgentDir, name: str, value: str, shown: str) -> None:
+def test_value_formats_are_accepted(agent_dir: AgentDir, name: str, value: str, shown: str) -> None:
     done = agent("config", "show", "--config", agent_dir.configuration({name: value}))
     assert done.exit_code == 0, done.errors
     assert f"{name}={shown}  #" in done.output
 
 
-def test_a_reference_inside_a_value_is_resolved_and_an_escape_is_literal(
+def test_embedded_reference_is_resolved_and_escape_is_literal(
     agent_dir: AgentDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CDC_TEST_RACK", "r1")
@@ -220,11 +220,11 @@ def test_a_reference_inside_a_value_is_resolved_and_an_escape_is_literal(
     assert agent("config", "check", "--config", path).exit_code == 0
     file = agent_dir.folder / "ar1b-${HOME}"
     file.mkdir()
-    # A directory is no file: the finding names what the value became.
+    # The path is a directory: the finding contains the resolved value.
     assert f"{file} (file.path)" in agent("check", "--config", path).output
 
 
-def test_an_unknown_reference_in_a_secret_is_rejected_without_its_text(agent_dir: AgentDir) -> None:
+def test_unknown_reference_in_a_secret_hides_its_text(agent_dir: AgentDir) -> None:
     path = agent_dir.configuration(
         {"cassandra.username": "u", "cassandra.password": "open${sesame}door"}
     )
@@ -236,7 +236,7 @@ def test_an_unknown_reference_in_a_secret_is_rejected_without_its_text(agent_dir
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
-def test_file_in_another_encoding_is_one_error(agent_dir: AgentDir, encoding: str) -> None:
+def test_config_file_in_another_encoding_is_one_error(agent_dir: AgentDir, encoding: str) -> None:
     path = agent_dir.configuration()
     path.write_bytes(path.read_text().encode(encoding))
     done = agent("config", "check", "--config", path)
@@ -247,7 +247,7 @@ def test_file_in_another_encoding_is_one_error(agent_dir: AgentDir, encoding: st
 
 
 @pytest.mark.parametrize("mark", [b"\xef\xbb\xbf", b""])
-def test_a_byte_order_mark_and_windows_line_ends_are_no_mistake(
+def test_byte_order_mark_and_windows_line_ends_are_accepted(
     agent_dir: AgentDir, mark: bytes
 ) -> None:
     path = agent_dir.configuration()
@@ -256,13 +256,13 @@ def test_a_byte_order_mark_and_windows_line_ends_are_no_mistake(
 
 
 @pytest.mark.parametrize("arguments", [(), ("--set", "x"), ("--set", "sink=stdout")])
-def test_no_configuration_is_an_error(arguments: tuple[str, ...]) -> None:
+def test_missing_configuration_is_an_error(arguments: tuple[str, ...]) -> None:
     done = agent(*arguments)
     assert (done.exit_code, done.output) == (2, "")
     assert "--config FILE" in done.errors
 
 
-def test_rights_name_user_owner_mode_and_command(agent_dir: AgentDir) -> None:
+def test_rights_message_contains_user_mode_and_command(agent_dir: AgentDir) -> None:
     agent_dir.offsets.chmod(0o500)
     text = _rights(agent_dir.offsets)
     assert f"uid {os.geteuid()}" in text

@@ -1,5 +1,5 @@
-"""Events that are too large for a real topic or for the client: whole in the dead-letter topic, or
-in a file when that rejects them too."""
+"""Events that are too large for a real topic or for the client arrive whole in the dead-letter
+topic, or in a file if that topic rejects them."""
 
 import random
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.support.servers.kafka import KafkaBroker
 
 pytestmark = pytest.mark.servers
 
-# Incompressible enough for any codec.
+# No codec can compress this below the limit.
 LARGE = random.Random(1).randbytes(40_000).hex().encode()
 
 
@@ -26,7 +26,7 @@ SLOW = pytest.mark.slow
 
 
 @pytest.mark.parametrize("dlq", ["accepts", pytest.param("rejects", marks=SLOW), "client rejects"])
-def test_rejected_event_goes_to_the_topic_else_to_a_file(
+def test_rejected_event_goes_to_dead_letter_topic_or_file(
     agent_dir: AgentDir, broker: KafkaBroker, topic_prefix: str, dlq: str
 ) -> None:
     topic, dead_letters = f"{topic_prefix}.ks.t", f"{topic_prefix}-dead-letters"

@@ -1,5 +1,5 @@
-"""Properties files that were written for Debezium's connector. The example of its manual runs as it
-is: a second file says only where this place has what it names."""
+"""Properties files written for Debezium's connector. The manual's example runs unchanged: a second
+file sets only local addresses and directories."""
 
 import base64
 import io
@@ -20,7 +20,7 @@ from tests.support.agents.running_agent import is_drained
 from tests.support.sinks.fake_registry import FakeRegistry
 
 FILES = Path(__file__).parent / "files"
-# As the manual of early 2021 shows it, Avro and all.
+# As in the manual of early 2021, with Avro.
 MANUAL_EXAMPLE = """
 connector.name=test_connector
 commit.log.relocation.dir=/Users/test_user/debezium-connector-cassandra/test_dir/relocation/
@@ -67,7 +67,7 @@ def load(name: str, yaml: Path) -> AgentConfig:
     return load_config([path])
 
 
-def test_a_file_of_the_first_releases_is_taken(yaml: Path) -> None:
+def test_properties_file_of_early_debezium_is_accepted(yaml: Path) -> None:
     config = load("manual-era.properties", yaml)
     properties = config.properties
     assert properties.topic_prefix == "orders_prod"
@@ -82,7 +82,7 @@ def test_a_file_of_the_first_releases_is_taken(yaml: Path) -> None:
     assert (properties.snapshot_mode, properties.snapshot_consistency) == ("always", "ONE")
 
 
-def test_a_file_of_the_present_releases_is_taken(yaml: Path) -> None:
+def test_properties_file_of_current_debezium_is_accepted(yaml: Path) -> None:
     config = load("standalone-3.properties", yaml)
     properties = config.properties
     assert properties.topic_prefix == "fulfillment"
@@ -93,7 +93,7 @@ def test_a_file_of_the_present_releases_is_taken(yaml: Path) -> None:
     assert (properties.cassandra_username, properties.snapshot_mode) == ("debezium", "never")
 
 
-def test_the_example_of_the_manual_runs_unchanged(yaml: Path) -> None:
+def test_debezium_manual_example_is_accepted_unchanged(yaml: Path) -> None:
     path = yaml.with_name("cdc.properties")
     path.write_text(MANUAL_EXAMPLE.format(yaml=yaml))
     config = load_config([path])
@@ -130,7 +130,7 @@ def test_unsupported_property_is_rejected_by_name(tmp_path: Path, line: str) -> 
 
 
 @pytest.mark.parametrize("name", ["field.exclude.list", "column.exclude.list", "field.blacklist"])
-def test_columns_are_left_out_under_every_name_of_the_list(tmp_path: Path, name: str) -> None:
+def test_every_name_of_the_column_exclude_list_works(tmp_path: Path, name: str) -> None:
     properties = of_lines(tmp_path, f"{name}=ks.t.c, ks.t.D").properties
     assert properties.excluded_columns == (("ks", "t", "c"), ("ks", "t", "D"))
     with pytest.raises(ConfigError, match=r"each must be `keyspace\.table\.column`"):
@@ -151,7 +151,7 @@ def test_columns_are_left_out_under_every_name_of_the_list(tmp_path: Path, name:
         ),
     ],
 )
-def test_names_are_adjusted_for_avro(tmp_path: Path, lines: str, names: str) -> None:
+def test_avro_converter_adjusts_field_names(tmp_path: Path, lines: str, names: str) -> None:
     assert of_lines(tmp_path, lines).properties.names == names
 
 
@@ -174,7 +174,7 @@ STRING = "key.converter=org.apache.kafka.connect.storage.StringConverter"
         ("key.converter=String\nkey.converter.converter.encoding=utf-8", "string", "base64"),
     ],
 )
-def test_converters_under_the_names_of_their_classes(
+def test_converters_are_selected_by_name_or_class(
     tmp_path: Path, lines: str, written: str, decimals: str
 ) -> None:
     config = of_lines(tmp_path, lines)
@@ -207,7 +207,7 @@ def test_invalid_converter_setting_is_one_error(tmp_path: Path, lines: str, sent
     assert sentence in problem
 
 
-def test_values_by_their_modes(tmp_path: Path) -> None:
+def test_handling_modes_are_read(tmp_path: Path) -> None:
     modes = "decimal.handling.mode=precise\nvarint.handling.mode=STRING\n"
     properties = of_lines(tmp_path, f"{modes}duration.handling.mode=precise").properties
     assert properties.decimal_handling_mode == "precise"
@@ -233,12 +233,12 @@ def test_converter_settings_without_effect_are_reported(tmp_path: Path) -> None:
         *("sanitize.field.names=false", "value.converter.schemas.enable=false"),
     ],
 )
-def test_defaults_are_taken_in_silence(tmp_path: Path, line: str) -> None:
+def test_default_values_cause_no_warning(tmp_path: Path, line: str) -> None:
     assert of_lines(tmp_path, line).warnings == ()
 
 
 def decoded(text: str, registry: FakeRegistry) -> Any:
-    """A message in Confluent's form, by the schema that its id stands for in the registry."""
+    """Message in Confluent's format, decoded by the registry's schema of its id."""
     message = base64.b64decode(text)
     number = struct.unpack(">xI", message[:5])[0]
     schema = fastavro.parse_schema(
@@ -251,7 +251,7 @@ def schema_path(number: int) -> str:
     return f"/schemas/ids/{number}"
 
 
-def test_the_example_delivers(agent_dir: AgentDir) -> None:
+def test_debezium_manual_example_delivers_events(agent_dir: AgentDir) -> None:
     for number in (1, 2):
         write_segment(agent_dir.cdc_raw, number, [[payload(number, b"v%d" % number)]])
     yaml = agent_dir.folder / "cassandra.yaml"

@@ -14,12 +14,13 @@ from tests.support.agents.early_stop_program import PROGRAM
 def interrupted(
     module: str, *arguments: str | Path, signals: int = 1
 ) -> subprocess.CompletedProcess[str]:
-    """Runs the command `agent`, which gets SIGTERM when it begins to import a module."""
+    """Run the command `agent`, which receives SIGTERM when it starts to import a module."""
     words = [sys.executable, "-c", PROGRAM, module, str(signals), *map(str, arguments)]
     return subprocess.run(words, capture_output=True, text=True, check=False)
 
 
-# The command line itself, the configuration behind it, and what only `agent run` imports.
+# The command line itself, the configuration that it imports, and modules that only `agent run`
+# imports.
 MOMENTS = [
     ("agent.cli", ["run"]),
     pytest.param("agent.config", [], marks=pytest.mark.slow),
@@ -29,7 +30,7 @@ MOMENTS = [
 
 
 @pytest.mark.parametrize(("module", "command"), MOMENTS)
-def test_the_agent_ends_as_if_it_was_stopped_and_touches_nothing(
+def test_sigterm_during_imports_stops_the_agent_cleanly(
     agent_dir: AgentDir, module: str, command: list[str]
 ) -> None:
     segment = write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
@@ -48,13 +49,13 @@ def test_interrupted_agent_still_reports_an_invalid_configuration(agent_dir: Age
     assert "topic.prefix" in done.stderr
 
 
-def test_other_commands_end_by_the_signal(agent_dir: AgentDir) -> None:
-    """Half a dump must not look like a whole one."""
+def test_sigterm_kills_other_commands(agent_dir: AgentDir) -> None:
+    """A partial dump must not look complete."""
     segment = write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
     done = interrupted("agent.cli", "dump", segment, "--schema", agent_dir.schema)
     assert (done.returncode, done.stdout) == (-signal.SIGTERM, "")
 
 
-def test_a_second_signal_ends_it_at_once(agent_dir: AgentDir) -> None:
+def test_second_sigterm_kills_the_starting_agent(agent_dir: AgentDir) -> None:
     done = interrupted("agent.cli", "--config", agent_dir.configuration(), signals=2)
     assert done.returncode == -signal.SIGTERM

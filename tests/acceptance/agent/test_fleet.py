@@ -1,4 +1,4 @@
-"""`agent fleet` over real agents: one healthy, one with a quarantined segment, one dead."""
+"""`agent fleet` with real agents: one healthy, one with a quarantined segment, one dead."""
 
 import json
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from tests.support.agents.fake_agents import closed_address
 
 @dataclass(frozen=True)
 class Site:
-    """The running agents, and a file with all addresses."""
+    """Running agents, and a file with all addresses."""
 
     targets: Path
     well: AgentThread
@@ -71,7 +71,7 @@ def rows(output: str) -> list[list[str]]:
     return [line.split() for line in output.splitlines()]
 
 
-def test_all_agents_are_in_one_table_the_worst_first(site: Site) -> None:
+def test_fleet_table_lists_the_worst_agent_first(site: Site) -> None:
     done = agent("fleet", "--targets", site.targets)
     heading, dead, damaged, well = rows(done.output)[:4]
     assert (heading[:2], dead[1]) == (["NODE", "STATE"], "unreachable")
@@ -86,7 +86,7 @@ def test_all_agents_are_in_one_table_the_worst_first(site: Site) -> None:
     assert done.exit_code == 8
 
 
-def test_json_has_the_values_of_health(site: Site) -> None:
+def test_fleet_json_contains_the_values_of_health(site: Site) -> None:
     done = agent("fleet", "--targets", site.targets, "--json")
     document: dict[str, Any] = json.loads(done.output)
     dead, damaged, well = document["agents"]
@@ -99,7 +99,7 @@ def test_json_has_the_values_of_health(site: Site) -> None:
     assert (well["cdc_raw_limit_bytes"], well["lag_s"], done.exit_code) == (100 << 20, 0, 8)
 
 
-def test_without_the_dead_agent_the_fleet_is_degraded(site: Site, tmp_path: Path) -> None:
+def test_fleet_exit_code_follows_the_worst_agent(site: Site, tmp_path: Path) -> None:
     targets = tmp_path / "nodes.txt"
     targets.write_text(f"{site.well.url}\n{site.damaged.url}\n")
     assert agent("fleet", "--targets", targets).exit_code == 7
@@ -107,7 +107,7 @@ def test_without_the_dead_agent_the_fleet_is_degraded(site: Site, tmp_path: Path
     assert agent("fleet", "--targets", targets).exit_code == 0
 
 
-def test_the_command_uses_the_targets_of_a_configuration(site: Site, tmp_path: Path) -> None:
+def test_fleet_reads_targets_from_the_configuration(site: Site, tmp_path: Path) -> None:
     folder = tmp_path / "configured"
     folder.mkdir()
     path = AgentDir(folder).configuration({"fleet.targets.file": str(site.targets)})

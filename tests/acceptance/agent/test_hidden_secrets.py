@@ -1,5 +1,5 @@
-"""An agent whose every secret is marked, in trouble with all that it talks to, at debug level: the
-marks are nowhere to be seen."""
+"""An agent with a marker in every secret, at debug level, while all its servers fail: no output
+contains a marker."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ PAGES = (
 
 
 def settings(agent_dir: AgentDir) -> dict[str, str]:
-    """Every property that holds a secret, by its type or by its name."""
+    """Every property that contains a secret, by its type or by its name."""
     authority = Authority()
     trust = authority.truststore(agent_dir.folder / "trust.p12", secret(1))
     key = authority.signed("client").pkcs12(agent_dir.folder / "key.p12", secret(2))
@@ -86,7 +86,7 @@ def settings(agent_dir: AgentDir) -> dict[str, str]:
         pytest.param(True, id="node-away"),
     ],
 )
-def test_a_running_agent_shows_none(
+def test_running_agent_hides_secrets(
     agent_dir: AgentDir, tmp_path: Path, asks_the_node: bool
 ) -> None:
     write_segment(agent_dir.cdc_raw, 1, [[payload(1, b"a")]])
@@ -129,7 +129,7 @@ def test_a_running_agent_shows_none(
         ("check",),
     ],
 )
-def test_a_command_shows_none(
+def test_agent_command_hides_secrets(
     agent_dir: AgentDir,
     command: tuple[str, ...],
     monkeypatch: pytest.MonkeyPatch,
@@ -139,7 +139,7 @@ def test_a_command_shows_none(
     changes: dict[str, str | None] = {**settings(agent_dir)}
     done = agent("--debug", *command, "--config", agent_dir.configuration(changes))
     assert done.output + done.errors
-    # The clients' libraries write to the descriptors.
+    # The client libraries write to the file descriptors.
     assert marks("".join((done.output, done.errors, *capfd.readouterr())).encode()) == []
 
 
@@ -160,15 +160,15 @@ def test_a_command_shows_none(
     ],
     ids=lambda changes: "-".join(changes),
 )
-def test_a_mistake_shows_none(agent_dir: AgentDir, changes: dict[str, str | None]) -> None:
-    """Whatever is wrong beside a secret, or with it."""
+def test_config_error_hides_secrets(agent_dir: AgentDir, changes: dict[str, str | None]) -> None:
+    """The value of the secret is wrong, or another property is."""
     path = agent_dir.configuration({**settings(agent_dir), **changes})
     done = agent("--debug", "config", "check", "--config", path)
     assert (done.exit_code, marks((done.output + done.errors).encode())) == (2, [])
 
 
-def test_every_secret_of_a_producer_is_marked(agent_dir: AgentDir) -> None:
-    """So that one that comes with a new client is not forgotten; PEM keys have a test of theirs."""
+def test_every_producer_secret_has_a_marker(agent_dir: AgentDir) -> None:
+    """Fails if a new client adds a secret; another test covers PEM keys."""
     set_here = {name.removeprefix("kafka.producer.") for name in settings(agent_dir)}
     in_pem = {"sasl.oauthbearer.assertion.private.key.pem", "ssl.key.pem", "ssl.keystore.key"}
     assert {name for name in KNOWN if is_secret_name(name)} - set_here - in_pem == {"sasl.password"}

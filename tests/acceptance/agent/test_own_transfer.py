@@ -1,5 +1,4 @@
-"""A transfer class of one's own, with the agent as a process: no fault of the class loses a
-segment."""
+"""A user's transfer class, with the agent as a process: no error of the class loses a segment."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +12,7 @@ from tests.support.agents.running_agent import is_drained, values
 
 pytestmark = pytest.mark.servers
 
-# What it does stands in a file, so that a test can change it while the agent runs.
+# A file selects the behaviour, so that a test can change it while the agent runs.
 CLASS = """
 import os, shutil, sys, threading
 from pathlib import Path
@@ -64,7 +63,7 @@ def settings(folder: Path) -> dict[str, str]:
 
 
 def written(agent_dir: AgentDir, *numbers: int) -> dict[str, bytes]:
-    """Segments in cdc_raw, by the names of their files."""
+    """Write segments to cdc_raw; returns their contents by file name."""
     found = {}
     for number in numbers:
         path = write_segment(agent_dir.cdc_raw, number, [[payload(number, b"%d" % number)]])
@@ -86,7 +85,7 @@ def wait_for_message(process: AgentThread, part: str) -> None:
         ("blocks", "has not returned for"),
     ],
 )
-def test_failing_class_keeps_segments_until_it_works(
+def test_failing_transfer_class_keeps_segments_until_it_works(
     agent_dir: AgentDir, folder: Path, what: str, message: str
 ) -> None:
     contents = written(agent_dir, 1, 2)
@@ -105,7 +104,7 @@ def test_failing_class_keeps_segments_until_it_works(
     assert values(agent_dir) == ["1", "2"]
 
 
-def test_refused_segment_holds_up_no_other(agent_dir: AgentDir, folder: Path) -> None:
+def test_rejected_segment_does_not_block_other_transfers(agent_dir: AgentDir, folder: Path) -> None:
     contents = written(agent_dir, 1, 2)
     upload = agent_dir.relocation / "upload"
     (folder / "what").write_text("refuses")
@@ -118,7 +117,7 @@ def test_refused_segment_holds_up_no_other(agent_dir: AgentDir, folder: Path) ->
     assert {name: (folder / name).read_bytes() for name in contents} == contents
 
 
-def test_example_keeps_segments_in_a_folder(agent_dir: AgentDir, folder: Path) -> None:
+def test_example_transfer_class_copies_to_a_folder(agent_dir: AgentDir, folder: Path) -> None:
     contents = written(agent_dir, 1)
     changes = settings(folder) | {
         "commit.log.transfer.class": "examples.transfer.mounted_folder:MountedFolder",
@@ -132,7 +131,9 @@ def test_example_keeps_segments_in_a_folder(agent_dir: AgentDir, folder: Path) -
 
 
 @pytest.mark.parametrize("command", ["check", "run"])
-def test_unusable_class_is_named_at_start(agent_dir: AgentDir, folder: Path, command: str) -> None:
+def test_unusable_transfer_class_is_reported_at_start(
+    agent_dir: AgentDir, folder: Path, command: str
+) -> None:
     changes = {"commit.log.transfer.class": "no_such_module:Transfer"}
     outcome = agent(command, "--config", agent_dir.configuration(changes))
     assert outcome.exit_code == (1 if command == "check" else 2)

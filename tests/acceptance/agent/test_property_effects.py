@@ -1,6 +1,6 @@
-"""Effects of Debezium's properties, seen from outside.
+"""Observable effects of Debezium's properties.
 
-docs/reference/debezium-properties.md names the tests of the others.
+docs/reference/debezium-properties.md lists the tests of all other properties.
 """
 
 import json
@@ -25,13 +25,15 @@ def topics(agent_dir: AgentDir) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["topic.prefix", "kafka.topic.prefix"])
-def test_topics_begin_with_the_prefix(agent_dir: AgentDir, name: str) -> None:
+def test_topic_names_start_with_the_prefix(agent_dir: AgentDir, name: str) -> None:
     write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
     delivered(agent_dir, {"topic.prefix": None, name: "orders-2"})
     assert topics(agent_dir) == ["orders-2.ks.t"]
 
 
-def test_without_post_processing_segments_are_kept_whatever_the_class(agent_dir: AgentDir) -> None:
+def test_disabled_post_processing_overrides_the_transfer_class(
+    agent_dir: AgentDir,
+) -> None:
     path = write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
     blackhole = "io.debezium.connector.cassandra.BlackHoleCommitLogTransfer"
     delivered(
@@ -41,7 +43,7 @@ def test_without_post_processing_segments_are_kept_whatever_the_class(agent_dir:
     assert (agent_dir.relocation / "archive" / path.name).exists()
 
 
-def test_the_latest_log_only_is_no_reason_to_lose_the_others(agent_dir: AgentDir) -> None:
+def test_latest_commit_log_only_still_reads_all_segments(agent_dir: AgentDir) -> None:
     for number in (1, 2, 3):
         write_segment(agent_dir.cdc_raw, number, [[payload(number)]])
     log = delivered(agent_dir, {"latest.commit.log.only": "true"})
@@ -51,10 +53,10 @@ def test_the_latest_log_only_is_no_reason_to_lose_the_others(agent_dir: AgentDir
 
 
 @pytest.mark.parametrize(("interval_ms", "is_saved"), [("0", True), ("3600000", False)])
-def test_progress_is_saved_no_more_often_than_asked_for(
+def test_offsets_are_flushed_at_the_configured_interval(
     agent_dir: AgentDir, interval_ms: str, is_saved: bool
 ) -> None:
-    """A segment that is still written is delivered up to its index, and the agent is killed."""
+    """The agent delivers a live segment up to its index, and is then killed."""
     path = write_segment(agent_dir.cdc_raw, 1, [[payload(1)], [payload(2)]], idx=None)
     index = path.with_name(f"{path.stem}_cdc.idx")
     ends = (len(segment([[payload(1)]], 7, 1)), path.stat().st_size)
@@ -73,9 +75,9 @@ def test_progress_is_saved_no_more_often_than_asked_for(
             index.write_text(f"{end}\n")
             process.wait_until("the event", partial(has_events, agent_dir, count))
             if count == 1 or is_saved:
-                # The first progress is saved at once, whatever the interval is.
+                # The agent stores the first offset at once, regardless of the interval.
                 process.wait_until("the save", partial(is_stored_anew, before))
-    # It is killed now.
+    # Leaving the block killed the agent.
     index.write_text(f"{ends[-1]}\nCOMPLETED\n")
     delivered(agent_dir, changes)
     assert has_events(agent_dir, 2 if is_saved else 3)
@@ -85,7 +87,7 @@ def has_events(agent_dir: AgentDir, count: int) -> bool:
     return agent_dir.events.exists() and len(topics(agent_dir)) == count
 
 
-def test_tags_are_labels_of_debeziums_metrics(agent_dir: AgentDir) -> None:
+def test_custom_tags_become_debezium_metric_labels(agent_dir: AgentDir) -> None:
     with running(agent_dir, {"custom.metric.tags": "env=lab, the-team=data base"}) as process:
         process.wait_until("an answer", lambda: process.health() is not None)
         text = page(process, "metrics/jmx")
@@ -111,7 +113,7 @@ STRING_CONVERTER = "org.apache.kafka.connect.storage.StringConverter"
 
 
 def write_and_delete(agent_dir: AgentDir) -> None:
-    """A row of every column, and its deletion."""
+    """Row with every column, and its deletion."""
     agent_dir.schema.write_text(DDL)
     (table,) = parse_schema(DDL).tables.values()
     values = {
@@ -140,7 +142,7 @@ def lines(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_bytes().splitlines()]
 
 
-def test_modes_left_out_fields_names_and_tombstones(agent_dir: AgentDir) -> None:
+def test_modes_exclusions_names_and_tombstones_take_effect(agent_dir: AgentDir) -> None:
     write_and_delete(agent_dir)
     delivered(agent_dir, MODES)
     written, deleted, tombstone = lines(agent_dir.events)
@@ -154,7 +156,7 @@ def test_modes_left_out_fields_names_and_tombstones(agent_dir: AgentDir) -> None
     assert tombstone["key"] == deleted["key"] == written["key"]
 
 
-def test_converters(agent_dir: AgentDir) -> None:
+def test_string_and_json_converters_write_messages(agent_dir: AgentDir) -> None:
     write_and_delete(agent_dir)
     delivered(
         agent_dir, MODES | {"key.converter": STRING_CONVERTER, "value.converter": JSON_CONVERTER}

@@ -1,4 +1,4 @@
-"""The connection, the schema and `agent check` against a node that asks for a password."""
+"""Connection, schema and `agent check` with a node that requires a password."""
 
 import json
 import re
@@ -53,7 +53,7 @@ def connection(node: CassandraNode, password: str = "cassandra") -> NodeConnecti
 
 @pytest.fixture
 def link(node: CassandraNode) -> Iterator[NodeConnection]:
-    """A connection that works: the first user comes after the start."""
+    """Working connection: the node creates its first user after the start."""
     with closing(connection(node)) as link:
         wait_until(lambda: answers(link), "the node to accept its first user")
         yield link
@@ -68,7 +68,7 @@ def answers(link: NodeConnection) -> bool:
 
 
 def reached_by(node: CassandraNode, user: str, password: str) -> Mapping[str, str | None]:
-    """Properties with the node's address, and without its files."""
+    """Properties with the node's address, without its files."""
     return {
         **dict.fromkeys(("schema.file", "node.id", "cluster.name")),
         "cdc.raw.directory": str(node.cdc_raw),
@@ -84,7 +84,7 @@ def configuration(node: CassandraNode, agent_dir: AgentDir, password: str = "cas
     return agent_dir.beside(node, login)
 
 
-def test_node_reports_its_identity_and_tables(
+def test_node_connection_reads_identity_and_schema(
     node: CassandraNode, link: NodeConnection, tmp_path: Path
 ) -> None:
     facts = link.facts()
@@ -95,7 +95,7 @@ def test_node_reports_its_identity_and_tables(
         "CREATE TYPE shop.price (amount decimal, currency text)",
         "CREATE TABLE shop.orders (id int, line int, price frozen<price>, tags set<text>, "
         "note text, PRIMARY KEY (id, line)) WITH CLUSTERING ORDER BY (line DESC) AND cdc = true",
-        # A time of its own can have microseconds, which DESCRIBE tells and system_schema does not.
+        # DESCRIBE returns the microseconds of an explicit timestamp; system_schema does not.
         "ALTER TABLE shop.orders DROP note USING TIMESTAMP 1700000000000000",
     ):
         link.rows(statement)
@@ -109,13 +109,13 @@ def test_node_reports_its_identity_and_tables(
     described = list(link.rows("DESCRIBE KEYSPACE shop WITH INTERNALS"))
     assert described[-1]["name"] == "orders"
     text = "\n".join(str(row["create_statement"]) for row in described)
-    # The node may make tables of its own in the meantime.
+    # The node may create its own tables in the meantime.
     read = Schema.from_system_rows(schema_rows(link))
     assert read.merged(known.schema) == read.merged(Schema.from_cql(text)) == read
 
 
 @pytest.mark.usefixtures("link")
-def test_java_drivers_file_is_enough_to_reach_it(node: CassandraNode, agent_dir: AgentDir) -> None:
+def test_java_driver_file_configures_connection(node: CassandraNode, agent_dir: AgentDir) -> None:
     file = agent_dir.folder / "application.conf"
     file.write_text(
         f"""datastax-java-driver {{
@@ -131,7 +131,7 @@ def test_java_drivers_file_is_enough_to_reach_it(node: CassandraNode, agent_dir:
 
 
 @pytest.mark.usefixtures("link")
-def test_wrong_credentials_are_rejected(node: CassandraNode) -> None:
+def test_node_rejects_wrong_credentials(node: CassandraNode) -> None:
     for link, message in (
         (connection(node, "wrong"), "user 'cassandra'"),
         (
@@ -144,11 +144,11 @@ def test_wrong_credentials_are_rejected(node: CassandraNode) -> None:
 
 
 @pytest.mark.parametrize("has_schema", [False, True])
-def test_wrong_credentials_end_with_exit_code_4_where_that_is_wanted(
+def test_wrong_credentials_end_the_agent_if_configured(
     node: CassandraNode, link: NodeConnection, agent_dir: AgentDir, has_schema: bool
 ) -> None:
-    """Also if the agent has the schema of its last run: an operator changes the password in the
-    file by mistake and restarts the agent."""
+    """Also with a stored schema: an operator breaks the password in the file and restarts the
+    agent."""
     if has_schema:
         SchemaHistory(agent_dir.offsets).save(NodeSchema(link).fetch())
     done = agent("--config", configuration(node, agent_dir, "wrong"), *ENDS)
@@ -198,7 +198,7 @@ def test_check_fails_for_a_keyspace_without_durable_writes(
         link.rows("DROP KEYSPACE volatile")
 
 
-def test_a_running_agent_names_its_node_everywhere(
+def test_running_agent_reports_its_node_everywhere(
     node: CassandraNode, link: NodeConnection, agent_dir: AgentDir
 ) -> None:
     host_id = link.facts().host_id
@@ -224,7 +224,7 @@ def test_a_running_agent_names_its_node_everywhere(
     assert delivering["topic_prefix"]
 
 
-def test_the_grant_that_health_prints_resolves_the_condition(
+def test_grant_printed_by_health_resolves_the_condition(
     node: CassandraNode, link: NodeConnection, agent_dir: AgentDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(watch_quota.__kwdefaults__ or {}, "interval_s", 0.1)
@@ -233,7 +233,7 @@ def test_the_grant_that_health_prints_resolves_the_condition(
     with running(agent_dir, reached_by(node, "cdc", "secret")) as process:
 
         def quota_condition() -> list[str]:
-            """Its remedy, while it exists."""
+            """Remedy of the condition, while it exists."""
             document = process.document("/health") or {"conditions": []}
             conditions = document["conditions"]
             return [c["remedy"] for c in conditions if c["code"] == "cdc_raw_quota_unknown"]
@@ -252,10 +252,10 @@ def test_the_grant_that_health_prints_resolves_the_condition(
         assert process.stop() == 0
 
 
-def test_check_names_every_fault_with_its_remedy(
+def test_check_reports_local_faults_before_server_faults(
     node: CassandraNode, agent_dir: AgentDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The port is closed, so no broker answers, however long it is asked.
+    # No broker answers at the closed port, regardless of the timeout.
     monkeypatch.setattr(ask_broker, "__defaults__", (0.1,))
     overrides = (
         "sink=kafka",
@@ -266,14 +266,14 @@ def test_check_names_every_fault_with_its_remedy(
     done = agent("check", "--config", configuration(node, agent_dir, "wrong"), *changes)
     assert done.exit_code == 1
     faults = [line.split()[1] for line in done.output.splitlines() if line.startswith("fault")]
-    # What is found on this machine comes first, then what the servers answer, as they do.
+    # Findings of this machine come first, then those of the servers in any order.
     assert (faults[0], sorted(faults[1:])) == ("directories:", ["broker:", "node:"])
 
 
-def test_the_grants_that_check_prints_resolve_its_findings(
+def test_grants_printed_by_check_resolve_its_findings(
     node: CassandraNode, link: NodeConnection, agent_dir: AgentDir
 ) -> None:
-    """Each right that is missing has its statement, with the name of the role."""
+    """Each missing right has a statement with the role's name."""
     for statement in (
         "CREATE ROLE IF NOT EXISTS \"Checker\" WITH PASSWORD = 'secret' AND LOGIN = true",
         f"CREATE KEYSPACE IF NOT EXISTS rights WITH {REPLICATION}",
@@ -302,7 +302,7 @@ def test_the_grants_that_check_prints_resolve_its_findings(
     ]
     for statement in grants:
         link.rows(statement)
-    # The node keeps rights in a cache for some seconds.
+    # The node caches rights for some seconds.
     missing = {"snapshot_rights_missing", "cdc_raw_quota_unknown"}
     wait_until(lambda: missing.isdisjoint(findings()), "the rights")
     granted = findings()
@@ -313,7 +313,7 @@ def test_the_grants_that_check_prints_resolve_its_findings(
 def test_masked_values_are_neither_copied_nor_compared(
     node: CassandraNode, link: NodeConnection, agent_dir: AgentDir
 ) -> None:
-    """The statement in the messages ends the rejection, for snapshots and for Spark."""
+    """The statement in the messages resolves the rejection for snapshots and for Spark."""
     for statement in (
         "CREATE ROLE IF NOT EXISTS masked WITH PASSWORD = 'secret' AND LOGIN = true",
         f"CREATE KEYSPACE IF NOT EXISTS masks WITH {REPLICATION}",
@@ -352,7 +352,7 @@ def test_masked_values_are_neither_copied_nor_compared(
         assert [each["code"] for each in rights()] == ["rights_ok"]
 
 
-def test_node_is_queried_again_when_it_returns(node: CassandraNode, link: NodeConnection) -> None:
+def test_connection_recovers_after_node_restart(node: CassandraNode, link: NodeConnection) -> None:
     before = link.facts()
     node.stop()
     with pytest.raises(UnavailableError, match="does not answer"):

@@ -1,4 +1,4 @@
-"""The agent resumes from the state files of every release: nothing is lost, repeats are bounded."""
+"""The agent resumes from the state files of every release without loss and with bounded repeats."""
 
 import json
 import re
@@ -33,7 +33,7 @@ def state(request: pytest.FixtureRequest) -> ReleasedState:
 
 
 def properties(agent_dir: AgentDir) -> dict[str, str | None]:
-    """The node is down: its schema is in the stored history alone."""
+    """The node is down: only the stored history contains its schema."""
     return {
         **dict.fromkeys(("schema.file", "node.id", "cluster.name"), None),
         "topic.prefix": "shop",
@@ -54,7 +54,7 @@ def ids(events: list[dict[str, Any]]) -> Counter[str]:
 
 
 def in_segment(source: str, name: str) -> int | None:
-    """The position of an event of this segment."""
+    """Position of an event of this segment."""
     number = re.search(r"(\d+)\.log$", name)
     assert number is not None
     _, segment, position, _ = source.rsplit("/", 3)
@@ -62,7 +62,7 @@ def in_segment(source: str, name: str) -> int | None:
 
 
 def run_until_read(agent_dir: AgentDir) -> Mapping[str, Any]:
-    """Runs until `cdc_raw` is empty; returns `/health` then."""
+    """Run until `cdc_raw` is empty; returns the last `/health`."""
     with running(agent_dir, properties(agent_dir)) as process:
         process.wait_until("all segments", lambda: has_read(agent_dir, process))
         _, answer = health(process)
@@ -71,14 +71,14 @@ def run_until_read(agent_dir: AgentDir) -> Mapping[str, Any]:
 
 
 def has_read(agent_dir: AgentDir, process: AgentThread) -> bool:
-    """Whether there are events, no segment waits, and the snapshot has asked the node."""
+    """Whether there are events, no segment waits, and the snapshot has queried the node."""
     codes = {condition["code"] for condition in health(process)[1]["conditions"]}
     waiting = list(agent_dir.cdc_raw.glob("*.log"))
     return "snapshot_blocked" in codes and not waiting and bool(delivered(agent_dir))
 
 
 def all_events(state: ReleasedState, folder: Path) -> set[str]:
-    """Ids of the events of all segments, by an agent without state."""
+    """Event ids of all segments, from an agent without state."""
     folder.mkdir()
     fresh = AgentDir(folder)
     state.restore("offsets", fresh.offsets)
@@ -90,7 +90,7 @@ def all_events(state: ReleasedState, folder: Path) -> set[str]:
     return set(ids(delivered(fresh)))
 
 
-def test_agent_resumes_without_loss(
+def test_agent_resumes_from_released_state_without_loss(
     state: ReleasedState, agent_dir: AgentDir, tmp_path: Path
 ) -> None:
     recorded, published = state.recorded, state.published()
@@ -128,8 +128,8 @@ def test_agent_resumes_without_loss(
     assert len(missing) == 2, "the dead letter, and the row of the damage"
 
 
-def test_its_quarantine_is_retried(state: ReleasedState, agent_dir: AgentDir) -> None:
-    """The segment is whole again, as after a restore."""
+def test_quarantine_of_a_release_is_retried(state: ReleasedState, agent_dir: AgentDir) -> None:
+    """The segment is whole again, as if restored from a backup."""
     damaged = state.recorded["segments"][1]
     state.restore("offsets", agent_dir.offsets)
     state.restore("error", agent_dir.relocation / "error")
@@ -144,7 +144,7 @@ def test_its_quarantine_is_retried(state: ReleasedState, agent_dir: AgentDir) ->
     assert None not in found
 
 
-def test_each_file_of_a_release_is_read(state: ReleasedState, agent_dir: AgentDir) -> None:
+def test_state_files_of_a_release_are_read(state: ReleasedState, agent_dir: AgentDir) -> None:
     state.restore("offsets", agent_dir.offsets)
     node_id, segments = state.recorded["node_id"], state.recorded["segments"]
 
@@ -170,7 +170,7 @@ def test_each_file_of_a_release_is_read(state: ReleasedState, agent_dir: AgentDi
     assert parse_note((agent_dir.offsets / READS_FILE).read_bytes()).boot_id
 
 
-def test_its_offsets_are_shown(state: ReleasedState, agent_dir: AgentDir) -> None:
+def test_offsets_of_a_release_are_shown(state: ReleasedState, agent_dir: AgentDir) -> None:
     state.restore("offsets", agent_dir.offsets)
     path = agent_dir.configuration(properties(agent_dir))
     shown = agent("offsets", "show", "--json", "--config", path)

@@ -1,6 +1,6 @@
-"""Each fault ends when its remedy is executed as it is printed.
+"""Executing a printed remedy resolves its fault.
 
-A remedy's commands are taken from the message of `check` or of `/health`, and a shell runs them.
+The tests copy the commands from the message of `check` or of `/health`, and run them in a shell.
 """
 
 import json
@@ -36,12 +36,12 @@ OTHER = SCHEMA.replace("ks.t", "ks.other").replace(str(TABLE_ID), str(OTHER_ID))
 
 
 def commands_in(text: str) -> list[str]:
-    """The commands of a remedy, as an operator copies them."""
+    """Commands of a remedy, as an operator copies them."""
     return _COMMAND.findall(text)
 
 
 def paste(command: str) -> None:
-    """Into a shell that finds the program and knows no configuration."""
+    """Run in a shell that finds the program and has no configuration."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         ["sh", "-c", command],
@@ -55,7 +55,7 @@ def paste(command: str) -> None:
 
 
 def findings(path: Path) -> dict[str, dict[str, str]]:
-    """What `check` finds beside what is well, by code."""
+    """Findings of `check` except those that are ok, by code."""
     found = json.loads(agent("check", "--json", "--config", path).output)["findings"]
     return {each["code"]: each for each in found if each["level"] != "ok"}
 
@@ -72,8 +72,10 @@ def _everybodys(agent_dir: AgentDir) -> None:
     ("code", "broken"),
     [("directory_unusable", _removed), ("directory_world_writable", _everybodys)],
 )
-def test_a_directory(tmp_path: Path, code: str, broken: Callable[[AgentDir], None]) -> None:
-    """Its name has a space."""
+def test_directory_remedy_resolves_its_fault(
+    tmp_path: Path, code: str, broken: Callable[[AgentDir], None]
+) -> None:
+    """The directory's name contains a space."""
     (tmp_path / "a b").mkdir()
     agent_dir = AgentDir(tmp_path / "a b")
     path = agent_dir.configuration()
@@ -85,7 +87,7 @@ def test_a_directory(tmp_path: Path, code: str, broken: Callable[[AgentDir], Non
     paste(f"agent --config '{path}' check")
 
 
-def test_a_token_that_others_can_read(agent_dir: AgentDir) -> None:
+def test_readable_token_remedy_resolves_its_fault(agent_dir: AgentDir) -> None:
     token = agent_dir.folder / "token"
     token.write_text("0123456789abcdef0123456789abcdef\n")
     token.chmod(0o644)
@@ -95,8 +97,8 @@ def test_a_token_that_others_can_read(agent_dir: AgentDir) -> None:
     assert "http_token_readable_by_others" not in findings(path)
 
 
-def test_offsets_of_another_prefix(agent_dir: AgentDir) -> None:
-    """Either command ends the fault; the message says which one keeps what."""
+def test_changed_prefix_remedies_resolve_fault(agent_dir: AgentDir) -> None:
+    """Either command resolves the fault; the message states which data each one keeps."""
     path = agent_dir.configuration()
     for number in (0, 1):
         store = PropertiesStore(agent_dir.offsets, OFFSET_FILE, "other")
@@ -113,7 +115,7 @@ def running(agent_dir: AgentDir, **changes: str) -> AgentThread:
 
 
 def shown(process: Any, code: str) -> dict[str, Any]:
-    """The condition of this code, once there is one."""
+    """The condition with this code, as soon as it exists."""
     found: list[dict[str, Any]] = []
 
     def is_shown() -> bool:
@@ -127,8 +129,8 @@ def shown(process: Any, code: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "kind", [pytest.param("retry CommitLog", marks=pytest.mark.slow), "retry --all"]
 )
-def test_a_quarantined_segment_is_read_again(agent_dir: AgentDir, kind: str) -> None:
-    """A table that `schema.file` lacked."""
+def test_quarantine_retry_delivers_a_segment(agent_dir: AgentDir, kind: str) -> None:
+    """`schema.file` lacked the table of the segment."""
     write_segment(agent_dir.cdc_raw, 1, [[payload(1, table_id=OTHER_ID)]])
     with running(agent_dir, segment_blocked_timeout_ms="3000") as process:
         commands = commands_in(shown(process, "segment_quarantined")["remedy"])
@@ -137,19 +139,19 @@ def test_a_quarantined_segment_is_read_again(agent_dir: AgentDir, kind: str) -> 
         agent_dir.schema.write_text(SCHEMA + OTHER)
         (command,) = _with(commands, f" quarantine {kind}")
         paste(command)
-        # The quarantine is empty before the segment is read.
+        # The quarantine is empty before the agent reads the segment.
         process.wait_until("event", lambda: "demo.ks.other" in agent_dir.events.read_text())
         process.wait_until("health", lambda: health(process)[0] == 200)
 
 
-def test_a_lost_segment_is_discarded(agent_dir: AgentDir) -> None:
-    """After its tables are copied again by the other command, which needs a node."""
+def test_quarantine_discard_resolves_a_lost_segment(agent_dir: AgentDir) -> None:
+    """The other command, which copies the tables, needs a node."""
     write_segment(agent_dir.cdc_raw, 1, [[payload(1)]]).unlink()
     write_segment(agent_dir.cdc_raw, 2, [[payload(2)]])
     with running(agent_dir, cdc_dir_poll_interval_ms="100") as process:
         commands = commands_in(shown(process, "segment_lost")["remedy"])
         (command,) = _with(commands, " quarantine discard CommitLog")
-        # The answer to the prompt, without a terminal.
+        # Confirms the prompt without a terminal.
         paste(f"{command} --yes")
         process.wait_until("health", lambda: health(process)[0] == 200)
 

@@ -1,4 +1,4 @@
-"""The agent that sends its finished segments to Google Cloud Storage or to S3."""
+"""The agent sends its finished segments to Google Cloud Storage or to S3."""
 
 import json
 import re
@@ -38,7 +38,7 @@ NAME = "CommitLog-7-1.log"
 
 @dataclass(frozen=True)
 class Store:
-    """A server with the bucket `archive`, behind a proxy that a test may plan."""
+    """Server with the bucket `archive`, behind a proxy that a test can script."""
 
     scheme: str
     server: GcsServer | S3Server
@@ -102,14 +102,14 @@ def checked(agent_dir: AgentDir, changes: dict[str, str]) -> tuple[Level, str, s
 
 
 @pytest.mark.parametrize("directory", ["gcs://archive/cdc", "gs://archive/cdc", "gs://archive/"])
-def test_a_check_asks_google(agent_dir: AgentDir, gcs: Store, directory: str) -> None:
+def test_check_accepts_gcs_urls(agent_dir: AgentDir, gcs: Store, directory: str) -> None:
     shown = directory.replace("gcs:", "gs:").removesuffix("/")
     level, message, _ = checked(agent_dir, {**gcs.settings, PLACE: directory})
     assert (level, message) == (Level.OK, f"{shown} is available.")
     assert gcs.names() == set(), "nothing is written"
 
 
-def test_a_check_names_a_bucket_that_is_not_there(agent_dir: AgentDir, store: Store) -> None:
+def test_check_reports_a_missing_bucket(agent_dir: AgentDir, store: Store) -> None:
     bucket = f"{store.scheme}://nobodys"
     level, message, _ = checked(agent_dir, {**store.settings, PLACE: f"{bucket}/cdc"})
     assert level is Level.FAULT
@@ -131,10 +131,10 @@ LIST, DELETE = "storage.objects.list", "storage.objects.delete"
         ([], Level.FAULT, f"it lacks {CREATE}, {GET} and {LIST}."),
     ],
 )
-def test_a_check_names_missing_rights_at_google(
+def test_check_reports_missing_gcs_rights(
     agent_dir: AgentDir, gcs: Store, held: list[str], level: Level, part: str
 ) -> None:
-    """The emulator does not know the question, so the proxy answers as Google does."""
+    """The emulator does not support this request, so the proxy answers like Google."""
     body = json.dumps({"kind": "storage#testIamPermissionsResponse", "permissions": held}).encode()
     gcs.proxy.plan = lambda seen: (
         Fault(status=200, body=body) if "/b/archive/iam/testPermissions?" in seen.path else None
@@ -144,7 +144,7 @@ def test_a_check_names_missing_rights_at_google(
     assert part in found[1]
 
 
-def test_a_check_names_missing_rights_at_s3(agent_dir: AgentDir, s3: Store) -> None:
+def test_check_reports_missing_s3_rights(agent_dir: AgentDir, s3: Store) -> None:
     assert isinstance(s3.server, S3Server)
     assert checked(agent_dir, s3.settings) == (Level.OK, "s3://archive/cdc is available.", "")
     assert s3.names() == set(), "nothing is written"
@@ -171,14 +171,12 @@ def test_agent_check_reports_a_rejecting_store(agent_dir: AgentDir, store: Store
     assert part in " ".join(outcome.output.split())
 
 
-# Uploads to S3 that fail are in `integration/stores` too.
+# `integration/stores` also tests failing uploads to S3.
 @pytest.mark.parametrize(
     "store", ["gcs", pytest.param("s3", marks=pytest.mark.slow)], indirect=True
 )
-def test_the_store_is_away_the_agent_is_killed_and_every_segment_arrives(
-    agent_dir: AgentDir, store: Store
-) -> None:
-    """Delivery continues meanwhile, and cdc_raw does not fill up."""
+def test_segments_arrive_after_a_store_outage_and_a_kill(agent_dir: AgentDir, store: Store) -> None:
+    """Meanwhile the agent delivers events and empties cdc_raw."""
     upload = agent_dir.relocation / "upload"
     node = agent_dir.folder / "cassandra.yaml"
     node.write_text(f"cdc_enabled: true\ncdc_raw_directory: {agent_dir.cdc_raw}\n")
@@ -201,7 +199,7 @@ def test_the_store_is_away_the_agent_is_killed_and_every_segment_arrives(
         assert not health.ok
         assert "3 finished segments" in health.messages["transfer"]
         assert health.messages["cdc_raw"].endswith("is followed")
-    # Leaving the block has killed it.
+    # Leaving the block killed the agent.
     assert values(agent_dir) == ["1", "2", "3"]
     assert len(list(upload.glob("CommitLog-*"))) == 6
     store.proxy.plan = None
@@ -220,7 +218,7 @@ def gauge(process: AgentThread, name: str) -> float:
     return float(found[1])
 
 
-def test_a_full_backlog_keeps_segments_in_cdc_raw_and_events_go_on(
+def test_full_transfer_backlog_keeps_segments_but_delivery_continues(
     agent_dir: AgentDir, gcs: Store
 ) -> None:
     paths = [write_segment(agent_dir.cdc_raw, n, [[payload(n, b"%d" % n)]]) for n in (1, 2, 3, 4)]
@@ -245,7 +243,7 @@ def test_a_full_backlog_keeps_segments_in_cdc_raw_and_events_go_on(
         assert gauge(process, "cdc_transfer_backlog_bytes") <= 2 * one_bytes
         assert gauge(process, "cdc_transfer_backlog_limit_bytes") == 2 * one_bytes
         assert gauge(process, "cdc_transfer_up") == 0
-        # A segment that comes meanwhile is read like any other.
+        # The agent reads a segment that arrives meanwhile like any other.
         write_segment(agent_dir.cdc_raw, 5, [[payload(5, b"5")]])
         process.wait_until("the next event", lambda: values(agent_dir)[4:] == ["5"])
         gcs.proxy.plan = None
@@ -255,11 +253,11 @@ def test_a_full_backlog_keeps_segments_in_cdc_raw_and_events_go_on(
     assert values(agent_dir) == ["1", "2", "3", "4", "5"]
 
 
-def test_quarantined_segments_are_there_and_come_back_on_another_disk(
+def test_quarantined_segment_is_requeued_from_the_store(
     agent_dir: AgentDir, gcs: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A change of a table that nobody knows; then its schema is known, and the disk another."""
-    # How often the agent looks at its quarantine.
+    """A change of an unknown table; then the schema contains the table, and the disk is new."""
+    # Interval of the quarantine scan.
     monkeypatch.setattr(QuarantineSyncSettings.__init__, "__defaults__", (False, 0.1, 0.1, 1.0))
     monkeypatch.setattr(intake, "_REQUEUE_INTERVAL_S", 0.1)
     settings = {**gcs.settings, "segment.blocked.timeout.ms": "0"}
@@ -291,7 +289,7 @@ def test_quarantined_segments_are_there_and_come_back_on_another_disk(
     assert "Nothing is quarantined" in agent(*listing).output
 
 
-def test_a_segment_that_was_sent_is_discarded_there_too(agent_dir: AgentDir, store: Store) -> None:
+def test_discard_also_removes_the_segment_in_the_store(agent_dir: AgentDir, store: Store) -> None:
     error = agent_dir.relocation / "error"
     error.mkdir()
     (error / f"{NAME}.remote").write_text(f"{store.scheme}://archive/cdc/node-1/error\n")

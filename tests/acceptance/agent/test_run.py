@@ -1,4 +1,4 @@
-"""`agent run`: from segments to a file, and to its end."""
+"""`agent run`: from segments to a file, until it stops."""
 
 import gzip
 import json
@@ -15,7 +15,7 @@ from tests.support.agents.running_agent import is_drained, values
 from tests.support.record.plan import FIXTURES
 
 
-def test_segments_become_events_and_leave(agent_dir: AgentDir) -> None:
+def test_agent_delivers_segments_and_archives_them(agent_dir: AgentDir) -> None:
     for number in (1, 2, 3):
         write_segment(agent_dir.cdc_raw, number, [[payload(n, b"%d" % number) for n in range(50)]])
     node = agent_dir.folder / "cassandra.yaml"
@@ -34,8 +34,8 @@ def test_segments_become_events_and_leave(agent_dir: AgentDir) -> None:
     assert json.loads(shown)["node_id"] == "node-1"
 
 
-def test_counters_are_published_when_that_is_asked_for(agent_dir: AgentDir) -> None:
-    """What a leader's shard grew by is known from one segment to the next."""
+def test_counter_shards_are_published_if_configured(agent_dir: AgentDir) -> None:
+    """The agent derives the growth of a leader's shard from successive segments."""
     recording = FIXTURES / "5.0" / "counter-shards" / "node1"
     agent_dir.schema.write_text((recording / "schema.cql").read_text())
     (packed,) = recording.glob("*.log.gz")
@@ -46,7 +46,7 @@ def test_counters_are_published_when_that_is_asked_for(agent_dir: AgentDir) -> N
         path.with_name(f"{path.stem}_cdc.idx").write_text(f"{len(segment)}\nCOMPLETED\n")
         offsets = agent_dir.folder / f"offsets-{is_published}"
         offsets.mkdir()
-        # The table that fills the recording's segments is in no schema.
+        # No schema contains the table that fills the recording's segments.
         settings = {"segment.blocked.timeout.ms": "0", "offset.backing.store.dir": str(offsets)}
         delivered(agent_dir, {**changes, **settings})
         lines = agent_dir.events.read_bytes().splitlines() if agent_dir.events.exists() else []
@@ -60,7 +60,7 @@ def test_counters_are_published_when_that_is_asked_for(agent_dir: AgentDir) -> N
     assert any("delta" in shard for shard in shards)
 
 
-def test_a_stop_while_waiting_is_a_stop(agent_dir: AgentDir) -> None:
+def test_agent_stops_while_it_waits_for_the_node(agent_dir: AgentDir) -> None:
     changes = {"schema.file": None, "cassandra.hosts": "127.0.0.1", "cassandra.port": "1"}
     with running(agent_dir, changes) as process:
         process.wait_until("an answer", lambda: process.health() is not None)
@@ -69,10 +69,10 @@ def test_a_stop_while_waiting_is_a_stop(agent_dir: AgentDir) -> None:
     assert "Traceback" not in process.log_file.read_text()
 
 
-def test_events_go_through_a_function_of_the_user(
+def test_event_transform_changes_events_and_stops_on_errors(
     agent_dir: AgentDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It masks, and when it fails nothing more is sent."""
+    """The function masks values; its first error ends the delivery."""
     (agent_dir.folder / "rules.py").write_text(
         "def mask(event):\n"
         "    if b'\"bad\"' in event.value:\n"
@@ -93,7 +93,7 @@ def test_events_go_through_a_function_of_the_user(
 
 
 class Collector(BaseHTTPRequestHandler):
-    """Takes spans by OTLP over HTTP."""
+    """Receives spans by OTLP over HTTP."""
 
     bodies: ClassVar[list[bytes]] = []
 
@@ -104,10 +104,10 @@ class Collector(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, format: str, *args: object) -> None:
-        """Says nothing."""
+        """Logs nothing."""
 
 
-def test_spans_reach_a_collector(agent_dir: AgentDir, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_traces_reach_a_collector(agent_dir: AgentDir, monkeypatch: pytest.MonkeyPatch) -> None:
     collector = ThreadingHTTPServer(("127.0.0.1", 0), Collector)
     thread = threading.Thread(target=collector.serve_forever)
     thread.start()

@@ -1,5 +1,5 @@
-"""The schema-change topic beside real nodes: every DDL once by id, before the events that use it,
-also when the agent is killed."""
+"""The schema-change topic with real nodes: each DDL statement once by id and before the events that
+use it, also if the agent is killed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.servers
 
 @dataclass(frozen=True)
 class Change:
-    """A message of the schema-change topic."""
+    """Message of the schema-change topic."""
 
     id: str
     type: str
@@ -48,15 +48,15 @@ def change(record: KafkaRecord) -> Change:
 
 
 class Story(NodeStory):
-    """The topic of schema changes beside those of events."""
+    """Topic of schema changes in addition to those of events."""
 
     def changes(self) -> list[Change]:
-        """Without repeats, each at its first place."""
+        """Changes without repeats, in the order of their first arrival."""
         found = [change(record) for record in self.records(self.prefix)]
         return list({each.id: each for each in reversed(found)}.values())[::-1]
 
     def events(self, table: str) -> list[tuple[int, dict[str, Any]]]:
-        """Time of the record and `after` of each event."""
+        """Record time and `after` of each event."""
         records = self.records(f"{self.prefix}.{table}")
         return [(each.timestamp_ms, orjson.loads(each.value or b"")["after"]) for each in records]
 
@@ -83,7 +83,7 @@ STATEMENTS = (
 )
 
 
-def test_every_change_has_a_message_before_the_events_that_use_it(
+def test_schema_change_precedes_the_events_that_use_it(
     shared_node: CassandraNode,
     linked_cdc_raw: Path,
     broker: KafkaBroker,
@@ -95,10 +95,10 @@ def test_every_change_has_a_message_before_the_events_that_use_it(
 
 
 @pytest.mark.slow
-def test_changes_of_6_0_have_the_statements_of_the_log(
+def test_schema_changes_of_6_0_contain_logged_statements(
     broker: KafkaBroker, topic_prefix: str, tmp_path: Path
 ) -> None:
-    """The node is its own: only this storage mode logs statements."""
+    """The test starts its own node: only this storage mode logs statements."""
     settings = NodeSettings(commitlog_sync_period_ms=100, storage_compatibility_mode="NONE")
     with CassandraNode(tmp_path / "node", version="6.0-alpha2", settings=settings) as node:
         directory = tmp_path / "agent"
@@ -138,7 +138,7 @@ def verify_changes(story: Story) -> None:
     assert [each.value["source"]["snapshot"] for each in changes] == ["true", *["false"] * 6]
     sent = [each.ddl for each in changes]
     if node.version.startswith("6."):
-        # The node completes CREATE TABLE by all options.
+        # The node adds all options to CREATE TABLE.
         assert sent.pop(2).startswith("CREATE TABLE s.b (")
         assert [ddl.rstrip(";") for ddl in sent[1:]] == [*statements[1:2], *statements[3:]]
         epochs = [each.value["source"]["epoch"] for each in changes]

@@ -1,5 +1,5 @@
-"""Schema changes in quick succession on a node of Cassandra 6.0, with a write after each and a
-restart between: each event has the definition of its epoch, whatever the schema comes from."""
+"""Schema changes in quick succession on Cassandra 6.0, each followed by a write, with a restart in
+between: each event has the definition of its epoch, whatever the source of the schema."""
 
 import gzip
 import json
@@ -17,7 +17,7 @@ from tests.support.servers.cassandra_settings import NodeSettings
 from tests.support.workloads import epochs
 
 EXPECTED = [dict(step.row) for step in (*epochs.FIRST_RUN, *epochs.SECOND_RUN)]
-# While the agent runs on the node's own directory.
+# Statements while the agent reads the node's own directory.
 LATER = (
     epochs.Step(
         "ALTER TABLE t RENAME spot TO here",
@@ -33,7 +33,7 @@ LATER = (
 
 
 def put_recorded(agent_dir: AgentDir) -> None:
-    """The recorded segments of both runs into `cdc_raw`."""
+    """Put the recorded segments of both runs into `cdc_raw`."""
     for packed in (FIXTURES / "6.0" / "epochs").glob("CommitLog-*.log.gz"):
         log = agent_dir.cdc_raw / packed.stem
         log.write_bytes(gzip.decompress(packed.read_bytes()))
@@ -58,8 +58,8 @@ def delivered(
     return rows(agent_dir)
 
 
-def test_the_log_and_the_stored_schema_are_enough(agent_dir: AgentDir) -> None:
-    """The schema file has another table only. The segments arrive again after a restart of the
+def test_epochs_are_decoded_from_log_and_stored_schema(agent_dir: AgentDir) -> None:
+    """The schema file contains only another table. The segments return after a restart of the
     agent, as from the quarantine."""
     put_recorded(agent_dir)
     assert delivered(agent_dir) == EXPECTED
@@ -73,7 +73,7 @@ def test_the_log_and_the_stored_schema_are_enough(agent_dir: AgentDir) -> None:
 
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CassandraNode]:
-    """A node with completed segments of both runs; its own, because it is restarted."""
+    """Separate node with completed segments of both runs, because the tests restart it."""
     settings = NodeSettings(storage_compatibility_mode="NONE", commitlog_sync_period_ms=100)
     directory = tmp_path_factory.mktemp("epochs") / "node"
     with CassandraNode(directory, version="6.0-alpha2", settings=settings) as node:
@@ -95,8 +95,8 @@ def run(node: CassandraNode, steps: tuple[epochs.Step, ...]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.servers
-def test_schema_of_node_is_that_of_the_last_epoch(node: CassandraNode, agent_dir: AgentDir) -> None:
-    """For completed segments, and beside the node while its schema changes further."""
+def test_node_schema_decodes_earlier_epochs(node: CassandraNode, agent_dir: AgentDir) -> None:
+    """Reads completed segments, then follows the node while its schema changes further."""
     changes = {
         "schema.file": None,
         "cassandra.hosts": node.address.host,

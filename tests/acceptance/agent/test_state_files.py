@@ -1,5 +1,5 @@
-"""State files: version of the format, the prefix of their topics, the schemas that are kept for the
-next start; and the schema file."""
+"""State files: format version, topic prefix, schemas stored for the next start; and the schema
+file."""
 
 import gzip
 import hashlib
@@ -22,7 +22,7 @@ VALUES = {"node.id": "node-1", "CommitLog-7-1.log": "COMPLETED"}
 
 
 def of_version(version: str) -> bytes:
-    """The file as a release of that format would write it."""
+    """The file as a release with that format would write it."""
     body = encode(VALUES).split(b"\n", 1)[1]
     body = body.replace(
         f"#format.version={FORMAT_VERSION}".encode(), f"#format.version={version}".encode()
@@ -30,7 +30,7 @@ def of_version(version: str) -> bytes:
     return b"#sha256=" + hashlib.sha256(body).hexdigest().encode() + b"\n" + body
 
 
-def test_a_file_without_a_version_is_rejected(tmp_path: Path) -> None:
+def test_state_file_without_a_version_is_rejected(tmp_path: Path) -> None:
     body = encode(VALUES).split(b"\n", 1)[1].replace(b"#format.version=1\n", b"")
     checksum = hashlib.sha256(body).hexdigest().encode()
     (tmp_path / NAME).write_bytes(b"#sha256=" + checksum + b"\n" + body)
@@ -38,7 +38,7 @@ def test_a_file_without_a_version_is_rejected(tmp_path: Path) -> None:
         PropertiesStore(tmp_path, NAME).load()
 
 
-def test_a_newer_version_is_rejected_even_with_a_good_previous_copy(tmp_path: Path) -> None:
+def test_newer_state_file_is_rejected_despite_a_previous_copy(tmp_path: Path) -> None:
     store = PropertiesStore(tmp_path, NAME)
     store.save(VALUES)
     store.save(VALUES)
@@ -47,13 +47,13 @@ def test_a_newer_version_is_rejected_even_with_a_good_previous_copy(tmp_path: Pa
         PropertiesStore(tmp_path, NAME).load()
 
 
-def test_values_that_look_like_the_header_are_values(tmp_path: Path) -> None:
+def test_header_lookalike_entries_are_values(tmp_path: Path) -> None:
     store = PropertiesStore(tmp_path, NAME, "shop")
     store.save({"a": "\n#topic.prefix=other", "#topic.prefix": "third"})
     assert PropertiesStore(tmp_path, NAME, "shop").load().topic_prefix == "shop"
 
 
-def test_the_prefix_of_the_previous_copy_counts_too(tmp_path: Path) -> None:
+def test_previous_copy_with_another_prefix_is_rejected(tmp_path: Path) -> None:
     store = PropertiesStore(tmp_path, NAME, "shop")
     store.save(VALUES)
     store.save(VALUES)
@@ -62,7 +62,7 @@ def test_the_prefix_of_the_previous_copy_counts_too(tmp_path: Path) -> None:
         PropertiesStore(tmp_path, NAME, "other").load()
 
 
-def test_a_changed_prefix_is_rejected_with_two_ways_on(agent_dir: AgentDir) -> None:
+def test_changed_prefix_is_rejected_with_two_remedies(agent_dir: AgentDir) -> None:
     PropertiesStore(agent_dir.offsets, NAME, "demo").save(VALUES)
     path = agent_dir.configuration({"topic.prefix": "other"})
     for command in (("config", "check"), ("run",)):
@@ -78,7 +78,7 @@ def test_a_changed_prefix_is_rejected_with_two_ways_on(agent_dir: AgentDir) -> N
     assert agent("config", "check", "--config", agent_dir.configuration()).exit_code == 2
 
 
-def test_a_changed_prefix_can_be_reset(agent_dir: AgentDir) -> None:
+def test_offsets_reset_accepts_a_changed_prefix(agent_dir: AgentDir) -> None:
     PropertiesStore(agent_dir.offsets, NAME, "demo").save(VALUES)
     path = agent_dir.configuration({"topic.prefix": "other"})
     assert agent("offsets", "reset", "--config", path).exit_code == 0
@@ -117,7 +117,7 @@ def rows_of(number: int) -> bytes:
     )
 
 
-def test_a_schema_file_is_read_again_when_it_changes(tmp_path: Path) -> None:
+def test_changed_schema_file_is_reloaded(tmp_path: Path) -> None:
     path = tmp_path / "schema.cql"
     path.write_text(TABLE.format("a", 1))
     source = SchemaFile(path, NODE)
@@ -128,7 +128,7 @@ def test_a_schema_file_is_read_again_when_it_changes(tmp_path: Path) -> None:
     assert names(source.fetch().schema) == {"a", "b"}
 
 
-def test_a_schema_file_has_the_write_options_of_its_statements(tmp_path: Path) -> None:
+def test_schema_file_provides_write_options(tmp_path: Path) -> None:
     path = tmp_path / "schema.cql"
     keyspace = "CREATE KEYSPACE ks WITH durable_writes = {};\n"
     path.write_text(keyspace.format("true") + TABLE.format("a", 1))
@@ -142,7 +142,7 @@ def test_a_schema_file_has_the_write_options_of_its_statements(tmp_path: Path) -
     assert changed.keyspaces == {"ks": {"durable_writes": "false"}}
 
 
-def test_a_bad_schema_file_ends_a_start_and_is_waited_out_later(tmp_path: Path) -> None:
+def test_invalid_schema_file_fails_only_the_first_read(tmp_path: Path) -> None:
     path = tmp_path / "schema.cql"
     source = SchemaFile(path, NODE)
     with pytest.raises(ConfigError, match="No such file"):
@@ -172,7 +172,7 @@ def test_history_restores_saved_tables_after_a_restart(tmp_path: Path) -> None:
     assert SchemaHistory(tmp_path).load() == known(1, 2)
 
 
-def test_tables_that_are_gone_are_bounded() -> None:
+def test_number_of_dropped_tables_is_bounded() -> None:
     schema = known(*range(1, 10)).schema.bounded(known(2, 3).schema, 3)
     assert names(schema) == {"t2", "t3", "t7", "t8", "t9"}
 
@@ -194,7 +194,7 @@ def test_tables_that_are_gone_are_bounded() -> None:
         ),
     ],
 )
-def test_a_damaged_history_is_no_history(tmp_path: Path, content: bytes) -> None:
+def test_damaged_schema_history_is_ignored(tmp_path: Path, content: bytes) -> None:
     history = SchemaHistory(tmp_path)
     history.path.write_bytes(content)
     assert history.load() is None
@@ -202,7 +202,7 @@ def test_a_damaged_history_is_no_history(tmp_path: Path, content: bytes) -> None
     assert SchemaHistory(tmp_path).load() is not None
 
 
-def test_a_directory_that_cannot_be_written_is_no_fault(tmp_path: Path) -> None:
+def test_unwritable_history_directory_is_ignored(tmp_path: Path) -> None:
     history = SchemaHistory(tmp_path / "none")
     history.save(known(1))
     assert history.load() is None

@@ -1,6 +1,5 @@
-"""What a running agent shows: an agent that publishes nothing and reads another directory; the last
-24 hours, there after a kill, and harmless when the file is damaged.
-"""
+"""Status of a running agent: an agent that publishes nothing and reads another directory; the
+history of the last 24 hours, which survives a restart and whose damage is harmless."""
 
 import json
 import urllib.error
@@ -40,7 +39,7 @@ def wrong_site(tmp_path: Path) -> tuple[AgentDir, Path]:
     return agent_dir, path
 
 
-def test_an_agent_that_publishes_nothing_is_degraded_says_why_and_names_it_at_its_end(
+def test_agent_without_published_tables_is_degraded(
     tmp_path: Path,
 ) -> None:
     agent_dir, path = wrong_site(tmp_path)
@@ -81,10 +80,10 @@ def rows(process: AgentThread) -> list[dict[str, Any]]:
     return [dict(zip(document["columns"], row, strict=True)) for row in document["samples"]]
 
 
-def test_the_history_is_there_after_a_restart(
+def test_status_history_survives_a_restart(
     agent_dir: AgentDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # How often the recorder takes a sample.
+    # Sampling interval of the recorder.
     monkeypatch.setattr(recorder, "_LOOK_S", 0.1)
     arguments = ["--config", str(agent_dir.configuration())]
     log, file = agent_dir.folder / "agent.log", agent_dir.offsets / FILE_NAME
@@ -116,7 +115,7 @@ def test_the_history_is_there_after_a_restart(
 
 
 @pytest.mark.parametrize("damage", ["damaged", "directory", "older columns"])
-def test_delivery_does_not_depend_on_the_file(agent_dir: AgentDir, damage: str) -> None:
+def test_damaged_history_file_does_not_stop_delivery(agent_dir: AgentDir, damage: str) -> None:
     file: Path = agent_dir.offsets / FILE_NAME
     if damage == "directory":
         file.mkdir()

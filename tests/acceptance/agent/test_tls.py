@@ -1,4 +1,4 @@
-"""TLS towards the node; `files/localhost.pem` is a certificate for these tests, with its key."""
+"""TLS to the node; `files/localhost.pem` is a test certificate with its key."""
 
 import ssl
 from pathlib import Path
@@ -16,12 +16,12 @@ def context(tmp_path: Path, *lines: str) -> ssl.SSLContext | None:
     return tls_context(of_lines(tmp_path, *lines).properties)
 
 
-def test_off_is_the_default(tmp_path: Path) -> None:
+def test_node_tls_is_off_by_default(tmp_path: Path) -> None:
     assert context(tmp_path) is None
     assert context(tmp_path, "cassandra.ssl.enabled=false", f"cassandra.ssl.ca.path={PEM}") is None
 
 
-def test_the_node_is_checked(tmp_path: Path) -> None:
+def test_node_certificate_is_verified(tmp_path: Path) -> None:
     made = context(tmp_path, "cassandra.ssl.enabled=true", f"cassandra.ssl.ca.path={PEM}")
     assert made is not None
     assert made.verify_mode is ssl.CERT_REQUIRED
@@ -47,7 +47,7 @@ def test_the_node_is_checked(tmp_path: Path) -> None:
         ("javax.net.ssl.keyStore.location", "javax.net.ssl.trustStore.location"),
     ],
 )
-def test_the_file_of_debezium_names_the_same(tmp_path: Path, names: tuple[str, str]) -> None:
+def test_debezium_ssl_file_configures_the_stores(tmp_path: Path, names: tuple[str, str]) -> None:
     stores = tmp_path / "ssl.properties"
     stores.write_text("".join(f"{name}={PEM}\n" for name in names) + "keyStore.password=x\n")
     made = context(tmp_path, "cassandra.ssl.enabled=true", f"cassandra.ssl.config.path={stores}")
@@ -59,7 +59,7 @@ def test_the_file_of_debezium_names_the_same(tmp_path: Path, names: tuple[str, s
     ("content", "part"),
     [(None, "No such file"), (b"\xfe\xed\xfe\xed", "PEM"), (b"-----BEGIN ", "cannot be used")],
 )
-def test_a_file_that_cannot_be_used_is_named(
+def test_unusable_certificate_file_is_reported(
     tmp_path: Path, content: bytes | None, part: str
 ) -> None:
     store = tmp_path / "keystore.jks"

@@ -1,5 +1,5 @@
-"""A TRUNCATE on real nodes: the node records it, `agent check` and the running agent report it, and
-a command ends the report."""
+"""TRUNCATE on real nodes: the node records it, `agent check` and the running agent report it, and a
+command acknowledges it."""
 
 import json
 import re
@@ -29,7 +29,7 @@ def reports(process: AgentThread, code: str = "table_truncated") -> list[Any]:
 
 
 @pytest.mark.parametrize("version", ["5.0.9", "3.11.19", "6.0-alpha2"])
-def test_a_truncation_is_reported_until_it_is_acknowledged(
+def test_truncation_is_reported_until_acknowledged(
     version: str, tmp_path: Path, agent_dir: AgentDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     often = tuple(replace(each, interval_s=0.5) for each in CHECKS)

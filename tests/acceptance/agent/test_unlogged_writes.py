@@ -1,7 +1,8 @@
-"""Writes that no commit log has, on real nodes: transactions of 6.0 and `durable_writes = false`.
+"""Writes that the commit log lacks, on real nodes: transactions of 6.0 and `durable_writes =
+false`.
 
-`agent check` and the running agent name each table with its reason, until an ALTER ends it or the
-table is excluded; and the events prove that those writes are really missing.
+`agent check` and the running agent report each table with its reason until an ALTER resolves it or
+the configuration excludes the table. The events prove that these writes are missing.
 """
 
 import json
@@ -57,7 +58,7 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CassandraNode]:
 
 
 def write(node: CassandraNode, key: int, *tables: str) -> None:
-    """One row of each table, in a batch if there are several, with a level that Accord accepts."""
+    """One row of each table, in a batch if there are several, at a level that Accord accepts."""
     inserts = [f"INSERT INTO {table} (id, v) VALUES ({key}, 'v{key}');" for table in tables]
     text = " ".join(inserts if len(tables) == 1 else ["BEGIN BATCH", *inserts, "APPLY BATCH"])
     node.session().execute(SimpleStatement(text, consistency_level=ConsistencyLevel.ONE))
@@ -98,7 +99,7 @@ def events(agent_dir: AgentDir) -> set[tuple[str, int]]:
     return found
 
 
-def test_check_fails_and_names_each_table_with_its_reason(
+def test_check_reports_unlogged_tables_with_their_reasons(
     node: CassandraNode, agent_dir: AgentDir
 ) -> None:
     exit_code, (finding,) = checked(configuration(agent_dir, node))
@@ -114,7 +115,7 @@ def test_check_fails_and_names_each_table_with_its_reason(
     assert finding["level"] == "ok"
 
 
-def test_snapshot_reads_rows_that_no_segment_has(node: CassandraNode, agent_dir: AgentDir) -> None:
+def test_snapshot_copies_unlogged_rows(node: CassandraNode, agent_dir: AgentDir) -> None:
     tables = ("shop.fully", "shop.mixed", "volatile.t")
     for table in tables:
         write(node, 0, table)
@@ -143,7 +144,7 @@ def test_run_is_degraded_until_writes_are_logged(node: CassandraNode, agent_dir:
         for table in TABLES:
             write(node, 1, table)
         write(node, 2, "shop.plain", "shop.fully")
-        # Other changes of the same table are logged before and after its transactional mode.
+        # The node logs writes of the same table before and after its transactional mode.
         process.wait_until("logged writes", lambda: ("shop.late", 1) in events(agent_dir))
         node.execute("ALTER TABLE shop.late WITH transactional_mode = 'full'")
         process.wait_until(
@@ -156,7 +157,7 @@ def test_run_is_degraded_until_writes_are_logged(node: CassandraNode, agent_dir:
             lambda: 'reason="transactional_migration",table="late"' in page(process, "metrics"),
         )
         write(node, 3, "shop.late")
-        # A repair, which completes a migration, does nothing with a replication factor of 1.
+        # With a replication factor of 1, the repair that completes a migration does nothing.
         for table in ("late", "fully", "mixed"):
             node.execute(
                 f"ALTER TABLE shop.{table} WITH transactional_mode = 'off' "
@@ -173,7 +174,7 @@ def test_run_is_degraded_until_writes_are_logged(node: CassandraNode, agent_dir:
         process.wait_until("all later events", lambda: logged <= events(agent_dir))
         assert process.stop() == 0
     assert events(agent_dir) == {("shop.plain", 1), ("shop.plain", 2), ("shop.late", 1), *logged}
-    # The node has the rows that no event has.
+    # The node has the rows without events.
     assert rows(node, "shop.fully") == {0, 1, 2, 9}
     assert rows(node, "shop.mixed") == rows(node, "volatile.t") == {0, 1, 9}
     assert rows(node, "shop.late") == {1, 2, 3, 9}

@@ -1,4 +1,4 @@
-"""A node is upgraded under a running agent."""
+"""Upgrade of a node while the agent runs."""
 
 from pathlib import Path
 
@@ -31,9 +31,9 @@ AGAIN = "CREATE TABLE shop.again (id int PRIMARY KEY) WITH cdc = true"
 RECREATED = ("DROP TABLE shop.again", AGAIN)
 
 
-def test_an_upgrade_from_3_11_to_4_1(tmp_path: Path, agent_dir: AgentDir) -> None:
-    """The old node leaves its last segment when it stops, without an index file, and the new one
-    writes another version into the same directory."""
+def test_agent_survives_upgrade_from_3_11_to_4_1(tmp_path: Path, agent_dir: AgentDir) -> None:
+    """The old node leaves its last segment without an index file; the new node writes another
+    version into the same directory."""
     old = CassandraNode(tmp_path / "node", version="3.11.19", settings=SETTINGS)
     new = CassandraNode(tmp_path / "node", version="4.1.10", settings=SETTINGS, address=old.address)
     with old:
@@ -62,9 +62,9 @@ def test_an_upgrade_from_3_11_to_4_1(tmp_path: Path, agent_dir: AgentDir) -> Non
     ]
 
 
-def test_an_upgrade_from_5_0_to_6_0(tmp_path: Path, agent_dir: AgentDir) -> None:
-    """The node gets a new host id by `nodetool cms initialize`. The agent keeps the former one,
-    also after its own restart."""
+def test_agent_keeps_node_id_across_upgrade_to_6_0(tmp_path: Path, agent_dir: AgentDir) -> None:
+    """`nodetool cms initialize` gives the node a new host id. The agent keeps the former id, also
+    after a restart."""
     old, new = nodes_of_5_0_and_6_0(tmp_path / "node", "NONE")
     with old:
         for statement in (*TABLE, AGAIN):
@@ -95,7 +95,7 @@ def test_an_upgrade_from_5_0_to_6_0(tmp_path: Path, agent_dir: AgentDir) -> None
                     assert restarted.stop() == 0
                 query = "SELECT id FROM system_schema.tables WHERE keyspace_name = 'shop'"
                 ids = {str(row.id) for row in new.execute(query)}
-    # Of the dropped table and the new one, the jobs take the new one.
+    # Jobs use the new table instead of the dropped one.
     schema = read_schema(agent_dir.offsets / "schema_history.json.gz")
     assert {schema.table(name).id for name in ("shop.orders", "shop.again")} == ids
     assert len([table for table in schema.tables if table.keyspace == "shop"]) == 3

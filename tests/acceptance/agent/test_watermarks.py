@@ -1,5 +1,5 @@
-"""Watermarks of a real node: Kafka has every acknowledged write that they cover, also after the
-node is killed."""
+"""Watermarks of a real node: Kafka contains every acknowledged write that they cover, also after
+the node is killed."""
 
 import time
 from pathlib import Path
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.servers
 
 
 class Story(NodeStory):
-    """A table, and the time at which each write was acknowledged."""
+    """Table with the acknowledgement time of each write."""
 
     def __init__(
         self, node: CassandraNode, cdc_raw: Path, broker: KafkaBroker, prefix: str, directory: Path
@@ -39,7 +39,7 @@ class Story(NodeStory):
             self.acknowledged_ms[key] = _now_ms()
 
     def watermark(self) -> dict[str, Any]:
-        """The last message; empty before the first one."""
+        """Last message; empty before the first one."""
         records = self.records(self.topic)
         return orjson.loads(records[-1].value or b"") if records else {}
 
@@ -55,7 +55,7 @@ class Story(NodeStory):
         return {orjson.loads(record.value or b"")["after"]["k"]["value"] for record in records}
 
     def covered(self, watermark: dict[str, Any]) -> set[int]:
-        """The writes that a watermark claims."""
+        """Writes that a watermark covers."""
         since, until = watermark["complete_since_ms"], watermark["complete_until_ms"]
         return {
             key
@@ -68,7 +68,7 @@ class Story(NodeStory):
         began = self.watermark_after(0)
         assert (list(began["tables"]), began["hints"]) == (["s.t"], [])
         assert began["replication"][0]["keyspaces"] == ["s"]
-        # Whichever token the node has, one replica has the whole ring.
+        # The single replica owns the whole ring, whatever its token.
         ranges = began["replication"][0]["ranges"]
         assert (ranges[0]["after"], ranges[-1]["to"]) == (-(1 << 63), (1 << 63) - 1)
         self.watermark_after(began["complete_since_ms"])
@@ -81,7 +81,7 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def test_covered_writes_are_in_kafka(
+def test_kafka_contains_writes_covered_by_the_watermark(
     shared_node: CassandraNode,
     linked_cdc_raw: Path,
     broker: KafkaBroker,
@@ -94,10 +94,10 @@ def test_covered_writes_are_in_kafka(
 
 
 @pytest.mark.slow
-def test_covered_writes_are_in_kafka_also_after_the_node_is_killed(
+def test_watermark_excludes_unsynced_writes_of_a_killed_node(
     broker: KafkaBroker, topic_prefix: str, tmp_path: Path
 ) -> None:
-    """The node is its own, because it is killed."""
+    """The test starts its own node, because it kills the node."""
     settings = NodeSettings(commitlog_sync_period_ms=100)
     with CassandraNode(tmp_path / "node", settings=settings) as node:
         story = Story(node, node.cdc_raw, broker, topic_prefix, tmp_path / "agent")

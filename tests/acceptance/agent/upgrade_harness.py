@@ -1,4 +1,4 @@
-"""A node that is upgraded in place, and an agent that writes its events into a file."""
+"""A node that is upgraded in place, and an agent that writes its events to a file."""
 
 import json
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ def events(agent_dir: AgentDir) -> list[Any]:
 
 
 def arrived(agent_dir: AgentDir) -> list[tuple[str, int]]:
-    """Of each event the version in the name of its segment, and its row."""
+    """Version in the segment's name, and row, of each event."""
     return [
         (event["value"]["source"]["file"][:11], event["key"]["line"]) for event in events(agent_dir)
     ]
@@ -72,7 +72,7 @@ def host_id(node: CassandraNode) -> str:
 
 
 def assert_arrived(process: AgentThread, agent_dir: AgentDir, count: int) -> None:
-    """All rows arrive in order, and the agent has no condition."""
+    """Assert that all rows arrive in order and the agent has no condition."""
 
     def are_all() -> bool:
         return len(arrived(agent_dir)) >= count

@@ -1,9 +1,9 @@
-"""`make attacks`: attacks on agents in processes of their own.
+"""`make attacks`: attacks on agents in separate processes.
 
-Each row must show `/live` within a second, no hold of the interpreter over 50 ms, and memory within
-the limit of the example pod; for files at the start, a message or a running agent within seconds.
-Prints the tables of docs/evidence/attacks.md; exit code 1 for a row that does not hold. A word as
-argument chooses the attacks with it in their name.
+Each row requires an answer of `/live` within a second, no hold of the interpreter over 50 ms, and
+memory within the limit of the example pod. Rows of files at the start require a message or a
+running agent within seconds. Prints the tables of docs/evidence/attacks.md; exit code 1 if a row
+fails. An argument selects the attacks whose names contain it.
 """
 
 import sys
@@ -37,7 +37,7 @@ HEADINGS = (
 
 
 Row = tuple[str, bool]
-"""A row of the table, and whether it holds."""
+"""Row of the table, and whether it passes."""
 
 
 def attacked(target: Target, program: str, name: str, attack: Attack) -> Row:
@@ -58,7 +58,7 @@ def wait(target: Target) -> None:
 
 
 def fill_history(offsets: Path, columns: Sequence[Column]) -> None:
-    """The last 24 hours with long numbers: the largest answer of an agent."""
+    """Fill the last 24 hours with long numbers: the largest answer of an agent."""
     layout = Layout(tuple(column.name for column in columns))
     now_s = int(time.time()) // layout.interval_s * layout.interval_s
     values = (123456789.123,) * len(columns)

@@ -1,8 +1,8 @@
-"""Starts an agent whose interpreter is watched from within: `held.py FILE agent|mongo_agent …`.
+"""Starts an agent and measures holds of its interpreter: `held.py FILE agent|mongo_agent …`.
 
-A thread sleeps for five milliseconds again and again. Between two of its turns the process can use
-more processor time only while another thread holds the interpreter, or works without it. `FILE`
-gets the longest such time in milliseconds, since the last line was written to it.
+A thread repeatedly sleeps for five milliseconds. Between two of its turns the process uses more
+processor time only while another thread holds the interpreter, or works without it. `FILE` gets the
+longest such time in milliseconds since its last line.
 """
 
 import importlib
@@ -21,7 +21,7 @@ def _watch(file: Path) -> None:
     while True:
         time.sleep(_PAUSE_S)
         now = time.monotonic(), time.process_time()
-        # The smaller one: other processes delay a turn, and use no time of this one.
+        # The smaller value: other processes delay a tick without using this process's time.
         longest_s = max(longest_s, min(now[0] - before[0] - _PAUSE_S, now[1] - before[1]))
         before = now
         if now[0] - written_s > 0.1:

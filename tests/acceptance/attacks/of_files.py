@@ -1,4 +1,4 @@
-"""Attacks of files that come while the agent runs: segments, indexes, the schema, reasons."""
+"""Attacks by files that arrive while the agent runs: segments, indexes, the schema, reasons."""
 
 import os
 import re
@@ -28,7 +28,7 @@ LONG_SCHEMA = SCHEMA + ("-- " + "a" * 1020 + "\n") * (64 << 10)
 
 
 def planted(folder: Path, plant: Plant, seen: str) -> Attack:
-    """Until the agent has logged or shown `seen`, and delivered a segment that comes later."""
+    """Wait until the agent has logged or shown `seen`, and delivered a later segment."""
 
     def attack(target: Target) -> None:
         def wait(has: Callable[[], object], what: str) -> None:
@@ -36,7 +36,7 @@ def planted(folder: Path, plant: Plant, seen: str) -> Attack:
 
         events = folder / "events.ndjson"
         wait(lambda: events.exists() and b'"x"' in events.read_bytes(), "the first segment")
-        # The parser knows the limit from there. To enforce it would count stacks of threads.
+        # The parser reads this limit. Enforcing it would count the threads' stacks.
         target.limit_data(resource.RLIM_INFINITY)
         plant(folder)
         write_segment(folder / "cdc_raw", _LATER, [[payload(1, b"later")]])
@@ -48,7 +48,7 @@ def planted(folder: Path, plant: Plant, seen: str) -> Attack:
 
 
 def _section(compressor: str, length: int, make: Callable[[int], bytes]) -> Plant:
-    """A segment of one compressed section that claims this length."""
+    """Segment of one compressed section that claims this length."""
 
     def plant(folder: Path) -> None:
         section = be32(length) + make(length)
@@ -79,7 +79,7 @@ def _names(folder: Path) -> None:
 
 
 def _reason(folder: Path, reason: bytes) -> None:
-    """The agent reads it for its status."""
+    """Reason that the agent reads for its status."""
     error = folder / "relocation" / "error"
     error.mkdir(exist_ok=True)
     path = write_segment(error, 2, [[payload(2)]])
@@ -87,7 +87,7 @@ def _reason(folder: Path, reason: bytes) -> None:
 
 
 def doubling(levels: int) -> str:
-    """Each user type contains the one before it twice."""
+    """Each user type contains the previous one twice."""
     types = "".join(
         f"CREATE TYPE ks.u{level} (a frozen<u{level - 1}>, b frozen<u{level - 1}>);"
         for level in range(1, levels + 1)

@@ -1,5 +1,5 @@
-"""Attacks of the programs that an agent asks: a schema registry, stores, services of a cloud, a
-MongoDB server; and of one who writes its file of signals."""
+"""Attacks by servers that an agent queries (schema registry, stores, cloud services, MongoDB), and
+by the writer of its signal file."""
 
 import time
 from collections.abc import Mapping
@@ -61,11 +61,11 @@ ASKED: dict[str, tuple[Mapping[str, bytes], Texts, Texts]] = {
     "Amazon's metadata service": (_JSON, _S3, _IMDS),
     "Amazon's service for containers": (_JSON, _S3, _CONTAINER),
 }
-"""Answers, and the settings and the environment by which the agent asks `{url}`."""
+"""Answers, and the settings and environment that make the agent query `{url}`."""
 
 
 def answer(body: bytes) -> tuple[bytes, bytes]:
-    """What the server sends, and what it sends again and again; no body is one without end."""
+    """First answer of the server, and its endless repetition; no body means an endless one."""
     head = OK + b"Content-Type: application/json\r\nMetadata-Flavor: Google\r\n"
     if not body:
         return head + b'\r\n{"items":["', b"a" * MIB
@@ -78,7 +78,7 @@ def filled(values: Texts, url: str) -> dict[str, str]:
 
 
 def asked(server: Answering) -> Attack:
-    """The agent asks by itself."""
+    """The agent queries the server by itself."""
 
     def attack(target: Target) -> None:
         wait_until(lambda: bool(server.requests) or not target.is_running, "a request")
@@ -97,7 +97,7 @@ MONGODB_SETTINGS = {
 
 
 def _nested(message: bytes) -> Sent:
-    """As 15 MiB allow."""
+    """Nested as deeply as 15 MiB allow."""
     reply = bson.decode(document_of(message))
     (batch,) = (value for name, value in reply["cursor"].items() if name.endswith("Batch"))
     batch[0]["fullDocument"] = RawBSONDocument(nested_document(1_900_000, is_array=False))
@@ -105,7 +105,7 @@ def _nested(message: bytes) -> Sent:
 
 
 def _empty_events(message: bytes) -> Sent:
-    """40 MiB of the shortest documents in place of a batch of events."""
+    """40 MiB of the shortest documents instead of a batch of events."""
     cursor = {"id": bson.Int64(7), "ns": "shop.a", "nextBatch": [{}] * 3_000_000}
     return Sent(message_of(message, bson.encode({"ok": 1.0, "cursor": cursor})))
 
@@ -128,7 +128,7 @@ MONGODB_ATTACKS: dict[str, Fault | bytes] = {
 def mongodb_attack(
     proxy: MongoProxy, client: Client, signals: Path, fault: Fault | bytes
 ) -> Attack:
-    """A fault is one of a reply; bytes are signals."""
+    """A fault alters a reply; bytes are signals."""
 
     def run(target: Target) -> None:
         wait_until(lambda: not target.is_running or '"ok"' in target.get("/ready"), "a stream")

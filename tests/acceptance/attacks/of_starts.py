@@ -1,4 +1,4 @@
-"""Attacks of files that an agent reads when it starts: it ends with a message, or runs."""
+"""Attacks by files that an agent reads at its start: it ends with a message, or runs."""
 
 import hashlib
 import os
@@ -23,7 +23,7 @@ HEADINGS = (
 
 
 def started(name: str, folder: Path, settings: Mapping[str, str]) -> tuple[str, bool]:
-    """Starts the agent over a file until it runs or ends; gives the row, and whether it holds."""
+    """Start the agent with a file until it runs or ends; returns the row, and whether it passes."""
     make, own, expected = STARTS[name]
     file = folder / (name.split()[0] if "/" in name else "planted")
     make(file)

@@ -1,4 +1,4 @@
-"""Attacks of a client that reaches the agent's port. Each lasts for `ATTACK_S` seconds."""
+"""Attacks by a client that reaches the agent's port. Each lasts for `ATTACK_S` seconds."""
 
 import json
 import socket
@@ -20,7 +20,7 @@ def _until_end() -> Iterator[None]:
 
 
 def _sent(target: Target, content: bytes, reads: bool = True) -> None:
-    """One connection that sends bytes, and reads what comes."""
+    """One connection that sends bytes and reads the answer."""
     with suppress(OSError), target.connect() as client:
         client.settimeout(1.0)
         client.sendall(content)
@@ -38,7 +38,7 @@ def _repeated(*contents: bytes) -> Attack:
 
 
 def _held(content: bytes, clients: int) -> Attack:
-    """Clients that send bytes and then keep their connection, and read nothing."""
+    """Clients that send bytes, keep their connection open, and read nothing."""
 
     def attack(target: Target) -> None:
         with ExitStack() as stack:
@@ -57,7 +57,7 @@ def _held(content: bytes, clients: int) -> Attack:
 
 
 def _long_patterns(target: Target) -> None:
-    """Each is another one, so that a cache would keep it."""
+    """Different patterns, so that a cache would store each of them."""
     for number, _ in enumerate(_until_end()):
         path = b"/jolokia/read/%d*" % number + b"?*" * 1900
         _sent(target, b"GET " + path + _END + b"Connection: close\r\n\r\n")

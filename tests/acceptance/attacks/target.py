@@ -1,4 +1,4 @@
-"""A running agent under attack, and what is measured of it meanwhile."""
+"""A running agent under attack, and its measurements."""
 
 import http.client
 import re
@@ -23,18 +23,18 @@ _PATIENCE_S = 30.0
 
 @dataclass(slots=True)
 class Measured:
-    """While an attack ran."""
+    """Measurements during an attack."""
 
     probes: list[tuple[bool, float]] = field(default_factory=list)
     """Whether `/live` answered 200, and after how many seconds."""
     held_ms: float = 0.0
-    """The longest time for which one thread had the interpreter."""
+    """Longest time for which one thread held the interpreter."""
     memory_mib: float = 0.0
-    """The largest resident memory of the agent and its children."""
+    """Largest resident memory of the agent and its children."""
 
 
 class Target(Server):
-    """An agent in a process of its own."""
+    """Agent in a separate process."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class Target(Server):
         folder: Path,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        """`environment` is added to that of this process."""
+        """`environment` extends that of this process."""
         self.port = free_port()
         self._reads_segments = program == "agent"
         self._holds = folder / "holds"
@@ -67,7 +67,7 @@ class Target(Server):
         wait_until(lambda: self.probe()[0], "the agent to answer /live", process=self._process)
 
     def begin(self) -> None:
-        """Starts it, and does not wait until it answers."""
+        """Start the agent without waiting for its answer."""
         self._process.start()
         if self._reads_segments:
             self.limit_data(MEMORY_MIB << 20)
@@ -77,22 +77,23 @@ class Target(Server):
 
     @property
     def exit_code(self) -> int | None:
-        """None while it runs."""
+        """Exit code; None while the process runs."""
         return self._process.exit_status
 
     def limit_data(self, max_bytes: int) -> None:
-        """The parser respects this limit as that of a control group, and anybody may set it."""
+        """Set a limit that the parser respects like that of a control group, and that anybody may
+        set."""
         if self.pid is not None:
             limits = (max_bytes, resource.RLIM_INFINITY)
             resource.prlimit(self.pid, resource.RLIMIT_DATA, limits)
 
     @property
     def log(self) -> str:
-        """What it wrote so far."""
+        """Output so far."""
         return self.log_file.read_text(errors="replace")
 
     def get(self, path: str) -> str:
-        """The answer to a GET, whether the agent is healthy or not; empty without one."""
+        """Answer to a GET, whether the agent is healthy or not; empty without an answer."""
         status, text = self._answer(path)
         return text if status in (200, 503) else ""
 
@@ -118,7 +119,7 @@ class Target(Server):
         return client
 
     def memory_mib(self) -> float:
-        """The largest resident memory so far, by the kernel: a look could miss a short use."""
+        """Largest resident memory so far, by the kernel: sampling could miss a short peak."""
         total_kib = 0
         for pid in () if self.pid is None else (self.pid, *_children(self.pid)):
             with suppress(OSError):
@@ -134,7 +135,7 @@ class Target(Server):
 
 
 def _children(pid: int) -> list[int]:
-    """Each thread has its own children: the worker of a store is that of the uploads' thread."""
+    """Each thread has its own children: a store's worker belongs to the uploads' thread."""
     found: list[int] = []
     for file in Path(f"/proc/{pid}/task").glob("*/children"):
         with suppress(OSError):
@@ -144,7 +145,7 @@ def _children(pid: int) -> list[int]:
 
 @contextmanager
 def measured(target: Target) -> Iterator[Measured]:
-    """Measures a target on a thread of its own inside a `with` block."""
+    """Measure a target in a separate thread during a `with` block."""
     found, ended, before = Measured(), threading.Event(), len(target.holds_ms())
 
     def run() -> None:

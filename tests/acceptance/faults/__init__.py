@@ -3,5 +3,5 @@
 The page is docs/evidence/faults.md.
 
 Modules `test_*.py` need no server and take seconds; `make test` runs them. Modules `slow_*.py`
-start real servers; `make faults` runs them as well and records what each of them measured.
+start real servers; `make faults` also runs them and records their figures.
 """

@@ -1,8 +1,8 @@
 """An agent that reads recorded segments and publishes to a real broker.
 
-Segments come in waves, so that a fault has events before it, during it and after it. What must
-arrive follows from Cassandra's own reading of the segments: an event is named by segment, position
-and place in its mutation.
+Segments come in waves, so a fault has events before, during and after it. The expected events
+follow from Cassandra's own reading of the segments: segment, position and number in the mutation
+identify an event.
 """
 
 import gzip
@@ -31,7 +31,7 @@ _WAVES = ("types", "batches", "ttl", "deletions", "timestamps", "wide")
 
 
 class BrokerHarness:
-    """Directories, a schema and a source of segments; `running` starts the agent over them."""
+    """Directories, a schema and a source of segments; `running` starts the agent with them."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -54,16 +54,16 @@ class BrokerHarness:
 
     @property
     def topics(self) -> Mapping[str, int]:
-        """Every topic that events of any wave go to, and how many events."""
+        """Every topic of the events of all waves, with the number of events."""
         return _counts(line for lines in self._lines.values() for line in lines)
 
     def next_topics(self) -> list[str]:
-        """Those of the wave that is fed next, the one with the most events first."""
+        """Topics of the next wave, the one with the most events first."""
         counts = _counts(self._lines[self._waiting[0].folder])
         return [topic for topic, _ in counts.most_common()]
 
     def feed(self) -> None:
-        """Adds the next wave of segments, or the rest of one, each index after its segment."""
+        """Add the next wave of segments, or the rest of one, each index after its segment."""
         scenario = self._waiting.pop(0)
         for path, name in scenario.segments():
             index = name.removesuffix(".log") + "_cdc.idx"
@@ -72,7 +72,7 @@ class BrokerHarness:
         self._part_end = 0
 
     def feed_part(self) -> None:
-        """Adds the next wave's segment while the node still writes to it: the index names the
+        """Add the next wave's segment as if the node still wrote to it. The index contains the
         section end that divides the events of the wave's largest topic most evenly."""
         scenario = self._waiting[0]
         ((path, name),) = scenario.segments()
@@ -94,18 +94,18 @@ class BrokerHarness:
         segment = self._raw / name
         if not segment.exists():
             segment.write_bytes(gzip.decompress(packed.read_bytes()))
-        # The agent may read at any time, so the index changes at once.
+        # The agent may read at any time, so the index is replaced atomically.
         temporary = self._folder / "index"
         temporary.write_text(index)
         temporary.replace(self._raw / (name.removesuffix(".log") + "_cdc.idx"))
 
     def feed_all(self) -> None:
-        """Lets all other waves appear."""
+        """Add all other waves."""
         while self._waiting:
             self.feed()
 
     def expected(self) -> set[EventName]:
-        """Events of the waves that were fed, as Cassandra reads them."""
+        """Events of the waves so far, as Cassandra reads them."""
         counts: Counter[tuple[int, int]] = Counter()
         lines = [line for scenario in self._fed for line in self._lines[scenario.folder]]
         if self._part_end:
@@ -117,7 +117,7 @@ class BrokerHarness:
         return {(*at, index) for at, count in counts.items() for index in range(count)}
 
     def recorded(self) -> list[EventName]:
-        """Events that the broker rejected, as the quarantine keeps them."""
+        """Rejected events in the quarantine."""
         files = (self._folder / "relocation" / "error").glob("*.events.ndjson")
         lines = [json.loads(line) for file in files for line in file.read_text().splitlines()]
         return [_name_of(line["headers"]["cdc.source"]) for line in lines]
@@ -126,7 +126,7 @@ class BrokerHarness:
     def running(
         self, bootstrap: str, properties: Mapping[str, object] | None = None
     ) -> Iterator[None]:
-        """The agent, up and answering on HTTP."""
+        """The agent, running and answering over HTTP."""
         self.agent = AgentProcess(
             "agent",
             self._folder,
@@ -153,22 +153,22 @@ class BrokerHarness:
             self.agent.end()
 
     def wait(self, condition: Any, what: str) -> None:
-        """Until a condition holds; raises when the agent ends."""
+        """Wait until a condition holds; raises when the agent ends."""
         self.agent.wait_until(condition, what)
 
     def sink(self) -> Mapping[str, Any]:
-        """The sink's part of `/health`."""
+        """The sink's component in `/health`."""
         health = self.agent.ask("/health") or {}
         part: Mapping[str, Any] = health.get("components", {}).get("sink", {})
         return part
 
     def conditions(self) -> list[str]:
-        """The codes that `/health` has."""
+        """Codes of the conditions in `/health`."""
         health = self.agent.ask("/health") or {}
         return [each["code"] for each in health.get("conditions", [])]
 
     def wait_for_report(self, words: str) -> None:
-        """Until `/health` reports the sink, for a reason with these words."""
+        """Wait until `/health` reports the sink with a reason that contains these words."""
 
         def is_reported() -> bool:
             sink = self.sink()
@@ -178,7 +178,7 @@ class BrokerHarness:
         self.wait(is_reported, f"`/health` to report: {words}")
 
     def wait_for_silence(self, seconds: int) -> None:
-        """Until `/health` says that nothing came from the broker for so long."""
+        """Wait until `/health` reports silence of the broker for this long."""
 
         def is_said() -> bool:
             told = re.findall(r"for (\d+) s", str(self.sink().get("sentence")))
@@ -189,8 +189,8 @@ class BrokerHarness:
     def wait_for_arrival(
         self, broker: KafkaBroker, before: Collection[EventName] = (), topics: Collection[str] = ()
     ) -> list[EventName]:
-        """Until all expected events are in the topics (default: all that there are) and the sink is
-        ok; returns all arrivals. `before`: events that arrived elsewhere, or in a topic that was
+        """Wait until all expected events are in the topics (default: all) and the sink is ok;
+        returns all arrivals. `before`: events that arrived elsewhere, or in a topic that was
         deleted."""
         expected = self.expected() - set(before)
         self.wait(lambda: expected <= set(arrivals(broker, *topics)), "the expected events")
@@ -213,7 +213,7 @@ def create_topics(
     replicas: int = 1,
     config: Mapping[str, str] | None = None,
 ) -> None:
-    """Every topic of the harness except one."""
+    """Create every topic of the harness except one."""
     for topic in harness.topics:
         if topic != but:
             broker.create_topic(topic, partitions, config, replicas)
@@ -221,7 +221,7 @@ def create_topics(
 
 
 def _name_of(source: str) -> EventName:
-    """By the header `cdc.source`."""
+    """Name of the event, from the header `cdc.source`."""
     segment, position, index = source.rsplit("/", 3)[1:]
     return int(segment), int(position), int(index)
 
@@ -231,5 +231,5 @@ def _topic_of(line: Mapping[str, Any]) -> str:
 
 
 def _counts(lines: Iterable[dict[str, Any]]) -> Counter[str]:
-    """How many events of these lines go to each topic."""
+    """Number of events of these lines per topic."""
     return Counter(_topic_of(line) for line in lines for _ in expected_events(line))

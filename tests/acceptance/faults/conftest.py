@@ -1,4 +1,4 @@
-"""Collects what each test of the matrix measured, and writes it down when asked to."""
+"""Collects the measurements of each test of the matrix, and stores them on request."""
 
 import json
 import os
@@ -23,7 +23,7 @@ def harness(reachable_folder: Path) -> FilesystemHarness:
 
 @pytest.fixture
 def report(request: pytest.FixtureRequest) -> Iterator[Report]:
-    """Call it once with what the test measured. Nothing may be lost or invented."""
+    """Call it once with the measurements of the test. No event may be lost or invented."""
     outcomes: list[Outcome] = []
     yield outcomes.append
     marker = request.node.get_closest_marker(MARKER)

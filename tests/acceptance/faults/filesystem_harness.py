@@ -28,7 +28,7 @@ from tests.support.agents.agent_directory import AgentDir
 from tests.support.servers.processes import DEADLINE_S, wait_until
 
 UID = 23_456
-"""Of an agent that is not root."""
+"""User id of an unprivileged agent."""
 
 
 class Agent(AgentProcess):
@@ -47,7 +47,7 @@ class Agent(AgentProcess):
         return self._process.pid
 
     def body(self) -> dict[str, Any] | None:
-        """`/health` as it is; None while nothing answers."""
+        """Raw body of `/health`; None while nothing answers."""
         found = self._get("/health")
         return json.loads(found) if found else None
 
@@ -58,7 +58,7 @@ class Agent(AgentProcess):
         self.until("/health to be ok", lambda: (self.body() or {}).get("status") == "ok")
 
     def until_not_ok(self, *texts: str) -> str:
-        """Until `/health` is not ok, with all of the texts in it. Gives the body."""
+        """Wait until `/health` is not ok and contains all the texts; returns the body."""
 
         def is_reported() -> bool:
             body = self.body()
@@ -73,18 +73,18 @@ class Agent(AgentProcess):
         self.until("cdc_raw to be empty", lambda: not any(self._harness.cdc_raw.glob("*.log")))
 
     def finish(self) -> None:
-        """Drained, `/health` ok, and stopped."""
+        """Drain, wait until `/health` is ok, and stop."""
         self.until_drained()
         self.until_ok()
         assert self.stop() == 0
 
     def ended(self) -> int:
-        """The exit code of a process that ends by itself."""
+        """Exit code of a process that ends by itself."""
         assert self._process is not None
         return self._process.wait(DEADLINE_S)
 
     def metric(self, name: str) -> float:
-        """One sample of `/metrics`; 0 while there is none."""
+        """One sample of `/metrics`; 0 without one."""
         for line in (self._get("/metrics") or b"").decode().splitlines():
             if line.startswith(f"{name} ") or line.startswith(f"{name}{{"):
                 return float(line.rsplit(" ", 1)[1])
@@ -92,7 +92,7 @@ class Agent(AgentProcess):
 
 
 class FilesystemHarness(AgentDir):
-    """Directories, schema and configuration; `expected` grows with what is put there."""
+    """Directories, schema and configuration; `expected` grows with the added segments."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
@@ -115,7 +115,7 @@ class FilesystemHarness(AgentDir):
         }
 
     def put(self, *workloads: str, idx: str | None = "", is_damaged: bool = False) -> list[Path]:
-        """Recorded segments; `idx` in place of the recorded index, None: without one. `is_damaged`:
+        """Add recorded segments; `idx` replaces the recorded index, None omits it. `is_damaged`:
         bytes of the first record with an event differ."""
         paths = []
         for workload in workloads:
@@ -127,7 +127,7 @@ class FilesystemHarness(AgentDir):
             path = self.cdc_raw / found.name.log
             if idx is not None:
                 (self.cdc_raw / found.name.idx).write_text(idx or found.idx)
-            # The name comes last, as it does with a hard link.
+            # The name comes last, as with a hard link.
             made = self.folder / found.name.log
             made.write_bytes(data)
             shutil.move(made, self.cdc_raw / f"new-{path.name}")
@@ -137,7 +137,7 @@ class FilesystemHarness(AgentDir):
         return paths
 
     def put_copies(self, workload: str, count: int, first_id: int) -> None:
-        """The same recorded content under other ids."""
+        """Add the same recorded content under other ids."""
         found = recording(workload)
         for segment_id in range(first_id, first_id + count):
             path = self.cdc_raw / f"CommitLog-7-{segment_id}.log"
@@ -161,7 +161,7 @@ class FilesystemHarness(AgentDir):
         return [orjson.loads((error / name).read_bytes()) for name in self.recorded()]
 
     def undelivered(self) -> list[str]:
-        """Events that are expected and did not arrive."""
+        """Expected events that did not arrive."""
         found = set(arrived(self.events))
         return [event for event in self.expected if event not in found]
 
@@ -169,18 +169,18 @@ class FilesystemHarness(AgentDir):
         return outcome_of(self.expected, arrived(self.events), recorded)
 
     def complete(self) -> Outcome:
-        """The outcome, with an empty quarantine."""
+        """Outcome, with an empty quarantine."""
         assert self.recorded() == []
         return self.outcome()
 
     def give(self, uid: int) -> None:
-        """Everything here but `cdc_raw`'s segments belongs to this user."""
+        """Give everything except `cdc_raw`'s segments to this user."""
         for directory in (self.cdc_raw, self.relocation, self.offsets, self.output):
             os.chown(directory, uid, uid)
 
 
 def as_user(uid: int) -> list[str]:
-    """Starts a command as this user, without any right of root."""
+    """Start a command as this user, without any right of root."""
     return ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "--inh-caps=-all"]
 
 
@@ -196,8 +196,8 @@ def mounted(directory: Path, size: str) -> Iterator[None]:
 
 
 def remount(directory: Path, mode: str) -> None:
-    """`ro` or `rw`. A second mount is read-only: the kernel lets nobody change the first one while
-    the agent has a file open for writing."""
+    """`ro` or `rw`. A second mount is read-only: the kernel does not change the first one while the
+    agent has a file open for writing."""
     if mode == "ro":
         _run("mount", "--bind", str(directory), str(directory))
         _run("mount", "-o", "remount,bind,ro", str(directory))
@@ -206,7 +206,7 @@ def remount(directory: Path, mode: str) -> None:
 
 
 def _unmount(directory: Path) -> None:
-    # A process that was killed lets go of it within moments.
+    # A killed process releases it within moments.
     command = ["umount", str(directory)]
     wait_until(
         lambda: subprocess.run(command, check=False).returncode == 0, f"{directory} to be free"
@@ -214,7 +214,7 @@ def _unmount(directory: Path) -> None:
 
 
 def fill(directory: Path) -> Path:
-    """Fills a file system; returns the file that occupies it."""
+    """Fill a file system; returns the file that occupies it."""
     ballast = directory / "ballast"
     with ballast.open("wb", buffering=0) as file:
         for size in (1 << 16, 1 << 12, 1):

@@ -18,7 +18,7 @@ _COUNTS = ("expected", "delivered", "lost", "invented", "repeated", "recorded")
 _RESOURCES = ("descriptors", "threads", "quarantined_files")
 _RESOURCES_TITLE = "## Resources"
 _STATED_CELLS = 4
-"""Of a row: the situation, the agent, `/health`, what arrives."""
+"""Cells of a row: the situation, the agent, `/health`, the arrivals."""
 
 Results = Mapping[str, Mapping[str, Any]]
 
@@ -36,7 +36,7 @@ def proofs() -> Iterator[tuple[str, str]]:
 
 
 def rows(text: str) -> Iterator[list[str]]:
-    """The cells of all rows of the page that state a situation."""
+    """Cells of all rows of the page that state a situation."""
     for line in text.partition(_RESOURCES_TITLE)[0].splitlines():
         cells = _cells(line)
         if len(cells) > _STATED_CELLS and cells[-1].startswith("`"):
@@ -44,7 +44,7 @@ def rows(text: str) -> Iterator[list[str]]:
 
 
 def page(text: str) -> str:
-    """The page with the figures and the tests of today."""
+    """The page with the current figures and tests."""
     results: Results = json.loads(RESULTS.read_text())
     tests = dict(proofs())
     stated, title, resources = text.partition(_RESOURCES_TITLE)

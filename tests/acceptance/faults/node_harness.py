@@ -36,11 +36,9 @@ _WRITES_AT_ONCE = 32
 
 
 class NodeHarness:
-    """The agent's directories lie in `directory`; the node may serve several harnesses in turn. The
-    agent ends with the block.
-
-    `epochs` has the node's schema after each change, with the time from which it is used.
-    """
+    """`directory` contains the agent's directories; the node may serve several harnesses in turn.
+    The agent ends with the block. `epochs` contains the node's schema after each change, with the
+    time of its first use."""
 
     def __init__(
         self, node: CassandraNode, directory: Path, settings: Mapping[str, object] | None = None
@@ -64,7 +62,7 @@ class NodeHarness:
             "commit.log.transfer.class": "archive",
             "offset.backing.store.dir": self.offsets,
             "offset.flush.interval.ms": 0,
-            # Existing rows are not in the log, which is the judge.
+            # The log, which is the judge, lacks existing rows.
             "snapshot.mode": "never",
             **(settings or {}),
         }
@@ -77,7 +75,7 @@ class NodeHarness:
         self.agent.end()
 
     def start_agent(self, *overrides: str) -> None:
-        """Starts the agent and waits until it answers."""
+        """Start the agent and wait until it answers."""
         self.agent.launch(*overrides)
         self.agent.wait_until(lambda: self.agent.ask("/health") is not None, "HTTP")
 
@@ -88,11 +86,11 @@ class NodeHarness:
         return answer
 
     def codes(self) -> set[str]:
-        """The codes of the present conditions."""
+        """Codes of the current conditions."""
         return {condition["code"] for condition in self.health()["conditions"]}
 
     def wait_for_status(self, status: str, *codes: str) -> None:
-        """Until `/health` has this status and exactly these conditions."""
+        """Wait until `/health` has this status and exactly these conditions."""
 
         def is_reported() -> bool:
             answer = self.agent.ask("/health")
@@ -109,17 +107,17 @@ class NodeHarness:
             return bool(answer.status == 200)
 
     def change(self, *statements: str) -> None:
-        """Executes schema changes; the judge uses the new schema from here on."""
+        """Execute schema changes; from now on the judge uses the new schema."""
         for statement in statements:
             self.node.execute(statement)
         self.note_schema()
 
     def note_schema(self) -> None:
-        """Gives the judge the schema that the node has now."""
+        """Give the judge the node's current schema."""
         self.epochs.append(Epoch(time.time_ns() // 1000, self.node.describe_schema()))
 
     def insert(self, table: str, rows: Iterable[tuple[Any, ...]], columns: str) -> None:
-        """Inserts rows, several at a time. All are answered on return."""
+        """Insert rows, several at a time; returns when all are answered."""
         marks = ", ".join("?" for _ in columns.split(","))
         insert = self.node.session().prepare(f"INSERT INTO {table} ({columns}) VALUES ({marks})")
         execute_concurrent_with_args(
@@ -130,21 +128,21 @@ class NodeHarness:
         return arrivals(self.events)
 
     def wait_for(self, condition: Callable[[], bool], what: str) -> None:
-        """While the agent runs."""
+        """Wait while the agent runs."""
         self.agent.wait_until(condition, what)
 
     def wait_for_events(self, count: int) -> None:
-        """Until so many lines arrived."""
+        """Wait until this number of lines has arrived."""
         self.wait_for(lambda: len(self.arrived()) >= count, f"{count} events")
 
     def witness(self) -> None:
-        """Copies the node's commit log, which has all segments until their tables are flushed; from
-        `cdc_raw` the node may have deleted some."""
+        """Copy the node's commit log, which keeps all segments until their tables are flushed; the
+        node may have deleted some from `cdc_raw`."""
         for path in self.node.commitlog.glob("CommitLog-*.log"):
             shutil.copyfile(path, self._witness / path.name)
 
     def drain(self) -> None:
-        """Closes the node's segments and waits until the agent has finished all of them."""
+        """Close the node's segments and wait until the agent has finished all of them."""
         last_id = max(segment_id(path) for path in self.node.commitlog.glob("CommitLog-*.log"))
         self.node.close_segment()
 
@@ -157,8 +155,8 @@ class NodeHarness:
         self.wait_for(is_finished, "the agent to finish all segments")
 
     def outcome(self, *, by_time: bool = True) -> Outcome:
-        """Compares what arrived with Cassandra's reader. Call it after `drain`; `by_time` is as
-        `expected_contents` takes it."""
+        """Compare the arrivals with Cassandra's reader. Call it after `drain`; `by_time` as in
+        `expected_contents`."""
         found: dict[str, list[str]] = {}
         for folder in (self._witness, self.quarantine, self.archive):
             segments = sorted(folder.glob("CommitLog-*.log"))
@@ -171,7 +169,7 @@ class NodeHarness:
         return outcome_of(expected, [each.content for each in arrived], on_record)
 
     def _recorded_segments(self, names: Iterable[str]) -> Iterator[str]:
-        """Segments on record by name, and those between two that the record names."""
+        """Names of recorded segments, including those between two recorded names."""
         for segment, ranges in self.recorded().items():
             yield segment
             for lost in ranges:
@@ -181,13 +179,13 @@ class NodeHarness:
                     yield from (name for name in names if segment < name < found[1])
 
     def recorded(self) -> dict[str, list[dict[str, Any]]]:
-        """By segment name the ranges that the quarantine has on record."""
+        """Recorded ranges in the quarantine, by segment name."""
         paths = self.quarantine.glob("*.reason.json")
         reasons = [json.loads(path.read_text()) for path in paths]
         return {reason["segment"]: reason["ranges"] for reason in reasons}
 
     def run_command(self, *arguments: str) -> str:
-        """An `agent` command with the harness's configuration; returns its output."""
+        """Run an `agent` command with the harness's configuration; returns its output."""
         program = Path(sys.executable).with_name("agent")
         command = [str(program), *arguments, "--config", str(self.agent.configuration)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -195,7 +193,7 @@ class NodeHarness:
         return done.stdout
 
     def metric(self, name: str) -> float:
-        """The sum of a metric's samples."""
+        """Sum of a metric's samples."""
         lines = self.agent.get("/metrics").decode().splitlines()
         pattern = re.compile(rf"{name}(\{{[^}}]*\}})? (\S+)")
         return sum(float(found[2]) for line in lines if (found := pattern.fullmatch(line)))
@@ -215,7 +213,8 @@ class NodeHarness:
 
 @contextmanager
 def writing(harness: NodeHarness, table: str) -> Iterator[None]:
-    """Inserts `id` into a table all the time. While the table is missing the node refuses it."""
+    """Insert `id` into a table continuously. While the table is missing, the node rejects the
+    writes."""
     stop = Event()
     session = harness.node.connect()
 
@@ -223,7 +222,7 @@ def writing(harness: NodeHarness, table: str) -> Iterator[None]:
         number = 1_000_000
         while not stop.is_set():
             number += 1
-            # A write that is under way at the drop fails in the node.
+            # A write in progress during the drop fails in the node.
             with suppress(InvalidRequest, NoHostAvailable, ServerError):
                 session.execute(f"INSERT INTO {table} (id) VALUES ({number})")
 
@@ -237,12 +236,12 @@ def writing(harness: NodeHarness, table: str) -> Iterator[None]:
 
 
 def make_captured_table(node: CassandraNode) -> None:
-    """A table that stays, so that a dropped one is not the last that is captured."""
+    """Create a permanent table, so that a dropped table is never the last captured one."""
     node.execute(f"CREATE KEYSPACE stays WITH replication = {REPLICATION}")
     node.execute("CREATE TABLE stays.t (id int PRIMARY KEY) WITH cdc = true")
 
 
 def keyspace(harness: NodeHarness, name: str) -> str:
-    """Makes an empty keyspace and returns its name."""
+    """Create an empty keyspace and return its name."""
     harness.node.execute(f"CREATE KEYSPACE {name} WITH replication = {REPLICATION}")
     return name

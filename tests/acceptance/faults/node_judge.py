@@ -1,4 +1,4 @@
-"""What Cassandra's own reader expects of segments, beside the events that arrived."""
+"""Events that Cassandra's own reader expects of segments, against the events that arrived."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,7 +16,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """The schema from one moment on, as CQL with table ids."""
+    """Schema from one moment on, as CQL with table ids."""
 
     from_us: int
     text: str
@@ -36,17 +36,15 @@ class Arrived:
 def expected_contents(
     segments: Sequence[Path], epochs: Sequence[Epoch], folder: Path, *, by_time: bool = True
 ) -> dict[str, list[str]]:
-    """By segment name the content of each event of a captured table.
-
-    Each mutation is read with the schema of its write time. Without `by_time` it is read with the
-    first schema that knows its table, for writes that run during the change.
-    """
+    """Content of each event of a captured table, by segment name. Each mutation is read with the
+    schema of its write time. Without `by_time`, the first schema that contains its table is used,
+    for writes during the change."""
     found: dict[str, list[str]] = {path.name: [] for path in segments}
     if not segments:
         return found
     seen: set[tuple[str, int, int]] = set()
     for number, epoch in enumerate(epochs):
-        # The first schema is also used for all that was written before it was noted.
+        # The first schema is also used for all earlier writes.
         from_us = epoch.from_us if by_time and number > 0 else 0
         is_bounded = by_time and number + 1 < len(epochs)
         until_us = epochs[number + 1].from_us if is_bounded else 1 << 63
@@ -67,7 +65,7 @@ def expected_contents(
 
 
 def arrivals(file: Path) -> list[Arrived]:
-    """The whole lines of the sink's file."""
+    """Complete lines of the sink's file."""
     if not file.exists():
         return []
     return list(_parsed(file.read_bytes().rpartition(b"\n")[0].splitlines()))
@@ -80,7 +78,7 @@ def arrival_of(topic: str, value: Json, *, kind: str, event_id: str, source: str
 
 
 def contradictions(arrived: Iterable[Arrived]) -> list[str]:
-    """Events of one `cdc.id` with different contents, and the other way round."""
+    """Events of one `cdc.id` with different contents, and the reverse."""
     by_id: dict[str, str] = {}
     by_content: dict[str, str] = {}
     found = []
@@ -106,5 +104,5 @@ def _parsed(lines: Iterable[bytes]) -> Iterator[Arrived]:
 
 
 def _content(kind: str, op: str, cells: Json) -> str:
-    """The event without its place, so a mutation that a replay logged again is equal."""
+    """Event without its position, so a mutation that a replay logged again is equal."""
     return json.dumps([kind, op, plain(cells)], sort_keys=True)

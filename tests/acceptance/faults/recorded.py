@@ -1,4 +1,4 @@
-"""Recorded segments for the matrix, and what Cassandra's own reader says of them (their dumps)."""
+"""Recorded segments for the matrix, with the dumps of Cassandra's own reader."""
 
 import gzip
 import json
@@ -32,7 +32,7 @@ class Recording:
     idx: str
     schema: str
     lines: tuple[Json, ...]
-    """Of tables with `cdc`, as Cassandra's reader prints them."""
+    """Lines of tables with `cdc`, as Cassandra's reader prints them."""
 
     @property
     def captured(self) -> frozenset[str]:
@@ -49,7 +49,7 @@ class Recording:
                 yield f"{segment_id or self.name.id}/{position + copy * length}/{content}"
 
     def repeated(self, segment_id: int, copies: int, size: int) -> bytes:
-        """A segment of `size` bytes under this id with all sections so many times."""
+        """Segment of `size` bytes under this id, with all sections repeated `copies` times."""
         sections = self._sections()
         data = bytearray(self.data[: self._header_length])
         data[:] = header(self.name.version, segment_id, self._parameters)
@@ -60,13 +60,13 @@ class Recording:
         return bytes(data) + bytes(size - len(data))
 
     def chain_end(self, copies: int = 1) -> int:
-        """Where the last section ends; `copies`: as in `repeated`."""
+        """End of the last section; `copies`: as in `repeated`."""
         sections = self._sections()
         length = sum(map(len, sections)) + MARKER_LENGTH * len(sections)
         return self._header_length + copies * length
 
     def _sections(self) -> list[bytes]:
-        """The records of each section, without its marker."""
+        """Records of each section, without its marker."""
         found = []
         at = self._header_length
         while at + MARKER_LENGTH <= len(self.data):
@@ -122,7 +122,7 @@ def events_of(dump: bytes, tables: Collection[str]) -> list[str]:
 
 
 def arrived(file: Path) -> list[str]:
-    """Identities of the events that a file sink has written, in order; a torn line is none."""
+    """Identities of the events that a file sink has written, in order; torn lines are ignored."""
     if not file.exists():
         return []
     with file.open("rb") as lines:
@@ -142,7 +142,7 @@ def _positions_and_contents(found: Recording) -> tuple[tuple[int, str], ...]:
 
 
 def plain(cells: Mapping[str, Any]) -> Json:
-    """The members of cells that the reader of Cassandra prints, in one order."""
+    """Members of cells that Cassandra's reader prints, in one order."""
     found = {name: content for name, content in cells.items() if name not in _AGENT_ONLY}
     for member in found.keys() & {"cell", "cdel"}:
         each = [{k: v for k, v in one.items() if k != "key"} for one in found[member]]
@@ -151,18 +151,18 @@ def plain(cells: Mapping[str, Any]) -> Json:
 
 
 def _content(op: str, cells: Mapping[str, Any]) -> str:
-    """The operation and a digest of all that an event says."""
+    """Operation and a digest of the event's content."""
     content = json.dumps(plain(cells), sort_keys=True).encode()
     return f"{op}/{blake2b(content, digest_size=12).hexdigest()}"
 
 
 def _filler(name: SegmentName, packed: Path, text: str) -> str:
-    """The table that fills segments is left out of recorded schemas: without `cdc` it is known and
-    gives nothing."""
+    """Recorded schemas omit the table that fills segments: without `cdc` it is known and yields
+    nothing."""
     event_format = EventFormat(topic_prefix="x", cluster="x", node_id="x")
     schema = Schema.from_cql(text)
     with NamedTemporaryFile() as file:
-        # A reader takes files only.
+        # A reader accepts only files.
         file.write(gzip.decompress(packed.read_bytes()))
         file.flush()
         reader = open_with(event_format)(Path(file.name), name, 0)

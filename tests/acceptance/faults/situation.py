@@ -1,5 +1,5 @@
-"""Which row of the fault matrix a test proves, what it measured, and what a process uses while it
-runs, sampled from /proc."""
+"""The row of the fault matrix that a test proves, its measurements, and the resources of a process,
+sampled from /proc."""
 
 import threading
 from collections import Counter
@@ -27,14 +27,14 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """The largest of each in the first third of a run and in its last third."""
+    """Largest value of each resource in the first third of a run and in its last third."""
 
     first: Use
     last: Use
 
     def require_flat(self, resident_bytes: int, descriptors: int = 4, threads: int = 1) -> None:
         """Raises AssertionError when the last third exceeds the first by more than this. A request
-        over HTTP takes a descriptor or two while it runs. The quarantine may not grow at all."""
+        over HTTP takes one or two descriptors while it runs. The quarantine may not grow at all."""
         first, last = self.first, self.last
         assert last.resident_bytes <= first.resident_bytes + resident_bytes, self
         assert last.descriptors <= first.descriptors + descriptors, self
@@ -49,25 +49,25 @@ def situation(name: str) -> pytest.MarkDecorator:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Events by their ids: what the judge expects beside what arrived."""
+    """Events by their ids: expected by the judge, and arrived."""
 
     expected: int
     delivered: int
-    """Different events that arrived and were expected."""
+    """Different expected events that arrived."""
     lost: int
     invented: int
     repeated: int
     """Arrivals beyond the first of each event."""
     recorded: int = 0
-    """Events that did not arrive and that the quarantine has on record; not among `lost`."""
+    """Events that did not arrive but are recorded in the quarantine; not among `lost`."""
     growth: Growth | None = None
-    """Resources of the agent, where the row measures them."""
+    """Resources of the agent, if the row measures them."""
 
 
 def outcome_of(
     expected: Iterable[object], arrived: Iterable[object], recorded: Iterable[object] = ()
 ) -> Outcome:
-    """Compares ids. `expected` may repeat an id where the log itself has an event twice."""
+    """Compare ids. `expected` may repeat an id if the log itself contains an event twice."""
     wanted, got, kept = Counter(expected), Counter(arrived), set(recorded)
     missing = [each for each in wanted if each not in got]
     return Outcome(
@@ -83,7 +83,7 @@ def outcome_of(
 
 
 def use_of(pid: int, quarantine: Path | None = None) -> Use:
-    """Raises OSError when the process is gone."""
+    """Raises OSError if the process has ended."""
     proc = Path("/proc") / str(pid)
     status = dict(line.split(":", 1) for line in (proc / "status").read_text().splitlines())
     return Use(
@@ -98,7 +98,7 @@ def use_of(pid: int, quarantine: Path | None = None) -> Use:
 
 class Sampling:
     """`with Sampling(pid) as samples:` takes samples ten times a second. `quarantine` is the
-    directory with its files."""
+    directory whose files it counts."""
 
     def __init__(self, pid: int, quarantine: Path | None = None) -> None:
         self._pid = pid
@@ -109,7 +109,7 @@ class Sampling:
 
     @property
     def peak(self) -> Use:
-        """The largest of each."""
+        """Largest value of each resource."""
         return _largest(self.samples)
 
     @property

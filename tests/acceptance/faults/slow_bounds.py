@@ -1,5 +1,5 @@
-"""Memory, descriptors, threads and the quarantine under loads that could make them grow, thousands
-of segments at once, and an agent that is frozen for a minute."""
+"""Memory, descriptors, threads and the quarantine under heavy loads, thousands of segments at once,
+and an agent that is frozen for a minute."""
 
 import json
 import os
@@ -28,7 +28,7 @@ _BACKLOG_BYTES = 10 << 30
 
 _SEGMENT_BYTES = 32 * _MIB
 _NEEDED_BYTES = 20 * 10**9
-"""The backlog, its events and room for others."""
+"""Space for the backlog, its events and other files."""
 _LARGE_SEGMENTS = 12
 
 
@@ -47,7 +47,7 @@ def remove_large_files(harness: FilesystemHarness) -> None:
 
 
 @situation("Mutations of 16 MiB, three in each segment of 48 MiB")
-def test_large_mutations(harness: FilesystemHarness, report: Report) -> None:
+def test_large_mutations_take_bounded_memory(harness: FilesystemHarness, report: Report) -> None:
     harness.schema.write_text(SCHEMA)
     settings = {"inflight.max.bytes": str(_WINDOW_BYTES)}
     with harness.running(settings) as agent:
@@ -65,7 +65,7 @@ def test_large_mutations(harness: FilesystemHarness, report: Report) -> None:
         assert agent.stop() == 0
     peak, growth = samples.peak, samples.growth
     print(f"\n16 MiB mutations: idle {idle}, peak {peak}, {growth}")
-    # An event has its value twice: as JSON and as cells in base64 (4/3); the window holds such
+    # An event contains its value twice: as JSON and as cells in base64 (4/3). The window holds such
     # events, the reader one record, the sink the lines of one batch.
     event_bytes = 3 * _MUTATION_BYTES
     assert peak.resident_bytes <= idle.resident_bytes + _WINDOW_BYTES + 6 * event_bytes
@@ -73,7 +73,7 @@ def test_large_mutations(harness: FilesystemHarness, report: Report) -> None:
     assert peak.threads <= idle.threads + 1
     growth.require_flat(resident_bytes=32 * _MIB)
     assert harness.recorded() == []
-    # Each takes a few times 16 MiB in the reader.
+    # Each mutation takes several times 16 MiB in the reader.
     expect_written(harness, at_once=1)
     assert len(harness.expected) == 3 * _LARGE_SEGMENTS
     report(replace(harness.outcome(), growth=growth))
@@ -81,7 +81,7 @@ def test_large_mutations(harness: FilesystemHarness, report: Report) -> None:
 
 
 @situation("A backlog of 10 GB waits in `cdc_raw`: 320 segments of 32 MiB")
-def test_backlog_of_ten_gigabytes(harness: FilesystemHarness, report: Report) -> None:
+def test_large_backlog_takes_bounded_memory(harness: FilesystemHarness, report: Report) -> None:
     free_bytes = shutil.disk_usage(harness.folder).free
     assert free_bytes >= _NEEDED_BYTES, f"{harness.folder}: {free_bytes} bytes free; 20 GB needed"
     found = recording("batches")
@@ -111,7 +111,7 @@ def test_backlog_of_ten_gigabytes(harness: FilesystemHarness, report: Report) ->
 
 
 def _judge_repeated(harness: FilesystemHarness, copies: int) -> None:
-    """Cassandra's reader finds in a repeated segment what the row expects of each of them."""
+    """Cassandra's reader finds the expected events of each row in a repeated segment."""
     found = recording("batches")
     path = harness.folder / "CommitLog-7-77.log"
     path.write_bytes(found.repeated(77, copies, _SEGMENT_BYTES))
@@ -126,11 +126,11 @@ def _judge_repeated(harness: FilesystemHarness, copies: int) -> None:
 _FROZEN_S = 60
 _SEGMENTS = 5000
 _BYTES_OF_A_SEGMENT = 8192
-"""Bound of what the agent remembers of one segment: name, indexes, ledger, two observations."""
+"""Upper bound of the agent's memory for one segment: name, indexes, ledger, two observations."""
 
 
 @situation("The agent is frozen for a minute (SIGSTOP) while segments are delivered")
-def test_frozen_for_a_minute(harness: FilesystemHarness, report: Report) -> None:
+def test_agent_resumes_after_a_frozen_minute(harness: FilesystemHarness, report: Report) -> None:
     harness.put_copies("batches", 200, 1000)
     with harness.running() as agent:
         agent.until("the first events", lambda: bool(arrived(harness.events)))
@@ -145,7 +145,7 @@ def test_frozen_for_a_minute(harness: FilesystemHarness, report: Report) -> None
 
 
 @situation("5,000 segments wait in `cdc_raw` at the start")
-def test_five_thousand_segments(harness: FilesystemHarness, report: Report) -> None:
+def test_5000_segments_take_bounded_resources(harness: FilesystemHarness, report: Report) -> None:
     harness.schema.write_text(SCHEMA)
     with harness.running() as agent:
         put_written(harness, [[payload(0)]], segment_id=1)
@@ -185,9 +185,9 @@ Row = tuple[int, int]
 def put_written(
     harness: FilesystemHarness, sections: Iterable[Sequence[bytes]], segment_id: int
 ) -> Path:
-    """A complete segment, offered in the order of a node: a hard link, the index, and then the
-    node's own name goes. An index without its segment would mean that the segment was deleted. The
-    judge has a copy."""
+    """Add a complete segment in the order of a node: a hard link, the index, and then the removal
+    of the node's own name. An index without its segment would mean a deleted segment. The judge
+    receives a copy."""
     path = write_segment(harness.folder, segment_id, sections)
     copies = harness.folder / _COPIES
     copies.mkdir(exist_ok=True)
@@ -201,7 +201,7 @@ def put_written(
 
 
 def expect_written(harness: FilesystemHarness, at_once: int) -> None:
-    """Reads the copies with Cassandra's reader, `at_once` at a time, and expects its events."""
+    """Read the copies with Cassandra's reader, `at_once` at a time, and expect its events."""
     paths = sorted((harness.folder / _COPIES).iterdir())
     for first in range(0, len(paths), at_once):
         dump = dump_segments(paths[first : first + at_once], harness.schema)
@@ -211,7 +211,7 @@ def expect_written(harness: FilesystemHarness, at_once: int) -> None:
 
 
 def arrived_rows(file: Path) -> list[Row]:
-    """Rows that a file sink has written, in order."""
+    """Rows that the file sink has written, in order."""
     found = []
     with file.open("rb") as lines:
         for line in map(json.loads, lines):

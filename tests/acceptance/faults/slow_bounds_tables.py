@@ -1,4 +1,4 @@
-"""100 tables of three partitions on a real broker: what the agent uses does not grow."""
+"""100 tables with three partitions each on a real broker: resource usage does not grow."""
 
 import json
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.servers
 _TABLES = 100
 _PARTITIONS = 3
 _ROWS = 100
-"""Of each table in each round."""
+"""Rows of each table in each round."""
 _ROUNDS = 9
 _VALUE = "x" * 300
 _MIB = 1 << 20
@@ -64,14 +64,14 @@ def servers(tmp_path: Path) -> Iterator[tuple[CassandraNode, KafkaBroker]]:
 
 
 def write_round(harness: NodeHarness, number: int) -> None:
-    """The same number of new rows in each table, table by table."""
+    """Write the same number of new rows to each table, table by table."""
     rows = [(number * _ROWS + row, f"{row} {_VALUE}") for row in range(_ROWS)]
     for table in range(_TABLES):
         harness.insert(f"shop.t{table:03}", rows, "id, v")
 
 
 @situation("100 tables, each with a topic of three partitions, are written to without a pause")
-def test_hundred_tables(
+def test_hundred_tables_take_bounded_resources(
     servers: tuple[CassandraNode, KafkaBroker], tmp_path: Path, report: Report
 ) -> None:
     node, broker = servers
@@ -84,7 +84,7 @@ def test_hundred_tables(
         ]
         harness.change(*tables)
         harness.start_agent()
-        # The first round makes the topics.
+        # The first round creates the topics.
         write_round(harness, 0)
         harness.drain()
         assert harness.agent.pid is not None

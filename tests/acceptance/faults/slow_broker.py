@@ -1,5 +1,5 @@
-"""Brokers that do not answer, refuse logins, events or rights, run out of disk or die beside
-another one, and topics that change, on real servers."""
+"""Real brokers that do not answer, reject logins, events or writes, fill their disk or die beside
+another one, and topics that change."""
 
 import os
 import signal
@@ -43,7 +43,9 @@ def two_brokers(folder: Path) -> Iterator[tuple[KafkaBroker, KafkaBroker]]:
 
 
 @situation("The broker is frozen (SIGSTOP) for 90 s and resumes")
-def test_a_frozen_broker(tmp_path: Path, harness: BrokerHarness, report: Report) -> None:
+def test_frozen_broker_loses_nothing(
+    tmp_path: Path, harness: BrokerHarness, report: Report
+) -> None:
     with KafkaBroker(tmp_path / "kafka", heap_mib=256) as broker:
         create_topics(broker, harness)
         with harness.running(broker.bootstrap):
@@ -61,8 +63,10 @@ def test_a_frozen_broker(tmp_path: Path, harness: BrokerHarness, report: Report)
 
 
 @situation("`min.insync.replicas` is not met, and then met")
-def test_too_few_replicas(tmp_path: Path, harness: BrokerHarness, report: Report) -> None:
-    # A broker requires at most as many replicas in sync as a partition has.
+def test_events_arrive_once_enough_replicas_are_in_sync(
+    tmp_path: Path, harness: BrokerHarness, report: Report
+) -> None:
+    # A broker requires at most as many in-sync replicas as a partition has.
     with two_brokers(tmp_path) as (first, second):
         config = {"min.insync.replicas": "2"}
         create_topics(first, harness, replicas=2, config=config)
@@ -80,7 +84,9 @@ def test_too_few_replicas(tmp_path: Path, harness: BrokerHarness, report: Report
     "The agent's password is changed at the broker, the broker restarts, and the password is "
     "changed back"
 )
-def test_a_changed_password(tmp_path: Path, harness: BrokerHarness, report: Report) -> None:
+def test_events_arrive_after_a_broker_password_is_restored(
+    tmp_path: Path, harness: BrokerHarness, report: Report
+) -> None:
     with AuthorisingBroker(tmp_path / "kafka") as broker:
         create_topics(broker, harness)
         broker.set_password("first")
@@ -97,7 +103,9 @@ def test_a_changed_password(tmp_path: Path, harness: BrokerHarness, report: Repo
 
 
 @situation("Events are larger than `max.message.bytes` of their topic")
-def test_events_that_are_too_large(tmp_path: Path, harness: BrokerHarness, report: Report) -> None:
+def test_oversized_events_are_recorded_in_the_quarantine(
+    tmp_path: Path, harness: BrokerHarness, report: Report
+) -> None:
     with KafkaBroker(tmp_path / "kafka", heap_mib=256) as broker:
         for topic in harness.topics:
             broker.create_topic(topic, 3, config={"max.message.bytes": "1500"})
@@ -118,7 +126,9 @@ def test_events_that_are_too_large(tmp_path: Path, harness: BrokerHarness, repor
 @situation(
     "The disk of the broker's log is full and the broker ends; it starts again with free space"
 )
-def test_a_full_disk(tmp_path: Path, harness: BrokerHarness, report: Report) -> None:
+def test_events_arrive_after_a_broker_disk_has_space(
+    tmp_path: Path, harness: BrokerHarness, report: Report
+) -> None:
     broker = KafkaBroker(tmp_path / "kafka", heap_mib=256)
     data = broker.directory / "data"
     data.mkdir(parents=True)
@@ -137,7 +147,7 @@ def test_a_full_disk(tmp_path: Path, harness: BrokerHarness, report: Report) -> 
 
 
 @situation("One of two brokers, the leader of half the partitions, is killed")
-def test_a_killed_leader(tmp_path: Path, harness: BrokerHarness, report: Report) -> None:
+def test_leader_kill_loses_nothing(tmp_path: Path, harness: BrokerHarness, report: Report) -> None:
     with two_brokers(tmp_path) as (first, second):
         create_topics(first, harness, partitions=4, replicas=2)
         with harness.running(f"{first.bootstrap},{second.bootstrap}"):
@@ -158,7 +168,9 @@ def test_a_killed_leader(tmp_path: Path, harness: BrokerHarness, report: Report)
     "A topic does not exist and the broker creates none (`auto.create.topics.enable=false`); it "
     "is created later"
 )
-def test_a_missing_topic(tmp_path: Path, harness: BrokerHarness, report: Report) -> None:
+def test_missing_topic_blocks_only_its_own_events(
+    tmp_path: Path, harness: BrokerHarness, report: Report
+) -> None:
     with KafkaBroker(tmp_path / "kafka", heap_mib=256) as broker:
         missing = harness.next_topics()[0]
         create_topics(broker, harness, but=missing)
@@ -172,7 +184,9 @@ def test_a_missing_topic(tmp_path: Path, harness: BrokerHarness, report: Report)
 
 
 @situation("A topic is deleted while the agent runs; it is created again")
-def test_a_deleted_topic(tmp_path: Path, harness: BrokerHarness, report: Report) -> None:
+def test_events_arrive_after_a_deleted_topic_is_recreated(
+    tmp_path: Path, harness: BrokerHarness, report: Report
+) -> None:
     with KafkaBroker(tmp_path / "kafka", heap_mib=256) as broker:
         create_topics(broker, harness)
         with harness.running(broker.bootstrap, _FRESH_METADATA):
@@ -192,7 +206,7 @@ def test_a_deleted_topic(tmp_path: Path, harness: BrokerHarness, report: Report)
 
 
 @situation("A topic gets 6 partitions in place of 1 while the agent runs")
-def test_more_partitions(tmp_path: Path, harness: BrokerHarness, report: Report) -> None:
+def test_events_use_new_partitions(tmp_path: Path, harness: BrokerHarness, report: Report) -> None:
     with KafkaBroker(tmp_path / "kafka", heap_mib=256) as broker:
         create_topics(broker, harness, partitions=1)
         with harness.running(broker.bootstrap, _FRESH_METADATA):
@@ -217,7 +231,9 @@ def test_more_partitions(tmp_path: Path, harness: BrokerHarness, report: Report)
 
 
 @situation("The right to write to a topic is revoked and granted again")
-def test_a_rejected_topic(tmp_path: Path, harness: BrokerHarness, report: Report) -> None:
+def test_denied_topic_blocks_only_its_own_events(
+    tmp_path: Path, harness: BrokerHarness, report: Report
+) -> None:
     with AuthorisingBroker(tmp_path / "kafka") as broker:
         create_topics(broker, harness)
         broker.set_password("first")

@@ -1,4 +1,4 @@
-"""The node is away, killed, full, replaced, upgraded or archives while an agent reads its log."""
+"""The node is down, killed, full, replaced, upgraded or archives segments under an agent."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ KILLS, ROWS_OF_A_KILL = 10, 60
 VALUE = "x" * 4000
 TABLE = "CREATE TABLE {}.t (id int PRIMARY KEY, v text) WITH cdc = true"
 SMALL = replace(SETTINGS, cdc_total_mib=8)
-"""Room for eight segments in `cdc_raw`."""
+"""Eight segments fit into `cdc_raw`."""
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def make_table(harness: NodeHarness) -> None:
 
 
 @situation("The node is down when the agent starts")
-def test_down_at_the_start(harness: NodeHarness, report: Report) -> None:
+def test_agent_starts_while_the_node_is_down(harness: NodeHarness, report: Report) -> None:
     make_table(harness)
     harness.start_agent()
     write(harness, 0)
@@ -77,7 +77,7 @@ def test_down_at_the_start(harness: NodeHarness, report: Report) -> None:
 
 
 @situation("The node is killed in the middle of a segment, three times")
-def test_killed_in_a_segment(harness: NodeHarness, report: Report) -> None:
+def test_node_kills_in_mid_segment_lose_nothing(harness: NodeHarness, report: Report) -> None:
     make_table(harness)
     harness.start_agent()
     for turn in range(3):
@@ -99,7 +99,7 @@ def test_killed_in_a_segment(harness: NodeHarness, report: Report) -> None:
 
 
 def fill(harness: NodeHarness, first: int) -> int:
-    """Writes until the node refuses; returns the first number that it refused."""
+    """Write until the node rejects a write; returns the number of the first rejected row."""
     session = harness.node.session()
     insert = session.prepare("INSERT INTO shop.t (id, v) VALUES (?, ?)")
     number = first
@@ -112,7 +112,7 @@ def fill(harness: NodeHarness, first: int) -> int:
 
 
 @situation("`cdc_raw` is full, `cdc_block_writes: true`")
-def test_full_and_blocking(tmp_path: Path, report: Report) -> None:
+def test_full_cdc_raw_with_blocking_writes_loses_nothing(tmp_path: Path, report: Report) -> None:
     with (
         CassandraNode(tmp_path / "node", settings=SMALL) as node,
         NodeHarness(node, tmp_path / "rig") as harness,
@@ -144,8 +144,8 @@ def test_full_and_blocking(tmp_path: Path, report: Report) -> None:
 def stop_until_deleted(
     tmp_path: Path, report: Report, reach: Callable[[NodeHarness], None]
 ) -> None:
-    """The agent is stopped until the node has deleted all segments that were there. `reach`: how
-    far the agent had read by then."""
+    """Stop the agent until the node has deleted all existing segments. `reach`: the agent's
+    progress at the stop."""
     settings = replace(SMALL, cdc_block_writes=False)
     with (
         CassandraNode(tmp_path / "node", settings=settings) as node,
@@ -176,17 +176,17 @@ def stop_until_deleted(
 
 
 @situation("`cdc_raw` is full, `cdc_block_writes: false`; the agent had begun the oldest segment")
-def test_full_and_deleting(tmp_path: Path, report: Report) -> None:
+def test_segments_deleted_after_a_partial_read_are_recorded(tmp_path: Path, report: Report) -> None:
     stop_until_deleted(tmp_path, report, lambda harness: harness.wait_for_events(ROWS))
 
 
 @situation("`cdc_raw` is full, `cdc_block_writes: false`; the agent had finished every segment")
-def test_full_and_deleting_unseen(tmp_path: Path, report: Report) -> None:
+def test_unread_segments_deleted_by_the_node_are_recorded(tmp_path: Path, report: Report) -> None:
     stop_until_deleted(tmp_path, report, NodeHarness.drain)
 
 
 @situation("The node is replaced: an empty data directory, the agent's old offsets")
-def test_replaced(harness: NodeHarness, report: Report) -> None:
+def test_replaced_node_requires_an_offset_reset(harness: NodeHarness, report: Report) -> None:
     make_table(harness)
     harness.start_agent()
     write(harness, 0)
@@ -229,7 +229,7 @@ def upgrade(
     settings: NodeSettings = SETTINGS,
     finish: Callable[[CassandraNode], object] = lambda node: None,
 ) -> None:
-    """`finish` ends the upgrade of the running new node, between writes."""
+    """`finish` completes the upgrade of the running new node, between writes."""
     old = CassandraNode(tmp_path / "node", version=old_version, settings=settings)
     new = CassandraNode(
         tmp_path / "node", version=new_version, settings=settings, address=old.address
@@ -258,7 +258,7 @@ def upgrade(
 
 
 @situation("The node is upgraded in place from 5.0.9 to 6.0-alpha2, and gets a new host id")
-def test_upgrade_to_6_0(tmp_path: Path, report: Report) -> None:
+def test_node_upgrade_to_6_0_loses_nothing(tmp_path: Path, report: Report) -> None:
     settings = replace(SETTINGS, storage_compatibility_mode="NONE")
     upgrade(
         tmp_path,
@@ -271,12 +271,12 @@ def test_upgrade_to_6_0(tmp_path: Path, report: Report) -> None:
 
 
 @situation("The node is upgraded in place from 4.1.10 to 5.0.9")
-def test_upgrade_to_5_0(tmp_path: Path, report: Report) -> None:
+def test_node_upgrade_to_5_0_loses_nothing(tmp_path: Path, report: Report) -> None:
     upgrade(tmp_path, "4.1.10", "5.0.9", report)
 
 
 @situation("The node is upgraded in place from 3.11.19 to 4.1.10")
-def test_upgrade_to_4_1(tmp_path: Path, report: Report) -> None:
+def test_node_upgrade_to_4_1_loses_nothing(tmp_path: Path, report: Report) -> None:
     upgrade(tmp_path, "3.11.19", "4.1.10", report)
 
 
@@ -284,7 +284,7 @@ def test_upgrade_to_4_1(tmp_path: Path, report: Report) -> None:
     "The node archives with `archive_command=/bin/ln`, so that each segment keeps a second link, "
     "and is killed ten times"
 )
-def test_archiving_by_hard_links(tmp_path: Path, report: Report) -> None:
+def test_archiving_by_hard_links_loses_nothing(tmp_path: Path, report: Report) -> None:
     archive = tmp_path / "node-archive"
     archive.mkdir()
     node = CassandraNode(tmp_path / "node", settings=SETTINGS)

@@ -1,5 +1,5 @@
-"""Schema changes while changes are captured: each once with the agent up, once with it down. The
-stored schema is lost while segments with a dropped table wait."""
+"""Schema changes during capture: each once while the agent runs, once while it is stopped. Also the
+loss of the stored schema while segments of a dropped table wait."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -34,7 +34,7 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CassandraNode]:
 
 @pytest.fixture
 def large_node(tmp_path: Path) -> Iterator[CassandraNode]:
-    """One for hundreds of tables."""
+    """Node with resources for hundreds of tables."""
     with CassandraNode(tmp_path / "large", settings=replace(SETTINGS, heap_mib=1536)) as node:
         make_captured_table(node)
         yield node
@@ -55,8 +55,8 @@ def texts(first: int) -> list[tuple[int, str]]:
 
 
 def up_and_down(harness: NodeHarness, story: Callable[[str, Callable[[], None]], None]) -> None:
-    """Tells a story in a keyspace of its own, twice. It calls its second argument before the
-    change: the agent has delivered all by then, or has stopped."""
+    """Run a story twice, each in its own keyspace. The story calls its second argument before the
+    change: by then the agent has delivered all events, or has stopped."""
     harness.start_agent()
     for name, before_change in (("up", harness.drain), ("down", harness.agent.stop)):
         story(keyspace(harness, f"{harness.directory.name.lower()[:38]}_{name}"), before_change)
@@ -67,7 +67,7 @@ def up_and_down(harness: NodeHarness, story: Callable[[str, Callable[[], None]],
 
 
 @situation("A column is dropped and added again with another type")
-def test_a_column_changes_its_type(harness: NodeHarness, report: Report) -> None:
+def test_readded_column_of_other_type_loses_nothing(harness: NodeHarness, report: Report) -> None:
     def story(ks: str, before_change: Callable[[], None]) -> None:
         harness.change(f"CREATE TABLE {ks}.t (id int PRIMARY KEY, v ascii, w int) WITH cdc = true")
         harness.insert(f"{ks}.t", texts(0), "id, v")
@@ -81,7 +81,7 @@ def test_a_column_changes_its_type(harness: NodeHarness, report: Report) -> None
 
 
 @situation("A table is dropped and created again under load")
-def test_a_table_is_made_again_under_load(harness: NodeHarness, report: Report) -> None:
+def test_table_recreated_under_load_loses_nothing(harness: NodeHarness, report: Report) -> None:
     def story(ks: str, before_change: Callable[[], None]) -> None:
         harness.change(f"CREATE TABLE {ks}.t (id int PRIMARY KEY, v int) WITH cdc = true")
         harness.insert(f"{ks}.t", numbers(0), "id, v")
@@ -98,7 +98,7 @@ def test_a_table_is_made_again_under_load(harness: NodeHarness, report: Report) 
 
 
 @situation("A user type gets a field and one of its fields is renamed")
-def test_a_type_changes(harness: NodeHarness, report: Report) -> None:
+def test_altered_user_type_loses_nothing(harness: NodeHarness, report: Report) -> None:
     def story(ks: str, before_change: Callable[[], None]) -> None:
         def write(first: int, value: str) -> None:
             for number in range(first, first + ROWS):
@@ -123,7 +123,7 @@ def test_a_type_changes(harness: NodeHarness, report: Report) -> None:
 
 
 @situation("A clustering column is renamed")
-def test_a_key_is_renamed(harness: NodeHarness, report: Report) -> None:
+def test_renamed_clustering_column_loses_nothing(harness: NodeHarness, report: Report) -> None:
     def story(ks: str, before_change: Callable[[], None]) -> None:
         harness.change(
             f"CREATE TABLE {ks}.t (id int, line int, v int, PRIMARY KEY (id, line)) WITH cdc = true"
@@ -143,7 +143,7 @@ def test_a_key_is_renamed(harness: NodeHarness, report: Report) -> None:
 
 
 @situation("A keyspace is dropped")
-def test_a_keyspace_is_dropped(harness: NodeHarness, report: Report) -> None:
+def test_dropped_keyspace_loses_no_events(harness: NodeHarness, report: Report) -> None:
     def story(ks: str, before_change: Callable[[], None]) -> None:
         harness.change(f"CREATE TABLE {ks}.t (id int PRIMARY KEY, v int) WITH cdc = true")
         harness.insert(f"{ks}.t", numbers(0), "id, v")
@@ -156,7 +156,9 @@ def test_a_keyspace_is_dropped(harness: NodeHarness, report: Report) -> None:
 
 
 @situation("300 tables are created in a burst")
-def test_many_tables_at_once(large_node: CassandraNode, tmp_path: Path, report: Report) -> None:
+def test_burst_of_300_new_tables_loses_nothing(
+    large_node: CassandraNode, tmp_path: Path, report: Report
+) -> None:
     with NodeHarness(large_node, tmp_path / "burst") as harness:
 
         def story(ks: str, before_change: Callable[[], None]) -> None:
@@ -175,7 +177,7 @@ def test_many_tables_at_once(large_node: CassandraNode, tmp_path: Path, report: 
 
 
 @situation("A table has 1,000 columns, and gets one more")
-def test_many_columns(harness: NodeHarness, report: Report) -> None:
+def test_column_added_to_1000_loses_nothing(harness: NodeHarness, report: Report) -> None:
     def story(ks: str, before_change: Callable[[], None]) -> None:
         names = [f"c{number}" for number in range(1000)]
         columns = ", ".join(f"{name} int" for name in names)
@@ -192,7 +194,7 @@ def test_many_columns(harness: NodeHarness, report: Report) -> None:
 
 
 @situation("`cdc` is switched off for a table and on again")
-def test_cdc_off_and_on(harness: NodeHarness, report: Report) -> None:
+def test_switching_cdc_off_and_on_loses_nothing(harness: NodeHarness, report: Report) -> None:
     def story(ks: str, before_change: Callable[[], None]) -> None:
         harness.change(
             f"CREATE TABLE {ks}.t (id int PRIMARY KEY, v int) WITH cdc = true",
@@ -203,7 +205,7 @@ def test_cdc_off_and_on(harness: NodeHarness, report: Report) -> None:
         harness.insert(f"{ks}.t", numbers(ROWS), "id, v")
         harness.change(f"ALTER TABLE {ks}.t WITH cdc = false")
         harness.insert(f"{ks}.t", numbers(2 * ROWS), "id, v")
-        # The segment is a captured one all the same.
+        # The node still captures the segment.
         harness.insert(f"{ks}.other", numbers(0), "id, v")
         harness.change(f"ALTER TABLE {ks}.t WITH cdc = true")
         harness.insert(f"{ks}.t", numbers(3 * ROWS), "id, v")
@@ -214,7 +216,7 @@ def test_cdc_off_and_on(harness: NodeHarness, report: Report) -> None:
 
 @pytest.fixture
 def impatient(node: CassandraNode, tmp_path: Path) -> Iterator[NodeHarness]:
-    # The node answers within milliseconds; a schema that is not in the log never comes.
+    # The node answers within milliseconds; a schema that the log lacks never arrives.
     with NodeHarness(node, tmp_path, {"segment.blocked.timeout.ms": 3000}) as harness:
         yield harness
 
@@ -230,8 +232,8 @@ def deliver_two_tables(harness: NodeHarness, ks: str) -> None:
 
 
 def lose(harness: NodeHarness, ks: str, damage: Callable[[Path], None]) -> bytes:
-    """Two tables have events in a segment that waits, then one is dropped and the stored schema is
-    damaged. Returns the stored schema."""
+    """Two tables have events in a waiting segment; then one table is dropped and the stored schema
+    is damaged. Returns the stored schema."""
     deliver_two_tables(harness, ks)
     harness.agent.stop()
     for table in ("gone", "kept", "gone"):
@@ -251,7 +253,7 @@ def lose(harness: NodeHarness, ks: str, damage: Callable[[Path], None]) -> bytes
 
 
 @situation("The stored schema is removed while a dropped table has pending events")
-def test_removed(impatient: NodeHarness, report: Report) -> None:
+def test_removed_schema_quarantines_dropped_table(impatient: NodeHarness, report: Report) -> None:
     lose(impatient, "removed", Path.unlink)
     assert impatient.recorded(), impatient.log()
     outcome = impatient.outcome(by_time=False)
@@ -260,7 +262,7 @@ def test_removed(impatient: NodeHarness, report: Report) -> None:
 
 
 @situation("The stored schema is damaged, and is restored from a backup")
-def test_damaged_and_restored(impatient: NodeHarness, report: Report) -> None:
+def test_restored_schema_delivers_after_retry(impatient: NodeHarness, report: Report) -> None:
     def overwrite(path: Path) -> None:
         path.write_bytes(path.read_bytes()[:100])
 
@@ -280,7 +282,7 @@ def test_damaged_and_restored(impatient: NodeHarness, report: Report) -> None:
 
 
 @situation("The stored schema is removed while the agent runs, and a table is dropped")
-def test_removed_while_running(impatient: NodeHarness, report: Report) -> None:
+def test_running_agent_rewrites_a_removed_schema(impatient: NodeHarness, report: Report) -> None:
     ks = "running"
     deliver_two_tables(impatient, ks)
     path = impatient.offsets / FILE_NAME

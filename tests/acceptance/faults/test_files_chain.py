@@ -1,4 +1,4 @@
-"""Segments whose log ends before a position that their index named."""
+"""Segments whose log ends before a position in their index."""
 
 import pytest
 
@@ -11,20 +11,20 @@ from tests.support.agents.fault_reports import Report
 
 WORKLOAD = "timestamps"
 NEWER = "batches"
-"""A newer segment proves that the node does not write to the older one any more."""
+"""A newer segment proves that the node no longer writes to the older one."""
 
 
 slow = pytest.mark.slow
 
 
 @situation("A completed segment is zeroed from a section boundary on")
-def test_zeroed_and_completed(harness: FilesystemHarness, report: Report) -> None:
+def test_zeroed_completed_segment_is_recorded(harness: FilesystemHarness, report: Report) -> None:
     require_record_of_damaged(harness, report, "\nCOMPLETED")
 
 
 @slow
 @situation("A completed segment is cut at a section boundary")
-def test_cut_and_completed(harness: FilesystemHarness, report: Report) -> None:
+def test_cut_completed_segment_is_recorded(harness: FilesystemHarness, report: Report) -> None:
     require_record_of_damaged(harness, report, "\nCOMPLETED", is_cut=True)
 
 
@@ -32,19 +32,19 @@ def test_cut_and_completed(harness: FilesystemHarness, report: Report) -> None:
 @situation(
     "A segment that the node released without COMPLETED is zeroed from a section boundary on"
 )
-def test_zeroed_and_released(harness: FilesystemHarness, report: Report) -> None:
+def test_zeroed_released_segment_is_recorded(harness: FilesystemHarness, report: Report) -> None:
     require_record_of_damaged(harness, report, "")
 
 
 @slow
 @situation("A compressed segment that the node replayed is cut at a section boundary")
-def test_cut_and_replayed(harness: FilesystemHarness, report: Report) -> None:
+def test_cut_replayed_segment_is_recorded(harness: FilesystemHarness, report: Report) -> None:
     require_record_of_replayed(harness, report, is_cut=True)
 
 
 @slow
 @situation("A compressed segment that the node replayed is zeroed from a section boundary on")
-def test_zeroed_and_replayed(harness: FilesystemHarness, report: Report) -> None:
+def test_zeroed_replayed_segment_is_recorded(harness: FilesystemHarness, report: Report) -> None:
     require_record_of_replayed(harness, report, is_cut=False)
 
 
@@ -60,7 +60,7 @@ def require_record_of_damaged(
 
 
 def middle(found: Recording) -> int:
-    """A section boundary with events on both sides."""
+    """Section boundary with events on both sides."""
     positions = [line["pos"] for line in found.lines]
     sections = read_sections(found.data, read_descriptor(found.data, found.name.log))
     return next(each.marker for each in sections if positions[0] < each.marker < positions[-1])
@@ -73,7 +73,7 @@ def require_record_of_replayed(harness: FilesystemHarness, report: Report, *, is
     positions = [line["pos"] for line in found.lines]
     kept = next(each for each in sections if positions[0] <= each.end < positions[-1])
     rest = b"" if is_cut else bytes(len(found.data) - kept.file_end)
-    # As a replay does it: the length of the file, which is less than the logical end.
+    # A replay writes the length of the file, which is less than the logical end.
     put(harness, found, found.data[: kept.file_end] + rest, f"{len(found.data)}\nCOMPLETED")
     require_record(harness, found, kept.end, report)
 

@@ -1,4 +1,4 @@
-"""Directories that go and come back, files that are no segments, and rights."""
+"""Directories that disappear and return, files that are not segments, and file permissions."""
 
 import os
 import socket
@@ -17,7 +17,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes ano
 
 @pytest.mark.slow
 @situation("`cdc_raw` is moved away, then back")
-def test_cdc_raw_moved_and_back(harness: FilesystemHarness, report: Report) -> None:
+def test_agent_resumes_with_restored_cdc_raw(harness: FilesystemHarness, report: Report) -> None:
     away = harness.cdc_raw.with_name("away")
     with harness.running() as agent:
         harness.put("batches")
@@ -33,7 +33,7 @@ def test_cdc_raw_moved_and_back(harness: FilesystemHarness, report: Report) -> N
 
 
 @situation("`cdc_raw` is removed and created again")
-def test_cdc_raw_removed(harness: FilesystemHarness, report: Report) -> None:
+def test_agent_watches_a_recreated_cdc_raw(harness: FilesystemHarness, report: Report) -> None:
     with harness.running() as agent:
         harness.put("batches")
         agent.until_drained()
@@ -54,7 +54,7 @@ def test_cdc_raw_removed(harness: FilesystemHarness, report: Report) -> None:
 @situation(
     "`cdc_raw` is replaced by a symbolic link to another directory while segments wait in it"
 )
-def test_cdc_raw_becomes_a_link(harness: FilesystemHarness, report: Report) -> None:
+def test_agent_follows_cdc_raw_to_a_link(harness: FilesystemHarness, report: Report) -> None:
     target = harness.folder / "volume"
     text = harness.schema.read_text()
     harness.schema.write_text(UNRELATED_SCHEMA)
@@ -73,7 +73,7 @@ def test_cdc_raw_becomes_a_link(harness: FilesystemHarness, report: Report) -> N
 
 @pytest.mark.slow
 @situation("Segments disappear unread and come back")
-def test_segments_vanish_and_come_back(harness: FilesystemHarness, report: Report) -> None:
+def test_restored_segments_are_delivered(harness: FilesystemHarness, report: Report) -> None:
     text = harness.schema.read_text()
     harness.schema.write_text(UNRELATED_SCHEMA)
     paths = harness.put("batches", "collections")
@@ -95,7 +95,7 @@ def test_segments_vanish_and_come_back(harness: FilesystemHarness, report: Repor
 @pytest.mark.slow
 @needs_root
 @situation("Segments belong to another user with mode 0600; the agent is not root")
-def test_segments_of_another_user(harness: FilesystemHarness, report: Report) -> None:
+def test_unreadable_segments_wait_for_rights(harness: FilesystemHarness, report: Report) -> None:
     paths = harness.put("batches", "collections")
     for path in paths:
         path.chmod(0o600)
@@ -125,7 +125,7 @@ def test_segments_of_another_user(harness: FilesystemHarness, report: Report) ->
 @situation(
     "The agent's user loses the rights to `cdc_raw` while the agent runs, then gets them back"
 )
-def test_cdc_raw_not_searchable(harness: FilesystemHarness, report: Report) -> None:
+def test_inaccessible_cdc_raw_is_reported(harness: FilesystemHarness, report: Report) -> None:
     harness.give(UID)
     with harness.running(prefix=as_user(UID)) as agent:
         agent.until_ok()
@@ -141,7 +141,9 @@ def test_cdc_raw_not_searchable(harness: FilesystemHarness, report: Report) -> N
 
 
 @situation("`cdc_raw` has links, directories and other files with names like segments")
-def test_garbage_named_like_segments(harness: FilesystemHarness, report: Report) -> None:
+def test_files_named_like_segments_block_nothing(
+    harness: FilesystemHarness, report: Report
+) -> None:
     raw = harness.cdc_raw
     huge = 1 << 63
     (raw / f"CommitLog-7-{huge}.log").write_bytes(b"x" * 100)
@@ -177,7 +179,7 @@ def test_garbage_named_like_segments(harness: FilesystemHarness, report: Report)
 @situation(
     "Empty, random and huge sparse files have names of segments, and indexes with `COMPLETED`"
 )
-def test_garbage_of_segments(harness: FilesystemHarness, report: Report) -> None:
+def test_garbage_segments_are_quarantined(harness: FilesystemHarness, report: Report) -> None:
     garbage = {1: b"", 2: os.urandom(4096), 3: b"\0" * 4096}
     for number, content in garbage.items():
         path = harness.cdc_raw / f"CommitLog-7-{number}.log"
@@ -193,7 +195,7 @@ def test_garbage_of_segments(harness: FilesystemHarness, report: Report) -> None
         agent.until_not_ok("4 segments have undelivered changes")
         agent.until_drained()
         assert agent.stop() == 0
-    # Holes do not count against the limit of the quarantine.
+    # Holes do not count towards the quarantine's limit.
     assert (harness.relocation / "error" / sparse.name).stat().st_size == 1 << 40
     assert [reason["segment"] for reason in harness.reasons()] == [
         f"CommitLog-7-{number}.log" for number in (1, 2, 3, 4)
@@ -203,12 +205,12 @@ def test_garbage_of_segments(harness: FilesystemHarness, report: Report) -> None
 
 @pytest.mark.slow
 @situation("An index goes backwards, then holds garbage, then `COMPLETED`")
-def test_an_index_that_lies(harness: FilesystemHarness, report: Report) -> None:
+def test_invalid_index_pauses_its_segment(harness: FilesystemHarness, report: Report) -> None:
     found = recording("batches")
     middle = found.lines[len(found.lines) // 2]["pos"]
     (path,) = harness.put("batches", idx=f"{middle}\n")
     idx = path.with_name(f"{path.stem}_cdc.idx")
-    # Linked elsewhere, as by a node that still writes it.
+    # Linked elsewhere, as by a node that still writes the segment.
     (harness.folder / "commitlog").hardlink_to(path)
     with harness.running() as agent:
         agent.until(
@@ -225,7 +227,7 @@ def test_an_index_that_lies(harness: FilesystemHarness, report: Report) -> None:
 
 
 @situation("A second agent is started over the same directories")
-def test_two_agents(harness: FilesystemHarness, report: Report) -> None:
+def test_second_agent_of_a_directory_exits(harness: FilesystemHarness, report: Report) -> None:
     harness.put("batches")
     with harness.running() as first:
         first.until_drained()

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts file
 
 
 @situation("The file system of the offsets is full, then has room")
-def test_offsets_full(harness: FilesystemHarness, report: Report) -> None:
+def test_segments_wait_for_offset_disk_space(harness: FilesystemHarness, report: Report) -> None:
     with mounted(harness.offsets, "64k"):
         ballast = fill(harness.offsets)
         harness.put("batches", "collections")
@@ -29,7 +29,7 @@ def test_offsets_full(harness: FilesystemHarness, report: Report) -> None:
 
 @pytest.mark.slow
 @situation("The file system of the offsets turns read-only, then writable")
-def test_offsets_read_only(harness: FilesystemHarness, report: Report) -> None:
+def test_segments_wait_for_writable_offsets(harness: FilesystemHarness, report: Report) -> None:
     with mounted(harness.offsets, "1m"), harness.running() as agent:
         agent.until_ok()
         remount(harness.offsets, "ro")
@@ -43,9 +43,9 @@ def test_offsets_read_only(harness: FilesystemHarness, report: Report) -> None:
 
 @pytest.mark.slow
 @situation("`cdc_raw` turns read-only, then writable")
-def test_cdc_raw_read_only(harness: FilesystemHarness, report: Report) -> None:
+def test_segments_wait_for_a_writable_cdc_raw(harness: FilesystemHarness, report: Report) -> None:
     with mounted(harness.cdc_raw, "16m"):
-        # Without the tables the segments wait until the file system is read-only.
+        # Without the schema of their tables the segments wait until the file system is read-only.
         text = harness.schema.read_text()
         harness.schema.write_text(UNRELATED_SCHEMA)
         harness.put("batches", "collections")
@@ -62,10 +62,10 @@ def test_cdc_raw_read_only(harness: FilesystemHarness, report: Report) -> None:
 @pytest.mark.slow
 @situation("`cdc_raw` is full while quarantined segments are requeued, then has room")
 @pytest.mark.parametrize("room_bytes", [0, 64 << 10])
-def test_cdc_raw_full_at_requeue(
+def test_requeue_waits_while_cdc_raw_is_full(
     harness: FilesystemHarness, report: Report, room_bytes: int
 ) -> None:
-    """`room_bytes`: none at all, or enough for the index and not for its segment."""
+    """`room_bytes`: no space, or enough for the index but not for its segment."""
     error = harness.relocation / "error"
     error.mkdir()
     (log,) = harness.put("batches")
@@ -94,7 +94,7 @@ def test_cdc_raw_full_at_requeue(
 
 @pytest.mark.slow
 @situation("The archive's file system is full, then has room")
-def test_archive_full(harness: FilesystemHarness, report: Report) -> None:
+def test_segments_wait_for_archive_space(harness: FilesystemHarness, report: Report) -> None:
     with mounted(harness.relocation, "3m"):
         ballast = fill(harness.relocation)
         harness.put("batches", "collections")
@@ -110,7 +110,7 @@ def test_archive_full(harness: FilesystemHarness, report: Report) -> None:
 
 @pytest.mark.slow
 @situation("The archive's file system turns read-only, then writable")
-def test_archive_read_only(harness: FilesystemHarness, report: Report) -> None:
+def test_segments_wait_for_a_writable_archive(harness: FilesystemHarness, report: Report) -> None:
     with mounted(harness.relocation, "4m"):
         harness.put("batches", "collections")
         with harness.running({"commit.log.transfer.class": "archive"}) as agent:
@@ -125,7 +125,7 @@ def test_archive_read_only(harness: FilesystemHarness, report: Report) -> None:
 
 
 @situation("The quarantine's file system is full when a segment is damaged, then has room")
-def test_quarantine_full(harness: FilesystemHarness, report: Report) -> None:
+def test_full_quarantine_keeps_the_segment(harness: FilesystemHarness, report: Report) -> None:
     with mounted(harness.relocation, "4m"):
         ballast = fill(harness.relocation)
         (damaged,) = harness.put("batches", is_damaged=True)
@@ -146,7 +146,7 @@ def test_quarantine_full(harness: FilesystemHarness, report: Report) -> None:
 
 @pytest.mark.slow
 @situation("The quarantine's file system turns read-only when a segment is damaged, then writable")
-def test_quarantine_read_only(harness: FilesystemHarness, report: Report) -> None:
+def test_read_only_quarantine_keeps_the_segment(harness: FilesystemHarness, report: Report) -> None:
     with mounted(harness.relocation, "4m"), harness.running() as agent:
         agent.until_ok()
         remount(harness.relocation, "ro")
@@ -163,7 +163,7 @@ def test_quarantine_read_only(harness: FilesystemHarness, report: Report) -> Non
 
 @pytest.mark.slow
 @situation("The file system of the file sink is full, then has room")
-def test_sink_full(harness: FilesystemHarness, report: Report) -> None:
+def test_file_sink_resumes_after_disk_has_space(harness: FilesystemHarness, report: Report) -> None:
     with mounted(harness.output, "8m"):
         ballast = fill(harness.output)
         harness.put("batches", "collections")
@@ -176,7 +176,7 @@ def test_sink_full(harness: FilesystemHarness, report: Report) -> None:
 
 @pytest.mark.slow
 @situation("The file system of the file sink is read-only at the start, then writable")
-def test_sink_read_only(harness: FilesystemHarness, report: Report) -> None:
+def test_read_only_file_sink_fails_the_start(harness: FilesystemHarness, report: Report) -> None:
     with mounted(harness.output, "8m"):
         remount(harness.output, "ro")
         harness.put("batches")
@@ -191,7 +191,7 @@ def test_sink_read_only(harness: FilesystemHarness, report: Report) -> None:
 
 
 def is_on_record(event: str, reason: dict[str, Any]) -> bool:
-    """True when the event is of the segment, and ends in one of its ranges."""
+    """True if the event belongs to the segment and ends in one of its recorded ranges."""
     segment_id, position = event.split("/")[:2]
     if reason["segment"] != f"CommitLog-7-{segment_id}.log":
         return False

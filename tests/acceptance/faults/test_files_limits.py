@@ -41,10 +41,8 @@ time.time_ns = lambda: int(shifted() * 1e9)
 
 
 class InotifyQueue:
-    """An inotify instance that nobody reads until `has_overflowed`.
-
-    It watches files that are made, written and deleted in one directory, as the agent does.
-    """
+    """inotify instance without a reader until `has_overflowed`. It watches one directory for
+    created, written and deleted files, like the agent."""
 
     _MASK = 0x8 | 0x100 | 0x200
     """IN_CLOSE_WRITE, IN_CREATE, IN_DELETE."""
@@ -66,7 +64,7 @@ class InotifyQueue:
         os.close(self._descriptor)
 
     def has_overflowed(self) -> bool:
-        """Reads the whole queue; True when the kernel dropped events."""
+        """Read the whole queue; True if the kernel dropped events."""
         masks = 0
         while True:
             try:
@@ -82,7 +80,7 @@ class InotifyQueue:
 
 @contextmanager
 def no_instances(uid: int) -> Iterator[None]:
-    """All inotify instances of a user are taken."""
+    """Take all inotify instances of a user."""
     command = [*as_user(uid), sys.executable, "-c", _INSTANCES]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as taker:
         assert taker.stdout is not None
@@ -98,7 +96,7 @@ def no_instances(uid: int) -> Iterator[None]:
 @situation(
     "The user of the agent has no inotify instance left (`max_user_instances`), then has one"
 )
-def test_no_inotify_instance(harness: FilesystemHarness, report: Report) -> None:
+def test_agent_polls_without_inotify_instance(harness: FilesystemHarness, report: Report) -> None:
     harness.give(UID)
     with ExitStack() as stack:
         with no_instances(UID):
@@ -115,7 +113,7 @@ def test_no_inotify_instance(harness: FilesystemHarness, report: Report) -> None
 
 
 @situation("The agent's namespace allows no inotify watch (`max_user_watches`)")
-def test_no_inotify_watch(harness: FilesystemHarness, report: Report) -> None:
+def test_agent_polls_without_inotify_watches(harness: FilesystemHarness, report: Report) -> None:
     limit = 'echo 0 > /proc/sys/user/max_inotify_watches && exec "$0" "$@"'
     with harness.running(
         prefix=["unshare", "--user", "--map-root-user", "sh", "-c", limit]
@@ -131,9 +129,9 @@ def test_no_inotify_watch(harness: FilesystemHarness, report: Report) -> None:
 
 @pytest.mark.slow
 @situation("The kernel drops inotify events (`max_queued_events`) while the agent is frozen")
-def test_inotify_queue_overflows(harness: FilesystemHarness, report: Report) -> None:
+def test_inotify_overflow_triggers_a_scan(harness: FilesystemHarness, report: Report) -> None:
     queued = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
-    # No periodic look comes before the deadline, so only the overflow can wake this agent.
+    # The periodic scan exceeds the deadline, so only the overflow can wake this agent.
     with harness.running({"cdc.dir.poll.interval.ms": "3600000"}) as agent:
         agent.until("a watch", lambda: agent.metric("cdc_inotify_active") == 1)
         agent.until_ok()
@@ -154,7 +152,7 @@ def test_inotify_queue_overflows(harness: FilesystemHarness, report: Report) -> 
 
 
 @situation("The machine's clock is set back by an hour while the agent runs")
-def test_clock_set_back(harness: FilesystemHarness, report: Report) -> None:
+def test_clock_set_back_loses_nothing(harness: FilesystemHarness, report: Report) -> None:
     offset = harness.folder / "offset"
     offset.write_text("0")
     (harness.folder / "sitecustomize.py").write_text(_CLOCK)

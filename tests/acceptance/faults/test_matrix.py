@@ -1,5 +1,5 @@
-"""The matrix itself: how outcomes and growth are counted, and that the page has what the tests
-measured."""
+"""The fault matrix: outcomes and growth are computed correctly, and the page contains the measured
+results."""
 
 from dataclasses import replace
 
@@ -9,14 +9,14 @@ from tests.acceptance.faults.matrix import PAGE, page, proofs, rows
 from tests.acceptance.faults.situation import Growth, Outcome, Sampling, Use, outcome_of
 
 
-def test_an_outcome_counts_by_event() -> None:
+def test_outcome_counts_events_by_id() -> None:
     outcome = outcome_of(["a", "b", "c", "c"], ["a", "a", "c", "c", "x"], recorded=["b"])
 
     assert outcome == Outcome(expected=3, delivered=2, lost=0, invented=1, repeated=1, recorded=1)
     assert outcome_of(["a"], []).lost == 1
 
 
-def test_each_row_of_the_page_has_one_test_and_each_test_its_row() -> None:
+def test_fault_page_rows_match_the_tests() -> None:
     stated = [cells[0] for cells in rows(PAGE.read_text())]
     proved = [name for name, _ in proofs()]
 
@@ -24,7 +24,7 @@ def test_each_row_of_the_page_has_one_test_and_each_test_its_row() -> None:
     assert len(stated) == len(set(stated))
 
 
-def test_the_page_has_the_figures_of_the_last_run() -> None:
+def test_fault_page_contains_the_last_results() -> None:
     assert PAGE.read_text() == page(PAGE.read_text()), "make faults-page writes them anew"
 
 
@@ -35,7 +35,7 @@ def require(**last: int) -> None:
     Growth(_USE, replace(_USE, **last)).require_flat(resident_bytes=10, descriptors=2, threads=1)
 
 
-def test_growth_beyond_the_bounds_is_rejected() -> None:
+def test_resource_growth_beyond_bounds_is_rejected() -> None:
     require(resident_bytes=110, descriptors=12, threads=6)
     beyond = {"resident_bytes": 111, "descriptors": 13, "threads": 7, "quarantined_files": 2}
     for name, value in beyond.items():
@@ -43,7 +43,7 @@ def test_growth_beyond_the_bounds_is_rejected() -> None:
             require(**{name: value})
 
 
-def test_the_thirds_of_a_run_are_compared() -> None:
+def test_growth_compares_first_and_last_third() -> None:
     samples = Sampling(pid=1)
     samples.samples = [replace(_USE, resident_bytes=number) for number in range(90)]
     growth = samples.growth

@@ -1,6 +1,6 @@
-"""The kill test: a real node, a real broker, the real agent, and all of them killed at random.
+"""The kill test: a real node, a real broker and the real agent, all killed at random.
 
-`harness` holds the three, `faults` what happens to them, `round` one round of writing, faults and
-comparison, `checks` what must hold of the records that arrived. docs/evidence/kill-test.md
-describes the proof.
+`harness` runs the three, `faults` contains the faults, `round` one round of writes, faults and
+comparison, `checks` the conditions on arrived records. docs/evidence/kill-test.md describes the
+proof.
 """

@@ -1,4 +1,4 @@
-"""The agent as a process of its own, started, killed and asked over HTTP."""
+"""The agent as a separate process that is started, killed and queried over HTTP."""
 
 import re
 import time
@@ -17,7 +17,7 @@ WINDOW_EVENTS = 800
 
 
 class Agent(AgentProcess):
-    """Consecutive agent processes over the same directories; `runs` records each."""
+    """Consecutive agent processes with the same directories; `runs` records each."""
 
     def __init__(
         self,
@@ -27,7 +27,7 @@ class Agent(AgentProcess):
         bootstrap: str,
         settings: Mapping[str, object] | None = None,
     ) -> None:
-        """`settings` are properties that are added or replaced."""
+        """`settings` are additional or replaced properties."""
         self.directory = directory
         self.archive = directory / "relocation" / "archive"
         self.quarantine = directory / "relocation" / "error"
@@ -43,14 +43,14 @@ class Agent(AgentProcess):
             "commit.log.transfer.class": "archive",
             "offset.backing.store.dir": self._offsets,
             "inflight.max.events": WINDOW_EVENTS,
-            # Each event is compared with the log; copied rows are tested elsewhere.
+            # The log is the reference for each event; other tests cover snapshots.
             "snapshot.mode": "never",
             **(settings or {}),
         }
         super().__init__("agent", directory, properties)
 
     def start(self, flush_interval_ms: int = 0) -> None:
-        """Starts a process and does not wait for it to deliver."""
+        """Start a process without waiting for its first delivery."""
         number = len(self.runs)
         self.runs.append(AgentRun(number, _now_ms(), "running", flush_interval_ms, {}))
         self.launch(f"offset.flush.interval.ms={flush_interval_ms}")
@@ -64,7 +64,7 @@ class Agent(AgentProcess):
         self._note_end("stopped")
 
     def has_drained(self) -> bool:
-        """Whether it has nothing to read, to send or to save."""
+        """Whether it has nothing to read, send or store."""
         self.require_running()
         health, offsets = self.ask("/health"), self.ask("/offsets")
         if health is None or offsets is None or "sink" not in health["components"]:
@@ -77,7 +77,7 @@ class Agent(AgentProcess):
         )
 
     def has_no_unacknowledged_events(self) -> bool:
-        """Whether the broker has every event that it has read."""
+        """Whether the broker has acknowledged every event that the agent has read."""
         self.require_running()
         sink = (self.ask("/health") or {"components": {}})["components"].get("sink")
         return sink is not None and sink["unacknowledged_events"] == 0
@@ -86,7 +86,7 @@ class Agent(AgentProcess):
         self.wait_until(self.has_drained, "the agent to drain")
 
     def acknowledged_events(self) -> int:
-        """By this process so far; 0 while it does not answer."""
+        """Events acknowledged for this process so far; 0 while it does not answer."""
         found = re.search(rb"^cdc_events_acknowledged_total (\S+)", self.get("/metrics"), re.M)
         return int(float(found[1])) if found else 0
 

@@ -1,4 +1,4 @@
-"""The records of the topics, as far as the checks need them."""
+"""Records of the topics, with the fields that the checks need."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from tests.support.servers.kafka import KafkaRecord
 
 
 class Source(NamedTuple):
-    """Where an event comes from, in the order of the log."""
+    """Origin of an event, in the order of the log."""
 
     segment_id: int
     position: int
     """Logical end of the mutation."""
     place: int
-    """Among the events of the mutation."""
+    """Index among the events of the mutation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Arrival:
     source: Source
     event_id: bytes
     made_ms: int
-    """When the agent made the event, by its clock."""
+    """Time at which the agent created the event, by its clock."""
     partition_key: str
     """Raw Cassandra partition key in base64."""
 
@@ -42,7 +42,7 @@ def parse_source(text: str) -> Source:
 
 
 def take_in(records: Iterable[KafkaRecord]) -> tuple[list[Arrival], Tables]:
-    """The records one by one, and all of them merged."""
+    """Records one by one, and all of them merged."""
     arrivals = []
     tables = Tables()
     for record in records:

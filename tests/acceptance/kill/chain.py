@@ -1,4 +1,4 @@
-"""Where the chain of a killed node's segments ends, read by the plain Python reader."""
+"""End of the chain in a killed node's segments, read by the plain Python reader."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ from tests.support.servers.cassandra import segment_id
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """`end`: logical end of the last section. `records_behind`: whole records with good checksums
-    that lie behind it in a plain segment; the node itself has forgotten them."""
+    """`end`: logical end of the last section. `records_behind`: whole records with valid checksums
+    after it in a plain segment, which the node itself has forgotten."""
 
     segment_id: int
     end: int
@@ -22,7 +22,7 @@ class Chain:
 
 
 def read_chains(commitlog: Path) -> list[Chain]:
-    """The chains of all segments of a node that does not run."""
+    """Chains of all segments of a stopped node."""
     return [
         chain
         for path in sorted(commitlog.glob("CommitLog-*.log"))
@@ -35,14 +35,14 @@ def _read_chain(path: Path) -> Chain | None:
     try:
         descriptor = read_descriptor(data, path.name)
     except CorruptSegmentError:
-        # A segment that was being made: it has no header yet.
+        # The segment was being created: it has no header yet.
         return None
     end = file_end = descriptor.header_length
     try:
         for section in read_sections(data, descriptor):
             end, file_end = section.end, section.file_end
     except CorruptSegmentError:
-        # The kill came in the middle of a marker.
+        # The kill interrupted the write of a marker.
         pass
     behind = 0
     if descriptor.compression is None:

@@ -1,4 +1,4 @@
-"""What must hold of the records that arrived, whatever was killed. Pure; a line for each fault."""
+"""Conditions that arrived records must meet after any kill. Pure functions; one line per fault."""
 
 from bisect import bisect_right
 from collections import defaultdict
@@ -10,7 +10,7 @@ from typing import Literal
 from tests.acceptance.kill.arrivals import Arrival, Source
 
 COMPLETED = 1 << 62
-"""The position of a segment that is finished."""
+"""Position of a finished segment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,22 +21,22 @@ class AgentRun:
     started_ms: int
     end: Literal["killed", "stopped", "running"]
     flush_interval_ms: int
-    """The shortest time between two saves of the progress."""
+    """Minimum time between two stores of the offset."""
     stored: Mapping[int, int]
-    """The progress it left, by segment id."""
+    """Last stored offset, by segment id."""
 
     def has_stored(self, source: Source) -> bool:
-        """Whether the event lies below the stored progress."""
+        """Whether the event lies below the stored offset."""
         return source.position <= self.stored.get(source.segment_id, 0)
 
 
 def run_of(arrival: Arrival, runs: Sequence[AgentRun]) -> AgentRun:
-    """The process that made the event."""
+    """Process that created the event."""
     return runs[bisect_right(runs, arrival.made_ms, key=lambda run: run.started_ms) - 1]
 
 
 def differing_ids(arrivals: Iterable[Arrival]) -> Iterator[str]:
-    """Each time it is sent, an event has the same id."""
+    """An event keeps its id each time it is sent."""
     ids: dict[Source, bytes] = {}
     for arrival in arrivals:
         if ids.setdefault(arrival.source, arrival.event_id) != arrival.event_id:
@@ -44,7 +44,7 @@ def differing_ids(arrivals: Iterable[Arrival]) -> Iterator[str]:
 
 
 def misplaced(arrivals: Iterable[Arrival]) -> Iterator[str]:
-    """Everything of one partition key is in one partition of its topic."""
+    """All records of one partition key are in one partition of its topic."""
     places: dict[tuple[str, str], int] = {}
     for arrival in arrivals:
         key = arrival.topic, arrival.partition_key
@@ -53,7 +53,7 @@ def misplaced(arrivals: Iterable[Arrival]) -> Iterator[str]:
 
 
 def out_of_order(arrivals: Iterable[Arrival], runs: Sequence[AgentRun]) -> Iterator[str]:
-    """What one process sends of a partition key stands in the order of the log, once."""
+    """Each process sends the events of a partition key in the order of the log, once."""
     sent: defaultdict[tuple[int, str, str], list[Arrival]] = defaultdict(list)
     for arrival in arrivals:
         sent[run_of(arrival, runs).number, arrival.topic, arrival.partition_key].append(arrival)
@@ -65,7 +65,7 @@ def out_of_order(arrivals: Iterable[Arrival], runs: Sequence[AgentRun]) -> Itera
 
 
 def repeats_of_stored(arrivals: Iterable[Arrival], runs: Sequence[AgentRun]) -> Iterator[str]:
-    """Nothing below the progress that a process left is sent by a later one."""
+    """No later process sends an event below a stored offset."""
     for arrival in arrivals:
         number = run_of(arrival, runs).number
         for run in runs[:number]:
@@ -75,8 +75,8 @@ def repeats_of_stored(arrivals: Iterable[Arrival], runs: Sequence[AgentRun]) -> 
 
 
 def at_risk(arrivals: Iterable[Arrival], runs: Sequence[AgentRun]) -> dict[int, int]:
-    """How many events each ended process had sent above the progress that it left: these are sent
-    again, and no others (`repeats_of_stored`)."""
+    """Number of events that each ended process had sent above its stored offset: only these are
+    sent again (`repeats_of_stored`)."""
     sent: defaultdict[int, set[Source]] = defaultdict(set)
     for arrival in arrivals:
         sent[run_of(arrival, runs).number].add(arrival.source)
@@ -90,7 +90,7 @@ def at_risk(arrivals: Iterable[Arrival], runs: Sequence[AgentRun]) -> dict[int, 
 def beyond_window(
     risked: Mapping[int, int], runs: Sequence[AgentRun], window_events: int
 ) -> Iterator[str]:
-    """A killed process repeats at most a window, besides what it had not saved yet; a stopped one
+    """A killed process repeats at most a window and its unstored events; a stopped one repeats
     nothing."""
     for run in runs:
         count = risked.get(run.number, 0)
@@ -101,7 +101,7 @@ def beyond_window(
 
 
 def behind_the_chain(arrivals: Iterable[Arrival], chain_ends: Mapping[int, int]) -> Iterator[str]:
-    """No event after the last marker of a killed node's segment was emitted."""
+    """The agent emits no event after the last marker of a killed node's segment."""
     for arrival in arrivals:
         end = chain_ends.get(arrival.source.segment_id)
         if end is not None and arrival.source.position > end:
@@ -109,7 +109,7 @@ def behind_the_chain(arrivals: Iterable[Arrival], chain_ends: Mapping[int, int])
 
 
 def incomplete(arrivals: Iterable[Arrival], expected: Mapping[Source, bytes]) -> Iterator[str]:
-    """The events that arrived are those that the segments hold: none lost, none invented."""
+    """Arrived events equal the events of the segments: none is lost, none is invented."""
     arrived = {arrival.source: arrival.event_id for arrival in arrivals}
     for source in sorted(expected.keys() - arrived.keys()):
         yield f"{source} is in a segment and did not arrive"

@@ -1,4 +1,4 @@
-"""What happens to the three, and when."""
+"""Faults of node, broker and agent, and their timing."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,11 +9,11 @@ from tests.acceptance.kill.harness import ClusterHarness
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """`name` of `FAULTS`, once so many records have arrived since the last one.
+    """`name` of `FAULTS`, after this number of arrived records since the last fault.
 
-    It strikes when the first record of a last `burst` of statements arrives: then some are on
-    their way and some are not acknowledged. `meanwhile` statements are written while something is
-    down; `flush_interval_ms` is the next agent's, when there is a next one.
+    The fault starts when the first record of a last `burst` of statements arrives: some records are
+    in flight then, others are unacknowledged. `meanwhile` statements are written during the outage;
+    `flush_interval_ms` is that of the next agent.
     """
 
     name: str
@@ -30,7 +30,7 @@ def _kill_agent(harness: ClusterHarness, fault: Fault) -> None:
 
 
 def _kill_agent_twice(harness: ClusterHarness, fault: Fault) -> None:
-    """The second time while it catches up."""
+    """The second kill comes while the agent catches up."""
     harness.agent.kill()
     harness.write(fault.meanwhile + 1)
     harness.agent.start(0)
@@ -40,7 +40,7 @@ def _kill_agent_twice(harness: ClusterHarness, fault: Fault) -> None:
 
 
 def _kill_agent_in_series(harness: ClusterHarness, fault: Fault) -> None:
-    """Each process at its first delivery, or while it still starts."""
+    """Kill each process at its first delivery, or during its start."""
     for number in range(_KILLS_IN_SERIES):
         harness.agent.kill()
         harness.agent.start(fault.flush_interval_ms)
@@ -78,7 +78,7 @@ def _kill_broker_then_agent(harness: ClusterHarness, fault: Fault) -> None:
 
 
 def _kill_node(harness: ClusterHarness, fault: Fault) -> None:
-    """It forgets the last of what it acknowledged."""
+    """The node forgets the last of its acknowledged writes."""
     harness.write(_UNSYNCED + fault.meanwhile)
     harness.kill_node()
     harness.node.start()
@@ -109,23 +109,23 @@ FAULTS: Mapping[str, Callable[[ClusterHarness, Fault], None]] = {
     "kill the node and the agent": _kill_node_and_agent,
     "restart the node": _restart_node,
 }
-# Statements right before a node is killed: some are behind its last marker then.
+# Statements just before a node is killed: some are after its last marker then.
 _UNSYNCED = 100
 _KILLS_IN_SERIES = 12
-# Starting a node takes longer than everything else; killing the agent is what this is about.
+# Starting a node takes longest; kills of the agent are the subject of the test.
 _WEIGHTS = (5, 3, 4, 2, 2, 1, 2, 2, 2, 1)
-# 0: after each acknowledgement. The longest: hardly ever, so much is repeated.
+# 0: after each acknowledgement. The longest: almost never, so many events are repeated.
 _FLUSH_INTERVALS_MS = (0, 0, 1000, 60_000)
 
 
 def random_plan(random: Random, count: int) -> list[Fault]:
-    """So many faults of all kinds."""
+    """This number of faults of all kinds."""
     names = random.choices(list(FAULTS), _WEIGHTS, k=count)
     return [planned(random, name) for name in names]
 
 
 def planned(random: Random, name: str, flush_interval_ms: int | None = None) -> Fault:
-    """This one at a random moment."""
+    """This fault at a random moment."""
     if flush_interval_ms is None:
         flush_interval_ms = random.choice(_FLUSH_INTERVALS_MS)
     return Fault(
@@ -138,7 +138,7 @@ def planned(random: Random, name: str, flush_interval_ms: int | None = None) -> 
 
 
 def strike(harness: ClusterHarness, fault: Fault) -> None:
-    """Does it when a burst arrives; afterwards all three run again."""
+    """Strike when a burst arrives; afterwards all three run again."""
     harness.wait_for_arrival(fault.burst)
     FAULTS[fault.name](harness, fault)
     harness.agent.require_running()

@@ -1,4 +1,4 @@
-"""Node, broker and agent, and the writer that never stops."""
+"""Node, broker and agent, and the continuous writer."""
 
 import time
 from collections import Counter, deque
@@ -30,12 +30,12 @@ _FORMAT = commitlog.EventFormat(topic_prefix="kill", cluster="lab", node_id="nod
 
 
 class ClusterHarness:
-    """As a context manager it starts what does not run yet, and ends all that it has started.
+    """As a context manager, it starts servers that do not run yet, and ends those.
 
-    `chain_ends` has the logical end of every segment that a killed node left. `counts` are of
-    statements that were `written`, `rejected` because they name a place which a list does not have,
-    or `unanswered`, which may be written or not, and of whole `records behind` the last marker of a
-    killed node.
+    `chain_ends` contains the logical end of every segment that a killed node left. `counts` are of
+    statements: `written`; `rejected` because they refer to a missing list element; `unanswered`,
+    which may be written or not. They also count whole `records behind` the last marker of a killed
+    node.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class ClusterHarness:
                 server.kill()
 
     def use(self, writes: Iterator[Write], topics: list[str]) -> None:
-        """From now on these are written and counted; the topics are made."""
+        """From now on, write and count these statements; creates the topics."""
         self._writes = writes
         for topic in topics:
             self.broker.create_topic(topic, _TOPIC_PARTITIONS)
@@ -100,7 +100,7 @@ class ClusterHarness:
         self._arrived = 0
 
     def write(self, count: int) -> None:
-        """So many of the writes, several at a time; all are answered on return."""
+        """Execute this number of writes, several at a time; returns when all are answered."""
         session = self.node.session()
         under_way: deque[tuple[Write, Any]] = deque()
         for _ in range(count):
@@ -120,11 +120,12 @@ class ClusterHarness:
                 raise
             self.counts["rejected"] += 1
         except (OperationTimedOut, ReadTimeout, WriteTimeout):
-            # A busy machine; whether it is written the comparison with SELECT will see.
+            # The machine is busy; the comparison with SELECT shows whether the write succeeded.
             self.counts["unanswered"] += 1
 
     def arrived(self) -> int:
-        """Records in the topics; the last known number while the broker does not answer."""
+        """Number of records in the topics; the last known number while the broker does not
+        answer."""
         with suppress(KafkaException):
             latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
             answers = self.broker.admin().list_offsets(
@@ -134,11 +135,11 @@ class ClusterHarness:
         return self._arrived
 
     def wait_for_arrival(self, burst: int = 0) -> None:
-        """Writes so many, and returns as soon as another record arrives."""
+        """Execute this number of writes, and return as soon as another record arrives."""
         self.write(burst)
         before = self.arrived()
         end_s = time.monotonic() + DEADLINE_S
-        # Without a pause: the next moments are those in which events are under way.
+        # Without a pause: now events are in flight.
         while self.arrived() == before:
             self.agent.require_running()
             if time.monotonic() > end_s:
@@ -147,17 +148,17 @@ class ClusterHarness:
 
     @property
     def kills(self) -> Mapping[str, int]:
-        """SIGKILLs so far, by what was killed."""
+        """Number of SIGKILLs so far, by victim."""
         agents = sum(run.end == "killed" for run in self.agent.runs)
         return {"agent": agents, **self._kills}
 
     def kill_broker(self) -> None:
-        """SIGKILL."""
+        """Send SIGKILL."""
         self.broker.kill()
         self._kills["broker"] += 1
 
     def kill_node(self) -> None:
-        """SIGKILL; notes what the node left in its log."""
+        """Send SIGKILL; records what the node left in its log."""
         self.node.kill()
         self._kills["node"] += 1
         for chain in read_chains(self.node.commitlog):
@@ -165,7 +166,7 @@ class ClusterHarness:
             self.counts["records behind"] += chain.records_behind
 
     def forget(self, keyspace: str) -> None:
-        """Makes room: drops a keyspace, its topics and the archive, all of which is delivered."""
+        """Free space: drop a keyspace, its topics and the archive, all of which is delivered."""
         self.node.execute(f"DROP KEYSPACE {keyspace}")
         topics = {place.topic for place in self._topics}
         for answer in self.broker.admin().delete_topics(list(topics)).values():
@@ -174,9 +175,9 @@ class ClusterHarness:
             path.unlink(missing_ok=True)
 
     def events_in_segments(self, schema: commitlog.Schema, keyspace: str) -> dict[Source, bytes]:
-        """Every event of a keyspace in the segments that are archived or still in `cdc_raw`."""
+        """Every event of a keyspace in archived segments and in those still in `cdc_raw`."""
         found: dict[Source, bytes] = {}
-        # A segment may be archived meanwhile: then the second listing has it.
+        # A segment may be archived meanwhile: then the second listing contains it.
         for segment in cdc_segments(self._cdc_raw):
             if segment.index_offset is not None:
                 limit = None if segment.is_completed else segment.index_offset
@@ -190,12 +191,12 @@ class ClusterHarness:
 def own_servers(
     directory: Path, version: str = VERSION, compression: str | None = None
 ) -> tuple[CassandraNode, KafkaBroker]:
-    """Servers to kill; the harness starts and ends them."""
+    """Servers that the test kills; the harness starts and ends them."""
     settings = NodeSettings(
         commitlog_sync_period_ms=500,
         heap_mib=768,
         commitlog_compression=compression,
-        # 6.0 writes its own version of the log in this mode alone.
+        # Only in this mode does 6.0 write its own version of the log.
         storage_compatibility_mode="NONE" if release(version) >= (6, 0) else "CASSANDRA_4",
     )
     node = CassandraNode(directory / "node", version=version, settings=settings)

@@ -1,4 +1,4 @@
-"""One round: tables, writes, faults, and the comparison of everything that arrived."""
+"""One round: tables, writes, faults, and the comparison of all arrivals."""
 
 import time
 from collections import Counter
@@ -19,7 +19,7 @@ from tests.support.workloads import random_tables, schema_statements
 
 _DIFFERENT_WRITES = 20_000
 _MAX_SHOWN = 10
-# Progress stands between mutations, so the one that is half acknowledged is repeated too.
+# Offsets lie between mutations, so a half-acknowledged mutation is repeated, too.
 _MUTATION_EVENTS = 20
 _LAST = "last_write"
 
@@ -34,9 +34,9 @@ class Report:
     events: int
     repeats: int
     largest_repeat: int
-    """By one killed agent."""
+    """Largest repeat of one killed agent."""
     largest_window: int
-    """The same for agents that save their progress after each acknowledgement."""
+    """The same for agents that store their offset after each acknowledgement."""
     tables: int
     rows: int
     problems: tuple[str, ...]
@@ -48,7 +48,7 @@ class Report:
 
 
 def run_round(harness: ClusterHarness, seed: int, keyspace: str, plan: Iterable[Fault]) -> Report:
-    """Makes ten tables, writes and strikes, drains and compares."""
+    """Create ten tables, write and strike, drain and compare."""
     started_s = time.monotonic()
     before, first_run = harness.counts.copy(), len(harness.agent.runs) - 1
     tables = random_tables(seed, keyspace=keyspace, release=harness.release)
@@ -98,7 +98,7 @@ def run_round(harness: ClusterHarness, seed: int, keyspace: str, plan: Iterable[
 
 
 def _write_until_arrived(harness: ClusterHarness, records: int) -> None:
-    """Writes on; when far ahead of what arrives, waits for it."""
+    """Continue writing; when far ahead of the arrivals, wait for them."""
     most = harness.counts["written"] + 2 * (records - harness.arrived()) + 2000
     while harness.arrived() < records:
         harness.agent.require_running()
@@ -111,7 +111,7 @@ def _write_until_arrived(harness: ClusterHarness, records: int) -> None:
 
 
 def _drain(harness: ClusterHarness, keyspace: str) -> None:
-    """A last write, and everything up to it delivered and stored."""
+    """Execute a last write, and wait until everything up to it is delivered and stored."""
     last = f"kill.{keyspace}.{_LAST}"
     harness.node.execute(f"INSERT INTO {keyspace}.{_LAST} (id) VALUES (1)")
     written_s = time.time()

@@ -1,4 +1,4 @@
-"""Every check finds what it is for."""
+"""Each check of the kill test detects its fault."""
 
 from base64 import b64encode
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ WINDOW = 2
 
 
 def arrival(position: int, offset: int, *, made_ms: int = 150, place: int = 0) -> Arrival:
-    """By the first process unless `made_ms` is 200 or more."""
+    """Arrival from the first process unless `made_ms` is 200 or more."""
     return Arrival("kill.ks.t", 0, offset, Source(7, position, place), ID, made_ms, "a2V5")
 
 
@@ -66,7 +66,7 @@ RISKED = checks.at_risk([*GOOD, arrival(31, 6), arrival(32, 7)], RUNS)
         (checks.incomplete(GOOD, EXPECTED | {GOOD[0].source: OTHER_ID}), 1),
     ],
 )
-def test_a_check_finds_what_it_is_for_and_nothing_else(found: Iterable[str], count: int) -> None:
+def test_kill_check_detects_only_its_own_fault(found: Iterable[str], count: int) -> None:
     assert len(list(found)) == count
 
 
@@ -75,7 +75,7 @@ def test_events_above_the_stored_offset_are_at_risk() -> None:
     assert RISKED == {0: 3}
 
 
-def test_records_are_taken_in() -> None:
+def test_kafka_record_becomes_an_arrival() -> None:
     partition_key = b64encode(b"k").decode()
     cells = {"kind": "row", "id": "t", "pk": partition_key, "token": 1}
     value = {"ts_ms": 5, "cells": cells | {"ck": "", "ckv": [], "live": {"ts": 1}}}

@@ -1,4 +1,4 @@
-"""The short kill test beside shared servers, and a long one; `make soak` runs it for hours."""
+"""The short kill test with shared servers, and a long one; `make soak` runs it for hours."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,13 +16,13 @@ from tests.support.servers.kafka import KafkaBroker
 pytestmark = pytest.mark.servers
 
 Plan = Sequence[tuple[str, int]]
-"""Faults, each with the interval between saves of the agent after it."""
+"""Faults, each with the save interval of the next agent."""
 
 AGENT_ALONE: Plan = (("kill the agent", 60_000), ("kill the agent twice", 0), ("stop the agent", 0))
 EVERYTHING: Plan = (*AGENT_ALONE, ("kill the node", 0), ("kill the broker, then the agent", 1000))
 
 
-def test_merged_events_equal_select_after_an_agent_is_killed(
+def test_merged_events_equal_select_after_agent_kills(
     tmp_path: Path, shared_node: CassandraNode, broker: KafkaBroker, linked_cdc_raw: Path
 ) -> None:
     random = seeded()
@@ -30,8 +30,8 @@ def test_merged_events_equal_select_after_an_agent_is_killed(
 
 
 @pytest.mark.slow
-def test_merged_events_equal_select_whatever_is_killed(tmp_path: Path) -> None:
-    """With servers of its own, as it kills them."""
+def test_merged_events_equal_select_after_any_kill(tmp_path: Path) -> None:
+    """The test starts its own servers, because it kills them."""
     require(ClusterHarness(tmp_path, seeded(), *own_servers(tmp_path)), EVERYTHING)
 
 

@@ -11,8 +11,8 @@ from tests.support.servers.kafka import KafkaBroker
 pytestmark = pytest.mark.servers
 
 
-def test_a_lost_cluster_loses_only_what_it_acknowledged(tmp_path: Path) -> None:
-    """The old cluster stops first. Events that it did not acknowledge arrive at the new one."""
+def test_events_unacknowledged_by_lost_kafka_reach_the_new_cluster(tmp_path: Path) -> None:
+    """The old cluster stops first."""
     harness = BrokerHarness(tmp_path / "harness")
     with (
         KafkaBroker(tmp_path / "old", heap_mib=256) as old,

@@ -1,4 +1,4 @@
-"""A node joins a cluster, leaves it, or is replaced, each with an agent beside it."""
+"""A node joins a cluster, leaves it, or is replaced, each with its own agent."""
 
 import json
 import shutil
@@ -31,7 +31,7 @@ JOINS = {
     "4.1": ("4.1.10", None),
     "4.0": ("4.0.19", None),
 }
-"""Release and `cdc_on_repair_enabled`, which releases before 5.0 do not have; None: the default."""
+"""Release and `cdc_on_repair_enabled`, which exists since 5.0. None: the default."""
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def write(node: CassandraNode, numbers: Iterable[int]) -> None:
 
 
 def ids(agents: Iterable[Agent], *, is_snapshot: bool) -> list[int]:
-    """The keys of all events of these agents."""
+    """Keys of all events of these agents."""
     return [each["key"]["id"] for agent in agents for each in agent.events(is_snapshot=is_snapshot)]
 
 
@@ -76,7 +76,7 @@ def wait_for_ids(agents: Iterable[Agent], numbers: Iterable[int], *, is_snapshot
 
 
 def event_ids(agent: Agent, numbers: Collection[int]) -> dict[int, set[str]]:
-    """The event ids of the rows, without those of a snapshot."""
+    """Event ids of the rows, without those of a snapshot."""
     found: dict[int, set[str]] = {}
     for each in agent.events(is_snapshot=False):
         if each["key"]["id"] in numbers:
@@ -85,14 +85,14 @@ def event_ids(agent: Agent, numbers: Collection[int]) -> dict[int, set[str]]:
 
 
 def owned_by(node: CassandraNode, numbers: int) -> set[int]:
-    """Keys whose token is in the range of the second of two nodes: from the least token to 0."""
+    """Keys whose token is in the range of the second of two nodes: from the minimum token to 0."""
     rows = node.execute("SELECT id, token(id) AS place FROM shop.orders")
     return {row.id for row in rows if row.id < numbers and row.place <= 0}
 
 
 def finish(node: CassandraNode, agent: Agent) -> None:
-    """The steps of the page before a machine goes. A node that has left the cluster does not
-    complete its last segment: the agent's offset reaches the position that the index names."""
+    """Documented steps before a machine is removed. A node that has left does not complete its last
+    segment: the agent's offset reaches the index position."""
     node.stop()
 
     def has_read_all() -> bool:
@@ -111,8 +111,8 @@ def finish(node: CassandraNode, agent: Agent) -> None:
 
 
 @pytest.mark.parametrize("join", JOINS)
-def test_a_node_joins_and_leaves(join: str, tmp_path: Path, agents: ExitStack) -> None:
-    """Streamed rows of tables with CDC are in the commit log of the new node too, unless
+def test_node_join_and_leave_lose_nothing(join: str, tmp_path: Path, agents: ExitStack) -> None:
+    """The new node's commit log also contains streamed rows of CDC tables, unless
     `cdc_on_repair_enabled` is false."""
     version, logs_streams = JOINS[join]
     yaml = dict(SETTINGS.yaml)
@@ -139,7 +139,7 @@ def test_a_node_joins_and_leaves(join: str, tmp_path: Path, agents: ExitStack) -
         assert not streamed
     else:
         assert streamed == owned_by(second, ROWS)
-        # The streamed rows have the write times and the ids of the first writes.
+        # The streamed rows keep the write times and the ids of the first writes.
         assert event_ids(new, streamed) == event_ids(old, streamed)
     owned = {each for each in moved if each in set(ids([new], is_snapshot=False))}
     assert 0 < len(owned) < ROWS
@@ -147,7 +147,7 @@ def test_a_node_joins_and_leaves(join: str, tmp_path: Path, agents: ExitStack) -
 
     leaving = range(2 * ROWS, 3 * ROWS)
     write(first, leaving)
-    # Keyspaces of the system want three replicas; two nodes can leave only with force.
+    # System keyspaces require three replicas; with two nodes, leaving needs force.
     nodetool(second, "decommission", "--force")
     write(first, range(3 * ROWS, 4 * ROWS))
     finish(second, new)
@@ -157,9 +157,12 @@ def test_a_node_joins_and_leaves(join: str, tmp_path: Path, agents: ExitStack) -
 
 @pytest.mark.parametrize("version", ["5.0.9", "6.0-alpha2"])
 @pytest.mark.parametrize("address", ["same", "other"])
-def test_a_node_is_replaced(address: str, version: str, tmp_path: Path, agents: ExitStack) -> None:
-    """The disk of a node is lost, the agent's is not. Under the old address the new node has the
-    old host id, on 6.0 from its next start on, under another one a new host id."""
+def test_agent_follows_a_replaced_node(
+    address: str, version: str, tmp_path: Path, agents: ExitStack
+) -> None:
+    """The node's disk is lost, the agent's is not. With the old address the new node keeps the old
+    host id. On 6.0 the id returns after the next start. With another address the node gets a new
+    one."""
     cluster = CassandraCluster(tmp_path, node_count=3, version=version, settings=SETTINGS)
     first, second, spare = cluster.nodes
     agents.callback(cluster.kill)
@@ -216,7 +219,7 @@ def test_a_node_is_replaced(address: str, version: str, tmp_path: Path, agents: 
 
 
 def run(agent: Agent, *words: str) -> str:
-    """The output of a command that succeeds."""
+    """Output of a command that succeeds."""
     done = command(*words, "--config", agent.process.configuration)
     assert done.exit_code == 0, done.errors
     return done.output

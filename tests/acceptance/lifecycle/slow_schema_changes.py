@@ -1,4 +1,4 @@
-"""Three nodes with an agent each: one id for each schema change, whatever the agents go through."""
+"""Three nodes with one agent each: every schema change has one id, even if agents are killed."""
 
 import random
 from collections.abc import Iterator
@@ -47,7 +47,7 @@ def has_last_event(agent: Agent) -> bool:
 
 
 def assert_definitions_come_first(agent: Agent) -> None:
-    """No event has a column that was not announced before it."""
+    """Every column of an event was announced before the event."""
     announced: dict[str, set[str]] = {}
     for each in agent.events():
         value = each["value"]
@@ -60,7 +60,7 @@ def assert_definitions_come_first(agent: Agent) -> None:
             assert written <= announced[table]
 
 
-def test_a_change_has_one_id_on_all_nodes(cluster: CassandraCluster, tmp_path: Path) -> None:
+def test_schema_change_id_is_equal_on_all_nodes(cluster: CassandraCluster, tmp_path: Path) -> None:
     first = cluster.nodes[0]
     first.execute(create_keyspace("s", 3))
     agents = [

@@ -1,5 +1,5 @@
-"""Three nodes of Cassandra 6.0 whose clocks differ by ten minutes: each event has the definition
-of its epoch on every node, and the same id."""
+"""Three nodes of Cassandra 6.0 whose clocks differ by ten minutes: on every node each event has the
+definition of its epoch, and the same id."""
 
 import json
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ def cluster(tmp_path: Path) -> Iterator[CassandraCluster]:
     settings = NodeSettings(
         commitlog_sync_period_ms=200,
         storage_compatibility_mode="NONE",
-        # Else a node takes the requests of one with an earlier clock for expired ones.
+        # Otherwise a node would expire the requests of a node with an earlier clock.
         yaml={"internode_timeout": False},
     )
     cluster = CassandraCluster(tmp_path / "nodes", version="6.0-alpha2", settings=settings)
@@ -44,11 +44,9 @@ def cluster(tmp_path: Path) -> Iterator[CassandraCluster]:
 
 
 def run(cluster: CassandraCluster, steps: tuple[epochs.Step, ...]) -> None:
-    """Each statement on the next node. Writes wait for all replicas, so that each logs them.
-
-    The node with the earliest clock drops the column that returns: replicas discard its cells up to
-    the time of the drop, and a coordinator does not.
-    """
+    """Execute each statement on the next node. Writes wait for all replicas, so that each logs
+    them. The node with the earliest clock drops the column that returns. Replicas discard its cells
+    up to the time of the drop; a coordinator does not."""
     nodes = cluster.nodes
     for node in nodes:
         node.execute(f"USE {epochs.KEYSPACE}")
@@ -79,7 +77,7 @@ def has_events(agent: Agent) -> bool:
 
 
 def events_from_the_log_alone(node: CassandraNode, folder: Path) -> list[dict[str, Any]]:
-    """The schema file has another table only."""
+    """The schema file contains only another table."""
     folder.mkdir()
     agent_dir = AgentDir(folder)
     agent_dir.copy_segments(node)
@@ -104,7 +102,7 @@ def assert_equal_on_all_nodes(events: list[list[dict[str, Any]]]) -> None:
     assert ids[0] == ids[1] == ids[2]
 
 
-def test_clocks_that_differ_by_minutes(cluster: CassandraCluster, tmp_path: Path) -> None:
+def test_nodes_with_clock_skew_log_equal_events(cluster: CassandraCluster, tmp_path: Path) -> None:
     nodes = cluster.nodes
     keyspace, *others = epochs.BEFORE
     on_all_nodes = keyspace.replace("'replication_factor': 1", "'replication_factor': 3")

@@ -1,4 +1,4 @@
-"""One node and its agent: restores, 50 tables at once, another prefix, lost directories."""
+"""One node and its agent: restores, 50 tables at once, a changed prefix, lost directories."""
 
 import json
 import shutil
@@ -29,7 +29,7 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CassandraNode]:
 def harness(
     node: CassandraNode, tmp_path: Path, request: pytest.FixtureRequest
 ) -> Iterator[NodeHarness]:
-    """Over a node without tables; the keyspace is `shop`."""
+    """Harness of a node without tables; the keyspace is `shop`."""
     harness = NodeHarness(node, tmp_path / "rig", {"snapshot.scan.interval.ms": 300})
     keyspace(harness, "shop")
     harness.change("CREATE TABLE shop.t (id int PRIMARY KEY, v text) WITH cdc = true")
@@ -55,14 +55,14 @@ def rows(harness: NodeHarness, *, is_snapshot: bool) -> set[int]:
 
 
 def snapshot_of(node: CassandraNode, table: str) -> Path:
-    """The directory of the snapshot `backup`. Dropped tables of this name have one too."""
+    """Directory of the snapshot `backup`. Dropped tables with this name have one, too."""
     keyspace_name, name = table.split(".")
     found = (node.directory / "data" / keyspace_name).glob(f"{name}-*/snapshots/backup")
     return max(found, key=lambda path: path.stat().st_mtime_ns)
 
 
 def lose(harness: NodeHarness, *folders: Path) -> None:
-    """Empties directories. The node never links its current segment again, so the story goes on
+    """Empty directories. The node never links its current segment again, so the story continues
     with the next one."""
     harness.node.close_segment()
     for folder in folders:
@@ -72,7 +72,7 @@ def lose(harness: NodeHarness, *folders: Path) -> None:
 
 
 def copy_again(harness: NodeHarness) -> None:
-    """The command of the page, until the snapshot is complete."""
+    """Documented command, until the snapshot is complete."""
     assert "Started" in harness.run_command("snapshot", "start", "shop.t")
 
     def is_completed() -> bool:
@@ -82,8 +82,8 @@ def copy_again(harness: NodeHarness) -> None:
     harness.wait_for(is_completed, "the snapshot")
 
 
-def test_a_snapshot_is_restored_by_nodetool(harness: NodeHarness) -> None:
-    """`nodetool import` links sstables: nothing of it is in the commit log."""
+def test_nodetool_restore_requires_a_snapshot(harness: NodeHarness) -> None:
+    """`nodetool import` links sstables: the commit log contains none of their rows."""
     node = harness.node
     harness.start_agent()
     write(harness, 0)
@@ -106,9 +106,11 @@ def test_a_snapshot_is_restored_by_nodetool(harness: NodeHarness) -> None:
 
 
 @pytest.mark.parametrize("is_logged", [True, False])
-def test_sstables_are_loaded(harness: NodeHarness, is_logged: bool) -> None:
-    """`sstableloader` streams: the rows are in the log if `cdc_on_repair_enabled` is true, which is
-    the default."""
+def test_sstableloader_rows_are_captured_if_streams_are_logged(
+    harness: NodeHarness, is_logged: bool
+) -> None:
+    """`sstableloader` streams rows, which the log contains if `cdc_on_repair_enabled` is true (the
+    default)."""
     node = harness.node
     harness.start_agent()
     write(harness, 0)
@@ -139,7 +141,7 @@ def test_sstables_are_loaded(harness: NodeHarness, is_logged: bool) -> None:
         node.start(SETTINGS)
 
 
-def test_fifty_tables_get_cdc_at_once_under_load(harness: NodeHarness) -> None:
+def test_enabling_cdc_for_fifty_tables_loses_nothing(harness: NodeHarness) -> None:
     tables = [f"shop.t{number:02}" for number in range(TABLES)]
     harness.change(*(f"CREATE TABLE {each} (id int PRIMARY KEY, v text)" for each in tables))
     harness.start_agent("snapshot.mode=always")
@@ -166,8 +168,8 @@ def test_fifty_tables_get_cdc_at_once_under_load(harness: NodeHarness) -> None:
     assert harness.recorded() == {}
 
 
-def test_the_prefix_is_changed(harness: NodeHarness) -> None:
-    """The new topics get later changes; existing rows only by a snapshot."""
+def test_changed_prefix_moves_later_events_to_new_topics(harness: NodeHarness) -> None:
+    """Only a snapshot copies existing rows to the new topics."""
     harness.start_agent()
     write(harness, 0)
     harness.drain()
@@ -192,8 +194,8 @@ def test_the_prefix_is_changed(harness: NodeHarness) -> None:
     assert len({each.event_id for each in harness.arrived()}) >= 2 * ROWS
 
 
-def test_offsets_are_lost(harness: NodeHarness) -> None:
-    """The agent begins with the oldest segment of `cdc_raw`: repeats with equal ids, no loss."""
+def test_lost_offsets_cause_repeats_but_no_loss(harness: NodeHarness) -> None:
+    """The agent starts with the oldest segment of `cdc_raw`; repeats have equal ids."""
     harness.start_agent()
     write(harness, 0)
     harness.drain()
@@ -211,8 +213,8 @@ def test_offsets_are_lost(harness: NodeHarness) -> None:
     assert 0 < outcome.repeated <= ROWS
 
 
-def test_cdc_raw_is_lost(harness: NodeHarness) -> None:
-    """The undelivered segments are gone: the agent reports them, a snapshot replaces them."""
+def test_snapshot_replaces_lost_cdc_raw_segments(harness: NodeHarness) -> None:
+    """The agent reports the lost undelivered segments."""
     harness.start_agent()
     write(harness, 0)
     harness.drain()
@@ -234,7 +236,7 @@ def test_cdc_raw_is_lost(harness: NodeHarness) -> None:
     harness.wait_for_status("ok")
 
 
-def test_offsets_and_cdc_raw_are_lost(harness: NodeHarness) -> None:
+def test_snapshot_replaces_lost_offsets_and_cdc_raw(harness: NodeHarness) -> None:
     """The agent cannot know which segments are missing; it copies the tables."""
     harness.start_agent()
     write(harness, 0)
@@ -249,5 +251,5 @@ def test_offsets_and_cdc_raw_are_lost(harness: NodeHarness) -> None:
         lambda: rows(harness, is_snapshot=True) >= set(range(2 * ROWS)), "existing rows"
     )
     assert rows(harness, is_snapshot=False) >= set(range(2 * ROWS, 3 * ROWS))
-    # Of the segments that were complete the agent knows nothing.
+    # The agent does not know the segments that were complete.
     assert harness.codes() <= {"segment_lost"}

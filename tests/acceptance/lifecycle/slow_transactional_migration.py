@@ -1,5 +1,5 @@
-"""A table leaves Accord by the statement and the command that `agent check` prints: two nodes of
-6.0, because a repair of one replica does nothing."""
+"""A table leaves Accord by the printed statement and command of `agent check`, on two nodes of 6.0,
+because a repair of one replica does nothing."""
 
 import json
 import re
@@ -28,7 +28,7 @@ HOSTS = ("127.0.6.31", "127.0.6.32")
 SETTINGS = NodeSettings(
     storage_compatibility_mode="NONE",
     commitlog_sync_period_ms=100,
-    # Cassandra migrates neither to nor from version 1 of Paxos, the default.
+    # Cassandra cannot migrate to or from version 1 of Paxos, the default.
     yaml={"accord": {"enabled": True}, "paxos_variant": "v2"},
 )
 
@@ -52,7 +52,7 @@ def finding(path: Path) -> Any:
     return found
 
 
-def test_the_printed_remedy_ends_the_condition(node: CassandraNode, agent_dir: AgentDir) -> None:
+def test_accord_migration_remedy_is_sufficient(node: CassandraNode, agent_dir: AgentDir) -> None:
     node.execute(create_keyspace("shop", 2))
     node.execute(
         "CREATE TABLE shop.orders (id int PRIMARY KEY, v text) "

@@ -11,10 +11,10 @@ from tests.support.servers.kafka import KafkaBroker
 pytestmark = [pytest.mark.servers, pytest.mark.slow]
 
 
-def test_a_stop_delivers_to_the_old_cluster_and_repeats_nothing(
+def test_agent_moves_between_kafka_clusters_without_loss_or_repeats(
     broker: KafkaBroker, tmp_path: Path
 ) -> None:
-    """The new cluster is the test's own."""
+    """The test starts its own new cluster."""
     harness = BrokerHarness(tmp_path / "harness")
     with KafkaBroker(tmp_path / "new", heap_mib=256) as new:
         create_topics(new, harness)

@@ -1,1 +1,1 @@
-"""The command `mongo-agent`, as people use it."""
+"""The command `mongo-agent`, as operators use it."""

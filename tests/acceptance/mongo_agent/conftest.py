@@ -26,18 +26,18 @@ def replica_set() -> Iterator[MongoReplicaSet]:
 
 @pytest.fixture
 def hosts(replica_set: MongoReplicaSet) -> str:
-    """As `mongodb.hosts` names it."""
+    """Address in the format of `mongodb.hosts`."""
     return f"rs0/{replica_set.members[0]}"
 
 
 @pytest.fixture
 def no_server(monkeypatch: pytest.MonkeyPatch) -> dict[str, str | None]:
-    """Settings of a client that gets no answer, so that nobody waits for one."""
+    """Settings of a client without a server, so that no test waits for one."""
     monkeypatch.setattr("mongo_agent.check.probe.ANSWER_S", 0.2)
     return {"mongodb.server.selection.timeout.ms": "200"}
 
 
 @pytest.fixture
 def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No broker answers, so that `check` need not wait for one."""
+    """No broker answers, so `check` does not wait for one."""
     monkeypatch.setattr("mongo_agent.check.probe.ask_broker", partial(ask_broker, timeout_s=0.2))

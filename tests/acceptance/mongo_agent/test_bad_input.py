@@ -1,4 +1,4 @@
-"""Every fault of a deployment or a login: one sentence that names the way out, and an exit code."""
+"""Faults of a deployment or a login: one message with a remedy, and an exit code."""
 
 import socket
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ ENDS = {"access.denied.action": "exit"}
 
 @pytest.fixture
 def nobody(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """An address without a server."""
+    """Address without a server."""
     monkeypatch.setattr("mongo_agent.check.connection_diagnostics._LONGEST_MS", 200)
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
@@ -30,7 +30,7 @@ def standalone() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_wrong_credentials(tmp_path: Path, hosts: str, command: tuple[str, ...]) -> None:
+def test_rejected_login_is_reported(tmp_path: Path, hosts: str, command: tuple[str, ...]) -> None:
     wrong = User("cdc", "open sesame")
     done = mongo_agent(*command, "--config", configuration(tmp_path, hosts, wrong, ENDS))
     assert done.exit_code == 4
@@ -54,7 +54,7 @@ def test_commands_report_an_unreachable_server(
 
 @pytest.mark.parametrize(("command", "exit_code"), [("run", 2), ("plan", 2), ("check", 1)])
 @pytest.mark.parametrize("prefix", ["rs0/", ""])
-def test_standalone_error_explains_how_to_make_a_replica_set(
+def test_standalone_server_error_explains_replica_set_initiation(
     tmp_path: Path, standalone: str, no_server: Changes, prefix: str, command: str, exit_code: int
 ) -> None:
     path = configuration(tmp_path, f"{prefix}{standalone}", changes=no_server)
@@ -65,7 +65,7 @@ def test_standalone_error_explains_how_to_make_a_replica_set(
 
 
 @pytest.mark.parametrize(("command", "exit_code"), [("run", 2), ("plan", 2), ("check", 1)])
-def test_the_name_of_another_replica_set(
+def test_replica_set_name_mismatch_is_reported(
     tmp_path: Path, hosts: str, no_server: Changes, command: str, exit_code: int
 ) -> None:
     path = configuration(tmp_path, hosts.replace("rs0/", "rs7/"), CDC, no_server)

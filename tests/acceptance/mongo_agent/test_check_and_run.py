@@ -1,5 +1,5 @@
-"""`mongo-agent check` finds what `mongo-agent run` refuses or reports, in the same words; and `run`
-reports what `check` calls a fault."""
+"""`mongo-agent check` reports each error of `mongo-agent run` in the same words, and `run` reports
+each fault of `check`."""
 
 import json
 import urllib.error
@@ -26,7 +26,7 @@ URL = "value.converter.schema.registry.url"
 
 
 def checked(path: Path, *options: str) -> tuple[int, list[Any]]:
-    """The exit code and the faults."""
+    """Exit code and faults."""
     done = mongo_agent("check", "--json", "--config", path, *options)
     document = json.loads(done.output)
     assert document["exit_code"] == done.exit_code
@@ -37,7 +37,7 @@ def checked(path: Path, *options: str) -> tuple[int, list[Any]]:
 
 @contextmanager
 def running(path: Path, port: int) -> Iterator[Callable[[], tuple[int, list[str]]]]:
-    """An agent in a thread; gives what asks its `/health` for the status and the conditions."""
+    """Agent in a thread; yields a function that returns status and conditions of its `/health`."""
     stop = Stop(60_000)
     service = create_service(load_config([path]))
 
@@ -66,7 +66,7 @@ def _codes(answer: bytes) -> list[str]:
 
 
 def configured(folder: Path, hosts: str, changes: Changes) -> tuple[int, Path]:
-    """The port of an agent that copies nothing, and its file."""
+    """Port and properties file of an agent without snapshots."""
     port = free_port()
     endless: Changes = {"connect.max.attempts": None, "connect.backoff.max.delay.ms": "50"}
     values = {**endless, "snapshot.mode": "no_data", "http.port": str(port), **changes}
@@ -94,7 +94,7 @@ ENDS: Mapping[str, tuple[str, Callable[[Path], Changes]]] = {
         lambda folder: {"mongodb.password": "wrong", "access.denied.action": "exit"},
     ),
 }
-"""`run` ends: these never heal by themselves."""
+"""Faults that end `run`, because they never resolve without an operator."""
 
 
 @pytest.mark.parametrize("name", ENDS)
@@ -136,12 +136,12 @@ HEALS: Mapping[str, tuple[str, str, Callable[[Path], Changes]]] = {
         lambda folder: {"capture.mode": "change_streams_with_pre_image"},
     ),
 }
-"""`run` stays and is not ok until somebody does something."""
+"""Faults that degrade the running agent until an operator acts."""
 
 
 @pytest.mark.usefixtures("no_broker")
 @pytest.mark.parametrize("name", HEALS)
-def test_each_check_fault_degrades_the_running_agent(tmp_path: Path, hosts: str, name: str) -> None:
+def test_check_fault_degrades_the_running_agent(tmp_path: Path, hosts: str, name: str) -> None:
     code, condition, make = HEALS[name]
     port, path = configured(tmp_path, hosts, make(tmp_path))
     exit_code, faults = checked(path)
@@ -156,7 +156,7 @@ def test_each_check_fault_degrades_the_running_agent(tmp_path: Path, hosts: str,
         wait_until(is_shown, f"the condition {condition}")
 
 
-def test_a_registry_that_comes_back_is_gone_from_the_health(tmp_path: Path, hosts: str) -> None:
+def test_recovered_registry_fault_leaves_health(tmp_path: Path, hosts: str) -> None:
     with FakeRegistry() as registry:
         registry.mood = lambda method, subject: (503, {"message": "not yet"})
         port, path = configured(tmp_path, hosts, {**AVRO, URL: registry.url})
@@ -167,7 +167,7 @@ def test_a_registry_that_comes_back_is_gone_from_the_health(tmp_path: Path, host
             wait_until(lambda: health()[0] == 200, "an agent that is ok")
 
 
-def test_check_finds_no_fault_while_its_own_agent_runs(tmp_path: Path, hosts: str) -> None:
+def test_check_passes_while_its_agent_runs(tmp_path: Path, hosts: str) -> None:
     port, path = configured(tmp_path, hosts, {})
     with running(path, port) as health:
         wait_until(lambda: health()[0] == 200, "an agent that is ok")
@@ -178,7 +178,7 @@ def test_check_finds_no_fault_while_its_own_agent_runs(tmp_path: Path, hosts: st
         assert (exit_code, [each["code"] for each in faults]) == (1, ["http_address_in_use"])
 
 
-def test_a_missing_privilege_is_found_by_both(tmp_path: Path, hosts: str) -> None:
+def test_check_and_run_report_a_missing_privilege(tmp_path: Path, hosts: str) -> None:
     path = configuration(tmp_path, hosts, FINDER, {"access.denied.action": "exit"})
     exit_code, faults = checked(path)
     assert exit_code == 1
@@ -193,7 +193,7 @@ def test_a_missing_privilege_is_found_by_both(tmp_path: Path, hosts: str) -> Non
     assert "Traceback" not in ran.errors
 
 
-def test_a_configuration_that_cannot_be_used_is_json_too(tmp_path: Path, hosts: str) -> None:
+def test_invalid_configuration_is_reported_as_json(tmp_path: Path, hosts: str) -> None:
     path = configuration(tmp_path, hosts, CDC, {"http.port": "eighty"})
     exit_code, faults = checked(path)
     assert exit_code == 2

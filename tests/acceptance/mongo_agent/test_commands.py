@@ -45,7 +45,7 @@ def test_healthy_agent_passes_all_checks(tmp_path: Path, hosts: str) -> None:
     assert "is readable and writable." in done.output
 
 
-def test_the_missing_privilege_is_named_with_the_commands(tmp_path: Path, hosts: str) -> None:
+def test_check_reports_missing_privileges_with_commands(tmp_path: Path, hosts: str) -> None:
     of_shop = {"capture.scope": "database", "capture.target": "shop"}
     done = mongo_agent("check", "--config", configuration(tmp_path, hosts, FINDER, of_shop))
     assert done.exit_code == 1
@@ -59,11 +59,11 @@ def test_the_missing_privilege_is_named_with_the_commands(tmp_path: Path, hosts:
 
 
 def rows(output: str) -> list[list[str]]:
-    """The cells of plain columns."""
+    """Cells of plain columns."""
     return [re.split("  +", line) for line in output.splitlines()]
 
 
-def test_a_position_of_another_cluster(tmp_path: Path, hosts: str) -> None:
+def test_check_rejects_an_offset_of_another_cluster(tmp_path: Path, hosts: str) -> None:
     path = configuration(tmp_path, hosts, CDC)
     stored(tmp_path, ClusterTime(1_700_000_000, 3), "elsewhere")
     done = mongo_agent("check", "--config", path)
@@ -71,7 +71,7 @@ def test_a_position_of_another_cluster(tmp_path: Path, hosts: str) -> None:
     assert "fault    position: The stored offset belongs to the cluster elsewhere" in done.output
 
 
-def test_a_position_that_the_oplog_has_lost(tmp_path: Path, hosts: str) -> None:
+def test_check_reports_an_offset_older_than_the_oplog(tmp_path: Path, hosts: str) -> None:
     path = configuration(tmp_path, hosts, CDC)
     stored(tmp_path, ClusterTime(1_700_000_000, 3), "rs0")
     done = mongo_agent("check", "--config", path)
@@ -79,7 +79,7 @@ def test_a_position_that_the_oplog_has_lost(tmp_path: Path, hosts: str) -> None:
     assert "are lost. The agent follows `history.lost.policy=fail`." in done.output
 
 
-def test_the_plan(tmp_path: Path, hosts: str) -> None:
+def test_plan_lists_collections_with_reasons(tmp_path: Path, hosts: str) -> None:
     changes = {"database.exclude.list": "crm", "snapshot.include.collection.list": "shop[.]o.*"}
     done = mongo_agent("plan", "--config", configuration(tmp_path, hosts, CDC, changes))
     assert done.exit_code == 0, done.errors
@@ -98,7 +98,7 @@ def test_the_plan(tmp_path: Path, hosts: str) -> None:
     ]
 
 
-def test_the_plan_as_json(tmp_path: Path, hosts: str) -> None:
+def test_plan_json_matches_its_schema(tmp_path: Path, hosts: str) -> None:
     done = mongo_agent("plan", "--json", "--config", configuration(tmp_path, hosts, CDC))
     document = json.loads(done.output)
     jsonschema.validate(document, command_schema("mongo-agent", "plan"))
@@ -106,7 +106,7 @@ def test_the_plan_as_json(tmp_path: Path, hosts: str) -> None:
     assert (kinds["shop.big_orders"], kinds["shop.orders"]) == ("view", "collection")
 
 
-def test_the_plan_of_a_scope(tmp_path: Path, hosts: str) -> None:
+def test_plan_lists_only_collections_in_scope(tmp_path: Path, hosts: str) -> None:
     changes = {"capture.scope": "collection", "capture.target": "shop.orders,crm.people"}
     done = mongo_agent("plan", "--config", configuration(tmp_path, hosts, CDC, changes))
     assert [row[0] for row in rows(done.output)] == ["COLLECTION", "crm.people", "shop.orders"]
@@ -120,7 +120,7 @@ def test_the_plan_of_a_scope(tmp_path: Path, hosts: str) -> None:
         ({"sink": "kafka"}, ("--wait", "0"), 1, "No offset is stored; the documents were read"),
     ],
 )
-def test_compare_reports_why_it_cannot_compare(
+def test_compare_reports_missing_preconditions(
     tmp_path: Path,
     hosts: str,
     changes: dict[str, str | None],
@@ -134,7 +134,7 @@ def test_compare_reports_why_it_cannot_compare(
     assert sentence in done.errors
 
 
-def test_the_stored_position_is_shown(tmp_path: Path, hosts: str) -> None:
+def test_offsets_show_prints_the_stored_offset(tmp_path: Path, hosts: str) -> None:
     path = configuration(tmp_path, hosts, CDC)
     empty = mongo_agent("offsets", "show", "--config", path)
     assert "No offsets are stored" in empty.output
@@ -149,7 +149,7 @@ def test_the_stored_position_is_shown(tmp_path: Path, hosts: str) -> None:
     jsonschema.validate(document, command_schema("mongo-agent", "offsets show"))
 
 
-def test_the_configuration_in_force_and_its_manual(tmp_path: Path, hosts: str) -> None:
+def test_config_commands_print_effective_values_and_the_manual(tmp_path: Path, hosts: str) -> None:
     path = configuration(tmp_path, hosts, CDC)
     shown = mongo_agent("config", "show", "--config", path, "--set", "snapshot.mode=never")
     assert "snapshot.mode=no_data  # command line" in shown.output
@@ -168,7 +168,7 @@ def test_the_configuration_in_force_and_its_manual(tmp_path: Path, hosts: str) -
     assert (good.exit_code, good.output) == (0, "The configuration is valid.\n")
 
 
-def test_the_program_is_the_command_line() -> None:
+def test_installed_program_equals_the_function_call() -> None:
     installed = [str(Path(sys.executable).with_name("mongo-agent")), "config", "check"]
     done = subprocess.run(installed, capture_output=True, check=False)
     expected = mongo_agent("config", "check")
@@ -179,7 +179,7 @@ def test_the_program_is_the_command_line() -> None:
 
 
 @pytest.mark.parametrize("words", [("--help",), ("plan", "--help")])
-def test_help_lists_the_commands(words: tuple[str, ...]) -> None:
+def test_help_prints_usage(words: tuple[str, ...]) -> None:
     done = mongo_agent(*words)
     assert done.exit_code == 0
     assert "Usage: mongo-agent" in done.output

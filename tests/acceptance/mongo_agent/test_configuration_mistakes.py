@@ -1,5 +1,6 @@
-"""Mistakes of a first day with the MongoDB agent, one case a row: `config check`, `check` and `run`
-name property, value, what is allowed and what to do, or accept the value. No server is needed."""
+"""Common configuration mistakes of the MongoDB agent, one per row: `config check`, `check` and
+`run` report property, value, allowed values and remedy, or accept the value. No server is
+needed."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ def uri(text: str, **more: str) -> Changes:
 
 @dataclass(frozen=True)
 class Mistake:
-    """`changes` may have `{folder}` in their values; `parts` are what the message has."""
+    """Values of `changes` may contain `{folder}`; the message contains all `parts`."""
 
     changes: Changes
     parts: tuple[str, ...]
@@ -229,7 +230,7 @@ Capture = pytest.CaptureFixture[str]
 
 @pytest.fixture
 def said(tmp_path: Path, capsys: Capture) -> Callable[..., tuple[int, str]]:
-    """Exit code and text of a command, which runs here: it ends before anything is connected to."""
+    """Run a command here and return exit code and output; it ends before it connects."""
 
     command_line = runner(capsys, "mongo_agent")
 
@@ -246,7 +247,7 @@ def said(tmp_path: Path, capsys: Capture) -> Callable[..., tuple[int, str]]:
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_a_mistake_is_rejected(name: str, said: Callable[..., tuple[int, str]]) -> None:
+def test_config_check_rejects_a_mistake(name: str, said: Callable[..., tuple[int, str]]) -> None:
     code, text = said(REFUSED[name].changes, "config", "check")
     assert code == 2, text
     assert "Traceback" not in text
@@ -256,7 +257,7 @@ def test_a_mistake_is_rejected(name: str, said: Callable[..., tuple[int, str]]) 
 
 @pytest.mark.parametrize("command", [("check",), ("plan",), ("run",), ()], ids=" ".join)
 @pytest.mark.parametrize("name", ["hosts: port", "string: at sign", "stage", "databases: commas"])
-def test_every_command_rejects_a_mistake(
+def test_command_rejects_a_configuration_mistake(
     name: str, command: tuple[str, ...], said: Callable[..., tuple[int, str]]
 ) -> None:
     code, text = said(REFUSED[name].changes, *command)
@@ -267,7 +268,7 @@ def test_every_command_rejects_a_mistake(
 
 
 @pytest.mark.parametrize("name", ["offsets", "address"])
-def test_a_fault_of_the_machine_is_rejected_before_a_start(
+def test_run_rejects_unusable_directory_or_address(
     name: str, said: Callable[..., tuple[int, str]]
 ) -> None:
     code, text = said(REFUSED[name].changes, "run")
@@ -289,7 +290,7 @@ def test_property_without_effect_is_a_warning(
 
 
 @pytest.mark.parametrize("name", ACCEPTED)
-def test_usual_forms_of_values_work(name: str, said: Callable[..., tuple[int, str]]) -> None:
+def test_value_formats_are_accepted(name: str, said: Callable[..., tuple[int, str]]) -> None:
     prop, value, shown = ACCEPTED[name]
     code, text = said({prop: value}, "config", "show")
     assert code == 0, text
@@ -308,7 +309,7 @@ def test_usual_forms_of_values_work(name: str, said: Callable[..., tuple[int, st
         "mongodb://h/?readPreference=secondary&readPreferenceTags=dc:a&readPreferenceTags=",
     ],
 )
-def test_usual_connection_strings_work(
+def test_common_connection_strings_are_accepted(
     text: str, said: Callable[..., tuple[int, str]], recwarn: pytest.WarningsRecorder
 ) -> None:
     code, output = said(uri(text), "config", "check")
@@ -329,14 +330,14 @@ def test_usual_connection_strings_work(
         "mongodb+srv://u:sesame/@a.b.c",
     ],
 )
-def test_no_reason_has_a_password_in_it(text: str, said: Callable[..., tuple[int, str]]) -> None:
+def test_uri_errors_hide_the_password(text: str, said: Callable[..., tuple[int, str]]) -> None:
     code, output = said(uri(text), "config", "check")
     assert code == 2
     assert "sesame" not in output
 
 
 @pytest.mark.parametrize("arguments", [(), ("--set", "x"), ("--set", "sink=stdout")])
-def test_no_configuration_is_an_error(arguments: tuple[str, ...], capsys: Capture) -> None:
+def test_missing_configuration_is_an_error(arguments: tuple[str, ...], capsys: Capture) -> None:
     done = runner(capsys, "mongo_agent")(*arguments)
     assert (done.exit_code, done.output) == (2, "")
     assert "mongo-agent --config FILE" in done.errors

@@ -1,5 +1,5 @@
-"""Messages that are too large for a real topic or for the client: whole in the dead-letter topic,
-or in a file when that rejects them too. With the position in a file, and with the position in the
+"""Messages that are too large for a real topic or for the client arrive whole in the dead-letter
+topic, or in a file if that topic rejects them. The agent stores its offset in a file, or in the
 transactions of the events (exactly once)."""
 
 import json
@@ -19,7 +19,7 @@ from tests.support.servers.kafka import KafkaBroker, KafkaRecord
 
 pytestmark = pytest.mark.servers
 
-# Incompressible enough for any codec.
+# No codec can compress this below the limit.
 LARGE = random.Random(1).randbytes(40_000).hex()
 NONE: Mapping[str, str] = MappingProxyType({})
 SMALL: Mapping[str, str] = MappingProxyType({"max.message.bytes": "10000"})
@@ -28,7 +28,7 @@ NO_COMMIT = "position.commit.interval.ms=3600000"
 
 
 class Shop:
-    """An agent of one collection of its own, whose topic rejects large events."""
+    """Agent with its own collection, whose topic rejects large events."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class Shop:
         self.wait_until(is_delivering, "an agent")
 
     def insert(self) -> None:
-        """Three documents, of which the second is too large for the topic."""
+        """Insert three documents, of which the second is too large for the topic."""
         with Client(
             self._replica_set.connection_string, username=ROOT.name, password=ROOT.password
         ) as root:
@@ -113,7 +113,7 @@ def id_of(record: KafkaRecord) -> int:
 
 
 @pytest.mark.parametrize("store", [pytest.param("file", marks=pytest.mark.slow), "kafka"])
-def test_rejected_event_is_in_the_topic_and_the_others_are_delivered_once(
+def test_oversized_event_is_a_dead_letter_among_delivered_events(
     tmp_path: Path, replica_set: MongoReplicaSet, broker: KafkaBroker, store: str
 ) -> None:
     shop = Shop(f"dlq{store}", tmp_path, replica_set, broker, store)
@@ -125,7 +125,7 @@ def test_rejected_event_is_in_the_topic_and_the_others_are_delivered_once(
             lambda: shop.metric("cdc_dead_letter_topic_events_total") == 1, "the dead letter"
         )
         shop.agent.stop()
-        # The position has passed all three: nothing is repeated.
+        # The offset has passed all three events: the agent repeats none.
         shop.start()
         shop.agent.stop()
     assert shop.delivered() == [1, 3]
@@ -141,7 +141,7 @@ def test_rejected_event_is_in_the_topic_and_the_others_are_delivered_once(
 
 
 @pytest.mark.parametrize("limit", ["topic", "client"])
-def test_message_that_the_dead_letter_topic_rejects_too_is_whole_in_a_file(
+def test_message_rejected_by_dead_letter_topic_goes_to_file(
     tmp_path: Path, replica_set: MongoReplicaSet, broker: KafkaBroker, limit: str
 ) -> None:
     limits = SMALL if limit == "topic" else NONE

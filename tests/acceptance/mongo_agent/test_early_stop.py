@@ -18,7 +18,7 @@ MODULES = [
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_the_agent_ends_as_if_it_was_stopped(tmp_path: Path, module: str) -> None:
+def test_sigterm_during_imports_stops_the_agent_cleanly(tmp_path: Path, module: str) -> None:
     program = PROGRAM.replace("from agent import start", "from mongo_agent import start")
     path = configuration(tmp_path, "rs0/127.0.0.1:1")
     done = subprocess.run(

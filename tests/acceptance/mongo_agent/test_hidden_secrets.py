@@ -1,5 +1,5 @@
-"""The MongoDB agent with marked secrets, in trouble with all that it talks to, at debug level: the
-marks are nowhere to be seen."""
+"""The MongoDB agent with a marker in every secret, at debug level, while all its servers fail: no
+output contains a marker."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ PAGES = (
 
 
 def settings(folder: Path, *, is_string: bool) -> dict[str, str | None]:
-    """With user and password of their own, or those in a connection string."""
+    """With separate user and password, or with both in a connection string."""
     authority = Authority()
     trust = authority.truststore(folder / "trust.p12", secret(1))
     key = authority.signed("client").pkcs12(folder / "key.p12", secret(2))
@@ -64,7 +64,7 @@ def settings(folder: Path, *, is_string: bool) -> dict[str, str | None]:
         pytest.param(True, id="connection-string"),
     ],
 )
-def test_a_running_agent_shows_none(tmp_path: Path, is_string: bool) -> None:
+def test_running_agent_hides_secrets(tmp_path: Path, is_string: bool) -> None:
     path = configuration(tmp_path, NOWHERE, None, settings(tmp_path, is_string=is_string))
     lines = (line.partition("=") for line in path.read_text().splitlines())
     properties = {name: value for name, _, value in lines if name not in ("http.host", "http.port")}
@@ -91,7 +91,7 @@ def test_a_running_agent_shows_none(tmp_path: Path, is_string: bool) -> None:
     [(("config", "show", "--all"), True), (("config", "show", "--all"), False), (("check",), True)],
     ids=["show-connection-string", "show-password", "check"],
 )
-def test_a_command_shows_none(tmp_path: Path, command: tuple[str, ...], is_string: bool) -> None:
+def test_command_hides_secrets(tmp_path: Path, command: tuple[str, ...], is_string: bool) -> None:
     path = configuration(tmp_path, NOWHERE, None, settings(tmp_path, is_string=is_string))
     done = mongo_agent("--debug", *command, "--config", path)
     assert done.output + done.errors
@@ -110,7 +110,7 @@ def test_a_command_shows_none(tmp_path: Path, command: tuple[str, ...], is_strin
     ],
     ids=["name", "port", "scheme", "escape", "truststore", "keystore"],
 )
-def test_a_mistake_shows_none(tmp_path: Path, changes: dict[str, str | None]) -> None:
+def test_config_error_hides_secrets(tmp_path: Path, changes: dict[str, str | None]) -> None:
     base = settings(tmp_path, is_string=False)
     if changes.get("mongodb.connection.string"):
         base = {**base, "mongodb.user": None, "mongodb.password": None}

@@ -1,8 +1,8 @@
-"""What the manuals of Debezium's connector print, given to the command line as it is printed.
+"""Examples of the manuals of Debezium's connector, passed unchanged to the command line.
 
-`manuals/` has their four examples of a registration: the JSON of 2.1 and 1.4, and of 1.7 the two
-resources of its operator, the second of which is one for a relational database by mistake. Nobody
-but Kafka Connect reads such files, so their lines `name: value` become properties here.
+`manuals/` contains four registration examples: the JSON of 2.1 and 1.4, and two resources of the
+operator of 1.7. The second resource is for a relational database by mistake. Only Kafka Connect
+reads such files, so the tests convert their lines `name: value` to properties.
 """
 
 import re
@@ -15,7 +15,7 @@ from tests.support.mongodb.agent_command import mongo_agent
 MANUALS = Path(__file__).parent / "manuals"
 _SETTING = re.compile(r'"?([a-z]+(?:\.[a-z]+)+|tasksMax)"?:\s*["\']?([^"\',\s]+)')
 _NAMES = {"tasksMax": "tasks.max"}
-# What an agent needs besides, since no worker of Kafka Connect says it.
+# Further properties that an agent needs, which a Kafka Connect worker would provide.
 OURS = ("kafka.producer.bootstrap.servers=kafka:9092",)
 
 
@@ -45,13 +45,11 @@ def checked(folder: Path, example: str, *more: str) -> tuple[int, str, list[str]
 @pytest.mark.parametrize(
     "example", ["registration-2.1.json", "registration-1.4.json", "inventory-connector-1.7.yaml"]
 )
-def test_registration_is_accepted_and_unsupported_parts_are_reported(
-    tmp_path: Path, example: str
-) -> None:
+def test_registration_example_is_accepted_with_warnings(tmp_path: Path, example: str) -> None:
     exit_code, output, errors = checked(tmp_path, example)
     assert (exit_code, output) == (0, "The configuration is valid.\n")
     said = "\n".join(errors)
-    # The expression of the examples matches no collection, in Debezium neither.
+    # The expression of the examples matches no collection, also in Debezium.
     assert "`inventory[.]*` matches no collection" in said
     assert "`inventory[.].*` matches every collection of `inventory`" in said
     assert "`name` (" in said
@@ -59,7 +57,7 @@ def test_registration_is_accepted_and_unsupported_parts_are_reported(
     assert len(errors) == 1 + len(without_effect)
 
 
-def test_the_one_of_a_relational_database_is_rejected_name_by_name(tmp_path: Path) -> None:
+def test_relational_registration_is_rejected_property_by_property(tmp_path: Path) -> None:
     exit_code, _, errors = checked(tmp_path, "mongodb-inventory-connector-1.7.yaml")
     assert exit_code == 2
     said = "\n".join(errors)

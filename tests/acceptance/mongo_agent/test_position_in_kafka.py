@@ -1,4 +1,4 @@
-"""A position in Kafka, looked at beside an agent that runs."""
+"""An offset in Kafka, read while its agent runs."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from tests.support.servers.kafka import KafkaBroker
 
 
 @pytest.mark.servers
-def test_position_is_shown_and_its_agent_resumes(
+def test_reading_the_kafka_offset_does_not_fence_its_agent(
     tmp_path: Path, hosts: str, broker: KafkaBroker
 ) -> None:
     path = configuration(
@@ -51,7 +51,7 @@ def test_position_is_shown_and_its_agent_resumes(
             checked = mongo_agent("check", "--config", path)
             assert f"cluster times: the deployment {second}:3." in checked.output
             assert "may join the consumer group cdc-sidecar-" in checked.output
-            # The writer was not fenced by the readers.
+            # The readers did not fence the writer.
             assert store.load().values["cluster.time"] == f"{second}:3"
     finally:
         sink.close(60)

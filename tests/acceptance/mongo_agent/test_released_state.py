@@ -1,4 +1,4 @@
-"""The agent resumes from the position and the snapshot progress of every release."""
+"""The agent resumes from the offset and the snapshot progress of every release."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ def test_offsets_of_a_release_are_read(version: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("version", released_versions())
-def test_state_of_a_release_resumes_without_loss(version: str, tmp_path: Path) -> None:
+def test_agent_resumes_from_released_state_without_loss(version: str, tmp_path: Path) -> None:
     state = ReleasedState.of(version, "mongodb")
     state.restore("offsets", tmp_path / "offsets")
     before = state.published()

@@ -1,4 +1,4 @@
-"""`mongo-agent` beside a mongos, and beside one shard."""
+"""`mongo-agent` with a mongos, and with one shard."""
 
 import re
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ def of(folder: Path, connection_string: str, user: User, **changes: str | None) 
     return configuration(folder, "", user, settings)
 
 
-def test_a_mongos_is_checked_as_one(tmp_path: Path, cluster: MongoShardedCluster) -> None:
+def test_check_recognizes_a_mongos(tmp_path: Path, cluster: MongoShardedCluster) -> None:
     done = mongo_agent("check", "--config", of(tmp_path, cluster.connection_string, READER))
     assert done.exit_code == 0, done.output
     assert ": mongos." in done.output
@@ -45,7 +45,7 @@ def test_a_mongos_is_checked_as_one(tmp_path: Path, cluster: MongoShardedCluster
     assert re.search(r"shop\.orders +collection +yes +yes", planned.output)
 
 
-def test_a_mongos_where_a_replica_set_is_wanted(
+def test_mongos_is_rejected_if_replica_set_is_configured(
     tmp_path: Path, cluster: MongoShardedCluster
 ) -> None:
     path = of(tmp_path, cluster.connection_string, READER, mongodb__deployment="replica_set")
@@ -54,7 +54,7 @@ def test_a_mongos_where_a_replica_set_is_wanted(
     assert "`mongodb.deployment=replica_set`, but a mongos answers" in done.errors
 
 
-def test_one_shard_is_rejected_unless_it_is_meant(
+def test_shard_is_rejected_unless_explicitly_configured(
     tmp_path: Path, cluster: MongoShardedCluster
 ) -> None:
     shard = cluster.shards[0].connection_string
@@ -67,7 +67,7 @@ def test_one_shard_is_rejected_unless_it_is_meant(
     assert "events of different shards are ordered only by time" in checked.output
 
 
-def test_a_shard_that_rejects_to_be_asked_by_itself(tmp_path: Path) -> None:
+def test_shard_without_direct_operation_privilege_is_a_fault(tmp_path: Path) -> None:
     with (
         MongoShardedCluster(
             users=[ROOT, READER], version="8.0.4", refuses_direct_operations=True
@@ -84,7 +84,7 @@ def test_a_shard_that_rejects_to_be_asked_by_itself(tmp_path: Path) -> None:
     assert "`issueDirectShardOperations` on the cluster, to read from a shard" in done.output
 
 
-def test_only_a_task_at_a_shard_needs_its_right(tmp_path: Path) -> None:
+def test_only_shard_tasks_need_the_direct_operation_privilege(tmp_path: Path) -> None:
     mode = {"mongodb__connection__mode": "replica_set"}
     with MongoReplicaSet(users=[CDC], version="8.0.4") as replica_set:
         plain = of(tmp_path, replica_set.connection_string, CDC, **mode)

@@ -1,4 +1,4 @@
-"""`mongo-agent snapshot` against the HTTP of an agent."""
+"""`mongo-agent snapshot` against the HTTP endpoints of an agent."""
 
 import json
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(snapshot, arguments, obj=invocation)
 
 
-def test_collections_are_copied_with_a_filter(agent: Agent, url: str) -> None:
+def test_snapshot_start_sends_collections_and_filter(agent: Agent, url: str) -> None:
     query = '{"n": 1}'
     result = run("start", "--url", url, "shop.a", "shop.b", "--filter", "shop.a", query)
     assert result.exit_code == 0, result.output
@@ -49,7 +49,7 @@ def test_collections_are_copied_with_a_filter(agent: Agent, url: str) -> None:
     assert request.filters == (("shop.a", query),)
 
 
-def test_pause_resume_stop(agent: Agent, url: str) -> None:
+def test_snapshot_commands_pause_resume_and_stop(agent: Agent, url: str) -> None:
     assert "Snapshots are paused" in run("pause", "--url", url).output
     assert agent.progress.is_paused
     assert run("resume", "--url", url).output == "Snapshots resume.\n"
@@ -57,18 +57,18 @@ def test_pause_resume_stop(agent: Agent, url: str) -> None:
     assert "No snapshot of these collections" in run("stop", "--url", url, "--all").output
 
 
-def test_rejected_signal_raises_its_error(url: str) -> None:
+def test_rejected_snapshot_signal_raises_its_error(url: str) -> None:
     result = run("start", "--url", url, "shop.(a")
     assert isinstance(result.exception, AccessDeniedError)
     assert "is not a regular expression" in str(result.exception)
 
 
-def test_missing_agent_is_reported() -> None:
+def test_snapshot_status_reports_an_unreachable_agent() -> None:
     result = run("status", "--url", "http://127.0.0.1:1")
     assert isinstance(result.exception, UnavailableError)
 
 
-def test_status_in_words_and_as_json(agent: Agent, url: str) -> None:
+def test_snapshot_status_is_printed_as_text_and_json(agent: Agent, url: str) -> None:
     assert run("status", "--url", url, "--follow").output == "No snapshot is running.\n"
     selected = [
         selected_collection(REQUEST, "a", estimated=8),
@@ -84,7 +84,7 @@ def test_status_in_words_and_as_json(agent: Agent, url: str) -> None:
     assert found[""]["remaining_collections"] == 1
 
 
-def test_bars_are_drawn_for_every_state() -> None:
+def test_snapshot_progress_bars_cover_every_state() -> None:
     selected = [
         selected_collection(REQUEST, "a", estimated=8),
         selected_collection(REQUEST, "b", '{"n": 1}'),

@@ -1,5 +1,5 @@
-"""The position file of the MongoDB agent: the prefix of its topics, the version of its format, and
-`offsets accept-prefix`. No server is needed."""
+"""The offset file of the MongoDB agent: topic prefix, format version, and `offsets accept-prefix`.
+No server is needed."""
 
 import hashlib
 from collections.abc import Callable
@@ -51,7 +51,7 @@ def said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Said:
     return run
 
 
-def test_a_changed_prefix_is_rejected_with_two_ways_on(offsets: Path, said: Said) -> None:
+def test_changed_prefix_is_rejected_with_two_remedies(offsets: Path, said: Said) -> None:
     PropertiesStore(offsets, OFFSET_FILE, "shop").save(position())
     for command in (("config", "check"), ("run",)):
         code, text = said(*command, topic_prefix="other")
@@ -61,7 +61,7 @@ def test_a_changed_prefix_is_rejected_with_two_ways_on(offsets: Path, said: Said
     assert said("config", "check", topic_prefix="shop")[0] == 0
 
 
-def test_an_accepted_prefix_keeps_the_position(offsets: Path, said: Said) -> None:
+def test_accept_prefix_keeps_the_offset(offsets: Path, said: Said) -> None:
     PropertiesStore(offsets, OFFSET_FILE, "shop").save(position())
     code, text = said("offsets", "accept-prefix", topic_prefix="other")
     assert code == 0
@@ -73,13 +73,13 @@ def test_an_accepted_prefix_keeps_the_position(offsets: Path, said: Said) -> Non
     assert "1700000000:3" in said("offsets", "show", topic_prefix="other")[1]
 
 
-def test_the_same_prefix_is_accepted_without_a_change(offsets: Path, said: Said) -> None:
+def test_accept_prefix_ignores_an_unchanged_prefix(offsets: Path, said: Said) -> None:
     PropertiesStore(offsets, OFFSET_FILE, "shop").save(position())
     code, text = said("offsets", "accept-prefix", topic_prefix="shop")
     assert (code, "belong to topic.prefix `shop`." in text) == (0, True)
 
 
-def test_a_file_of_0_1_0_gets_its_prefix(offsets: Path, said: Said) -> None:
+def test_offset_file_of_0_1_0_gets_a_prefix(offsets: Path, said: Said) -> None:
     PropertiesStore(offsets, OFFSET_FILE).save(position())
     assert said("config", "check", topic_prefix="other")[0] == 0
     code, _ = said("offsets", "accept-prefix", topic_prefix="other")
@@ -87,20 +87,20 @@ def test_a_file_of_0_1_0_gets_its_prefix(offsets: Path, said: Said) -> None:
     assert PropertiesStore(offsets, OFFSET_FILE).load().topic_prefix == "other"
 
 
-def test_without_a_position_any_prefix_can_be_used(offsets: Path, said: Said) -> None:
+def test_accept_prefix_needs_no_offset(offsets: Path, said: Said) -> None:
     code, text = said("offsets", "accept-prefix", topic_prefix="other")
     assert (code, "any topic.prefix can be used" in text) == (0, True)
     assert not (offsets / OFFSET_FILE).exists()
 
 
-def test_prefix_is_rejected_while_its_agent_runs(offsets: Path, said: Said) -> None:
+def test_accept_prefix_fails_while_the_agent_runs(offsets: Path, said: Said) -> None:
     PropertiesStore(offsets, OFFSET_FILE, "shop").save(position())
     with DirectoryLock(offsets):
         assert said("offsets", "accept-prefix", topic_prefix="other")[0] == 3
     assert PropertiesStore(offsets, OFFSET_FILE).load().topic_prefix == "shop"
 
 
-def test_a_position_in_kafka_keeps_its_prefix(offsets: Path, said: Said) -> None:
+def test_offset_in_kafka_keeps_its_prefix(offsets: Path, said: Said) -> None:
     code, error = said("offsets", "accept-prefix", **KAFKA)
     assert code == 2
     assert "`position.store=kafka`" in error
@@ -109,7 +109,7 @@ def test_a_position_in_kafka_keeps_its_prefix(offsets: Path, said: Said) -> None
 
 @pytest.mark.parametrize("words", [("show",), ("accept-prefix",)])
 @pytest.mark.parametrize("version", ["2", "x"])
-def test_a_position_of_a_later_release_is_rejected(
+def test_offset_of_a_later_release_is_rejected(
     offsets: Path, said: Said, version: str, words: tuple[str, ...]
 ) -> None:
     body = encode(position(), "shop").split(b"\n", 1)[1]
@@ -125,7 +125,7 @@ def test_a_position_of_a_later_release_is_rejected(
 
 
 @pytest.mark.parametrize("words", [("show",), ("accept-prefix",)])
-def test_a_torn_position_is_named(offsets: Path, said: Said, words: tuple[str, ...]) -> None:
+def test_torn_offset_file_is_reported(offsets: Path, said: Said, words: tuple[str, ...]) -> None:
     (offsets / OFFSET_FILE).write_bytes(b"torn")
     code, text = said("offsets", *words, topic_prefix="shop")
     assert code == 1
@@ -142,7 +142,7 @@ def test_a_torn_position_is_named(offsets: Path, said: Said, words: tuple[str, .
         (("shwo",), "shwo"),
     ],
 )
-def test_words_that_mean_nothing(
+def test_invalid_offsets_arguments_are_rejected(
     offsets: Path, said: Said, words: tuple[str, ...], part: str
 ) -> None:
     code, text = said("offsets", *words)

@@ -1,4 +1,4 @@
-"""`mongo-agent run` with the transformations of a Debezium user, into a real broker."""
+"""`mongo-agent run` with the transformations of a Debezium user, and a real broker."""
 
 import json
 from collections.abc import Callable, Iterator

@@ -1,5 +1,5 @@
-"""The kill test: a replica set, a real broker, the real agent, and all of them hurt at random.
+"""The kill test: a replica set, a real broker and the real agent, all with random faults.
 
-`workload` writes and remembers what became of every document, `checks` says what must hold of the
-records that arrived, `harness` holds the parts and `faults` what happens to them.
+`workload` writes and records the history of every document, `checks` contains the conditions on
+arrived records, `harness` the servers and `faults` the faults.
 """

@@ -1,8 +1,8 @@
-"""Rounds of the kill test of the MongoDB agent, with a server that is killed as a process, too.
+"""Rounds of the kill test of the MongoDB agent, whose server is also a killed process.
 
-Each round has a server, a broker and topics of its own; rounds with the position in a file and in
-Kafka take turns. Prints a line a round and a table; exit code 1 and everything kept when a round
-fails.
+Each round has its own server, broker and topics. Rounds with the offset in a file and in Kafka
+alternate. Prints one line per round and a table. If a round fails, it exits with code 1 and keeps
+all files.
 """
 
 import argparse

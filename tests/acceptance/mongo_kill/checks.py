@@ -1,4 +1,4 @@
-"""What must hold of the records that arrived, whatever was killed. Pure; a line for each fault."""
+"""Conditions that arrived records must meet after any kill. Pure functions; one line per fault."""
 
 import json
 from collections import Counter, defaultdict
@@ -14,7 +14,7 @@ from tests.support.servers.kafka import KafkaRecord
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A record of a document."""
+    """Record of a document."""
 
     place: Place
     kind: str
@@ -26,7 +26,7 @@ class Arrival:
 
 
 def arrivals(records: Iterable[KafkaRecord]) -> Iterator[Arrival]:
-    """Of topics `prefix.database.collection`, in their order; tombstones are left out."""
+    """Records of topics `prefix.database.collection`, in their order, without tombstones."""
     for record in records:
         headers = dict(record.headers)
         kind = headers["cdc.kind"].decode()
@@ -56,8 +56,8 @@ def _document(text: str) -> State:
 def broken_histories(
     arrived: Iterable[Arrival], histories: Mapping[Place, History]
 ) -> Iterator[str]:
-    """Without repeats, what arrives of a document begins somewhere in its history, leaves nothing
-    out, and ends with its last state. What is copied is the state that the document has there."""
+    """Without repeats, the events of a document start somewhere in its history, omit nothing, and
+    end with its last state. A snapshot event contains the document's state at its position."""
     by_place: defaultdict[Place, list[Arrival]] = defaultdict(list)
     for arrival in without_repeats(arrived):
         by_place[arrival.place].append(arrival)
@@ -77,8 +77,8 @@ def without_repeats(arrived: Iterable[Arrival]) -> Iterator[Arrival]:
 
 
 def repeats(arrived: Iterable[Arrival], copies: int = 1) -> list[Arrival]:
-    """Records of events that came before. Several copies may have a document at the same cluster
-    time, so `read` is a repeat only behind that many."""
+    """Records of earlier events. Several snapshots may read a document at the same cluster time, so
+    only further `read` events are repeats."""
     seen = Counter[bytes]()
     found = []
     for arrival in arrived:
@@ -94,7 +94,7 @@ def _broken(place: Place, arrived: Sequence[Arrival], states: Sequence[State]) -
             yield f"{place} never arrived"
         return
     first = arrived[0].state
-    # Behind a deletion at the start there may have been others, that nobody was told of.
+    # After an initial deletion there may have been earlier states without an event.
     begins = [at for at, state in enumerate(states) if state == first]
     faults = [_fault(arrived, states, at) for at in begins]
     if not faults:
@@ -104,7 +104,7 @@ def _broken(place: Place, arrived: Sequence[Arrival], states: Sequence[State]) -
 
 
 def _fault(arrived: Sequence[Arrival], states: Sequence[State], at: int) -> str | None:
-    """What is wrong, if the first arrival is the state with this number."""
+    """The fault, if the first arrival is the state with this number."""
     for arrival in arrived[1:]:
         at += arrival.kind != "read"
         if at == len(states):
@@ -118,7 +118,7 @@ def _fault(arrived: Sequence[Arrival], states: Sequence[State], at: int) -> str 
 
 @dataclass(slots=True)
 class Life:
-    """A process of the agent. `begins` has the end of each topic and partition before its start."""
+    """Process of the agent. `begins` contains the end of each topic partition before its start."""
 
     begins: Mapping[tuple[str, int], int]
     broker_kills: int = 0
@@ -127,14 +127,14 @@ class Life:
 def repeats_of_lives(
     arrived: Sequence[Arrival], lives: Sequence[Life], copies: int = 1
 ) -> list[int]:
-    """For each process the records of events that had come before, as `repeats` counts them."""
+    """Repeated records of each process, as `repeats` counts them."""
     in_order = sorted(arrived, key=lambda each: (_number(each, lives), each.offset))
     counts = Counter(_number(arrival, lives) for arrival in repeats(in_order, copies))
     return [counts[number] for number in range(len(lives))]
 
 
 def unbounded(repeated: Sequence[int], lives: Sequence[Life], window_events: int) -> Iterator[str]:
-    """A process repeats a window at its start at most, and one after each kill of the broker."""
+    """A process repeats at most one window at its start, and one after each kill of the broker."""
     for number, (count, life) in enumerate(zip(repeated, lives, strict=True)):
         most = window_events * (1 + life.broker_kills)
         if count > most:
@@ -142,6 +142,6 @@ def unbounded(repeated: Sequence[int], lives: Sequence[Life], window_events: int
 
 
 def _number(arrival: Arrival, lives: Sequence[Life]) -> int:
-    """That of the process that sent a record."""
+    """Number of the process that sent a record."""
     begun = [life.begins[arrival.topic, arrival.partition] <= arrival.offset for life in lives]
     return max(begun.count(True) - 1, 0)

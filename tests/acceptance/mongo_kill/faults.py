@@ -1,6 +1,6 @@
-"""What happens to the parts while the workload goes on, and a round of it.
+"""Faults of the servers and the agent during the workload, and a round of them.
 
-A round is faults in an order, and the comparison of everything that arrived.
+A round is a sequence of faults, and the comparison of all arrivals.
 """
 
 import json
@@ -28,7 +28,7 @@ from tests.support.servers.processes import wait_until
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """After `operations` writes, and `events` that the agent's process brought to the broker."""
+    """After `operations` writes, and `events` that the agent's process delivered to the broker."""
 
     name: str
     operations: int
@@ -119,7 +119,7 @@ def _kill_everything(harness: ReplicaSetHarness) -> None:
 
 
 def _copy_again(harness: ReplicaSetHarness) -> None:
-    """The next fault strikes while documents are copied."""
+    """The next fault strikes during a snapshot."""
     signal = {
         "id": f"copy {len(harness.lives)}",
         "type": "execute-snapshot",
@@ -164,18 +164,18 @@ OF_A_PROCESS = MappingProxyType(
         "copy again": _copy_again,
     }
 )
-"""Those of a server that is a process of its own."""
+"""Faults of a server that is a separate process."""
 FAULTS = MappingProxyType({**EVERYWHERE, **OF_MEMBERS, **OF_A_PROCESS})
 
 
 def random_plan(random: Random, names: Iterable[str]) -> list[Fault]:
-    """The faults in their order, each after a random number of writes and events."""
+    """The faults in order, each after a random number of writes and events."""
     sizes = [(name, random.randrange(20, 60)) for name in names]
     return [Fault(name, size, random.randrange(1, size)) for name, size in sizes]
 
 
 def strike(harness: ReplicaSetHarness, fault: Fault) -> None:
-    """Writes, waits for the agent to be in the middle of it, and lets it happen."""
+    """Write, wait until the agent is in the middle of the writes, and strike."""
     harness.workload.write(fault.operations)
     harness.wait_until_acknowledged(fault.events)
     FAULTS[fault.name](harness)
@@ -183,7 +183,7 @@ def strike(harness: ReplicaSetHarness, fault: Fault) -> None:
 
 @contextmanager
 def _writing(harness: ReplicaSetHarness) -> Iterator[None]:
-    """Inside of the block some of the writes are under way; all are done behind it."""
+    """Within the block some writes are in progress; after the block all are done."""
     workload = harness.workload
     begun = workload.operations + harness.random.randrange(20)
     with ThreadPoolExecutor(1) as pool:
@@ -217,10 +217,10 @@ class Report:
     documents: int
     repeats: int
     largest_repeat: int
-    """By one process of the agent."""
+    """Largest repeat of one agent process."""
     kills: int
     compared: str
-    """What `mongo-agent compare` printed."""
+    """Output of `mongo-agent compare`."""
     problems: tuple[str, ...]
 
 
@@ -231,7 +231,7 @@ def run_round(
     may_repeat: bool,
     say: Say = lambda _: None,
 ) -> Report:
-    """Fills, starts the agent, strikes, waits for the last event, and compares."""
+    """Fill, start the agent, strike, wait for the last event, and compare."""
     harness.workload.fill(DOCUMENTS_BEFORE)
     harness.launch_agent()
     for fault in plan:

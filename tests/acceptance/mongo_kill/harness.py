@@ -1,4 +1,4 @@
-"""A replica set, a broker and an agent, with what is to be done to them."""
+"""A replica set, a broker and an agent, with the operations on them."""
 
 import json
 from collections import Counter
@@ -38,9 +38,9 @@ class ReplicaSetHarness:
         replica_set: MongoReplicaSet | MongoServerProcess | None = None,
         broker: KafkaBroker | None = None,
     ) -> None:
-        """`settings` are properties of the agent that are added or replaced. Without a
-        `replica_set` it has members in threads of this process. A given `broker` runs, and stays
-        as it is; else the harness has its own."""
+        """`settings` are additional or replaced properties of the agent. Without a `replica_set`,
+        members run in threads of this process. A given `broker` is running and remains; otherwise
+        the harness starts its own."""
         self.random = random
         self._stack = ExitStack()
         self._directory = directory
@@ -84,7 +84,7 @@ class ReplicaSetHarness:
         self._stack.__exit__(*exception)
 
     def launch_agent(self) -> None:
-        """Starts a process of the agent, whose records come behind those of earlier ones."""
+        """Start an agent process, whose records follow those of earlier processes."""
         self.lives.append(Life(self.broker.end_offsets(*self.topics)))
         self.agent.launch()
 
@@ -98,14 +98,14 @@ class ReplicaSetHarness:
         self.lives[-1].broker_kills += 1
 
     def kill_server(self) -> None:
-        """A server that is a process of its own."""
+        """Kill a server that is a separate process."""
         assert isinstance(self.replica_set, MongoServerProcess)
         self.replica_set.kill()
         self.kills["server"] += 1
 
     @property
     def topics(self) -> list[str]:
-        """Those of all collections."""
+        """Topics of all collections."""
         return [f"{PREFIX}.{DATABASE}.{name}" for name in COLLECTIONS]
 
     def _properties(self) -> dict[str, object]:
@@ -121,11 +121,11 @@ class ReplicaSetHarness:
         }
 
     def wait_until_acknowledged(self, events: int) -> None:
-        """Until the agent's process has brought so many events to the broker."""
+        """Wait until the agent's process has delivered this number of events to the broker."""
         self.agent.wait_until_acknowledged(events)
 
     def wait_until_drained(self) -> None:
-        """Until all that is written by now is stored as delivered, and copied."""
+        """Wait until all current writes are stored as delivered, and snapshots are complete."""
         end = self.replica_set.write_noop()
         self.replica_set.write_noop()
         self.agent.wait_until(
@@ -134,7 +134,7 @@ class ReplicaSetHarness:
         )
 
     def invent(self) -> None:
-        """Writes a record of a document that nobody wrote."""
+        """Publish a record of a document that was never written."""
         source = {"db": DATABASE, "collection": COLLECTIONS[0]}
         value = json.dumps({"after": '{"_id": "nobody\'s"}', "source": source, "op": "c"})
         producer = Producer({"bootstrap.servers": self.broker.bootstrap, "log_level": 0})
@@ -143,12 +143,12 @@ class ReplicaSetHarness:
         assert producer.flush(DEADLINE_S) == 0
 
     def compare(self) -> Outcome:
-        """What `mongo-agent compare` says of the topics beside what the servers have, while the
-        agent runs."""
+        """Result of `mongo-agent compare`, which compares topics and servers while the agent
+        runs."""
         return self.agent.compare(self.replica_set.write_noop)
 
     def records(self, *, committed_only: bool = True) -> list[KafkaRecord]:
-        """Of all collections."""
+        """Records of all collections."""
         return self.broker.consume_all(*self.topics, committed_only=committed_only)
 
     def _stored_time(self) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""The kill test, and that its checks find what they are for."""
+"""The kill test, and proof that its checks detect faults."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -33,7 +33,7 @@ def faults(*steps: tuple[str, State]) -> list[str]:
     return list(broken_histories(arriving(*steps), {PLACE: History(1, list(STATES))}))
 
 
-def test_a_whole_history() -> None:
+def test_complete_history_has_no_fault() -> None:
     steps = [("insert", STATES[0]), ("update", STATES[1]), ("delete", None), ("insert", STATES[3])]
     assert faults(*steps) == []
     assert faults(*steps, *steps[2:]) == []
@@ -42,13 +42,13 @@ def test_a_whole_history() -> None:
     assert [len(repeats(arriving(read, read, read), copies)) for copies in (1, 2, 3)] == [2, 1, 0]
 
 
-def test_a_copy_stands_for_all_that_was_before() -> None:
+def test_snapshot_read_replaces_earlier_history() -> None:
     assert faults(("read", STATES[1]), ("delete", None), ("insert", STATES[3])) == []
     assert faults(("delete", None), ("read", STATES[3])) != []
     assert faults(("delete", None), ("insert", STATES[3]), ("read", STATES[3])) == []
 
 
-def test_checks_find_missing_stale_and_invented_documents() -> None:
+def test_kill_checks_find_missing_stale_and_invented_documents() -> None:
     assert faults(("insert", STATES[0]), ("delete", None), ("insert", STATES[3])) != []
     assert faults(("update", STATES[1]), ("read", STATES[0]), ("delete", None)) != []
     assert faults(("insert", STATES[0]), ("update", STATES[1]), ("delete", None)) != []
@@ -58,7 +58,7 @@ def test_checks_find_missing_stale_and_invented_documents() -> None:
     assert list(broken_histories([other], {})) == [f"{other.place} was never written"]
 
 
-def test_the_repeats_of_each_process() -> None:
+def test_repeats_are_counted_per_process() -> None:
     inserted, updated = ("insert", STATES[0]), ("update", STATES[1])
     arrived = [*arriving(inserted, updated, updated, inserted, updated)]
     lives = [Life({("a", 0): begin}, kills) for begin, kills in ((0, 0), (2, 0), (3, 1))]
@@ -73,7 +73,8 @@ EVERYTHING = (*EVERYWHERE, *OF_MEMBERS)
 def play(
     harness: ReplicaSetHarness, names: Sequence[str], random: Random, *, may_repeat: bool
 ) -> None:
-    """A round with these faults in any order; `compare` sees a document that nobody wrote."""
+    """A round with these faults in random order; `compare` sees a document that was never
+    written."""
     plan = random_plan(random, random.sample(names, len(names)))
     report = run_round(harness, plan, may_repeat=may_repeat)
     print(f"{report.records} records, {report.repeats} repeats\n{report.compared}")
@@ -91,10 +92,10 @@ def chance() -> Random:
 
 
 @pytest.mark.servers
-def test_every_history_arrives_when_the_agent_and_the_primary_end(
+def test_histories_arrive_after_agent_and_primary_kills(
     tmp_path: Path, broker: KafkaBroker, chance: Random
 ) -> None:
-    """Beside the broker of all tests, which is not killed here."""
+    """The test does not kill the shared broker."""
     with ReplicaSetHarness(tmp_path, chance, broker=broker) as harness:
         play(harness, ("kill the agent twice", *OF_MEMBERS), chance, may_repeat=True)
 
@@ -106,7 +107,7 @@ def test_every_history_arrives_when_the_agent_and_the_primary_end(
     [({}, True), ({"position.store": "kafka"}, False)],
     ids=["file", "exactly-once"],
 )
-def test_every_history_arrives_whatever_is_killed(
+def test_histories_arrive_after_any_kill(
     tmp_path: Path, chance: Random, settings: Mapping[str, object], may_repeat: bool
 ) -> None:
     with ReplicaSetHarness(tmp_path, chance, settings) as harness:

@@ -1,4 +1,4 @@
-"""Random writes, and the history of every document that they make."""
+"""Random writes, and the resulting history of every document."""
 
 import itertools
 from collections import defaultdict
@@ -18,7 +18,7 @@ from tests.support.mongodb.server.client import Client
 
 Document = dict[str, Any]
 State = Document | None
-"""A document, or None where it is deleted."""
+"""Document, or None if deleted."""
 
 DATABASE = "shop"
 _TRIES = 200
@@ -26,7 +26,7 @@ _TRIES = 200
 
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
-    """A document: its collection, and `_id` as text that tells values of all types apart."""
+    """A document: its collection, and its `_id` as text that distinguishes values of all types."""
 
     collection: str
     id_text: str
@@ -34,7 +34,7 @@ class Place:
 
 @dataclass
 class History:
-    """What a document was, one state after the other. A state has the number of its write."""
+    """States of a document, in order. Each state has the number of its write."""
 
     id: Any
     states: list[State] = field(default_factory=list)
@@ -45,7 +45,7 @@ class History:
 
 
 Maker = Callable[[int], Any]
-"""An `_id` of a number; another number gives another one."""
+"""`_id` for a number; different numbers yield different ids."""
 
 TYPES: Mapping[str, Maker] = {
     "int": lambda number: number,
@@ -60,9 +60,9 @@ TYPES: Mapping[str, Maker] = {
     "decimal": lambda number: Decimal128(f"{number}.25"),
     "timestamp": lambda number: Timestamp(number + 1, 1),
 }
-"""Of every type that a server takes and that has values enough."""
+"""Every type that servers accept and that has enough values."""
 
-# Of the others there are only a few values.
+# The other types have only a few values.
 _FEW: tuple[Maker, ...] = (
     lambda number: bool(number % 2) if number < 26 else f"late {number}",
     lambda number: MinKey() if number < 26 else (MaxKey() if number < 39 else -number),
@@ -75,7 +75,7 @@ def ids() -> Iterator[Maker]:
 
 
 class Workload:
-    """Writes to the collections of one database. For one thread."""
+    """Writes to the collections of one database; not thread-safe."""
 
     def __init__(
         self,
@@ -87,8 +87,8 @@ class Workload:
         database: str = DATABASE,
         has_images: bool = True,
     ) -> None:
-        """`makers` are those of collections with `_id`s of one type; others have all of them. A
-        server without images shows no state behind an update, so documents are replaced there."""
+        """`makers` belong to collections with `_id`s of one type; other collections mix them. A
+        server without images reports no state after an update, so documents are replaced there."""
         self._client = client
         self._of_one_type = makers
         self._random = random
@@ -102,7 +102,7 @@ class Workload:
         self.operations = 0
 
     def create(self) -> None:
-        """The collections, so that the server keeps the state behind each change."""
+        """Create the collections, with post-images."""
         for name in self.collections:
             options: Any = {}
             if self._has_images:
@@ -110,12 +110,12 @@ class Workload:
             self._database.create_collection(name, **options)
 
     def fill(self, documents: int) -> None:
-        """Documents that are there before anything else."""
+        """Insert documents before all other writes."""
         for _ in range(documents):
             self._insert_new()
 
     def write(self, operations: int) -> None:
-        """Random changes; some of them together in a transaction."""
+        """Make random changes; some of them together in a transaction."""
         for _ in range(operations):
             if self._random.random() < 0.08:
                 self._transact()
@@ -150,7 +150,7 @@ class Workload:
         return {"_id": history.id, "version": number, "text": text, "list": list(range(number % 5))}
 
     def _apply(self, place: Place, state: State) -> None:
-        """Once for certain: a failure may come before or behind the write."""
+        """Apply the write exactly once: a failure may come before or after the write."""
         for attempt in range(_TRIES):
             try:
                 self._put(place, state, None)
@@ -163,7 +163,7 @@ class Workload:
         self.histories[place].states.append(state)
 
     def _is_there(self, place: Place, state: State) -> bool:
-        """Whether the write went through; asked until somebody answers."""
+        """Whether the write succeeded; queries until a server answers."""
         for attempt in range(_TRIES):
             try:
                 found = self._database[place.collection].find_one({"_id": self.histories[place].id})
@@ -189,7 +189,7 @@ class Workload:
             collection.update_one(key, {"$set": change}, session=session)
 
     def _transact(self) -> None:
-        """Several documents at once, none of them twice."""
+        """Change several different documents at once."""
         count = self._random.randint(2, 5)
         places = self._random.sample([*self.histories], min(count, len(self.histories)))
         wanted = [(place, self._next_state(place)) for place in places]

@@ -96,7 +96,7 @@ def _run(arguments: argparse.Namespace, console: Console, folder: Path) -> int:
                 _sizes(arguments),
                 Random(seed),
                 prefix=arguments.prefix,
-                # The suites start clusters of their own, so once is enough.
+                # The suites start their own clusters, so once is enough.
                 chosen={
                     name: run
                     for name, run in ALL.items()
@@ -115,7 +115,7 @@ def _run(arguments: argparse.Namespace, console: Console, folder: Path) -> int:
 
 
 def _deployments(arguments: argparse.Namespace, folder: Path) -> Iterator[Deployment]:
-    """One after the other; programs run until the next one is asked for."""
+    """One deployment after the other; programs run until the next deployment."""
     mongod, mongos = os.environ.get("MONGOD"), os.environ.get("MONGOS")
     if not mongod:
         uri = os.environ["MONGODB_URI"]
@@ -164,7 +164,7 @@ def _drop_leftovers(uri: str | None, prefix: str, console: Console) -> int:
 
 
 def _sizes(arguments: argparse.Namespace) -> Sizes:
-    """Those of the options; no wait is longer than the whole proof may take."""
+    """Sizes of the options; no wait exceeds the time limit of the whole proof."""
     sizes = SMALL if arguments.small else LARGE
     names = ("documents", "operations", "rounds", "transaction_mib", "deadline_s")
     given = {name: getattr(arguments, name) for name in names}

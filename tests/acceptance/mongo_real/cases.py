@@ -1,4 +1,4 @@
-"""The cases: writes of every kind, kills, elections, lost history, and test suites of others."""
+"""The cases: writes of every kind, kills, elections, lost history, and third-party test suites."""
 
 import json
 import os
@@ -33,7 +33,7 @@ _COMMAND_NOT_FOUND = 59
 
 
 def snapshot_under_load(proof: Proof) -> str:
-    """Documents with an `_id` of each type change while they are copied."""
+    """Documents with an `_id` of each type change during a snapshot."""
     workload = proof.workload("mixed", *TYPES, makers=TYPES)
     workload.fill(proof.sizes.documents)
     proof.ensure_agent()
@@ -106,8 +106,8 @@ def transactions(proof: Proof) -> str:
             large = {"_id": number, "text": "x" * (_MIB // 8)}
             database.ledger.insert_one(large, session=session)
 
-    # The driver tries again after a write conflict. Where the cache of a server is smaller than a
-    # transaction, an insert waits for ever.
+    # The driver retries after a write conflict. If the cache of a server is smaller than a
+    # transaction, an insert blocks forever.
     with pymongo.timeout(proof.sizes.deadline_s), proof.client.start_session() as session:
         session.with_transaction(commit)
         session.start_transaction()
@@ -136,7 +136,7 @@ def transactions(proof: Proof) -> str:
 
 
 def images(proof: Proof) -> str:
-    """An update with the document before and after it, and a delete with the one before."""
+    """An update with both images, and a delete with its pre-image."""
     proof.deployment.require_images()
     database = proof.client[proof.database]
     keeps = {"enabled": True}
@@ -179,7 +179,7 @@ def large_events(proof: Proof) -> str:
 
 
 def catalogue(proof: Proof) -> str:
-    """Collections that are created, indexed, renamed and dropped."""
+    """Collections are created, indexed, renamed and dropped."""
     # `topic.schema.changes` requires it.
     proof.deployment.require_version(6, 0)
     database = proof.client[proof.database]
@@ -196,7 +196,7 @@ def catalogue(proof: Proof) -> str:
         for record in records
         if _value(record)["event"]["ns"].get("coll") in ("scratch", "renamed")
     ]
-    # Two partitions: a key has one of them, so the order holds for each collection.
+    # Two partitions: each key uses one of them, so the order holds per collection.
     expected = ["create", "createIndexes", "rename", "drop"]
     require(sorted(set(found)) == sorted(expected), "other events", found)
     documents = [
@@ -207,7 +207,7 @@ def catalogue(proof: Proof) -> str:
 
 
 def sharded(proof: Proof) -> str:
-    """A collection that is spread over shards, written by single writes and by transactions."""
+    """A sharded collection, with single writes and transactions."""
     deployment = proof.deployment
     if not deployment.is_sharded:
         raise NotApplicableError("the deployment is a replica set")
@@ -231,7 +231,7 @@ def _allow_sharding(proof: Proof) -> None:
     try:
         proof.client.admin.command("enableSharding", proof.database)
     except OperationFailure as error:
-        # Later ones may not know it any more.
+        # Later releases may not support it.
         if error.code != _COMMAND_NOT_FOUND:
             raise
 
@@ -309,14 +309,14 @@ def elections(proof: Proof) -> str:
 
 
 def server_kills(proof: Proof) -> str:
-    """SIGKILL to the primary, and to all members at once, while documents are written."""
+    """SIGKILL to the primary, then to all members at once, during writes."""
     processes = proof.deployment.own_processes()
     workload = proof.workload("server_kills")
     workload.fill(proof.sizes.documents // 2)
     for _ in range(proof.sizes.rounds):
         workload.write(proof.sizes.operations)
         processes.kill_primary()
-        # One member of a shard has nobody that takes over.
+        # No member can take over in a one-member shard.
         if proof.deployment.members > 1:
             workload.write(proof.sizes.operations)
         processes.restart()
@@ -329,8 +329,8 @@ def server_kills(proof: Proof) -> str:
 
 
 def lost_history(proof: Proof) -> str:
-    """The oplog rolls over while the agent is stopped: it ends with the reason, and where
-    `history.lost.policy=resnapshot` it takes a new snapshot."""
+    """The oplog rolls over while the agent is stopped: the agent ends with the reason, or takes a
+    new snapshot with `history.lost.policy=resnapshot`."""
     deployment = proof.deployment
     deployment.own_processes()
     if deployment.is_sharded or deployment.oplog_mib is None:
@@ -360,7 +360,7 @@ def lost_history(proof: Proof) -> str:
 
 
 def _roll_over(proof: Proof, time: Timestamp, oplog_mib: int) -> int:
-    """Fill the oplog until its first entry is after a time. Returns the MiB written."""
+    """Fill the oplog until its first entry is after a time; returns the written MiB."""
     filler = proof.client[f"{proof.prefix}_clock"].filler
     for number in range(_FILLS * oplog_mib):
         filler.replace_one({"_id": 0}, {"text": "x" * _MIB, "n": number}, upsert=True)
@@ -384,7 +384,7 @@ DEBEZIUM_TESTS = ("tests/oracle/debezium_mongodb/test_debezium.py",)
 
 
 def client_tests(proof: Proof) -> str:
-    """The client tests that describe the server of the tests hold of this one."""
+    """Client tests that describe the tests' server pass on this one."""
     return _run(proof, CLIENT_TESTS)
 
 

@@ -1,4 +1,4 @@
-"""`make mongo-real` as a process of its own, for its tests."""
+"""`make mongo-real` as a separate process, for its tests."""
 
 import json
 import os
@@ -16,7 +16,7 @@ NOT_ON_A_SET = {"shards": "the deployment is a replica set"}
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What it printed, and the results of its report."""
+    """Its output, and the results of its report."""
 
     exit_code: int
     output: str
@@ -24,7 +24,7 @@ class Done:
 
 
 def prove(folder: Path, cases: Iterable[str], *arguments: str, **environment: str) -> Done:
-    """Runs the cases in small. Its report and its temporary files are in `folder`."""
+    """Run the cases in small; `folder` contains report and temporary files."""
     report = folder / "report"
     chosen = [part for name in cases for part in ("--case", name)]
     command = [sys.executable, "-m", "tests.acceptance.mongo_real", "--small"]
@@ -43,5 +43,5 @@ def prove(folder: Path, cases: Iterable[str], *arguments: str, **environment: st
 
 
 def reasons(results: Sequence[dict[str, Any]]) -> dict[str, str]:
-    """Of the cases that are not applicable."""
+    """Reasons of the cases that are not applicable."""
     return {each["case"]: each["note"] for each in results if each["outcome"] == "not applicable"}

@@ -1,4 +1,4 @@
-"""What a proof runs on, what it may do there, and the protection of the databases of others."""
+"""The tested deployment, the allowed operations, and the protection of foreign databases."""
 
 import contextlib
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ _SELECTION_TIMEOUT_MS = 30_000
 
 
 class RefusedError(Exception):
-    """The proof does not run on this server; the text says why and what to do."""
+    """The proof cannot run on this server; the text contains reason and remedy."""
 
 
 class NotApplicableError(Exception):
@@ -26,22 +26,22 @@ class Processes(Protocol):
     """The server processes that the proof has started."""
 
     def kill_primary(self) -> str:
-        """SIGKILL to the member that takes the writes. Returns its address."""
+        """Send SIGKILL to the primary; returns its address."""
 
     def kill_all(self) -> None:
-        """SIGKILL to every member."""
+        """Send SIGKILL to every member."""
 
     def restart(self) -> None:
-        """Start every member that does not run, and wait for a primary."""
+        """Start every stopped member, and wait for a primary."""
 
     def documents_by_shard(self, database: str, collection: str) -> Mapping[str, int]:
-        """Counted on each shard by itself; empty for a replica set."""
+        """Number of documents on each shard; empty for a replica set."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """A replica set or a sharded cluster. `processes` is None where it was given by its URI.
-    `keeps_images`: unless its release is too old for them."""
+    """A replica set or a sharded cluster. `processes` is None if it was given by its URI.
+    `keeps_images` is False if its release is too old."""
 
     connection_string: str
     version: tuple[int, ...]
@@ -54,7 +54,7 @@ class Deployment:
 
     @property
     def has_images(self) -> bool:
-        """Pre- and post-images."""
+        """Whether pre- and post-images are available."""
         return self.keeps_images and self.version >= (6, 0)
 
     @property
@@ -73,7 +73,7 @@ class Deployment:
         return self.processes
 
     def require_images(self) -> None:
-        """Raises `NotApplicableError` for a server without them."""
+        """Raises `NotApplicableError` for a server without images."""
         self.require_version(6, 0)
         if not self.keeps_images:
             raise NotApplicableError("needs pre- and post-images: --no-images was given")
@@ -89,7 +89,7 @@ def connect(connection_string: str) -> Client:
         connection_string,
         serverSelectionTimeoutMS=_SELECTION_TIMEOUT_MS,
         heartbeatFrequencyMS=500,
-        # What a majority has not survives no election; 4.4 does not ask for it by default.
+        # Without a majority, no write survives an election; 4.4 does not require one by default.
         w="majority",
         readConcernLevel="majority",
     )
@@ -103,7 +103,7 @@ def identify(
     oplog_mib: int | None = None,
     keeps_images: bool = True,
 ) -> Deployment:
-    """Ask a server what it is. Raises `RefusedError` for a standalone server."""
+    """Query the kind of server. Raises `RefusedError` for a standalone server."""
     try:
         with connect(connection_string) as client:
             hello = client.admin.command("hello")
@@ -151,7 +151,7 @@ def guarded(connection_string: str, prefix: str) -> Iterator[None]:
         try:
             yield
         finally:
-            # A server that hangs does not keep an interrupted proof from its end.
+            # A hanging server does not delay the end of an interrupted proof.
             with pymongo.timeout(_DROP_S):
                 drop(client, prefix)
 

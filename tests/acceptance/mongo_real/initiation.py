@@ -18,12 +18,12 @@ _ALREADY_INITIALIZED = 23
 
 
 def direct(address: str) -> Client:
-    """A client of one member, whatever its state is."""
+    """Client of one member, whatever its state."""
     return MongoClient(f"mongodb://{address}/?directConnection=true&serverSelectionTimeoutMS=1000")
 
 
 def says(address: str, name: str) -> Any:
-    """A field of the answer to `hello`; None while there is no answer."""
+    """Field of the answer to `hello`; None without an answer."""
     try:
         with direct(address) as client:
             return client.admin.command("hello").get(name)
@@ -32,7 +32,7 @@ def says(address: str, name: str) -> Any:
 
 
 def wait_for(address: str, name: str, process: ServerProcess | None = None) -> None:
-    """Until a field of `hello` is true."""
+    """Wait until a field of `hello` is true."""
     wait_until(
         lambda: bool(says(address, name)),
         f"{name} of {address}",
@@ -46,7 +46,7 @@ def primary_of(addresses: Sequence[str]) -> str | None:
 
 
 def wait_for_primary(addresses: Sequence[str]) -> None:
-    """Until one member takes writes and the others follow."""
+    """Wait until one member accepts writes and the others follow."""
 
     def is_whole() -> bool:
         roles = [says(each, "isWritablePrimary") or says(each, "secondary") for each in addresses]
@@ -56,7 +56,7 @@ def wait_for_primary(addresses: Sequence[str]) -> None:
 
 
 def initiate(name: str, addresses: Sequence[str], *, is_config_server: bool = False) -> None:
-    """Make the members a set and wait for its primary; no effect if they are one."""
+    """Make the members a set and wait for its primary; no effect on an existing set."""
     config: dict[str, Any] = {
         "_id": name,
         "members": [{"_id": number, "host": each} for number, each in enumerate(addresses)],

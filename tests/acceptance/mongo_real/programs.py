@@ -28,7 +28,7 @@ class Program:
     process: ServerProcess
 
     def wait(self) -> None:
-        """Until it answers."""
+        """Wait until it answers."""
         wait_for(self.address, "ok", self.process)
 
 
@@ -45,7 +45,7 @@ class ReplicaSetPrograms:
 
     @property
     def hosts(self) -> str:
-        """As `addShard` and `--configdb` take them."""
+        """Format of `addShard` and `--configdb`."""
         return f"{self.name}/{','.join(self.addresses)}"
 
     @property
@@ -53,7 +53,7 @@ class ReplicaSetPrograms:
         return f"mongodb://{','.join(self.addresses)}/?replicaSet={self.name}"
 
     def start(self) -> None:
-        """Start the members that do not run."""
+        """Start the stopped members."""
         for member in self.members:
             if not member.process.is_running:
                 member.process.start()
@@ -167,10 +167,10 @@ class ProgramStarter:
         folder = self.directory / f"{name}-{number}"
         folder.mkdir(parents=True)
         command = [self.mongod, "--replSet", name, "--dbpath", str(folder)]
-        # Checkpoints each second: the oplog is cut behind the last one.
+        # The server truncates the oplog only before its last checkpoint, here each second.
         command += ["--oplogSize", str(self.oplog_mib), "--syncdelay", "1"]
         command += ["--wiredTigerCacheSizeGB", str(self.cache_gb)]
-        # A client test asks for a commit twice, which a server allows with them.
+        # A client test repeats a commit, which a server allows with test commands.
         command += ["--setParameter", "enableTestCommands=1"]
         command += [role] if role else []
         return self._program(stack, f"{name}-{number}", command)

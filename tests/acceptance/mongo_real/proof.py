@@ -1,4 +1,4 @@
-"""A broker, an agent and clients over one deployment."""
+"""A broker, an agent and clients for one deployment."""
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
@@ -27,7 +27,7 @@ _LARGEST_RECORD_BYTES = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How large a proof is."""
+    """Size parameters of a proof."""
 
     documents: int
     operations: int
@@ -119,12 +119,12 @@ class Proof:
         return found
 
     def ensure_agent(self) -> None:
-        """Launch the agent, unless it runs."""
+        """Launch the agent if it is not running."""
         if not self.agent.is_running:
             self.agent.launch()
 
     def tick(self) -> Timestamp:
-        """Move the cluster time by a write that is not captured; returns the time of it."""
+        """Advance the cluster time by an uncaptured write; returns its time."""
         with self.client.start_session() as session:
             ticks = self.client[f"{self.prefix}_clock"].ticks
             ticks.update_one({"_id": 0}, {"$inc": {"n": 1}}, upsert=True, session=session)
@@ -133,7 +133,7 @@ class Proof:
         return time
 
     def drain(self) -> None:
-        """Wait until everything that is written by now is delivered and its position stored."""
+        """Wait until all current writes are delivered and the offset is stored."""
         end = self.tick()
 
         def is_drained() -> bool:
@@ -147,16 +147,17 @@ class Proof:
         self.agent.wait_until(is_drained, f"the position to reach {end}", self.sizes.deadline_s)
 
     def _offsets(self) -> list[StreamOffset]:
-        """What the agent has stored as delivered; nothing while it does not answer."""
+        """Stored offsets of the agent; empty while it does not answer."""
         stored = (self.agent.ask("/offsets") or {}).get("stored", {})
         return list(parse_offsets(stored, stored_cluster(stored)).streams.values())
 
     def wait_for_acknowledged(self, events: int) -> None:
-        """Until this process of the agent has brought so many events to the broker."""
+        """Wait until this process of the agent has delivered this number of events to the
+        broker."""
         self.agent.wait_until_acknowledged(events, self.sizes.deadline_s)
 
     def records(self, *collections: str) -> list[KafkaRecord]:
-        """Of these collections of the captured database."""
+        """Records of these collections of the captured database."""
         existing = self.broker.topics()
         topics = [f"{TOPIC_PREFIX}.{self.database}.{name}" for name in collections]
         present = [topic for topic in topics if topic in existing]
@@ -166,7 +167,8 @@ class Proof:
         return list(arrivals(self.records(*collections)))
 
     def require_histories(self, *workloads: Workload) -> int:
-        """Every document's history has arrived whole. Returns the number of records."""
+        """Verify that every document's history has arrived completely; returns the number of
+        records."""
         count = 0
         for workload in workloads:
             found = self.arrived(*workload.collections)
@@ -176,12 +178,12 @@ class Proof:
         return count
 
     def compare(self) -> Outcome:
-        """`mongo-agent compare` while the agent runs."""
+        """Run `mongo-agent compare` while the agent runs."""
         return self.agent.compare(self.tick)
 
 
 class CaseFailedError(Exception):
-    """A check of a case does not hold."""
+    """A check of a case failed."""
 
 
 def require(holds: bool, what: str, details: Iterable[object] = ()) -> None:

@@ -1,4 +1,4 @@
-"""Runs the cases over one broker and one agent, and writes their results as Markdown and JSON."""
+"""Runs the cases with one broker and one agent, and writes their results as Markdown and JSON."""
 
 import json
 import time
@@ -19,7 +19,8 @@ Outcome = Literal["passed", "failed", "not applicable", "not run"]
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Of one case on one deployment. `note` has its figures, the reason or the failure."""
+    """Result of one case on one deployment. `note` contains its figures, the reason or the
+    failure."""
 
     deployment: str
     case: str
@@ -30,7 +31,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Of a whole run. `begun` is the time in UTC."""
+    """Report of a whole run. `begun` is the time in UTC."""
 
     begun: str
     agent: str
@@ -101,7 +102,7 @@ def run_cases(
     on_begin: Callable[[str], None],
     on_result: Callable[[Result], None],
 ) -> None:
-    """`ends_at_s`, of the monotonic clock: no case begins after that."""
+    """`ends_at_s`, of the monotonic clock: no case starts after that."""
     with (
         guarded(deployment.connection_string, prefix),
         Proof(directory, deployment, sizes, random, prefix) as proof,
@@ -118,7 +119,7 @@ def _result(proof: Proof, name: str, run: CaseRun) -> Result:
     begun_s = time.monotonic()
     title = proof.deployment.title
     try:
-        # The first one has documents before the agent runs, and the suites need no agent.
+        # The first case writes documents before the agent runs, and the suites need no agent.
         if name not in SUITES and run is not cases.snapshot_under_load:
             proof.ensure_agent()
         note = run(proof)

@@ -1,4 +1,4 @@
-"""The whole proof in small, on the tests' own server: by its URI, and by programs with shards.
+"""The whole proof on the tests' own server: by its URI, and by programs with shards.
 
 make mongo-real-check
 """
@@ -17,7 +17,7 @@ NEEDS_PROGRAMS = "the proof has not started the server: use MONGOD=…"
 
 
 @pytest.mark.parametrize("version", ["4.4.29", "5.0.31", "6.0.19", "7.0.14", "8.0.4"])
-def test_given_by_its_uri(tmp_path: Path, version: str) -> None:
+def test_proof_passes_on_a_server_given_by_uri(tmp_path: Path, version: str) -> None:
     with MongoReplicaSet(3, version=version) as replica_set:
         done = prove(tmp_path, ALL, "--yes", MONGODB_URI=replica_set.connection_string)
     assert done.exit_code == 0
@@ -33,7 +33,7 @@ def test_given_by_its_uri(tmp_path: Path, version: str) -> None:
     assert reasons(done.results) == expected
 
 
-def test_programs_with_shards(tmp_path: Path) -> None:
+def test_proof_passes_on_programs_with_shards(tmp_path: Path) -> None:
     with StandIn(tmp_path) as stand_in:
         done = prove(
             tmp_path,

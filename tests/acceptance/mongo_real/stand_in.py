@@ -1,8 +1,8 @@
-"""Programs that take the place of `mongod` and `mongos`, to test how they are started and killed.
+"""Stand-ins for `mongod` and `mongos`, to test how the programs are started and killed.
 
-A program only says to this process that it lives, for as long as it does. The members of the
-tests' own server run here, as on disk: a member is up while its program lives. They are in one
-process, so nothing is replicated or recovered, and the programs of a cluster only guard its ports.
+A stand-in only reports to this process that it is alive. The members of the tests' own server run
+in this process and store their data on disk: a member is up while its program lives. Nothing is
+replicated or recovered, and the programs of a cluster only guard its ports.
 """
 
 import contextlib
@@ -68,7 +68,7 @@ _MONGOS = "--configdb --bind_ip --port"
 
 
 class StandIn:
-    """As a context manager: writes the programs into a folder and serves those that run."""
+    """As a context manager: writes the programs into a folder and serves running ones."""
 
     def __init__(self, directory: Path, version: str = DEFAULT.version) -> None:
         self.mongod, self.mongos = directory / "mongod", directory / "mongos"
@@ -78,7 +78,7 @@ class StandIn:
         self._ports: dict[str, list[int]] = {}
         self._sets: dict[str, MongoReplicaSet] = {}
         self._cluster: MongoShardedCluster | None = None
-        # The path of a socket is short.
+        # The path of a socket must be short.
         self._folder = tempfile.TemporaryDirectory()
         self._control = _Control(f"{self._folder.name}/control", self)
         self._thread = threading.Thread(target=self._control.serve_forever, name="control")
@@ -103,7 +103,7 @@ class StandIn:
         self._stack.__exit__(*exception)
 
     def begin(self, given: Mapping[str, str]) -> int:
-        """A program lives. Returns the port that it forwards to, or 0."""
+        """Register a running program; returns the port that it forwards to, or 0."""
         if "configdb" in given:
             assert self._cluster is not None
             return int(self._cluster.connection_string.rstrip("/").rpartition(":")[2])
@@ -121,13 +121,13 @@ class StandIn:
         return 0
 
     def end(self, given: Mapping[str, str]) -> None:
-        """A program lives no more."""
+        """Unregister a program that has ended."""
         with self._lock:
             if (replica_set := self._sets.get(given.get("replSet", ""))) is not None:
                 replica_set.stop_member(f"127.0.0.1:{given['port']}")
 
     def _start_whole(self, name: str, oplog_bytes: int) -> None:
-        """Start a set when the last of its programs lives; shards start together."""
+        """Start a set when all its programs run; shards start together."""
         if len(self._ports[name]) < _MEMBERS[name]:
             return
         if name not in _SHARDS:
@@ -142,7 +142,7 @@ class StandIn:
 
 
 class _Control(socketserver.ThreadingUnixStreamServer):
-    """Where programs say that they live."""
+    """Server to which programs report that they run."""
 
     def __init__(self, path: str, stand_in: StandIn) -> None:
         super().__init__(path, _Life)
@@ -150,7 +150,7 @@ class _Control(socketserver.ThreadingUnixStreamServer):
 
 
 class _Life(socketserver.StreamRequestHandler):
-    """Of one process of a program."""
+    """Lifetime of one program process."""
 
     server: _Control
 

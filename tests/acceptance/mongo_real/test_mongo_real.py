@@ -1,4 +1,4 @@
-"""The proof in small, on programs that take the place of `mongod`; and what it rejects."""
+"""The proof on programs that stand in for `mongod`, and its rejections."""
 
 from pathlib import Path
 
@@ -18,15 +18,15 @@ from tests.acceptance.mongo_real.stand_in import StandIn
 from tests.support.mongodb.server import MongoReplicaSet
 from tests.support.mongodb.server.client import Client
 
-# These are in the kill test, and in those of the commands.
+# Covered by the kill test and by the tests of the commands.
 SLOW = {"check and plan", "compare"}
 OPLOG_MIB = 24
 
 
 @pytest.mark.servers
 @pytest.mark.slow
-def test_cases_by_uri(tmp_path: Path) -> None:
-    """Those that break nothing; a database of the proof's own is removed."""
+def test_harmless_cases_pass_on_a_server_given_by_uri(tmp_path: Path) -> None:
+    """These cases break nothing, and the proof drops its own database."""
     names = ["every BSON type", "DDL events", "shards"]
     with MongoReplicaSet(3) as replica_set, Client(replica_set.connection_string) as client:
         done = prove(tmp_path, names, "--yes", MONGODB_URI=replica_set.connection_string)
@@ -38,8 +38,8 @@ def test_cases_by_uri(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.servers
-def test_programs(tmp_path: Path) -> None:
-    """Three members are started, killed, restarted and ended, and all is removed."""
+def test_proof_runs_and_removes_its_own_members(tmp_path: Path) -> None:
+    """The proof starts, kills, restarts and ends three members, and removes all files."""
     names = [name for name in CASES if name not in SLOW]
     with StandIn(tmp_path) as stand_in:
         done = prove(tmp_path, names, f"--oplog-mib={OPLOG_MIB}", MONGOD=str(stand_in.mongod))
@@ -49,7 +49,7 @@ def test_programs(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("mongo-real-*"))
 
 
-def test_databases_of_others_are_left_alone() -> None:
+def test_proof_rejects_a_foreign_database_with_its_prefix() -> None:
     with MongoReplicaSet() as replica_set, Client(replica_set.connection_string) as client:
         client[f"{PREFIX}_theirs"].things.insert_one({})
         with (
@@ -60,7 +60,7 @@ def test_databases_of_others_are_left_alone() -> None:
         assert f"{PREFIX}_theirs" in client.list_database_names()
 
 
-def test_its_own_databases_are_dropped_after_a_failure() -> None:
+def test_proof_drops_only_its_databases_after_a_failure() -> None:
     with MongoReplicaSet() as replica_set, Client(replica_set.connection_string) as client:
         client.theirs.things.insert_one({})
         with pytest.raises(KeyboardInterrupt), guarded(replica_set.connection_string, PREFIX):
@@ -70,7 +70,7 @@ def test_its_own_databases_are_dropped_after_a_failure() -> None:
         assert "theirs" in client.list_database_names()
 
 
-def test_a_server_without_a_replica_set_is_rejected() -> None:
+def test_proof_rejects_a_standalone_server() -> None:
     with (
         MongoReplicaSet(is_standalone=True) as server,
         pytest.raises(RefusedError, match=r"no change streams\. Start it with --replSet"),
@@ -86,7 +86,7 @@ def test_a_server_without_a_replica_set_is_rejected() -> None:
         ({"MONGODB_URI": "mongodb://h/", "MONGOS": "mongos"}, "MONGOS needs MONGOD"),
     ],
 )
-def test_contradictory_servers_are_rejected(
+def test_proof_rejects_contradictory_servers(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     environment: dict[str, str],

@@ -1,5 +1,5 @@
 """`make test-page`: the page of a real agent in a real browser, in both colour schemes and on a
-phone, without an error and without a violation of axe-core; the pictures go to docs/images."""
+phone. It has no errors and no violations of axe-core. The pictures go to docs/images."""
 
 import sys
 import tempfile
@@ -15,7 +15,7 @@ from tests.support.servers.agent_process import AgentProcess
 
 IMAGES = Path("docs") / "images"
 _LAST_ID = 1 << 41
-"""Behind the recording's."""
+"""After that of the recording."""
 
 
 def main() -> int:
@@ -31,7 +31,7 @@ def main() -> int:
 
 
 def see_every_state(folder: Path) -> None:
-    """Each state without a violation, and the page by keyboard. Raises BrowserError."""
+    """Check each state for violations, and the page by keyboard. Raises BrowserError."""
     count = 0
     with open_browser(folder / "states-profile") as browser, served() as page:
         for name, state in STATES.items():
@@ -125,7 +125,8 @@ def see_it_work(browser: Browser, agent: AgentProcess) -> None:
 
 
 def see_a_quarantined_segment(browser: Browser, agent: AgentProcess, output: Path) -> None:
-    """Damaged in its middle: the page is amber and shows the command; settled, it is well again."""
+    """A segment damaged in its middle: the page is amber and shows the command; after it, the page
+    is ok."""
     scratch = output / "scratch"
     scratch.mkdir()
     path = write_segment(scratch, _LAST_ID, [[payload(number)] for number in range(9)])
@@ -154,7 +155,7 @@ def see_a_quarantined_segment(browser: Browser, agent: AgentProcess, output: Pat
 
 
 def see_a_held_segment(browser: Browser, cdc_raw: Path) -> None:
-    """One of a table that nobody knows, with segments behind it that wait."""
+    """A segment of an unknown table, and later segments that wait."""
     sections = [[payload(number) for number in range(400)] for _ in range(5)]
     held = [*sections[:3], [payload(1, table_id=OTHER_ID)], *sections[3:]]
     write_segment(cdc_raw, _LAST_ID + 1, held)
@@ -168,7 +169,7 @@ def see_a_held_segment(browser: Browser, cdc_raw: Path) -> None:
 
 
 def require_no_errors(browser: Browser) -> None:
-    # What was logged until here comes before the answer.
+    # The browser reports earlier log entries before the answer.
     browser.value("1")
     if browser.errors:
         raise BrowserError("\n".join(browser.errors))

@@ -13,7 +13,7 @@ from tests.acceptance.page.browser import Browser, BrowserError
 
 VERSION = "4.14.1"
 _SHA512 = "FHfa+lmNjQZfJz1q8wKqIDwC6DExcHt/pkjNQb09a3NPjCKg2rhu5qb2S4r76ASyFNNtuFooJpZe37OgudVGtQ=="
-"""Of the package, as its registry has it."""
+"""Checksum of the package in its registry."""
 _CACHE = Path(".cache") / "axe-core"
 _SIZES = ((360, 740, True), (1280, 800, False))
 _RUN = """
@@ -45,7 +45,7 @@ def axe_script() -> str:
 
 
 def require_accessible(browser: Browser, state: str) -> int:
-    """Check the page as it is now in each colour scheme and size. Raises BrowserError; returns the
+    """Check the current page in each colour scheme and size. Raises BrowserError; returns the
     number of checks."""
     count = 0
     for width, height, is_phone in _SIZES:

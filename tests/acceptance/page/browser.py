@@ -16,11 +16,11 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 
 
 class BrowserError(Exception):
-    """The browser does not run, or does not do what it is told."""
+    """The browser does not run, or does not follow a command."""
 
 
 def find_browser() -> str:
-    """The variable CHROMIUM, or what is installed."""
+    """The variable CHROMIUM, or the installed browser."""
     found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
         raise BrowserError(
@@ -31,7 +31,8 @@ def find_browser() -> str:
 
 
 class Browser:
-    """One tab. `errors` has every exception, console error and refused load since the last look."""
+    """One tab. `errors` contains every exception, console error and rejected request since the last
+    look."""
 
     def __init__(self, process: subprocess.Popen[bytes], to_browser: int, from_browser: int):
         self._process = process
@@ -42,7 +43,7 @@ class Browser:
         self.errors: list[str] = []
 
     def open(self, url: str) -> None:
-        """Loads a page in the tab, which is made with the first one."""
+        """Load a page in the tab; the first call creates the tab."""
         if self._session is None:
             target = self.call("Target.createTarget", url="about:blank")["targetId"]
             attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
@@ -52,7 +53,7 @@ class Browser:
         self.call("Page.navigate", url=url)
 
     def look(self, width: int, height: int, scheme: str, *, is_phone: bool = False) -> None:
-        """Size in CSS pixels; `scheme` is light or dark."""
+        """Set the size in CSS pixels; `scheme` is light or dark."""
         self.call(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -64,7 +65,7 @@ class Browser:
         self.call("Emulation.setEmulatedMedia", features=[feature])
 
     def value(self, expression: str) -> Any:
-        """What JavaScript says of the page. Needs no `eval` of the page's own."""
+        """Value of a JavaScript expression on the page. Does not need the page's own `eval`."""
         found = self.call(
             "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
         )

@@ -1,4 +1,4 @@
-"""The page by keyboard: each control is reached, visible when focused, and keeps its focus."""
+"""The page by keyboard: each control is reachable, visible when focused, and keeps its focus."""
 
 from tests.acceptance.page.browser import Browser, BrowserError
 

@@ -1,4 +1,4 @@
-"""The page in every state, served from values, without an agent."""
+"""The page in every state, served from values without an agent."""
 
 import math
 import time
@@ -149,7 +149,7 @@ class _Status(FakeStatus):
 
 @dataclass
 class Served:
-    """The page of one state after the other."""
+    """Serves the page in one state after the other."""
 
     url: str
     status: FakeStatus = field(default_factory=_Status)

@@ -1,1 +1,1 @@
-"""Real servers that speak TLS and ask who their clients are."""
+"""Real servers with TLS and authentication of their clients."""

@@ -1,4 +1,4 @@
-"""An authority, a broker and a node, started once for all tests here."""
+"""An authority, a broker and a node, started once for all tests in this package."""
 
 from collections.abc import Iterator
 
@@ -25,13 +25,13 @@ def broker(tmp_path_factory: pytest.TempPathFactory, stores: Stores) -> Iterator
 
 @pytest.fixture(scope="session")
 def strangers(tmp_path_factory: pytest.TempPathFactory) -> Stores:
-    """Signed by an untrusted authority."""
+    """Stores signed by an untrusted authority."""
     return Stores(Authority("somebody else"), tmp_path_factory.mktemp("strangers"))
 
 
 @pytest.fixture(scope="session")
 def node(tmp_path_factory: pytest.TempPathFactory, stores: Stores) -> Iterator[CassandraNode]:
-    """It wants a certificate of its clients; its own names `localhost` alone."""
+    """Node that requires a client certificate; its own certificate is for `localhost` only."""
     settings = NodeSettings(yaml=encryption(stores, stores.key("node", "localhost")))
     with CassandraNode(tmp_path_factory.mktemp("node"), settings=settings) as node:
         yield node

@@ -1,4 +1,4 @@
-"""`spark_jobs.compare` against a node that asks for a client certificate and a password."""
+"""`spark_jobs.compare` against a node that requires a client certificate and a password."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,7 +42,7 @@ def secure_node(
         yield node
 
 
-def test_login_and_certificates(
+def test_compare_requires_grant_password_and_certificate(
     spark: SparkSession, secure_node: CassandraNode, stores: Stores, tmp_path: Path
 ) -> None:
     address = secure_node.address

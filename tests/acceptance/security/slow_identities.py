@@ -1,5 +1,5 @@
-"""Cassandra 5.0 with client certificates for logins and with the CIDR authorizer, as the page on
-secured clusters has them."""
+"""Cassandra 5.0 with client certificates as logins and with the CIDR authorizer, as documented for
+secured clusters."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,7 +26,7 @@ IDENTITY = "spiffe://example.org/cdc-agent"
 
 
 def documented(language: str, heading: str) -> list[str]:
-    """The lines of the first block in this language after a heading of the page, joined by
+    """Lines of the first code block in this language below a heading of the page, joined by
     statement."""
     text = DOCUMENT.read_text().split(f"### {heading}\n", 1)[1]
     block = text.split(f"```{language}\n", 1)[1].split("```", 1)[0]
@@ -64,7 +64,7 @@ def operator(node: CassandraNode) -> Iterator[Session]:
     found.cluster.shutdown()
 
 
-def test_a_certificate_is_the_login(
+def test_client_certificate_logs_the_agent_in(
     node: CassandraNode, operator: Session, stores: Stores, tmp_path: Path
 ) -> None:
     own = stores.authority.signed("cdc-agent", uri=IDENTITY).pem(tmp_path / "agent.pem")
@@ -92,10 +92,10 @@ def test_a_certificate_is_the_login(
     assert "rejects" in str(raised.value)
 
 
-def test_an_address_outside_the_groups_is_rejected(
+def test_login_outside_allowed_cidr_groups_is_rejected(
     node: CassandraNode, operator: Session, stores: Stores, tmp_path: Path
 ) -> None:
-    """The agent beside its node connects from the node's own address."""
+    """The agent connects from the address of its node."""
     operator.execute(f"CREATE ROLE limited WITH PASSWORD = '{SECRET}' AND LOGIN = true")
     for command in documented("sh", "Addresses (5.0)"):
         words = command.replace("10.0.0.0/16", "127.0.0.0/8").split()
@@ -111,7 +111,7 @@ def test_an_address_outside_the_groups_is_rejected(
     sets += ["cassandra.ssl.enabled=false", f"cassandra.hosts={node.address.host}"]
 
     def answer() -> str:
-        """What the agent says of its connection; empty when it is accepted."""
+        """Error message of the agent's connection; empty if the node accepts it."""
         link = node_connection(load_config([Path(path)], sets))
         try:
             link.facts()

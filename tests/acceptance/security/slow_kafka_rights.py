@@ -1,5 +1,5 @@
-"""The least rights of the agent's Kafka user on a real broker that authorizes, as the page on
-security has them: enough in every mode, and each command is needed."""
+"""Least rights of the agent's Kafka user on a real broker with an authorizer, as documented:
+sufficient in every mode, and each command is required."""
 
 import threading
 from collections.abc import Iterator, Mapping
@@ -37,7 +37,7 @@ PASSWORD = "s3cret-of-agent"
 
 
 def documented_commands() -> list[str]:
-    """The `kafka-acls.sh` commands of the page, each as one line."""
+    """`kafka-acls.sh` commands of the page, each on one line."""
     blocks = DOCUMENT.read_text().split("```sh\n")[1:]
     lines = "".join(block.split("```", 1)[0] for block in blocks).replace("\\\n", " ")
     return [line for line in lines.splitlines() if line.startswith("kafka-acls.sh ")]
@@ -47,7 +47,7 @@ WRITE, CREATE, TRANSACTION, POSITION, HEARTBEAT, SIGNAL, GROUP, STANDBY = docume
 
 
 def of_site(command: str) -> str:
-    """A command of the page for the topics of `BrokerHarness`."""
+    """Command of the page, applied to the topics of `BrokerHarness`."""
     return command.replace("shop.", f"{PREFIX}.")
 
 
@@ -63,7 +63,7 @@ def harness(tmp_path: Path) -> BrokerHarness:
     return BrokerHarness(tmp_path / "harness")
 
 
-def test_the_page_names_the_user_of_these_tests() -> None:
+def test_documented_commands_use_the_tested_user() -> None:
     for command in documented_commands():
         assert {each.principal for each in acl_bindings(command)} == {f"User:{USER}"}
 
@@ -78,8 +78,8 @@ def deliver_after(
     broker: AuthorisingBroker,
     settings: Mapping[str, str] | None = None,
 ) -> None:
-    """`/health` reports the missing right, and nothing arrives. After the command every recorded
-    event does, and nothing is quarantined."""
+    """`/health` reports the missing right, and no event arrives. After the command every recorded
+    event arrives, and none is quarantined."""
     with harness.running(broker.secured, {**scram_login(PASSWORD), **(settings or {})}):
         harness.feed()
         harness.wait(
@@ -97,17 +97,21 @@ def deliver_after(
         assert harness.recorded() == []
 
 
-def test_topics_that_exist(harness: BrokerHarness, broker: AuthorisingBroker) -> None:
+def test_existing_topics_need_write_right(
+    harness: BrokerHarness, broker: AuthorisingBroker
+) -> None:
     create_topics(broker, harness)
     deliver_after(WRITE, harness, broker)
 
 
-def test_topics_that_the_agent_creates(harness: BrokerHarness, broker: AuthorisingBroker) -> None:
+def test_create_right_lets_the_agent_create_topics(
+    harness: BrokerHarness, broker: AuthorisingBroker
+) -> None:
     broker.run_kafka_acls(of_site(WRITE))
     deliver_after(CREATE, harness, broker, {"topic.creation.enable": "true"})
 
 
-def test_topics_that_the_broker_creates(harness: BrokerHarness, tmp_path: Path) -> None:
+def test_create_right_lets_the_broker_create_topics(harness: BrokerHarness, tmp_path: Path) -> None:
     with AuthorisingBroker(tmp_path / "auto", auto_create_topics=True) as broker:
         broker.set_password(PASSWORD)
         broker.run_kafka_acls(of_site(WRITE))
@@ -115,7 +119,7 @@ def test_topics_that_the_broker_creates(harness: BrokerHarness, tmp_path: Path) 
 
 
 def login(broker: AuthorisingBroker) -> dict[str, str]:
-    """Settings of a client, as the agent hands them to its sink."""
+    """Client settings, as the agent passes them to its sink."""
     found = {
         name.removeprefix("kafka.producer."): value for name, value in scram_login(PASSWORD).items()
     }
@@ -123,7 +127,7 @@ def login(broker: AuthorisingBroker) -> dict[str, str]:
 
 
 def deliver_exactly(broker: AuthorisingBroker, *, creates: bool = False) -> str:
-    """A hundred events in transactions. Returns the report that ended it, or nothing."""
+    """Publish a hundred events in transactions; returns the final error, or nothing."""
     creation = topic_creation(creates, {})
     where = records("shop.position", "shop")
     sink = TransactionalKafkaSink(login(broker), where, QUICK, creation)
@@ -145,7 +149,7 @@ def deliver_exactly(broker: AuthorisingBroker, *, creates: bool = False) -> str:
 
 
 @pytest.mark.parametrize("missing", [None, WRITE, TRANSACTION, POSITION])
-def test_events_and_position_in_transactions(
+def test_exactly_once_delivery_requires_each_documented_right(
     broker: AuthorisingBroker, missing: str | None
 ) -> None:
     broker.create_topic("shop.db.orders")
@@ -162,14 +166,14 @@ def test_events_and_position_in_transactions(
     assert stored(broker, "shop.position")
 
 
-def test_a_position_topic_that_the_agent_creates(broker: AuthorisingBroker) -> None:
+def test_create_right_lets_the_agent_create_its_position_topic(broker: AuthorisingBroker) -> None:
     for command in (WRITE, CREATE, TRANSACTION, POSITION):
         broker.run_kafka_acls(command)
     assert deliver_exactly(broker, creates=True) == ""
     assert len(broker.consume_all("shop.db.orders")) == 100
 
 
-def test_signals(broker: AuthorisingBroker) -> None:
+def test_signal_consumer_requires_topic_and_group_rights(broker: AuthorisingBroker) -> None:
     broker.create_topic("shop-signal")
     producer = Producer({"bootstrap.servers": broker.bootstrap})
     producer.produce("shop-signal", b"{}", b"shop")
@@ -189,7 +193,7 @@ def test_signals(broker: AuthorisingBroker) -> None:
 
 
 @pytest.mark.parametrize("missing", [POSITION, STANDBY])
-def test_the_election_of_a_standby(broker: AuthorisingBroker, missing: str) -> None:
+def test_standby_waits_for_missing_right(broker: AuthorisingBroker, missing: str) -> None:
     broker.create_topic("shop.position", 1, COMPACTED)
     (given,) = {POSITION, STANDBY} - {missing}
     broker.run_kafka_acls(given)
@@ -200,8 +204,8 @@ def test_the_election_of_a_standby(broker: AuthorisingBroker, missing: str) -> N
         wait_until(lambda: election.role is Role.LEADER, "the leadership")
 
 
-def test_heartbeats(broker: AuthorisingBroker) -> None:
-    # The harness shows no topics whose names begin as those of Kafka itself.
+def test_heartbeat_rights_suffice(broker: AuthorisingBroker) -> None:
+    # The harness hides topics whose names start like Kafka's internal ones.
     topic = "heartbeat.shop"
     command = HEARTBEAT.replace("__debezium-heartbeat.shop", topic)
     broker.create_topic(topic)

@@ -1,6 +1,6 @@
-"""The least rights of the agent's role on a real node that authorizes, as the page on security has
-them: each is needed, all together are enough, and nothing else is allowed. Also the host id that an
-upgrade to Cassandra 6.0 gives a node."""
+"""Least rights of the agent's role on a real node with an authorizer, as documented: each is
+required, together they suffice, and nothing else is allowed. Also the new host id after an upgrade
+to Cassandra 6.0."""
 
 import re
 from collections.abc import Iterator
@@ -73,13 +73,13 @@ def config(folder: Path, node: CassandraNode, password: str = PASSWORD) -> Agent
 
 
 def documented_statements() -> list[str]:
-    """The CQL between the fences of the page, without the semicolons."""
+    """CQL statements of the page, without semicolons."""
     text = DOCUMENT.read_text().split("```sql\n", 1)[1].split("```", 1)[0]
     lines = [line for line in text.splitlines() if line and not line.startswith("--")]
     return [statement.strip() for statement in "\n".join(lines).split(";") if statement.strip()]
 
 
-def test_the_documented_grants_are_enough_and_each_is_needed(
+def test_documented_grants_allow_the_required_access_only(
     node: CassandraNode, operator: Session, tmp_path: Path
 ) -> None:
     create, *grants = documented_statements()
@@ -88,7 +88,7 @@ def test_the_documented_grants_are_enough_and_each_is_needed(
     connection = node_connection(config(tmp_path, node))
     own = logged_in(node, "cdc", PASSWORD)
     try:
-        # The schema, and DESCRIBE on 6.0, need a login alone.
+        # The schema, and DESCRIBE on 6.0, need only a login.
         facts = connection.facts()
         assert facts.cluster_name == "lab"
         assert "orders" in {
@@ -121,7 +121,7 @@ def test_the_documented_grants_are_enough_and_each_is_needed(
         connection.close()
 
 
-def test_a_wrong_password_is_rejected_without_being_shown(
+def test_rejected_password_is_not_logged(
     node: CassandraNode, operator: Session, tmp_path: Path
 ) -> None:
     connection = node_connection(config(tmp_path, node, "wr0ng-p4ssword"))
@@ -133,10 +133,10 @@ def test_a_wrong_password_is_rejected_without_being_shown(
         connection.close()
 
 
-def test_a_new_host_id_without_rights_on_the_metadata_log(
+def test_new_host_id_is_unverified_without_metadata_log_right(
     tmp_path: Path, agent_dir: AgentDir
 ) -> None:
-    """The agent delivers, and reports what it cannot verify until the operator grants the right."""
+    """The agent delivers events, and reports the unverified host id until it has the right."""
     old, new = nodes_of_5_0_and_6_0(tmp_path / "node", "UPGRADING", LOGINS)
     path = configuration(agent_dir, old)
     with path.open("a") as properties:

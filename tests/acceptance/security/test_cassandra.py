@@ -1,5 +1,5 @@
-"""A real node that speaks CQL over TLS alone and wants to see a certificate of its clients; and
-nodes whose TLS is refused: a certificate that has expired, TLS 1.1 alone, and none."""
+"""A real node that requires TLS and client certificates, and nodes whose TLS the agent rejects: an
+expired certificate, TLS 1.1 only, no TLS."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.servers
 
 
 def stores_file(folder: Path, trust: Path, key: Path | None) -> Path:
-    """As Debezium's `cassandra.ssl.config.path` has it."""
+    """File in the format of Debezium's `cassandra.ssl.config.path`."""
     lines = {"trustStore.location": str(trust), "trustStore.password": PASSWORD}
     if key is not None:
         lines |= {"keyStore.location": str(key), "keyStore.password": PASSWORD}
@@ -26,7 +26,7 @@ def stores_file(folder: Path, trust: Path, key: Path | None) -> Path:
 
 
 @pytest.mark.parametrize("kind", ["JKS", "PKCS12", "PEM"])
-def test_stores_of_every_form_are_taken(
+def test_node_connection_accepts_every_store_format(
     node: CassandraNode, stores: Stores, tmp_path: Path, kind: str
 ) -> None:
     own = stores.key("agent")
@@ -46,7 +46,7 @@ def test_stores_of_every_form_are_taken(
         found.close()
 
 
-def test_a_node_of_another_authority_is_named(
+def test_untrusted_node_ca_is_reported(
     node: CassandraNode, stores: Stores, strangers: Stores, tmp_path: Path
 ) -> None:
     pem = stores.key("agent").pem(tmp_path / "client.pem")
@@ -54,10 +54,10 @@ def test_a_node_of_another_authority_is_named(
     assert "trustStore.location" in refusal(found)
 
 
-def test_a_node_of_another_name_is_named(
+def test_node_hostname_mismatch_is_reported(
     node: CassandraNode, stores: Stores, tmp_path: Path
 ) -> None:
-    """Its certificate is for `localhost`, and it is asked for by its address."""
+    """The certificate is valid for `localhost`; the agent connects to the address."""
     pem = stores.key("agent").pem(tmp_path / "client.pem")
     settings: dict[str, object] = {"ca_path": stores.ca_pem, "certificate_path": pem}
     path = config(tmp_path, node, **settings).loaded.settings[0].origin.file
@@ -73,15 +73,13 @@ def test_a_node_of_another_name_is_named(
         found.close()
 
 
-def test_a_missing_client_certificate_is_named(
+def test_missing_client_certificate_is_reported(
     node: CassandraNode, stores: Stores, tmp_path: Path
 ) -> None:
     assert "keyStore.location" in refusal(connection(tmp_path, node, ca_path=stores.ca_pem))
 
 
-def test_a_node_that_speaks_tls_alone_does_not_answer_without(
-    node: CassandraNode, tmp_path: Path
-) -> None:
+def test_plaintext_connection_to_tls_node_fails(node: CassandraNode, tmp_path: Path) -> None:
     assert "does not answer" in refusal(connection(tmp_path, node, enabled="false"))
 
 
@@ -98,10 +96,10 @@ def test_a_node_that_speaks_tls_alone_does_not_answer_without(
     ],
     ids=["expired", "TLS 1.1 alone"],
 )
-def test_a_node_that_is_rejected_is_named(
+def test_rejected_node_tls_is_reported(
     stores: Stores, tmp_path: Path, is_expired: bool, options: dict[str, object], parts: list[str]
 ) -> None:
-    """Neither is it accepted where names are not checked. The node is the test's own."""
+    """The agent also rejects the node if hostname checks are off. The test starts its own node."""
     identity = stores.authority.signed("refused", host="localhost", is_expired=is_expired)
     settings = NodeSettings(
         yaml=encryption(stores, identity, require_client_auth=False, **options),
@@ -114,6 +112,8 @@ def test_a_node_that_is_rejected_is_named(
             assert all(part in sentence for part in parts)
 
 
-def test_no_tls(shared_node: CassandraNode, stores: Stores, tmp_path: Path) -> None:
+def test_node_without_tls_is_reported(
+    shared_node: CassandraNode, stores: Stores, tmp_path: Path
+) -> None:
     sentence = refusal(connection(tmp_path, shared_node, ca_path=stores.ca_pem))
     assert "the node does not use TLS on this port: check cassandra.ssl.enabled" in sentence

@@ -1,5 +1,5 @@
-"""Segments that unpack to far more than they are, and values nested without end. Each is read in a
-process of its own, with the memory that it may have set by the kernel."""
+"""Segments that decompress to far more than their size, and endlessly nested values. A process with
+a memory limit (RLIMIT_AS) reads each of them."""
 
 import json
 import resource
@@ -96,8 +96,8 @@ def limited() -> None:
 
 
 @pytest.mark.parametrize("name", BOMBS)
-def test_a_block_that_unpacks_to_2_gib_is_a_gap(name: str, tmp_path: Path) -> None:
-    """It is no damaged block: the compressor's own library would unpack all of it."""
+def test_block_decompressing_to_2_gib_is_a_gap(name: str, tmp_path: Path) -> None:
+    """The block is valid: its compressor would decompress all of it."""
     block = BOMBS[name]()
     framing = compressed(name, lambda content: content, PREFIX + name)
     start = header(7, 1, framing.parameters)
@@ -112,7 +112,7 @@ def test_a_block_that_unpacks_to_2_gib_is_a_gap(name: str, tmp_path: Path) -> No
 
 
 def zstd_section() -> tuple[Framing, bytes]:
-    """Half of what a section may hold at all, in 16 KiB."""
+    """Half the maximum size of a section, in 16 KiB."""
     (framing,) = (each for each in FRAMINGS if each.name == "Zstd")
     return framing, be32(LARGE_BYTES) + zstd_bomb(LARGE_BYTES)
 
@@ -125,28 +125,28 @@ def encrypted_section() -> tuple[Framing, bytes]:
 
 
 def record_section() -> tuple[Framing, bytes]:
-    """One record of a plain segment; its payload is never read."""
+    """One record of a plain segment; no reader decodes its payload."""
     length = be32(400 << 20)
     return PLAIN, length + be32(zlib.crc32(length)) + bytes((400 << 20) + 4)
 
 
 def value_section() -> tuple[Framing, bytes]:
-    """One value that fits a section, and no event."""
+    """One value that fits a section but not an event."""
     return PLAIN, record(mutation(update(TABLE_ID, insert(1, b"x" * (100 << 20)))))
 
 
 def rows_section() -> tuple[Framing, bytes]:
-    """300,000 rows of 11 bytes are as many events."""
+    """300,000 rows of 11 bytes yield as many events."""
     return PLAIN, record(mutation(update(TABLE_ID, insert(1, b"x") * 300_000)))
 
 
 @pytest.mark.parametrize(
     "section", [zstd_section, encrypted_section, record_section, value_section, rows_section]
 )
-def test_what_exceeds_the_memory_is_a_gap_that_names_the_limit(
+def test_data_beyond_the_memory_limit_is_a_gap(
     section: Callable[[], tuple[Framing, bytes]], tmp_path: Path
 ) -> None:
-    """And what follows it is delivered."""
+    """The reader delivers the data after the gap."""
     framing, large = section()
     path = tmp_path / NAME
     with path.open("wb") as file:
@@ -194,9 +194,9 @@ print(json.dumps({"opaque": opaque, "size": size, "value": value_as_json,
 
 
 @pytest.mark.parametrize("levels", [12, 15, 16, 24, 60])
-def test_user_types_that_double_take_bounded_memory(levels: int, tmp_path: Path) -> None:
-    """Each contains the one before it twice, so 60 statements stand for 10^18 types. What a schema
-    accepts has to be written out by every encoding."""
+def test_doubling_user_types_take_bounded_memory(levels: int, tmp_path: Path) -> None:
+    """Each type contains the previous one twice, so 60 statements stand for 10^18 types. Every
+    encoding must write out each type that a schema accepts."""
     types = ["CREATE TYPE k.u0 (a int);"]
     types += [
         f"CREATE TYPE k.u{level} (a frozen<u{level - 1}>, b frozen<u{level - 1}>);"
@@ -217,15 +217,15 @@ def test_user_types_that_double_take_bounded_memory(levels: int, tmp_path: Path)
     assert shown == ({"a": None, "b": None} if levels < 16 else "//////////8=")
 
 
-def test_the_bombs_are_none_that_a_decoder_would_reject() -> None:
-    """Otherwise the test above would show nothing."""
+def test_decompression_bombs_are_valid_input() -> None:
+    """If decoders rejected the bombs, the test above would prove nothing."""
     unpacker = zlib.decompressobj()
     assert len(unpacker.decompress(deflate_bomb(), 1 << 20)) == 1 << 20
     assert zstd_bomb()[5:9] == lz4_bomb()[:4] == BOMB_BYTES.to_bytes(4, "little")
     assert cramjam.snappy.decompress_raw_len(snappy_bomb()[:64]) == BOMB_BYTES
 
 
-def test_a_type_nested_without_end_is_an_error() -> None:
+def test_endlessly_nested_type_does_not_crash_the_parser() -> None:
     texts = []
     for depth in (100, 10_000, 200_000):
         nested = "frozen<list<" * depth + "int" + ">>" * depth
@@ -237,15 +237,15 @@ def test_a_type_nested_without_end_is_an_error() -> None:
 
 
 def change(member: str, document: bytes) -> bytes:
-    """An insertion whose `member` is this document."""
+    """An insert whose `member` is this document."""
     whole = event("insert")[4:-1] + b"\x03" + member.encode() + b"\0" + document + b"\0"
     return (len(whole) + 4).to_bytes(4, "little") + whole
 
 
 @pytest.mark.parametrize("depth", [100, 1_000, 200_000, 2_000_000])
-def test_documents_nested_without_end_are_rejected(depth: int) -> None:
-    """BSON has a length at each level, so 16 MiB hold two million. A server allows 100 levels: an
-    event with 200 and more is refused, and the next one is encoded."""
+def test_deeply_nested_documents_are_rejected(depth: int) -> None:
+    """Each BSON level has a length, so 16 MiB hold two million levels. Servers allow 100 levels:
+    the encoder rejects events with 200 or more, and encodes the next event."""
     nested = [nested_document(depth, is_array=is_array) for is_array in (False, True)]
     after = nested_document(3, is_array=False)
     changes = b"".join(change("fullDocument", each) for each in (*nested, after))
@@ -254,7 +254,7 @@ def test_documents_nested_without_end_are_rejected(depth: int) -> None:
 
 
 def run_alone(program: str, content: bytes, *arguments: str) -> bytes:
-    """Without a crash, and with the memory of `LIMIT_BYTES`."""
+    """Run a program with at most `LIMIT_BYTES` of memory; it must not crash."""
     done = subprocess.run(
         [sys.executable, "-c", program, *arguments],
         input=content,
@@ -265,14 +265,14 @@ def run_alone(program: str, content: bytes, *arguments: str) -> bytes:
     return done.stdout
 
 
-def test_a_schema_of_a_hostile_length_is_an_error() -> None:
+def test_overlong_identifier_is_a_schema_error() -> None:
     with pytest.raises(commitlog.SchemaError):
         commitlog.Schema.from_cql("CREATE TABLE " + "a" * (1 << 20))
 
 
 @pytest.mark.parametrize("kind", ["unpacks to 2 GiB", "nested"])
-def test_a_schema_history_without_end_is_not_used(kind: str, tmp_path: Path) -> None:
-    """Two MiB of the file in the directory of offsets would unpack to two GiB."""
+def test_endless_schema_history_is_ignored(kind: str, tmp_path: Path) -> None:
+    """Two MiB of the file would decompress to two GiB."""
     wbits = 16 + zlib.MAX_WBITS
     if kind == "nested":
         content = zlib.compress(b'{"schema":' * 1_000_000, wbits=wbits)
@@ -282,7 +282,7 @@ def test_a_schema_history_without_end_is_not_used(kind: str, tmp_path: Path) -> 
     run_alone(HISTORY, b"", str(tmp_path))
 
 
-def test_a_schema_history_of_many_wide_tables_is_used(tmp_path: Path) -> None:
+def test_schema_history_of_many_wide_tables_is_loaded(tmp_path: Path) -> None:
     columns = ", ".join(f"column_{number} text" for number in range(1000))
     schema = commitlog.Schema.from_cql(
         "".join(

@@ -1,4 +1,4 @@
-"""A schema registry that means harm: answers without end, redirections, documents nested deeply."""
+"""A hostile schema registry: endless answers, redirects, deeply nested documents."""
 
 import tracemalloc
 
@@ -30,14 +30,14 @@ def refusal(url: str, timeout_ms: int = 60_000) -> str:
     return str(raised.value)
 
 
-def test_an_answer_without_end_is_not_kept() -> None:
+def test_endless_registry_answer_is_cut_off() -> None:
     with answering(OK + b"\r\n", bytes(1 << 20)) as server:
         assert "more than 2 MiB" in refusal(server.url)
 
 
 @pytest.mark.parametrize("part", [b"[],", b"{},", b'"\xc4\x80",', b"1e1,"])
-def test_an_answer_of_many_values_takes_bounded_memory(part: bytes) -> None:
-    """It has the size of an answer with the longest schema."""
+def test_registry_answer_of_many_values_takes_bounded_memory(part: bytes) -> None:
+    """The answer is as long as one with the longest schema."""
     count = ((2 << 20) - 100) // len(part)
     with answering(answer(b'{"id":[' + part * count + b"1]}")) as server:
         tracemalloc.start()
@@ -48,23 +48,23 @@ def test_an_answer_of_many_values_takes_bounded_memory(part: bytes) -> None:
             tracemalloc.stop()
 
 
-def test_escapes_of_a_registry_reach_no_terminal() -> None:
+def test_registry_error_text_is_stripped_of_escapes() -> None:
     body = b'{"message": "\\u001b]0;owned\\u0007\\u202eabc"}'
     head = b"HTTP/1.1 500 X\r\nContent-Length: %d\r\n\r\n" % len(body)
     with answering(head + body) as server:
         assert refusal(server.url).isprintable()
 
 
-def test_an_answer_byte_by_byte_ends_in_time() -> None:
-    """Each byte begins the time-out of the socket anew."""
+def test_slow_registry_answer_times_out() -> None:
+    """Each byte restarts the socket's timeout."""
     with answering(OK + b"\r\n", b" ", pause_s=0.01) as server:
         assert "is not complete in time" in refusal(server.url, 1000)
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 @pytest.mark.parametrize("location", ["file:///etc/passwd", "http://{other}/x"])
-def test_a_redirection_is_not_followed(status: int, location: str) -> None:
-    """It would take the password to another host."""
+def test_registry_redirect_is_not_followed(status: int, location: str) -> None:
+    """A redirect would send the password to another host."""
     with answering(OK + b'Content-Length: 8\r\n\r\n{"id":1}') as other:
         target = location.format(other=other.url.removeprefix("http://"))
         head = f"HTTP/1.1 {status} X\r\nLocation: {target}\r\nContent-Length: 0\r\n\r\n"
@@ -90,6 +90,6 @@ def answer(body: bytes) -> bytes:
         pytest.param(OK, b"X: a\r\n" * 1000, id="headers without end"),
     ],
 )
-def test_an_answer_that_is_no_id_is_rejected(start: bytes, forever: bytes) -> None:
+def test_registry_answer_without_valid_id_is_rejected(start: bytes, forever: bytes) -> None:
     with answering(start, forever) as server:
         refusal(server.url)

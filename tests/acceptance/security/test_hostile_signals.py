@@ -1,4 +1,4 @@
-"""Signals that mean harm: whoever may send one must not be able to stop the agent."""
+"""Hostile signals: a sender of signals must not be able to stop the agent."""
 
 import json
 
@@ -38,7 +38,7 @@ def refused(signal: Signal | None) -> None:
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: text[:30])
-def test_a_signal_of_hostile_json_is_rejected_and_no_error(text: str) -> None:
+def test_hostile_json_signal_is_rejected_without_an_error(text: str) -> None:
     refused(topic_signal(TailedRecord(b"shop", text.encode(), 1), "shop"))
     for signal in file_signals(text.encode() + b"\n", "x"):
         refused(signal)
@@ -48,7 +48,7 @@ def test_a_signal_of_hostile_json_is_rejected_and_no_error(text: str) -> None:
     refused(signal)
 
 
-def test_nested_members_of_a_document_are_rejected() -> None:
+def test_deeply_nested_signal_filter_is_rejected() -> None:
     nested: object = 1
     for _ in range(500):
         nested = {"a": nested}
@@ -58,6 +58,6 @@ def test_nested_members_of_a_document_are_rejected() -> None:
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: text[:30])
-def test_a_hostile_filter_is_a_value_error(text: str) -> None:
+def test_hostile_filter_raises_value_error(text: str) -> None:
     with pytest.raises(ValueError, match=r"JSON|nested levels|not a document|more than"):
         parse_filter(text)

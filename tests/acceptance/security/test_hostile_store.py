@@ -1,4 +1,4 @@
-"""A store that means harm: names that lead elsewhere, sizes that lie, content of other bytes."""
+"""A hostile object store: names with paths, false sizes, other content."""
 
 import base64
 import json
@@ -26,7 +26,7 @@ def checksum(content: bytes) -> str:
 
 @dataclass
 class Hostile:
-    """The answers of the store."""
+    """Answers of the store."""
 
     claimed_bytes: int = len(CONTENT)
     body: bytes = CONTENT
@@ -63,25 +63,25 @@ def store_of(server: Answering, monkeypatch: pytest.MonkeyPatch) -> GcsStore:
 
 
 def refused(hostile: Hostile, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Why the download fails. Nothing is left of it."""
+    """Error of the failed download, which leaves no file."""
     with answering(hostile) as server:
         with pytest.raises(StoreError) as caught:
             store_of(server, monkeypatch).get(NAME, folder / NAME)
-        # What fits into the buffers of both ends of the connection.
+        # The socket buffers of both ends hold this much.
         assert server.forever_bytes < 64 * MIB
     assert list(folder.iterdir()) == []
     return str(caught.value)
 
 
-def test_an_honest_answer_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that the refusals below are for the reason that they name."""
+def test_valid_object_is_downloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Proves that the failures below have the reported reason."""
     with answering(Hostile()) as server:
         assert store_of(server, monkeypatch).get(NAME, tmp_path / NAME)
     assert [file.name for file in tmp_path.iterdir()] == [NAME]
     assert (tmp_path / NAME).read_bytes() == CONTENT
 
 
-def test_a_size_that_no_segment_has_is_not_fetched(
+def test_object_larger_than_any_segment_is_not_downloaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hostile = Hostile(claimed_bytes=TIB)
@@ -105,16 +105,16 @@ ANOTHER = "has another checksum than gs://b/cdc/error"
         pytest.param(Hostile(body=b"another!!"), ANOTHER, id="another"),
     ],
 )
-def test_a_body_that_is_not_the_object_is_rejected(
+def test_download_with_wrong_content_is_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hostile: Hostile, sentence: str
 ) -> None:
     assert sentence in refused(hostile, tmp_path, monkeypatch)
 
 
-def test_names_of_objects_that_are_no_segments_are_passed_over(
+def test_object_names_outside_the_segment_format_are_ignored(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The names come as the store lists them; each passes the strict parser before any use."""
+    """The store returns the names unchanged; each passes the strict parser before use."""
     foreign = (
         f"../{NAME}",
         f"/etc/{NAME}",
@@ -130,18 +130,18 @@ def test_names_of_objects_that_are_no_segments_are_passed_over(
     assert [name.log for name in names] == [NAME]
 
 
-def test_a_listing_without_end_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_object_listing_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with answering(Hostile(has_endless_json=True)) as server:
         store = store_of(server, monkeypatch)
         for ask in (store.names, lambda: store.get(NAME, tmp_path / NAME)):
             with pytest.raises(StoreError, match="exceeds 4 MiB"):
                 ask()
-        # What fits into the buffers of both ends of two connections.
+        # The socket buffers of two connections hold this much.
         assert server.forever_bytes < 160 * MIB
     assert list(tmp_path.iterdir()) == []
 
 
-def test_pages_without_end_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_listing_pages_are_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sidecar.store.object_store.MAX_NAMES", 1000)
     with (
         answering(Hostile(names=(NAME,) * 300, has_endless_pages=True)) as server,

@@ -1,5 +1,5 @@
-"""Requests of web pages, proxies and strangers to the agent's HTTP; bodies and headers that do not
-end, claim too much or carry something else."""
+"""HTTP requests of web pages, proxies and foreign clients; bodies and headers that never end,
+exceed limits or are invalid."""
 
 import http.client
 import socket
@@ -21,7 +21,7 @@ OPEN = KnownHosts("0.0.0.0", (), frozenset({"db1", "db1.example.com"}))
 
 @pytest.fixture
 def server() -> Iterator[HttpServer]:
-    """It still answers afterwards."""
+    """Server that still answers after the test."""
     with HttpServer(FakeStatus(), HOST, 0, [change_pages()]) as found:
         yield found
         asking = http.client.HTTPConnection(HOST, found.port)
@@ -65,8 +65,8 @@ def facts(
         None,
     ],
 )
-def test_addresses_and_own_names_are_answered(host: str | None) -> None:
-    """A probe of Kubernetes has the address of the pod as its host."""
+def test_host_addresses_and_own_names_are_accepted(host: str | None) -> None:
+    """Kubernetes probes send the pod's address as the host."""
     for method in ("GET", "POST"):
         assert rejection_of(facts(host, method), LOOPBACK) is None
 
@@ -82,7 +82,7 @@ def test_addresses_and_own_names_are_answered(host: str | None) -> None:
         "svc.attacker.example",
     ],
 )
-def test_a_rebound_name_is_rejected(host: str) -> None:
+def test_rebound_host_name_is_rejected(host: str) -> None:
     for method in ("GET", "POST", "OPTIONS"):
         for hosts in (LOOPBACK, OPEN):
             refusal = rejection_of(facts(host, method), hosts)
@@ -91,14 +91,14 @@ def test_a_rebound_name_is_rejected(host: str) -> None:
             assert "http.allowed.hosts" in refusal.message
 
 
-def test_probes_and_metrics_answer_to_every_name_beyond_loopback() -> None:
+def test_public_probes_and_metrics_accept_every_host_name() -> None:
     for path in ("/ping", "/live", "/ready", "/metrics"):
         assert rejection_of(facts("cdc.corp.example", path=path), OPEN) is None
         assert rejection_of(facts("cdc.corp.example", path=path), LOOPBACK) is not None
         assert rejection_of(facts("cdc.corp.example", "POST", path), OPEN) is not None
 
 
-def test_names_can_be_added() -> None:
+def test_allowed_hosts_can_be_configured() -> None:
     one = KnownHosts("0.0.0.0", ("cdc.corp.example",), frozenset())
     below = KnownHosts("0.0.0.0", (".corp.example",), frozenset())
     every = KnownHosts("0.0.0.0", ("*",), frozenset())
@@ -122,7 +122,7 @@ def test_invalid_host_is_rejected(host: str) -> None:
     assert refusal.status == 400
 
 
-def test_other_sites_change_nothing(client: FlaskClient) -> None:
+def test_cross_site_post_is_rejected(client: FlaskClient) -> None:
     for headers in (
         {"Origin": "https://attacker.example"},
         {"Origin": "null"},
@@ -137,8 +137,8 @@ def test_other_sites_change_nothing(client: FlaskClient) -> None:
 
 @pytest.mark.parametrize("path", ["/", "/health", "/metrics", "/live", "/nope"])
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
-def test_other_sites_make_no_browser_ask(client: FlaskClient, path: str, site: str) -> None:
-    """As an image, a script or a frame; a link to the page works."""
+def test_cross_site_subresource_is_rejected(client: FlaskClient, path: str, site: str) -> None:
+    """Images, scripts and frames of other sites get 403; links to the page work."""
     for destination in ("image", "script", "iframe", "object", "empty", None):
         headers = {"Sec-Fetch-Site": site}
         if destination is not None:
@@ -150,7 +150,7 @@ def test_other_sites_make_no_browser_ask(client: FlaskClient, path: str, site: s
     assert client.post("/change", json={}, headers=own).status_code == 403
 
 
-def test_no_other_site_may_read_or_frame(client: FlaskClient) -> None:
+def test_responses_forbid_cross_site_reads_and_frames(client: FlaskClient) -> None:
     for path in ("/health", "/offsets", "/metrics", "/nope", "/metrics/jmx"):
         for method in ("GET", "OPTIONS"):
             answer = client.open(path, method=method, headers={"Origin": "https://a.example"})
@@ -159,7 +159,7 @@ def test_no_other_site_may_read_or_frame(client: FlaskClient) -> None:
                 assert answer.headers[name] == value
 
 
-def test_paths_lead_to_no_files(client: FlaskClient) -> None:
+def test_request_paths_never_reach_files(client: FlaskClient) -> None:
     for path in ("/../etc/passwd", "/%2e%2e/etc/passwd", "//etc/passwd", "/page/../../etc/passwd"):
         answer = client.get(path)
         assert answer.status_code in (308, 404)
@@ -183,13 +183,13 @@ def test_paths_lead_to_no_files(client: FlaskClient) -> None:
     ],
     ids=lambda value: value[:24].decode() if isinstance(value, bytes) else str(value),
 )
-def test_strange_requests_get_a_status(
+def test_invalid_requests_get_an_error_status(
     server: HttpServer, request_bytes: bytes, status: int
 ) -> None:
     try:
         answer = exchange(server.port, request_bytes)
     except ConnectionError:
-        # Closed before all of it was sent.
+        # The server closed the connection before it received all bytes.
         return
     assert answer == b"" or status_of(answer) == status
     assert b"Traceback" not in answer
@@ -199,7 +199,7 @@ MIB = 1 << 20
 CHUNKED = b"POST /change HTTP/1.1\r\n" + END + b"Transfer-Encoding: chunked\r\n\r\n"
 
 
-def test_chunks_without_end_are_cut(server: HttpServer) -> None:
+def test_endless_chunks_are_cut_off(server: HttpServer) -> None:
     sent = 0
     with socket.create_connection((HOST, server.port)) as client:
         client.sendall(CHUNKED)
@@ -210,12 +210,12 @@ def test_chunks_without_end_are_cut(server: HttpServer) -> None:
         except ConnectionError:
             # The server closed the connection.
             pass
-    # What it allows, and what fits into the buffers of both ends.
+    # The server's limit, and the socket buffers of both ends.
     assert sent < 64 * MIB
 
 
-def test_a_client_that_streams_a_body_learns_how_to_send_it(server: HttpServer) -> None:
-    """As `curl --upload-file -` and clients of a body whose length they do not know do."""
+def test_streamed_body_is_rejected_with_a_remedy(server: HttpServer) -> None:
+    """`curl --upload-file -` and clients that do not know the body's length stream it."""
     answer = exchange(
         server.port,
         b"POST /change HTTP/1.1\r\nHost: localhost:%d\r\nContent-Type: application/json\r\n"
@@ -228,7 +228,7 @@ def test_a_client_that_streams_a_body_learns_how_to_send_it(server: HttpServer) 
         assert remedy in text
 
 
-def test_a_rebound_name_is_rejected_over_a_connection(server: HttpServer) -> None:
+def test_server_rejects_rebound_host_name(server: HttpServer) -> None:
     for method in (b"GET /health", b"POST /change"):
         request = method + b" HTTP/1.1\r\nHost: attacker.example:%d\r\n" % server.port
         answer = exchange(server.port, request + b"Connection: close\r\n\r\n")
@@ -239,14 +239,14 @@ def test_a_rebound_name_is_rejected_over_a_connection(server: HttpServer) -> Non
 @pytest.mark.parametrize(
     "path", [b"/%0d%0aX-Evil:%201", b"/nope?a=%0d%0aX-Evil:%201", b"/\rX-Evil: 1"]
 )
-def test_nothing_of_a_path_becomes_a_header(server: HttpServer, path: bytes) -> None:
+def test_request_path_is_never_copied_into_headers(server: HttpServer, path: bytes) -> None:
     answer = exchange(server.port, b"GET " + path + b" HTTP/1.1\r\n" + END + b"\r\n")
     head = answer.partition(b"\r\n\r\n")[0]
     assert b"x-evil" not in head.lower()
     assert status_of(answer) in (400, 404)
 
 
-def test_no_other_protocol_is_spoken(server: HttpServer) -> None:
+def test_other_protocols_are_rejected(server: HttpServer) -> None:
     upgrade = b"Upgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
     answer = exchange(server.port, b"GET /ping HTTP/1.1\r\n" + END + upgrade + b"\r\n")
     assert status_of(answer) == 200

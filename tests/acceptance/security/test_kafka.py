@@ -1,4 +1,4 @@
-"""A real broker with TLS, client certificates and logins, reached by the properties of Java."""
+"""A real broker with TLS, client certificates and logins, configured by Java properties."""
 
 from collections.abc import Mapping
 
@@ -17,7 +17,8 @@ from tests.support.servers.secure_broker import PASSWORD, USER, USER_PASSWORD, S
 pytestmark = pytest.mark.servers
 
 ASK_S = 0.4
-"""Of one question: a refusal takes all of it, and a broker that is busy is asked again."""
+"""Timeout of one request: a rejection takes all of it, and the test repeats the request for a busy
+broker."""
 NO_NAME = {"ssl.endpoint.identification.algorithm": ""}
 OLDER = {"ssl.enabled.protocols": "TLSv1.1,TLSv1", "ssl.protocol": "TLSv1.1"}
 _MODULES = {
@@ -41,11 +42,11 @@ def topics(settings: Mapping[str, str]) -> dict[str, int]:
 def refusal(
     settings: Mapping[str, str], *parts: str, kind: type[SidecarError] = UnavailableError
 ) -> str:
-    """The error that explains why no topic is listed, with these parts."""
+    """Error that explains why listing topics fails; contains these parts."""
     sentences = []
 
     def is_explained() -> bool:
-        # Before the broker has refused, it has not answered.
+        # The broker has not answered before its rejection.
         with pytest.raises((kind, UnavailableError)) as raised:
             existing_topics(settings, ASK_S)
         sentences.append(str(raised.value))
@@ -58,12 +59,14 @@ def refusal(
 
 
 @pytest.mark.parametrize("kind", ["JKS", "PKCS12", "PEM"])
-def test_stores_of_every_form_are_taken(broker: SecureBroker, stores: Stores, kind: str) -> None:
+def test_broker_connection_accepts_every_store_format(
+    broker: SecureBroker, stores: Stores, kind: str
+) -> None:
     settings = ssl(broker.ssl_port, stores.trust(kind), stores.identity(kind))
     assert topics(settings) == {"events": 1}
 
 
-def test_a_trust_store_needs_no_password(broker: SecureBroker, stores: Stores) -> None:
+def test_broker_trust_store_needs_no_password(broker: SecureBroker, stores: Stores) -> None:
     settings = ssl(
         broker.ssl_port, {"ssl.truststore.location": str(stores.trust_jks)}, stores.identity("JKS")
     )
@@ -79,27 +82,25 @@ def test_a_trust_store_needs_no_password(broker: SecureBroker, stores: Stores) -
         pytest.param("expired_port", {}, "has expired", id="expired"),
         pytest.param("expired_port", NO_NAME, "has expired", id="expired, no check of the host"),
         pytest.param("old_port", {}, "neither TLS 1.2 nor 1.3: ssl.enabled.protocols", id="old"),
-        # Java's client would take this.
+        # Java's client would accept this.
         pytest.param("old_port", OLDER, "TLS", id="an older protocol is no setting"),
     ],
 )
-def test_a_broker_that_is_rejected_is_named(
+def test_rejected_broker_tls_is_reported(
     broker: SecureBroker, stores: Stores, port: str, settings: dict[str, str], part: str
 ) -> None:
     asked = ssl(getattr(broker, port), stores.trust("JKS"), settings)
     refusal(asked, *part.split(": "), kind=SidecarError)
 
 
-def test_a_broker_of_another_authority_is_named(
+def test_untrusted_broker_ca_is_reported(
     broker: SecureBroker, stores: Stores, strangers: Stores
 ) -> None:
     settings = ssl(broker.ssl_port, strangers.trust("JKS"), stores.identity("JKS"))
     refusal(settings, "signed by an untrusted CA (kafka.producer.ssl.truststore.location)")
 
 
-def test_the_host_is_not_checked_where_that_is_switched_off(
-    broker: SecureBroker, stores: Stores
-) -> None:
+def test_disabled_hostname_check_accepts_another_host(broker: SecureBroker, stores: Stores) -> None:
     assert topics(ssl(broker.other_port, stores.trust("JKS"), NO_NAME)) == {"events": 1}
 
 
@@ -112,9 +113,7 @@ def test_the_host_is_not_checked_where_that_is_switched_off(
         ({"ssl.key.password": "other"}, "its key has a different password"),
     ],
 )
-def test_a_store_that_cannot_be_read_is_named(
-    stores: Stores, change: dict[str, str], part: str
-) -> None:
+def test_unreadable_store_is_reported(stores: Stores, change: dict[str, str], part: str) -> None:
     settings = ssl(1, stores.trust("JKS"), stores.identity("JKS"), change)
     assert PASSWORD not in refusal(settings, part, kind=ConfigError)
 
@@ -135,7 +134,7 @@ def sasl(
 
 @pytest.fixture(scope="module")
 def scram_user(broker: SecureBroker) -> None:
-    """A user whose password the broker keeps itself."""
+    """User whose password the broker stores."""
     for mechanism in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512):
         info = ScramCredentialInfo(mechanism, 4096)
         change = UserScramCredentialUpsertion(USER, info, USER_PASSWORD.encode())
@@ -145,15 +144,13 @@ def scram_user(broker: SecureBroker) -> None:
 
 @pytest.mark.usefixtures("scram_user")
 @pytest.mark.parametrize("mechanism", list(_MODULES))
-def test_a_login_in_java_form_is_taken(
-    broker: SecureBroker, stores: Stores, mechanism: str
-) -> None:
+def test_java_jaas_login_is_accepted(broker: SecureBroker, stores: Stores, mechanism: str) -> None:
     assert topics(sasl(broker, stores, mechanism)) == {"events": 1}
 
 
 @pytest.mark.usefixtures("scram_user")
 @pytest.mark.parametrize("mechanism", list(_MODULES))
-def test_a_wrong_password_is_a_rejection_that_does_not_show_it(
+def test_rejected_kafka_login_hides_the_password(
     broker: SecureBroker, stores: Stores, mechanism: str
 ) -> None:
     settings = sasl(broker, stores, mechanism, "wrong-one")

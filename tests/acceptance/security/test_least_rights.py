@@ -1,5 +1,5 @@
-"""The rights of docs/explanation/security.md on directories, with users that are not root: the node
-writes, the agent reads and takes away, everybody else gets nothing."""
+"""Directory rights of docs/explanation/security.md, with unprivileged users: the node writes, the
+agent reads and moves, others have no access."""
 
 import os
 import traceback
@@ -27,13 +27,13 @@ def place(reachable_folder: Path) -> Path:
         path = reachable_folder / directory
         path.mkdir()
         os.chown(path, user, GROUP)
-        # After the change of the owner, which clears the bit of the group.
+        # After chown, which clears the setgid bit.
         path.chmod(mode)
     return reachable_folder
 
 
 def act(user: int, group: int, action: Callable[[Path], None], folder: Path) -> None:
-    """In a process of that user. What it raises stands in the output of the test."""
+    """Run in a process of that user. The test's output contains its exceptions."""
     pid = os.fork()
     if pid == 0:
         try:
@@ -73,7 +73,7 @@ def look_around(folder: Path) -> None:
             assert not os.access(folder / directory, access), directory
 
 
-def test_the_documented_rights_are_enough_and_no_more(place: Path) -> None:
+def test_documented_directory_rights_are_sufficient_and_minimal(place: Path) -> None:
     act(NODE, NODE, write_segment, place)
     act(OTHER, OTHER, look_around, place)
     act(AGENT, GROUP, take_segment, place)

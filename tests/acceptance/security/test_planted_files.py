@@ -1,7 +1,9 @@
-"""Links, pipes and hard links that another user plants under the names that the agent uses.
+"""Links, pipes and hard links that another user plants under names that the agent uses.
 
-Hard links are planted in each directory of the agent, where the kernel lets them
-(`fs.protected_hardlinks=0`): only names go, the file behind them keeps its content."""
+The tests plant hard links in each directory of the agent, where the kernel allows them
+(`fs.protected_hardlinks=0`): the agent removes only names, and the linked file keeps its
+content.
+"""
 
 import os
 import stat
@@ -40,7 +42,7 @@ IDENTITY = NodeIdentity("node-1", "lab")
 
 @pytest.fixture
 def victim(tmp_path: Path) -> Path:
-    """A file that the agent may read and write, and the attacker may not."""
+    """File that the agent can read and write, and the attacker cannot."""
     path = tmp_path / "victim"
     path.write_bytes(SECRET)
     return path
@@ -62,14 +64,14 @@ Plant = Callable[[Path, Path], None]
 
 
 @PLANTED
-def test_a_planted_segment_is_rejected_never_opened_and_not_archived(
+def test_planted_segment_is_never_opened_or_archived(
     raw: Path, tmp_path: Path, victim: Path, plant: Plant
 ) -> None:
     plant(raw / NAME.log, victim)
     seen = observe(raw)
     assert seen.segments == ()
     assert seen.other_files == (NAME.log,)
-    # Also when it takes the place of a segment between the look and the read.
+    # Also if the attacker replaces a segment between the scan and the read.
     with pytest.raises(OSError):
         open_segment(raw / NAME.log, NAME.log, KeySource(None), follow_links=False)
     relocation = tmp_path / "relocation"
@@ -79,8 +81,8 @@ def test_a_planted_segment_is_rejected_never_opened_and_not_archived(
     assert victim.read_bytes() == SECRET
 
 
-def test_a_link_to_a_whole_segment_is_rejected_too(raw: Path, tmp_path: Path) -> None:
-    """The content does not matter: the name is not the node's."""
+def test_link_to_a_valid_segment_is_rejected(raw: Path, tmp_path: Path) -> None:
+    """The content is irrelevant: the node did not create the name."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     segment = write_segment(elsewhere, 1, [[payload(1)]])
@@ -88,12 +90,12 @@ def test_a_link_to_a_whole_segment_is_rejected_too(raw: Path, tmp_path: Path) ->
     assert observe(raw).other_files == (NAME.log,)
     with pytest.raises(OSError):
         SegmentReader(str(raw / NAME.log), follow_links=False)
-    # A person who names a link on the command line means it.
+    # A link on the command line is intended.
     assert SegmentReader(str(raw / NAME.log)).descriptor.segment_id == 1
 
 
 @PLANTED
-def test_a_planted_index_is_no_news(raw: Path, victim: Path, plant: Plant) -> None:
+def test_planted_index_is_ignored(raw: Path, victim: Path, plant: Plant) -> None:
     write_segment(raw, 1, [[payload(1)]], idx=None)
     victim.write_text("99\nCOMPLETED\n")
     plant(raw / NAME.idx, victim)
@@ -102,7 +104,7 @@ def test_a_planted_index_is_no_news(raw: Path, victim: Path, plant: Plant) -> No
     assert seen.idx.unreadable
 
 
-def test_deleting_a_link_or_hard_link_leaves_its_file(raw: Path, victim: Path) -> None:
+def test_delete_transfer_keeps_the_target_of_a_link(raw: Path, victim: Path) -> None:
     (raw / NAME.log).hardlink_to(victim)
     (raw / NAME.idx).symlink_to(victim)
     DeleteTransfer().transfer(raw / NAME.log, raw / NAME.idx)
@@ -111,10 +113,8 @@ def test_deleting_a_link_or_hard_link_leaves_its_file(raw: Path, victim: Path) -
 
 
 @pytest.mark.parametrize("is_hard", [False, True])
-def test_a_temporary_name_that_is_taken_is_never_written_through(
-    tmp_path: Path, victim: Path, is_hard: bool
-) -> None:
-    """The names are predictable, so what stands there is replaced, never opened."""
+def test_planted_temporary_file_is_replaced(tmp_path: Path, victim: Path, is_hard: bool) -> None:
+    """The names are predictable: the agent replaces an existing file and never opens it."""
     temporary = tmp_path / ".offsets.tmp"
     (temporary.hardlink_to if is_hard else temporary.symlink_to)(victim)
     write_synced(temporary, b"new")
@@ -124,7 +124,7 @@ def test_a_temporary_name_that_is_taken_is_never_written_through(
 
 
 @pytest.mark.parametrize("is_hard", [False, True])
-def test_saved_offsets_never_go_through_planted_names(
+def test_offsets_are_never_written_through_planted_links(
     tmp_path: Path, victim: Path, is_hard: bool
 ) -> None:
     store = PropertiesStore(tmp_path, "offsets.properties")
@@ -138,7 +138,7 @@ def test_saved_offsets_never_go_through_planted_names(
 
 
 @PLANTED
-def test_an_offset_file_that_is_planted_is_an_error_and_is_not_shown(
+def test_planted_offset_file_is_an_error_without_its_content(
     tmp_path: Path, victim: Path, plant: Plant
 ) -> None:
     store = PropertiesStore(tmp_path, "offsets.properties")
@@ -148,7 +148,7 @@ def test_an_offset_file_that_is_planted_is_an_error_and_is_not_shown(
     assert "secret" not in str(raised.value)
 
 
-def test_a_copy_to_another_file_system_goes_through_no_planted_name(
+def test_cross_device_move_never_writes_through_a_planted_link(
     raw: Path, tmp_path: Path, victim: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The attacker plants the temporary name again after the agent has removed it."""
@@ -167,7 +167,7 @@ def test_a_copy_to_another_file_system_goes_through_no_planted_name(
 
 
 @PLANTED
-def test_the_quarantine_neither_reads_nor_writes_through_planted_names(
+def test_quarantine_never_reads_or_writes_through_planted_links(
     tmp_path: Path, victim: Path, plant: Plant
 ) -> None:
     quarantine = Quarantine(tmp_path / "error", 1 << 20, "1.2.3")
@@ -186,7 +186,7 @@ def test_the_quarantine_neither_reads_nor_writes_through_planted_names(
 
 
 @PLANTED
-def test_a_planted_segment_in_the_quarantine_does_not_come_back(
+def test_planted_quarantined_segment_is_not_requeued(
     raw: Path, tmp_path: Path, victim: Path, plant: Plant
 ) -> None:
     quarantine = Quarantine(tmp_path / "error", 1 << 20, "1.2.3")
@@ -198,10 +198,8 @@ def test_a_planted_segment_in_the_quarantine_does_not_come_back(
 
 
 @PLANTED
-def test_file_sink_does_not_truncate_the_target_of_a_link(
-    tmp_path: Path, victim: Path, plant: Plant
-) -> None:
-    """Opening cuts off a torn line, which would empty a file without line ends."""
+def test_file_sink_keeps_the_target_of_a_link(tmp_path: Path, victim: Path, plant: Plant) -> None:
+    """Opening a file sink truncates a torn line, which would empty a file without line ends."""
     victim.write_bytes(b"no line end")
     plant(tmp_path / "events.ndjson", victim)
     with pytest.raises(ConfigError, match=r"file\.path"):
@@ -210,20 +208,20 @@ def test_file_sink_does_not_truncate_the_target_of_a_link(
 
 
 @PLANTED
-def test_a_planted_schema_history_is_not_read(tmp_path: Path, victim: Path, plant: Plant) -> None:
-    """A pipe would hold the agent at its start, and a link show another file's content."""
+def test_planted_schema_history_is_not_read(tmp_path: Path, victim: Path, plant: Plant) -> None:
+    """A pipe would block the agent's start, and a link would expose another file's content."""
     history = SchemaHistory(tmp_path)
     plant(history.path, victim)
     assert history.load() is None
 
 
-def test_a_directory_that_is_a_link_of_another_user_is_rejected(
+def test_directory_link_of_another_user_is_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "elsewhere").mkdir()
     link = tmp_path / "archive"
     link.symlink_to(tmp_path / "elsewhere")
-    # A larger disk, linked by the operator.
+    # The operator linked a larger disk.
     make_directory(link)
     if os.geteuid() != 0:
         pytest.skip("giving a link to another user takes root")
@@ -232,7 +230,7 @@ def test_a_directory_that_is_a_link_of_another_user_is_rejected(
         make_directory(link)
 
 
-def test_new_files_are_not_for_every_user(tmp_path: Path) -> None:
+def test_new_files_are_inaccessible_to_other_users(tmp_path: Path) -> None:
     append_lines(tmp_path / "events.ndjson", b"{}\n")
     write_synced(tmp_path / "offsets", b"")
     sink = FileSink(tmp_path / "sink.ndjson")
@@ -242,7 +240,7 @@ def test_new_files_are_not_for_every_user(tmp_path: Path) -> None:
         assert stat.S_IMODE(path.stat().st_mode) & stat.S_IRWXO == 0, path
 
 
-def test_a_file_without_end_is_not_read_to_it(tmp_path: Path) -> None:
+def test_sparse_file_is_read_up_to_the_limit(tmp_path: Path) -> None:
     big = tmp_path / "big"
     with big.open("wb") as file:
         file.truncate(1 << 40)
@@ -260,16 +258,14 @@ def test_a_file_without_end_is_not_read_to_it(tmp_path: Path) -> None:
         pytest.param(lambda path: read_store(path, ""), id="TLS store"),
     ],
 )
-def test_an_operators_file_without_end_is_an_error(
-    tmp_path: Path, read: Callable[[Path], object]
-) -> None:
+def test_endless_operator_file_is_an_error(tmp_path: Path, read: Callable[[Path], object]) -> None:
     endless = tmp_path / "link"
     endless.symlink_to("/dev/zero")
     with pytest.raises((ConfigError, ValueError, OSError), match=r"more than \d+ bytes"):
         read(endless)
 
 
-def test_directories_that_every_user_can_write_are_named(tmp_path: Path) -> None:
+def test_world_writable_directories_are_reported(tmp_path: Path) -> None:
     tmp_path.chmod(0o777)
     (sentence,) = exposed_directories([("offset.backing.store.dir", tmp_path)])
     assert sentence.startswith("offset.backing.store.dir: ")
@@ -279,8 +275,8 @@ def test_directories_that_every_user_can_write_are_named(tmp_path: Path) -> None
         assert exposed_directories([("offset.backing.store.dir", tmp_path)]) == []
 
 
-def test_a_volume_of_a_pod_is_not_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An emptyDir of Kubernetes has the mode 0777, and other users do not reach it."""
+def test_pod_volume_may_be_world_writable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Kubernetes emptyDir has mode 0777, and other users cannot reach it."""
     tmp_path.chmod(0o777)
     monkeypatch.setattr(Path, "is_mount", lambda path: path == tmp_path)
     assert exposed_directories([("offset.backing.store.dir", tmp_path)])
@@ -311,7 +307,7 @@ def test_a_volume_of_a_pod_is_not_reported(tmp_path: Path, monkeypatch: pytest.M
         "snapshot-" + "a" * 300 + ".b",
     ],
 )
-def test_names_are_segments_or_tables_and_nothing_else(name: str) -> None:
+def test_quarantine_keys_are_segment_or_table_names_only(name: str) -> None:
     assert parse_quarantine_key(name) is None
     assert parse_quarantine_key("snapshot-shop.orders") == SnapshotName("shop.orders")
 
@@ -338,7 +334,7 @@ def quarantine(folder: Path, plant: Callable[[Path], None]) -> None:
 
 
 def requeue(folder: Path, plant: Callable[[Path], None]) -> None:
-    """Its file in the quarantine is the agent's own; the name in `cdc_raw` is taken."""
+    """The quarantined file belongs to the agent; its name in `cdc_raw` is taken."""
     write_segment(folder, 1, [[payload(1)]])
     (folder / "raw").mkdir()
     plant(folder / "raw" / LOG)
@@ -372,7 +368,7 @@ def read_note(folder: Path, plant: Callable[[Path], None]) -> None:
 
 
 @pytest.mark.parametrize("act", [archive, quarantine, requeue, offsets, schema_history, read_note])
-def test_the_file_behind_a_planted_hard_link_keeps_its_content(
+def test_target_of_a_planted_hard_link_keeps_its_content(
     act: Callable[[Path, Callable[[Path], None]], None], tmp_path: Path, victim: Path
 ) -> None:
     folder = tmp_path / "agent"

@@ -1,5 +1,5 @@
-"""What other users see of the agent's process, what they can have it import, and that a crash
-leaves no core file, as that would hold passwords and rows."""
+"""What other users see of the agent's process, which modules they can make it import, and that a
+crash leaves no core file with passwords and rows."""
 
 import os
 import re
@@ -36,7 +36,7 @@ _LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
         f"kafka.producer.sasl.jaas.config={_LOGIN} required username='u' password='{PASSWORD}';",
     ],
 )
-def test_a_secret_on_the_command_line_is_warned_of(tmp_path: Path, assignment: str) -> None:
+def test_secret_on_the_command_line_is_a_warning(tmp_path: Path, assignment: str) -> None:
     """`ps` shows the command line to every user."""
     overrides = [assignment]
     if assignment.startswith("cassandra"):
@@ -49,7 +49,7 @@ def test_a_secret_on_the_command_line_is_warned_of(tmp_path: Path, assignment: s
     assert PASSWORD not in found
 
 
-def test_a_reference_on_the_command_line_is_no_secret(tmp_path: Path) -> None:
+def test_secret_reference_on_the_command_line_is_accepted(tmp_path: Path) -> None:
     overrides = ["cassandra.password=${env:CDC_TEST_PASSWORD}", "cassandra.username=agent"]
     environment = {"CDC_TEST_PASSWORD": PASSWORD}
     loaded = load_config(
@@ -58,24 +58,24 @@ def test_a_reference_on_the_command_line_is_no_secret(tmp_path: Path) -> None:
     assert not [each for each in loaded.warnings if "process list" in each]
 
 
-def test_a_process_that_forbids_dumps_leaves_no_core_file(tmp_path: Path) -> None:
+def test_process_forbids_core_dumps_and_keeps_working(tmp_path: Path) -> None:
     program = (
         "import ctypes, os\n"
         "from sidecar.process.privacy import forbid_dumps\n"
         "assert forbid_dumps()\n"
         "assert ctypes.CDLL(None).prctl(3, 0, 0, 0, 0) == 0\n"
-        # The agent reads these of itself: TLS stores and metrics are there.
+        # The agent reads these files of its own process for TLS stores and metrics.
         "assert os.listdir('/proc/self/fd')\n"
         "with open(os.memfd_create('x')) as file: open(f'/proc/self/fd/{file.fileno()}').close()\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)
 
 
-def test_the_working_directory_is_no_place_of_imports() -> None:
+def test_import_path_excludes_the_working_directory() -> None:
     path = ["", "/tmp/shared", "/usr/lib/python3"]
     assert safe_path(path, "/tmp/shared", ["", "/opt/agent"]) == ["/usr/lib/python3"]
     assert safe_path([".", *path], "/tmp/shared", ["."]) == ["/usr/lib/python3"]
-    # Whoever names it means it.
+    # An explicit entry is intended.
     named = safe_path(path, "/tmp/shared", ["/tmp/shared/"])
     assert named == ["/tmp/shared", "/usr/lib/python3"]
 
@@ -83,8 +83,8 @@ def test_the_working_directory_is_no_place_of_imports() -> None:
 @pytest.mark.parametrize(
     "python_path", [":", pytest.param(None, marks=SLOW), pytest.param("/opt/none:", marks=SLOW)]
 )
-def test_the_agent_runs_in_a_checkout_that_is_installed_in_place(python_path: str | None) -> None:
-    """The console scripts, with the repository as working directory."""
+def test_agent_runs_in_an_editable_checkout(python_path: str | None) -> None:
+    """Runs the console scripts with the repository as working directory."""
     for name in ("agent", "mongo-agent"):
         done = subprocess.run(
             [Path(sys.executable).with_name(name), "--help"],
@@ -98,10 +98,10 @@ def test_the_agent_runs_in_a_checkout_that_is_installed_in_place(python_path: st
 
 
 @pytest.mark.parametrize("module", ["json", "flask", "confluent_kafka"])
-def test_a_module_planted_in_the_working_directory_is_not_imported(
+def test_planted_module_in_the_working_directory_is_not_imported(
     tmp_path: Path, module: str
 ) -> None:
-    """An empty part of PYTHONPATH, as `PYTHONPATH=$PYTHONPATH:…` makes it, is that directory."""
+    """An empty entry of PYTHONPATH, as in `PYTHONPATH=$PYTHONPATH:…`, is that directory."""
     (tmp_path / f"{module}.py").write_text("raise SystemExit('planted code ran')\n")
     program = "from agent.start import main\nimport sys\nsys.argv = ['agent', '--help']\nmain()"
     done = subprocess.run(
@@ -115,8 +115,8 @@ def test_a_module_planted_in_the_working_directory_is_not_imported(
     assert done.returncode == 0, done.stderr
 
 
-def test_no_error_of_a_configuration_shows_a_secret(tmp_path: Path) -> None:
-    """Also not through the traceback that `--debug` shows."""
+def test_config_errors_hide_secrets(tmp_path: Path) -> None:
+    """The traceback of `--debug` hides secrets, too."""
     path = minimal_configuration(tmp_path, {})
     path.write_text(
         f"{path.read_text()}cassandra.password={PASSWORD}\nno.such.property=1\n"
@@ -175,8 +175,8 @@ def answers(port: int) -> bool:
 
 
 @pytest.mark.parametrize("is_debug", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_a_crash_of_a_running_agent(tmp_path: Path, *, is_debug: bool) -> None:
-    """Only `--debug` allows one, where this machine writes core files at all."""
+def test_crashed_agent_leaves_no_core_file(tmp_path: Path, *, is_debug: bool) -> None:
+    """Only `--debug` allows a core file, on machines that write core files."""
     folder = tmp_path / "agent_dir"
     folder.mkdir()
     agent_dir, port = AgentDir(folder), free_port()

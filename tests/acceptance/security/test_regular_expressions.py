@@ -1,4 +1,4 @@
-"""Expressions of a configuration that take a backtracking engine for ever."""
+"""Configured expressions that a backtracking engine cannot finish."""
 
 import subprocess
 import sys
@@ -16,28 +16,28 @@ NAME = "k." + "a" * 47 + "!"
 
 
 @pytest.mark.parametrize("expression", HOSTILE)
-def test_lists_of_tables_take_linear_time(expression: str) -> None:
-    """They are Rust's, which never goes back. The test's own time-out would end it."""
+def test_table_lists_are_matched_in_linear_time(expression: str) -> None:
+    """Rust's engine does not backtrack. The test's timeout would end a slow match."""
     validated_expressions((expression,))
     is_published(NAME, (expression,), ())
     is_published(NAME, (), (expression,))
 
 
-def test_an_expression_that_grows_without_end_is_rejected() -> None:
+def test_oversized_table_expression_is_rejected() -> None:
     with pytest.raises(ValueError, match="size limit"):
         validated_expressions(("((a{1000}){1000}){1000}",))
 
 
 @pytest.mark.parametrize("expression", HOSTILE)
-def test_lists_of_collections_end(expression: str) -> None:
-    """Python's engine would take ages for each of these."""
+def test_collection_lists_are_matched_in_bounded_time(expression: str) -> None:
+    """Python's engine would not finish any of these expressions."""
     included = Namespaces(include_collections=(expression + "b",))
     excluded = Namespaces(exclude_collections=(expression + "b",))
     assert not included.captures("k", "a" * 250)
     assert excluded.captures("k", "a" * 250)
 
 
-def test_look_around_as_debezium_allows_it_still_works() -> None:
+def test_look_around_of_debezium_is_supported() -> None:
     found = Namespaces(include_collections=(r"(?!tmp)(\w+[.])+(?<!_old[.])orders",))
     assert found.captures("shop", "eu.orders")
     assert not found.captures("tmp", "eu.orders")
@@ -45,7 +45,7 @@ def test_look_around_as_debezium_allows_it_still_works() -> None:
 
 
 def check(expression: str, tmp_path: Path) -> "subprocess.CompletedProcess[str]":
-    """`config check` with an expression in a list."""
+    """Run `config check` with an expression in a list."""
     path = tmp_path / "mongo.properties"
     lines = {
         "topic.prefix": "shop",
@@ -59,14 +59,14 @@ def check(expression: str, tmp_path: Path) -> "subprocess.CompletedProcess[str]"
     return subprocess.run(program, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
-def test_an_expression_that_is_too_large_is_rejected_by_config_check(tmp_path: Path) -> None:
+def test_config_check_rejects_an_oversized_expression(tmp_path: Path) -> None:
     done = check("((a{1000}){1000}){1000}", tmp_path)
     assert done.returncode == 2, done.stdout + done.stderr
     assert "collection.include.list" in done.stdout + done.stderr
     assert "Simplify it" in done.stdout + done.stderr
 
 
-def test_an_expression_without_a_bound_is_a_warning_of_config_check(tmp_path: Path) -> None:
+def test_config_check_warns_about_an_unbounded_expression(tmp_path: Path) -> None:
     done = check(r"shop[.](\w+)+\1", tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     said = " ".join((done.stdout + done.stderr).split())
@@ -75,8 +75,8 @@ def test_an_expression_without_a_bound_is_a_warning_of_config_check(tmp_path: Pa
     assert "a back reference by alternatives" in said
 
 
-def test_a_signal_cannot_stop_the_agent_with_an_expression() -> None:
-    """Whoever may send signals may have fewer rights than the operator."""
+def test_hostile_expression_in_a_signal_is_harmless() -> None:
+    """Senders of signals can have fewer rights than the operator."""
     assert not name_expression("k[.](a+)+b", is_linear=True).matches("k." + "a" * 250)
     with pytest.raises(ValueError, match="Simplify it"):
         name_expression("((a{1000}){1000}){1000}", is_linear=True)

@@ -1,7 +1,7 @@
 """Requests whose end a proxy and the agent could see at different places.
 
-Each goes over a connection that stays open, before a second, hidden request: exactly one answer
-comes, and the connection closes.
+Each request precedes a second, hidden one on a connection that stays open: the server sends exactly
+one answer and closes the connection.
 """
 
 import re
@@ -32,7 +32,7 @@ def port() -> Iterator[int]:
 
 
 def answers(port: int, content: bytes) -> list[bytes]:
-    """The status of each answer until the server closes the connection."""
+    """Status of each answer until the server closes the connection."""
     received = b""
     with socket.create_connection((HOST, port), timeout=DEADLINE_S) as client:
         client.sendall(content)
@@ -40,22 +40,22 @@ def answers(port: int, content: bytes) -> list[bytes]:
             while block := client.recv(65536):
                 received += block
         except ConnectionResetError:
-            # Closed before the server received all bytes.
+            # The server closed the connection before it received all bytes.
             pass
     assert b"a.log" not in received
     return re.findall(rb"HTTP/1\.[01] ([0-9]{3})", received)
 
 
 def assert_rejected(port: int, content: bytes) -> None:
-    """The client does not close: the server does."""
+    """The server closes the connection, not the client."""
     found = answers(port, content + HIDDEN)
     assert len(found) == 1, content
     assert found[0] in REJECTED, content
 
 
 @pytest.mark.parametrize("valid", [HEAD + b"Content-Length: 2\r\n\r\n{}", HEAD + b"\r\n"])
-def test_a_request_after_a_valid_one_is_answered(port: int, valid: bytes) -> None:
-    """So the tests below would see an answer to the hidden request."""
+def test_request_after_a_valid_one_is_answered(port: int, valid: bytes) -> None:
+    """Proves that the tests below would see an answer to the hidden request."""
     last = HIDDEN.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n").replace(
         b"offsets", b"ping"
     )
@@ -88,20 +88,22 @@ def encoding(value: bytes) -> bytes:
 
 @given(first=st.sampled_from(LENGTHS), second=st.sampled_from(LENGTHS))
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_two_lengths(port: int, first: bytes, second: bytes) -> None:
+def test_two_content_lengths_are_rejected(port: int, first: bytes, second: bytes) -> None:
     assert_rejected(port, HEAD + length(first) + length(second) + b"\r\n0\r\n\r\n")
 
 
 @given(value=st.sampled_from(ENCODINGS), size=st.sampled_from(LENGTHS), swapped=st.booleans())
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_length_beside_an_encoding(port: int, value: bytes, size: bytes, swapped: bool) -> None:
+def test_request_with_length_and_transfer_encoding_is_rejected(
+    port: int, value: bytes, size: bytes, swapped: bool
+) -> None:
     both = [length(size), encoding(value)]
     assert_rejected(port, HEAD + b"".join(both[::-1] if swapped else both) + b"\r\n0\r\n\r\n")
 
 
 @given(first=st.sampled_from(ENCODINGS), second=st.sampled_from(ENCODINGS))
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_two_encodings(port: int, first: bytes, second: bytes) -> None:
+def test_two_transfer_encodings_are_rejected(port: int, first: bytes, second: bytes) -> None:
     assert_rejected(port, HEAD + encoding(first) + encoding(second) + b"\r\n0\r\n\r\n")
 
 
@@ -110,7 +112,7 @@ def test_two_encodings(port: int, first: bytes, second: bytes) -> None:
     letter=st.sampled_from([b"\n", b"\r", b"\0", b"\r\r", b"\n\n"]),
 )
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_letter_that_ends_lines_for_some(port: int, at: int, letter: bytes) -> None:
+def test_stray_line_end_in_a_request_is_rejected(port: int, at: int, letter: bytes) -> None:
     request = HEAD + b"Content-Length: 5\r\n\r\n"
     assert_rejected(port, request[:at] + letter + request[at:] + b"0\r\n\r\n")
 
@@ -154,7 +156,7 @@ FIELDS = [
     *(name % b"Content-Length" + b": 5\r\n" for name in NAMES),
     *(name % b"Transfer-Encoding" + b": chunked\r\n" for name in NAMES),
     *(name % b"X" + b": y\r\n" for name in NAMES),
-    # Some proxies take them for others.
+    # Some proxies normalise them.
     *(b"Content_Length: 5\r\n", b"transfer_encoding: chunked\r\n"),
 ]
 REST = b"Host: localhost\r\nContent-Length: 5\r\n\r\n0\r\n\r\n"
@@ -169,12 +171,12 @@ REST = b"Host: localhost\r\nContent-Length: 5\r\n\r\n0\r\n\r\n"
     ],
     ids=lambda content: repr(content.removeprefix(HEAD)[:45]),
 )
-def test_what_is_not_of_http(port: int, content: bytes) -> None:
+def test_invalid_http_is_rejected(port: int, content: bytes) -> None:
     assert_rejected(port, content)
 
 
-def test_the_second_request_never_takes_headers_of_the_first(port: int) -> None:
-    """One that expects to continue, and has no body to continue with."""
+def test_second_request_does_not_inherit_headers(port: int) -> None:
+    """The first request has `Expect: 100-continue` and no body."""
     expecting = HEAD + b"Content-Length: 0\r\nExpect: 100-continue\r\n\r\n"
     last = b"GET /ping HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     assert answers(port, expecting + last) == [b"200", b"200"]

@@ -1,5 +1,5 @@
-"""A schema registry over TLS, reached by the properties of Confluent's serializer with the
-stores that Java's programs have."""
+"""A schema registry with TLS, configured by the properties of Confluent's serializer with Java's
+stores."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -20,7 +20,7 @@ SCHEMA = '{"type":"record","name":"Key","fields":[{"name":"k","type":"int"}]}'
 
 @pytest.fixture
 def registry(stores: Stores, tmp_path: Path) -> Iterator[FakeRegistry]:
-    """It wants a certificate of its clients."""
+    """Registry that requires a client certificate."""
     tls = server_context(tmp_path, stores.key("registry"), clients_of=stores.authority)
     with FakeRegistry(tls=tls) as started:
         yield started
@@ -28,7 +28,7 @@ def registry(stores: Stores, tmp_path: Path) -> Iterator[FakeRegistry]:
 
 @pytest.fixture
 def other(stores: Stores, tmp_path: Path) -> Iterator[FakeRegistry]:
-    """Its certificate names another host."""
+    """Registry with a certificate for another host."""
     with FakeRegistry(tls=server_context(tmp_path, stores.key("other", "r.example"))) as started:
         yield started
 
@@ -50,7 +50,7 @@ def client(registry: FakeRegistry, *parts: Mapping[str, str]) -> RegistryClient:
 
 
 def refusal(registry: FakeRegistry, *parts: Mapping[str, str]) -> str:
-    """The message shown while the agent waits."""
+    """Message shown while the agent waits."""
     asking = client(registry, *parts)
     with pytest.raises(UnavailableError) as raised:
         asking.schema_id("orders-value", SCHEMA)
@@ -60,14 +60,16 @@ def refusal(registry: FakeRegistry, *parts: Mapping[str, str]) -> str:
 
 
 @pytest.mark.parametrize("kind", ["JKS", "PKCS12", "PEM"])
-def test_stores_of_every_form_are_taken(registry: FakeRegistry, stores: Stores, kind: str) -> None:
+def test_registry_client_accepts_every_store_format(
+    registry: FakeRegistry, stores: Stores, kind: str
+) -> None:
     asking = client(registry, trust(stores, kind), identity(stores, kind))
     number = asking.schema_id("orders-value", SCHEMA)
     asking.close()
     assert registry.schemas[number] == SCHEMA
 
 
-def test_a_trust_store_needs_no_password_and_no_type(
+def test_registry_trust_store_needs_no_password_or_type(
     registry: FakeRegistry, stores: Stores
 ) -> None:
     trusting = {f"{SSL}truststore.location": str(stores.trust_jks)}
@@ -76,10 +78,10 @@ def test_a_trust_store_needs_no_password_and_no_type(
     asking.close()
 
 
-def test_a_client_whose_certificate_is_missing_or_of_another_authority_waits(
+def test_client_waits_if_the_registry_rejects_its_certificate(
     registry: FakeRegistry, stores: Stores, strangers: Stores
 ) -> None:
-    """Whether the server's reason comes before the end of the connection is up to the network."""
+    """The network decides whether the server's reason arrives before the end of the connection."""
     for shown in ({}, identity(strangers, "JKS")):
         assert f"{registry.url} does not answer: " in refusal(
             registry, trust(stores, "PKCS12"), shown
@@ -87,28 +89,26 @@ def test_a_client_whose_certificate_is_missing_or_of_another_authority_waits(
     assert registry.requests == []
 
 
-def test_a_registry_of_another_authority_is_not_trusted(
+def test_untrusted_registry_ca_is_reported(
     registry: FakeRegistry, stores: Stores, strangers: Stores
 ) -> None:
     said = refusal(registry, trust(strangers, "JKS"), identity(stores, "JKS"))
     assert "signed by an untrusted CA" in said
 
 
-def test_the_name_of_the_host_is_checked_unless_that_is_switched_off(
-    other: FakeRegistry, stores: Stores
-) -> None:
+def test_registry_hostname_check_can_be_disabled(other: FakeRegistry, stores: Stores) -> None:
     trusting = trust(stores, "PKCS12")
     said = refusal(other, trusting, {f"{SSL}endpoint.identification.algorithm": "HTTPS"})
     assert "is for another host" in said
     asking = client(other, trusting, {f"{SSL}endpoint.identification.algorithm": ""})
     assert asking.schema_id("orders-value", SCHEMA) >= 0
     asking.close()
-    # Switched off is the name alone: an authority that nobody trusts is none.
+    # This disables only the hostname check: the client still rejects an untrusted CA.
     plain = {f"{SSL}endpoint.identification.algorithm": ""}
     assert "signed by an untrusted CA" in refusal(other, plain)
 
 
-def test_a_store_that_cannot_be_used_is_one_sentence(
+def test_unusable_registry_store_is_one_problem(
     registry: FakeRegistry, stores: Stores, tmp_path: Path
 ) -> None:
     store, key = f"`{PREFIX}{SSL}truststore", f"`{PREFIX}{SSL}keystore"

@@ -1,4 +1,4 @@
-"""Another program listens at the agent's address, and the command line asks it."""
+"""Another program listens at the agent's address, and the command line connects to it."""
 
 import json
 import os
@@ -40,7 +40,7 @@ def command_line(capsys: pytest.CaptureFixture[str]) -> Run:
 
 @pytest.fixture
 def configured(agent_dir: AgentDir, tmp_path: Path) -> Callable[[int], Path]:
-    """A configuration with a token, for an agent at a port."""
+    """Configuration with a token, for an agent at a port."""
     token = tmp_path / "token"
     token.write_text("s3cret\n")
 
@@ -53,7 +53,7 @@ def configured(agent_dir: AgentDir, tmp_path: Path) -> Callable[[int], Path]:
 
 @pytest.fixture
 def of_another_user(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel names another owner of each socket."""
+    """The kernel reports another owner of each socket."""
     found = kernel.Listener("1", os.geteuid() + 1)
     monkeypatch.setattr("sidecar.fleet.request.listeners", lambda *ports: [found])
 
@@ -72,10 +72,10 @@ def of_another_user(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
     ids=["redirect", "endless", "deep", "many", "html", "smtp", "nothing"],
 )
-def test_a_strange_answer_is_reported(
+def test_foreign_answer_is_reported(
     command_line: Run, command: tuple[str, ...], answer: bytes, message: str
 ) -> None:
-    """And the target of a redirect is never asked."""
+    """The command line does not follow the redirect."""
     with (
         fake_agents([b""]) as (target,),
         fake_agents([answer.replace(b"%s", target.address.encode())]) as (stranger,),
@@ -90,7 +90,7 @@ def test_a_strange_answer_is_reported(
 
 @pytest.mark.parametrize("command", COMMANDS[2:4], ids=" ".join)
 @pytest.mark.usefixtures("of_another_user")
-def test_a_stranger_of_another_user_gets_no_byte(
+def test_foreign_listener_of_another_user_gets_no_request(
     command_line: Run, configured: Callable[[int], Path], command: tuple[str, ...]
 ) -> None:
     with fake_agents([http_answer({"accepted": True, "message": "thanks"})]) as (stranger,):
@@ -102,7 +102,7 @@ def test_a_stranger_of_another_user_gets_no_byte(
 
 
 @pytest.mark.parametrize("command", COMMANDS[2:4], ids=" ".join)
-def test_the_agent_of_this_user_gets_the_token(
+def test_agent_of_the_same_user_gets_the_token(
     command_line: Run, configured: Callable[[int], Path], command: tuple[str, ...]
 ) -> None:
     with fake_agents([http_answer({"accepted": True, "message": "done"})]) as (own,):
@@ -111,7 +111,7 @@ def test_the_agent_of_this_user_gets_the_token(
     assert b"Authorization: Bearer s3cret\r\n" in own.requests[0]
 
 
-def test_the_kernel_names_the_owner_of_a_port() -> None:
+def test_port_owner_is_read_from_the_kernel() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         assert {each.uid for each in listeners(port)} == {os.geteuid()}
@@ -120,7 +120,7 @@ def test_the_kernel_names_the_owner_of_a_port() -> None:
     assert listeners(port) == []
 
 
-def test_a_token_that_leaves_the_machine_in_clear_is_warned_of(
+def test_unencrypted_token_to_another_host_is_a_warning(
     command_line: Run, configured: Callable[[int], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer = type("Answer", (), {"status": 200, "body": b'{"accepted": true, "message": "done"}'})
@@ -168,7 +168,7 @@ DOCUMENTS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("options", [(), ("--json",)], ids=["plain", "json"])
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_escapes_of_a_stranger_never_reach_the_terminal(
+def test_terminal_output_excludes_escapes_of_a_foreign_server(
     command_line: Run, command: tuple[str, ...], options: tuple[str, ...]
 ) -> None:
     document = hostile(DOCUMENTS[command[1]])
@@ -193,7 +193,7 @@ def other_values() -> st.SearchStrategy[Any]:
 @settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-def test_a_document_with_another_value_is_reported(
+def test_unexpected_document_values_cause_no_traceback(
     command_line: Run, command: tuple[str, ...], name: str, value: Any
 ) -> None:
     document = json.dumps({**DOCUMENTS[command[1]], name: value}).encode()

@@ -1,4 +1,4 @@
-"""Servers that are not who they should be get nothing after a handshake that failed."""
+"""Servers that fail the TLS handshake receive no data."""
 
 import socket
 import ssl
@@ -22,7 +22,7 @@ from tests.support.servers.secure_broker import PASSWORD, Stores
 
 
 class Listener:
-    """Makes handshakes, and remembers what it gets over them."""
+    """Accepts handshakes and records the data that follows."""
 
     def __init__(self, context: ssl.SSLContext) -> None:
         self.received = b""
@@ -113,7 +113,7 @@ def ask_broker(listener: Listener, stores: Stores, folder: Path) -> None:
         "ssl.truststore.location": str(stores.trust_p12),
         "ssl.truststore.password": PASSWORD,
     }
-    # A second suffices, else it is asked again.
+    # One second suffices; otherwise the client tries again.
     existing_topics(settings, 1)
 
 
@@ -134,7 +134,7 @@ def ask_registry(listener: Listener, stores: Stores, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("ask", [query_node, ask_broker, ask_registry])
-def test_nothing_is_sent_to_a_server_that_is_rejected(
+def test_rejected_server_receives_no_data(
     ask: Callable[[Listener, Stores, Path], None],
     listener: Listener,
     stores: Stores,

@@ -1,8 +1,8 @@
 """Rounds of the kill test, one after the other over the same node, broker and directories.
 
 Without `--node` the time is divided among Cassandra 5.0.9 with a plain log, 5.0.9 with LZ4 and
-4.1.10. Prints a line a round and for each node, and the number of SIGKILLs; exit code 1 and
-everything kept when a round fails.
+4.1.10. Prints one line per round and node, and the number of SIGKILLs. If a round fails, it exits
+with code 1 and keeps all files.
 """
 
 import secrets
@@ -69,7 +69,7 @@ def _soak(
     reports: list[Report],
     kills: Counter[str],
 ) -> None:
-    """Rounds on one node, written `version` or `version:compressor`."""
+    """Rounds on one node: `version` or `version:compressor`."""
     version, _, compressor = node.partition(":")
     servers = own_servers(directory, version, compressor or None)
     with ClusterHarness(directory, random, *servers) as harness:

@@ -1,4 +1,4 @@
-"""The parts of the campaign that need no servers."""
+"""Parts of the campaign that need no servers."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from tests.support.strangers.cql import statement, strange_table
 SEEDS = [f"7/{number}" for number in range(50)]
 
 
-def test_a_choice_follows_from_its_seed_and_reaches_both_ends() -> None:
+def test_random_choice_is_reproducible_and_covers_its_range() -> None:
     found = [Chance(seed).extent(1000, 10) for seed in SEEDS]
     assert found == [Chance(seed).extent(1000, 10) for seed in SEEDS]
     assert all(10 <= each <= 1000 for each in found)
@@ -28,7 +28,7 @@ def test_a_choice_follows_from_its_seed_and_reaches_both_ends() -> None:
         assert all(-(1 << bits - 1) <= each < 1 << bits - 1 for each in drawn)
 
 
-def test_texts_have_an_encoding_and_keep_to_their_limits() -> None:
+def test_random_texts_are_valid_and_bounded() -> None:
     for chance in map(Chance, SEEDS):
         text = chance.text(60, forbidden="$", most_bytes=63)
         assert len(text.encode()) <= 63
@@ -36,7 +36,7 @@ def test_texts_have_an_encoding_and_keep_to_their_limits() -> None:
         assert chance.twin(text or "a").encode()
 
 
-def test_documents_are_read_as_they_were_written() -> None:
+def test_random_documents_survive_a_bson_round_trip() -> None:
     for chance in map(Chance, SEEDS):
         document = {"_id": bson_values.identity(chance), **bson_values.fields(chance)}
         raw = encode(document, codec_options=CODEC)
@@ -44,7 +44,7 @@ def test_documents_are_read_as_they_were_written() -> None:
         assert encode(document, codec_options=CODEC) == raw
 
 
-def test_statements_are_of_their_table() -> None:
+def test_random_statements_match_their_table() -> None:
     for chance in map(Chance, SEEDS):
         table = strange_table(chance, "k", "t", ["reserved"], [])
         assert len(set(table.taken)) == len(table.taken)
@@ -53,7 +53,7 @@ def test_statements_are_of_their_table() -> None:
         assert '"k"."t"' in statement(chance, table, timed=0.5)
 
 
-def test_a_sentence_that_names_an_object_explains_its_differences() -> None:
+def test_message_naming_an_object_explains_its_differences() -> None:
     source = {("a.b", "1"): b"x", ("a.c", "1"): b"x", ("a.c", "2"): b"y"}
     target = {("a.b", "1"): b"x", ("a.c", "1"): b"z", ("a.c", "3"): b"y"}
     found = compared("table", source, target, {"a.c": ("a.c", "p.a.c")})
@@ -65,7 +65,7 @@ def test_a_sentence_that_names_an_object_explains_its_differences() -> None:
     assert verdict([Difference("table", ("a.d",), "")], said)[0]
 
 
-def test_a_condition_that_ended_explains_nothing() -> None:
+def test_resolved_condition_explains_nothing() -> None:
     said = Said()
     line = "2026-01-01T00:00:00Z WARNING sidecar.status.log: the topic a waits."
     said.read_log([line, "2026-01-01T00:00:00Z INFO    b: the topic b waits."])
@@ -80,7 +80,7 @@ def test_a_condition_that_ended_explains_nothing() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(MENDS))
-def test_a_mend_can_be_taken_out(name: str, tmp_path: Path) -> None:
+def test_mends_can_be_reverted(name: str, tmp_path: Path) -> None:
     place = overlay(name, tmp_path / "overlay")
     for file, _, by in MENDS[name]:
         text = (place / file).read_text()

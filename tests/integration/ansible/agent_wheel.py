@@ -1,4 +1,4 @@
-"""Wheels whose `agent` runs this checkout's agent: versions to roll out, without a build."""
+"""Wheels whose `agent` runs this checkout's agent: versions for rollouts, without a build."""
 
 import base64
 import hashlib
@@ -12,7 +12,7 @@ _WHEEL = "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-
 
 
 def write_wheel(folder: Path, version: str, overrides: Sequence[str] = ()) -> Path:
-    """Writes a wheel; its agent runs with these `--set` overrides."""
+    """Write a wheel; its agent runs with these `--set` overrides."""
     program = str(Path(sys.executable).with_name("agent"))
     sets = [word for override in overrides for word in ("--set", override)]
     launcher = (

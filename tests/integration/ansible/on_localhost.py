@@ -1,4 +1,4 @@
-"""The playbook on three hosts, which are directories of this machine with an agent each."""
+"""The playbook on three hosts: directories of this machine with one agent each."""
 
 import getpass
 import grp
@@ -42,7 +42,7 @@ echo $! >pid
 
 @dataclass(frozen=True)
 class Host:
-    """One host: its directories are in `folder`."""
+    """One host, with its directories in `folder`."""
 
     name: str
     folder: Path
@@ -50,7 +50,7 @@ class Host:
 
     @classmethod
     def make(cls, name: str, folder: Path) -> "Host":
-        """A host with a recorded `cdc_raw` and a `cassandra.yaml`."""
+        """Host with a recorded `cdc_raw` and a `cassandra.yaml`."""
         unpack(ROOT / RECORDING, folder)
         node = yaml.safe_load((QUICKSTART / "cassandra.yaml").read_text())
         node["cdc_raw_directory"] = str(folder / "cdc_raw")
@@ -95,7 +95,7 @@ class Host:
 
     @property
     def version(self) -> str:
-        """The wheel that the running environment was made from; empty without one."""
+        """Version of the wheel in the running environment; empty without one."""
         home = self.folder / "opt" / "agent"
         found = [path.name for path in home.glob("lib/python*/site-packages/*.dist-info")]
         versions = [name.split("-")[1] for name in found if name.startswith("cdc_sidecar")]
@@ -137,7 +137,7 @@ def hosts(tmp_path: Path) -> Iterator[dict[str, Host]]:
 def roll_out(
     hosts: Mapping[str, Host], tmp_path: Path, wheel: Path, **variables: object
 ) -> subprocess.CompletedProcess[str]:
-    """Runs the playbook."""
+    """Run the playbook."""
     inventory = {
         "canary": {"hosts": {CANARY: hosts[CANARY].variables()}},
         "others": {"hosts": {name: hosts[name].variables() for name in OTHERS}},
@@ -156,7 +156,7 @@ def roll_out(
     )
 
 
-def test_a_rollout_and_a_sick_canary(hosts: dict[str, Host], tmp_path: Path) -> None:
+def test_rollout_stops_at_an_unhealthy_canary(hosts: dict[str, Host], tmp_path: Path) -> None:
     good = write_wheel(tmp_path, "1.0.0")
     done = roll_out(hosts, tmp_path, good)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -164,7 +164,7 @@ def test_a_rollout_and_a_sick_canary(hosts: dict[str, Host], tmp_path: Path) -> 
         assert host.version == "1.0.0"
         wait_until(host.has_all_events, "all events")
         assert host.health()["status"] == "ok"
-    # The canary was healthy before the next host was changed.
+    # The canary was healthy before the playbook changed the next host.
     order = done.stdout
     assert order.index(f"[{CANARY}]") < order.index("[node-2]") < order.index("[node-3]")
 
@@ -188,7 +188,7 @@ def test_a_rollout_and_a_sick_canary(hosts: dict[str, Host], tmp_path: Path) -> 
     assert {host.version for host in hosts.values()} == {"1.1.1"}
 
 
-def test_a_wrong_property_stops_the_canary_before_its_restart(
+def test_invalid_property_stops_rollout_before_a_restart(
     hosts: dict[str, Host], tmp_path: Path
 ) -> None:
     good = write_wheel(tmp_path, "1.0.0")
@@ -202,7 +202,7 @@ def test_a_wrong_property_stops_the_canary_before_its_restart(
     assert hosts[CANARY].health()["status"] == "ok"
 
 
-def test_cassandra_yaml_is_checked_and_not_changed(hosts: dict[str, Host], tmp_path: Path) -> None:
+def test_playbook_checks_but_keeps_cassandra_yaml(hosts: dict[str, Host], tmp_path: Path) -> None:
     path = hosts[CANARY].folder / "cassandra.yaml"
     node = yaml.safe_load(path.read_text())
     node["cdc_enabled"] = False

@@ -1,1 +1,1 @@
-"""Events as Avro: what is read back by other readers than ours."""
+"""Events as Avro, read back by third-party readers."""

@@ -1,6 +1,6 @@
-"""Our client and our schemas with two real schema registries that others wrote; `make registry`.
+"""Our client and schemas with two real third-party schema registries; `make registry`.
 
-Apicurio keeps schemas in a file; Cloudera's registry keeps them in memory.
+Apicurio stores schemas in a file; Cloudera's registry stores them in memory.
 """
 
 import base64
@@ -74,14 +74,14 @@ def registry(
 
 @pytest.fixture
 def confluent(registry: Registry) -> Iterator[SchemaRegistryClient]:
-    """Confluent's own client."""
-    # Without a timeout it would wait without end.
+    """Confluent's client."""
+    # Without a timeout the client would wait forever.
     with SchemaRegistryClient({"url": registry.url, "timeout": ANSWER_S}) as client:
         yield client
 
 
 def fresh() -> str:
-    """A prefix of topics that no other test or example has, as BACKWARD holds for a subject."""
+    """Topic prefix that no other test or example uses, because BACKWARD applies to a subject."""
     return f"t{next(NUMBERS)}"
 
 
@@ -100,7 +100,7 @@ def is_cloudera(registry: Registry) -> bool:
 
 
 @pytest.mark.parametrize(("scenario", "modes"), cases({}, *MODES, all_events=()))
-def test_every_type_is_read_by_fastavro_and_by_confluents_deserializer(
+def test_fastavro_and_confluent_read_every_registered_type(
     registry: Registry,
     confluent: SchemaRegistryClient,
     scenario: Scenario,
@@ -118,7 +118,7 @@ def test_every_type_is_read_by_fastavro_and_by_confluents_deserializer(
 
 @FEW
 @given(made_rows())
-def test_made_values_of_every_type(
+def test_generated_values_of_every_type_are_registered(
     registry: Registry, tmp_path: Path, made: tuple[str, dict[str, bytes], dict[str, Any]]
 ) -> None:
     ddl, written, modes = made
@@ -129,7 +129,7 @@ def test_made_values_of_every_type(
 
 @FEW
 @given(named_rows("ab_-1. é"), st.sampled_from(("avro", "avro_unicode")))
-def test_columns_of_any_name(
+def test_columns_of_any_name_are_registered(
     registry: Registry, tmp_path: Path, made: tuple[str, dict[str, bytes]], names: str
 ) -> None:
     ddl, values = made
@@ -143,7 +143,9 @@ def test_columns_of_any_name(
 @pytest.mark.parametrize("layout", LAYOUTS)
 @settings(FEW, max_examples=10)
 @given(given=events())
-def test_events_of_mongodb(registry: Registry, layout: str, given: list[bytes]) -> None:
+def test_mongodb_avro_events_equal_json(
+    registry: Registry, layout: str, given: list[bytes]
+) -> None:
     prefix = fresh()
     topics = {name: topic.replace("L", prefix, 1) for name, topic in TOPICS.items()}
     choices = {"topic_prefix": prefix, "names": "avro", **topics}
@@ -167,10 +169,10 @@ def test_events_of_mongodb(registry: Registry, layout: str, given: list[bytes]) 
 
 
 @pytest.mark.parametrize(("before", "after", "value"), CHANGES, ids=CHANGE_NAMES)
-def test_a_changed_table_passes_backward(
+def test_schema_of_altered_table_is_backward_compatible(
     registry: Registry, subject: str, tmp_path: Path, before: str, after: str, value: bytes
 ) -> None:
-    """And what was written before is read with the schema of the later id."""
+    """The schema of the later id also reads earlier messages."""
     old, message = schemas_of(tmp_path, before, value)
     new, _ = schemas_of(tmp_path, after, value)
     numbers = [client(registry).schema_id(subject, schema) for schema in (old, new)]
@@ -186,13 +188,13 @@ def test_a_changed_table_passes_backward(
     assert isinstance(known, dict)
     assert found["cells"] == known["cells"]
     now, was = found["after"]["a"]["value"], known["after"]["a"]["value"]
-    # A user type that grew has fields that nobody wrote.
+    # Fields added to a user type have no values in earlier messages.
     assert now == (now | was if isinstance(now, dict) else was)
 
 
 @FEW
 @given(tables=grown_tables())
-def test_columns_of_any_types_come_and_go(
+def test_registry_accepts_added_and_dropped_columns(
     registry: Registry, tmp_path: Path, tables: tuple[str, str]
 ) -> None:
     schemas = [both(inserted(tmp_path, ddl, {}), ddl)[0].schemas[-1].schema for ddl in tables]
@@ -215,7 +217,7 @@ REJECTED = {
 
 
 @pytest.mark.parametrize("change", REJECTED.values(), ids=REJECTED)
-def test_rejects_until_configured_otherwise(
+def test_registry_rejects_incompatible_schema_until_allowed(
     registry: Registry, subject: str, tmp_path: Path, change: tuple[str, str, str, str]
 ) -> None:
     before, mode, after, later_mode = change
@@ -237,8 +239,8 @@ def test_rejects_until_configured_otherwise(
 
 
 @pytest.mark.parametrize("subject", ["ks.t-value", "a/b c-value", "a.b.Énvelope", "100%-key"])
-def test_registering_again_returns_the_same_id(registry: Registry, subject: str) -> None:
-    """By another client too, normalised, looked up, and as the latest."""
+def test_repeated_registration_returns_the_same_id(registry: Registry, subject: str) -> None:
+    """Also from another client, normalised, by lookup, and as the latest version."""
     number = client(registry).schema_id(subject, SCHEMA)
     normal = {"normalize.schemas": "true"}
     for named in ({}, normal, LOOK_UP, {**LOOK_UP, **normal}, LATEST):
@@ -247,7 +249,7 @@ def test_registering_again_returns_the_same_id(registry: Registry, subject: str)
     assert registry.versions(subject) == [number]
 
 
-def test_lookup_does_not_register_missing_schemas(registry: Registry, subject: str) -> None:
+def test_lookup_never_registers_schemas(registry: Registry, subject: str) -> None:
     for named in (LOOK_UP, LATEST):
         with pytest.raises(SchemaRejectedError, match=f"{registry.url} answers 404"):
             client(registry, **named).schema_id(subject, SCHEMA)
@@ -265,7 +267,7 @@ def test_invalid_schemas_and_addresses_are_reported(registry: Registry, subject:
     if is_cloudera(registry):
         with pytest.raises(UnavailableError, match="answers 500: Error in the backend data store"):
             client(registry).schema_id(subject, SCHEMA.replace('"int"', '"nonesuch"'))
-        # The address is that of the compatible part: `/api/v1/confluent`.
+        # The compatible API has the address `/api/v1/confluent`.
         named = {"schema.registry.url": registry.url.partition("/api")[0]}
         with pytest.raises(UnavailableError, match=r"answers 500: .*HTTP 404 Not Found"):
             client(registry, **named).schema_id(subject, SCHEMA)
@@ -274,10 +276,10 @@ def test_invalid_schemas_and_addresses_are_reported(registry: Registry, subject:
 @pytest.mark.parametrize(
     "named", [{}, {"normalize.schemas": "true"}, LOOK_UP, LATEST], ids=lambda named: str(named)
 )
-def test_confluents_client_has_the_same_ids(
+def test_confluent_client_returns_the_same_ids(
     registry: Registry, confluent: SchemaRegistryClient, named: dict[str, str]
 ) -> None:
-    """Cloudera's registry does not take what Confluent's client says of a schema's type."""
+    """Cloudera's registry rejects the schema type that Confluent's client sends."""
     topic = fresh()
     number = client(registry).schema_id(f"{topic}-value", SCHEMA)
     known = confluent.get_schema(number).schema_str
@@ -298,7 +300,7 @@ def test_confluents_client_has_the_same_ids(
     assert int.from_bytes(message[1:5], "big") == number
 
 
-def test_subjects_by_every_strategy(registry: Registry, tmp_path: Path) -> None:
+def test_subject_name_strategies_register_subjects(registry: Registry, tmp_path: Path) -> None:
     prefix, ddl = fresh(), DDL.format(columns="a int")
     schemas = both(inserted(tmp_path, ddl, {}), ddl, topic_prefix=prefix)[0].schemas
     for strategy in ("TopicNameStrategy", "RecordNameStrategy", "TopicRecordNameStrategy"):
@@ -310,8 +312,8 @@ def test_subjects_by_every_strategy(registry: Registry, tmp_path: Path) -> None:
     assert [len(registry.versions(subject)) for subject in named] == [1] * len(named)
 
 
-def test_ids_outlive_the_registry(tmp_path: Path) -> None:
-    """It is killed, and started over its file: old ids are the same, new ones are others."""
+def test_schema_ids_survive_a_registry_kill(tmp_path: Path) -> None:
+    """The registry restarts with its file: old schemas keep their ids, new ones get other ids."""
 
     def schemas_with(columns: str) -> list[Any]:
         ddl = DDL.format(columns=columns)
@@ -338,7 +340,7 @@ def test_ids_outlive_the_registry(tmp_path: Path) -> None:
         assert ids.ask(other).status is RegistrationStatus.REJECTED, "BACKWARD is kept too"
 
 
-def test_an_agent_goes_on_with_a_registry_that_comes_back_with_nothing(
+def test_agent_resumes_with_an_emptied_registry(
     shared_node: CassandraNode, linked_cdc_raw: Path, keyspace: str, tmp_path: Path
 ) -> None:
     table, node = f"{keyspace}.orders", shared_node

@@ -1,4 +1,4 @@
-"""Confluent's own client of a registry and its deserializer, in Python: what consumers have."""
+"""Confluent's registry client and deserializer in Python, as consumers use them."""
 
 import json
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ VALUE = SerializationContext(TOPIC, MessageField.VALUE)
 @pytest.fixture
 def registry() -> Iterator[FakeRegistry]:
     with FakeRegistry() as registry:
-        # Real ids begin at 1.
+        # Real ids start at 1.
         registry.schemas.append('"null"')
         yield registry
 
@@ -51,7 +51,7 @@ def theirs(registry: FakeRegistry) -> SchemaRegistryClient:
 
 
 @pytest.mark.parametrize(("scenario", "modes"), cases({}, *MODES, all_events=()))
-def test_their_deserializer_reads_every_type(
+def test_confluent_avro_deserializer_reads_every_type(
     registry: FakeRegistry, scenario: Scenario, modes: Encoding, tmp_path: Path
 ) -> None:
     ids = RegisteredIds(registry)
@@ -69,7 +69,7 @@ def test_their_deserializer_reads_every_type(
     ],
     ids=lambda settings: " ".join(f"{name}={value}" for name, value in settings.items()),
 )
-def test_their_serializer_sends_equal_registry_requests(
+def test_confluent_serializer_sends_equal_registry_requests(
     registry: FakeRegistry, settings: dict[str, Any]
 ) -> None:
     theirs(registry).register_schema(f"{TOPIC}-value", Schema(SCHEMA, "AVRO"))
@@ -85,13 +85,13 @@ def test_their_serializer_sends_equal_registry_requests(
 
 
 def meaning(method: str, path: str) -> tuple[str, str, dict[str, str]]:
-    """A request without flags that are off, since those say nothing."""
+    """A request without disabled flags, which are the default."""
     parts = urlsplit(path)
     flags = {name: text.lower() for name, text in parse_qsl(parts.query)}
     return method, parts.path, {name: text for name, text in flags.items() if text != "false"}
 
 
-def test_subjects_are_named_as_theirs_are(registry: FakeRegistry) -> None:
+def test_subject_names_equal_those_of_confluent(registry: FakeRegistry) -> None:
     strategies = {
         "TopicNameStrategy": topic_subject_name_strategy,
         "RecordNameStrategy": record_subject_name_strategy,
@@ -103,7 +103,7 @@ def test_subjects_are_named_as_theirs_are(registry: FakeRegistry) -> None:
         assert found.subject(TOPIC, "value", "a.b.Envelope") == strategy(VALUE, "a.b.Envelope")
 
 
-def test_registered_schema_is_found_by_the_other_client(registry: FakeRegistry) -> None:
+def test_confluent_client_finds_a_registered_schema(registry: FakeRegistry) -> None:
     number = ours(registry, {}).schema_id("a/b c-value", SCHEMA)
     found = theirs(registry).lookup_schema("a/b c-value", Schema(SCHEMA, "AVRO"))
     assert (found.schema_id, found.version) == (number, 1)

@@ -1,5 +1,5 @@
-"""Avro's own Java library over our messages: what consumers in Java read, and what a registry
-asks before it takes a schema."""
+"""Avro's Java library with our messages: reads of Java consumers, and the compatibility check of a
+registry."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,7 +25,7 @@ def java() -> Iterator[JavaAvro]:
 
 
 class JavaIds(Ids):
-    """Messages are read by Java, each schema being parsed once."""
+    """Java reads the messages and parses each schema once."""
 
     def __init__(self, avro: JavaAvro, first: int) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class JavaIds(Ids):
 
 
 @pytest.mark.parametrize(("scenario", "modes"), cases({}, *MODES, all_events=()))
-def test_java_reads_every_type(
+def test_java_avro_reads_every_type(
     java: JavaAvro, scenario: Scenario, modes: Encoding, tmp_path: Path
 ) -> None:
     ids = JavaIds(java, first=1000)
@@ -51,10 +51,10 @@ def test_java_reads_every_type(
 
 
 @pytest.mark.parametrize(("before", "after", "value"), CHANGES, ids=CHANGE_NAMES)
-def test_a_changed_table_passes_backward(
+def test_schema_of_altered_table_is_backward_compatible(
     java: JavaAvro, tmp_path: Path, before: str, after: str, value: bytes
 ) -> None:
-    """And what was written before is read with the changed schema, with the same values."""
+    """The changed schema also reads earlier messages, with the same values."""
     old, message = schemas_of(tmp_path, before, value)
     new, _ = schemas_of(tmp_path, after, value)
     java.parse(1, old)
@@ -73,10 +73,10 @@ def test_a_changed_table_passes_backward(
 
 @settings(ONE_SEGMENT, max_examples=40)
 @given(tables=grown_tables())
-def test_columns_of_any_types_come_and_go(
+def test_schemas_with_changed_columns_are_mutually_compatible(
     java: JavaAvro, tmp_path: Path, tables: tuple[str, str]
 ) -> None:
-    """Both ways: replicas may differ for a while in what they know of a table."""
+    """In both directions: for a while, replicas may have different definitions of a table."""
     for number, ddl in enumerate(tables, 1):
         ids, _, _ = both(inserted(tmp_path, ddl, {}), ddl)
         java.parse(number, ids.schemas[-1].schema)
@@ -86,7 +86,7 @@ def test_columns_of_any_types_come_and_go(
 
 
 def test_backward_compatibility_rejects_changed_types(java: JavaAvro, tmp_path: Path) -> None:
-    """A column with a type of other bytes, and another mode for it."""
+    """A column whose type has another encoding, and another handling mode of a column."""
     number, _ = schemas_of(tmp_path, DDL.format(columns="a int"))
     text, _ = schemas_of(tmp_path, DDL.format(columns="a text"))
     exact = DDL.format(columns="a decimal")

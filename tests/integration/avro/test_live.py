@@ -1,4 +1,4 @@
-"""A real node, an agent, and a registry that checks as real ones do (`make registry`: real)."""
+"""A real node, an agent, and a registry with real checks (`make registry`: a real registry)."""
 
 import io
 import json
@@ -29,12 +29,12 @@ def subject(table: str) -> str:
 
 
 def reason(agent: Agent) -> str:
-    """What `/health` says of the registry."""
+    """Message of `/health` about the registry."""
     return json.dumps(agent.process.ask("/health") or {})
 
 
 def assert_read_alike(event: Decoded, written: str, latest: str) -> None:
-    """A consumer with the latest schema has the values that were written."""
+    """The latest schema reads the values as written."""
     writer, reader = (fastavro.parse_schema(json.loads(each)) for each in (written, latest))
     found = fastavro.schemaless_reader(io.BytesIO(event.bytes), writer, reader)
     assert isinstance(found, dict)
@@ -42,7 +42,7 @@ def assert_read_alike(event: Decoded, written: str, latest: str) -> None:
         column = found["after"].get(name)
         value = column and column["value"]
         known = event.column(name)
-        # Fields that a user type got since are null.
+        # Fields that were added to a user type later are null.
         assert value == (value | known if isinstance(known, dict) else known)
     assert found["cells"] == event.value["cells"]
 
@@ -56,7 +56,7 @@ def node(shared_node: CassandraNode) -> CassandraNode:
 
 @pytest.fixture(scope="module")
 def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveRegistry]:
-    """The stand-in, or a real one as `make registry` wants it."""
+    """The stand-in, or a real registry for `make registry`."""
     with _started(tmp_path_factory.mktemp("registry")) as registry:
         yield registry
 
@@ -83,10 +83,10 @@ def agent(
     agent.process.end()
 
 
-def test_a_table_that_is_altered_passes_backward(
+def test_registry_accepts_every_version_of_altered_table(
     node: CassandraNode, registry: LiveRegistry, agent: AvroAgent
 ) -> None:
-    """Every version is taken by the registry, read back by its own schema and by the latest."""
+    """Each version is readable with its own schema and with the latest."""
     table = "shop.orders"
     node.execute("CREATE TYPE shop.place (street text, number int)")
     node.execute(
@@ -122,10 +122,10 @@ def test_a_table_that_is_altered_passes_backward(
 
 
 @pytest.mark.slow
-def test_columns_of_a_type_that_grows_come_and_go(
+def test_registry_accepts_columns_of_a_growing_type(
     node: CassandraNode, registry: LiveRegistry, agent: AvroAgent
 ) -> None:
-    """What the node says of a dropped column's type is not what it said before."""
+    """After a drop the node reports another type of the column than before."""
     table, changes = "shop.houses", iter(range(2, 100))
     node.execute("CREATE TYPE shop.room (wide int)")
     node.execute(
@@ -163,11 +163,11 @@ def test_columns_of_a_type_that_grows_come_and_go(
 
 
 @pytest.mark.slow
-def test_a_table_made_anew_is_rejected_until_somebody_says_that_it_may_be(
+def test_recreated_table_is_quarantined_until_its_schema_is_allowed(
     node: CassandraNode, registry: LiveRegistry, agent: AvroAgent
 ) -> None:
-    """The registry refuses the other type, the records are given up and their segment is kept; the
-    subject's compatibility is changed, and the running agent reads all of it."""
+    """The registry rejects the other type, and the agent quarantines the segment. After a change of
+    the subject's compatibility the running agent reads the segment again."""
     table = "shop.parts"
     node.execute(f"CREATE TABLE {table} (id int PRIMARY KEY, v int) WITH cdc = true")
     node.execute(f"INSERT INTO {table} (id, v) VALUES (1, 7)")
@@ -200,11 +200,11 @@ def test_a_table_made_anew_is_rejected_until_somebody_says_that_it_may_be(
 
 
 @pytest.mark.slow
-def test_a_registry_that_goes_away_loses_nothing(
+def test_registry_outage_loses_no_events(
     node: CassandraNode, registry: LiveRegistry, agent: AvroAgent
 ) -> None:
-    """Known tables go on without it, unknown ones wait, and a new process of the agent gets the
-    ids of the one before."""
+    """Events of known tables continue, those of unknown tables wait. A restarted agent gets the
+    same ids."""
     node.execute("CREATE TABLE shop.known (id int PRIMARY KEY) WITH cdc = true")
     node.execute("INSERT INTO shop.known (id) VALUES (1)")
     (before,) = agent.wait_for_events("shop.known", 1)
@@ -229,8 +229,8 @@ def test_a_registry_that_goes_away_loses_nothing(
 def test_snapshot_rows_are_equal_in_avro_and_json(
     node: CassandraNode, linked_cdc_raw: Path, registry: LiveRegistry, tmp_path: Path
 ) -> None:
-    """The registry is away when the copy begins: its schema is asked for before the first row. It
-    is away again in the middle, where the copy has what it needs."""
+    """The registry is unavailable at the start, and the snapshot waits before the first row. A
+    second outage in the middle does not matter."""
     table = "shop.stock"
     node.execute("CREATE TYPE IF NOT EXISTS shop.size (wide int, high int)")
     node.execute(
@@ -280,7 +280,7 @@ def test_snapshot_rows_are_equal_in_avro_and_json(
     assert found.keys() == expected.keys()
     for key, value in found.items():
         plain = expected[key]
-        # A collection is said to be written when the row was read.
+        # The deletion time of a collection is the time of the read.
         for cells in (value["cells"], plain["cells"]):
             for deletion in cells.get("cdel") or ():
                 del deletion["ldt"]

@@ -1,4 +1,4 @@
-"""Every event of every recording as Avro: what fastavro reads is what the JSON says."""
+"""Every event of every recording as Avro: fastavro reads the values of the JSON."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from tests.support.avro.recordings import check
 
 
 @pytest.mark.parametrize(("scenario", "modes"), cases(*MODES))
-def test_avro_values_equal_the_json_values(
+def test_recorded_avro_values_equal_the_json_values(
     scenario: Scenario, modes: Encoding, tmp_path: Path
 ) -> None:
     ids = Ids()

@@ -1,4 +1,4 @@
-"""An agent is asked to stop while the registry keeps it waiting."""
+"""The agent stops while it waits for the registry."""
 
 import threading
 
@@ -7,10 +7,10 @@ from tests.support.agents.running_agent import DEADLINE_S, running
 from tests.support.sinks.fake_registry import FakeRegistry
 
 
-def test_a_registry_that_never_answers_does_not_keep_the_agent_from_stopping(
+def test_agent_stops_despite_an_unresponsive_registry(
     agent_dir: AgentDir,
 ) -> None:
-    """Its answer may take longer than a process is given to end."""
+    """The registry's answer may take longer than the time allowed for a stop."""
     is_over = threading.Event()
 
     def never(method: str, subject: str) -> None:

@@ -1,4 +1,4 @@
-"""Made tables: every type to a depth of three, names of any kind, columns left out."""
+"""Generated tables: every type to a depth of three, any names, excluded columns."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from tests.support.avro.tables import DDL, ONE_SEGMENT, both, inserted, made_row
 
 @ONE_SEGMENT
 @given(made_rows())
-def test_values_of_every_type_equal_the_json_values(
+def test_generated_avro_values_equal_the_json_values(
     tmp_path: Path, made: tuple[str, dict[str, bytes], dict[str, Any]]
 ) -> None:
     ddl, written, modes = made
@@ -22,7 +22,7 @@ def test_values_of_every_type_equal_the_json_values(
 
 @settings(ONE_SEGMENT, max_examples=30)
 @given(named_rows("ab_-1. é"), st.sampled_from(("avro", "avro_unicode")))
-def test_any_names_make_a_schema(
+def test_any_column_names_make_an_avro_schema(
     tmp_path: Path, made: tuple[str, dict[str, bytes]], names: str
 ) -> None:
     ddl, values = made
@@ -32,7 +32,7 @@ def test_any_names_make_a_schema(
     assert sorted(shown) == sorted([7, *range(len(values))])
 
 
-def test_columns_are_left_out_of_after_and_cells(tmp_path: Path) -> None:
+def test_excluded_columns_are_missing_in_after_and_cells(tmp_path: Path) -> None:
     ddl = DDL.format(columns="a int, b int")
     path = inserted(tmp_path, ddl, {"a": b"\0\0\0\1", "b": b"\0\0\0\2"})
     _, _, whole = both(path, ddl)
@@ -46,7 +46,7 @@ def test_columns_are_left_out_of_after_and_cells(tmp_path: Path) -> None:
     assert "cell" not in plain["cells"]
 
 
-def test_a_type_that_is_used_twice_is_a_reference(tmp_path: Path) -> None:
+def test_repeated_avro_type_is_a_reference(tmp_path: Path) -> None:
     kinds = "CREATE TYPE ks.u (x int);\n"
     ddl = kinds + DDL.format(
         columns="a frozen<u>, b frozen<u>, c tuple<int, int>, "

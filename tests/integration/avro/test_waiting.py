@@ -1,4 +1,4 @@
-"""A registry that is away, slow to come, or refuses, while changes come in."""
+"""A registry that is unavailable, answers late, or rejects schemas while changes arrive."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,13 +20,13 @@ from tests.support.pipeline.harness import PipelineHarness
 HOLD_MAX_MS = 30_000
 ASK_AGAIN_S = 60
 LOOK_S = 5
-"""How often the quarantine is looked into."""
+"""Interval of the quarantine scan."""
 BOTH = SCHEMA + SCHEMA.replace("ks.t", "ks.other").replace(str(TABLE_ID), str(OTHER_ID))
 EVENTS = 20
 
 
 class Registry:
-    """Gives ids in turn, unless a test says what else it does with a subject."""
+    """Returns ids in turn, unless a test sets another behaviour for a subject."""
 
     def __init__(self) -> None:
         self.ids: dict[tuple[str, str], int] = {}
@@ -43,7 +43,7 @@ class Registry:
 
 
 class Place:
-    """A pipeline whose events are Avro, and its registry."""
+    """Pipeline with Avro events, and its registry."""
 
     def __init__(self, folder: Path) -> None:
         self.registry = Registry()
@@ -73,26 +73,26 @@ class Place:
         return Registrar(self.ids, {"key": side, "value": side})
 
     def write(self, number: int = 1) -> None:
-        """A segment with rows of two tables in turn, which is read as far as it goes."""
+        """Add a segment with alternating rows of two tables, and read as far as possible."""
         rows = [payload(i, b"x", (TABLE_ID, OTHER_ID)[i % 2]) for i in range(EVENTS)]
         write_segment(self.harness.raw.directory, number, [rows])
         self.harness.settle()
 
     def abandon(self) -> None:
-        """The registry refuses one of the tables for longer than it is waited for."""
+        """The registry rejects one of the tables until the timeout."""
         self.registry.mood = refuse_other
         self.write()
         self.harness.pass_time(HOLD_MAX_MS / 1000 + 1)
         assert "CommitLog-7-1.log" in self.harness.quarantined()
 
     def retry(self, *numbers: int) -> None:
-        """As `agent quarantine retry` does beside a running agent."""
+        """Like `agent quarantine retry` beside a running agent."""
         names = [segment_name(f"CommitLog-7-{number}.log") for number in numbers]
         request_retry(self.harness.quarantine.directory, names)
         self.harness.pass_time(LOOK_S)
 
     def kill(self) -> None:
-        """What the process knew of ids is gone; the registry still knows."""
+        """The process forgets its ids; the registry still knows them."""
         self.ids = SchemaIds()
         self.harness.open_reader = open_with(self.format())
         self.harness.registrar = self.registrar()
@@ -101,7 +101,7 @@ class Place:
 
     @property
     def blocked_by(self) -> str:
-        """What the status page shows; empty while nothing blocks."""
+        """Message of the status page; empty while nothing blocks."""
         blocked = self.harness.pipeline.view.blocked
         return "" if blocked is None else blocked.message
 
@@ -128,7 +128,7 @@ def segment_name(text: str) -> SegmentName:
 
 
 def taking(subject: str) -> None:
-    """Every schema."""
+    """Accept every schema."""
 
 
 def refuse_other(subject: str) -> None:
@@ -144,7 +144,7 @@ def away(subject: str) -> None:
     )
 
 
-def test_the_schemas_of_a_table_are_registered_before_its_first_event(place: Place) -> None:
+def test_schemas_are_registered_before_the_first_event(place: Place) -> None:
     place.write()
     assert len(place.delivered) == EVENTS
     assert {subject for subject, _ in place.registry.ids} == {
@@ -157,7 +157,7 @@ def test_the_schemas_of_a_table_are_registered_before_its_first_event(place: Pla
         assert int.from_bytes(key[1:5], "big") in place.registry.ids.values()
 
 
-def test_a_registry_that_is_away_is_waited_for_without_end(place: Place) -> None:
+def test_events_wait_indefinitely_for_an_unavailable_registry(place: Place) -> None:
     place.registry.mood = away
     place.write()
     for _ in range(5):
@@ -171,7 +171,7 @@ def test_a_registry_that_is_away_is_waited_for_without_end(place: Place) -> None
     assert place.blocked_by == ""
 
 
-def test_a_kill_while_the_registry_is_away_loses_nothing(place: Place) -> None:
+def test_kill_during_a_registry_outage_loses_nothing(place: Place) -> None:
     def half_away(subject: str) -> None:
         if "other" in subject:
             away(subject)
@@ -186,7 +186,7 @@ def test_a_kill_while_the_registry_is_away_loses_nothing(place: Place) -> None:
     assert place.delivered.count("demo.ks.other") == EVENTS // 2
 
 
-def test_a_schema_that_is_rejected_is_waited_for_and_then_quarantined(place: Place) -> None:
+def test_rejected_schema_quarantines_its_segment_after_the_timeout(place: Place) -> None:
     place.registry.mood = refuse_other
     place.write()
     assert "rejects the schema of demo.ks.other-value: 409" in place.blocked_by
@@ -198,7 +198,7 @@ def test_a_schema_that_is_rejected_is_waited_for_and_then_quarantined(place: Pla
     assert "CommitLog-7-1.log" in place.harness.quarantined()
 
 
-def test_a_schema_that_is_taken_after_all(place: Place) -> None:
+def test_schema_accepted_within_the_timeout_loses_nothing(place: Place) -> None:
     place.registry.mood = refuse_other
     place.write()
     place.harness.pass_time(HOLD_MAX_MS / 2000)
@@ -208,7 +208,7 @@ def test_a_schema_that_is_taken_after_all(place: Place) -> None:
     assert place.quarantined == 0
 
 
-def test_an_abandoned_table_is_registered_again(place: Place) -> None:
+def test_abandoned_table_is_registered_after_the_retry_interval(place: Place) -> None:
     """An operator changes the compatibility of the subject, and restarts nothing."""
     place.abandon()
     asked = place.registry.asked
@@ -226,7 +226,7 @@ def test_an_abandoned_table_is_registered_again(place: Place) -> None:
     assert place.quarantined == 0
 
 
-def test_requeued_segments_do_not_wait_for_the_next_request(place: Place) -> None:
+def test_requeued_segments_skip_the_retry_interval(place: Place) -> None:
     place.abandon()
     place.registry.mood = taking
     place.retry(1)
@@ -234,7 +234,7 @@ def test_requeued_segments_do_not_wait_for_the_next_request(place: Place) -> Non
     assert place.quarantined == 0
 
 
-def test_a_table_that_is_still_rejected_blocks_nothing(place: Place) -> None:
+def test_rejected_table_does_not_block_a_second_time(place: Place) -> None:
     place.abandon()
     asked = place.registry.asked
     place.harness.pass_time(ASK_AGAIN_S)
@@ -245,7 +245,7 @@ def test_a_table_that_is_still_rejected_blocks_nothing(place: Place) -> None:
     assert {"CommitLog-7-1.log", "CommitLog-7-2.log"} <= place.harness.quarantined()
 
 
-def test_a_registry_that_goes_away_meanwhile_is_waited_for(place: Place) -> None:
+def test_abandoned_table_waits_for_an_unavailable_registry(place: Place) -> None:
     place.abandon()
     place.harness.pass_time(ASK_AGAIN_S)
     place.registry.mood = away
@@ -258,7 +258,7 @@ def test_a_registry_that_goes_away_meanwhile_is_waited_for(place: Place) -> None
     assert place.delivered.count("demo.ks.other") == EVENTS // 2
 
 
-def test_a_registry_that_rejects_us_ends_the_process(place: Place) -> None:
+def test_access_denied_by_the_registry_ends_the_process(place: Place) -> None:
     def refuse(subject: str) -> None:
         raise AccessDeniedError("The schema registry denies access: 401")
 

@@ -1,4 +1,4 @@
-"""The project's own recordings: they are all there, and say what each kind was recorded for."""
+"""The project's recordings: all exist, and each kind contains what it was recorded for."""
 
 import gzip
 import json
@@ -23,7 +23,7 @@ def test_plan_equals_the_recording() -> None:
     found = {
         f"{folder.parent.name}/{folder.name}"
         for folder in FIXTURES.glob("[0-9]*/*")
-        # A journal of Accord is no recording of `make fixtures`.
+        # `make fixtures` does not record journals of Accord.
         if any(folder.rglob("CommitLog-*"))
     }
     assert found == planned
@@ -31,8 +31,8 @@ def test_plan_equals_the_recording() -> None:
 
 
 @pytest.mark.parametrize("folder", _LIVE, ids=lambda folder: folder.name)
-def test_each_copy_of_a_live_segment_is_a_beginning(folder: Path, tmp_path: Path) -> None:
-    """Up to its index, and up to where its chain ends, a copy gives what the final file does."""
+def test_copy_of_live_segment_is_a_prefix(folder: Path, tmp_path: Path) -> None:
+    """Up to its index and the end of its chain, a copy yields the events of the final file."""
     scenario = Scenario(FIXTURES, folder)
     schema = schema_of(scenario)
     seen = set()
@@ -53,7 +53,9 @@ def test_each_copy_of_a_live_segment_is_a_beginning(folder: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize("folder", _KILLED, ids=lambda folder: folder.name)
-def test_replayed_segment_has_the_events_read_after_the_kill(folder: Path, tmp_path: Path) -> None:
+def test_replayed_segment_contains_the_events_read_after_the_kill(
+    folder: Path, tmp_path: Path
+) -> None:
     """The restart completes the killed segment's index and changes nothing in the segment."""
     killed, *later = (Scenario(FIXTURES, stage) for stage in sorted(folder.iterdir()))
     path, name = killed.segments()[0]
@@ -68,7 +70,7 @@ def test_replayed_segment_has_the_events_read_after_the_kill(folder: Path, tmp_p
         assert again.lines == first.lines
 
 
-def test_replicas_log_a_write_with_one_epoch() -> None:
+def test_replicas_log_each_write_with_the_same_epoch() -> None:
     """Every write reached all three nodes of 6.0."""
     nodes = [Scenario(FIXTURES, folder).expected() for folder in sorted(_REPLICAS.iterdir())]
     epochs = [Counter((line["table"], line["epoch"]) for line in lines) for lines in nodes]
@@ -77,7 +79,7 @@ def test_replicas_log_a_write_with_one_epoch() -> None:
     assert epochs[0] == epochs[1] == epochs[2]
 
 
-def test_the_quickstart_shows_every_kind(tmp_path: Path) -> None:
+def test_quickstart_contains_every_event_kind(tmp_path: Path) -> None:
     schema = commitlog.Schema.from_cql((QUICKSTART / "schema.cql").read_text())
     counts: Counter[tuple[str, str]] = Counter()
     segments = sorted((QUICKSTART / "cdc_raw").glob("*.log.gz"))
@@ -100,8 +102,8 @@ def test_the_quickstart_shows_every_kind(tmp_path: Path) -> None:
     assert counts.keys() == kinds | {("range", "r")}
 
 
-def test_statements_are_texts() -> None:
-    """What a person sees of a recording: each scenario has the CQL that made it."""
+def test_recordings_contain_their_cql_statements() -> None:
+    """Each scenario has the CQL that created it, for human readers."""
     for path in FIXTURES.rglob("statements.cql.gz"):
         with gzip.open(path, "rt", encoding="utf-8") as statements:
             assert statements.read().startswith("CREATE KEYSPACE")

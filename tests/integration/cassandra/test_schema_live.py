@@ -1,4 +1,4 @@
-"""A real node whose schema changes while it is written: the log against the node's answers."""
+"""A real node whose schema changes during writes: the log's schema against the node's."""
 
 import json
 from pathlib import Path
@@ -47,7 +47,7 @@ WRITTEN = {
 
 
 def told(schema: Schema) -> dict[str, Any]:
-    """What a schema says of the tables of the keyspace that are there, by id."""
+    """Definition of the keyspace's existing tables, by id."""
     found = {}
     for table in json.loads(schema.to_stored())["tables"]:
         if table["keyspace"] == "churn":
@@ -63,7 +63,7 @@ def told(schema: Schema) -> dict[str, Any]:
     return found
 
 
-def test_schema_of_the_log_equals_the_schema_of_the_node(tmp_path: Path) -> None:
+def test_log_schema_equals_node_schema(tmp_path: Path) -> None:
     settings = NodeSettings(commitlog_sync_period_ms=100)
     with CassandraNode(tmp_path / "node", settings=settings) as node:
         link = NodeConnection(NodeAddress([node.address.host], node.address.cql_port))
@@ -78,7 +78,7 @@ def test_schema_of_the_log_equals_the_schema_of_the_node(tmp_path: Path) -> None
             link.close()
         node.close_segment()
         segments = [each.path for each in node.cdc_segments() if each.is_completed]
-        # Without the node; with its answer of some time in between; far behind its last answer.
+        # Without the node; with its answer from in between; long after its last answer.
         for known in (NOTHING, between, answer, answer.merged(between)):
             read = dumped(segments, known)
             values: dict[tuple[str, str], list[str]] = {key: [] for key in WRITTEN}

@@ -1,1 +1,1 @@
-"""Messages as Kafka Connect's own converters read and write them."""
+"""Messages as read and written by Kafka Connect's converters."""

@@ -1,4 +1,4 @@
-"""Our schemas beside those of Debezium's connector (`python -m tests.oracle.debezium.schemas`)."""
+"""Our schemas and those of Debezium's connector (`python -m tests.oracle.debezium.schemas`)."""
 
 import base64
 import gzip
@@ -20,7 +20,7 @@ TWO_COLUMNS = b"\0\1a\0" + b"\0\x08" + bytes(7) + b"\1\0"
 
 
 def our_schemas(folder: Path, cql: str, mode: str) -> dict[str, tuple[Any, Any]]:
-    """Of key and value of an event of each table, by the topic behind its prefix."""
+    """Schemas of key and value of an event of each table, by the topic without its prefix."""
     updates = []
     for table in parse_schema(cql).tables.values():
         row = Row((b"",) * len(table.clustering), Liveness(1, None, None), None, False, (), ())
@@ -47,7 +47,7 @@ def our_schemas(folder: Path, cql: str, mode: str) -> dict[str, tuple[Any, Any]]
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_schemas_are_those_of_debezium(mode: str, tmp_path: Path) -> None:
+def test_connect_schemas_equal_those_of_debezium(mode: str, tmp_path: Path) -> None:
     found = json.loads(gzip.decompress(FILE.read_bytes()))
     ours = our_schemas(tmp_path, found["schema"], mode)
     sent = found["modes"][mode]
@@ -59,7 +59,7 @@ def test_schemas_are_those_of_debezium(mode: str, tmp_path: Path) -> None:
 
 
 def without_ours(schema: Any, field: str = "") -> Any:
-    """Without what Debezium does not have."""
+    """Without fields that Debezium lacks."""
     if isinstance(schema, list):
         return [without_ours(each) for each in schema if each["field"] != "removed"]
     if not isinstance(schema, dict):
@@ -74,7 +74,7 @@ def without_ours(schema: Any, field: str = "") -> Any:
 
 
 def optional_in_exact_modes(schema: Any) -> Any:
-    """Debezium's exact values may not be null, so that it cannot send a null of such a column."""
+    """Debezium's exact values are not nullable, so Debezium cannot send a null of such a column."""
     if isinstance(schema, list):
         return [optional_in_exact_modes(each) for each in schema]
     if not isinstance(schema, dict):

@@ -1,4 +1,4 @@
-"""Every event of the recordings with values of every type, read by Connect's own converter."""
+"""Every event of the recordings with values of every type, read by Connect's converter."""
 
 import json
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from tests.support.node.snapshot_rows import DDL, TABLE_ID, encode, integer, lon
 
 DIGITS: Encoding = {"key_decimals": "numeric", "value_decimals": "numeric"}
 EXACT: Encoding = {"decimal": "precise", "varint": "precise", **DIGITS}
-# Of each recording that is not about types, so many events are enough.
+# Number of events from each recording that does not test types.
 _SOME = 100
 _LOST = (b'"NaN"', b'Infinity"', b":-0.0,", b":-0.0}", b"[-0.0", b",-0.0")
 
@@ -44,7 +44,7 @@ def test_connect_reads_every_message(
 
 
 def check(ours: bytes, plain: bytes, theirs: bytes) -> None:
-    """The schema is what Connect writes of it, byte for byte, and the payload is the plain JSON."""
+    """Connect writes an identical schema, byte for byte, and the payload equals the plain JSON."""
     message, read = WithSchema.of(ours), WithSchema.of(theirs)
     assert message.schema == read.schema
     payload, expected = json.loads(message.payload), json.loads(plain)
@@ -56,11 +56,11 @@ def check(ours: bytes, plain: bytes, theirs: bytes) -> None:
 
 
 @pytest.mark.parametrize(("scenario", "modes"), cases({}, *MODES, all_events=()))
-def test_text_equals_the_string_converter(
+def test_string_events_equal_those_of_the_string_converter(
     scenario: Scenario, modes: Encoding, tmp_path: Path, connect: Connect
 ) -> None:
-    """Bytes are shown to Java as strings of base64; maps of several entries have no order there,
-    and what is no number, or a zero below zero, is zero."""
+    """Java receives bytes as base64 strings. Maps of several entries have no order there; NaN,
+    infinity and negative zero become zero."""
     compared = 0
     pairs = zip(
         in_both(scenario, modes, None, tmp_path, encoding="string"),
@@ -84,14 +84,14 @@ def test_text_equals_the_string_converter(
 
 
 def without_clock(text: str) -> str:
-    """Without `ts_ms` in front, which is the clock of the reader."""
+    """Text without the leading `ts_ms`, which is the clock of the reader."""
     return text.partition(",op=")[2] if text.startswith("Struct{ts_ms=") else text
 
 
 def with_strings(message: WithSchema) -> bytes:
-    """Bytes as strings, which are what they are in JSON."""
+    """Bytes as strings, as in JSON."""
     schema = message.schema.replace('"type":"bytes","optional"', '"type":"string","optional"')
-    # A decimal stays one.
+    # A decimal remains a decimal.
     decimal = '"optional":true,"name":"org.apache.kafka.connect.data.Decimal"'
     schema = schema.replace(f'"type":"string",{decimal}', f'"type":"bytes",{decimal}')
     payload = message.payload.decode()
@@ -99,7 +99,7 @@ def with_strings(message: WithSchema) -> bytes:
 
 
 def has_large_map(schema: dict[str, Any], value: Any) -> bool:
-    """Whether there is a map of several entries in a value."""
+    """Whether a value contains a map of several entries."""
     if value is None:
         return False
     match schema["type"]:
@@ -117,7 +117,7 @@ def has_large_map(schema: dict[str, Any], value: Any) -> bool:
 
 
 def copied(encoding: Any) -> list[tuple[bytes, bytes]]:
-    """Key and value of a copied row."""
+    """Key and value of a snapshot row."""
     event_format = EventFormat(
         topic_prefix="x", cluster="c", node_id="n", key=encoding, value=encoding
     )
@@ -128,7 +128,7 @@ def copied(encoding: Any) -> list[tuple[bytes, bytes]]:
     return [(key, value or b"") for _, key, value, _, _ in batch.messages(0, len(batch))]
 
 
-def test_connect_reads_copied_rows(connect: Connect) -> None:
+def test_connect_reads_snapshot_rows(connect: Connect) -> None:
     ((key, value),) = copied("json_with_schema")
     ((plain_key, plain_value),) = copied("json")
     for ours, plain in ((key, plain_key), (value, plain_value)):

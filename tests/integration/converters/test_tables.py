@@ -1,5 +1,5 @@
-"""Made tables: every type to a depth of three, names of any kind, columns that are left out,
-dropped, or back with another type."""
+"""Generated tables: every type to a depth of three, any names, and columns that are excluded,
+dropped, or added again with another type."""
 
 import json
 from collections.abc import Iterator
@@ -27,14 +27,14 @@ def connect() -> Iterator[Connect]:
 
 
 def values(path: Path, ddl: str, encoding: str, **choices: Any) -> list[bytes]:
-    """The values of a segment in an encoding."""
+    """Values of a segment in an encoding."""
     schema = commitlog.Schema.from_cql(ddl)
     found = messages(path, schema, format_of(**choices, key=encoding, value=encoding))
     return [message.value for message in found]
 
 
 def taken(connect: Connect, value: bytes) -> dict[str, Any]:
-    """The payload of a value that Connect reads and writes anew without a change."""
+    """Payload of a value that Connect reads and writes without a change."""
     (written,) = connect.rewritten([value], "json")
     message, theirs = WithSchema.of(value), WithSchema.of(written)
     payload: dict[str, Any] = json.loads(message.payload)
@@ -44,14 +44,14 @@ def taken(connect: Connect, value: bytes) -> dict[str, Any]:
 
 
 def fields_of(value: bytes, member: str = "after") -> dict[str, dict[str, Any]]:
-    """The schemas of the fields of a member."""
+    """Schemas of the fields of a member."""
     members = {field["field"]: field for field in WithSchema.of(value).parsed_schema["fields"]}
     return {field["field"]: field for field in members[member]["fields"]}
 
 
 @ONE_SEGMENT
 @given(made_rows())
-def test_values_of_every_type_are_read(
+def test_connect_reads_generated_values_of_every_type(
     tmp_path: Path, connect: Connect, made: tuple[str, dict[str, bytes], dict[str, Any]]
 ) -> None:
     ddl, written, modes = made
@@ -64,7 +64,7 @@ def test_values_of_every_type_are_read(
 
 @settings(ONE_SEGMENT, max_examples=30)
 @given(named_rows('ab_-1. é"\\'), st.sampled_from(("none", "avro", "avro_unicode")))
-def test_any_names_are_read(
+def test_connect_reads_columns_of_any_name(
     tmp_path: Path, connect: Connect, made: tuple[str, dict[str, bytes]], mode: str
 ) -> None:
     ddl, row = made
@@ -76,7 +76,7 @@ def test_any_names_are_read(
     assert list(fields_of(value)) == list(payload["after"])
 
 
-def test_columns_that_are_left_out_are_not_in_the_schema(tmp_path: Path, connect: Connect) -> None:
+def test_excluded_columns_are_missing_in_the_schema(tmp_path: Path, connect: Connect) -> None:
     ddl = DDL.format(columns="a int, b int")
     path = inserted(tmp_path, ddl, {"a": ONE, "b": ONE})
     (value,) = values(path, ddl, "json_with_schema", exclude_columns=[("ks", "t", "b")])
@@ -87,9 +87,7 @@ def test_columns_that_are_left_out_are_not_in_the_schema(tmp_path: Path, connect
     assert "cells" not in str(WithSchema.of(value).schema)
 
 
-def test_a_column_with_the_name_of_a_range_gives_way_to_it(
-    tmp_path: Path, connect: Connect
-) -> None:
+def test_range_field_replaces_a_column_of_its_name(tmp_path: Path, connect: Connect) -> None:
     ddl = DDL.format(columns='"_range_start" int, a int')
     path = inserted(tmp_path, ddl, {"_range_start": ONE, "a": ONE})
     (value,) = values(path, ddl, "json_with_schema")
@@ -97,9 +95,7 @@ def test_a_column_with_the_name_of_a_range_gives_way_to_it(
     assert taken(connect, value)["after"]["_range_start"] is None
 
 
-def test_a_dropped_column_is_in_the_schema_of_the_events_that_have_it(
-    tmp_path: Path, connect: Connect
-) -> None:
+def test_dropped_column_remains_in_schemas_of_its_events(tmp_path: Path, connect: Connect) -> None:
     before = DDL.format(columns="a int, b int, c int")
     drop = "\nALTER TABLE ks.t DROP c USING TIMESTAMP 1795000000000001;"
     after = before + drop
@@ -112,9 +108,7 @@ def test_a_dropped_column_is_in_the_schema_of_the_events_that_have_it(
     assert [b",c=Struct{value=1,set=true}" in text for text in texts] == [False, True, True, False]
 
 
-def test_a_column_that_came_back_has_the_type_of_the_write(
-    tmp_path: Path, connect: Connect
-) -> None:
+def test_readded_column_keeps_the_type_of_the_write(tmp_path: Path, connect: Connect) -> None:
     before = DDL.format(columns="a int, v int")
     after = (
         f"{before}\nALTER TABLE ks.t DROP v USING TIMESTAMP 1795000000000001;"
@@ -129,7 +123,7 @@ def test_a_column_that_came_back_has_the_type_of_the_write(
         assert (column and column["value"]) == shown
 
 
-def test_event_and_partition_are_the_same_in_every_encoding(tmp_path: Path) -> None:
+def test_headers_and_partition_do_not_depend_on_the_encoding(tmp_path: Path) -> None:
     ddl = DDL.format(columns="a int, b text")
     path = inserted(tmp_path, ddl, {"a": ONE, "b": b"x"}, {"a": ONE})
     schema = commitlog.Schema.from_cql(ddl)
@@ -143,7 +137,7 @@ def test_event_and_partition_are_the_same_in_every_encoding(tmp_path: Path) -> N
     assert len(seen) == 1
 
 
-def test_each_side_is_written_as_if_the_other_were_plain(tmp_path: Path) -> None:
+def test_key_and_value_encodings_are_independent(tmp_path: Path) -> None:
     ddl = DDL.format(columns="a varint, b decimal").replace("k int", "k varint")
     path = inserted(tmp_path, ddl, {"a": b"\1\0", "b": b"\0\0\0\1\5"})
     schema = commitlog.Schema.from_cql(ddl)

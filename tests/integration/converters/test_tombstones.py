@@ -1,4 +1,4 @@
-"""`tombstones.on.delete`: a message without a value behind each deletion, in every encoding."""
+"""`tombstones.on.delete`: a message without a value after each deletion, in every encoding."""
 
 import json
 from pathlib import Path
@@ -20,8 +20,8 @@ DELETION = Deletion(TIME_US, TIME_US // 1_000_000)
 
 
 def segment(folder: Path) -> Path:
-    """A row written, that row deleted and written in one mutation, a range and a partition
-    deleted."""
+    """Segment with a written row; its deletion and rewrite in one mutation; a deleted range; a
+    deleted partition."""
     (table,) = parse_schema(DDL).tables.values()
 
     def row(deletion: Deletion | None) -> Row:
@@ -57,7 +57,7 @@ def read(folder: Path, encoding: Any, *, tombstones: bool) -> commitlog.EventBat
 
 
 @pytest.mark.parametrize("encoding", ["json", "json_with_schema", "avro", "string"])
-def test_a_tombstone_has_the_key_and_the_id_of_its_delete(tmp_path: Path, encoding: str) -> None:
+def test_tombstone_carries_key_and_id_of_its_deletion(tmp_path: Path, encoding: str) -> None:
     batch = read(tmp_path, encoding, tombstones=True)
     found = batch.messages(0, len(batch))
     kinds = [dict(headers)["cdc.kind"] for _, _, _, headers, _ in found]
@@ -75,7 +75,7 @@ def test_a_tombstone_has_the_key_and_the_id_of_its_delete(tmp_path: Path, encodi
     assert batch.position_after(2) == plain.position_after(2)
 
 
-def test_a_tombstone_is_null_in_lines(tmp_path: Path) -> None:
+def test_tombstone_is_null_in_ndjson(tmp_path: Path) -> None:
     batch = read(tmp_path, "string", tombstones=True)
     lines = [json.loads(line) for line in batch.ndjson(0, len(batch)).splitlines()]
     assert [line["value"] is None for line in lines].count(True) == 2

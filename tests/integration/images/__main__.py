@@ -1,8 +1,8 @@
-"""`make images-check`: both images, built without a daemon and run as they are meant to.
+"""`make images-check`: builds both images without a daemon and runs them as documented.
 
-Needs root, and buildah and mmdebstrap from Debian. The base is made here, so nothing comes from a
-registry of images. Each is built twice and has to be the same; then it runs as the first process of
-its own process tree, as its own user, over a root that cannot be written.
+Needs root, and buildah and mmdebstrap from Debian. The base image is built here, so no registry of
+images is involved. Each image is built twice with equal results. It then runs as the first process
+of its own process tree, as its own user, over a read-only root.
 """
 
 import json
@@ -33,7 +33,7 @@ _USER = 999
 
 
 class ImageError(Exception):
-    """An image is not what it should be."""
+    """An image does not meet a requirement."""
 
 
 def main() -> int:
@@ -85,7 +85,7 @@ def buildah(*arguments: str) -> str:
 
 
 def make_base() -> None:
-    """Debian with Python and nothing else, once."""
+    """Debian with Python and nothing else, built once."""
     if BASE in buildah("images", "--format", "{{.Name}}"):
         return
     include = "--include=python3,python3-venv,ca-certificates"
@@ -102,8 +102,8 @@ def make_base() -> None:
 
 
 def build(agent: str, name: str) -> list[str]:
-    """Builds it anew; gives the digests of its layers. That of the image is another one each time,
-    for Docker's format names the container that it was made in."""
+    """Build the image without a cache; returns the digests of its layers. The digest of the image
+    differs each time, because Docker's format contains the name of the build container."""
     buildah(
         "bud",
         f"--signature-policy={WORK.resolve()}/policy.json",

@@ -1,4 +1,4 @@
-"""What the files for images promise; `make images-check` builds and runs them."""
+"""Properties of the image files; `make images-check` builds and runs the images."""
 
 import re
 from pathlib import Path
@@ -17,7 +17,7 @@ def instructions(file: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_an_image_is_small_and_may_do_little(file: str) -> None:
+def test_image_is_minimal_and_unprivileged(file: str) -> None:
     found = instructions(file)
     assert [name for name, _ in found].count("FROM") == 2
     last = dict(found[max(at for at, (name, _) in enumerate(found) if name == "FROM") :])
@@ -30,7 +30,7 @@ def test_an_image_is_small_and_may_do_little(file: str) -> None:
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_nothing_is_fetched_and_every_wheel_has_a_hash(file: str) -> None:
+def test_image_installs_hashed_wheels_without_an_index(file: str) -> None:
     (script,) = (rest for name, rest in instructions(file) if name == "RUN")
     installs = re.findall(r"pip install [^&]*", script)
     assert len(installs) == 2
@@ -41,7 +41,7 @@ def test_nothing_is_fetched_and_every_wheel_has_a_hash(file: str) -> None:
     assert "--no-deps" in installs[1]
 
 
-def test_only_copied_files_go_to_the_builder() -> None:
+def test_build_context_contains_only_copied_files() -> None:
     ignored = (REPOSITORY / ".dockerignore").read_text().split()
     assert ignored[0] == "*"
     copied = {

@@ -1,4 +1,4 @@
-"""Brokers for the tests of the sinks, and sinks that are closed after them."""
+"""Brokers for the sink tests, and sinks that are closed after each test."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,14 +20,14 @@ from tests.support.sinks.kafka_sinks import QUICK, MakeDelivery, MakeSink, SinkF
 
 @pytest.fixture(scope="package")
 def secured_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
-    """Beside the shared broker, which asks for no login; each test has names of its own."""
+    """In addition to the shared broker, which requires no login; each test uses its own names."""
     with SecuredBroker(tmp_path_factory.mktemp("secured") / "kafka") as broker:
         yield broker
 
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sinks that open without waiting for a broker that is not there."""
+    """Sinks that open without waiting for an unavailable broker."""
     monkeypatch.setattr("sidecar.sinks.kafka.client._FIRST_ANSWER_S", 0.1)
 
 
@@ -35,14 +35,14 @@ AnySink = TypeVar("AnySink", KafkaSink, TransactionalKafkaSink)
 
 
 def _client(bootstrap: str, settings: dict[str, str]) -> dict[str, str]:
-    """Names have `_` for the dots."""
+    """Setting names contain `_` instead of dots."""
     named = {name.replace("_", "."): value for name, value in settings.items()}
     return {"bootstrap.servers": bootstrap} | named
 
 
 @pytest.fixture
 def opened() -> Iterator[Callable[[AnySink], AnySink]]:
-    """Opens sinks, and closes them after the test."""
+    """Open sinks, and close them after the test."""
     with ExitStack() as stack:
 
         def open_sink(sink: AnySink) -> AnySink:
@@ -86,7 +86,8 @@ def make_exact(opened: Callable[[TransactionalKafkaSink], TransactionalKafkaSink
 
 @pytest.fixture
 def exactly(broker: KafkaBroker, make_exact: MakeSink) -> MakeDelivery:
-    """Deliveries in transactions, into a topic that exists then, as the one of its positions."""
+    """Transactional deliveries to a topic that this function creates, with a topic for
+    positions."""
 
     def make(
         topic: str,

@@ -1,5 +1,5 @@
-"""Batches that became small for one event, and grow again, against a real broker; and a look at a
-broker that is there, and at one that is not."""
+"""Batches that shrank for one event and grow again, with a real broker; and queries to an available
+and an unavailable broker."""
 
 from collections.abc import Iterator
 
@@ -21,11 +21,10 @@ def keys_in_order(broker: KafkaBroker, topic: str) -> Iterator[bytes | None]:
     return (record.key for record in broker.consume_all(topic))
 
 
-def test_an_invalid_event_fails_alone_and_batches_do_not_stay_small(
-    broker: KafkaBroker, make_sink: SinkFactory
-) -> None:
-    """An event without key is invalid in a compacted topic; the client reports all of its batch so.
-    Batches grow without a restart; that they are large shows when another one is refused."""
+def test_batches_regrow_after_an_invalid_event(broker: KafkaBroker, make_sink: SinkFactory) -> None:
+    """An event without a key is invalid in a compacted topic, and the client reports its whole
+    batch as invalid. Batches grow without a restart; a second rejection proves that they are
+    large."""
     broker.create_topic("grows", 1, {"cleanup.policy": "compact"})
     without_key: Message = ("grows", b"", b"no key", [], 0)
     clock = LaterClock()
@@ -45,10 +44,10 @@ def test_an_invalid_event_fails_alone_and_batches_do_not_stay_small(
     assert keys == {b"%d" % number for number in (*range(21), *range(100, 121))}
 
 
-def test_a_producer_is_not_replaced_while_it_has_events(
+def test_producer_with_pending_events_is_not_replaced(
     broker: KafkaBroker, make_sink: SinkFactory
 ) -> None:
-    """None is lost, none comes twice, and their order stays."""
+    """No event is lost or repeated, and the order is preserved."""
     clock = LaterClock()
     sink = make_sink(broker.bootstrap, clock=clock, linger_ms="300")
     made_small(broker, sink, "replaced")
@@ -63,13 +62,13 @@ def test_a_producer_is_not_replaced_while_it_has_events(
     assert list(keys_in_order(broker, "replaced")) == [b"%d" % n for n in range(1000)]
 
 
-def test_a_producer_that_cannot_be_made_leaves_the_one_that_works(
+def test_failed_replacement_keeps_the_working_producer(
     broker: KafkaBroker,
     make_sink: SinkFactory,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """As where a key is being replaced on disk just then."""
+    """For example while an operator replaces a key on disk."""
     clock = LaterClock()
     sink = make_sink(broker.bootstrap, clock=clock)
     made_small(broker, sink, "kept")
@@ -89,7 +88,7 @@ def test_a_producer_that_cannot_be_made_leaves_the_one_that_works(
 
 
 @pytest.mark.servers
-def test_topics_and_their_partitions(broker: KafkaBroker) -> None:
+def test_existing_topics_have_partition_counts(broker: KafkaBroker) -> None:
     broker.create_topic("survey", 3)
     assert existing_topics({"bootstrap.servers": broker.bootstrap}, DEADLINE_S)["survey"] == 3
 
@@ -102,7 +101,7 @@ def test_broker_without_authorizer_permits_every_write(broker: KafkaBroker) -> N
 
 
 @pytest.mark.servers
-def test_compacted_topics(broker: KafkaBroker) -> None:
+def test_compacted_topics_are_found(broker: KafkaBroker) -> None:
     policies = {None: False, "delete": False, "compact": True, "compact,delete": True}
     for number, policy in enumerate(policies):
         config = {} if policy is None else {"cleanup.policy": policy}
@@ -113,17 +112,17 @@ def test_compacted_topics(broker: KafkaBroker) -> None:
     assert found == [name for name, kept in zip(names, policies.values(), strict=True) if kept]
 
 
-def test_unavailable_broker_has_no_finding_about_rights() -> None:
+def test_unavailable_broker_yields_no_unwritable_topics() -> None:
     assert unwritable_topics({"bootstrap.servers": "127.0.0.1:9"}, ["a"], 0.5) == []
 
 
-def test_a_broker_that_is_away() -> None:
+def test_unavailable_broker_is_reported() -> None:
     with pytest.raises(
         UnavailableError, match=r"No Kafka broker of 127\.0\.0\.1:9 answers: .*refused"
     ):
         existing_topics({"bootstrap.servers": "127.0.0.1:9"}, 0.5)
 
 
-def test_settings_that_the_client_does_not_take() -> None:
+def test_invalid_client_setting_is_a_config_error() -> None:
     with pytest.raises(ConfigError, match=r"`kafka\.producer\.socket\.timeout\.ms` cannot be `1`"):
         existing_topics({"bootstrap.servers": "x:1", "socket.timeout.ms": "1"}, 0.5)

@@ -1,6 +1,7 @@
-"""Both Kafka sinks and a broker that is not there, stops, is killed, hangs or ends connections.
+"""Both Kafka sinks with a broker that is not running, stops, is killed, hangs or closes
+connections.
 
-The tests stop their broker, so it is not the shared one. They share it with each other.
+The tests stop their broker, so they share one that other tests do not use.
 """
 
 import os
@@ -43,8 +44,8 @@ pytestmark = pytest.mark.servers
 
 @pytest.fixture(scope="module")
 def own_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
-    """Not started."""
-    # A killed broker cannot register again before its last session is over.
+    """Broker that is not started."""
+    # A killed broker cannot register again before its last session expires.
     sessions = {"broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500"}
     directory = tmp_path_factory.mktemp("outages") / "kafka"
     broker = KafkaBroker(directory, heap_mib=256, properties=sessions)
@@ -65,7 +66,7 @@ def is_reported(sink: KafkaSink | TransactionalKafkaSink, broker: KafkaBroker) -
     return not state.healthy and f"no Kafka broker of {broker.bootstrap} " in state.message
 
 
-def test_a_broker_that_is_not_there_yet(
+def test_kafka_sink_waits_for_a_broker_to_start(
     own_broker: KafkaBroker, make_sink: SinkFactory, impatient: None
 ) -> None:
     if own_broker.is_running:
@@ -77,10 +78,10 @@ def test_a_broker_that_is_not_there_yet(
     Delivery(sink, [message("late", number, number) for number in range(10)]).run()
 
 
-def test_a_broker_that_is_frozen_before_the_first_event_of_a_topic_is_reported(
+def test_frozen_broker_is_reported_before_a_first_event(
     running_broker: KafkaBroker, make_sink: SinkFactory
 ) -> None:
-    """It keeps its connections and answers nothing, and nothing was sent that waits."""
+    """The broker keeps its connections without answering, and no sent event waits."""
     for topic in ("first", "new"):
         running_broker.create_topic(topic, 1)
     sink = make_sink(running_broker.bootstrap)
@@ -97,13 +98,13 @@ def test_a_broker_that_is_frozen_before_the_first_event_of_a_topic_is_reported(
     assert sink.state().healthy
 
 
-def test_a_broker_that_crashes_and_one_that_stops(
+def test_broker_crash_and_stop_lose_no_events(
     running_broker: KafkaBroker, make_sink: SinkFactory, make_exact: MakeSink
 ) -> None:
     broker = running_broker
     broker.create_topic("plain", 3)
     messages = [message("plain", number, number * 7919, 200) for number in range(20_000)]
-    # Small batches and transactions, so that much is on its way at each end.
+    # Small batches and transactions, so that many events are in flight at each outage.
     sink = make_sink(broker.bootstrap, batch_size="5000", reconnect_backoff_max_ms="500")
     plain = Delivery(sink, messages)
     mutations = single("exact", 8_000, value_bytes=200)
@@ -130,7 +131,7 @@ def test_a_broker_that_crashes_and_one_that_stops(
     assert arrived(broker, "exact") == contents(mutations)
 
 
-def test_events_that_no_broker_takes_hold_back_no_others(
+def test_undeliverable_events_delay_others_only_briefly(
     running_broker: KafkaBroker, make_sink: SinkFactory
 ) -> None:
     clock = LaterClock()
@@ -170,10 +171,10 @@ def server() -> Iterator[ClosingServer]:
         thread.join()
 
 
-def test_a_broker_that_is_away_gets_few_connection_attempts(
+def test_unavailable_broker_gets_few_connection_attempts(
     server: ClosingServer, make_sink: SinkFactory, impatient: None
 ) -> None:
-    """The bound is a rate, so a slow machine only lowers what is counted."""
+    """The bound is a rate, so a slow machine only lowers the count."""
     began_s = time.monotonic()
     sink = make_sink(f"127.0.0.1:{server.server_address[1]}")
     while time.monotonic() - began_s < _OBSERVED_S:

@@ -1,4 +1,4 @@
-"""The Kafka sink against a real broker."""
+"""The Kafka sink with a real broker."""
 
 import random
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ NOWHERE = "127.0.0.1:9"
 
 
 def spread(topics: Sequence[str], count: int, value_bytes: int = 0) -> list[Message]:
-    """Events over topics and partitions, in a fixed random way."""
+    """Events over topics and partitions, in a fixed random order."""
     chance = random.Random(7)
     return [
         message(chance.choice(topics), number, chance.getrandbits(31), value_bytes)
@@ -61,7 +61,7 @@ def test_close_finishes_accepted_events(broker: KafkaBroker, make_sink: SinkFact
     assert_arrived(messages, broker.consume_all("close"), {"close": 2})
 
 
-def test_a_full_client_takes_only_a_part(broker: KafkaBroker, make_sink: SinkFactory) -> None:
+def test_full_client_queue_accepts_a_part(broker: KafkaBroker, make_sink: SinkFactory) -> None:
     broker.create_topic("full", 1)
     messages = spread(["full"], 5000)
     sink = make_sink(broker.bootstrap, queue_buffering_max_messages="700", linger_ms="200")
@@ -72,12 +72,12 @@ def test_a_full_client_takes_only_a_part(broker: KafkaBroker, make_sink: SinkFac
     assert_arrived(messages, broker.consume_all("full"), {"full": 1})
 
 
-def test_a_missing_topic_is_waited_for(broker: KafkaBroker, make_sink: SinkFactory) -> None:
+def test_missing_topic_blocks_only_its_events(broker: KafkaBroker, make_sink: SinkFactory) -> None:
     broker.create_topic("there", 1)
     messages = [message("there", 0, 0), message("missing", 1, 1), message("there", 2, 0)]
     sink = make_sink(broker.bootstrap)
     delivery = Delivery(sink, messages)
-    # The watermark stays contiguous, and the other topic does not wait.
+    # Acknowledgements stay contiguous, and the other topic does not wait.
     delivery.until(
         lambda: delivery.answered == 1 and len(broker.consume_all("there")) == 2,
         "the events of the other topic",
@@ -97,7 +97,7 @@ def test_a_missing_topic_is_waited_for(broker: KafkaBroker, make_sink: SinkFacto
     assert_arrived(messages, broker.consume_all(*counts), counts)
 
 
-def test_a_topic_is_created_as_configured(broker: KafkaBroker, make_sink: SinkFactory) -> None:
+def test_topic_is_created_as_configured(broker: KafkaBroker, make_sink: SinkFactory) -> None:
     creation = TopicCreation(4, 1, {"cleanup.policy": "compact", "retention.ms": "12345"})
     messages = spread(["made-one", "made-two"], 200)
     sink = make_sink(broker.bootstrap, creation)
@@ -128,12 +128,12 @@ def test_failed_topic_creation_states_the_reason(
         Delivery(wrong, spread(["made-never"], 1)).step()
 
 
-def test_a_name_that_is_no_topic(broker: KafkaBroker, make_sink: SinkFactory) -> None:
+def test_invalid_topic_name_is_a_config_error(broker: KafkaBroker, make_sink: SinkFactory) -> None:
     with pytest.raises(ConfigError, match=r"`a b` cannot be the name.*topic\.prefix"):
         Delivery(make_sink(broker.bootstrap), spread(["a b"], 1)).step()
 
 
-def test_close_does_not_wait_for_a_broker_that_is_away(
+def test_close_does_not_wait_for_an_unavailable_broker(
     make_sink: SinkFactory, impatient: None
 ) -> None:
     sink = make_sink(NOWHERE)
@@ -153,7 +153,7 @@ def test_close_does_not_wait_for_a_broker_that_is_away(
             "the Kafka client rejects it: ",
             id="the client",
         ),
-        # The broker refuses whole batches; the good events in them must get through, in order.
+        # The broker rejects whole batches; the valid events in them must arrive in order.
         pytest.param(
             "large-topic",
             {"max.message.bytes": "20000"},
@@ -164,7 +164,7 @@ def test_close_does_not_wait_for_a_broker_that_is_away(
         ),
     ],
 )
-def test_an_event_that_is_too_large_fails_alone(
+def test_oversized_event_is_the_only_failure(
     broker: KafkaBroker,
     make_sink: SinkFactory,
     topic: str,
@@ -186,10 +186,10 @@ def test_an_event_that_is_too_large_fails_alone(
     assert sorted(last_seen, key=lambda key: last_seen[key]) == expected
 
 
-def test_a_clock_that_the_broker_does_not_believe_keeps_events_back(
+def test_events_wait_while_the_broker_rejects_the_clock(
     broker: KafkaBroker, make_sink: SinkFactory
 ) -> None:
-    """It meets all of them, so none is set aside: they arrive when the clocks agree."""
+    """It concerns all events, so none is a dead letter: they arrive once the clocks agree."""
     known = tuple(map(int, VERSION.split(".")[:2])) >= (3, 6)
     name = f"message.timestamp.{'before' if known else 'difference'}.max.ms"
     broker.create_topic("clock", 1, {name: "0"})
@@ -207,9 +207,7 @@ def test_a_clock_that_the_broker_does_not_believe_keeps_events_back(
     assert len({record.key for record in broker.consume_all("clock")}) == 10
 
 
-def test_a_topic_deleted_under_the_sink_is_waited_for(
-    broker: KafkaBroker, make_sink: SinkFactory
-) -> None:
+def test_events_wait_for_a_deleted_topic(broker: KafkaBroker, make_sink: SinkFactory) -> None:
     broker.create_topic("deleted", 2)
     sink = make_sink(broker.bootstrap, topic_metadata_propagation_max_ms="1000")
     Delivery(sink, spread(["deleted"], 10)).run()
@@ -224,12 +222,12 @@ def test_a_topic_deleted_under_the_sink_is_waited_for(
     assert len(broker.consume_all("deleted")) == 50
 
 
-def test_a_bad_value_of_a_setting(make_sink: SinkFactory) -> None:
+def test_invalid_producer_setting_is_a_config_error(make_sink: SinkFactory) -> None:
     with pytest.raises(ConfigError, match="compression"):
         make_sink(NOWHERE, compression_type="brotli")
 
 
-def test_the_client_repeats_itself_at_growing_intervals(
+def test_client_log_messages_are_rate_limited(
     make_sink: SinkFactory, impatient: None, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
@@ -251,7 +249,7 @@ def test_the_client_repeats_itself_at_growing_intervals(
         (KafkaError(KafkaError._AUTHENTICATION, "wrong password"), AccessDeniedError),
     ],
 )
-def test_errors_of_the_client_itself(
+def test_client_error_raises_its_exception(
     make_sink: SinkFactory, impatient: None, error: KafkaError, kind: type[Exception]
 ) -> None:
     sink = make_sink(NOWHERE)

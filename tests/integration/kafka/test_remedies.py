@@ -1,4 +1,4 @@
-"""Findings about topics end when their commands are executed as they are printed."""
+"""Executing the printed commands resolves findings about topics."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +28,7 @@ def probe_of(bootstrap: str, topics: Sequence[str], **client: str) -> Any:
 
 
 def follow(broker: KafkaBroker, check: Callable[[], Iterator[Finding]]) -> list[str]:
-    """Pastes the command of each finding until there is none. Returns the codes on the way."""
+    """Run the command of each finding until there is none; returns the codes found meanwhile."""
     codes: list[str] = []
     while open_findings := [each for each in check() if each.remedy]:
         assert len(codes) < len(NAMES), open_findings
@@ -38,12 +38,12 @@ def follow(broker: KafkaBroker, check: Callable[[], Iterator[Finding]]) -> list[
     return codes
 
 
-def test_topics_that_do_not_exist(broker: KafkaBroker, topic_prefix: str) -> None:
+def test_missing_topic_remedies_work(broker: KafkaBroker, topic_prefix: str) -> None:
     probe = probe_of(broker.bootstrap, [f"{topic_prefix}.{name}" for name in NAMES])
     assert follow(broker, lambda: check_topics(probe)) == ["topics_missing"] * len(NAMES)
 
 
-def test_topics_that_are_compacted(broker: KafkaBroker, topic_prefix: str) -> None:
+def test_compacted_topic_remedies_work(broker: KafkaBroker, topic_prefix: str) -> None:
     topics = [f"{topic_prefix}.{name}" for name in NAMES]
     for topic in topics:
         broker.create_topic(topic, config={"cleanup.policy": "compact"})
@@ -52,7 +52,7 @@ def test_topics_that_are_compacted(broker: KafkaBroker, topic_prefix: str) -> No
     assert codes == ["topics_compacted"] * len(NAMES)
 
 
-def test_topics_that_a_user_may_not_write(secured_broker: SecuredBroker, topic_prefix: str) -> None:
+def test_unwritable_topic_remedies_work(secured_broker: SecuredBroker, topic_prefix: str) -> None:
     topics = [f"{topic_prefix}.{name}" for name in NAMES]
     for topic in topics:
         secured_broker.create_topic(topic)

@@ -1,5 +1,5 @@
-"""Logins and rights on a real broker with SASL and an authoriser, and the election of one of
-several agents there."""
+"""Logins and rights on a real broker with SASL and an authorizer, and the leader election of
+several agents."""
 
 import re
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.servers
 
 
 def login(user: str, password: str = "right") -> dict[str, str]:
-    """In the form of the Java client."""
+    """Settings in the format of the Java client."""
     return {
         "security_protocol": "SASL_PLAINTEXT",
         "sasl_mechanism": "PLAIN",
@@ -38,7 +38,7 @@ def allow(broker: SecuredBroker, user: str, rights: str) -> None:
     )
 
 
-def test_the_right_login(secured_broker: SecuredBroker, make_sink: SinkFactory) -> None:
+def test_valid_login_delivers_events(secured_broker: SecuredBroker, make_sink: SinkFactory) -> None:
     secured_broker.create_topic("secured")
     sink = make_sink(secured_broker.secured, TopicCreation(), **login("writer"))
     Delivery(sink, [message("secured", 0, 0), message("secured-made", 1, 0)]).run()
@@ -61,7 +61,7 @@ def test_the_right_login(secured_broker: SecuredBroker, make_sink: SinkFactory) 
         ),
     ],
 )
-def test_a_wrong_login_is_rejected(
+def test_wrong_login_is_rejected_without_its_password(
     secured_broker: SecuredBroker, make_sink: SinkFactory, settings: dict[str, str]
 ) -> None:
     with pytest.raises(
@@ -71,7 +71,7 @@ def test_a_wrong_login_is_rejected(
     assert not re.search("wrong|right", str(caught.value))
 
 
-def test_a_corrected_password_needs_no_restart(secured_broker: SecuredBroker) -> None:
+def test_sink_reopens_with_a_corrected_password(secured_broker: SecuredBroker) -> None:
     secured_broker.create_topic("corrected")
     servers = {"bootstrap.servers": secured_broker.secured}
 
@@ -92,10 +92,10 @@ def test_a_corrected_password_needs_no_restart(secured_broker: SecuredBroker) ->
 
 
 @pytest.mark.parametrize("topic", ["secured", "secured-not-there"])
-def test_a_user_without_rights_is_rejected(
+def test_user_without_rights_is_rejected(
     secured_broker: SecuredBroker, make_sink: SinkFactory, topic: str
 ) -> None:
-    """By the first contact already, when the broker refuses the producer's number that soon."""
+    """At the first contact if the broker already denies the producer id."""
     secured_broker.create_topic("secured")
     with pytest.raises(AccessDeniedError, match="denies access to this user"):
         sink = make_sink(
@@ -104,10 +104,10 @@ def test_a_user_without_rights_is_rejected(
         Delivery(sink, [message(topic, 0, 0)]).run()
 
 
-def test_a_topic_that_is_rejected_to_a_user_waits_and_others_do_not(
+def test_denied_topic_does_not_block_other_topics(
     secured_broker: SecuredBroker, make_sink: SinkFactory
 ) -> None:
-    """`half` may write to one topic, and describe both; then it is allowed to write to both."""
+    """`half` can write to one topic and describe both; then it gets the right to write to both."""
     counts = {"allowed": 3, "denied": 3}
     for topic, partitions in counts.items():
         secured_broker.create_topic(topic, partitions)
@@ -118,7 +118,7 @@ def test_a_topic_that_is_rejected_to_a_user_waits_and_others_do_not(
     delivery = Delivery(sink, messages)
 
     def written() -> int:
-        """Events that a restart of the sink repeats count once."""
+        """Count events that a restart of the sink repeats once."""
         return len({record.key for record in secured_broker.consume_all("allowed")})
 
     delivery.until(
@@ -175,10 +175,8 @@ def wait_for(election: LeaderElection, role: Role) -> None:
     wait_until(lambda: election.role is role, f"the role {role}")
 
 
-def test_a_newcomer_stands_by_until_the_leader_leaves(
-    authorising: SecuredBroker, stop: Stop
-) -> None:
-    """With the topic that the first one creates."""
+def test_newcomer_stands_by_until_the_leader_leaves(authorising: SecuredBroker, stop: Stop) -> None:
+    """The first agent creates the topic."""
     settings = settings_of(authorising, "newcomer")
     with LeaderElection(settings) as second:
         wait_for(second, Role.LEADER)
@@ -194,7 +192,7 @@ def test_a_newcomer_stands_by_until_the_leader_leaves(
             wait_for(newcomer, Role.LEADER)
 
 
-def test_a_fenced_leader_leaves_the_group(authorising: SecuredBroker, stop: Stop) -> None:
+def test_fenced_leader_leaves_the_group(authorising: SecuredBroker, stop: Stop) -> None:
     settings = settings_of(authorising, "fenced")
     with LeaderElection(settings) as first, first.term(stop) as term:
         assert term is not None
@@ -207,7 +205,7 @@ def test_a_fenced_leader_leaves_the_group(authorising: SecuredBroker, stop: Stop
             wait_for(first, Role.STANDBY)
 
 
-def test_a_request_to_stop_ends_the_wait(authorising: SecuredBroker, stop: Stop) -> None:
+def test_stop_request_ends_the_wait_of_a_standby(authorising: SecuredBroker, stop: Stop) -> None:
     settings = settings_of(authorising, "stopped")
     with LeaderElection(settings) as leader:
         wait_for(leader, Role.LEADER)
@@ -218,7 +216,7 @@ def test_a_request_to_stop_ends_the_wait(authorising: SecuredBroker, stop: Stop)
                 assert term is None
 
 
-def test_a_missing_right_is_reported_until_it_is_granted(authorising: SecuredBroker) -> None:
+def test_missing_election_right_is_reported_until_granted(authorising: SecuredBroker) -> None:
     authorising.create_topic("denied.position")
     allow(authorising, USER, "Describe --topic denied.position")
     settings = settings_of(authorising, "denied", is_secured=True)
@@ -230,7 +228,7 @@ def test_a_missing_right_is_reported_until_it_is_granted(authorising: SecuredBro
         assert election.error == ""
 
 
-def test_a_missing_right_ends_an_agent_that_does_not_wait(
+def test_missing_election_right_ends_the_agent_if_configured(
     authorising: SecuredBroker, stop: Stop
 ) -> None:
     authorising.create_topic("ended.position")
@@ -248,7 +246,7 @@ def test_a_missing_right_ends_an_agent_that_does_not_wait(
     wait_until(lambda: asked(settings) is None, "the right")
 
 
-def test_a_session_that_the_broker_rejects(authorising: SecuredBroker, stop: Stop) -> None:
+def test_rejected_session_timeout_is_a_config_error(authorising: SecuredBroker, stop: Stop) -> None:
     settings = settings_of(authorising, "short", session_timeout_ms=3000)
     with (
         LeaderElection(settings) as election,

@@ -1,4 +1,4 @@
-"""The transactional Kafka sink against a real broker."""
+"""The transactional Kafka sink with a real broker."""
 
 import json
 import os
@@ -50,13 +50,13 @@ def positions_of(broker: KafkaBroker, topic: str) -> PositionRecords:
 
 
 def reach(sink: TransactionalKafkaSink, position: int, source: str = "a") -> None:
-    """By a batch without events."""
+    """Advance the position by a batch without events."""
     batch = ListBatch(position, ())
     assert sink.send(NumberedBatch(source, batch, 0), 0, 1.0) == 0
 
 
 def finish(sink: TransactionalKafkaSink) -> None:
-    """Until it has nothing to do."""
+    """Poll until the sink is idle."""
 
     def has_finished() -> bool:
         sink.poll(0.02)
@@ -80,7 +80,7 @@ def produce(broker: KafkaBroker, topic: str, values: list[bytes], key: bytes) ->
 
 
 def last_stable_offset(broker: KafkaBroker, topic: str) -> int:
-    """What a consumer of committed records can come to."""
+    """Offset that a read-committed consumer can reach."""
     specs: Any = OffsetSpec
     place = TopicPartition(topic, 0)
     futures = broker.admin().list_offsets(
@@ -106,7 +106,7 @@ def test_events_and_position_are_committed_together(
     assert stored(broker, "together-positions")[-1] == (b"shop", position(30_000))
 
 
-def test_nothing_is_seen_before_the_commit(broker: KafkaBroker, exactly: MakeDelivery) -> None:
+def test_consumers_see_no_event_before_commit(broker: KafkaBroker, exactly: MakeDelivery) -> None:
     delivery = exactly("unseen", single("unseen", 100), rule=NEVER)
     wait_for_uncommitted(broker, delivery, "unseen")
     assert delivery.done == 0
@@ -116,7 +116,7 @@ def test_nothing_is_seen_before_the_commit(broker: KafkaBroker, exactly: MakeDel
     assert stored(broker, "unseen-positions") == [(b"shop", position(1000))]
 
 
-def test_batches_without_events_move_the_position(
+def test_batches_without_events_advance_the_position(
     broker: KafkaBroker, make_exact: MakeSink
 ) -> None:
     where = positions_of(broker, "quiet-positions")
@@ -131,9 +131,7 @@ def test_batches_without_events_move_the_position(
     assert make_exact(broker.bootstrap, where).load().values == {"position": "40"}
 
 
-def test_a_position_that_stays_is_not_stored_again(
-    broker: KafkaBroker, make_exact: MakeSink
-) -> None:
+def test_unchanged_position_is_stored_once(broker: KafkaBroker, make_exact: MakeSink) -> None:
     where = positions_of(broker, "still-positions")
     for _ in range(2):
         sink = make_exact(broker.bootstrap, where)
@@ -145,7 +143,7 @@ def test_a_position_that_stays_is_not_stored_again(
     assert stored(broker, "still-positions") == [(b"shop", position(10))]
 
 
-def test_each_source_has_a_position(broker: KafkaBroker, make_exact: MakeSink) -> None:
+def test_each_source_has_its_own_position(broker: KafkaBroker, make_exact: MakeSink) -> None:
     where = positions_of(broker, "sources-positions")
     both = {"position": "10", "b/position": "20"}
     for expected, source, start in (({}, "a", 10), ({"position": "10"}, "b", 20), (both, "a", 30)):
@@ -157,7 +155,7 @@ def test_each_source_has_a_position(broker: KafkaBroker, make_exact: MakeSink) -
     assert values == {"position": "30", "b/position": "20"}
 
 
-def test_a_second_instance_takes_over(
+def test_second_instance_fences_the_first(
     broker: KafkaBroker, make_exact: MakeSink, exactly: MakeDelivery
 ) -> None:
     mutations = single("fenced", 400)
@@ -172,10 +170,8 @@ def test_a_second_instance_takes_over(
     assert arrived(broker, "fenced") == contents(mutations)
 
 
-def test_a_transaction_that_outlived_its_timeout_is_no_other_instance(
-    broker: KafkaBroker, exactly: MakeDelivery
-) -> None:
-    """Kafka ends a transaction that is open for too long and fences its producer. It begins again
+def test_expired_transaction_is_restarted(broker: KafkaBroker, exactly: MakeDelivery) -> None:
+    """Kafka aborts a transaction that exceeds its timeout and fences its producer. The sink resumes
     by itself."""
     mutations = single("slow", 50)
     delivery = exactly("slow", mutations, rule=NEVER, transaction_timeout_ms="1000")
@@ -183,7 +179,7 @@ def test_a_transaction_that_outlived_its_timeout_is_no_other_instance(
     wait_until(lambda: last_stable_offset(broker, "slow") > 50, "the end of the transaction")
     delivery.sink.commit_rule = QUICK
     delivery.run()
-    # A machine that stands still for a second has another one.
+    # A machine that stalls for a second causes another restart.
     assert delivery.restarts
     for restart in delivery.restarts:
         assert "Kafka ended a transaction that was open for " in restart
@@ -199,21 +195,21 @@ def test_missing_topic_does_not_block_earlier_events(
     delivery.until(lambda: delivery.done == 30, "what can be sent")
     state = delivery.sink.state()
     assert (state.healthy, state.topics) == (False, ("tx-missing",)), "later events wait"
-    # The event before the missing one is a part of the same mutation.
+    # The event before the missing topic's event belongs to the same mutation.
     assert arrived(broker, "tx-there") == contents(mutations[:3])
     broker.create_topic("tx-missing", 1)
     delivery.run()
     assert len(arrived(broker, "tx-there", "tx-missing")) == 6
 
 
-def test_a_full_client_takes_only_a_part(broker: KafkaBroker, exactly: MakeDelivery) -> None:
+def test_full_client_queue_loses_no_mutation(broker: KafkaBroker, exactly: MakeDelivery) -> None:
     number = iter(range(10_000))
     mutations = [[message("tx-full", next(number), 0) for _ in range(7)] for _ in range(200)]
     exactly("tx-full", mutations, queue_buffering_max_messages="100").run()
     assert arrived(broker, "tx-full") == contents(mutations)
 
 
-def test_the_position_topic_is_made_compacted(broker: KafkaBroker, make_exact: MakeSink) -> None:
+def test_position_topic_is_created_compacted(broker: KafkaBroker, make_exact: MakeSink) -> None:
     creation = TopicCreation(3, 1, {"cleanup.policy": "delete", "retention.ms": "12345"})
     where = records("made-positions", "shop")
     sink = make_exact(broker.bootstrap, where, creation=creation)
@@ -222,7 +218,7 @@ def test_the_position_topic_is_made_compacted(broker: KafkaBroker, make_exact: M
     assert make_exact(broker.bootstrap, where).load().values == {"position": "90"}
 
 
-def test_a_position_topic_that_is_not_there(
+def test_missing_position_topic_is_reported(
     broker: KafkaBroker, make_exact: MakeSink, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sink = make_exact(broker.bootstrap, records("absent-positions", "shop"))
@@ -240,7 +236,7 @@ def test_a_position_topic_that_is_not_there(
 
 
 @pytest.mark.parametrize("policy", ["delete", "compact,delete"])
-def test_a_position_topic_that_forgets_is_rejected(
+def test_position_topic_with_deletion_is_rejected(
     broker: KafkaBroker, make_exact: MakeSink, policy: str
 ) -> None:
     topic = f"forgets-{policy.replace(',', '-')}"
@@ -249,14 +245,14 @@ def test_a_position_topic_that_forgets_is_rejected(
         make_exact(broker.bootstrap, records(topic, "shop")).load()
 
 
-def test_invalid_position(broker: KafkaBroker, make_exact: MakeSink) -> None:
+def test_invalid_position_is_an_offset_error(broker: KafkaBroker, make_exact: MakeSink) -> None:
     where = positions_of(broker, "strange-positions")
     produce(broker, "strange-positions", [b"[]"], b"shop")
     with pytest.raises(OffsetStoreError, match="the topic strange-positions"):
         make_exact(broker.bootstrap, where).load()
 
 
-def test_a_position_that_the_topic_rejects(broker: KafkaBroker, make_exact: MakeSink) -> None:
+def test_rejected_position_is_a_sink_error(broker: KafkaBroker, make_exact: MakeSink) -> None:
     broker.create_topic("tight-positions", 1, {**COMPACTED, "max.message.bytes": "200"})
     where = PositionRecords(
         "tight-positions", "shop", lambda source, position: {"long": os.urandom(500).hex()}
@@ -268,11 +264,11 @@ def test_a_position_that_the_topic_rejects(broker: KafkaBroker, make_exact: Make
         wait_until(lambda: bool(sink.poll(0.02).acknowledged), "the rejection")
 
 
-def test_the_position_is_found_among_many_and_behind_open_transactions(
+def test_position_is_found_behind_open_transactions(
     broker: KafkaBroker, make_exact: MakeSink
 ) -> None:
-    """Agents share a topic. The last record of one lies far from the end, and before it another
-    one has a transaction open."""
+    """Agents share a topic. The last record of one agent is far from the end, and another agent has
+    an open transaction before it."""
     topic = "shared-positions"
     positions_of(broker, topic)
 
@@ -287,7 +283,7 @@ def test_the_position_is_found_among_many_and_behind_open_transactions(
     produce(broker, topic, [position(number) for number in range(1500)], b"busy")
     loaded("old", position="70")
     new, other = loaded("new"), loaded("other")
-    # What `other` leaves open is a record of the position topic itself.
+    # The open transaction of `other` contains a record of the position topic.
     transactions = other.transactions
     assert transactions is not None
     transactions.begin()
@@ -305,7 +301,7 @@ def test_the_position_is_found_among_many_and_behind_open_transactions(
         assert found.result().values == {"position": "90"}
 
 
-def test_a_broker_that_is_not_there_yet(
+def test_unavailable_broker_fails_the_position_load(
     make_exact: MakeSink, impatient: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sidecar.sinks.kafka.transactions.sink._LOAD_S", 0.1)
@@ -318,7 +314,7 @@ def test_a_broker_that_is_not_there_yet(
     sink.close(0.1)
 
 
-def test_a_timeout_that_the_broker_does_not_allow(
+def test_excessive_transaction_timeout_is_a_config_error(
     broker: KafkaBroker, make_exact: MakeSink
 ) -> None:
     sink = make_exact(
@@ -328,9 +324,9 @@ def test_a_timeout_that_the_broker_does_not_allow(
         sink.load()
 
 
-def test_a_killed_process_repeats_nothing(broker: KafkaBroker) -> None:
-    """Operator's story: the process is killed again and again while it delivers. Who reads what is
-    committed sees each event once, in order, and a mutation wholly or not at all."""
+def test_killed_exactly_once_process_repeats_nothing(broker: KafkaBroker) -> None:
+    """Repeated kills during delivery: a read-committed consumer sees each event once and in order,
+    and a mutation completely or not at all."""
     seed = draw_seed()
     chance = random.Random(seed)
     for topic, partitions in (("exact-a", 1), ("exact-b", 3)):

@@ -1,4 +1,4 @@
-"""Events that a broker refuses in transactions, and commits whose answer a proxy loses."""
+"""Events that a broker rejects in transactions, and commits whose answer a proxy drops."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -34,12 +34,12 @@ def incompressible(topic: str, sizes: Iterable[int], first: int = 0) -> list[Mut
 
 
 def without_key(topic: str) -> Mutation:
-    """Invalid in a compacted topic. The client reports all of its batch as invalid."""
+    """Event that is invalid in a compacted topic. The client reports its whole batch as invalid."""
     return [(topic, b"", b"no key", [], 0)]
 
 
 @pytest.mark.parametrize("limit", ["client", "topic"])
-def test_a_rejected_event_is_a_dead_letter_and_the_others_are_committed(
+def test_rejected_event_is_a_dead_letter_among_committed_events(
     broker: KafkaBroker, exactly: MakeDelivery, limit: str
 ) -> None:
     topic = f"tx-large-{limit}"
@@ -61,7 +61,7 @@ def test_a_rejected_event_is_a_dead_letter_and_the_others_are_committed(
     )
     for _ in range(5):
         delivery.step()
-    # Nothing passes an event that nobody has kept.
+    # Delivery does not pass an event that is not recorded yet.
     assert delivery.done <= 400
     may_keep[0] = True
     delivery.run()
@@ -72,7 +72,7 @@ def test_a_rejected_event_is_a_dead_letter_and_the_others_are_committed(
     assert stored(broker, f"{topic}-positions")[-1] == (b"shop", position(2000))
 
 
-def test_a_batch_that_is_rejected_for_its_size_is_sent_in_smaller_ones(
+def test_oversized_batch_is_resent_in_smaller_batches(
     broker: KafkaBroker, exactly: MakeDelivery
 ) -> None:
     mutations = incompressible("tx-small", (21_000 if n == 70 else 1000 for n in range(100)))
@@ -83,10 +83,10 @@ def test_a_batch_that_is_rejected_for_its_size_is_sent_in_smaller_ones(
     assert arrived(broker, "tx-small") == contents(mutations[:70] + mutations[71:])
 
 
-def test_an_invalid_event_is_found_in_its_batch_and_batches_do_not_stay_small(
+def test_transaction_batches_grow_after_an_invalid_event(
     broker: KafkaBroker, exactly: MakeDelivery
 ) -> None:
-    """That they are large again shows when another one is refused."""
+    """A second rejection proves that the batches are large again."""
     topic, clock = "tx-grows", LaterClock()
     good = incompressible(topic, [300] * 40)
     mutations = [*good[:10], without_key(topic), *good[10:20]]
@@ -110,10 +110,10 @@ def proxy(broker: KafkaBroker) -> Iterator[KafkaProxy]:
         yield started
 
 
-def test_a_commit_whose_answer_is_lost_is_not_made_twice(
+def test_commit_with_a_lost_answer_is_not_repeated(
     broker: KafkaBroker, proxy: KafkaProxy, exactly: MakeDelivery
 ) -> None:
-    """The broker has committed, and nobody was told: it is asked again until it says so."""
+    """The broker has committed, but its answer is lost: the sink asks until the broker confirms."""
     mutations = single("lost-answer", 2000)
     delivery = exactly(
         "lost-answer",
@@ -133,10 +133,10 @@ def test_a_commit_whose_answer_is_lost_is_not_made_twice(
     assert arrived(broker, "lost-answer") == contents(mutations)
 
 
-def test_next_instance_resumes_after_a_commit_with_a_lost_answer(
+def test_next_instance_resumes_after_a_lost_commit_answer(
     broker: KafkaBroker, proxy: KafkaProxy, make_exact: MakeSink, exactly: MakeDelivery
 ) -> None:
-    """The instance that committed never learns of it: only the topic tells."""
+    """The instance that committed never gets the answer: only the topic contains the commit."""
     mutations = single("never-told", 1000)
     proxied = f"127.0.0.1:{broker.proxy_port}"
     delivery = exactly(

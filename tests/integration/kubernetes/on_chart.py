@@ -1,4 +1,4 @@
-"""The chart: linted, rendered over a matrix of values, and compared with the manifests.
+"""The Helm chart: linted, rendered with a matrix of values, and compared with the manifests.
 
 Run by `make kubernetes-check`, which builds helm.
 """
@@ -37,7 +37,7 @@ def rendered(name: str, *arguments: str, release: str = "1.34") -> list[Object]:
     done = helm("template", "cdc", str(CHART), *options, *arguments)
     assert done.returncode == 0, done.stderr
     found = [each for each in yaml.safe_load_all(done.stdout) if each is not None]
-    # Not to be trusted to anyone but the reader of this text: two documents of one name.
+    # Two documents of one name could be attributed wrongly.
     names = [(each["kind"], each["metadata"]["name"]) for each in found]
     assert len(set(names)) == len(names)
     return found
@@ -48,7 +48,7 @@ def of_kind(found: list[Object], kind: str) -> Object:
     return match
 
 
-def test_the_chart_has_no_lint() -> None:
+def test_chart_passes_lint() -> None:
     for file in VALUES.values():
         done = helm("lint", "--strict", str(CHART), "-f", str(file))
         assert done.returncode == 0, done.stdout
@@ -56,18 +56,18 @@ def test_the_chart_has_no_lint() -> None:
 
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize("name", sorted(VALUES))
-def test_kubernetes_knows_every_field(name: str, release: str) -> None:
+def test_chart_objects_match_the_kubernetes_schema(name: str, release: str) -> None:
     found = rendered(name, release=release)
     assert bool(found) == (name != "nothing")
     for each in found:
-        # Kinds of the Prometheus operator have no schema here.
+        # The Prometheus operator's kinds have no schema here.
         if not each["apiVersion"].startswith("monitoring.coreos.com/"):
             kubernetes_validate.validate(each, release, strict=True)
         assert each["metadata"].get("namespace", "shop") == "shop"
 
 
 @pytest.mark.parametrize("name", sorted(VALUES))
-def test_the_agent_accepts_its_configuration(
+def test_agent_accepts_the_rendered_configuration(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CASSANDRA_HOST", "fd00::1")
@@ -87,7 +87,7 @@ def test_the_agent_accepts_its_configuration(
                 load_mongo([path])
 
 
-def test_a_backslash_reaches_the_agent(tmp_path: Path) -> None:
+def test_chart_escapes_backslashes_in_properties(tmp_path: Path) -> None:
     text = of_kind(rendered("daemonset-all"), "DaemonSet")["spec"]["template"]["spec"]
     assert text["containers"][0]["image"].endswith("@sha256:" + "0123456789abcdef" * 4)
     maps = [each for each in rendered("daemonset-all") if each["kind"] == "ConfigMap"]
@@ -101,7 +101,7 @@ def test_a_backslash_reaches_the_agent(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["daemonset", "daemonset-all", "mongo", "mongo-all", "mongo-standby"]
 )
-def test_pods_are_restricted(name: str) -> None:
+def test_chart_pods_meet_their_security_level(name: str) -> None:
     for each in rendered(name):
         if each["kind"] in WORKLOADS:
             found = violations(each["spec"]["template"]["spec"])
@@ -110,7 +110,7 @@ def test_pods_are_restricted(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "path"), [("snippet", ""), ("snippet-bitnami", "/bitnami")])
-def test_the_snippet_is_the_container_of_the_component(name: str, path: str) -> None:
+def test_snippet_equals_the_container_of_the_component(name: str, path: str) -> None:
     snippet = of_snippet(rendered(name))
     (container,) = yaml.safe_load(snippet["containers.yaml"])
     (workload,) = workloads(OWN_STATEFULSET)
@@ -120,7 +120,7 @@ def test_the_snippet_is_the_container_of_the_component(name: str, path: str) -> 
     context = container["securityContext"]
     assert context.pop("runAsUser") == context.pop("runAsGroup") == (1001 if path else 999)
     if path:
-        # The values have another port.
+        # The values set another port.
         assert container["env"].pop(0) == {"name": "HTTP_PORT", "value": "9000"}
         assert container["ports"][0].pop("containerPort") == 9000
         container["ports"][0]["containerPort"] = 8000
@@ -133,7 +133,7 @@ def test_the_snippet_is_the_container_of_the_component(name: str, path: str) -> 
     assert labels == {"cdc-sidecar/agent": "cassandra"}
 
 
-def test_the_snippet_beside_mongod_is_the_container_of_the_recipe() -> None:
+def test_mongod_snippet_equals_the_container_of_the_recipe() -> None:
     snippet = of_snippet(rendered("mongo-snippet"))
     (container,) = yaml.safe_load(snippet["containers.yaml"])
     pod = stateful_set("mongodb-community")["spec"]["template"]["spec"]
@@ -148,11 +148,11 @@ def test_the_snippet_beside_mongod_is_the_container_of_the_recipe() -> None:
     ("name", "overlay"),
     [("daemonset", "cassandra-daemonset"), ("mongo", "mongo"), ("mongo-standby", "mongo-standby")],
 )
-def test_an_agent_in_a_pod_of_its_own_is_that_of_the_overlay(name: str, overlay: str) -> None:
+def test_chart_container_equals_that_of_the_overlay(name: str, overlay: str) -> None:
     (expected,) = agents(workloads(K8S / "overlays" / overlay))
     (found,) = agents(each for each in rendered(name) if each["kind"] in WORKLOADS)
     for container in (found, expected):
-        # The overlay has another directory, and the pod's context there says the rest.
+        # The overlay mounts another directory and sets the security context on the pod.
         del container["volumeMounts"][0], container["securityContext"]
     assert found.pop("imagePullPolicy") == "IfNotPresent"
     assert found == expected
@@ -173,7 +173,7 @@ def of_snippet(found: list[Object]) -> dict[str, str]:
     return dict(data)
 
 
-def test_a_changed_property_changes_the_annotation_of_the_pods() -> None:
+def test_changed_property_changes_the_pod_annotation() -> None:
     change = ("--set", r"cassandra.properties.topic\.prefix=other")
     before, after = (
         of_kind(rendered("daemonset", *more), "DaemonSet")["spec"]["template"]["metadata"]
@@ -196,14 +196,14 @@ def test_a_changed_property_changes_the_annotation_of_the_pods() -> None:
         (("--kube-version", "1.28"), "incompatible with Kubernetes"),
     ],
 )
-def test_helm_rejects_a_mistake(arguments: tuple[str, ...], message: str) -> None:
+def test_helm_rejects_invalid_values(arguments: tuple[str, ...], message: str) -> None:
     done = helm("template", "cdc", str(CHART), "--kube-version", "1.34", *arguments)
     assert done.returncode != 0
     assert message in done.stderr
 
 
-def test_a_parent_chart_includes_the_container(tmp_path: Path) -> None:
-    """As a dependency, the chart gives its container to the parent's own StatefulSet."""
+def test_parent_chart_includes_the_agent_container(tmp_path: Path) -> None:
+    """As a dependency, the chart adds its container to the parent's StatefulSet."""
     parent = tmp_path / "database"
     (parent / "templates").mkdir(parents=True)
     (parent / "charts").mkdir()

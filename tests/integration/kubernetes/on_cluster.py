@@ -1,7 +1,7 @@
-"""Manifests, recipes and chart on a real API server, with the controllers of workloads.
+"""Manifests, recipes and chart on a real API server, with the workload controllers.
 
-Objects are applied on the server side with strict validation. Namespaces enforce Pod Security, so
-the controllers fail to create a pod that violates its level. Run by `make kubernetes-check`.
+Server-side apply validates objects strictly. Namespaces enforce Pod Security, so the controllers
+cannot create a pod that violates its level. Run by `make kubernetes-check`.
 """
 
 import copy
@@ -52,7 +52,7 @@ def in_namespace(found: list[Object], namespace: str) -> list[Object]:
 
 
 def rolled_out(cluster: KubernetesCluster, namespace: str, workload: Object) -> bool:
-    """Whether every pod has the template that was applied last, and is ready."""
+    """Whether every pod has the last applied template and is ready."""
     kind, name = workload["kind"], workload["metadata"]["name"]
     (found,) = cluster.get(kind, namespace, name)
     status = found["status"]
@@ -69,14 +69,14 @@ def rolled_out(cluster: KubernetesCluster, namespace: str, workload: Object) -> 
     return bool(
         status.get("updatedReplicas", status.get("currentReplicas")) == wanted
         and status.get("readyReplicas") == wanted
-        # Of a Deployment the pods tell, of a StatefulSet the revisions.
+        # Deployments are tracked by their pods, StatefulSets by their revisions.
         and status.get("replicas") == wanted
         and status.get("updateRevision") == status.get("currentRevision")
     )
 
 
 def deploy(cluster: KubernetesCluster, namespace: str, found: list[Object]) -> None:
-    """Apply, and wait until every workload is rolled out."""
+    """Apply the objects and wait until every workload is rolled out."""
     cluster.apply(found)
     for each in found:
         if each["kind"] in WORKLOADS:
@@ -99,7 +99,7 @@ def level(directory: Path) -> str:
 
 
 @pytest.mark.parametrize("directory", [*OVERLAYS, OWN_STATEFULSET], ids=lambda each: each.name)
-def test_pods_run_at_their_level_of_pod_security(
+def test_overlay_pods_run_at_their_pod_security_level(
     cluster: KubernetesCluster, directory: Path
 ) -> None:
     namespace = f"new-{directory.name}"
@@ -109,15 +109,13 @@ def test_pods_run_at_their_level_of_pod_security(
 
 
 @pytest.mark.parametrize("name", RECIPES)
-def test_the_pods_of_operators_and_charts_run_with_the_agent(
-    cluster: KubernetesCluster, name: str
-) -> None:
+def test_recipe_pods_run_with_the_agent(cluster: KubernetesCluster, name: str) -> None:
     namespace = f"recipe-{name}"
     cluster.namespace(namespace, "restricted")
     found = in_namespace([config_map(name), stateful_set(name)], namespace)
     deploy(cluster, namespace, found)
     assert images(cluster, namespace)
-    # What decides on one agent for a replica set.
+    # The pod index decides which pod of a replica set runs the agent.
     indexes = {
         pod["metadata"]["labels"]["apps.kubernetes.io/pod-index"]
         for pod in cluster.get("pods", namespace)
@@ -125,8 +123,8 @@ def test_the_pods_of_operators_and_charts_run_with_the_agent(
     assert indexes == {"0", "1"}
 
 
-def test_a_pod_that_is_not_restricted_is_rejected(cluster: KubernetesCluster) -> None:
-    """The levels are enforced; otherwise the tests above prove nothing."""
+def test_unrestricted_pod_is_rejected(cluster: KubernetesCluster) -> None:
+    """Proves that the cluster enforces the levels, on which the tests above depend."""
     cluster.namespace("control", "restricted")
     (workload,) = (each for each in objects(OWN_STATEFULSET) if each["kind"] == "StatefulSet")
     pod = copy.deepcopy(pod_of(workload))
@@ -137,7 +135,7 @@ def test_a_pod_that_is_not_restricted_is_rejected(cluster: KubernetesCluster) ->
         cluster.apply([{"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": pod}])
 
 
-def test_the_server_rejects_an_unknown_field_and_a_changed_claim(
+def test_server_rejects_unknown_fields_and_changed_claims(
     cluster: KubernetesCluster,
 ) -> None:
     directory = next(each for each in OVERLAYS if each.name == "mongo")
@@ -154,12 +152,12 @@ def test_the_server_rejects_an_unknown_field_and_a_changed_claim(
 
 
 @pytest.mark.parametrize("file", POLICIES, ids=lambda each: each.stem)
-def test_the_server_accepts_the_example_policies(cluster: KubernetesCluster, file: Path) -> None:
+def test_server_accepts_the_example_policies(cluster: KubernetesCluster, file: Path) -> None:
     cluster.namespace("policies", "restricted")
     cluster.apply(in_namespace([yaml.safe_load(file.read_text())], "policies"))
 
 
-def test_the_server_accepts_monitors_and_alarms(cluster: KubernetesCluster) -> None:
+def test_server_accepts_monitors_and_alarms(cluster: KubernetesCluster) -> None:
     cluster.namespace("watched", "restricted")
     kinds = {"PodMonitor", "PrometheusRule", "ConfigMap"}
     found = [each for each in objects(K8S / "monitoring") if each["kind"] in kinds]
@@ -167,7 +165,7 @@ def test_the_server_accepts_monitors_and_alarms(cluster: KubernetesCluster) -> N
     cluster.apply(in_namespace(found, "watched"))
 
 
-def test_the_server_accepts_the_custom_resource_of_mongodb(cluster: KubernetesCluster) -> None:
+def test_server_accepts_the_mongodb_custom_resource(cluster: KubernetesCluster) -> None:
     cluster.namespace("operated", "restricted")
     found = in_namespace([resource("mongodb-community")], "operated")
     cluster.apply(found)
@@ -176,7 +174,7 @@ def test_the_server_accepts_the_custom_resource_of_mongodb(cluster: KubernetesCl
         cluster.apply(found)
 
 
-def test_the_namespaces_of_the_overlays_are_accepted(cluster: KubernetesCluster) -> None:
+def test_server_accepts_the_namespaces_of_the_overlays(cluster: KubernetesCluster) -> None:
     for directory in OVERLAYS:
         for each in objects(directory):
             if each["kind"] == "Namespace":
@@ -225,7 +223,7 @@ def test_helm_installs_upgrades_and_rolls_back(
 
 
 @pytest.mark.parametrize("values", ["snippet", "mongo-snippet"])
-def test_a_set_of_the_snippets_of_the_chart_runs(cluster: KubernetesCluster, values: str) -> None:
+def test_stateful_set_with_chart_snippets_runs(cluster: KubernetesCluster, values: str) -> None:
     namespace = f"values-{values}"
     cluster.namespace(namespace, "restricted")
     file = str(K8S / "chart" / "ci" / f"{values}-values.yaml")

@@ -1,4 +1,4 @@
-"""Servers, clients of them, and an agent beside a replica set."""
+"""Servers, their clients, and an agent of a replica set."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +15,7 @@ from tests.support.sinks.memory_sink import MemorySink
 
 @pytest.fixture(autouse=True)
 def hasty_driver(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Behind an error the driver looks at a server again at once, in place of every 500 ms."""
+    """After an error the driver queries a server again at once instead of every 500 ms."""
     monkeypatch.setattr("pymongo.common.MIN_HEARTBEAT_INTERVAL", 0.02)
 
 
@@ -33,7 +33,7 @@ def writer(three_members: MongoReplicaSet) -> Iterator[Client]:
 
 @pytest.fixture
 def run_agent(tmp_path: Path, three_members: MongoReplicaSet) -> RunAgent:
-    """Properties are named with `_` for `.`; each agent goes on where the last one was."""
+    """Property names contain `_` for `.`; each agent resumes where the last one stopped."""
 
     def run(sink: MemorySink | None = None, **properties: Any) -> RunningAgent:
         string = three_members.connection_string
@@ -44,7 +44,7 @@ def run_agent(tmp_path: Path, three_members: MongoReplicaSet) -> RunAgent:
 
 @pytest.fixture(scope="module")
 def servers() -> Iterator[MongoReplicaSet]:
-    """One member for the tests of a file; `shop` gives each an empty database."""
+    """One member for the tests of a file; `shop` provides each test with an empty database."""
     with MongoReplicaSet() as started:
         yield started
 
@@ -70,7 +70,7 @@ def cluster() -> Iterator[MongoShardedCluster]:
 
 @pytest.fixture
 def router(cluster: MongoShardedCluster) -> Iterator[Client]:
-    """A client with a collection that is spread over the shards."""
+    """Client with a sharded collection."""
     with Client(cluster.connection_string) as client:
         client.admin.command("shardCollection", "shop.orders", key={"region": 1})
         yield client

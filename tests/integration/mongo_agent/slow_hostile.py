@@ -1,8 +1,8 @@
-"""False sizes, the largest documents and transactions: nothing is lost, and the memory of the agent
-is bounded.
+"""False sizes, the largest documents and transactions: nothing is lost, and the agent's memory is
+bounded.
 
-`make mongo-faults` prints the figures. The agent is a process of its own, and the bound of its
-resident memory (VmHWM) follows from its settings.
+`make mongo-faults` prints the figures. The agent is a separate process; the bound of its resident
+memory (VmHWM) follows from its settings.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ WINDOW_BYTES = 16 * MIB
 """`inflight.max.bytes`, the default."""
 REPLY_BYTES = 16 * MIB
 READ_AHEAD = 4
-"""Replies at a time: one that arrives, one that is encoded, two in the queue of the reader."""
+"""Replies at a time: one arriving, one being encoded, two in the queue of the reader."""
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def replica_set() -> Iterator[MongoReplicaSet]:
 
 @pytest.fixture
 def client(replica_set: MongoReplicaSet) -> Iterator[Client]:
-    # The server answers nothing else while it builds the events of a large transaction.
+    # The server answers no other request while it builds the events of a large transaction.
     patient: dict[str, Any] = {"connectTimeoutMS": 300_000, "heartbeatFrequencyMS": 60_000}
     with Client(replica_set.connection_string, **patient) as connected:
         yield connected
@@ -74,7 +74,7 @@ def agent_of(tmp_path: Path, servers: MongoReplicaSet, properties: dict[str, Any
 
 
 def launch(agent: AgentProcess) -> int:
-    """Start it and wait for its stream; returns its peak memory so far in bytes."""
+    """Start the agent and wait for its stream; returns its peak memory so far in bytes."""
     agent.launch()
     agent.wait_until(
         lambda: (agent.ask("/ready") or {}).get("status") == "ok", "a stream", DEADLINE_S
@@ -116,9 +116,10 @@ MESSAGE_BYTES = 48_000_000
 """`maxMessageSizeBytes` of a server."""
 
 
-def test_false_sizes(tmp_path: Path, replica_set: MongoReplicaSet, client: Client) -> None:
-    """A reply takes at most what a server may send in one message, and a copy of it; the next one
-    takes no more."""
+def test_false_sizes_take_bounded_memory(
+    tmp_path: Path, replica_set: MongoReplicaSet, client: Client
+) -> None:
+    """A reply takes at most the maximum message size and one copy; the next reply takes no more."""
     path = tmp_path / "published.ndjson"
     limits: dict[str, Any] = {"cursor.max.await.time.ms": 20, "mongodb.socket.timeout.ms": 500}
     limits |= {"connect.max.attempts": 100_000}
@@ -185,14 +186,12 @@ def wait_for_messages(agent: AgentProcess, count: int) -> None:
     agent.wait_until(lambda: acknowledged(agent) >= count, f"{count} messages", DEADLINE_S)
 
 
-def test_the_largest_documents_with_images(
+def test_largest_documents_with_images_take_bounded_memory(
     tmp_path: Path, replica_set: MongoReplicaSet, client: Client
 ) -> None:
-    """An update has three of them: before, after and the updated field; the server splits it.
-
-    The agent has the events of `READ_AHEAD` replies, and at most one event more than the window
-    holds. Each exists as BSON and as JSON; the joiner and the sink copy one more.
-    """
+    """An update contains three images: before, after and the updated field; the server splits the
+    event. The agent holds the events of `READ_AHEAD` replies, and at most one event more than the
+    window. Each event exists as BSON and as JSON; the joiner and the sink hold one more copy."""
     path = tmp_path / "published.ndjson"
     agent = agent_of(tmp_path, replica_set, {**LARGE, "file.path": path})
     with agent:
@@ -215,7 +214,7 @@ def test_the_largest_documents_with_images(
 
 
 @pytest.mark.parametrize("version", ["5.0.31", "7.0.14"])
-def test_the_largest_documents_are_skipped(tmp_path: Path, version: str) -> None:
+def test_largest_documents_are_skipped_if_configured(tmp_path: Path, version: str) -> None:
     path = tmp_path / "published.ndjson"
     mode = {"cursor.oversize.handling.mode": "skip"}
     capture = {"capture.mode": "change_streams"} if version < "6" else {}
@@ -239,7 +238,7 @@ def test_the_largest_documents_are_skipped(tmp_path: Path, version: str) -> None
     assert skipped == (0 if version < "6" else LARGE_DOCUMENTS)
 
 
-def test_the_largest_documents_end_the_agent(
+def test_largest_documents_end_the_agent_if_configured(
     tmp_path: Path, replica_set: MongoReplicaSet, client: Client
 ) -> None:
     mode = {"cursor.oversize.handling.mode": "fail", "file.path": tmp_path / "published.ndjson"}
@@ -260,10 +259,10 @@ def kafka(broker: KafkaBroker, **properties: object) -> dict[str, Any]:
     }
 
 
-def test_the_largest_documents_are_dead_letters_of_kafka(
+def test_largest_documents_are_dead_letters_of_kafka(
     tmp_path: Path, replica_set: MongoReplicaSet, client: Client, broker: KafkaBroker
 ) -> None:
-    """The default limit of Kafka is 1 MB. The small event after them is delivered."""
+    """Kafka's default limit is 1 MB. The agent delivers the small event after the large ones."""
     dead = {"event.processing.failure.handling.mode": "quarantine"}
     agent = agent_of(tmp_path, replica_set, {**LARGE, **kafka(broker), **dead})
     with agent:
@@ -278,7 +277,7 @@ def test_the_largest_documents_are_dead_letters_of_kafka(
     kept = [*lines(tmp_path / "offsets" / "quarantine" / "refused.ndjson")]
     assert len(kept) == 2 * LARGE_DOCUMENTS
     event = 3 * LARGE_BYTES
-    # A dead letter is one more copy of the event, as JSON in JSON.
+    # A dead letter contains one more copy of the event, as JSON in JSON.
     bound = begin + 2 * event * (READ_AHEAD + 1) + 4 * event + WINDOW_BYTES
     require_bound("dead letters", peak, begin, bound)
 
@@ -293,7 +292,7 @@ def write_transaction(client: Client) -> None:
 TRANSACTION = {
     "provide.transaction.metadata": "true",
     "max.batch.size": 1000,
-    # As the client of the test.
+    # Same setting as the test's client.
     "mongodb.connect.timeout.ms": 300_000,
     "mongodb.heartbeat.frequency.ms": 60_000,
 }
@@ -305,7 +304,7 @@ def transaction_bound(begin: int) -> int:
 
 
 def kill_in_the_middle(agent: AgentProcess, client: Client) -> int:
-    """SIGKILL while a part of the transaction is delivered; returns the peak memory."""
+    """Send SIGKILL while part of the transaction is delivered; returns the peak memory."""
     write_transaction(client)
     agent.wait_until(lambda: acknowledged(agent) > WRITES // 10, "a part of it", DEADLINE_S)
     peak, count = peak_bytes(agent), acknowledged(agent)
@@ -315,7 +314,7 @@ def kill_in_the_middle(agent: AgentProcess, client: Client) -> int:
     return peak
 
 
-def test_a_large_transaction_with_offsets_in_a_file(
+def test_large_transaction_survives_kill_with_file_offsets(
     tmp_path: Path, replica_set: MongoReplicaSet, client: Client
 ) -> None:
     path = tmp_path / "published.ndjson"
@@ -353,10 +352,10 @@ def require_transaction(found: list[dict[str, Any]], peak: int, begin: int) -> N
     require_bound("transaction", peak, begin, transaction_bound(begin))
 
 
-def test_a_large_transaction_with_offsets_in_kafka(
+def test_large_transaction_survives_kill_with_kafka_offsets(
     tmp_path: Path, replica_set: MongoReplicaSet, client: Client, broker: KafkaBroker
 ) -> None:
-    """A consumer of committed records sees each change once."""
+    """A read-committed consumer sees each change once."""
     store = kafka(broker, position_store="kafka", position_commit_interval_ms=50)
     properties = {**TRANSACTION, **store, "inflight.max.events": 2000}
     agent = agent_of(tmp_path, replica_set, properties)

@@ -1,4 +1,4 @@
-"""Fifty kills of the leader or the standby among other faults in random order, with the default
+"""Fifty kills of the leader or the standby, and other faults in random order, with the default
 session timeout.
 
 `pytest -s tests/integration/mongo_agent/slow_standby.py` prints the seed and the figures.
@@ -27,7 +27,7 @@ FAULTS = ("kill", "kill", "kill", "stop", "freeze")
 
 
 class Faults:
-    """Breaks one of two agents and restores it; remembers how long each takeover took."""
+    """Break one of two agents and restore it; record the duration of each takeover."""
 
     def __init__(self, agents: StandbyAgents) -> None:
         self._agents = agents
@@ -61,7 +61,7 @@ class Faults:
         victim.wait_until(lambda: role_of(victim) in ("leader", "standby"), "a role", 180)
 
 
-def test_each_change_is_seen_once_and_in_order(tmp_path: Path) -> None:
+def test_fifty_leader_or_standby_kills_repeat_no_change(tmp_path: Path) -> None:
     seed = draw_seed()
     chance = random.Random(seed)
     with (

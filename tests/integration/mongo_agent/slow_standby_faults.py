@@ -1,4 +1,4 @@
-"""A standby takes over after each fault: a consumer of committed records sees each change once, in
+"""A standby takes over after each fault: a read-committed consumer sees each change once and in
 order.
 
 `pytest tests/integration/mongo_agent/slow_standby_faults.py`
@@ -60,15 +60,15 @@ def has_role(agent: MongoAgentProcess, role: str) -> bool:
     return role_of(agent) == role
 
 
-def test_stopped_leader(running: Takeover) -> None:
+def test_standby_replaces_a_stopped_leader(running: Takeover) -> None:
     leader, standby = running.agents.wait_for_pair()
     leader.stop()
     running.agents.wait_until_leading(standby)
     running.finish(standby)
 
 
-def test_frozen_leader(running: Takeover) -> None:
-    """It wakes as the leader that it was, and must not commit anything."""
+def test_frozen_leader_commits_nothing_after_it_resumes(running: Takeover) -> None:
+    """The resumed process still believes that it leads, and must not commit anything."""
     leader, standby = running.agents.wait_for_pair()
     thaw = freeze(leader)
     running.agents.wait_until_leading(standby)
@@ -79,8 +79,8 @@ def test_frozen_leader(running: Takeover) -> None:
     running.finish(standby)
 
 
-def test_agent_outside_the_group(running: Takeover) -> None:
-    """It fences the leader, which leaves the group, leads again and fences it."""
+def test_leader_fences_an_agent_outside_the_group(running: Takeover) -> None:
+    """The outsider fences the leader, which leaves the group, leads again and fences it."""
     outsider = running.agents.agent("outsider", standby_enabled="false")
     outsider.launch()
     wait_until(lambda: outsider.exit_status is not None, "the end of the third agent")
@@ -89,8 +89,8 @@ def test_agent_outside_the_group(running: Takeover) -> None:
     running.finish(leader)
 
 
-def test_stopped_broker(running: Takeover, broker: KafkaBroker) -> None:
-    """Both lose their session; one leads again."""
+def test_standby_group_survives_a_broker_outage(running: Takeover, broker: KafkaBroker) -> None:
+    """Both agents lose their session; afterwards one of them leads."""
     running.agents.wait_for_pair()
     broker.stop()
     for agent in running.agents.agents:
@@ -103,7 +103,7 @@ def test_stopped_broker(running: Takeover, broker: KafkaBroker) -> None:
     running.finish(leader)
 
 
-def test_election_of_the_servers(running: Takeover, replica_set: MongoReplicaSet) -> None:
+def test_standby_survives_server_election(running: Takeover, replica_set: MongoReplicaSet) -> None:
     leader, standby = running.agents.wait_for_pair()
     replica_set.step_down()
     leader.kill()
@@ -129,9 +129,11 @@ def task(
     return StandbyAgents(directory / f"task{number}", cluster, broker, TASKS, properties)
 
 
-def test_task_of_a_shard(tmp_path: Path, cluster: MongoShardedCluster, broker: KafkaBroker) -> None:
-    """Another agent continues it by the position in Kafka. Each task has its own leader, position
-    and transactional id, so the other task continues."""
+def test_standby_replaces_the_task_of_a_shard(
+    tmp_path: Path, cluster: MongoShardedCluster, broker: KafkaBroker
+) -> None:
+    """Another agent resumes from the position in Kafka. Each task has its own leader, position and
+    transactional id, so the other task continues."""
     with MongoClient[dict[str, object]](cluster.connection_string) as client:
         client.admin.command("shardCollection", f"{TASKS}.a", key={"_id": 1})
     tasks = [task(tmp_path, cluster, broker, number) for number in range(2)]

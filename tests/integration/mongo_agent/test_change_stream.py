@@ -1,4 +1,4 @@
-"""Tokens, errors and pauses."""
+"""Resume tokens and error classes."""
 
 import itertools
 
@@ -34,7 +34,7 @@ def test_unknown_token_forms_are_rejected(data: object) -> None:
         read_token({"_data": data})
 
 
-def test_tokens_are_ordered() -> None:
+def test_events_after_a_token_are_selected() -> None:
     mark = {"_data": f"82{TIME}2B0229296E04"}
     event = {"_data": f"82{TIME}2B022C0100296E5A"}
     later = {"_data": "8265C0FFEE000000042B0229296E04".lower()}
@@ -62,7 +62,7 @@ def test_tokens_are_ordered() -> None:
         (8, (), Failure.OTHER),
     ],
 )
-def test_an_error_has_one_class(
+def test_server_error_has_one_failure_class(
     code: int | None, labels: tuple[str, ...], failure: Failure
 ) -> None:
     assert classify_failure(code, labels) is failure

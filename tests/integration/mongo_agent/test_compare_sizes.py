@@ -1,4 +1,4 @@
-"""`compare` of collections of many batches, read by the real driver, and of topics that differ by
+"""`compare` with collections of many batches, read by the real driver, and topics that differ by
 one record."""
 
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ FAR = ClusterTime(4_000_000_000, 1)
 
 
 class Topic:
-    """Stands in for the broker: the records of the only topic, and an offset far ahead."""
+    """Replaces the broker: records of the only topic, and an offset far ahead."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.records: list[TopicRecord] = []
@@ -107,7 +107,7 @@ def figures(found: ComparedCollection) -> Mapping[str, int]:
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_compare_reads_every_batch(
+def test_compare_finds_a_difference_in_any_batch(
     tmp_path: Path, address: str, sharded: MongoShardedCluster, topic: Topic, size: int
 ) -> None:
     rows = documents(size)

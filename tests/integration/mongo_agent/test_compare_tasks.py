@@ -1,4 +1,4 @@
-"""`compare` beside one task for each shard, each with its own position in Kafka."""
+"""`compare` with one task per shard, each with its own position in Kafka."""
 
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ def compared(agent: RunningAgent) -> list[ComparedCollection]:
         return compare(client, config, deployment, (), wait_s=60)
 
 
-def test_all_shards_are_compared(
+def test_compare_covers_all_shards(
     tmp_path: Path,
     cluster: MongoShardedCluster,
     router: Client,
@@ -46,7 +46,7 @@ def test_all_shards_are_compared(
     topic_prefix: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # So that a collection has more than one batch, which the driver decodes in another place.
+    # More than one batch per collection: the driver decodes further batches elsewhere.
     monkeypatch.setattr("mongo_agent.compare.topic_comparison._DOCUMENTS", DOCUMENTS // 3)
     kafka = {
         "topic_prefix": topic_prefix,
@@ -75,7 +75,7 @@ def test_all_shards_are_compared(
     ("seeds", "store", "sentence"),
     [("mongos", "file", "`position.store=kafka`"), ("config servers", "kafka", "Name a mongos")],
 )
-def test_unsupported_comparisons_of_shards(
+def test_unsupported_shard_comparison_is_a_config_error(
     tmp_path: Path, cluster: MongoShardedCluster, seeds: str, store: str, sentence: str
 ) -> None:
     address = (cluster if seeds == "mongos" else cluster.config_server).connection_string

@@ -1,5 +1,5 @@
-"""A server with the profile of Amazon DocumentDB 5.0: `resumeAfter` alone, opaque tokens, no causal
-reads, and change streams only where they are enabled."""
+"""A server with the profile of Amazon DocumentDB 5.0: only `resumeAfter`, opaque tokens, no causal
+reads, and change streams only where enabled."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -62,7 +62,7 @@ def test_stream_of_documentdb_resumes_after_restarts_and_elections(
             assert [each.code for each in findings(agent) if each.level is Level.FAULT] == []
 
 
-def test_nothing_is_lost_around_an_invalidation(
+def test_documentdb_invalidation_loses_no_event(
     tmp_path: Path, documentdb: MongoReplicaSet, enabled: Client
 ) -> None:
     scope = {"capture_scope": "collection", "capture_target": "shop.a"}
@@ -79,10 +79,10 @@ def test_nothing_is_lost_around_an_invalidation(
         assert [each.id for each in agent.wait_for(2)] == [2, 3]
 
 
-def test_other_filters_lose_nothing(
+def test_documentdb_filter_change_loses_no_event(
     tmp_path: Path, documentdb: MongoReplicaSet, enabled: Client
 ) -> None:
-    """The token comes first; where its event is filtered, the time, and its events come again."""
+    """If the filters remove the token's event, the agent uses the time and repeats events."""
     with run_agent(tmp_path, documentdb).streaming() as agent:
         enabled.shop.a.insert_one({"_id": 0})
         agent.wait_for(1)
@@ -91,10 +91,10 @@ def test_other_filters_lose_nothing(
         assert [each.id for each in agent.wait_for(1)] == [1]
 
 
-def test_streams_that_are_not_enabled_are_reported(
+def test_disabled_documentdb_streams_are_reported(
     tmp_path: Path, documentdb: MongoReplicaSet, writer: Client
 ) -> None:
-    """They would open, and stay empty."""
+    """Such streams would open and remain empty."""
     writer.shop.a.insert_one({"_id": 0})
     writer.crm.b.insert_one({"_id": 0})
     agent = run_agent(tmp_path, documentdb)

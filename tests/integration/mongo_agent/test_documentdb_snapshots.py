@@ -63,8 +63,8 @@ def of_index(client: Client, limit: int) -> tuple[CollectionReader, CollectionSn
     )
 
 
-def test_a_read_from_a_server_behind_the_stream_is_repeated(writer: Client) -> None:
-    """As for a moment after an election."""
+def test_read_behind_the_stream_is_an_error(writer: Client) -> None:
+    """Possible for a moment after an election."""
     writer.shop.a.insert_one({"_id": 1})
     reader, snapshot = of_index(writer, 4)
     with pytest.raises(PyMongoError, match="is before the stream's"):
@@ -72,10 +72,10 @@ def test_a_read_from_a_server_behind_the_stream_is_repeated(writer: Client) -> N
 
 
 @pytest.mark.parametrize("mode", ["initial", "initial_only"])
-def test_a_quiet_collection_is_copied(
+def test_documentdb_snapshot_of_quiet_collection_completes(
     tmp_path: Path, documentdb: MongoReplicaSet, writer: Client, mode: str
 ) -> None:
-    """Nothing is written meanwhile, and the server has no no-ops."""
+    """There are no writes meanwhile, and the server has no no-ops."""
     writer.shop.a.insert_many([{"_id": number} for number in range(20)])
     writer.shop.b.insert_many([{"_id": name} for name in "abc"])
     with run_agent(tmp_path, documentdb, snapshot_mode=mode) as agent:
@@ -90,7 +90,9 @@ def test_a_quiet_collection_is_copied(
     assert sorted(str(each.id) for each in copied) == sorted([*map(str, range(20)), *"abc"])
 
 
-def test_a_filter_and_a_signal(tmp_path: Path, documentdb: MongoReplicaSet, writer: Client) -> None:
+def test_documentdb_snapshot_signal_applies_its_filter(
+    tmp_path: Path, documentdb: MongoReplicaSet, writer: Client
+) -> None:
     writer.shop.a.insert_many([{"_id": number, "n": number % 2} for number in range(20)])
     with run_agent(tmp_path, documentdb).streaming() as agent:
         named = {"data-collection": "shop.a", "filter": '{"n": 1}'}
@@ -105,11 +107,11 @@ def test_a_filter_and_a_signal(tmp_path: Path, documentdb: MongoReplicaSet, writ
 
 
 @SEEDS
-def test_nothing_is_lost_or_runs_backwards_under_load(
+def test_documentdb_snapshot_under_load_loses_no_version(
     tmp_path: Path, documentdb: MongoReplicaSet, writer: Client, seed: int
 ) -> None:
-    """Writes go on during snapshots that restarts and an election interrupt. Each document ends in
-    its last state; its versions only grow, but for repeats of a restart."""
+    """Writes continue during snapshots that restarts and an election interrupt. Each document ends
+    in its last state; its versions only increase within one run."""
     chance = random.Random(seed)
     print(f"seed {seed}")
     names: list[Any] = [*range(30), *"abcdefghijklmnopqrst", *(None, True, 2.5)]

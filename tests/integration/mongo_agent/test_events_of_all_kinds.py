@@ -1,5 +1,4 @@
-"""What events hold, by the properties that ask for it, and what becomes of those that cannot be
-delivered as they are."""
+"""Content of events by capture property, and events that cannot be delivered unchanged."""
 
 import json
 import urllib.request
@@ -37,7 +36,7 @@ def create_with_images(client: Client) -> None:
         ("change_streams_update_full_with_pre_image", {"_id": 1, "n": 1}, {"_id": 1, "n": 2}),
     ],
 )
-def test_capture_modes(
+def test_capture_mode_selects_the_images(
     mode: str, before: object, after: object, writer: Client, run_agent: RunAgent
 ) -> None:
     create_with_images(writer)
@@ -49,7 +48,7 @@ def test_capture_modes(
     assert json.loads(update.value["updateDescription"]["updatedFields"]) == {"n": 2}
 
 
-def test_transactions_are_reported_and_end_without_another_event(
+def test_transaction_metadata_ends_without_a_further_event(
     writer: Client, run_agent: RunAgent, three_members: MongoReplicaSet
 ) -> None:
     with run_agent(provide_transaction_metadata="true").streaming() as agent:
@@ -66,10 +65,10 @@ def test_transactions_are_reported_and_end_without_another_event(
     assert first.value["transaction"]["id"] == begin.value["id"] == end.value["id"]
 
 
-def test_transaction_continues_after_a_restart(
+def test_transaction_numbers_continue_after_a_restart(
     writer: Client, run_agent: RunAgent, three_members: MongoReplicaSet
 ) -> None:
-    """The agent stops while half of it is acknowledged; numbers go on, nothing begins twice."""
+    """The agent stops while half of the transaction is acknowledged; no BEGIN is repeated."""
     properties = {"provide_transaction_metadata": "true", "max_batch_size": 2}
     sink = MemorySink(automatic=False)
     with run_agent(sink, shutdown_timeout_ms=1, **properties).streaming() as agent:
@@ -77,7 +76,7 @@ def test_transaction_continues_after_a_restart(
             writer.shop.a.insert_many([{"_id": n} for n in range(6)], session=session)
         three_members.write_noop()
         agent.wait_for(4)
-        # The beginning and two of the six.
+        # The beginning and two of the six events.
         sink.acknowledge(range(3))
         agent.wait_until(lambda: agent.acknowledged >= 3, "three acknowledged messages")
         agent.stop_at_once()
@@ -91,7 +90,7 @@ def test_transaction_continues_after_a_restart(
 
 @pytest.fixture
 def small_replies(tmp_path: Path) -> Iterator[tuple[RunAgent, Client]]:
-    """An agent beside a server whose events may weigh little."""
+    """Agent of a server with a small maximum event size."""
     with (
         MongoReplicaSet(max_event_bytes=2 * LARGE_BYTES) as replica_set,
         Client(replica_set.connection_string) as client,
@@ -109,7 +108,7 @@ def write_a_large_event(client: Client) -> None:
     client.shop.a.insert_one({"_id": 2})
 
 
-def test_an_event_that_is_too_large_is_read_in_parts(
+def test_oversized_event_is_read_in_parts(
     small_replies: tuple[RunAgent, Client],
 ) -> None:
     run, client = small_replies
@@ -121,7 +120,7 @@ def test_an_event_that_is_too_large_is_read_in_parts(
     assert published[1].after["text"] == LARGE[1:]
 
 
-def test_or_left_out(small_replies: tuple[RunAgent, Client]) -> None:
+def test_oversized_event_is_skipped_if_configured(small_replies: tuple[RunAgent, Client]) -> None:
     run, client = small_replies
     properties = {**PRE, "cursor.oversize.handling.mode": "skip"}
     with run(properties).streaming() as agent:
@@ -131,7 +130,9 @@ def test_or_left_out(small_replies: tuple[RunAgent, Client]) -> None:
     assert [each.id for each in published] == [1, 2]
 
 
-def test_or_ends_the_agent(small_replies: tuple[RunAgent, Client]) -> None:
+def test_oversized_event_ends_agent_if_configured(
+    small_replies: tuple[RunAgent, Client],
+) -> None:
     run, client = small_replies
     properties = {**PRE, "cursor.oversize.handling.mode": "fail"}
     with run(properties).streaming() as agent:
@@ -142,11 +143,11 @@ def test_or_ends_the_agent(small_replies: tuple[RunAgent, Client]) -> None:
 
 
 @pytest.mark.parametrize("source", ["shop.tmp.agg_out.0b3f6f6e", "shop.tmp.mr.b_1", "crm.staged"])
-def test_a_collection_that_is_replaced_without_events(
+def test_replaced_collection_is_reported_until_copied(
     writer: Client, run_agent: RunAgent, tmp_path: Path, source: str
 ) -> None:
-    """As `$out` and mapReduce do: the temporary collection has no topic, the status reports the
-    loss, and the command of its remedy copies the documents."""
+    """As with `$out` and mapReduce: the temporary collection has no topic, the status reports the
+    loss, and the remedy's command copies the documents."""
     properties = {
         "database_include_list": "shop",
         "signal_enabled_channels": "source",
@@ -162,7 +163,7 @@ def test_a_collection_that_is_replaced_without_events(
         assert [(each.topic, each.id) for each in published] == [("p.shop.b", 1), ("p.shop.b", 4)]
         agent.wait_until(lambda: agent.service.status.status().conditions, "the condition")
         (condition,) = agent.service.status.status().conditions
-        # The server moves a collection of another database by a temporary one.
+        # The server moves a collection of another database through a temporary one.
         temporary = "shop.tmp" if database == "crm" else source
         assert f"shop.b (replaced by {temporary}" in condition.message
         assert "`mongo-agent snapshot start --replace shop.b`" in condition.remedy
@@ -175,10 +176,10 @@ def test_a_collection_that_is_replaced_without_events(
 
 @pytest.mark.parametrize("version", ["4.4.29", "5.0.31", "6.0.8"])
 @pytest.mark.parametrize("mode", ["skip", "split"])
-def test_releases_that_split_no_events(
+def test_releases_without_split_events_skip_or_fail(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, mode: str
 ) -> None:
-    """They measure events, so the agent counts what it skips; nothing else can work there."""
+    """These releases measure events, so the agent can count the skipped ones."""
     monkeypatch.setattr("mongo_agent.change_stream.options.MOST_BYTES", 1.5 * LARGE_BYTES)
     with (
         MongoReplicaSet(version=version, max_event_bytes=2 * LARGE_BYTES) as replica_set,
@@ -200,7 +201,7 @@ def test_releases_that_split_no_events(
     assert "Unrecognized" not in error
 
 
-def test_rejected_message_is_quarantined_and_the_rest_continues(
+def test_rejected_message_is_quarantined_while_delivery_continues(
     writer: Client, run_agent: RunAgent
 ) -> None:
     sink = MemorySink(automatic=False)
@@ -215,7 +216,7 @@ def test_rejected_message_is_quarantined_and_the_rest_continues(
     assert (line["key"], line["reason"]) == ({"id": "1"}, "it is too large")
 
 
-def test_schema_changes_go_to_a_topic_of_their_own(writer: Client, run_agent: RunAgent) -> None:
+def test_schema_changes_go_to_their_own_topic(writer: Client, run_agent: RunAgent) -> None:
     with run_agent(topic_schema_changes="p.schema").streaming() as agent:
         writer.shop.a.insert_one({"_id": 1})
         writer.shop.a.rename("b")
@@ -225,8 +226,8 @@ def test_schema_changes_go_to_a_topic_of_their_own(writer: Client, run_agent: Ru
 
 
 @pytest.mark.parametrize("version", ["4.4.29", "5.0.31"])
-def test_schema_changes_of_releases_without_expanded_events(tmp_path: Path, version: str) -> None:
-    """Nothing is sent for a created collection or an index."""
+def test_older_servers_report_only_destructive_schema_changes(tmp_path: Path, version: str) -> None:
+    """The server sends no event for a created collection or an index."""
     properties = {"topic.schema.changes": "p.schema"}
     with (
         MongoReplicaSet(version=version) as replica_set,
@@ -258,8 +259,8 @@ def ask(agent: RunningAgent, path: str, body: object = None) -> Any:
         return json.load(answer)
 
 
-def test_a_copy_by_a_signal_in_a_file(writer: Client, run_agent: RunAgent, tmp_path: Path) -> None:
-    """It is removed once the position knows of it, so a restart does not copy again."""
+def test_file_signal_starts_a_snapshot(writer: Client, run_agent: RunAgent, tmp_path: Path) -> None:
+    """The file is removed once the offset covers the signal, so a restart does not copy again."""
     path = tmp_path / "signals" / "signals.txt"
     path.parent.mkdir()
     writer.shop.a.insert_one({"_id": 1})
@@ -275,7 +276,7 @@ def test_a_copy_by_a_signal_in_a_file(writer: Client, run_agent: RunAgent, tmp_p
         assert [each.kind for each in agent.wait_for(1)] == ["insert"]
 
 
-def test_metrics_by_debeziums_names(writer: Client, run_agent: RunAgent) -> None:
+def test_debezium_metrics_cover_snapshot_and_streaming(writer: Client, run_agent: RunAgent) -> None:
     writer.shop.a.insert_many([{"_id": number} for number in range(5)])
     with run_agent(snapshot_mode="initial", provide_transaction_metadata="true") as agent:
         agent.wait_for(5)
@@ -287,7 +288,7 @@ def test_metrics_by_debeziums_names(writer: Client, run_agent: RunAgent) -> None
         with writer.start_session() as session, session.start_transaction():
             writer.shop.a.insert_one({"_id": 8}, session=session)
         agent.wait_for(10)
-        # An event of none ends the transaction.
+        # An event outside the transaction ends it.
         writer.shop.a.insert_one({"_id": 9})
         agent.wait_for(12)
         agent.wait_until(
@@ -315,7 +316,7 @@ def test_metrics_by_debeziums_names(writer: Client, run_agent: RunAgent) -> None
     assert found["streaming"]["LastTransactionId"] == begin.value["id"]
 
 
-def test_a_copy_that_was_stopped_is_aborted_by_debeziums_names(
+def test_debezium_metrics_report_a_stopped_snapshot_as_aborted(
     writer: Client, run_agent: RunAgent
 ) -> None:
     writer.shop.a.insert_many([{"_id": number} for number in range(5)])
@@ -330,7 +331,7 @@ def test_a_copy_that_was_stopped_is_aborted_by_debeziums_names(
     assert (found["LastEvent"], found["TotalNumberOfEventsSeen"]) == (None, 0)
 
 
-def test_a_copy_alone(writer: Client, run_agent: RunAgent) -> None:
+def test_initial_only_snapshot_ends_the_agent(writer: Client, run_agent: RunAgent) -> None:
     writer.shop.a.insert_many([{"_id": number} for number in range(50)])
     properties = {"snapshot_mode": "initial_only", "incremental_snapshot_chunk_size": 10}
     with run_agent(**properties) as agent:

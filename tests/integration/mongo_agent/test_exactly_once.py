@@ -1,4 +1,4 @@
-"""The agent with its position in Kafka: who reads what is committed sees every change once."""
+"""The agent with its position in Kafka: a read-committed consumer sees every change once."""
 
 import json
 import random
@@ -25,7 +25,7 @@ DOCUMENTS = 40
 
 @dataclass(frozen=True)
 class Site:
-    """The servers of a test, and the topics of its agents."""
+    """Servers of a test, and topics of its agents."""
 
     documents: Any
     servers: MongoReplicaSet
@@ -50,7 +50,7 @@ class Site:
         return agent
 
     def committed(self) -> list[tuple[Any, str | None]]:
-        """Key and operation of each event, as a consumer of committed records sees them."""
+        """Key and operation of each event, as a read-committed consumer sees them."""
         topic = f"{self.prefix}.shop.a"
         if topic not in self.broker.topics():
             return []
@@ -63,7 +63,7 @@ class Site:
         ]
 
     def insert(self, agent: RunningAgent, key: object) -> None:
-        """Writes a document and waits until its event is committed."""
+        """Insert a document and wait until its event is committed."""
         self.documents.insert_one({"_id": key})
         agent.wait_until(lambda: (key, "c") in self.committed(), f"{key} to be committed")
 
@@ -84,10 +84,9 @@ def site(broker: KafkaBroker, tmp_path: Path, topic_prefix: str) -> Iterator[Sit
         yield found
 
 
-def test_no_change_is_seen_twice_whatever_stops(tmp_path: Path) -> None:
-    """Copied and changed documents, an agent that is stopped in the middle without time to bring
-    anything to an end, and a broker of its own, which is killed and comes back when the next agent
-    waits for it."""
+def test_agent_and_broker_kills_repeat_no_change(tmp_path: Path) -> None:
+    """Copied and changed documents; an agent that stops without time to finish; a separate broker
+    that is killed and restarted while the next agent waits."""
     seed = draw_seed()
     chance = random.Random(seed)
     with (
@@ -122,12 +121,12 @@ def test_no_change_is_seen_twice_whatever_stops(tmp_path: Path) -> None:
     for key, operation in committed:
         seen.setdefault(key, []).append(operation)
     for operations in seen.values():
-        if operations[:2] == ["c", "r"]:  # The copy came to its place while it was there.
+        if operations[:2] == ["c", "r"]:  # The snapshot read the document while it existed.
             del operations[1]
     assert seen == expected | {"end": ["c"]}
 
 
-def test_a_second_agent_of_the_name_shuts_out_the_first(site: Site) -> None:
+def test_second_agent_of_a_name_fences_the_first(site: Site) -> None:
     first, second = site.agent("first"), site.agent("second")
     with first:
         first.wait_until_streaming()
@@ -142,8 +141,8 @@ def test_a_second_agent_of_the_name_shuts_out_the_first(site: Site) -> None:
     assert site.committed() == [(1, "c"), (2, "c")]
 
 
-def test_an_agent_resumes_at_the_position_of_its_file(site: Site) -> None:
-    """Its first run had the position in a file; a change of the pause is delivered, once."""
+def test_kafka_position_continues_from_the_offset_file(site: Site) -> None:
+    """The first run stored its position in a file; a change during the pause is delivered once."""
     with site.agent(snapshot_mode="no_data", position_store="file").streaming() as agent:
         site.insert(agent, 0)
     site.documents.insert_one({"_id": "pause"})

@@ -1,5 +1,5 @@
-"""Deployments that change under the agent: no change is lost, the order is kept, and the health is
-green afterwards."""
+"""Deployments that change while the agent runs: no change is lost, the order is kept, and `/health`
+recovers."""
 
 import time
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ COUNT = 60
 
 @pytest.fixture
 def three_members() -> Iterator[MongoReplicaSet]:
-    """Their cluster time moves all the time, as copies without a cluster time need it."""
+    """Their cluster time advances continuously, as snapshots without a cluster time need."""
     with MongoReplicaSet(members=3, noop_interval_s=0.05) as started:
         yield started
 
@@ -41,7 +41,7 @@ def conditions(agent: RunningAgent) -> list[str]:
     return [each.code for each in agent.service.status.status().conditions]
 
 
-def test_a_shard_is_added_while_the_agent_streams(tmp_path: Path) -> None:
+def test_added_shard_is_streamed(tmp_path: Path) -> None:
     with (
         MongoShardedCluster() as cluster,
         Client(cluster.connection_string) as router,
@@ -59,8 +59,8 @@ def test_a_shard_is_added_while_the_agent_streams(tmp_path: Path) -> None:
         assert conditions(agent) == []
 
 
-def test_a_server_that_ignores_bounds_is_an_error(writer: Client) -> None:
-    """The tests' server does with another index. A snapshot would never end."""
+def test_server_that_ignores_bounds_is_an_error(writer: Client) -> None:
+    """The tests' server ignores them with another index. A snapshot would never end."""
     writer.shop.a.create_index("n", name="other")
     writer.shop.a.insert_many([{"_id": number} for number in range(9)])
     reader = CollectionReader(writer, SnapshotSettings(chunk_size=2))
@@ -73,7 +73,7 @@ def test_a_server_that_ignores_bounds_is_an_error(writer: Client) -> None:
 
 
 @pytest.mark.slow
-def test_elections_during_a_copy(
+def test_snapshot_and_stream_survive_elections(
     three_members: MongoReplicaSet, writer: Client, run_agent: RunAgent
 ) -> None:
     writer.shop.a.insert_many([{"_id": number} for number in range(COUNT)])
@@ -81,7 +81,7 @@ def test_elections_during_a_copy(
         for elections in range(1, 4):
             agent.wait_for(elections * 6)
             three_members.step_down()
-            # A client that knows no member, so that it does not ask the old primary.
+            # The new client knows no member, so it does not query the old primary.
             with Client(three_members.connection_string) as fresh:
                 fresh.shop.b.insert_one({"_id": elections})
         agent.wait_until(lambda: not agent.is_snapshot_running, "the end of the snapshot")
@@ -94,10 +94,10 @@ def test_elections_during_a_copy(
         agent.wait_until(lambda: conditions(agent) == [], "a green health")
 
 
-def test_a_clock_that_is_set_back(
+def test_agent_clock_set_back_loses_no_change(
     writer: Client, run_agent: RunAgent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of the agent's machine. Cluster times only count up."""
+    """Cluster times only increase."""
     with run_agent().streaming() as agent:
         for number in range(3):
             writer.shop.a.insert_one({"_id": number})
@@ -121,10 +121,10 @@ def servers_set_back(monkeypatch: pytest.MonkeyPatch) -> Iterator[MongoReplicaSe
         yield started
 
 
-def test_a_server_whose_clock_is_set_back(
+def test_server_clock_set_back_loses_no_change(
     tmp_path: Path, servers_set_back: MongoReplicaSet
 ) -> None:
-    """Its cluster time stays and counts up, a day ahead of the agent."""
+    """Its cluster time keeps increasing, a day ahead of the agent."""
     uri = servers_set_back.connection_string
     with Client(uri) as client, RunningAgent(tmp_path / "offsets", uri).streaming() as agent:
         client.shop.a.insert_many([{"_id": number} for number in range(3)])
@@ -147,7 +147,7 @@ def test_a_server_whose_clock_is_set_back(
     ],
     ids=["v1 mark", "v2 event", "v0 with type bits", "binary", "opaque binary", "opaque"],
 )
-def test_a_token_of_any_form_is_sent_back_unchanged(token: dict[str, Any]) -> None:
+def test_token_of_any_format_is_stored_unchanged(token: dict[str, Any]) -> None:
     try:
         time = read_token(token).time
     except ValueError:
@@ -159,5 +159,5 @@ def test_a_token_of_any_form_is_sent_back_unchanged(token: dict[str, Any]) -> No
     try:
         read_token(token)
     except ValueError:
-        # Opaque tokens are tried, because events cannot be skipped by them.
+        # Opaque tokens are tried, because the agent cannot compare events with them.
         assert opening(stored, "other").start_after == token

@@ -1,6 +1,5 @@
-"""Collections with odd names, and those that are renamed, replaced, dropped or created again while
-they are copied: every document arrives, and what a consumer has in the end is what the server has.
-"""
+"""Collections with odd names, and collections that are renamed, replaced, dropped or recreated
+during a snapshot: every document arrives, and the consumer ends with the server's data."""
 
 import json
 from collections.abc import Callable
@@ -48,7 +47,7 @@ def exchange(writer: Client) -> None:
 
 
 def replace(writer: Client) -> None:
-    """Over a captured collection, whose copy is unfinished, too."""
+    """Replace a captured collection whose snapshot is unfinished."""
     writer.shop.a.rename("b", dropTarget=True)
 
 
@@ -81,8 +80,8 @@ changes = pytest.mark.parametrize(
 
 
 def rebuilt(published: list[Published], name: str) -> dict[Any, Any]:
-    """A collection by its topic: drops have no messages, so documents of an older collection stay
-    unless a newer one has their `_id`."""
+    """A collection as rebuilt from its topic. Drops have no messages, so documents of an older
+    collection remain unless a newer one has their `_id`."""
     found: dict[Any, Any] = {}
     for each in published:
         if each.topic == f"p.shop.{name}":
@@ -100,7 +99,7 @@ def require_all(writer: Client, published: list[Published]) -> None:
 
 
 def release(sink: MemorySink) -> None:
-    """The sink takes and acknowledges everything from now on."""
+    """Let the sink accept and acknowledge everything."""
     sink.capacity, sink.automatic = None, True
     sink.acknowledge()
 
@@ -118,7 +117,7 @@ def codes(agent: RunningAgent) -> list[str]:
 
 
 @changes
-def test_a_change_of_names_during_a_copy(
+def test_renames_during_a_snapshot_lose_no_document(
     change: Callable[[Client], None],
     names: tuple[str, ...],
     three_members: MongoReplicaSet,
@@ -147,24 +146,24 @@ def test_a_change_of_names_during_a_copy(
         for change, names in CHANGES
     ],
 )
-def test_a_restart_after_a_change_of_names(
+def test_renames_while_stopped_lose_no_document(
     change: Callable[[Client], None],
     names: tuple[str, ...],
     three_members: MongoReplicaSet,
     writer: Client,
     run_agent: RunAgent,
 ) -> None:
-    """The names change while the agent is stopped, so its position is before them."""
+    """The renames occur while the agent is stopped, after its position."""
     change_while_stopped(change, names, three_members, writer, run_agent)
 
 
-def test_an_upgrade_after_a_change_of_names(
+def test_upgrade_after_renames_loses_no_document(
     three_members: MongoReplicaSet,
     writer: Client,
     run_agent: RunAgent,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The position is of a release whose stream had no drops and renames."""
+    """The position is from a release whose stream contained no drops and renames."""
     monkeypatch.setattr(loading, "NATIVE_EVENTS", ("invalidate",))
 
     def exchange_in_the_upgrade(writer: Client) -> None:
@@ -195,13 +194,13 @@ def change_while_stopped(
         require_all(writer, [*first.of_documents(), *second.of_documents()])
 
 
-def test_a_name_that_is_not_captured(
+def test_rename_to_an_uncaptured_name_ends_its_snapshot(
     three_members: MongoReplicaSet,
     writer: Client,
     run_agent: RunAgent,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """The rest of the collection is not copied, and the log and the progress show it."""
+    """The remaining documents are not copied; log and progress report it."""
     fill(writer, "a", "z")
     sink = MemorySink(automatic=False, capacity=6)
     captured = {"collection_include_list": "shop[.][a-z]"}
@@ -215,10 +214,10 @@ def test_a_name_that_is_not_captured(
     assert "to a name that is not captured" in caplog.text
 
 
-def test_a_pipeline_that_removes_renames(
+def test_pipeline_without_renames_ends_only_affected_snapshot(
     three_members: MongoReplicaSet, writer: Client, run_agent: RunAgent
 ) -> None:
-    """The agent cannot know the new name: the snapshot ends as of a drop, the others continue."""
+    """Without the new name this snapshot ends as after a drop; the others continue."""
     fill(writer, "a", "z")
     sink = MemorySink(automatic=False, capacity=6)
     only_inserts = json.dumps([{"$match": {"operationType": "insert"}}])
@@ -233,7 +232,7 @@ def test_a_pipeline_that_removes_renames(
         assert len(rebuilt(agent.of_documents(), "a")) < COUNT
 
 
-# A server accepts those with dots, and drivers do not.
+# Servers accept names with dots, drivers reject them.
 ODD_NAMES = (
     "a.b",
     "a..b",
@@ -249,8 +248,8 @@ ODD_NAMES = (
 )
 
 
-def test_names_that_few_collections_have(writer: Client, run_agent: RunAgent) -> None:
-    """Each is selected by a pattern, copied and streamed."""
+def test_odd_collection_names_are_copied_and_streamed(writer: Client, run_agent: RunAgent) -> None:
+    """A pattern selects each of them."""
 
     def insert(number: int) -> None:
         for name in ODD_NAMES:

@@ -1,5 +1,5 @@
-"""Values that drivers do not write and servers store: each is delivered as valid JSON, in its
-order, by the stream and by a snapshot alike."""
+"""Values that drivers do not write but servers store: the stream and a snapshot deliver each as
+valid JSON, in its order."""
 
 import base64
 import json
@@ -23,7 +23,8 @@ _RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocumen
 
 OBJECT_ID = bytes(range(12))
 INFINITE, NOT_A_NUMBER = 0x78 << 120, 0x7C << 120
-# Tag and value; MongoDB refuses arrays, regular expressions and undefined as `_id`, others do not.
+# Tag and value; MongoDB rejects arrays, regular expressions and undefined as `_id`, other servers
+# do not.
 IDS: dict[str, tuple[int, bytes]] = {
     "double": (0x01, struct.pack("<d", -0.0)),
     "NaN": (0x01, struct.pack("<d", float("nan"))),
@@ -118,7 +119,7 @@ DOCUMENTS: dict[str, bytes] = {
         element(0x08, "_id", b"\0"), element(0x03, "a", nested(198))
     ),
 }
-# Drivers cannot read them either; and the reasons.
+# Drivers cannot read these values either; with the reasons.
 UNREADABLE: dict[str, tuple[bytes, str]] = {
     "deeper than any server sends": (
         document(element(0x08, "_id", b"\0"), element(0x03, "a", nested(250))),
@@ -134,12 +135,12 @@ UNREADABLE: dict[str, tuple[bytes, str]] = {
 
 
 def stored(number: int) -> dict[str, Any]:
-    """What a test writes in place of a document that drivers do not write."""
+    """Document that a test writes in place of one that drivers cannot write."""
     return {"_id": number, "stands_for": number}
 
 
 class Replacing:
-    """A fault of `MongoProxy`: replies have the given documents in place of those with numbers."""
+    """Fault of `MongoProxy`: replaces numbered documents in replies with the given ones."""
 
     def __init__(self, documents: Mapping[int, bytes]) -> None:
         self._documents = documents
@@ -165,7 +166,7 @@ class Replacing:
 
 
 def assert_json(text: str) -> None:
-    """Of any JSON reader: no NaN, no half surrogate pairs."""
+    """Valid for any JSON reader: no NaN, no unpaired surrogates."""
 
     def refuse(constant: str) -> None:
         raise AssertionError(f"{constant} is not JSON")
@@ -197,7 +198,7 @@ def test_stream_and_snapshot_deliver_every_value(
 
 
 @pytest.mark.parametrize(("raw", "reason"), UNREADABLE.values(), ids=UNREADABLE)
-def test_a_document_that_nobody_can_read_is_a_dead_letter(
+def test_unreadable_document_is_a_dead_letter(
     raw: bytes, reason: str, tmp_path: Path, shop: Client, proxy: MongoProxy
 ) -> None:
     proxy.alter(Replacing({1: raw}), when=has_events)

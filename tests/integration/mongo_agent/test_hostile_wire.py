@@ -1,5 +1,5 @@
-"""A server, or a network, that sends what no server sends: no change is lost, the order is kept,
-and the health names the fault until it has ended."""
+"""A server or network that sends invalid data: no change is lost, the order is kept, and `/health`
+reports the fault until it ends."""
 
 import base64
 import json
@@ -26,9 +26,9 @@ NOTE = rb"\x02note\0"
 """The string in each document of these tests."""
 BATCH = rb"\x04(?:first|next)Batch\0"
 EVENT = rb"\x030\0"
-"""The first document of a batch."""
+"""First document of a batch."""
 
-# Nothing of the reply can be read: the agent reopens the stream until the fault ends.
+# The agent cannot read the reply: it reopens the stream until the fault ends.
 REPLIES: dict[str, Fault] = {
     "message longer than any": faults.header(length=faults.LONGEST),
     "message shorter than its header": faults.header(length=3),
@@ -66,14 +66,14 @@ REPLIES: dict[str, Fault] = {
     "compressed to more than is allowed": faults.compressed_size(lambda size: faults.LONGEST),
     "compressed bomb": faults.compressed_bomb,
 }
-# The reply is whole, and what it claims beside that changes nothing.
+# The reply is complete; its false claims have no effect.
 CLAIMS: dict[str, Fault] = {
     "more to come": faults.flags(2),
     "compressed": faults.compressed_size(lambda size: size),
     "compressed to less": faults.compressed_size(lambda size: size - 9),
     "compressed to more": faults.compressed_size(lambda size: size + 9),
 }
-# The reply can be read, and bytes of an event cannot: the agent reads it once more.
+# The agent can read the reply but not an event's bytes: it reads the event once more.
 EVENTS: dict[str, Fault] = {
     "string longer than the event": faults.length_after(NOTE, 1000),
     "string longer than any": faults.length_after(NOTE, None),
@@ -86,7 +86,7 @@ EVENTS: dict[str, Fault] = {
     "event without a token": faults.type_of(rb"\x03_id\0", 0x42),
 }
 
-# One of each kind of damage; the others are as long again, and run with all the long proofs.
+# One of each kind of damage; the others take as long, and run with the slow proofs.
 USUAL = {
     "message longer than any",
     "message that ends early",
@@ -131,7 +131,7 @@ def write(writer: Client, first: int, last: int) -> None:
 
 
 def stream_message(agent: RunningAgent) -> str:
-    """Empty while the stream is green."""
+    """Message of the stream; empty while it is ok."""
     health = agent.service.status.health()
     found = next((each for each in health.components if each.name == "stream"), None)
     return "" if found is None or found.ok else found.message
@@ -154,7 +154,7 @@ def assert_everything_once(published: list[Published], last: int) -> None:
 
 @dataclass
 class SharedStream:
-    """An agent that many faults hit in turn, over a server of its own."""
+    """Agent that faces many faults in turn, with its own server."""
 
     agent: RunningAgent
     proxy: MongoProxy
@@ -183,7 +183,7 @@ def shared_stream(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedSt
 
 @pytest.fixture
 def stream(shared_stream: SharedStream) -> Iterator[SharedStream]:
-    """With changes before the fault."""
+    """Stream with changes before the fault."""
     shared_stream.write()
     shared_stream.require_all()
     yield shared_stream
@@ -191,7 +191,7 @@ def stream(shared_stream: SharedStream) -> Iterator[SharedStream]:
 
 
 @pytest.mark.parametrize("fault", rows(REPLIES))
-def test_a_reply_that_cannot_be_read_is_read_again(fault: Fault, stream: SharedStream) -> None:
+def test_unreadable_reply_is_retried(fault: Fault, stream: SharedStream) -> None:
     agent, proxy, before = stream.agent, stream.proxy, stream.written
     proxy.alter(fault, when=has_events)
     stream.write()
@@ -204,7 +204,7 @@ def test_a_reply_that_cannot_be_read_is_read_again(fault: Fault, stream: SharedS
 
 
 @pytest.mark.parametrize("fault", CLAIMS.values(), ids=CLAIMS)
-def test_a_whole_reply_with_a_false_claim_is_taken(fault: Fault, stream: SharedStream) -> None:
+def test_complete_reply_with_a_false_claim_is_accepted(fault: Fault, stream: SharedStream) -> None:
     stream.proxy.alter(fault)
     for _ in range(2):
         stream.write()
@@ -212,8 +212,8 @@ def test_a_whole_reply_with_a_false_claim_is_taken(fault: Fault, stream: SharedS
     assert stream.proxy.hits > 1
 
 
-def test_an_answer_that_comes_twice(stream: SharedStream) -> None:
-    """The second one is out of order: it precedes the answer to the next request."""
+def test_duplicate_answer_loses_and_repeats_nothing(stream: SharedStream) -> None:
+    """The second answer is out of order: it precedes the answer to the next request."""
     stream.proxy.alter(faults.answers_twice, when=has_events, times=1)
     for _ in range(2):
         stream.write()
@@ -222,9 +222,7 @@ def test_an_answer_that_comes_twice(stream: SharedStream) -> None:
 
 
 @pytest.mark.parametrize("fault", rows(EVENTS))
-def test_an_event_that_is_damaged_on_its_way_is_read_again(
-    fault: Fault, stream: SharedStream
-) -> None:
+def test_event_damaged_in_transit_is_refetched(fault: Fault, stream: SharedStream) -> None:
     stream.proxy.alter(fault, when=has_events, times=1)
     stream.write()
     stream.require_all()
@@ -232,10 +230,10 @@ def test_an_event_that_is_damaged_on_its_way_is_read_again(
     assert not (stream.agent.offsets / "quarantine").exists()
 
 
-def test_events_that_the_server_has_damaged_are_dead_letters(
+def test_events_damaged_on_the_server_are_dead_letters(
     tmp_path: Path, shop: Client, proxy: MongoProxy
 ) -> None:
-    """All others are delivered in order, and a restart repeats and loses nothing."""
+    """All other events arrive in order, and a restart repeats and loses nothing."""
     sink = MemorySink()
     given: dict[str, Any] = {"event_processing_failure_handling_mode": "quarantine", "sink": sink}
     damaged = {f"document {2 * number}\0".encode(): each for number, each in enumerate(EVENTS, 1)}
@@ -278,7 +276,7 @@ endless = pytest.mark.parametrize("fault", [faults.no_answer, faults.trickles])
 
 
 @endless
-def test_an_answer_that_never_ends_is_read_until_the_timeout(
+def test_endless_answer_is_read_until_the_timeout(
     fault: Fault, tmp_path: Path, shop: Client, proxy: MongoProxy
 ) -> None:
     limit: dict[str, Any] = {"mongodb_socket_timeout_ms": 200}
@@ -295,10 +293,10 @@ def test_an_answer_that_never_ends_is_read_until_the_timeout(
 
 
 @endless
-def test_without_a_timeout_an_answer_that_never_ends_is_a_stall(
+def test_endless_answer_without_a_timeout_is_a_stall(
     fault: Fault, tmp_path: Path, shop: Client, proxy: MongoProxy
 ) -> None:
-    """So is a server that ignores how long it may wait for an event."""
+    """Also if the server ignores the maximum wait for an event."""
     with streaming(tmp_path, proxy.connection_string, stream_stall_warning_ms=300) as agent:
         write(shop, 1, 3)
         agent.wait_for(3)
@@ -313,7 +311,7 @@ def test_without_a_timeout_an_answer_that_never_ends_is_a_stall(
         agent.wait_until(lambda: not stream_message(agent), "the end of the stall")
 
 
-def test_a_slow_primary_is_waited_for(
+def test_slow_primary_is_not_a_fault(
     servers: MongoReplicaSet, tmp_path: Path, shop: Client, proxy: MongoProxy
 ) -> None:
     """Each command takes longer than the agent's wait for an event."""
@@ -343,9 +341,7 @@ SNAPSHOT_REPLIES = (
 )
 
 
-def test_a_snapshot_reads_a_damaged_reply_again(
-    tmp_path: Path, shop: Client, proxy: MongoProxy
-) -> None:
+def test_snapshot_retries_a_damaged_reply(tmp_path: Path, shop: Client, proxy: MongoProxy) -> None:
     write(shop, 1, 6)
 
     def alter(fault: Fault) -> None:
@@ -364,10 +360,10 @@ def test_a_snapshot_reads_a_damaged_reply_again(
 
 
 @pytest.mark.parametrize("times", [1, None], ids=["once", "always"])
-def test_a_snapshot_reads_a_damaged_document_again(
+def test_snapshot_retries_a_damaged_document(
     times: int | None, tmp_path: Path, shop: Client, proxy: MongoProxy
 ) -> None:
-    """A document that the server has damaged becomes a dead letter."""
+    """A document that is damaged on the server becomes a dead letter."""
     write(shop, 1, 6)
     fault = faults.length_after(NOTE, 1000)
     proxy.alter(fault, commands=["find"], times=times, when=lambda reply: b"document 1" in reply)
@@ -388,7 +384,7 @@ def test_a_snapshot_reads_a_damaged_document_again(
 @pytest.mark.parametrize(
     ("command", "name"), [("hello", "noise"), ("buildInfo", "document longer than any")]
 )
-def test_an_agent_that_starts_waits_for_whole_replies(
+def test_start_waits_for_complete_replies(
     command: str, name: str, tmp_path: Path, shop: Client, proxy: MongoProxy
 ) -> None:
     proxy.alter(REPLIES[name], commands=[command])
@@ -411,7 +407,7 @@ ZSTD = Compressor("zstd", 3, zstandard.compress, zstandard.decompress)
 
 
 class BoundedDecompressor:
-    """As of `backports.zstd`."""
+    """Same interface as in `backports.zstd`."""
 
     def __init__(self) -> None:
         self._object = zstandard.ZstdDecompressor().decompressobj()
@@ -431,7 +427,7 @@ class BoundedDecompressor:
 
 @pytest.fixture
 def compression_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Optional packages of the driver, made of those that the tests have."""
+    """Optional packages of the driver, built from the packages of the tests."""
     snappy: Any = ModuleType("snappy")
     snappy.compress, snappy.uncompress = SNAPPY.pack, SNAPPY.unpack
     backports: Any = ModuleType("backports")
@@ -444,7 +440,7 @@ def compression_packages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("compressor", [ZLIB, SNAPPY, ZSTD], ids=lambda each: each.name)
 @pytest.mark.usefixtures("compression_packages")
-def test_everything_is_compressed(
+def test_agent_works_with_compression(
     compressor: Compressor, servers: MongoReplicaSet, tmp_path: Path, shop: Client
 ) -> None:
     write(shop, 1, 3)

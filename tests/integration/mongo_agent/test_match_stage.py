@@ -1,4 +1,4 @@
-"""The server's filter lets everything through that is captured, and little else."""
+"""The server's filter passes every captured event and few others."""
 
 from typing import Any
 
@@ -50,12 +50,12 @@ def namespaces(draw: st.DrawFn) -> Namespaces:
     try:
         return Namespaces(**lists)
     except ValueError:
-        # Pieces that make no expression together.
+        # These pieces do not form one expression.
         return Namespaces(include_databases=("shop",), include_collections=("shop[.]a",))
 
 
 @given(namespaces(), st.sampled_from(NAMES), st.sampled_from(COLLECTIONS))
-def test_nothing_that_is_captured_is_left_out(
+def test_match_stage_passes_every_captured_event(
     wanted: Namespaces, database: str, collection: str
 ) -> None:
     condition = match_stage(wanted)["$match"]
@@ -74,20 +74,20 @@ def test_nothing_that_is_captured_is_left_out(
         {"include_databases": ("shop",), "exclude_collections": ("shop[.]b",)},
     ],
 )
-def test_the_usual_lists_are_left_to_the_server(lists: dict[str, Any]) -> None:
+def test_match_stage_filters_common_lists_exactly(lists: dict[str, Any]) -> None:
     wanted = Namespaces(**lists)
     condition = match_stage(wanted)["$match"]
     for database in ("shop", "shops", "x", "x1", "ab", "admin", "config", "local"):
         for collection in ("a", "b", "bc", "c"):
             is_captured = wanted.captures(database, collection)
-            # An alternative has no form here, and the agent looks again.
+            # The server's filter cannot express an alternative, so the agent filters again.
             is_wide = "x[.](a|b)" in wanted.include_collections and database not in (
                 *("admin", "config", "local"),
             )
             assert is_match(condition, event(database, collection)) is (is_captured or is_wide)
 
 
-def test_operations() -> None:
+def test_match_stage_filters_operations() -> None:
     wanted = Namespaces(include_collections=("shop[.]a",))
     condition = match_stage(wanted, ("insert", "delete"), ("drop", "invalidate"))["$match"]
     assert is_match(condition, event("shop", "a", "delete"))
@@ -97,7 +97,7 @@ def test_operations() -> None:
     assert is_match(match_stage(wanted)["$match"], event("shop", "a", CHANGES[-1]))
 
 
-def test_a_fingerprint_is_that_of_the_pipeline() -> None:
+def test_fingerprint_identifies_the_pipeline() -> None:
     one, other = (match_stage(Namespaces(include_databases=(name,))) for name in ("a", "b"))
     assert fingerprint([one]) == fingerprint([dict(reversed(one.items()))])
     assert fingerprint([one]) != fingerprint([other])

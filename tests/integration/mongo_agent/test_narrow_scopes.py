@@ -1,4 +1,4 @@
-"""A user that may see one database, and what becomes of streams over less than the deployment."""
+"""A user of one database, and streams with a scope smaller than the deployment."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,7 +46,7 @@ def agent_of(
 
 
 @pytest.mark.parametrize("scope", [DATABASE, COLLECTION], ids=["database", "collection"])
-def test_a_reader_of_one_database_copies_and_streams_it(
+def test_reader_of_one_database_copies_and_streams(
     tmp_path: Path, guarded: MongoReplicaSet, root: Client, scope: dict[str, str]
 ) -> None:
     root.shop.a.insert_one({"_id": 1})
@@ -65,10 +65,10 @@ def test_a_reader_of_one_database_copies_and_streams_it(
 
 @pytest.mark.parametrize("action", ["wait", "exit"])
 @pytest.mark.parametrize("scope", [DATABASE, COLLECTION], ids=["database", "collection"])
-def test_a_user_who_may_not_list_collections(
+def test_missing_list_privilege_blocks_only_the_snapshot(
     tmp_path: Path, guarded: MongoReplicaSet, root: Client, scope: dict[str, str], action: str
 ) -> None:
-    """The stream goes on, and the snapshot names the privilege until it is granted."""
+    """The stream continues, and the snapshot reports the privilege until it is granted."""
     login = {
         "mongodb.user": "finder",
         "connect.backoff.initial.delay.ms": "1",
@@ -99,10 +99,10 @@ def test_a_user_who_may_not_list_collections(
         assert "`listCollections` on the database shop" in fault.message
 
 
-def test_a_database_that_is_dropped_and_made_again(
+def test_recreated_database_loses_no_event(
     tmp_path: Path, guarded: MongoReplicaSet, root: Client
 ) -> None:
-    """The server ends the stream; nothing behind that is lost, while the agent runs or does not."""
+    """The server ends the stream; later events are not lost, whether the agent runs or not."""
     with agent_of(tmp_path, guarded, DATABASE).streaming() as agent:
         root.shop.a.insert_one({"_id": 1})
         root.drop_database("shop")
@@ -115,7 +115,7 @@ def test_a_database_that_is_dropped_and_made_again(
 
 
 @pytest.mark.parametrize("is_dropped", [False, True])
-def test_a_collection_that_goes_and_is_made_again(
+def test_recreated_collection_loses_no_event(
     tmp_path: Path, guarded: MongoReplicaSet, root: Client, is_dropped: bool
 ) -> None:
     with agent_of(tmp_path, guarded, COLLECTION).streaming() as agent:
@@ -129,10 +129,10 @@ def test_a_collection_that_goes_and_is_made_again(
         assert [each.id for each in agent.wait_for(2)] == [1, 3]
 
 
-def test_all_streams_are_stopped_before_waiting_for_the_first(
+def test_streams_are_stopped_before_any_is_awaited(
     tmp_path: Path, guarded: MongoReplicaSet, root: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else each of them would use up its own time where a server does not answer."""
+    """Otherwise each stream would use up its own timeout if a server does not answer."""
     calls: list[tuple[str, StreamReader]] = []
     stop, close = StreamReader.stop, StreamReader.close
 

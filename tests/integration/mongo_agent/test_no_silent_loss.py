@@ -1,7 +1,7 @@
-"""Whatever the MongoDB agent does not deliver leaves a WARNING with its reason, a number, a record
-and a condition with a remedy, or a documented property asks for it. The tables below are complete:
-they are compared with the label values of the metrics, with the classes of failures, and with the
-parser's source. No server is needed."""
+"""Everything that the MongoDB agent does not deliver has a WARNING with its reason, a metric, a
+record and a condition with a remedy, or a documented property causes it. The tables below are
+complete: the tests compare them with metric labels, failure classes and the parser's source. No
+server is needed."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -38,7 +38,7 @@ ROOM = 1 << 20
 
 
 class StreamHarness:
-    """A stream with a quarantine, which is all that decides about an event that cannot be sent."""
+    """A stream with a quarantine: both decide about an event that cannot be sent."""
 
     def __init__(self, folder: Path, snapshotter: Snapshotter) -> None:
         self.metrics = MongoMetrics(DeliveryMetrics("mongo-agent", "1"))
@@ -94,7 +94,7 @@ def harness(tmp_path: Path) -> Iterator[StreamHarness]:
 
 
 BROKEN = bson.encode({"_id": {"_data": "82000000050000000129"}, "operationType": "insert"})
-"""An insert that names no collection."""
+"""Insert without a collection."""
 
 
 def unreadable(harness: StreamHarness) -> None:
@@ -109,13 +109,13 @@ def gap(harness: StreamHarness) -> None:
     assert harness.read(lost=LostHistory(STREAM, "the oplog is short", is_resnapshot=False))
 
 
-# By the label `reason` of cdc_quarantined_total: how it comes to that, and the condition.
+# By the label `reason` of cdc_quarantined_total: the cause, and the condition.
 LOST: dict[str, tuple[Callable[[StreamHarness], None], str]] = {
     metrics.UNREADABLE: (unreadable, "event_rejected"),
     metrics.REJECTED_BY_SINK: (rejected, "event_rejected"),
     metrics.GAP: (gap, "changes_lost"),
 }
-# By the label `reason` of cdc_skipped_events_total: the property that asks for it.
+# By the label `reason` of cdc_skipped_events_total: the property that causes it.
 SKIPPED = {
     "not captured": "collection.include.list",
     "an operation's name": "skipped.operations",
@@ -125,7 +125,7 @@ SKIPPED = {
 
 
 @pytest.mark.parametrize("reason", LOST)
-def test_undelivered_events_have_a_warning_a_metric_and_a_condition(
+def test_undelivered_event_has_warning_metric_and_condition(
     reason: str, harness: StreamHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
     produce, code = LOST[reason]
@@ -140,7 +140,7 @@ def test_undelivered_events_have_a_warning_a_metric_and_a_condition(
 
 
 @pytest.mark.parametrize("reason", LOST)
-def test_without_room_everything_waits_and_the_agent_fails(
+def test_full_quarantine_blocks_delivery_and_fails_the_agent(
     reason: str, harness: StreamHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
     harness.quarantine.max_bytes = 0
@@ -158,7 +158,7 @@ def test_without_room_everything_waits_and_the_agent_fails(
     assert (condition.code, condition.state.name) == ("quarantine_not_writable", "FAILING")
 
 
-def test_every_reason_of_a_loss_is_in_the_table(harness: StreamHarness) -> None:
+def test_loss_reasons_match_the_table(harness: StreamHarness) -> None:
     labels = {
         sample.labels["reason"]
         for family in harness.metrics.quarantined.collect()
@@ -168,8 +168,8 @@ def test_every_reason_of_a_loss_is_in_the_table(harness: StreamHarness) -> None:
     assert labels == set(LOST) == set(metrics.REASONS)
 
 
-def test_every_reason_to_skip_is_in_the_table() -> None:
-    """The parser skips in three places, and the stream in one."""
+def test_skip_reasons_match_the_table() -> None:
+    """The parser skips events in three places, the stream in one."""
     source = (PARSER / "batch_builder" / "mod.rs").read_text(encoding="utf-8")
     assert re.findall(r"self\.skip\(\s*([^,]+),", source) == [
         "reason",
@@ -191,7 +191,7 @@ def test_properties_that_skip_events_are_documented(name: str) -> None:
     assert documented[name].doc
 
 
-def test_a_change_that_is_skipped_for_its_size_is_a_warning(
+def test_oversized_skipped_change_is_a_warning(
     harness: StreamHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert harness.read(left_out=2)
@@ -202,7 +202,7 @@ def test_a_change_that_is_skipped_for_its_size_is_a_warning(
 
 
 @pytest.mark.parametrize("reason", [metrics.UNREADABLE, metrics.REJECTED_BY_SINK])
-def test_an_agent_that_is_to_end_names_the_property(reason: str, harness: StreamHarness) -> None:
+def test_error_ending_the_agent_contains_the_property(reason: str, harness: StreamHarness) -> None:
     with pytest.raises(SidecarError) as raised:
         if reason == metrics.UNREADABLE:
             harness.read(BROKEN, ends_agent=True)
@@ -212,8 +212,8 @@ def test_an_agent_that_is_to_end_names_the_property(reason: str, harness: Stream
     assert harness.usage == Usage()
 
 
-# What an operator finds where a stream ends or goes on with a gap. None: it goes on by itself and
-# loses nothing.
+# What the operator sees if a stream ends or continues with a gap. None: the stream resumes without
+# loss.
 ENDS: dict[Failure | None, tuple[str, ...]] = {
     None: (),
     Failure.RESUMABLE: (),
@@ -237,13 +237,13 @@ RULES = [
 ]
 
 
-def test_every_class_of_failures_is_in_the_table() -> None:
+def test_failure_classes_match_the_table() -> None:
     assert set(ENDS) == {None, *Failure}
 
 
 @pytest.mark.parametrize("rules", RULES, ids=str)
 @pytest.mark.parametrize("failure", ENDS, ids=str)
-def test_failed_stream_names_the_remedy_or_records_the_gap(
+def test_failed_stream_reports_a_remedy_or_records_the_gap(
     failure: Failure | None, rules: RecoveryPolicy
 ) -> None:
     found = recovery(
@@ -258,7 +258,7 @@ def test_failed_stream_names_the_remedy_or_records_the_gap(
     if found.is_access_denied:
         assert all(part in found.message for part in ENDS[failure])
     begins_anew = found.opening.start_after is None and found.opening.from_time is None
-    # A stream that begins at present leaves a gap, which is on record.
+    # A stream that starts at the present time leaves a gap, which is recorded.
     assert begins_anew == (found.lost is not None)
     if found.lost is not None:
         assert rules.history_lost in ("skip", "resnapshot")

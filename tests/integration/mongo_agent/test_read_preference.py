@@ -1,4 +1,4 @@
-"""Streams are read from where the connection string says, and from one server at a time."""
+"""Streams use the connection string's read preference, and one server at a time."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def reopenings(agent: RunningAgent) -> object:
     [("", True), ("&readPreference=primaryPreferred", True), ("&readPreference=secondary", False)],
     ids=["none", "primaryPreferred", "secondary"],
 )
-def test_a_stream_is_read_from_the_members_that_are_preferred(
+def test_stream_follows_the_read_preference(
     tmp_path: Path,
     three_members: MongoReplicaSet,
     writer: Client,
@@ -41,7 +41,7 @@ def test_a_stream_is_read_from_the_members_that_are_preferred(
     assert [each.id for each in agent.of_documents()] == list(range(20))
 
 
-def test_another_secondary_takes_over_from_one_that_is_gone(
+def test_stream_moves_to_another_secondary(
     tmp_path: Path, three_members: MongoReplicaSet, writer: Client
 ) -> None:
     string = three_members.connection_string + "&readPreference=secondary"
@@ -55,10 +55,10 @@ def test_another_secondary_takes_over_from_one_that_is_gone(
         assert three_members.primary != gone
 
 
-def test_without_a_primary_secondaries_are_read_on(
+def test_stream_starts_without_a_primary(
     tmp_path: Path, three_members: MongoReplicaSet, writer: Client
 ) -> None:
-    """The agent starts then too: what a majority has is on them."""
+    """The secondaries contain all majority-committed changes."""
     string = three_members.connection_string + "&readPreference=secondaryPreferred"
     with RunningAgent(tmp_path, string) as agent:
         agent.wait_until_streaming()
@@ -68,8 +68,8 @@ def test_without_a_primary_secondaries_are_read_on(
         assert [each.id for each in agent.wait_for(1)] == [1]
 
 
-def test_a_stream_stays_with_one_of_several_routers(tmp_path: Path) -> None:
-    """The others do not know its cursor."""
+def test_stream_stays_with_one_router(tmp_path: Path) -> None:
+    """The other routers do not know its cursor."""
     with (
         MongoShardedCluster(routers=3) as cluster,
         Client(cluster.connection_string) as writer,
@@ -87,7 +87,7 @@ def described(port: int, round_trip_s: float) -> ServerDescription:
     return ServerDescription(("a", port), hello, round_trip_s)
 
 
-def test_a_pin_takes_the_nearest_and_keeps_it_while_it_can() -> None:
+def test_server_affinity_keeps_the_nearest_server() -> None:
     near, far = described(1, 0.001), described(2, 0.002)
     affinity = ServerAffinity()
     assert select_server([far, near]) == [far, near]

@@ -1,4 +1,4 @@
-"""Each fault ends when its remedy is executed as it is printed."""
+"""Executing a printed remedy resolves its fault."""
 
 import re
 import shlex
@@ -25,7 +25,7 @@ def shown(agent: RunningAgent, code: str) -> list[Condition]:
 
 
 def commands_of(agent: RunningAgent, code: str) -> list[str]:
-    """The commands of a condition, once it is shown."""
+    """Commands of a condition, as soon as it exists."""
     agent.wait_until(lambda: bool(shown(agent, code)), code)
     (condition,) = shown(agent, code)
     return _COMMAND.findall(condition.remedy)
@@ -44,10 +44,10 @@ def wait_for_the_end(agent: RunningAgent, code: str) -> None:
     agent.wait_until(lambda: not shown(agent, code), f"the end of {code}")
 
 
-def test_lost_changes_are_copied_and_their_file_is_moved_away(
+def test_lost_changes_remedies_resolve_the_condition(
     writer: Client, three_members: MongoReplicaSet, tmp_path: Path
 ) -> None:
-    """The directory has a space in its name."""
+    """The directory's name contains a space."""
 
     def agent_of(folder: Path) -> RunningAgent:
         string = three_members.connection_string
@@ -71,7 +71,7 @@ def test_lost_changes_are_copied_and_their_file_is_moved_away(
         wait_for_the_end(agent, "changes_lost")
 
 
-def test_a_rejected_collection_is_skipped(writer: Client, run_agent: RunAgent) -> None:
+def test_rejected_filter_remedy_skips_the_collection(writer: Client, run_agent: RunAgent) -> None:
     writer.shop.a.insert_one({"_id": 1})
     with run_agent(properties=filter_of("shop.a", '{"$wrong": 1}')) as agent:
         _, skip = commands_of(agent, REJECTED)
@@ -80,9 +80,7 @@ def test_a_rejected_collection_is_skipped(writer: Client, run_agent: RunAgent) -
         assert agent.of_documents() == []
 
 
-def test_a_rejected_collection_is_copied_with_another_filter(
-    writer: Client, run_agent: RunAgent
-) -> None:
+def test_rejected_filter_remedy_applies_another_filter(writer: Client, run_agent: RunAgent) -> None:
     writer.shop.a.insert_many([{"_id": number} for number in range(3)])
     with run_agent(properties=filter_of("shop.a", '{"$wrong": 1}')) as agent:
         start, _ = commands_of(agent, REJECTED)

@@ -1,5 +1,5 @@
-"""Histories of drops, renames and swaps: afterwards each topic has what the server has, or the
-status names the collection and the command after which it has."""
+"""Sequences of drops, renames and swaps: afterwards each topic contains the server's data, or the
+status reports the collection and the command that restores it."""
 
 import json
 import random
@@ -84,13 +84,13 @@ class History:
             self._writer.shop[self._random.choice(NAMES)].drop()
 
     def rename(self) -> None:
-        """Also from and to a name that is not captured, with and without `dropTarget`."""
+        """Also from and to an uncaptured name, with and without `dropTarget`."""
         source, target = self._random.sample((*NAMES, "other"), 2)
         if source in self._writer.shop.list_collection_names():
             self._writer.shop[source].rename(target, dropTarget=True)
 
     def swap(self) -> None:
-        """As a weekly load does: the new documents take the name of the old ones."""
+        """As in a weekly load: the new collection takes the name of the old one."""
         new, name = self._random.sample(NAMES, 2)
         self._writer.shop.old.drop()
         if {new, name} <= set(self._writer.shop.list_collection_names()):
@@ -99,7 +99,7 @@ class History:
             self._writer.shop[name].update_many({}, {"$set": {"swapped": True}})
 
     def put_over(self) -> None:
-        """As `$out` does."""
+        """Like `$out`."""
         self._value += 1
         documents = [{"_id": n, "value": self._value} for n in self._random.sample(range(9), 3)]
         self._writer.shop["tmp.agg_out.1"].insert_many(documents)
@@ -116,7 +116,7 @@ def contents(writer: Client) -> dict[str, dict[int, Any]]:
 
 
 def topics(agent: RunningAgent) -> dict[str, dict[int, Any]]:
-    """The last state of each key."""
+    """Last state of each key."""
     found: dict[str, dict[int, Any]] = {name: {} for name in NAMES}
     for each in agent.of_documents():
         name = each.topic.rpartition(".")[2]
@@ -128,7 +128,7 @@ def topics(agent: RunningAgent) -> dict[str, dict[int, Any]]:
 
 
 def settle(agent: RunningAgent, replica_set: MongoReplicaSet) -> None:
-    """Until the agent has everything, and no snapshot or sweep runs."""
+    """Wait until the agent has processed everything, and no snapshot or sweep runs."""
     last = replica_set.write_noop()
     replica_set.write_noop()
     agent.wait_until_stored(last)
@@ -136,7 +136,7 @@ def settle(agent: RunningAgent, replica_set: MongoReplicaSet) -> None:
 
 
 def wait_for_snapshots(agent: RunningAgent) -> None:
-    """Until no snapshot or sweep is left to do, as stored."""
+    """Wait until no snapshot or sweep is pending in the stored offsets."""
 
     def is_still() -> bool:
         values = json.loads(str(dict(agent.service.status.offsets()["stored"])["copies"]))  # type: ignore[call-overload]
@@ -155,7 +155,7 @@ def reported(agent: RunningAgent) -> list[Condition]:
 
 
 def follow_remedy(agent: RunningAgent, condition: Condition) -> None:
-    """Paste the command."""
+    """Run the command."""
     command = _COMMAND.search(condition.remedy)
     assert command is not None, condition.remedy
     done = mongo_agent(*shlex.split(command[1]), "--url", agent.url)
@@ -172,7 +172,7 @@ def seeds(first: int) -> list[Any]:
 
 
 @pytest.mark.parametrize("seed", seeds(0))
-def test_a_report_names_what_no_longer_follows(
+def test_outdated_topics_are_reported_with_a_remedy(
     seed: int, sink: MemorySink, writer: Client, three_members: MongoReplicaSet, run_agent: RunAgent
 ) -> None:
     history = History(writer, seed)
@@ -194,7 +194,7 @@ def test_a_report_names_what_no_longer_follows(
 
 
 @pytest.mark.parametrize("seed", seeds(3))
-def test_topics_follow_by_themselves(
+def test_resnapshot_policy_keeps_topics_current(
     seed: int,
     sink: MemorySink,
     writer: Client,
@@ -202,7 +202,7 @@ def test_topics_follow_by_themselves(
     run_agent: RunAgent,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Without a look after each step, in small batches, and over a restart."""
+    """Without a check after each step, in small batches, and across a restart."""
     monkeypatch.setattr(topic_sweep, "_BATCH", 2)
     history = History(writer, seed)
     history.write()
@@ -228,10 +228,10 @@ def compared(agent: RunningAgent, *names: str) -> dict[str, ComparedCollection]:
 
 
 @pytest.mark.servers
-def test_a_weekly_swap_and_a_drop_in_kafka(
+def test_compare_and_remedy_handle_swaps_and_drops(
     broker: KafkaBroker, topic_prefix: str, writer: Client, run_agent: RunAgent
 ) -> None:
-    """`compare` finds what differs, also of a collection that is gone, until the command."""
+    """`compare` finds the differences, also of a dropped collection, until the command has run."""
     properties = {
         "topic.prefix": topic_prefix,
         "sink": "kafka",
@@ -257,7 +257,7 @@ def test_a_weekly_swap_and_a_drop_in_kafka(
         agent.wait_until(lambda: "shop.gone" in str(reported(agent)), "the report")
         found = compared(agent)
         counts = {name: (each.missing, each.surplus) for name, each in found.items()}
-        # Those of week 1 that are not in week 3 are left over; week 3 has the others anew.
+        # Week 1 leaves documents that week 3 lacks; week 3 has new versions of the others.
         assert counts["shop.data"] == (13, 20)
         assert found["shop.data"].different == 20
         assert counts["shop.gone"] == (0, 3)

@@ -1,7 +1,8 @@
-"""Messages in Avro: a registry that is there, away, or refuses, while the agent runs.
+"""Avro messages with a registry that is available, unavailable, or rejects schemas while the agent
+runs.
 
-Of transformed documents each shape has a schema of its own, which the stream and snapshots register
-first."""
+For transformed documents, the stream and snapshots first register one schema per shape.
+"""
 
 import io
 import json
@@ -57,7 +58,7 @@ def read(registry: FakeRegistry, message: bytes) -> Any:
 
 
 def keys(registry: FakeRegistry, agent: RunningAgent) -> list[tuple[str, Any]]:
-    """Topic and key of what is delivered."""
+    """Topic and key of each delivered message."""
     messages = list(agent.sink.messages)
     return [(topic, read(registry, key)) for _, (topic, key, *_) in messages]
 
@@ -69,7 +70,7 @@ def health(agent: RunningAgent) -> str:
     return "" if found.ok else found.message
 
 
-def test_events_copies_and_heartbeats(
+def test_every_message_kind_is_registered_and_delivered(
     writer: Client, run_agent: RunAgent, registry: FakeRegistry
 ) -> None:
     writer.shop.a.insert_one({"_id": 0})
@@ -111,7 +112,7 @@ def test_events_copies_and_heartbeats(
     ],
     ids=["away", "rejects the agent"],
 )
-def test_a_registry_without_an_id_is_waited_for(
+def test_events_wait_for_a_failing_registry(
     writer: Client, run_agent: RunAgent, registry: FakeRegistry, answer: Answer, sentence: str
 ) -> None:
     registry.mood = lambda method, subject: answer
@@ -123,7 +124,7 @@ def test_a_registry_without_an_id_is_waited_for(
         agent.wait_until(lambda: keys(registry, agent) == [("p.shop.a", {"id": "1"})], "the event")
 
 
-def test_an_agent_that_stops_meanwhile_reads_the_events_again(
+def test_events_waiting_for_the_registry_survive_a_restart(
     writer: Client, run_agent: RunAgent, registry: FakeRegistry
 ) -> None:
     registry.mood = lambda method, subject: UNAVAILABLE
@@ -135,10 +136,10 @@ def test_an_agent_that_stops_meanwhile_reads_the_events_again(
         agent.wait_until(lambda: keys(registry, agent) == [("p.shop.a", {"id": "1"})], "the event")
 
 
-def test_a_registry_that_never_answers_does_not_keep_streams_from_stopping(
+def test_streams_stop_despite_an_unresponsive_registry(
     writer: Client, run_agent: RunAgent, registry: FakeRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of any number of streams: none of them uses up its time, which is an hour here."""
+    """With several streams: none of them uses up its timeout, which is an hour here."""
     is_over = threading.Event()
 
     def never(method: str, subject: str) -> None:
@@ -169,7 +170,7 @@ def refusing(collection: str) -> Any:
     return mood
 
 
-def test_event_with_a_rejected_schema_is_quarantined_and_the_rest_continues(
+def test_event_with_rejected_schema_is_quarantined_while_others_continue(
     writer: Client, run_agent: RunAgent, registry: FakeRegistry, tmp_path: Path
 ) -> None:
     registry.mood = refusing("a")
@@ -183,7 +184,7 @@ def test_event_with_a_rejected_schema_is_quarantined_and_the_rest_continues(
         assert "p.shop.a-key" in health(agent)
 
 
-def test_snapshot_waits_for_its_schemas_and_the_stream_continues(
+def test_snapshot_waiting_for_schemas_does_not_block_the_stream(
     writer: Client, run_agent: RunAgent, registry: FakeRegistry
 ) -> None:
     writer.shop.a.insert_one({"_id": 1})
@@ -199,7 +200,7 @@ def test_snapshot_waits_for_its_schemas_and_the_stream_continues(
         agent.wait_until(lambda: ("p.shop.a", {"id": "1"}) in keys(registry, agent), "a's copy")
 
 
-def test_a_registry_that_rejects_the_agent_ends_it_where_that_is_wanted(
+def test_access_denied_by_registry_ends_the_agent_if_configured(
     writer: Client, run_agent: RunAgent, registry: FakeRegistry
 ) -> None:
     registry.mood = lambda method, subject: (401, {"message": "who are you"})
@@ -210,7 +211,7 @@ def test_a_registry_that_rejects_the_agent_ends_it_where_that_is_wanted(
     assert "401: who are you" in str(error)
 
 
-def test_schemas_inside_of_messages_need_no_registry(writer: Client, run_agent: RunAgent) -> None:
+def test_embedded_schemas_need_no_registry(writer: Client, run_agent: RunAgent) -> None:
     converter = "org.apache.kafka.connect.json.JsonConverter"
     with run_agent(key_converter=converter, value_converter=converter).streaming() as agent:
         writer.shop.a.insert_one({"_id": 1})
@@ -226,7 +227,7 @@ def transformed(registry: FakeRegistry, kind: str, **more: object) -> dict[str, 
 
 
 def values(registry: FakeRegistry, agent: RunningAgent) -> list[tuple[str, Any]]:
-    """Topics and values of what is delivered."""
+    """Topic and value of each delivered message."""
     return [
         (topic, value and read(registry, value))
         for _, (topic, _, value, *_) in list(agent.sink.messages)
@@ -259,7 +260,7 @@ def test_snapshot_and_stream_register_the_schema_of_each_shape(
     }
 
 
-def test_snapshot_after_a_signal_registers_them_too(
+def test_signalled_snapshot_registers_the_schema_of_each_shape(
     writer: Client, run_agent: RunAgent, registry: FakeRegistry
 ) -> None:
     writer.shop.a.insert_many(DOCUMENTS)
@@ -274,7 +275,7 @@ def test_snapshot_after_a_signal_registers_them_too(
         agent.wait_until(lambda: copied() == READ, "the snapshot")
 
 
-def test_rejected_schemas_of_a_snapshot_are_quarantined(
+def test_snapshot_documents_with_rejected_schemas_are_quarantined(
     writer: Client, run_agent: RunAgent, registry: FakeRegistry, tmp_path: Path
 ) -> None:
     writer.shop.a.insert_many(DOCUMENTS)
@@ -293,7 +294,7 @@ def test_rejected_schemas_of_a_snapshot_are_quarantined(
     assert [expected in reason for reason in reasons] == [True, True]
 
 
-def test_events_of_an_outbox_have_subjects_of_their_topics(
+def test_outbox_events_use_the_subjects_of_their_topics(
     writer: Client, run_agent: RunAgent, registry: FakeRegistry
 ) -> None:
     options = {

@@ -1,4 +1,4 @@
-"""One agent beside a mongos, or one beside each shard: `mongodb.connection.mode`."""
+"""One agent for a mongos, or one agent per shard: `mongodb.connection.mode`."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -69,7 +69,7 @@ def test_each_task_reads_its_shard(
     assert [each.code for each in findings(first)] == ["shards_ok"]
 
 
-def test_a_spare_task_reads_an_added_shard_from_its_first_change(
+def test_spare_task_reads_an_added_shard_completely(
     tmp_path: Path, cluster: MongoShardedCluster, router: Client
 ) -> None:
     agents = [task(tmp_path, cluster.connection_string, number, 3) for number in range(3)]
@@ -86,7 +86,7 @@ def test_a_spare_task_reads_an_added_shard_from_its_first_change(
     assert spare.published
 
 
-def test_a_task_that_is_added_later_loses_nothing(
+def test_task_added_later_loses_no_change(
     tmp_path: Path, cluster: MongoShardedCluster, router: Client
 ) -> None:
     begin = router.admin.command("ping")["operationTime"]
@@ -107,7 +107,7 @@ def test_a_task_that_is_added_later_loses_nothing(
     assert ids(*agents, added) == list(range(30))
 
 
-def test_a_shard_without_a_task_makes_the_others_unhealthy(tmp_path: Path) -> None:
+def test_shard_without_a_task_degrades_other_tasks(tmp_path: Path) -> None:
     with (
         MongoShardedCluster(shards=2) as cluster,
         task(tmp_path, cluster.connection_string, 0, 1) as agent,
@@ -118,7 +118,7 @@ def test_a_shard_without_a_task_makes_the_others_unhealthy(tmp_path: Path) -> No
         assert found[0].state.name == "DEGRADED"
 
 
-def test_a_removed_shard_is_read_to_its_end(
+def test_removed_shard_is_read_to_its_end(
     tmp_path: Path, cluster: MongoShardedCluster, router: Client
 ) -> None:
     agent = task(tmp_path, cluster.connection_string, 1, 2)
@@ -133,7 +133,7 @@ def test_a_removed_shard_is_read_to_its_end(
         agent.wait_until(lambda: bool(agent.published), "its changes")
 
 
-def test_a_plain_replica_set_has_one_task(tmp_path: Path, cluster: MongoShardedCluster) -> None:
+def test_plain_replica_set_has_one_task(tmp_path: Path, cluster: MongoShardedCluster) -> None:
     shard = cluster.shards[0].connection_string
     first, second = (task(tmp_path, shard, number, 2) for number in range(2))
     with first, second:
@@ -141,7 +141,7 @@ def test_a_plain_replica_set_has_one_task(tmp_path: Path, cluster: MongoShardedC
         assert not second.has_begun
 
 
-def test_one_stream_through_a_mongos(
+def test_sharded_mode_requires_a_mongos(
     tmp_path: Path, cluster: MongoShardedCluster, router: Client
 ) -> None:
     mode = {"mongodb.connection.mode": "sharded"}
@@ -157,7 +157,7 @@ def test_one_stream_through_a_mongos(
         assert cluster.connection_string.split("/")[2] in str(agent.wait_until_ended())
 
 
-def test_a_user_without_a_right_to_the_list(tmp_path: Path) -> None:
+def test_missing_right_to_list_shards_is_reported(tmp_path: Path) -> None:
     with MongoShardedCluster(users=[ROOT, POOR]) as cluster:
         login = {"mongodb_user": POOR.name, "mongodb_password": POOR.password}
         denied = {"access_denied_action": "exit"}
@@ -168,10 +168,10 @@ def test_a_user_without_a_right_to_the_list(tmp_path: Path) -> None:
     assert "mongodb.connection.mode=sharded" in str(error)
 
 
-def test_a_mongos_gives_all_shards_in_one_order(
+def test_mongos_stream_orders_events_of_all_shards(
     tmp_path: Path, cluster: MongoShardedCluster, router: Client
 ) -> None:
-    """What is there is copied, what changes follows, and a restart goes on."""
+    """Existing documents are copied, later changes follow, and a restart resumes."""
     orders = router.shop.orders
     orders.insert_many([{"_id": number, "region": number % 4} for number in range(20)])
     properties = {"snapshot.mode": "initial", "incremental.snapshot.chunk.size": 6}
@@ -191,10 +191,10 @@ def test_a_mongos_gives_all_shards_in_one_order(
         assert [each.id for each in agent.wait_for(1)] == [30]
 
 
-def test_sharded_collections_are_copied_through_a_mongos_first(
+def test_shard_agents_complete_a_snapshot_through_a_mongos(
     tmp_path: Path, cluster: MongoShardedCluster, router: Client
 ) -> None:
-    """The way of docs/how-to/mongodb-snapshots.md: every document ends in its present state."""
+    """Procedure of docs/how-to/mongodb-snapshots.md: every document ends in its current state."""
     orders = router.shop.orders
     orders.insert_many([{"_id": number, "region": number, "n": 0} for number in range(12)])
     begin = router.admin.command("ping")["operationTime"]

@@ -1,4 +1,4 @@
-"""Signals from a topic of a real broker, while the agent runs and while it did not."""
+"""Signals from a topic of a real broker, sent while the agent runs and while it is stopped."""
 
 import json
 from concurrent.futures import Future
@@ -23,7 +23,7 @@ def value(name: str) -> bytes:
     return json.dumps({"id": name, "type": "execute-snapshot", "data": data}).encode()
 
 
-def test_a_record_with_our_name_is_a_signal() -> None:
+def test_record_with_the_topic_prefix_is_a_signal() -> None:
     signal = topic_signal(TailedRecord(b"shop", value("a"), 7), "shop")
     assert signal is not None
     assert (signal.id, signal.type, signal.kafka_offset) == ("a", "execute-snapshot", 7)
@@ -40,13 +40,13 @@ def test_invalid_value_is_rejected_and_skipped(noise: bytes | None) -> None:
     assert progress == SnapshotProgress(kafka_offset=7)
 
 
-def test_unknown_client_settings_are_rejected() -> None:
+def test_unknown_signal_client_settings_are_rejected() -> None:
     with pytest.raises(ConfigError):
         SignalTopic({"bootstrap.server": "x"}, "t", "shop", None, lambda _: Future())
 
 
 @pytest.mark.servers
-def test_a_copy_by_a_signal_in_a_topic(
+def test_kafka_signal_starts_one_snapshot(
     writer: Client, run_agent: RunAgent, broker: KafkaBroker, topic_prefix: str
 ) -> None:
     for name in "abcd":
@@ -71,7 +71,7 @@ def test_a_copy_by_a_signal_in_a_topic(
         "signal_enabled_channels": "kafka",
         "signal_kafka_bootstrap_servers": broker.bootstrap,
     }
-    # Before the agent has ever run, while it runs, and while it does not.
+    # Before the first run of the agent, while it runs, and while it is stopped.
     ask("a")
     with run_agent(**channel) as agent:
         wait_for(agent, "a")

@@ -1,7 +1,8 @@
-"""Documents change and go while they are copied: what arrives of each begins at some state of it,
-leaves out nothing that follows, and ends with the last one; and no document is missing.
+"""Documents change and disappear during a snapshot: the events of each start at one of its states,
+skip no later state, and end with the last one; no document is missing.
 
-There is a collection for each type of `_id`, and one with all of them side by side."""
+There is a collection for each type of `_id`, and one with all types mixed.
+"""
 
 import json
 from collections.abc import Iterator
@@ -65,7 +66,7 @@ def workload(replica_set: MongoReplicaSet) -> Iterator[Workload]:
 
 
 def message(agent: RunningAgent) -> str:
-    """What the health says of snapshots."""
+    """Message of `/health` about snapshots."""
     components = agent.service.status.health().components
     return next((each.message for each in components if each.name == "snapshot"), "")
 
@@ -81,7 +82,7 @@ def arrived(*agents: RunningAgent) -> list[Arrival]:
 
 
 def copied_and_stored(agent: RunningAgent, replica_set: MongoReplicaSet) -> None:
-    """Waits until everything that is written is delivered."""
+    """Wait until every write is delivered."""
     agent.wait_until(
         lambda: not agent.is_snapshot_running and agent.has_begun, "the copies to be delivered"
     )
@@ -90,7 +91,7 @@ def copied_and_stored(agent: RunningAgent, replica_set: MongoReplicaSet) -> None
     agent.wait_until_stored(last)
 
 
-def test_every_document_is_there_and_none_runs_back(
+def test_snapshot_under_load_breaks_no_document_history(
     tmp_path: Path, replica_set: MongoReplicaSet, workload: Workload
 ) -> None:
     with RunningAgent(tmp_path / "offsets", replica_set.connection_string, SETTINGS) as agent:
@@ -105,10 +106,10 @@ def test_every_document_is_there_and_none_runs_back(
     assert {place.collection for place in reads} == {"mixed", *TYPES}
 
 
-def test_nor_where_the_server_has_no_reads_at_a_time(
+def test_snapshot_without_read_times_breaks_no_history(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What changes in the window of a chunk is left to its events, whatever its `_id` is."""
+    """Changes within the window of a chunk are left to their events, for every type of `_id`."""
     monkeypatch.setattr(Release, "has_snapshot_reads", False)
     with MongoReplicaSet(noop_interval_s=0.02) as replica_set, filled(replica_set) as workload:
         with RunningAgent(tmp_path / "offsets", replica_set.connection_string, SETTINGS) as agent:
@@ -127,8 +128,8 @@ def test_nor_where_the_server_has_no_reads_at_a_time(
 def test_snapshot_resumes_after_kills(
     tmp_path: Path, replica_set: MongoReplicaSet, workload: Workload
 ) -> None:
-    """The agent is a process of its own, and ends by SIGKILL while it copies. What it had written
-    and not stored is repeated, and only that."""
+    """The agent is a separate process that SIGKILL ends during the snapshot. Only published
+    documents that were not stored are repeated."""
     published = tmp_path / "published.ndjson"
     agent = MongoAgentProcess(
         tmp_path / "agent",
@@ -163,14 +164,14 @@ def test_snapshot_resumes_after_kills(
 
 
 def remaining(offsets: Path) -> int:
-    """Collections whose copy the stored position does not have as done; asked for ones count."""
+    """Number of collections without a complete snapshot in the stored offset."""
     values = PropertiesStore(offsets, OFFSET_FILE).load().values
     (stream,) = parse_offsets(values, values[CLUSTER]).streams.values()
     return len(stream.snapshot.collections) + len(stream.snapshot.requests)
 
 
 def is_stored(agent: MongoAgentProcess, time: Timestamp) -> bool:
-    """Whether all copies and everything up to a time are stored."""
+    """Whether all snapshots and all events up to a time are stored."""
     stored = (agent.ask("/offsets") or {}).get("stored", {})
     second, _, increment = stored.get("cluster.time", "0:0").partition(":")
     copy = (agent.ask("/health") or {}).get("components", {}).get("snapshot", {})
@@ -180,17 +181,17 @@ def is_stored(agent: MongoAgentProcess, time: Timestamp) -> bool:
 
 
 def record(offset: int, line: dict[str, Any]) -> KafkaRecord:
-    """A line of the file sink as a record."""
+    """Line of the file sink as a record."""
     key, value = json.dumps(line["key"]).encode(), line["value"]
     encoded = None if value is None else json.dumps(value).encode()
     headers = tuple((name, text.encode()) for name, text in line["headers"].items())
     return KafkaRecord(line["topic"], 0, offset, key, encoded, headers, 0)
 
 
-def test_snapshot_resumes_after_a_restart(
+def test_snapshot_resumes_after_sink_failures_and_a_restart(
     tmp_path: Path, replica_set: MongoReplicaSet, workload: Workload
 ) -> None:
-    """The sink fails again and again, and the agent is stopped in the middle."""
+    """The sink fails repeatedly, and the agent is stopped in the middle."""
     sink = MemorySink(capacity=50)
     directory = tmp_path / "offsets"
     with RunningAgent(directory, replica_set.connection_string, SETTINGS, sink=sink) as first:
@@ -207,10 +208,10 @@ def test_snapshot_resumes_after_a_restart(
     assert list(broken_histories(found, workload.histories)) == []
 
 
-def test_a_snapshot_runs_until_its_end_is_stored(
+def test_snapshot_runs_until_its_end_is_stored(
     tmp_path: Path, replica_set: MongoReplicaSet
 ) -> None:
-    """Else a kill after a green answer would repeat it."""
+    """Otherwise a kill after an ok status would repeat the snapshot."""
     with Client(replica_set.connection_string) as client:
         client[DATABASE].a.insert_many([{"_id": number} for number in range(5)])
     directory, sink = tmp_path / "offsets", MemorySink(automatic=False)

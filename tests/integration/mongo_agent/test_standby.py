@@ -1,6 +1,6 @@
-"""A standby takes over: a consumer of committed records sees each change once, in order.
+"""A standby takes over: a read-committed consumer sees each change once and in order.
 
-`slow_standby_faults.py` has the other faults.
+`slow_standby_faults.py` tests the other faults.
 """
 
 import json
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.servers
 
 
 def send_signal(agent: MongoAgentProcess) -> None:
-    """Raises HTTPError when it is rejected."""
+    """Raises HTTPError if the agent rejects the signal."""
     data = {"type": "incremental", "data-collections": ["none[.]none"]}
     body = json.dumps({"type": "stop-snapshot", "data": data}).encode()
     headers = {"Content-Type": "application/json"}
@@ -27,7 +27,7 @@ def send_signal(agent: MongoAgentProcess) -> None:
     urllib.request.urlopen(request).close()
 
 
-def test_killed_leader(tmp_path: Path) -> None:
+def test_standby_replaces_a_killed_leader(tmp_path: Path) -> None:
     with (
         MongoReplicaSet() as replica_set,
         KafkaBroker(tmp_path / "kafka", heap_mib=256, properties=BROKER_PROPERTIES) as broker,

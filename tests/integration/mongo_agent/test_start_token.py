@@ -38,7 +38,7 @@ FORMS: Mapping[str, Callable[[Token], str]] = {
 
 
 def tokens(writer: Client, count: int) -> list[Token]:
-    """Inserts so many documents; the token of each, in a stream of the deployment."""
+    """Insert this number of documents; returns the token of each in a stream of the deployment."""
     with writer.watch() as stream:
         writer.shop.a.insert_many([{"_id": number} for number in range(count)])
         return [stream.next()["_id"] for _ in range(count)]
@@ -54,7 +54,7 @@ def findings(agent: Any, writer: Client) -> list[Finding]:
 
 
 def rejected(run_agent: RunAgent, writer: Client, token: Token, **properties: object) -> str:
-    """The error of the run, which is that of `check` and `plan` too."""
+    """Error of `run`, which equals that of `check` and `plan`."""
     with run_agent(capture_start_token=json_util.dumps(token), **properties) as agent:
         error = agent.wait_until_ended()
         found = findings(agent, writer)
@@ -68,13 +68,13 @@ def rejected(run_agent: RunAgent, writer: Client, token: Token, **properties: ob
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_forms_of_a_token(writer: Client, run_agent: RunAgent, form: str) -> None:
+def test_start_token_formats_are_accepted(writer: Client, run_agent: RunAgent, form: str) -> None:
     token = tokens(writer, 4)[1]
     with run_agent(capture_start_token=FORMS[form](token)) as agent:
         assert [each.id for each in agent.wait_for(2)] == [2, 3]
 
 
-def test_a_stored_offset_comes_first(writer: Client, run_agent: RunAgent) -> None:
+def test_stored_offset_overrides_the_start_token(writer: Client, run_agent: RunAgent) -> None:
     first, *_ = tokens(writer, 3)
     properties = {"capture_start_token": json_util.dumps(first)}
     with run_agent(**properties) as agent:
@@ -85,7 +85,7 @@ def test_a_stored_offset_comes_first(writer: Client, run_agent: RunAgent) -> Non
         assert "Stored cluster times" in findings(agent, writer)[0].message
 
 
-def test_a_high_water_mark(
+def test_high_water_mark_starts_the_stream(
     writer: Client, run_agent: RunAgent, three_members: MongoReplicaSet
 ) -> None:
     tokens(writer, 2)
@@ -99,8 +99,8 @@ def test_a_high_water_mark(
         assert findings(agent, writer)[0].level.name == "OK"
 
 
-def test_token_of_an_invalidation_starts_its_stream(writer: Client, run_agent: RunAgent) -> None:
-    """`startAfter` accepts its token in the stream of the same collection."""
+def test_invalidation_token_starts_its_own_stream(writer: Client, run_agent: RunAgent) -> None:
+    """`startAfter` accepts the token in a stream of the same collection."""
     writer.shop.a.insert_one({"_id": 0})
     with writer.shop.a.watch() as stream:
         writer.shop.a.drop()
@@ -112,7 +112,7 @@ def test_token_of_an_invalidation_starts_its_stream(writer: Client, run_agent: R
         assert [each.id for each in agent.wait_for(1)] == [1]
 
 
-def test_an_invalidation_is_no_event_of_a_wider_stream(writer: Client, run_agent: RunAgent) -> None:
+def test_invalidation_token_fails_in_a_wider_stream(writer: Client, run_agent: RunAgent) -> None:
     writer.shop.a.insert_one({"_id": 0})
     with writer.shop.a.watch() as stream:
         writer.shop.a.drop()
@@ -124,7 +124,7 @@ def test_an_invalidation_is_no_event_of_a_wider_stream(writer: Client, run_agent
     assert "capture.start.op.time=" in message
 
 
-def test_a_narrower_token_in_a_wider_stream(writer: Client, run_agent: RunAgent) -> None:
+def test_narrower_token_starts_a_wider_stream(writer: Client, run_agent: RunAgent) -> None:
     with writer.shop.a.watch() as stream:
         writer.shop.a.insert_one({"_id": 0})
         token = stream.next()["_id"]
@@ -134,21 +134,21 @@ def test_a_narrower_token_in_a_wider_stream(writer: Client, run_agent: RunAgent)
         assert [(each.topic, each.id) for each in agent.wait_for(1)] == [("p.shop.b", 1)]
 
 
-def test_a_wider_token_in_a_narrower_stream(writer: Client, run_agent: RunAgent) -> None:
+def test_foreign_token_is_rejected_in_narrower_stream(writer: Client, run_agent: RunAgent) -> None:
     token = tokens(writer, 1)[0]
     writer.shop.b.insert_one({"_id": 1})
     scope = {"capture_scope": "collection", "capture_target": "shop.b"}
     assert "belongs to another" in rejected(run_agent, writer, token, **scope)
 
 
-def test_a_token_of_an_event_that_the_filters_remove(writer: Client, run_agent: RunAgent) -> None:
+def test_token_of_a_filtered_event_is_rejected(writer: Client, run_agent: RunAgent) -> None:
     token = tokens(writer, 1)[0]
     writer.shop.b.insert_one({"_id": 1})
     only_b = {"collection_include_list": "shop[.]b"}
     assert "the filters remove it" in rejected(run_agent, writer, token, **only_b)
 
 
-def test_a_token_that_is_too_old(
+def test_start_token_older_than_the_oplog_is_rejected(
     writer: Client, run_agent: RunAgent, three_members: MongoReplicaSet, tmp_path: Path
 ) -> None:
     token = tokens(writer, 1)[0]
@@ -159,14 +159,14 @@ def test_a_token_that_is_too_old(
     assert not list((tmp_path / "offsets").glob("*offset*"))
 
 
-def test_a_token_of_another_format(writer: Client, run_agent: RunAgent) -> None:
-    """It begins with a time, and the server rejects the rest."""
+def test_truncated_start_token_is_rejected(writer: Client, run_agent: RunAgent) -> None:
+    """The token starts with a valid time, and the server rejects the rest."""
     damaged = {"_data": tokens(writer, 1)[0]["_data"][:-2]}
     assert "Copy the whole token again" in rejected(run_agent, writer, damaged)
 
 
 def damaged(text: str) -> st.SearchStrategy[str]:
-    """One digit is another one, left out or twice, or the end is missing."""
+    """A digit is changed, missing or doubled, or the end is missing."""
     at = st.integers(0, len(text) - 1)
     return st.one_of(
         st.builds(lambda n, digit: text[:n] + digit + text[n + 1 :], at, st.sampled_from("0F9A6")),
@@ -178,9 +178,9 @@ def damaged(text: str) -> st.SearchStrategy[str]:
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
-def test_a_damaged_token_is_an_error_of_the_property(shop: Client, data: st.DataObject) -> None:
-    """Whatever the damage, and by whatever code the server reports it. A token that the server
-    takes in spite of it is one of this time."""
+def test_damaged_start_token_is_a_config_error(shop: Client, data: st.DataObject) -> None:
+    """For any damage and any error code of the server. A damaged token that the server accepts has
+    a time near the intact one."""
     with shop.watch() as stream:
         shop.shop.a.insert_many([{}, {}])
         intact = stream.next()["_id"]
@@ -189,7 +189,7 @@ def test_a_damaged_token_is_an_error_of_the_property(shop: Client, data: st.Data
     try:
         read_token(token)
     except ValueError:
-        # `mongodb.properties` is rejected; as a stored token it counts as one without a time.
+        # `mongodb.properties` rejects it; a stored token like this has no time.
         with pytest.raises(StreamFailedError) as caught:
             StreamCursor.open(shop, scope, (), Opening(start_after=token), options)
         assert caught.value.failure is Failure.INVALID_TOKEN
@@ -202,7 +202,7 @@ def test_a_damaged_token_is_an_error_of_the_property(shop: Client, data: st.Data
         assert read_token(token).time.second <= read_token(intact).time.second + 60
 
 
-def test_another_error_is_not_blamed_on_the_token(shop: Client) -> None:
+def test_unrelated_error_is_not_attributed_to_the_token(shop: Client) -> None:
     with shop.watch() as stream:
         shop.shop.a.insert_one({})
         token = stream.next()["_id"]
@@ -213,10 +213,10 @@ def test_another_error_is_not_blamed_on_the_token(shop: Client) -> None:
 
 
 @pytest.mark.parametrize("policy", ["fail", "resnapshot"])
-def test_a_damaged_stored_token(
+def test_damaged_stored_token_follows_the_policy(
     writer: Client, run_agent: RunAgent, monkeypatch: pytest.MonkeyPatch, policy: str
 ) -> None:
-    """`check` finds it; the agent follows the policy, with the cause in its words."""
+    """`check` reports the damage; the agent follows the policy and reports the cause."""
     with run_agent() as agent:
         agent.wait_until_streaming()
         writer.shop.a.insert_one({"_id": 1})
@@ -237,8 +237,8 @@ def test_a_damaged_stored_token(
             assert (agent.offsets / "quarantine" / "gaps.ndjson").exists()
 
 
-def test_the_snapshot_is_that_of_the_mode(writer: Client, run_agent: RunAgent) -> None:
-    """The token decides only on the start of the stream."""
+def test_start_token_does_not_change_the_snapshot_mode(writer: Client, run_agent: RunAgent) -> None:
+    """The token determines only the start of the stream."""
     token = tokens(writer, 3)[0]
     with run_agent(capture_start_token=json.dumps(token), snapshot_mode="initial") as agent:
         published = agent.wait_for(5)

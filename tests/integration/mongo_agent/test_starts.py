@@ -1,4 +1,4 @@
-"""What an agent does at a start, by its modes, limits and stages, and by what was there before."""
+"""Starts of the agent: snapshot modes, limits, pipeline stages, and existing state."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ def reads(published: list[Published]) -> list[Any]:
     return [each.id for each in published if each.kind == "read"]
 
 
-def test_initial_copies_once_and_streams_on(writer: Client, run_agent: RunAgent) -> None:
+def test_initial_mode_copies_once_then_streams(writer: Client, run_agent: RunAgent) -> None:
     writer.shop.a.insert_many([{"_id": number} for number in range(3)])
     with run_agent(snapshot_mode="initial") as agent:
         agent.wait_for(3)
@@ -31,14 +31,14 @@ def test_initial_copies_once_and_streams_on(writer: Client, run_agent: RunAgent)
         assert [(each.kind, each.id) for each in agent.wait_for(1)] == [("insert", 4)]
 
 
-def test_always_copies_at_every_start(writer: Client, run_agent: RunAgent) -> None:
+def test_always_mode_copies_at_every_start(writer: Client, run_agent: RunAgent) -> None:
     writer.shop.a.insert_many([{"_id": number} for number in range(3)])
     for _ in range(2):
         with run_agent(snapshot_mode="always") as agent:
             assert reads(agent.wait_for(3)) == [0, 1, 2]
 
 
-def test_lost_history_is_copied_again_where_that_is_wanted(
+def test_when_needed_mode_copies_after_lost_history(
     writer: Client, run_agent: RunAgent, three_members: MongoReplicaSet, tmp_path: Path
 ) -> None:
     writer.shop.a.insert_many([{"_id": number} for number in range(3)])
@@ -58,14 +58,14 @@ def test_lost_history_is_copied_again_where_that_is_wanted(
     assert "oplog" in gap["reason"]
 
 
-def test_a_target_that_is_not_there_yet(writer: Client, run_agent: RunAgent) -> None:
+def test_stream_of_a_missing_target_waits_for_it(writer: Client, run_agent: RunAgent) -> None:
     scope = {"capture_scope": "collection", "capture_target": "late.a"}
     with run_agent(**scope).streaming() as agent:
         writer.late.a.insert_one({"_id": 1})
         assert [each.id for each in agent.wait_for(1)] == [1]
 
 
-def test_fields_that_are_left_out_or_renamed(writer: Client, run_agent: RunAgent) -> None:
+def test_fields_are_excluded_and_renamed(writer: Client, run_agent: RunAgent) -> None:
     rules = {"field_exclude_list": "shop.a.secret", "field_renames": "shop.*.n:count"}
     with run_agent(**rules).streaming() as agent:
         writer.shop.a.insert_one({"_id": 1, "secret": "x", "n": 1})
@@ -76,7 +76,7 @@ def test_fields_that_are_left_out_or_renamed(writer: Client, run_agent: RunAgent
     assert json.loads(update.value["updateDescription"]["updatedFields"]) == {"count": 2}
 
 
-def test_two_agents_of_one_directory(run_agent: RunAgent, writer: Client) -> None:
+def test_second_agent_of_one_directory_is_rejected(run_agent: RunAgent, writer: Client) -> None:
     with run_agent().streaming() as first:
         second: RunningAgent = run_agent()
         with second:
@@ -86,7 +86,7 @@ def test_two_agents_of_one_directory(run_agent: RunAgent, writer: Client) -> Non
         first.wait_for(1)
 
 
-def test_a_limit_on_collections_ends_the_agent_or_warns(
+def test_collection_limit_ends_the_agent_or_warns(
     writer: Client, run_agent: RunAgent, caplog: pytest.LogCaptureFixture
 ) -> None:
     for name in ("a", "b", "c"):
@@ -108,10 +108,10 @@ def test_a_limit_on_collections_ends_the_agent_or_warns(
 
 
 @pytest.mark.parametrize("is_file_first", [True, False], ids=["file first", "server first"])
-def test_a_changed_password_needs_no_restart(
+def test_changed_mongodb_password_needs_no_restart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_file_first: bool
 ) -> None:
-    """A password that MongoDB does not accept yet leaves the open client."""
+    """The agent keeps its open client if MongoDB does not accept the new password yet."""
     monkeypatch.setattr("mongo_agent.service.connection._LOGIN_S", 0.02)
     secret = tmp_path / "password"
     secret.write_text("first")
@@ -163,8 +163,8 @@ def test_user_stages_are_ordered(order: Order, wanted: list[object]) -> None:
 
 
 @pytest.mark.parametrize("order", ["internal_first", "user_first", "user_only"])
-def test_excluded_tables_are_not_published(writer: Client, run_agent: RunAgent, order: str) -> None:
-    """The lists hold in each order, since the agent looks at each event again."""
+def test_excluded_collections_are_filtered(writer: Client, run_agent: RunAgent, order: str) -> None:
+    """The lists apply in each order, because the agent filters each event again."""
     chosen = {
         "cursor_pipeline": PAID,
         "cursor_pipeline_order": order,
@@ -181,8 +181,8 @@ def test_excluded_tables_are_not_published(writer: Client, run_agent: RunAgent, 
     ]
 
 
-def test_stages_that_write_fields(writer: Client, run_agent: RunAgent) -> None:
-    """They are the server's: what they make of an event is what is published."""
+def test_user_stages_can_change_fields(writer: Client, run_agent: RunAgent) -> None:
+    """The server executes the stages: the agent publishes their result."""
     hidden = '[{"$set": {"fullDocument.card": "hidden"}}, {"$unset": "fullDocument.pin"}]'
     with run_agent(cursor_pipeline=hidden).streaming() as agent:
         writer.shop.orders.insert_one({"_id": 1, "card": "1234", "pin": 5})

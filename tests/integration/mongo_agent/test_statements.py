@@ -1,4 +1,4 @@
-"""Each finding of `check` with a statement for mongosh ends when the statement is executed."""
+"""Executing the mongosh statement of a finding resolves it."""
 
 import json
 from collections.abc import Mapping
@@ -18,15 +18,15 @@ NO_COPY = {"snapshot.mode": "no_data", "oplog.headroom.warning.ms": "0"}
 def remedies(
     folder: Path, servers: MongoReplicaSet, user: User | None, changes: Mapping[str, str]
 ) -> dict[str, str]:
-    """What `check` finds at these servers beside what is well, by code."""
+    """Remedies of all findings of `check` that are not ok, by code."""
     hosts = f"rs0/{servers.members[0]}"
     path = configuration(folder, hosts, user, {**NO_COPY, **changes})
     findings = json.loads(mongo_agent("check", "--json", "--config", path).output)["findings"]
     return {each["code"]: each["remedy"] for each in findings if each["level"] != "ok"}
 
 
-def test_granted_privileges(tmp_path: Path) -> None:
-    """First those of a collection, then those of wider scopes."""
+def test_grant_statements_resolve_missing_privileges(tmp_path: Path) -> None:
+    """First for a collection, then for wider scopes."""
     database, collection = "s(hop", 'or(d"er'
     scopes = {"collection": f"{database}.{collection}", "database": database, "deployment": None}
     with (
@@ -41,7 +41,7 @@ def test_granted_privileges(tmp_path: Path) -> None:
             assert remedies(tmp_path, servers, FINDER, changes) == {}
 
 
-def test_stored_images(tmp_path: Path) -> None:
+def test_pre_image_statement_resolves_its_finding(tmp_path: Path) -> None:
     with_images = {"capture.mode": "change_streams_with_pre_image"}
     with MongoReplicaSet() as servers, Client(servers.connection_string) as client:
         client["s(hop"]['or(d"er'].insert_one({"_id": 1})
@@ -50,7 +50,7 @@ def test_stored_images(tmp_path: Path) -> None:
         assert remedies(tmp_path, servers, None, with_images) == {}
 
 
-def test_enabled_streams(tmp_path: Path) -> None:
+def test_change_stream_statement_resolves_its_finding(tmp_path: Path) -> None:
     with (
         MongoReplicaSet(version="5.0.0", is_documentdb=True) as servers,
         Client(servers.connection_string) as client,

@@ -1,4 +1,4 @@
-"""A signal that was accepted is done, whatever happens to the agent behind the answer."""
+"""An accepted signal is executed, whatever happens to the agent after the answer."""
 
 import shutil
 import threading
@@ -17,7 +17,7 @@ COPY_A = {"data-collections": ["shop.a"]}
 
 
 class Asking:
-    """Somebody who waits for the answer to a signal."""
+    """Client that waits for the answer to a signal."""
 
     def __init__(self, agent: RunningAgent) -> None:
         self.answer: SignalResult | None = None
@@ -35,20 +35,20 @@ class Asking:
 
 
 def has_taken(agent: RunningAgent) -> bool:
-    """While copies are paused, what is asked for stays a wish."""
+    """While snapshots are paused, a request remains pending."""
     return bool(SignalClient(agent.url).snapshots()[""]["requests"])
 
 
-def test_agent_killed_after_its_acknowledgement_copies(
+def test_accepted_signal_survives_a_kill(
     writer: Client, run_agent: RunAgent, three_members: MongoReplicaSet, tmp_path: Path
 ) -> None:
-    """What is in the directory when the answer comes is all that a killed agent leaves."""
+    """A killed agent leaves only the directory as it was at the time of the answer."""
     writer.shop.a.insert_one({"_id": 1})
     with run_agent().streaming() as agent:
         client = SignalClient(agent.url)
         client.send("pause-snapshot", {})
         assert client.send("execute-snapshot", COPY_A).is_accepted
-        # A temporary file may vanish while the directory is copied.
+        # A temporary file may disappear during the copy of the directory.
         temporary = shutil.ignore_patterns("*.tmp")
         shutil.copytree(tmp_path / "offsets", tmp_path / "left", ignore=temporary)
     assert agent.published == []
@@ -57,9 +57,9 @@ def test_agent_killed_after_its_acknowledgement_copies(
         assert [(each.kind, each.id) for each in another.wait_for(1)] == [("read", 1)]
 
 
-def test_answer_waits_for_unacknowledged_events(writer: Client, run_agent: RunAgent) -> None:
-    """The position cannot pass an event that the sink does not have, so the signal is not safe; nor
-    is it lost when the sink starts again."""
+def test_signal_answer_waits_for_unacknowledged_events(writer: Client, run_agent: RunAgent) -> None:
+    """The offset cannot pass an event that the sink lacks, so the signal is not safe yet; a sink
+    restart does not lose it."""
     writer.shop.a.insert_one({"_id": 7})
     sink = MemorySink(automatic=False)
     with run_agent(sink).streaming() as agent:

@@ -1,5 +1,5 @@
-"""The agent beside a replica set, as an operator meets it: what is written arrives, in order, once
-while nothing goes wrong, and at least once whatever does."""
+"""The agent with a replica set: writes arrive in order, once without faults, and at least once with
+faults."""
 
 from functools import partial
 from pathlib import Path
@@ -29,7 +29,7 @@ def test_changes_arrive_in_order(writer: Client, run_agent: RunAgent) -> None:
     with run_agent().streaming() as agent:
         writer.shop.a.insert_one({"_id": 1, "n": 1})
         writer.shop.a.update_one({"_id": 1}, {"$set": {"n": 2}})
-        # The server looks the document up when the event is read.
+        # The server looks up the document when the agent reads the event.
         agent.wait_for(2)
         writer.shop.b.insert_one({"_id": "x"})
         writer.shop.a.delete_one({"_id": 1})
@@ -50,8 +50,8 @@ def test_restart_resumes_at_the_stored_position(writer: Client, run_agent: RunAg
 
 
 @pytest.mark.parametrize("version", ["6.0.9", "7.0.14"])
-def test_a_position_after_a_number_that_is_no_int32(tmp_path: Path, version: str) -> None:
-    """The server adds `_typeBits` to such a token and wants them back."""
+def test_offset_after_a_wide_number_is_resumable(tmp_path: Path, version: str) -> None:
+    """The server adds `_typeBits` to such a token and requires them."""
 
     def is_stored(agent: RunningAgent) -> bool:
         return bool(agent.published) and "_typeBits" in str(agent.service.status.offsets())
@@ -69,7 +69,7 @@ def test_a_position_after_a_number_that_is_no_int32(tmp_path: Path, version: str
                 assert len(agent.published) == 1
 
 
-def test_unacknowledged_events_are_published_again(writer: Client, run_agent: RunAgent) -> None:
+def test_unacknowledged_events_are_resent(writer: Client, run_agent: RunAgent) -> None:
     sink = MemorySink(automatic=False)
     with run_agent(sink).streaming() as agent:
         writer.shop.a.insert_many([{"_id": number} for number in range(10)])
@@ -106,10 +106,10 @@ def test_stream_survives_faults_of_the_servers(
     assert ids(published) == [1, 2]
 
 
-def test_a_quiet_stream_stays_resumable(
+def test_quiet_stream_stays_resumable(
     three_members: MongoReplicaSet, writer: Client, run_agent: RunAgent
 ) -> None:
-    """Nothing that is captured changes, and the oplog is rolled over again and again."""
+    """No captured collection changes, and the oplog is truncated repeatedly."""
     with run_agent(database_include_list="shop").streaming() as agent:
         writer.other.noise.insert_many([{"_id": number} for number in range(50)])
         last = three_members.write_noop()
@@ -121,8 +121,8 @@ def test_a_quiet_stream_stays_resumable(
         assert ids(agent.wait_for(1)) == [1]
 
 
-def test_other_filters_lose_nothing(writer: Client, run_agent: RunAgent) -> None:
-    """The event of the stored token does not pass the filters of the second start."""
+def test_changed_filters_lose_no_event(writer: Client, run_agent: RunAgent) -> None:
+    """The filters of the second start remove the event of the stored token."""
     with run_agent(collection_include_list="shop[.]a").streaming() as agent:
         writer.shop.a.insert_many([{"_id": number} for number in range(3)])
         agent.wait_for(3)
@@ -139,11 +139,11 @@ def test_other_filters_lose_nothing(writer: Client, run_agent: RunAgent) -> None
         pytest.param("collection", marks=pytest.mark.slow),
     ],
 )
-def test_a_position_of_a_release_without_drops_in_its_stream(
+def test_offset_of_a_release_without_drops_is_resumed(
     scope: str, writer: Client, run_agent: RunAgent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first start of a later release opens the stream by time: after an invalidation, and in
-    the middle of a transaction."""
+    """The first start of a later release opens the stream by time: after an invalidation, and
+    within a transaction."""
     target = {"deployment": "", "database": "shop", "collection": "shop.a"}[scope]
     scoped = {"capture_scope": scope, "capture_target": target} if target else {}
     old = partial(monkeypatch.setattr, loading, "NATIVE_EVENTS", ("invalidate",))
@@ -172,7 +172,7 @@ def test_a_position_of_a_release_without_drops_in_its_stream(
         assert ids(agent.wait_for(4)) == [6, 7, 8, 9]
 
 
-def test_a_foreign_cluster_is_rejected(
+def test_offset_of_another_cluster_is_rejected(
     three_members: MongoReplicaSet, writer: Client, run_agent: RunAgent, tmp_path: Path
 ) -> None:
     with run_agent() as agent:
@@ -186,7 +186,7 @@ def test_a_foreign_cluster_is_rejected(
     assert "offset.backing.store.dir" in str(error)
 
 
-def test_several_targets(writer: Client, run_agent: RunAgent) -> None:
+def test_stream_captures_several_targets(writer: Client, run_agent: RunAgent) -> None:
     scope = {"capture_scope": "database", "capture_target": "shop,stock"}
     with run_agent(**scope).streaming() as agent:
         writer.shop.a.insert_one({"_id": 1})
@@ -198,7 +198,7 @@ def test_several_targets(writer: Client, run_agent: RunAgent) -> None:
         assert ids(agent.wait_for(1)) == [4]
 
 
-def test_an_agent_that_waits_for_its_server_can_be_stopped(
+def test_agent_stops_while_it_waits_for_the_server(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mongo_agent.check.connection_diagnostics._LONGEST_MS", 200)
@@ -212,7 +212,7 @@ def test_an_agent_that_waits_for_its_server_can_be_stopped(
         assert agent.wait_until_ended() is None
 
 
-def test_heartbeats(writer: Client, run_agent: RunAgent) -> None:
+def test_heartbeats_are_published(writer: Client, run_agent: RunAgent) -> None:
     with run_agent(heartbeat_interval_ms=20) as agent:
         beat = agent.wait_for(2)[0]
     assert (beat.topic, beat.kind) == ("__debezium-heartbeat.p", "heartbeat")
@@ -233,7 +233,7 @@ def test_lost_history_ends_the_agent_with_a_remedy(
     assert "history.lost.policy=resnapshot" in str(error)
 
 
-def test_lost_history_can_be_skipped_and_is_on_record(
+def test_skipped_lost_history_is_recorded(
     three_members: MongoReplicaSet, writer: Client, run_agent: RunAgent, tmp_path: Path
 ) -> None:
     with run_agent().streaming() as agent:

@@ -1,4 +1,4 @@
-"""TLS with MongoDB: who believes whom, and what is said where somebody does not."""
+"""TLS with MongoDB: trust on both sides, and the errors of rejected connections."""
 
 import ssl
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ Refusal = Callable[[MongoReplicaSet, Settings], str]
 
 @dataclass(frozen=True)
 class Files:
-    """An authority and a client that it signed, in the forms that the agent takes."""
+    """An authority and a client certificate signed by it, in the accepted formats."""
 
     authority: Authority
     client: Identity
@@ -37,7 +37,7 @@ class Files:
         return self.directory / "client.pem"
 
     def trust(self) -> Settings:
-        """Of a client without a certificate."""
+        """Settings of a client without a certificate."""
         return {"mongodb.ssl.enabled": "true", "mongodb.ssl.ca.path": self.ca}
 
     def stores(self) -> Settings:
@@ -64,7 +64,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
 
 @pytest.fixture(scope="module")
 def guarded(files: Files, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MongoReplicaSet]:
-    """Three members that want a certificate of their clients."""
+    """Three members that require a client certificate."""
     directory = tmp_path_factory.mktemp("guarded")
     context = server_context(directory, files.authority.signed(), clients_of=files.authority)
     with MongoReplicaSet(members=3, tls=context) as started:
@@ -72,7 +72,7 @@ def guarded(files: Files, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 def streams(directory: Path, replica_set: MongoReplicaSet, files: Files, tls: Settings) -> None:
-    """An event arrives, also behind an election."""
+    """An event arrives, also after an election."""
     with (
         Client(
             replica_set.connection_string,
@@ -93,7 +93,7 @@ def streams(directory: Path, replica_set: MongoReplicaSet, files: Files, tls: Se
 
 @pytest.fixture
 def refusal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Refusal:
-    """Runs an agent that never connects, so each attempt may be short; returns what ends it."""
+    """Run an agent that never connects, with short attempts; returns the error that ends it."""
     monkeypatch.setattr("mongo_agent.check.connection_diagnostics._LONGEST_MS", 200)
     monkeypatch.setattr("mongo_agent.service.connection._CLOSE_S", 0.2)
     monkeypatch.setattr("mongo_agent.check.probe.ANSWER_S", 0.2)
@@ -110,16 +110,18 @@ def refusal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Refusal:
     return run
 
 
-def test_stores_of_java(tmp_path: Path, files: Files, guarded: MongoReplicaSet) -> None:
+def test_java_stores_open_the_stream(
+    tmp_path: Path, files: Files, guarded: MongoReplicaSet
+) -> None:
     streams(tmp_path, guarded, files, files.stores())
 
 
-def test_pem_files(tmp_path: Path, files: Files, guarded: MongoReplicaSet) -> None:
+def test_pem_files_open_the_stream(tmp_path: Path, files: Files, guarded: MongoReplicaSet) -> None:
     tls = {**files.trust(), "mongodb.ssl.certificate.path": files.identity}
     streams(tmp_path, guarded, files, tls)
 
 
-def test_the_options_of_a_connection_string(
+def test_connection_string_tls_options_open_the_stream(
     tmp_path: Path, files: Files, guarded: MongoReplicaSet
 ) -> None:
     options = f"&tls=true&tlsCAFile={files.ca}&tlsCertificateKeyFile={files.identity}"
@@ -127,7 +129,7 @@ def test_the_options_of_a_connection_string(
         agent.wait_until_streaming()
 
 
-def test_the_certificate_is_the_login(tmp_path: Path, files: Files) -> None:
+def test_client_certificate_logs_in_to_mongodb(tmp_path: Path, files: Files) -> None:
     """`MONGODB-X509`: the subject of the certificate is the user."""
     context = server_context(tmp_path, files.authority.signed(), clients_of=files.authority)
     string = "&authMechanism=MONGODB-X509&authSource=$external"
@@ -177,7 +179,7 @@ REFUSED: dict[str, tuple[Callable[[Files, Path], Settings], tuple[str, ...]]] = 
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_a_client_that_the_server_does_not_take(
+def test_rejected_mongodb_client_is_reported(
     tmp_path: Path, files: Files, guarded: MongoReplicaSet, refusal: Refusal, name: str
 ) -> None:
     settings, parts = REFUSED[name]
@@ -186,7 +188,7 @@ def test_a_client_that_the_server_does_not_take(
         assert part in sentence
 
 
-def test_a_server_of_tls_1_1_alone(tmp_path: Path, files: Files, refusal: Refusal) -> None:
+def test_tls_1_1_only_server_is_reported(tmp_path: Path, files: Files, refusal: Refusal) -> None:
     context = server_context(tmp_path, files.authority.signed())
     context.set_ciphers("ALL:@SECLEVEL=0")
     with pytest.warns(DeprecationWarning):
@@ -196,7 +198,7 @@ def test_a_server_of_tls_1_1_alone(tmp_path: Path, files: Files, refusal: Refusa
         assert "supports neither TLS 1.2 nor 1.3" in refusal(old, files.stores())
 
 
-def test_tls_where_the_server_has_none(files: Files, refusal: Refusal) -> None:
+def test_server_without_tls_is_reported(files: Files, refusal: Refusal) -> None:
     with MongoReplicaSet() as plain:
         sentence = refusal(plain, files.trust())
     assert "does not use TLS. Set `mongodb.ssl.enabled=false`" in sentence
@@ -210,7 +212,7 @@ def test_tls_where_the_server_has_none(files: Files, refusal: Refusal) -> None:
     ],
     ids=["another host", "expired"],
 )
-def test_a_certificate_of_the_server_that_is_not_right(
+def test_invalid_server_certificate_is_reported(
     tmp_path: Path, files: Files, refusal: Refusal, host: str, is_expired: bool, part: str
 ) -> None:
     identity = files.authority.signed(host=host, is_expired=is_expired)
@@ -232,7 +234,7 @@ def test_a_certificate_of_the_server_that_is_not_right(
     ],
     ids=["password", "no file", "both", "no key"],
 )
-def test_stores_that_cannot_be_used_are_named(
+def test_unusable_mongodb_stores_are_reported(
     tmp_path: Path, files: Files, changes: Settings, part: str
 ) -> None:
     paths = {"ca": files.ca, "trust": files.directory / "trust.p12"}

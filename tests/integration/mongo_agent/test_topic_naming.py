@@ -1,4 +1,4 @@
-"""Names of topics, compared with what the classes of Debezium 3.6.1 made of the same names."""
+"""Topic names, compared with those of Debezium 3.6.1's classes."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,14 +34,14 @@ COLLECTIONS = ("orders", "orders.2024", "ab", "größe")
         ("shop", "x" * 300, f"p.shop.{'x' * 242}", f"p.shop.{'x' * 242}"),
     ],
 )
-def test_names_with_letters_that_kafka_does_not_take(
+def test_topic_names_replace_invalid_characters(
     database: str, collection: str, plain: str, escaped: str
 ) -> None:
     assert default_topic("p", database, collection) == plain
     assert unicode_topic("p", database, collection) == escaped
 
 
-def test_a_delimiter_is_part_of_the_name() -> None:
+def test_delimiter_is_part_of_the_topic_name() -> None:
     assert default_topic("p", "my_db", "a-b", "_") == "p_my_db_a-b"
     assert unicode_topic("p", "my_db", "a-b", "_") == "p_u005fmy_u005fdb_u005fa-b"
 
@@ -71,14 +71,14 @@ def test_a_delimiter_is_part_of_the_name() -> None:
         ),
     ],
 )
-def test_names_by_an_expression(regex: str, text: str, names: Sequence[str]) -> None:
+def test_regex_strategy_renames_topics(regex: str, text: str, names: Sequence[str]) -> None:
     rule = regex_naming(regex, text)
     assert tuple(rule.name(default_topic("p", "shop", each)) for each in COLLECTIONS) == tuple(
         names
     )
 
 
-def test_an_empty_name_is_none() -> None:
+def test_empty_regex_result_keeps_the_topic_name() -> None:
     assert regex_naming("p[.]shop(x)?.*", "$1").name("p.shop.a") == "p.shop.a"
 
 
@@ -87,7 +87,7 @@ names = st.text(st.characters(exclude_characters="\0"), min_size=1, max_size=40)
 
 @given(names, names)
 def test_escaped_names_distinguish_collections(one: str, other: str) -> None:
-    """Numbers of three digits are written with three, so those are left out here."""
+    """Debezium writes code points of three digits without padding, so the test excludes them."""
     if any(0x100 <= ord(each) <= 0xFFF for each in one + other):
         return
     first, second = unicode_topic("p", "d", one), unicode_topic("p", "d", other)
@@ -103,7 +103,7 @@ def topic(config: MongoConfig, collection: str, **choices: Any) -> str:
 
 @pytest.mark.parametrize("name", ["orders", "a.b", "größe", "a b$c", "\U0001f600s", "x" * 300])
 @pytest.mark.parametrize("delimiter", [".", "-"])
-def test_the_encoder_names_them_so_by_itself(tmp_path: Path, name: str, delimiter: str) -> None:
+def test_encoder_names_default_topics_itself(tmp_path: Path, name: str, delimiter: str) -> None:
     config = load(tmp_path, {"topic.delimiter": delimiter})
     assert topic(config, name) == config.topic_of("shop", name)
 
@@ -119,7 +119,7 @@ def test_the_encoder_names_them_so_by_itself(tmp_path: Path, name: str, delimite
         ),
     ],
 )
-def test_the_encoder_asks_for_others(tmp_path: Path, settings: Settings, wanted: str) -> None:
+def test_encoder_requests_custom_topics(tmp_path: Path, settings: Settings, wanted: str) -> None:
     config = load(tmp_path, settings)
     assert topic(config, "my_orders", topics=config.topic_of) == wanted
 
@@ -172,7 +172,7 @@ def test_ambiguous_setting_is_a_warning(tmp_path: Path, settings: Settings, part
     assert part in warning
 
 
-def test_snapshots_changes_and_collection_events_go_to_one_topic(
+def test_snapshot_change_and_collection_events_share_one_topic(
     writer: Client, run_agent: RunAgent
 ) -> None:
     writer.shop.orders_2024.insert_one({"_id": 1})

@@ -1,4 +1,4 @@
-"""What an operator is shown while something goes wrong with the servers: health, metrics, log."""
+"""Health, metrics and log during faults of the servers."""
 
 import re
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ def fail_streams(servers: MongoReplicaSet, mode: str) -> None:
             client.admin.command("configureFailPoint", "failCommand", mode=mode, data=data)
 
 
-def test_election_is_counted_and_logged(
+def test_server_election_is_counted_and_logged(
     three_members: MongoReplicaSet,
     writer: Client,
     run_agent: RunAgent,
@@ -56,12 +56,12 @@ def test_election_is_counted_and_logged(
 
 @pytest.fixture
 def lively() -> Iterator[MongoReplicaSet]:
-    """Its cluster time moves all the time, as it does every ten seconds on a real one."""
+    """Its cluster time advances continuously; on real servers, every ten seconds."""
     with MongoReplicaSet(members=3, noop_interval_s=0.05) as started:
         yield started
 
 
-def test_a_majority_that_is_gone_is_seen_within_the_limit(
+def test_lost_majority_is_reported_within_the_limit(
     lively: MongoReplicaSet, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     limit = {"stream.stall.warning.ms": 1000}
@@ -71,7 +71,7 @@ def test_a_majority_that_is_gone_is_seen_within_the_limit(
             assert "majority of members. Check `rs.status()`" in part(agent).message
             assert not part(agent).ok
             assert float(str(part(agent).details["stalled_s"])) > 1
-            # Streams are open, and deliver what comes: taking the agent away would help nobody.
+            # Streams are open and deliver events: the agent stays ready.
             assert agent.service.status.ready().ok
         agent.wait_until(lambda: part(agent).ok, "the end of the stall")
     said = [record.message for record in caplog.records]
@@ -99,7 +99,7 @@ def test_oplog_past_the_position_is_reported_before_a_restart(
 
 
 def lose_history(servers: MongoReplicaSet, writer: Client, agent: RunningAgent) -> None:
-    """While the agent runs and reaches no member."""
+    """Lose the history while the agent runs and reaches no member."""
     writer.shop.a.insert_one({"_id": 1})
     agent.wait_for(1)
     fail_streams(servers, "alwaysOn")
@@ -110,7 +110,7 @@ def lose_history(servers: MongoReplicaSet, writer: Client, agent: RunningAgent) 
     fail_streams(servers, "off")
 
 
-def test_history_that_is_lost_while_the_agent_runs_ends_it(
+def test_history_lost_at_run_time_ends_the_agent(
     three_members: MongoReplicaSet, writer: Client, run_agent: RunAgent
 ) -> None:
     with run_agent(connect_max_attempts=100_000).streaming() as agent:
@@ -122,7 +122,7 @@ def test_history_that_is_lost_while_the_agent_runs_ends_it(
     assert "`history.lost.policy=resnapshot`" in str(error)
 
 
-def test_history_that_is_lost_while_the_agent_runs_is_copied_again_where_that_is_wanted(
+def test_history_lost_at_run_time_triggers_a_snapshot(
     three_members: MongoReplicaSet, writer: Client, run_agent: RunAgent
 ) -> None:
     with run_agent(

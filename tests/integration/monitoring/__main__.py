@@ -1,4 +1,4 @@
-"""`make monitoring-check`: promtool on alarms, dashboards and metrics."""
+"""`make monitoring-check`: promtool checks alarms, dashboards and metrics."""
 
 import os
 import shutil
@@ -26,9 +26,9 @@ from tests.support.servers.certificates import Authority
 REPOSITORY = Path(__file__).resolve().parents[3]
 PACKAGE = "github.com/prometheus/prometheus/cmd/promtool"
 RELEASE = "v0.316.0"
-"""Of the Go module of Prometheus: 3.16.0."""
+"""Version of the Go module of Prometheus: 3.16.0."""
 PROMTOOL = REPOSITORY / ".cache" / "prometheus" / RELEASE / "promtool"
-# Only the service discoveries that the examples use: half the time to build.
+# Only the service discoveries of the examples: half the build time.
 TAGS = "remove_all_sd,enable_dns_sd,enable_kubernetes_sd,netgo,slicelabels"
 
 
@@ -46,7 +46,7 @@ def promtool() -> Path:
 
 
 def expositions(folder: Path) -> Iterator[tuple[str, bytes]]:
-    """The metrics of agents and jobs with every label set, as `/metrics` and files have them."""
+    """Metrics of agents and jobs with every label set, in the format of `/metrics` and of files."""
     instance = Instance("cdc-sidecar-cassandra", "1", "n1", "shop", "prod", "a1", "dc1", "r1")
     agent = AgentMetrics(DeliveryMetrics("agent", "1")).delivery
     mongo = MongoMetrics(DeliveryMetrics("mongo-agent", "1")).delivery
@@ -63,14 +63,14 @@ def expositions(folder: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def with_every_label(registry: CollectorRegistry) -> None:
-    """Add a series to each metric that has none yet."""
+    """Add a series to each metric without one."""
     for collector in list(registry._collector_to_names):
         if isinstance(collector, MetricWrapperBase) and collector._labelnames:
             collector.labels(*collector._labelnames)
 
 
 def installed(folder: Path) -> list[Path]:
-    """The scrape configurations as installed in `folder`, in place of /etc/prometheus."""
+    """The scrape configurations as installed in `folder` instead of /etc/prometheus."""
     place = folder / "cdc"
     shutil.copytree(FOLDER, place)
     (place / "tls").mkdir()

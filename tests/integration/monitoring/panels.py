@@ -1,4 +1,4 @@
-"""A unit test for promtool that every panel of every dashboard has a value."""
+"""A promtool unit test: every panel of every dashboard has a value."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -23,10 +23,8 @@ IDENTITY = {
     "node_id": ("a1",),
 }
 VALUES = {"status": ("ok", "degraded", "failing"), "state": ("refused", "completed")}
-"""Values of labels that expressions name; other labels have one value.
-
-n1 is a Cassandra agent, n2 one for MongoDB, and n3 has not answered for an hour.
-"""
+"""Values of labels in expressions; other labels have one value. n1 is a Cassandra agent, n2 one for
+MongoDB, and n3 has not answered for an hour."""
 SITES: Mapping[str, Mapping[str, Any]] = {
     "labels of the agent": {"target": {}, "identity": IDENTITY},
     "a cluster label of the target": {
@@ -76,7 +74,7 @@ def _of(
 
 
 def tests() -> dict[str, Any]:
-    """The document: one group of tests for each way to label targets."""
+    """The document: one group of tests for each way of labelling targets."""
     of_the_scrape = [Metric(name, kind, (), "") for name, kind in OF_THE_SCRAPE.items()]
     metrics = [each for each in (*METRICS.values(), *of_the_scrape) if each.name != "ALERTS"]
     found = []
@@ -137,7 +135,7 @@ def _states() -> dict[str, Any]:
 
 
 def write(folder: Path) -> tuple[Path, int]:
-    """Writes the document. Returns its path and the number of evaluated expressions."""
+    """Write the document; returns its path and the number of evaluated expressions."""
     path, document = folder / "panels.yaml", tests()
     path.write_text(json.dumps(document), encoding="utf-8")
     return path, sum(len(each["promql_expr_test"]) for each in document["tests"])

@@ -1,8 +1,8 @@
 """`make packages-check`: each package in a bare Debian with systemd, from installation to purge.
 
-Needs root, and from Debian mmdebstrap and systemd-container. The Debian is made here; it has
-no Python. `apt` and `rpm` run inside of it. The version before the present one has the same files
-under a lower number, and another default configuration.
+Needs root, and mmdebstrap and systemd-container from Debian. The test builds this Debian without
+Python, and runs `apt` and `rpm` inside it. The previous version has the same files, a lower number
+and another default configuration.
 """
 
 import shutil
@@ -46,7 +46,7 @@ def main() -> int:
 
 
 def build_previous() -> Path:
-    """Packages of a lower version, whose default configuration has one line less."""
+    """Packages with a lower version, whose default configuration lacks one line."""
     folder = WORK / "previous"
     shutil.rmtree(folder, ignore_errors=True)
     sources = folder / "sources"
@@ -99,14 +99,14 @@ def together(manager: Manager, services: tuple[Service, ...]) -> int:
 
 
 def require_additions(machine: Machine, python: str, *, present: bool) -> None:
-    """The clients of the stores can be imported, or none of them."""
+    """Either all store clients can be imported, or none."""
     for extra, statement in _IMPORTS.items():
         done = machine.attempt(python, "-c", statement)
         require((done.returncode == 0) is present, f"{extra}: expected present={present}")
 
 
 def run_demo(machine: Machine, python: str) -> int:
-    """`make demo` by the Python and the agent of the package."""
+    """`make demo` with the package's Python and agent."""
     folder = machine.root / _QUICKSTART.lstrip("/")
     shutil.copytree("examples", folder / "examples", ignore=shutil.ignore_patterns("__pycache__"))
     machine.run(python, "-m", "examples.quickstart.demo", folder=_QUICKSTART)

@@ -12,11 +12,11 @@ from tests.support.servers.processes import wait_until
 
 _EDITED = "\n# edited by the administrator\n"
 _EXPOSURE_LIMIT = 20
-"""Of `systemd-analyze security`, in tenths: 0 is confined, 100 is not."""
+"""Exposure level of `systemd-analyze security`, in tenths: 0 is confined, 100 is not."""
 
 
 def lifecycle(manager: Manager, service: Service, previous: Path, current: Path) -> str:
-    """Raises PackageError; returns what the agent has done."""
+    """Raises PackageError; returns the agent's results."""
     machine, package = manager.machine, service.package
     foreign = machine.root / "usr" / "share" / "man" / "man1" / f"{service.command}.1.gz"
     foreign.parent.mkdir(parents=True, exist_ok=True)
@@ -64,7 +64,7 @@ def lifecycle(manager: Manager, service: Service, previous: Path, current: Path)
 
 
 def require_installed(machine: Machine, service: Service) -> None:
-    """Command, unit, user, rights, manual and completions are there."""
+    """Command, unit, user, rights, manual and completions are installed."""
     root, command = machine.root, service.command
     answer = machine.run(f"/usr/bin/{command}", "--version")
     require(answer.startswith(f"{command} "), f"{command} --version printed {answer!r}")
@@ -84,7 +84,7 @@ def require_installed(machine: Machine, service: Service) -> None:
 
 
 def require_hardened(machine: Machine, service: Service) -> None:
-    """systemd accepts the unit without a warning and finds it confined; nothing is started."""
+    """systemd accepts the unit without a warning and reports it as confined; nothing is started."""
     unit = f"{service.package}.service"
     machine.run("systemd-analyze", "verify", "--man=no", unit)
     warned = machine.attempt("systemd-analyze", "verify", "--man=no", unit)
@@ -96,7 +96,7 @@ def require_hardened(machine: Machine, service: Service) -> None:
 
 
 def configure(machine: Machine, service: Service) -> Path:
-    """Writes the configuration as the administrator does, keeping owner and rights."""
+    """Write the configuration like an administrator, keeping owner and rights."""
     text = service.prepare(machine)
     configuration = machine.root / service.configuration.lstrip("/")
     with configuration.open("w") as file:
@@ -105,7 +105,7 @@ def configure(machine: Machine, service: Service) -> Path:
 
 
 def require_confined(machine: Machine, service: Service) -> None:
-    """The kernel confines the running process, which has the agent's user."""
+    """The kernel confines the running process, which runs as the agent's user."""
     pid = machine.service(service.package, "MainPID")
     status = dict(
         line.split(":\t", 1) for line in machine.run("cat", f"/proc/{pid}/status").splitlines()
@@ -121,7 +121,7 @@ def require_confined(machine: Machine, service: Service) -> None:
 
 
 def require_restart(machine: Machine, service: Service) -> None:
-    """Killed ten times, which is more than systemd allows by default, it is there again."""
+    """After ten kills, more than systemd allows by default, the service runs again."""
     unit = service.package
     for _ in range(10):
         gone = ("0", machine.service(unit, "MainPID"))
@@ -136,7 +136,7 @@ def _is_another(machine: Machine, unit: str, gone: Container[str]) -> bool:
 
 
 def require_removed(machine: Machine, service: Service) -> None:
-    """Process, files and links are gone."""
+    """Process, files and links are removed."""
     require(not (machine.root / service.home.lstrip("/") / "bin").exists(), "the tree remains")
     commands = machine.run("sh", "-c", "cat /proc/[0-9]*/cmdline").split("\0")
     require(f"{service.home}/bin/{service.command}" not in commands, "the process remains")

@@ -1,4 +1,4 @@
-"""A bare Debian with systemd as a container: made by mmdebstrap, started by systemd-nspawn."""
+"""A minimal Debian with systemd as a container: built by mmdebstrap, started by systemd-nspawn."""
 
 import shutil
 import subprocess
@@ -17,11 +17,11 @@ _POWEROFF_S = 60.0
 
 
 class PackageError(Exception):
-    """A package does not what it should."""
+    """A package does not meet a requirement."""
 
 
 def debian(work: Path) -> Path:
-    """A Debian without Python, made once below `work`."""
+    """Debian without Python, built once below `work`."""
     base = work / "debian"
     if not base.is_dir():
         partial = work / "debian.partial"
@@ -40,10 +40,10 @@ class Machine:
 
     root: Path
     leader: int
-    """Process id of its systemd, as this machine sees it."""
+    """Process id of its systemd on this machine."""
 
     def run(self, *command: str, folder: str = "/") -> str:
-        """Runs a command as root and returns what it printed. Raises PackageError."""
+        """Run a command as root and return its output. Raises PackageError."""
         done = self.attempt(*command, folder=folder)
         if done.returncode:
             raise PackageError(
@@ -63,13 +63,13 @@ class Machine:
         )
 
     def service(self, unit: str, name: str) -> str:
-        """A property of a unit, such as `MainPID`."""
+        """Property of a unit, such as `MainPID`."""
         return self.run("systemctl", "show", "--value", f"--property={name}", unit)
 
 
 @contextmanager
 def booted(base: Path, root: Path) -> Iterator[Machine]:
-    """Copies the base to `root` and runs it until the block ends."""
+    """Copy the base to `root` and run it until the block ends."""
     subprocess.run(["cp", "-a", str(base), str(root)], check=True)
     container = ["systemd-nspawn", "--quiet", "--register=no", "--keep-unit", "--private-network"]
     with (root.parent / "console").open("wb") as console:
@@ -99,7 +99,7 @@ def booted(base: Path, root: Path) -> Iterator[Machine]:
 
 
 def _leader(process: subprocess.Popen[bytes]) -> int:
-    """The first process of the container, once systemd runs in it."""
+    """First process of the container, as soon as systemd runs in it."""
     found: list[int] = []
 
     def is_there() -> bool:

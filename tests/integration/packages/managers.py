@@ -1,4 +1,4 @@
-"""The package managers of Debian and of RPM, inside of a container."""
+"""The package managers of Debian and of RPM, inside a container."""
 
 import shutil
 from abc import ABC, abstractmethod
@@ -8,16 +8,16 @@ from tests.integration.packages.machine import Machine
 
 
 class Manager(ABC):
-    """Installs, upgrades and removes packages as an administrator does."""
+    """Installs, upgrades and removes packages like an administrator."""
 
     pattern: str
-    """Of the file of a package, with its name as `{}`."""
+    """Pattern of a package's file, with its name as `{}`."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
 
     def install(self, package: str, folder: Path) -> None:
-        """Installs the package of a folder, or upgrades to it."""
+        """Install the package of a folder, or upgrade to it."""
         (file,) = folder.glob(self.pattern.format(package))
         inside = Path("/var/tmp") / file.name
         copied = self.machine.root / inside.relative_to("/")
@@ -33,11 +33,11 @@ class Manager(ABC):
 
     @abstractmethod
     def remove(self, package: str) -> None:
-        """Removes the package, but not what the administrator wrote."""
+        """Remove the package, but not the administrator's files."""
 
     @abstractmethod
     def purge(self, package: str) -> None:
-        """Removes the configuration too, where the format knows this."""
+        """Also remove the configuration, if the format supports this."""
 
 
 class Deb(Manager):
@@ -58,7 +58,7 @@ class Deb(Manager):
 
 
 class Rpm(Manager):
-    """Its database is empty: what Debian's packages provide counts as missing."""
+    """Its database is empty: RPM reports the content of Debian's packages as missing."""
 
     pattern = "{}-[0-9]*.rpm"
 
@@ -72,4 +72,4 @@ class Rpm(Manager):
         self.machine.run("rpm", "--erase", package)
 
     def purge(self, package: str) -> None:
-        """RPM knows no purge: it renames a changed configuration to `.rpmsave`."""
+        """RPM has no purge: it renames a changed configuration to `.rpmsave`."""

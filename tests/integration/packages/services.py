@@ -1,4 +1,4 @@
-"""Both agents as services of an installed package: what they are given, and what they must do."""
+"""Both agents as services of an installed package: their input and expected work."""
 
 import shutil
 from abc import ABC, abstractmethod
@@ -12,7 +12,7 @@ _HEALTH = "import urllib.request as r; r.urlopen('http://127.0.0.1:8000/live')"
 
 
 class Service(ABC):
-    """The unit of an agent, inside of a machine."""
+    """Unit of an agent, inside a machine."""
 
     name: str
     command: str
@@ -37,14 +37,15 @@ class Service(ABC):
 
     @abstractmethod
     def prepare(self, machine: Machine) -> str:
-        """Prepares the machine and returns the text of the configuration."""
+        """Prepare the machine and return the text of the configuration."""
 
     @abstractmethod
     def work(self, machine: Machine) -> str:
-        """Waits until the running agent has done its work; describes it, equal for equal work."""
+        """Wait until the running agent has done its work; returns a description, equal for equal
+        work."""
 
     def wait_until_alive(self, machine: Machine) -> None:
-        """Waits for an answer of `/live`. The container has no other program that asks."""
+        """Wait for an answer of `/live`. The container has no other HTTP client."""
 
         def is_alive() -> bool:
             state = machine.service(self.package, "ActiveState")
@@ -60,7 +61,7 @@ class Service(ABC):
 
 
 class Cassandra(Service):
-    """Over the recorded `cdc_raw` of the demo, archived within the node's directory."""
+    """With the recorded `cdc_raw` of the demo, archived within the node's directory."""
 
     name = "cassandra"
     command = "agent"
@@ -97,7 +98,7 @@ class Cassandra(Service):
 
 
 class Mongo(Service):
-    """Without a server: it waits, and stays alive."""
+    """Without a server: the agent waits and stays alive."""
 
     name = "mongo"
     command = "mongo-agent"

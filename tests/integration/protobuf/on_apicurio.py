@@ -1,4 +1,4 @@
-"""`make registry`: Protobuf in a real registry, Apicurio, under BACKWARD."""
+"""Protobuf in a real registry, Apicurio, with compatibility BACKWARD; `make registry`."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +17,7 @@ from tests.support.servers.apicurio import ApicurioRegistry
 
 pytestmark = pytest.mark.servers
 
-# A column that vanishes from the schema is another test: in a table, it stays as a dropped one.
+# Without columns that disappear from the schema: dropped columns of a table remain in it.
 ADDED = {
     name: change
     for name, change in zip(CHANGE_NAMES, CHANGES, strict=True)
@@ -41,10 +41,10 @@ def client(registry: ApicurioRegistry, **settings: str) -> RegistryClient:
 
 
 @pytest.mark.parametrize(("scenario", "modes"), cases({}, *MODES, all_events=()))
-def test_every_type_is_registered_and_read(
+def test_registered_protobuf_reads_every_type(
     registry: ApicurioRegistry, scenario: Scenario, modes: Encoding, tmp_path: Path
 ) -> None:
-    # A release and a mode have topics of their own, so that each is registered anew.
+    # Each release and mode has its own topics, so that its schemas are registered separately.
     prefix = f"{scenario.root.name}-{scenario.folder.parent.name}-{len(modes)}-{modes.get('names')}"
     check_types(registry.url, scenario, modes, tmp_path, prefix.replace("/", "-"))
 
@@ -54,7 +54,7 @@ def test_every_type_is_registered_and_read(
     [(number, *change) for number, change in enumerate(ADDED.values())],
     ids=list(ADDED),
 )
-def test_a_changed_table_is_compatible(
+def test_protobuf_schema_of_altered_table_is_compatible(
     registry: ApicurioRegistry, number: int, before: str, after: str, value: bytes, tmp_path: Path
 ) -> None:
     asking = client(registry)
@@ -62,7 +62,7 @@ def test_a_changed_table_is_compatible(
     schemas = [value_schema(inserted(tmp_path, ddl, {"a": value}), ddl) for ddl in (before, after)]
     old, new = (asking.schema_id(subject, schema) for schema in schemas)
     assert old != new
-    # Another replica, or the same agent after a restart.
+    # Like another replica, or the agent after a restart.
     assert client(registry).schema_id(subject, schemas[0]) == old
     looking = client(registry, auto_register_schemas="false")
     assert looking.schema_id(subject, schemas[1]) == new
@@ -72,7 +72,7 @@ def test_a_changed_table_is_compatible(
         latest.schema_id(subject, schemas[0])
 
 
-def test_a_dropped_column_stays_in_the_schema(registry: ApicurioRegistry, tmp_path: Path) -> None:
+def test_protobuf_schema_keeps_dropped_column(registry: ApicurioRegistry, tmp_path: Path) -> None:
     whole = DDL.format(columns="a int, b text")
     schemas = [
         value_schema(inserted(tmp_path, ddl, {"a": b"\0\0\0\1"}), ddl)
@@ -82,6 +82,6 @@ def test_a_dropped_column_stays_in_the_schema(registry: ApicurioRegistry, tmp_pa
     assert old == new
 
 
-def test_what_is_no_schema_is_rejected(registry: ApicurioRegistry) -> None:
+def test_invalid_protobuf_schema_is_rejected(registry: ApicurioRegistry) -> None:
     with pytest.raises(SchemaRejectedError, match="broken-value"):
         client(registry).schema_id("broken-value", "syntax = nothing")

@@ -1,4 +1,4 @@
-"""Confluent's own client of a registry and its Protobuf deserializer, in Python."""
+"""Confluent's registry client and Protobuf deserializer in Python."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,13 +14,13 @@ from tests.support.sinks.fake_registry import FakeRegistry
 @pytest.fixture
 def registry() -> Iterator[FakeRegistry]:
     with FakeRegistry() as registry:
-        # Real ids begin at 1.
+        # Real ids start at 1.
         registry.schemas.append('"null"')
         yield registry
 
 
 @pytest.mark.parametrize(("scenario", "modes"), cases({}, *MODES, all_events=()))
-def test_their_deserializer_reads_every_type(
+def test_confluent_protobuf_deserializer_reads_every_type(
     registry: FakeRegistry, scenario: Scenario, modes: Encoding, tmp_path: Path
 ) -> None:
     check_types(registry.url, scenario, modes, tmp_path)

@@ -1,4 +1,4 @@
-"""Recorded events as Protobuf, read by Google's library, against the JSON of the same events."""
+"""Recorded events as Protobuf, read by Google's library and compared with their JSON."""
 
 from itertools import islice
 from pathlib import Path
@@ -10,14 +10,14 @@ from tests.support.avro.encodings import MODES, Encoding, cases, in_both, is_of_
 from tests.support.avro.recordings import check
 from tests.support.protobuf.reading import ProtobufIds
 
-# Of each recording that is not about types, so many events are enough.
+# Number of events from each recording that does not test types.
 SOME = 400
 
 
 @pytest.mark.parametrize(
     ("scenario", "modes"), cases(*MODES, {"cells": False, "layout": "debezium-1.x"})
 )
-def test_a_message_means_what_its_json_says(
+def test_recorded_protobuf_values_equal_the_json_values(
     scenario: Scenario, modes: Encoding, tmp_path: Path
 ) -> None:
     ids = ProtobufIds()

@@ -1,4 +1,4 @@
-"""Made tables: every type to a depth of three, names of any kind, tables that change."""
+"""Generated tables: every type to a depth of three, any names, tables that change."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ HEAD_BYTES = 6
 
 @settings(ONE_SEGMENT, max_examples=40)
 @given(made_rows())
-def test_values_of_every_type_equal_the_json_values(
+def test_generated_protobuf_values_equal_the_json_values(
     tmp_path: Path, made: tuple[str, dict[str, bytes], dict[str, Any]]
 ) -> None:
     ddl, written, modes = made
@@ -36,7 +36,7 @@ def test_values_of_every_type_equal_the_json_values(
 
 @settings(ONE_SEGMENT, max_examples=30)
 @given(named_rows("abA_-1. é"), st.sampled_from(("avro", "avro_unicode")))
-def test_any_names_make_a_schema(
+def test_any_column_names_make_a_protobuf_schema(
     tmp_path: Path, made: tuple[str, dict[str, bytes]], names: str
 ) -> None:
     ddl, values = made
@@ -47,7 +47,7 @@ def test_any_names_make_a_schema(
 
 
 @pytest.mark.parametrize("name", ["message", "Cell_int", "After", "option", "string", "repeated"])
-def test_a_column_may_have_a_name_of_the_language(name: str, tmp_path: Path) -> None:
+def test_column_names_may_be_protobuf_keywords(name: str, tmp_path: Path) -> None:
     ddl = DDL.format(columns=f'"{name}" int, "value" text')
     ids, ours, _ = both(inserted(tmp_path, ddl, {name: NUMBER, "value": b"x"}), ddl)
     after = ids.decoded(ours.value)["after"]
@@ -55,10 +55,10 @@ def test_a_column_may_have_a_name_of_the_language(name: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(("before", "after", "value"), CHANGES, ids=CHANGE_NAMES)
-def test_numbers_stay_when_a_table_changes(
+def test_field_numbers_survive_table_changes(
     before: str, after: str, value: bytes, tmp_path: Path
 ) -> None:
-    """Old messages are read by the new schema and new ones by the old schema."""
+    """The new schema reads old messages, and the old schema reads new ones."""
     read = []
     for ddl in (before, after):
         ids, ours, _ = both(inserted(tmp_path, ddl, {"a": value}), ddl)
@@ -80,7 +80,7 @@ def made(schema: str, data: bytes) -> Message:
     return message
 
 
-def test_a_column_that_returns_with_another_type_has_another_number(tmp_path: Path) -> None:
+def test_readded_column_of_another_type_gets_another_number(tmp_path: Path) -> None:
     one, two = (
         after_numbers(tmp_path, DDL.format(columns=columns), {"b": b"x"})
         for columns in ("a int, b text", "a text, b text")
@@ -99,11 +99,11 @@ def numbers(schema: str) -> dict[str, int]:
     return {field.name: field.number for field in after.fields}
 
 
-# Their names are the same as names of Protobuf.
+# Both names map to the same Protobuf name.
 ALIKE = 'CREATE TYPE ks."u-1" (x int);\nCREATE TYPE ks."u_1" (y text);\n'
 
 
-def test_an_added_type_with_an_equal_name_changes_no_number(tmp_path: Path) -> None:
+def test_added_type_of_equal_name_changes_no_number(tmp_path: Path) -> None:
     before = ALIKE + DDL.format(columns='b frozen<"u_1">')
     after = ALIKE + DDL.format(columns='a frozen<"u-1">, b frozen<"u_1">')
     values = {"b": b"\0\0\0\1x"}
@@ -112,7 +112,7 @@ def test_an_added_type_with_an_equal_name_changes_no_number(tmp_path: Path) -> N
     assert new["a"] not in old.values()
 
 
-def test_types_with_equal_names_have_messages_of_their_own(tmp_path: Path) -> None:
+def test_types_of_equal_names_have_separate_messages(tmp_path: Path) -> None:
     columns = {
         "a": 'list<frozen<"u-1">>',
         "b": 'list<frozen<"u_1">>',
@@ -138,7 +138,7 @@ def test_types_with_equal_names_have_messages_of_their_own(tmp_path: Path) -> No
     assert after["b"]["value"] == [{"y": "x"}]
 
 
-def test_numbers_do_not_depend_on_what_is_left_out_or_adjusted(tmp_path: Path) -> None:
+def test_field_numbers_ignore_exclusions_and_name_adjustment(tmp_path: Path) -> None:
     ddl = DDL.format(columns='a int, b int, "c-d" text, e decimal')
     path = inserted(tmp_path, ddl, {"a": NUMBER})
     left_out: list[dict[str, Any]] = [
@@ -154,7 +154,7 @@ def test_numbers_do_not_depend_on_what_is_left_out_or_adjusted(tmp_path: Path) -
     assert found[2] == found[3] == whole
 
 
-def test_an_empty_list_is_not_null(tmp_path: Path) -> None:
+def test_empty_list_is_not_null(tmp_path: Path) -> None:
     ddl = DDL.format(columns="a frozen<list<int>>, b text, c int, d frozen<list<int>>")
     empty = b"\0\0\0\0"
     with_null = b"\0\0\0\2\0\0\0\0\0\0\0\4\0\0\0\5"
@@ -165,7 +165,7 @@ def test_an_empty_list_is_not_null(tmp_path: Path) -> None:
     assert json.loads(other.value)["after"]["d"]["value"] == [None, 5]
 
 
-def test_a_table_waits_for_the_ids_of_both_sides(tmp_path: Path) -> None:
+def test_protobuf_table_waits_for_both_schema_ids(tmp_path: Path) -> None:
     ddl = DDL.format(columns="a int")
     event_format = commitlog.EventFormat(
         topic_prefix="a-b.c",

@@ -1,7 +1,7 @@
-"""`make pythons-check`: the wheel in each Python of this machine, and the demo by it.
+"""`make pythons-check`: the wheel and the demo in each Python of this machine.
 
-Looks for interpreters of the supported versions in `PATH`, in pyenv and in uv. Each gets an
-environment of its own, the locked dependencies and the wheel for every glibc.
+Searches `PATH`, pyenv and uv for interpreters of the supported versions. Each gets its own
+environment, the locked dependencies and the wheel for every glibc.
 """
 
 import os
@@ -41,7 +41,7 @@ def main() -> int:
 
 
 def interpreters(version: str) -> Iterator[Path]:
-    """Interpreters of CPython 3.x: pyenv's, those of PATH, and those of uv."""
+    """Interpreters of CPython 3.x: those of pyenv, PATH and uv."""
     for installed in sorted(_PYENV.glob(f"{version}.*"), reverse=True):
         yield installed / "bin" / "python3"
     command = [find_uv_bin(), "python", "find", "--no-python-downloads", version]
@@ -57,12 +57,13 @@ def full_version(python: Path) -> str:
 
 
 def run_demo(python: Path, wheel: Path, folder: Path) -> str:
-    """Installs the wheel and runs the demo by it; empty, or the end of what failed."""
+    """Install the wheel and run the demo with it; returns nothing, or the end of the failed
+    output."""
     environment = folder / "venv"
     own = environment / "bin" / "python"
     lock = Path("requirements/runtime.lock").resolve()
     install: list[str | Path] = [find_uv_bin(), "pip", "install", "--quiet", "--python", own]
-    # The demo's own modules, and none of the agent's: those come from the wheel.
+    # The demo's own modules and none of the agent's, which come from the wheel.
     shutil.copytree("examples", folder / "examples")
     commands: tuple[list[str | Path], ...] = (
         [find_uv_bin(), "venv", "--quiet", "--python", python, environment],

@@ -1,7 +1,7 @@
 """`make arm-check`: the wheel for aarch64 over the demo's recording, on an emulated processor.
 
-Needs root, and from Debian mmdebstrap and qemu-user-static. Debian for arm64 brings the
-interpreter. The events must be those that this machine's own agent writes.
+Needs root, and mmdebstrap and qemu-user-static from Debian. The interpreter is that of Debian for
+arm64. The events equal those of the agent on this machine.
 """
 
 import json
@@ -54,7 +54,7 @@ def main() -> int:
 
 
 def debian() -> Path:
-    """Debian for arm64 with Python, unpacked once; no program of it runs meanwhile."""
+    """Debian for arm64 with Python, unpacked once; none of its programs run meanwhile."""
     base = WORK / "arm64"
     if not base.is_dir():
         partial = WORK / "arm64.partial"
@@ -67,7 +67,7 @@ def debian() -> Path:
 
 
 def install(wheel: Path, root: Path) -> None:
-    """The locked dependencies and the wheel, for the emulated processor."""
+    """Install the locked dependencies and the wheel for the emulated processor."""
     command: list[str | Path] = [
         find_uv_bin(),
         "pip",
@@ -84,14 +84,14 @@ def install(wheel: Path, root: Path) -> None:
 
 
 def emulated_agent(root: Path) -> list[str]:
-    """The command of the agent in the root; it mounts /proc for itself."""
+    """Command of the agent in the root; it mounts /proc itself."""
     script = 'mkdir -p "$0/proc" && mount -t proc proc "$0/proc" && exec chroot "$0" "$@"'
     start = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script, str(root)]
     return [*start, str(_EMULATOR), "-E", "PYTHONPATH=/site", "/usr/bin/python3.11", "-c", _START]
 
 
 def deliver(folder: Path, command: list[str]) -> list[Any]:
-    """Runs an agent over the recording in `folder`; its events without the time of delivery."""
+    """Run an agent on the recording in `folder`; returns its events without the delivery time."""
     shutil.copytree("examples", folder / "examples", ignore=shutil.ignore_patterns("__pycache__"))
     output = folder / "demo-output"
     unpack(RECORDING, output)

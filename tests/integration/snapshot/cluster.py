@@ -1,7 +1,7 @@
-"""`python -m tests.integration.snapshot.cluster`: three nodes, three agents, one copy.
+"""`python -m tests.integration.snapshot.cluster`: three nodes, three agents, one snapshot.
 
-Every row of a keyspace with two replicas, and of one with three, is copied by one agent; at ALL a
-copy waits for a node that is away, and says which one.
+One agent copies every row of a keyspace with two replicas, and of one with three; at ALL a snapshot
+waits for an unavailable node, and reports it.
 """
 
 import tempfile

@@ -1,8 +1,8 @@
-"""`python -m tests.integration.snapshot.node_local [VERSION…]`: snapshots of what each node has.
+"""`python -m tests.integration.snapshot.node_local [VERSION…]`: snapshots of each node's own data.
 
-A node of each release refuses NODE_LOCAL, the agent reports it, and copies when the node has the
-option. Then three nodes of which one missed writes: with `snapshot.ranges=replica` the agents
-together copy every row, and equal rows of two replicas have one id.
+A node of each release rejects NODE_LOCAL. The agent reports this, and copies when the node has the
+option. Then one of three nodes misses writes: with `snapshot.ranges=replica` the agents together
+copy every row, and equal rows of two replicas have one id.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""A copy into a real broker that goes away, by an agent that is killed."""
+"""A snapshot into a real broker with outages, by an agent that is killed."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -17,16 +17,15 @@ _MEANWHILE = range(ROWS, ROWS + 50)
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """How often each row was copied: while the broker was away once, and by an agent that was
-    killed."""
+    """Number of copies of each row: with a broker outage, and with a killed agent."""
 
     outage: Counter[int]
     kill: Counter[int]
 
 
 def copy_through_outages(node: CassandraNode, broker: KafkaBroker, agent: Agent) -> Copied:
-    """The agent copies `shop.stock` into the broker, and is not started yet. All rows are there,
-    those of the log too, on return."""
+    """The agent copies `shop.stock` into the broker, and is not started yet. On return all rows
+    have arrived, including those of the log."""
     table, topic = "shop.stock", "x.shop.stock"
     broker.create_topic(topic)
     node.execute(f"CREATE TABLE {table} (id int PRIMARY KEY, v text)")
@@ -68,7 +67,7 @@ def _sink_is_away(agent: Agent) -> bool:
 
 
 def _arrived(broker: KafkaBroker, topic: str, *, is_copied: bool) -> Counter[int]:
-    """How often a row is in the topic, as copied or as the log tells it."""
+    """Number of times that a row is in the topic, from the snapshot or from the log."""
     found: Counter[int] = Counter()
     for record in broker.consume_all(topic):
         assert record.key is not None

@@ -1,8 +1,9 @@
 """`python -m tests.integration.snapshot.releases [VERSION…]`: copies of nodes of each release.
 
-Beside each node a real agent copies a table for every CQL type as key and as value, and what it
-sent by itself is compared with `SELECT *`; then it copies a table that is published and written to
-at once, is killed in the middle, and what it sent is merged with the log and compared.
+Beside each node a real agent copies a table for every CQL type as key and as value; the test
+compares its events with `SELECT *`. The agent then copies a table that is published and written to
+at once, and is killed during the copy. The test merges its events with the log and compares
+them.
 """
 
 import sys
@@ -65,8 +66,8 @@ def _is_complete(agent: Agent) -> bool:
 
 
 def _cells(events: Iterable[dict[str, Any]]) -> dict[str, int]:
-    """How many are simple and elements, and of which the node told the write time. Those of a list
-    stand behind a deletion, at a time that is reckoned where none is told."""
+    """Number of simple cells and elements, and of those with a write time from the node. Elements
+    of a list follow a deletion, at a computed time if the node reports none."""
     counts: Counter[str] = Counter()
     for event in events:
         cells = event["value"]["cells"]

@@ -1,5 +1,5 @@
 """A node with a heap of 512 MiB and rows of 1 B to 5 MB: the snapshot copies every row, and the
-node never lacks memory."""
+node does not run out of memory."""
 
 from pathlib import Path
 from random import Random
@@ -17,7 +17,7 @@ SETTINGS = NodeSettings(
 )
 
 
-def test_every_row_is_copied_and_the_node_keeps_its_memory(tmp_path: Path) -> None:
+def test_snapshot_of_large_rows_spares_node_memory(tmp_path: Path) -> None:
     seed = draw_seed()
     random = Random(seed)
     with CassandraNode(tmp_path / "node", settings=SETTINGS) as node:

@@ -1,4 +1,4 @@
-"""Copies of a real node's tables by a real agent, while writes go on."""
+"""Snapshots of a real node's tables by a real agent during writes."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -36,7 +36,7 @@ def node(shared_node: CassandraNode) -> CassandraNode:
 def new_agent(
     shared_node: CassandraNode, linked_cdc_raw: Path, tmp_path: Path
 ) -> Iterator[NewAgent]:
-    """An agent beside the node that is not started yet."""
+    """Agent of the node, not started yet."""
     agents: list[Agent] = []
 
     def made(**properties: object) -> Agent:
@@ -62,29 +62,29 @@ def wait_until_begun(agent: Agent, table: str) -> None:
 
 
 def waiting(agent: Agent) -> str:
-    """Why the copy waits."""
+    """Reason why the snapshot waits."""
     return str((agent.process.ask("/snapshot") or {}).get("waiting", ""))
 
 
 @pytest.mark.parametrize("writes", [800, pytest.param(3000, marks=pytest.mark.slow)])
-def test_a_table_that_is_published_later_is_copied_while_writes_go_on(
+def test_snapshot_during_writes_equals_the_table(
     node: CassandraNode, new_agent: NewAgent, writes: int
 ) -> None:
-    """The agent is killed in the middle; merging what arrived, in any order, gives the table."""
+    """The agent is killed in the middle; merging the events in any order yields the table."""
     seed = draw_seed()
     node.execute(TYPES.format(keyspace="shop"))
     merged = copy_while_writes_go_on(
         node, new_agent(snapshot_mode="ALWAYS"), "shop.orders", seed, writes
     )
     print(merged)
-    # What was acknowledged before the kill is not copied again.
+    # The agent does not copy rows again that were acknowledged before the kill.
     assert merged.copied < merged.copied_before_kill + merged.copied_keys * 0.95
     assert merged.differences == []
 
 
-def test_requested_types(node: CassandraNode, new_agent: NewAgent) -> None:
-    """Without `snapshot.mode`; `agent snapshot start|stop|status`, tables that are dropped, made
-    again, switched off."""
+def test_requested_snapshots_follow_table_changes(node: CassandraNode, new_agent: NewAgent) -> None:
+    """Without `snapshot.mode`; `agent snapshot start|stop|status`, and tables that are dropped,
+    created again, or excluded from CDC."""
     create(node, "shop.people")
     create(node, "shop.nobody", 0)
     node.execute("CREATE TABLE shop.hits (id int PRIMARY KEY, n counter) WITH cdc = true")
@@ -111,7 +111,7 @@ def test_requested_types(node: CassandraNode, new_agent: NewAgent) -> None:
     code, said = agent.snapshot("status", "--follow", "shop.people")
     assert (code, "shop.people completed: 400 rows, 100.0%" in said) == (0, True)
 
-    # A restart copies nothing again but what was made or published anew.
+    # After a restart the agent copies only new or newly published tables.
     node.execute("DROP TABLE shop.people")
     node.execute("CREATE TABLE shop.people (id int PRIMARY KEY, name text) WITH cdc = true")
     node.execute("INSERT INTO shop.people (id, name) VALUES (1, 'new')")
@@ -130,9 +130,9 @@ def test_requested_types(node: CassandraNode, new_agent: NewAgent) -> None:
 
 
 @pytest.mark.slow
-def test_a_copy_outlives_its_server(new_agent: NewAgent, tmp_path: Path) -> None:
-    """A node that is away is waited for, the copy goes on where it was, and can be stopped. The
-    node is the test's own, as it is killed."""
+def test_snapshot_survives_a_node_kill(new_agent: NewAgent, tmp_path: Path) -> None:
+    """The snapshot waits for the node, resumes at its position, and can be stopped. The test starts
+    its own node, because it kills the node."""
     table = "shop.goods"
     with CassandraNode(tmp_path / "node") as node:
         node.execute(create_keyspace("shop"))
@@ -150,7 +150,7 @@ def test_a_copy_outlives_its_server(new_agent: NewAgent, tmp_path: Path) -> None
         node.start()
         code, said = agent.snapshot("stop", table)
         assert (code, "Stopped the snapshot of shop.goods" in said) == (0, True)
-        # The agent saves it in the next round of its pipeline.
+        # The agent stores the stop in the next tick of its pipeline.
         wait_until(lambda: agent.has_stored("stopped"), "the saved stop")
         agent.process.kill()
         agent.process.launch("snapshot.rows.per.second=0")
@@ -161,10 +161,10 @@ def test_a_copy_outlives_its_server(new_agent: NewAgent, tmp_path: Path) -> None
         agent.process.stop()
 
 
-def test_a_replica_that_is_away_is_waited_for(
+def test_snapshot_waits_for_a_missing_replica(
     shared_node: CassandraNode, new_agent: NewAgent
 ) -> None:
-    """One of two replicas is nowhere: said in one sentence, and what to do about it."""
+    """One of two replicas does not exist: the agent reports it with a remedy."""
     shared_node.execute(create_keyspace("pair", 2))
     shared_node.execute("CREATE TABLE pair.t (id int PRIMARY KEY) WITH cdc = true")
     shared_node.execute("INSERT INTO pair.t (id) VALUES (1)")
@@ -182,11 +182,11 @@ def test_a_replica_that_is_away_is_waited_for(
 
 
 @pytest.mark.slow
-def test_a_broker_goes_away_and_the_agent_is_killed(
+def test_snapshot_survives_broker_and_agent_kills(
     node: CassandraNode, new_agent: NewAgent, tmp_path: Path
 ) -> None:
-    """Nothing is lost, the log goes on beside the copy, and what comes twice is what was on its
-    way. The broker is the test's own, as it is killed."""
+    """No row is lost, streaming continues during the snapshot, and only rows in flight are
+    repeated. The test starts its own broker, because it kills the broker."""
     with KafkaBroker(tmp_path / "kafka") as broker:
         agent = new_agent(
             sink="kafka",
@@ -203,10 +203,8 @@ def test_a_broker_goes_away_and_the_agent_is_killed(
 
 
 @pytest.mark.slow
-def test_a_table_changes_and_goes_while_it_is_copied(
-    node: CassandraNode, new_agent: NewAgent
-) -> None:
-    """The statement is made anew; a table that is gone is forgotten, and no refusal."""
+def test_snapshot_follows_table_changes_and_drops(node: CassandraNode, new_agent: NewAgent) -> None:
+    """The agent builds a new statement; it forgets a dropped table without an error."""
     table = "shop.shelves"
     create(node, table)
     agent = new_agent(snapshot_mode="always", snapshot_rows_per_second=60)
@@ -230,8 +228,8 @@ def test_a_table_changes_and_goes_while_it_is_copied(
     agent.process.stop()
 
 
-def test_every_level_asks_for_as_many_replicas_as_it_says(node: CassandraNode) -> None:
-    """Of one replica."""
+def test_consistency_level_requires_its_number_of_replicas(node: CassandraNode) -> None:
+    """The table has one replica."""
     create(node, "shop.levels", 1)
     address = NodeAddress([node.address.host], node.address.cql_port)
     connection = PageConnection(address, lambda keyspace, table: True)

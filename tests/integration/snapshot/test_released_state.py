@@ -1,4 +1,4 @@
-"""A snapshot that a released version began is completed, without the rows that it copied."""
+"""A snapshot started by a released version is completed without repeating copied rows."""
 
 from pathlib import Path
 
@@ -16,10 +16,10 @@ pytestmark = pytest.mark.servers
 TOKENS = "SELECT id, token(id) AS place FROM shop.orders"
 
 
-def test_a_snapshot_in_progress(
+def test_snapshot_of_a_release_is_completed(
     shared_node: CassandraNode, linked_cdc_raw: Path, tmp_path: Path
 ) -> None:
-    """The node stands in for the recorded one: same table id and token, another host id."""
+    """The node replaces the recorded one: same table id and token, another host id."""
     node = shared_node
     for statement in (KEYSPACE, TABLE):
         node.execute(statement)
@@ -43,7 +43,7 @@ def test_a_snapshot_in_progress(
                 path.unlink()
         store = PropertiesStore(agent.directory / "offsets", SNAPSHOT_FILE)
         values = store.load().values
-        # The recorded copy had reached few rows.
+        # The recorded snapshot had reached few rows.
         (place,) = (name for name in values if ".range." in name)
         reached = sorted(tokens.values())[ROWS // 3]
         store.save({**values, "node.id": host_id, place: str(reached)})

@@ -1,7 +1,7 @@
 """A table that is published, copied and written to at once, by an agent that is killed.
 
-Rows come by INSERT and are updated afterwards, with the clock of the client: what a snapshot has to
-assume holds for them (docs/how-to/snapshots.md, "What a merge has to assume").
+The writes insert and then update rows with the clock of the client, as snapshots require
+(docs/how-to/snapshots.md, "What a merge has to assume").
 """
 
 import random
@@ -16,14 +16,14 @@ from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import release
 
 WRITES = 3000
-# So few that the agent is killed while it copies.
+# So few that the kill comes during the snapshot.
 _ROWS_PER_SECOND = 60
 _LAST = "last"
 
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """What arrived, merged in random order, beside what the node selects."""
+    """Arrivals, merged in random order, against the node's selected rows."""
 
     events: int
     copied: int
@@ -36,11 +36,8 @@ class Merged:
 def copy_while_writes_go_on(
     node: CassandraNode, agent: Agent, table: str, seed: int, writes: int = WRITES
 ) -> Merged:
-    """The agent copies tables that are published later; it is not started yet.
-
-    Before 4.0 a node gives its log away when it has flushed its tables, so it is stopped for the
-    rest of it.
-    """
+    """The agent copies tables that are published later; it is not started yet. Before 4.0 a node
+    discards its log after a flush of its tables, so it is stopped for the remaining steps."""
     keyspace, name = table.split(".")
     node.execute(f"CREATE TABLE {table} ({COLUMNS})")
     writer = Writer(table, seed)
@@ -111,7 +108,7 @@ class Writer:
     table: str
     seed: int
     _inserted: dict[tuple[int, int], bool] = field(default_factory=dict)
-    """Rows that are there, and whether they expire as a whole."""
+    """Existing rows, and whether they expire as a whole."""
 
     def statements(self, count: int, name: str) -> Iterator[str]:
         rng = random.Random(f"{self.seed} {name}")
@@ -146,7 +143,7 @@ class Writer:
 
     def _insert(self, rng: random.Random, k: int, c: int) -> str:
         expires = rng.random() < 0.15
-        # A row that expires as a whole has nothing from before in it.
+        # A row that expires as a whole contains no earlier cells.
         if expires and (k, c) in self._inserted:
             expires = self._inserted[k, c]
         elif self._inserted.get((k, c)):

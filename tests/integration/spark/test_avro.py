@@ -1,4 +1,4 @@
-"""The jobs with topics in Avro."""
+"""The jobs with Avro topics."""
 
 import json
 from pathlib import Path
@@ -21,12 +21,12 @@ from tests.support.spark.records import Record, frame
 RECORDING = OWN / "5.0" / "three-nodes"
 NODES = ("node1", "node2", "node3")
 MOST = 200
-"""Records of each node."""
+"""Number of records of each node."""
 
 
 @pytest.fixture(scope="module")
 def copies(tmp_path_factory: pytest.TempPathFactory) -> list[Record]:
-    """The records that the agents of all nodes send, those of a node in order."""
+    """Records that the agents of all nodes send, those of each node in order."""
     found: list[Record] = []
     for node in NODES:
         folder, ids = tmp_path_factory.mktemp(node), Ids()
@@ -49,7 +49,7 @@ def copies(tmp_path_factory: pytest.TempPathFactory) -> list[Record]:
     return found
 
 
-def test_dedupe_passes_one_copy_unchanged(spark: SparkSession, copies: list[Record]) -> None:
+def test_dedupe_passes_one_avro_copy_unchanged(spark: SparkSession, copies: list[Record]) -> None:
     rows = dedupe(events(frame(spark, copies))).collect()
     identities = {dict(record.headers or ())["cdc.id"] for record in copies}
     assert len(rows) == len(identities) < len(copies)
@@ -67,7 +67,7 @@ def test_dedupe_by_cells_rejects_avro_with_a_remedy(
 
 
 def test_json_inside_an_avro_value_is_not_an_event(spark: SparkSession, tmp_path: Path) -> None:
-    """An outbox table has events of another table as text."""
+    """An outbox table contains events of another table as text."""
     table = "5a1c395e-b41f-11e5-9f22-ba0be0483c18"
     ddl = DDL.format(columns="a text")
     cells = {"kind": "row", "id": table, "pk": "AAAABw==", "token": 1, "ck": "", "ckv": []}

@@ -1,6 +1,6 @@
-"""Jobs in processes of their own that are killed or stopped, and started again.
+"""Jobs in separate processes that are killed or stopped, and restarted.
 
-The other tests of kills simulate a crash in the process of the test.
+The other kill tests simulate a crash in the process of the test.
 """
 
 import json
@@ -44,7 +44,7 @@ LATER_S = 4_000_000_000
 STORE = ("buckets=1", "compact.after.files=1", f"schema.file={SCHEMA}")
 
 StartJob = Callable[..., JobProcess]
-"""Makes a job of a module that reads the topic of the test in `batches` parts."""
+"""Creates the job of a module; the job reads the topic of the test in `batches` parts."""
 
 pytestmark = pytest.mark.servers
 
@@ -64,7 +64,7 @@ def job(
 
 @pytest.fixture
 def to_topic(broker: KafkaBroker, topic_prefix: str) -> Callable[[list[Record]], None]:
-    """Sends records to the topic of the test."""
+    """Send records to the topic of the test."""
     return lambda records: send(broker, [replace(each, topic=topic_prefix) for each in records])
 
 
@@ -78,7 +78,7 @@ def assert_stored(spark: SparkSession, table: Path, records: list[Record]) -> No
     assert shown(store, schema, LATER_S, tables.by_id) == expected(tables, LATER_S)
 
 
-def test_reconcile_killed_after_a_write(
+def test_reconcile_killed_after_a_write_stores_events_once(
     job: StartJob, to_topic: Callable[[list[Record]], None], spark: SparkSession, tmp_path: Path
 ) -> None:
     """The events of the micro-batch are stored, but Spark has not committed it."""
@@ -94,7 +94,7 @@ def test_reconcile_killed_after_a_write(
 
 
 @pytest.mark.slow
-def test_a_continuous_reconcile_stops_on_sigterm(
+def test_continuous_reconcile_stops_on_sigterm(
     job: StartJob, to_topic: Callable[[list[Record]], None], spark: SparkSession, tmp_path: Path
 ) -> None:
     records, table, stats = recorded(), tmp_path / "versions", tmp_path / "stats.json"
@@ -116,7 +116,7 @@ def test_a_continuous_reconcile_stops_on_sigterm(
 
 
 @pytest.mark.slow
-def test_mongo_reconcile_killed_during_a_micro_batch(
+def test_mongo_reconcile_kill_in_micro_batch_loses_no_document(
     job: StartJob, to_topic: Callable[[list[Record]], None], spark: SparkSession, tmp_path: Path
 ) -> None:
     collection = Collection()
@@ -153,7 +153,7 @@ def test_dedupe_writes_every_event_once_over_two_kills(
     rows = spark.read.format("delta").load(str(table)).collect()
     assert len(records) > 2 * len(events)
     assert Counter((bytes(row.id), row.value is None) for row in rows) == events
-    # Copies differ in node and time, so a row must equal one of them.
+    # Replica copies differ in node and time, so a row must equal one of them.
     sent = {(identity(record)[0], record.value) for record in records}
     assert {(bytes(row.id), row.value and bytes(row.value)) for row in rows} <= sent
     assert "replica copies per event" in killed.log.read_text()

@@ -1,4 +1,4 @@
-"""The notebooks of examples/spark run, and print what they store."""
+"""The notebooks of examples/spark run, and print their stored outputs."""
 
 import ast
 import gzip
@@ -15,7 +15,7 @@ NOTEBOOK = EXAMPLES / "spark" / "orders.ipynb"
 
 
 @pytest.mark.slow
-def test_cells_print_their_stored_outputs(
+def test_notebook_cells_print_their_stored_outputs(
     spark: SparkSession, jars_directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CDC_JARS", str(jars_directory))
@@ -24,8 +24,8 @@ def test_cells_print_their_stored_outputs(
         assert text == stored_output(cell), "".join(cell["source"])
 
 
-def test_its_imports_work() -> None:
-    """The cells themselves run in `make test-all`."""
+def test_notebook_imports_work() -> None:
+    """`make test-all` runs the cells themselves."""
     for cell in code_cells(NOTEBOOK):
         statements = ast.parse("".join(cell["source"])).body
         imports: list[ast.stmt] = [
@@ -34,9 +34,9 @@ def test_its_imports_work() -> None:
         exec(compile(ast.Module(imports, []), NOTEBOOK.name, "exec"), {})
 
 
-def test_decoded_events_equal_the_recording() -> None:
+def test_notebook_events_equal_the_recording() -> None:
     for path, values in files().items():
         with gzip.open(path, "rt", encoding="utf-8") as lines:
             stored = [json.loads(line) for line in lines]
-        # The time of the conversion.
+        # The time of the conversion differs.
         assert [each | {"ts_ms": 0} for each in stored] == [each | {"ts_ms": 0} for each in values]

@@ -1,4 +1,4 @@
-"""A topic that is created again, and a compacted one, with real brokers and jobs."""
+"""A recreated topic and a compacted one, with real brokers and jobs."""
 
 import re
 from dataclasses import replace
@@ -27,10 +27,10 @@ def records(topic: str, count: int) -> list[Record]:
     return [replace(each, topic=topic) for each in found]
 
 
-def test_a_topic_that_is_created_again_stops_the_job(
+def test_recreated_topic_stops_the_job(
     broker: KafkaBroker, topic_prefix: str, spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Also if it has more records than the job has read of the deleted one."""
+    """Also if the topic contains more records than the job read from the deleted one."""
     settings = {
         "kafka.bootstrap.servers": broker.bootstrap,
         "topics.pattern": f"{topic_prefix}.*",
@@ -54,7 +54,7 @@ def test_a_topic_that_is_created_again_stops_the_job(
     assert run("b") == 10
 
 
-def test_the_printed_property_continues_after_records_that_kafka_deleted(
+def test_printed_property_continues_after_deleted_records(
     broker: KafkaBroker, topic_prefix: str, spark: SparkSession, tmp_path: Path
 ) -> None:
     settings = {
@@ -72,7 +72,7 @@ def test_the_printed_property_continues_after_records_that_kafka_deleted(
     send(broker, records(topic_prefix, 3))
     kept = TopicPartition(topic_prefix, 0, 6)
     broker.admin().delete_records([kept])[kept].result()
-    # The driver finds them lost, or a task.
+    # Either the driver or a task detects the loss.
     with pytest.raises(JobError, match=f"Kafka no longer has .*{topic_prefix}-0") as caught:
         run()
     (printed,) = re.findall(r"`(fail\.on[^`]*)`", str(caught.value))

@@ -29,7 +29,7 @@ def s3_server() -> Iterator[S3Server]:
 
 @pytest.fixture(autouse=True)
 def credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Of this test only: neither of the user nor of a machine in a cloud."""
+    """Credentials of this test, never those of the user or of a cloud machine."""
     for name, value in CREDENTIALS.items():
         monkeypatch.setenv(name, os.environ.get(name, value))
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
@@ -41,10 +41,10 @@ def credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture(autouse=True)
 def quick_clients(monkeypatch: pytest.MonkeyPatch) -> None:
-    """S3's client reads its large description once, and repeats a request without a pause."""
+    """S3's client reads its large description once, and retries requests without a pause."""
     monkeypatch.setattr("botocore.session.create_loader", _shared_loader)
     monkeypatch.setattr(ExponentialBackoff, "delay_amount", lambda self, context: 0.01)
-    # No test stops the machine.
+    # No test stops the server.
     monkeypatch.setattr("os.fsync", lambda fd: None)
 
 
@@ -55,7 +55,7 @@ def _kind(name: str, request: pytest.FixtureRequest) -> RemoteKind:
 
 @pytest.fixture
 def bucket(tmp_path: Path) -> str:
-    """A name that no other test has."""
+    """Name that no other test uses."""
     return f"bucket-{tmp_path.name.replace('_', '-').lower()}"[:60].rstrip("-")
 
 
@@ -63,7 +63,7 @@ def bucket(tmp_path: Path) -> str:
 def harness(
     request: pytest.FixtureRequest, tmp_path: Path, bucket: str, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[TransferHarness]:
-    """Each test runs with every kind of store, unless it names one."""
+    """Each test runs with every kind of store, unless it selects one."""
     kind = _kind(request.param, request)
     kind.server.create_bucket(bucket)
     with FaultProxy(kind.server.port) as proxy:

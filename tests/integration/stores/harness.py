@@ -1,4 +1,4 @@
-"""Finished segments, a bucket of any kind of store, and a way to it that fails."""
+"""Finished segments, a bucket of any kind of store, and a failing connection to it."""
 
 import os
 import random
@@ -30,7 +30,7 @@ FIRST = "cdc/node-1/archive/CommitLog-7-1.log"
 
 
 class LocalStore(SubprocessStore):
-    """A store without its worker process, whose start takes longer than most tests."""
+    """Store without its worker process, whose start takes longer than most tests."""
 
     def ask(self, method: str, *arguments: object) -> Any:
         if self._is_stopped:
@@ -39,7 +39,7 @@ class LocalStore(SubprocessStore):
 
 
 class QuickGcsStore(GcsStore):
-    """Repeats a failed request at once, for `REPEATS_S`, however long a response may take."""
+    """Retries a failed request at once, for `REPEATS_S`, regardless of the response timeout."""
 
     REPEATS_S = 5.0
 
@@ -51,37 +51,37 @@ class QuickGcsStore(GcsStore):
 
 @dataclass(frozen=True)
 class RemoteKind:
-    """A kind of store, and how its requests look."""
+    """Kind of store, and how to recognise its requests."""
 
     scheme: str
     server: GcsServer | S3Server
     create: Callable[..., Store]
-    """Makes the store of a directory that is reached by a URL, with further options."""
+    """Creates the store of a directory behind a URL, with further options."""
     is_second_part: Callable[[Seen], bool]
-    """The second of the three requests that have the content of a large object."""
+    """Second of the three requests with the content of a large object."""
     looks_with: str
     """Method of the only request for an object that exists."""
     unfinished: Callable[[str], list[str]]
-    """Uploads in a bucket that are neither completed nor aborted, where the server lists them."""
+    """Uploads in a bucket that are neither completed nor aborted, if the server lists them."""
 
 
 def is_second_chunk(seen: Seen) -> bool:
-    """Of a resumable upload to GCS."""
+    """Second chunk of a resumable upload to GCS."""
     return seen.content_range.startswith(f"bytes {CHUNK}-")
 
 
 def is_second_part(seen: Seen) -> bool:
-    """Of a multipart upload to S3."""
+    """Second part of a multipart upload to S3."""
     return seen.method == "PUT" and "partNumber=2" in seen.path
 
 
 def completes(seen: Seen) -> bool:
-    """The last request of a multipart upload to S3."""
+    """Last request of a multipart upload to S3."""
     return seen.method == "POST" and "uploadId=" in seen.path
 
 
 def small_put(seen: Seen) -> bool:
-    """A segment that S3 gets in one request."""
+    """Segment that S3 receives in one request."""
     return seen.method == "PUT" and seen.path.endswith(".log")
 
 
@@ -102,7 +102,7 @@ def s3_kind(server: S3Server) -> RemoteKind:
 
 
 class WatchedUploads(UploadQueue):
-    """Remembers each error, because the next try may end it at once."""
+    """Records each error, because the next attempt may clear it at once."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -117,7 +117,7 @@ class WatchedUploads(UploadQueue):
 
 
 class TransferHarness:
-    """Directories, a bucket with a way to it, and uploads that can be begun again."""
+    """Directories, a bucket behind a proxy, and uploads that can be restarted."""
 
     def __init__(self, folder: Path, kind: RemoteKind, proxy: FaultProxy, bucket: str) -> None:
         self.raw = folder / "cdc_raw"
@@ -144,7 +144,7 @@ class TransferHarness:
         return self.uploads
 
     def give(self, number: int, content: bytes) -> str:
-        """A finished segment; gives the name that its object gets."""
+        """Add a finished segment; returns the name of its object."""
         log = self.raw / f"CommitLog-7-{number}.log"
         log.write_bytes(content)
         idx = self.raw / f"CommitLog-7-{number}_cdc.idx"
@@ -160,8 +160,8 @@ class TransferHarness:
         return name
 
     def wait_until_sent(self) -> None:
-        """Until nothing waits; then the store has each segment whole."""
-        # The metrics are set last.
+        """Wait until the queue is empty and the store has each segment completely."""
+        # The metrics are updated last.
         wait_until(
             lambda: (
                 self.backlog_segments == 0
@@ -205,7 +205,7 @@ class TransferHarness:
         return self.store.pid
 
     def put(self, name: str, content: bytes) -> None:
-        """An object that is not the agent's."""
+        """Add a foreign object."""
         self.kind.server.put(self.bucket, name, content)
 
     def names(self) -> list[str]:
@@ -218,7 +218,7 @@ class TransferHarness:
         return self.metrics.delivery.registry.get_sample_value(name)
 
     def close(self) -> None:
-        """Ends the thread where it is; what a real kill does besides is in the agent's own test."""
+        """End the thread at its current step; the agent's own test covers real kills."""
         if self.uploads is not None:
             self.uploads.close(DEADLINE_S)
 

@@ -1,4 +1,4 @@
-"""How segments are sent to Google Cloud Storage and to S3: chunks, checksums, keys, properties."""
+"""Uploads of segments to Google Cloud Storage and to S3: chunks, checksums, keys, properties."""
 
 import base64
 import json
@@ -43,7 +43,7 @@ def test_interrupted_upload_resumes(harness: TransferHarness, fault: Fault) -> N
 
 
 @on_gcs
-def test_the_lost_answer_to_the_last_chunk_is_no_reason_to_send_it_again(
+def test_lost_answer_to_last_chunk_causes_no_resend(
     harness: TransferHarness,
 ) -> None:
     harness.proxy.plan = once(
@@ -58,7 +58,7 @@ def test_the_lost_answer_to_the_last_chunk_is_no_reason_to_send_it_again(
 
 @on_gcs
 @pytest.mark.parametrize("content", [LARGE, SMALL], ids=["large", "small"])
-def test_a_checksum_that_does_not_agree_keeps_the_segment_here(
+def test_checksum_mismatch_keeps_the_segment_local(
     harness: TransferHarness, content: bytes
 ) -> None:
     def lie(answer: bytes) -> bytes:
@@ -93,8 +93,8 @@ def service_account(token_uri: str) -> dict[str, str]:
 
 
 @on_gcs
-def test_a_key_that_is_rejected_is_named(harness: TransferHarness, tmp_path: Path) -> None:
-    """The tokens of the account come from where its key says."""
+def test_rejected_gcs_key_is_reported(harness: TransferHarness, tmp_path: Path) -> None:
+    """The token URL comes from the account's key."""
     file = tmp_path / "key.json"
     file.write_text(json.dumps(service_account(f"{harness.proxy.url}/token")))
     harness.proxy.plan = lambda seen: Fault(status=401) if seen.path == "/token" else None
@@ -105,7 +105,7 @@ def test_a_key_that_is_rejected_is_named(harness: TransferHarness, tmp_path: Pat
 
 
 @on_gcs
-def test_a_key_that_goes_away_is_named_and_outlived(
+def test_missing_gcs_key_is_reported_until_restored(
     harness: TransferHarness, tmp_path: Path
 ) -> None:
     file = tmp_path / "key.json"
@@ -124,7 +124,7 @@ def test_a_key_that_goes_away_is_named_and_outlived(
     ("content", "part"),
     [(None, "cannot be read"), ("{", "is not valid JSON"), ('{"type": "x"}', "service account")],
 )
-def test_a_file_that_is_no_key_is_named_at_the_start(
+def test_invalid_gcs_key_file_is_a_config_error(
     tmp_path: Path, content: str | None, part: str
 ) -> None:
     file = tmp_path / "key.json"
@@ -137,10 +137,10 @@ def test_a_file_that_is_no_key_is_named_at_the_start(
 
 @on_s3
 @pytest.mark.parametrize("content", [LARGE, SMALL], ids=["large", "small"])
-def test_stored_object_with_other_content_keeps_the_segment_here(
+def test_stored_object_with_other_content_keeps_segment_local(
     harness: TransferHarness, content: bytes
 ) -> None:
-    """A server that stores less than it confirms."""
+    """The server stores less than it confirms."""
     uploads_done: list[str] = []
 
     def plan(seen: Seen) -> Fault | None:
@@ -158,7 +158,7 @@ def test_stored_object_with_other_content_keeps_the_segment_here(
 
 
 @on_s3
-def test_missing_credentials_are_named_and_found_later(
+def test_missing_s3_credentials_are_reported_until_found(
     harness: TransferHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keys = {name: os.environ[name] for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")}
@@ -175,7 +175,7 @@ def test_missing_credentials_are_named_and_found_later(
 
 @on_s3
 @pytest.mark.parametrize("conditional_writes", [True, False])
-def test_objects_have_the_configured_properties(
+def test_s3_objects_have_the_configured_properties(
     harness: TransferHarness, s3_server: S3Server, conditional_writes: bool
 ) -> None:
     harness.start(

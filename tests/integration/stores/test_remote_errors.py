@@ -1,4 +1,4 @@
-"""Quarantined segments in Google Cloud Storage and back, by a real server and a way that fails."""
+"""Quarantined segments in Google Cloud Storage, with a real server and a failing connection."""
 
 import errno
 from collections.abc import Callable, Iterator
@@ -38,7 +38,7 @@ def content_of(name: SegmentName) -> bytes:
 
 
 class QuarantineHarness:
-    """A quarantine, a bucket with a way to it, and the thread between them."""
+    """A quarantine, a bucket behind a proxy, and the synchronising thread."""
 
     def __init__(self, folder: Path, server: GcsServer, proxy: FaultProxy, bucket: str) -> None:
         self.raw = folder / "cdc_raw"
@@ -55,7 +55,7 @@ class QuarantineHarness:
         return f"gs://{self.bucket}/{PREFIX}"
 
     def quarantine_one(self, name: SegmentName = ONE) -> None:
-        """As the pipeline does: the reason, then both files."""
+        """Like the pipeline: the reason, then both files."""
         (self.raw / name.log).write_bytes(content_of(name))
         (self.raw / name.idx).write_bytes(IDX)
         self.quarantine.record_ranges(name, [LostRange(1, 2, "no table with this id is known")])
@@ -82,7 +82,7 @@ class QuarantineHarness:
         return store
 
     def send_one(self) -> None:
-        """Quarantines segment 1, starts, and waits until it is sent."""
+        """Quarantine segment 1, start, and wait for the upload."""
         self.quarantine_one()
         self.start()
         self.wait_until_sent()
@@ -98,7 +98,7 @@ class QuarantineHarness:
         self.server.put(self.bucket, f"{PREFIX}/{name}", content)
 
     def mark(self, name: SegmentName, *suffixes: str, where: str = "") -> None:
-        """Leaves files beside a segment that the store has, or is taken to have."""
+        """Leave files beside a segment that the store has, or is assumed to have."""
         self.directory.mkdir(exist_ok=True)
         for suffix in suffixes:
             (self.directory / f"{name.log}{suffix}").write_text(f"{where or self.where}\n")
@@ -116,12 +116,12 @@ class QuarantineHarness:
         wait_until(lambda: name in self.quarantine.retry_requests(), "the segment to be back")
 
     def fetch(self, *names: SegmentName) -> None:
-        """Requests segments, the first of which comes back."""
+        """Request segments, the first of which returns."""
         request_retry(self.directory, names)
         self.wait_until_back(names[0])
 
     def assert_requeued(self, name: SegmentName = ONE) -> None:
-        """It is read again, with the content that it had."""
+        """The agent reads the segment again, with its original content."""
         assert self.quarantine.requeue(name, self.raw)
         assert (self.raw / name.log).read_bytes() == content_of(name)
 
@@ -149,7 +149,7 @@ def harness(
         harness.end()
 
 
-def test_a_segment_goes_its_reason_stays_and_it_comes_back(harness: QuarantineHarness) -> None:
+def test_quarantined_segment_survives_upload_and_download(harness: QuarantineHarness) -> None:
     harness.send_one()
     wait_until(lambda: ONE.idx not in harness.files(), "the index to be gone")
     assert harness.stored() == {ONE.log, ONE.idx}
@@ -163,7 +163,7 @@ def test_a_segment_goes_its_reason_stays_and_it_comes_back(harness: QuarantineHa
     assert harness.files() == set()
 
 
-def test_a_request_outlives_that_the_segment_goes_to_the_store(harness: QuarantineHarness) -> None:
+def test_retry_request_survives_the_upload_of_its_segment(harness: QuarantineHarness) -> None:
     harness.send_one()
     harness.end()
     request_retry(harness.directory, [ONE])
@@ -171,8 +171,8 @@ def test_a_request_outlives_that_the_segment_goes_to_the_store(harness: Quaranti
     assert harness.files() == {f"{ONE.log}{each}" for each in (".reason.json", REMOTE, RETRY)}
 
 
-def test_one_comes_back_at_a_time(harness: QuarantineHarness) -> None:
-    """What is asked for may be more than cdc_raw has room for."""
+def test_requested_segments_return_one_at_a_time(harness: QuarantineHarness) -> None:
+    """The requested segments may exceed the space in cdc_raw."""
     harness.quarantine_one(TWO)
     harness.send_one()
     harness.wait_until_sent(TWO)
@@ -184,7 +184,7 @@ def test_one_comes_back_at_a_time(harness: QuarantineHarness) -> None:
     harness.wait_until_back(TWO)
 
 
-def test_everything_that_another_disk_sent_is_asked_for(harness: QuarantineHarness) -> None:
+def test_new_disk_requests_all_stored_segments(harness: QuarantineHarness) -> None:
     for name in (ONE, TWO):
         harness.put(name.log, content_of(name))
     harness.put("notes.txt", b"of somebody")
@@ -197,7 +197,7 @@ def test_everything_that_another_disk_sent_is_asked_for(harness: QuarantineHarne
 
 
 def test_foreign_object_keeps_the_segment_local(harness: QuarantineHarness) -> None:
-    """Others go on; when the stranger is gone, ours follows."""
+    """Other segments are sent; after the removal of the foreign object, this segment follows."""
     harness.put(ONE.log, b"of somebody else")
     harness.quarantine_one()
     harness.quarantine_one(TWO)
@@ -210,7 +210,7 @@ def test_foreign_object_keeps_the_segment_local(harness: QuarantineHarness) -> N
     wait_until(lambda: not harness.error, "the end of the error")
 
 
-def test_a_key_that_goes_away_keeps_the_segment_here(
+def test_missing_key_keeps_the_quarantined_segment_local(
     harness: QuarantineHarness, tmp_path: Path
 ) -> None:
     harness.quarantine_one()
@@ -225,7 +225,7 @@ def test_a_key_that_goes_away_keeps_the_segment_here(
     ("status", "message"),
     [(503, "Google Cloud Storage failed"), (403, "Google Cloud Storage denies")],
 )
-def test_a_store_that_does_not_answer_is_waited_for(
+def test_quarantine_waits_for_an_unavailable_store(
     harness: QuarantineHarness, status: int, message: str
 ) -> None:
     harness.quarantine_one()
@@ -238,20 +238,20 @@ def test_a_store_that_does_not_answer_is_waited_for(
     harness.fetch(ONE)
 
 
-def test_without_the_right_to_delete_it_is_read_and_stays_there_too(
+def test_fetched_segment_stays_remote_without_delete_permission(
     harness: QuarantineHarness,
 ) -> None:
     harness.proxy.plan = lambda seen: Fault(status=403) if seen.method == "DELETE" else None
     harness.send_one()
     harness.fetch(ONE)
     assert ONE.log in harness.stored()
-    # Quarantined again it is what the store has already.
+    # If quarantined again, the segment equals the stored one.
     harness.assert_requeued()
     harness.quarantine_one()
     harness.wait_until_sent()
 
 
-def test_without_the_right_to_list_segments_are_sent_nevertheless(
+def test_segments_are_sent_without_list_permission(
     harness: QuarantineHarness,
 ) -> None:
     harness.quarantine_one()
@@ -267,7 +267,7 @@ def is_download(seen: Seen) -> bool:
     return "alt=media" in seen.path
 
 
-def test_changed_file_is_fetched_again(harness: QuarantineHarness) -> None:
+def test_corrupted_download_is_retried(harness: QuarantineHarness) -> None:
     harness.send_one()
     spoiled = Fault(rewrite=lambda answer: b"X" + answer[1:])
     harness.proxy.plan = lambda seen: spoiled if is_download(seen) else None
@@ -280,7 +280,7 @@ def test_changed_file_is_fetched_again(harness: QuarantineHarness) -> None:
     harness.assert_requeued()
 
 
-def test_batch_settled_while_sent_does_not_remain(harness: QuarantineHarness) -> None:
+def test_segment_settled_during_upload_is_removed_remotely(harness: QuarantineHarness) -> None:
     harness.quarantine_one()
     log = harness.directory / ONE.log
     harness.proxy.plan = lambda seen: (
@@ -304,7 +304,7 @@ def test_batch_settled_while_sent_does_not_remain(harness: QuarantineHarness) ->
         pytest.param(False, True, [REMOTE, RETRY], True, id="before the download"),
     ],
 )
-def test_a_kill_anywhere_leaves_it_to_be_done_again(
+def test_quarantine_transfer_resumes_after_a_kill(
     harness: QuarantineHarness, here: bool, there: bool, suffixes: list[str], is_back: bool
 ) -> None:
     harness.quarantine_one()
@@ -325,7 +325,7 @@ def test_a_kill_anywhere_leaves_it_to_be_done_again(
         assert harness.stored() == {ONE.log, ONE.idx}
 
 
-def test_the_process_that_sends_ends_when_nothing_is_left_to_do(harness: QuarantineHarness) -> None:
+def test_idle_upload_process_ends(harness: QuarantineHarness) -> None:
     harness.quarantine_one()
     store = harness.start(in_worker=True)
     harness.wait_until_sent()
@@ -333,8 +333,8 @@ def test_the_process_that_sends_ends_when_nothing_is_left_to_do(harness: Quarant
     harness.fetch(ONE)
 
 
-def test_a_bucket_that_is_not_there_is_no_segment_that_is_not(harness: QuarantineHarness) -> None:
-    """What is asked for stays asked for."""
+def test_missing_bucket_keeps_the_retry_request(harness: QuarantineHarness) -> None:
+    """The retry request remains pending."""
     harness.bucket += "-x"
     harness.mark(ONE, REMOTE, RETRY)
     harness.start()
@@ -345,7 +345,7 @@ def test_a_bucket_that_is_not_there_is_no_segment_that_is_not(harness: Quarantin
     harness.wait_until_back()
 
 
-def test_request_for_a_missing_segment_ends(harness: QuarantineHarness) -> None:
+def test_retry_request_for_a_missing_segment_is_dropped(harness: QuarantineHarness) -> None:
     harness.mark(ONE, REMOTE, RETRY)
     harness.start()
     wait_until(lambda: harness.files() == {f"{ONE.log}{REMOTE}"}, "the request to be given up")
@@ -353,8 +353,8 @@ def test_request_for_a_missing_segment_ends(harness: QuarantineHarness) -> None:
     assert harness.error == ""
 
 
-def test_a_segment_in_another_store_is_looked_for_there_alone(harness: QuarantineHarness) -> None:
-    """The configuration names another place since it was sent; others come back."""
+def test_segment_in_another_store_is_not_fetched(harness: QuarantineHarness) -> None:
+    """The configured place has changed since the upload; other segments return."""
     harness.mark(ONE, REMOTE, where="gs://before/cdc/error")
     harness.mark(TWO, REMOTE)
     for name in (ONE, TWO):
@@ -369,7 +369,7 @@ def test_a_segment_in_another_store_is_looked_for_there_alone(harness: Quarantin
     assert harness.stored() == {ONE.log}
 
 
-def test_a_file_that_cannot_be_read_keeps_its_segment_alone(harness: QuarantineHarness) -> None:
+def test_unreadable_quarantined_file_blocks_only_its_segment(harness: QuarantineHarness) -> None:
     harness.quarantine_one()
     harness.quarantine_one(TWO)
     (harness.directory / ONE.log).unlink()
@@ -380,7 +380,7 @@ def test_a_file_that_cannot_be_read_keeps_its_segment_alone(harness: QuarantineH
     assert ONE.log in harness.files()
 
 
-def test_segment_requested_while_marked_stays_local(
+def test_segment_requested_during_marking_stays_local(
     harness: QuarantineHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness.quarantine_one()
@@ -397,7 +397,7 @@ def test_segment_requested_while_marked_stays_local(
     assert not any(map(is_download, harness.proxy.seen))
 
 
-def test_nothing_half_fetched_is_left(
+def test_partial_downloads_are_removed(
     harness: QuarantineHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness.quarantine_one()
@@ -419,7 +419,7 @@ def test_nothing_half_fetched_is_left(
     assert list(harness.raw.iterdir()) == []
 
 
-def test_nothing_is_sent_while_the_quarantine_is_waited_for(
+def test_uploads_stop_before_the_quarantine_is_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     metrics = AgentMetrics(DeliveryMetrics("agent", "1.2.3"))
@@ -443,12 +443,12 @@ FILES = st.sets(
 
 
 @given(FILES)
-def test_nothing_is_sent_that_is_asked_for(files: set[str]) -> None:
+def test_requested_segments_are_never_sent(files: set[str]) -> None:
     found = due(files)
     assert not set(found.send) & set(found.fetch)
     assert all(name.log in files for name in found.send)
     assert all(f"{name.log}{REMOTE}" in files for name in found.fetch)
-    # What is neither sent nor fetched is put back, or not here at all.
+    # A segment that is neither sent nor fetched is requeued or not local.
     for name in (ONE, TWO, THREE):
         is_asked_for = f"{name.log}{RETRY}" in files
         assert (name in found.send) == (name.log in files and not is_asked_for)

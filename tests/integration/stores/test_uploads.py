@@ -1,4 +1,4 @@
-"""Finished segments sent to each kind of store, by a real server and a way to it that fails."""
+"""Finished segments sent to each kind of store, with a real server and a failing connection."""
 
 import os
 import signal
@@ -26,7 +26,7 @@ from tests.support.servers.s3 import refusal
 pytestmark = pytest.mark.servers
 
 
-def test_segments_are_sent_whole_and_then_gone_here(harness: TransferHarness) -> None:
+def test_uploaded_segments_are_whole_and_removed_locally(harness: TransferHarness) -> None:
     harness.start()
     for number, content in enumerate((LARGE[1:], LARGE[2:], SMALL), 1):
         harness.give(number, content)
@@ -48,7 +48,7 @@ def test_segments_are_sent_whole_and_then_gone_here(harness: TransferHarness) ->
     ],
     indirect=["harness"],
 )
-def test_error_of_the_store_is_reported_and_retried(
+def test_store_error_is_reported_and_retried(
     harness: TransferHarness, fault: Fault, parts: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tests.integration.stores.harness.QuickGcsStore.REPEATS_S", 0.2)
@@ -67,7 +67,7 @@ def test_error_of_the_store_is_reported_and_retried(
 @pytest.mark.parametrize(
     ("harness", "fault", "which"),
     [
-        # GCS has a chunk twice then, which the checksum shows.
+        # The store then has a chunk twice in GCS, which the checksum detects.
         pytest.param("gcs", Fault(swallow=True), is_second_chunk, id="gcs lost response"),
         pytest.param("s3", Fault(cut=True), is_second_part, id="s3 cut"),
         pytest.param("s3", refusal(503, "SlowDown"), small_put, id="s3 slow down"),
@@ -76,7 +76,7 @@ def test_error_of_the_store_is_reported_and_retried(
     ],
     indirect=["harness"],
 )
-def test_interrupted_request_is_repeated(
+def test_interrupted_upload_request_is_retried(
     harness: TransferHarness, fault: Fault, which: Callable[[Seen], bool]
 ) -> None:
     harness.proxy.plan = once(fault, which)
@@ -86,7 +86,7 @@ def test_interrupted_request_is_repeated(
     harness.wait_until_sent()
 
 
-def test_missing_bucket_is_named(harness: TransferHarness) -> None:
+def test_missing_bucket_is_reported_until_created(harness: TransferHarness) -> None:
     harness.bucket += "-x"
     harness.start()
     harness.give(1, SMALL)
@@ -96,8 +96,8 @@ def test_missing_bucket_is_named(harness: TransferHarness) -> None:
     harness.wait_until_sent()
 
 
-def test_other_object_is_never_overwritten(harness: TransferHarness) -> None:
-    """Other segments are sent; when the object is gone, so is this one."""
+def test_different_object_is_never_overwritten(harness: TransferHarness) -> None:
+    """Other segments are sent; after the removal of the object, this segment follows."""
     harness.put(FIRST, b"of somebody else")
     harness.start()
     harness.give(1, SMALL)
@@ -112,7 +112,7 @@ def test_other_object_is_never_overwritten(harness: TransferHarness) -> None:
     harness.wait_until_sent()
 
 
-def test_unreadable_segment_holds_up_no_other(harness: TransferHarness) -> None:
+def test_unreadable_segment_does_not_block_other_uploads(harness: TransferHarness) -> None:
     (harness.upload / "CommitLog-7-1.log").mkdir(parents=True)
     harness.start()
     name = harness.give(2, SMALL)
@@ -142,9 +142,7 @@ def test_object_created_during_the_upload_is_not_overwritten(
 
 
 @pytest.mark.parametrize("sender", ["the agent", "another program"])
-def test_segments_sent_before_a_kill_are_not_sent_again(
-    harness: TransferHarness, sender: str
-) -> None:
+def test_segments_sent_before_a_kill_are_not_resent(harness: TransferHarness, sender: str) -> None:
     if sender == "the agent":
         harness.start()
         assert harness.give(1, LARGE) == FIRST
@@ -165,7 +163,7 @@ def test_segments_sent_before_a_kill_are_not_sent_again(
 
 
 @pytest.mark.parametrize("harness", ["s3"], indirect=True)
-def test_stop_during_an_upload_is_quick_and_the_next_start_sends_it(
+def test_upload_interrupted_by_a_stop_is_sent_later(
     harness: TransferHarness,
 ) -> None:
     uploads = harness.start(in_worker=True)
@@ -179,8 +177,8 @@ def test_stop_during_an_upload_is_quick_and_the_next_start_sends_it(
 
 
 @pytest.mark.parametrize("harness", ["gcs"], indirect=True)
-def test_killed_worker_process_is_restarted_and_the_segment_sent(harness: TransferHarness) -> None:
-    """As the kernel does where memory is short, unless it ends all of a container."""
+def test_killed_upload_worker_is_restarted(harness: TransferHarness) -> None:
+    """The kernel kills the worker if memory runs out, unless it kills the whole container."""
     harness.start(in_worker=True)
     killed: list[str] = []
 
@@ -195,7 +193,7 @@ def test_killed_worker_process_is_restarted_and_the_segment_sent(harness: Transf
 
 
 @pytest.mark.parametrize("harness", ["gcs"], indirect=True)
-def test_full_backlog_keeps_segments_where_they_are(harness: TransferHarness) -> None:
+def test_full_backlog_defers_the_transfer(harness: TransferHarness) -> None:
     harness.proxy.plan = lambda seen: Fault(status=403)
     uploads = harness.start(max_bytes=MIB)
     harness.give(1, LARGE)

@@ -1,4 +1,4 @@
-"""The workflows, hooks and forms of the repository: valid, and calling targets that exist."""
+"""The repository's workflows, hooks and forms are valid and call existing targets."""
 
 import importlib.util
 import re
@@ -32,19 +32,19 @@ def test_actionlint_accepts_the_workflows() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_there_is_a_workflow_for_each_purpose() -> None:
+def test_repository_has_a_workflow_for_each_purpose() -> None:
     assert {path.stem for path in WORKFLOWS} == {"audit", "ci", "fuzz", "nightly", "release"}
 
 
 @pytest.mark.parametrize("path", [*WORKFLOWS, HOOKS], ids=lambda path: path.name)
-def test_every_target_that_is_called_exists(path: Path) -> None:
+def test_called_make_targets_exist(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     called = set(re.findall(r"(?:run|entry): make ([a-z-]+)", text))
     called |= set(re.findall(r"^\s+make ([a-z-]+)$", text, re.MULTILINE))
     assert called <= make_targets()
 
 
-def test_a_release_is_proved_on_servers_of_each_series_before_it_is_published() -> None:
+def test_release_requires_proofs_on_each_mongodb_series() -> None:
     jobs = yaml.safe_load((GITHUB / "workflows" / "release.yml").read_text(encoding="utf-8"))[
         "jobs"
     ]
@@ -59,7 +59,7 @@ def test_a_release_is_proved_on_servers_of_each_series_before_it_is_published() 
 
 
 @pytest.mark.parametrize("path", sorted(GITHUB.rglob("ISSUE_TEMPLATE/*.yml")), ids=lambda p: p.name)
-def test_forms_can_be_read(path: Path) -> None:
+def test_issue_forms_are_valid(path: Path) -> None:
     form = yaml.safe_load(path.read_text(encoding="utf-8"))
     if path.name != "config.yml":
         assert {"name", "description", "body"} <= form.keys()
@@ -67,7 +67,7 @@ def test_forms_can_be_read(path: Path) -> None:
         assert len(identifiers) == len(set(identifiers))
 
 
-def test_the_toolchain_is_at_least_the_one_that_the_crates_need() -> None:
+def test_toolchain_meets_the_crates_minimum_rust_version() -> None:
     pinned = re.search(r'channel = "([\d.]+)"', (REPOSITORY / "rust-toolchain.toml").read_text())
     needed = re.search(r'rust-version = "([\d.]+)"', (REPOSITORY / "Cargo.toml").read_text())
     assert pinned is not None

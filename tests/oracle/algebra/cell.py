@@ -57,10 +57,8 @@ class Liveness:
 @total_ordering
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One value with its time. `ttl_s` is 0 if it does not expire; a tombstone has no value.
-
-    `path` is the element as it was written; the last of equal elements counts.
-    """
+    """One value with its time. `ttl_s` is 0 if it does not expire; a tombstone has no value. `path`
+    is the element as written; the last of equal elements counts."""
 
     state: State
     ts_us: int

@@ -23,7 +23,7 @@ from tests.oracle.algebra.counter import Counter, read_shards
 _Ordered = TypeVar("_Ordered", int, Deletion)
 
 RowKey = tuple[bytes, bytes | None]
-"""Raw partition key and byte-comparable clustering (None: the partition has static data alone)."""
+"""Raw partition key and byte-comparable clustering (None: the partition has only static data)."""
 Elements = tuple[tuple[bytes, bytes], ...]
 """Path and value of each live element of a non-frozen collection or user type, by path."""
 Value = bytes | Elements
@@ -36,7 +36,7 @@ class _StoredRow:
     liveness: Liveness | None = None
     deletion: Deletion | None = None
     complex_deletions: dict[str, Deletion] = field(default_factory=dict)
-    # By column and by what equal elements have in common.
+    # By column and by the common part of equal elements.
     cells: dict[tuple[str, bytes | None], Cell] = field(default_factory=dict)
     counters: dict[str, Counter] = field(default_factory=dict)
     clustering: tuple[bytes | None, ...] = ()

@@ -50,7 +50,7 @@ def main(is_document: bool, is_next: bool) -> None:
 
 
 def _compare(console: Console, recording: Recording, scratch: Path) -> bool:
-    """Prints what is not as it should be."""
+    """Print unexpected differences."""
     equal = wrong = failed = 0
     for case, ours in zip(recording.cases, recording.ours(scratch), strict=True):
         flaw = flaw_of(case.name)

@@ -6,18 +6,16 @@ from typing import Literal
 
 KEYSPACE = "peer"
 POISON_KEYSPACE = "peer_poison"
-"""Tables of the cases with which the peer fails."""
+"""Tables of the cases on which the peer fails."""
 
 Loss = Literal["nothing", "segment", "process"]
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Statements under a name, which begins with that of its group, if it has one.
-
-    `loses`: what ends when the peer meets it. A case that loses a segment gets one of its own, one
-    that loses the process a run of its own.
-    """
+    """Named statements; the name starts with that of the group, if any. `loses`: what the peer
+    loses with this case. A case that loses a segment uses a separate one, a case that loses the
+    process a separate run."""
 
     name: str
     statements: tuple[str, ...]
@@ -35,7 +33,7 @@ class Chapter:
 
 
 def written_cases(name: str, loses: Loss = "nothing") -> tuple[Case, ...]:
-    """The cases of a file of CQL: blocks with a name in the first line, then a statement a line."""
+    """Cases of a CQL file: blocks with a name in the first line, then one statement per line."""
     blocks = (Path(__file__).parent / f"{name}.cql").read_text(encoding="utf-8").split("\n\n")
     found = []
     for block in blocks:
@@ -45,6 +43,6 @@ def written_cases(name: str, loses: Loss = "nothing") -> tuple[Case, ...]:
 
 
 def written_chapter(title: str, name: str, loses: Loss = "nothing") -> Chapter:
-    """The chapter of a file, whose first block is the schema."""
+    """Chapter of a file, whose first block is the schema."""
     schema, *cases = written_cases(name, loses)
     return Chapter(title, schema.statements, tuple(cases))

@@ -1,4 +1,4 @@
-"""When two events are equal, and how a case compares."""
+"""Equality of two events, and the comparison of a case."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
@@ -11,7 +11,7 @@ _CONNECTOR = ("version",)
 _TIMES = ("ts_ms", "ts_us", "ts_ns")
 
 Mend = Callable[[Any], Any]
-"""Makes of an event's value one without a known flaw."""
+"""Converts an event's value into one without a known flaw."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +30,11 @@ class Difference:
 def difference(
     theirs: Iterable[Sent], ours: Iterable[Sent], mend: Mend | None = None
 ) -> Difference:
-    """What is left when equal events are taken away, after `mend` on both sides.
+    """The events that differ, after `mend` on both sides.
 
-    Events are equal as JSON values but for `ts_ms`, which is the clock of the sender,
-    `source.version`, and the write times in `source` where a mutation gives several events: the
-    peer's are the largest of the partition update, ours those of the event. Repeats count once: the
+    Events are equal as JSON values, except for `ts_ms` (the sender's clock), `source.version`, and
+    the write times in `source` where a mutation gives several events: the peer writes the largest
+    time of the partition update, cdc-sidecar that of the event. Repeats count once, because the
     peer repeats events under live load. The order is that within a topic.
     """
     theirs, ours = tuple(theirs), tuple(ours)
@@ -48,7 +48,7 @@ def difference(
 
 
 def _several(events: Iterable[Sent]) -> set[Position]:
-    """Mutations with more than one event."""
+    """Mutations with several events."""
     distinct = {(event.position, _comparable(event, None, None)) for event in events}
     counts = Counter(position for position, _ in distinct)
     return {position for position, count in counts.items() if count > 1}
@@ -66,7 +66,7 @@ def _comparable(event: Sent, several: set[Position] | None, mend: Mend | None) -
 
 
 def _frozen(value: Any) -> Any:
-    """A hashable form. Booleans are not numbers here, as in JSON and unlike in Python."""
+    """Hashable form. Booleans are not numbers here, as in JSON and unlike in Python."""
     if isinstance(value, dict):
         return frozenset((name, _frozen(member)) for name, member in value.items())
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""The cases in which the peer is wrong, each with the reason."""
+"""Cases in which the peer is wrong, each with the reason."""
 
 import json
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from tests.oracle.debezium.comparison import Mend
 
 
 def _sorted_bounds(value: Any) -> Any:
-    """The columns of a bound in one order."""
+    """Columns of a bound in one order."""
     after = dict(value["after"])
     for side in ("_range_start", "_range_end"):
         if after[side]:
@@ -21,7 +21,7 @@ def _sorted_bounds(value: Any) -> Any:
 
 
 def _sorted_arrays(value: Any) -> Any:
-    """The elements of arrays in one order."""
+    """Elements of arrays in one order."""
     if isinstance(value, dict):
         return {name: _sorted_arrays(member) for name, member in value.items()}
     if isinstance(value, list):
@@ -31,10 +31,8 @@ def _sorted_arrays(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """Something that the peer does wrong, and the cases that show it (names, `*` for any text).
-
-    `mend`: what makes both sides equal again, where the flaw leaves enough to do so.
-    """
+    """Flaw of the peer, and the cases that prove it (names, `*` for any text). `mend` makes both
+    sides equal, if the flaw keeps enough data to do so."""
 
     title: str
     reason: str
@@ -161,7 +159,7 @@ FLAWS = (
 
 @cache
 def flaw_of(case: str) -> Flaw | None:
-    """What is wrong with the peer's events of a case; None where they are right."""
+    """Flaw of the peer's events of a case; None if they are right."""
     for flaw in FLAWS:
         if any(fnmatchcase(case, pattern) for pattern in flaw.cases):
             return flaw

@@ -98,7 +98,7 @@ def _next_release(results: Results) -> str:
 
 
 def _flaw(flaw: Flaw, pairs: Pairs) -> str:
-    """Every case; of those that differ in nothing but order the first, and the others' names."""
+    """Every case; of cases that differ only in order, the first and the names of the others."""
     shown = [(case, found) for case, found in pairs if flaw_of(case.name) is flaw]
     others = []
     if flaw.mend is not None:

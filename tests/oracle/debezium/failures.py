@@ -1,4 +1,4 @@
-"""What the peer's log says of the cases on which it fails."""
+"""Log messages of the peer about the cases on which it fails."""
 
 import re
 from bisect import bisect_right
@@ -16,11 +16,9 @@ _LONGEST = 300
 
 
 def failures(log_file: Path, directory: Path, starts: Sequence[Position]) -> dict[int, list[str]]:
-    """The causes by case number, with `$DIRECTORY` for the node's folder.
-
-    An error in a segment belongs to the last case that begins in it, one in a record to the case of
-    its position, a type that the peer's driver cannot parse to the case named so.
-    """
+    """The causes by case number, with `$DIRECTORY` for the node's folder. An error in a segment
+    belongs to the last case that begins in it, an error in a record to the case of its position,
+    and a type that the peer's driver cannot parse to the case of that name."""
     found: dict[int, list[str]] = {}
     lines = log_file.read_text(errors="replace").replace(str(directory), "$DIRECTORY").splitlines()
     case: int | None = None

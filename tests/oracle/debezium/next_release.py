@@ -39,8 +39,8 @@ Change = tuple[str, int]
 
 
 def _changes() -> Iterator[tuple[str, int, str]]:
-    """Each change with its statement: a row is inserted, updated and deleted, another one lives for
-    a day."""
+    """Each change with its statement: one row is inserted, updated and deleted, another one lives
+    for a day."""
     for row in range(_ROWS):
         yield "i", row, f"INSERT INTO {_TABLE} (id, v, n) VALUES ({row}, 'a', {row})"
         yield "u", row, f"UPDATE {_TABLE} SET v = 'b' WHERE id = {row}"
@@ -51,7 +51,7 @@ def _changes() -> Iterator[tuple[str, int, str]]:
 
 @dataclass(frozen=True, slots=True)
 class ModeResult:
-    """The changes of one storage mode that arrived."""
+    """Arrived changes of one storage mode."""
 
     mode: str
     segment_version: int
@@ -62,14 +62,14 @@ class ModeResult:
     segments_left: int
     """Complete segments in `cdc_raw` after the connector."""
     is_healthy: bool
-    """What the connector says of itself at the end."""
+    """Health that the connector reports at the end."""
     cause: str
-    """Why its first segment failed; empty when none did."""
+    """Cause of its first failed segment; empty without failures."""
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The content of the recorded file."""
+    """Content of the recorded file."""
 
     cassandra: str
     debezium: str
@@ -78,18 +78,18 @@ class Results:
 
     @staticmethod
     def load() -> "Results":
-        """Reads what `save` wrote."""
+        """Read the output of `save`."""
         stored = json.loads(PATH.read_text("utf-8"))
         modes = tuple(ModeResult(**each) for each in stored.pop("modes"))
         return Results(**stored, modes=modes)
 
     def save(self) -> None:
-        """Writes the results beside the recording."""
+        """Write the results beside the recording."""
         PATH.write_text(json.dumps(asdict(self), indent=2) + "\n", "utf-8")
 
 
 def run(scratch: Path, progress: Progress) -> Results:
-    """Runs every mode."""
+    """Run every mode."""
     modes = tuple(_run_mode(scratch / mode, mode, progress) for mode in MODES)
     return Results(RELEASE, VERSION, len(_CHANGES), modes)
 
@@ -146,7 +146,7 @@ def _change(key: Any, value: Any) -> Change:
 
 
 def _ours(node: CassandraNode, copy: Path, scratch: Path) -> list[Change]:
-    """The events of cdc-sidecar, which gets its schema from the node."""
+    """Events of cdc-sidecar, which reads its schema from the node."""
     events, directory = scratch / "events.ndjson", scratch / "agent"
     expected = len(_CHANGES)
     for name in ("relocation", "offsets"):
@@ -182,7 +182,7 @@ def _segment_version(directory: Path) -> int:
 
 
 def _cause(log: Path) -> str:
-    """The innermost cause of the first segment that the connector failed to read."""
+    """Innermost cause of the first segment that the connector failed to read."""
     found = ""
     is_failed = False
     for line in log.read_text(errors="replace").splitlines():

@@ -1,4 +1,4 @@
-"""Cases with which the peer fails: it gives up the segment, the process, or all tables."""
+"""Cases on which the peer fails: it loses the segment, the process, or all tables."""
 
 from tests.oracle.debezium.case import POISON_KEYSPACE, Case, Chapter, written_chapter
 
@@ -29,7 +29,7 @@ DEADLY = tuple(
     )
     for number, (name, (of, value)) in enumerate(_NESTED_SETS.items())
 )
-"""Each has a run of its own."""
+"""Each has a separate run."""
 
 VECTORS = Chapter(
     "What silences every table",
@@ -42,4 +42,4 @@ VECTORS = Chapter(
         ),
     ),
 )
-"""The connector is started with a vector column in the schema."""
+"""The connector starts with a vector column in the schema."""

@@ -1,4 +1,4 @@
-"""Cases: clustering columns of every type, so that keys and the text of bounds are compared."""
+"""Cases: clustering columns of every type, to compare keys and the text of bounds."""
 
 from tests.oracle.debezium.case import KEYSPACE, Case, Chapter
 from tests.oracle.debezium.poison import EMPTY_IS_POISON

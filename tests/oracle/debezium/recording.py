@@ -1,4 +1,4 @@
-"""What is kept of a run: segments, schema, Cassandra's dump, and the peer's events by case."""
+"""Stored results of a run: segments, schema, Cassandra's dump, and the peer's events by case."""
 
 import gzip
 import json
@@ -40,7 +40,7 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class CaseRecord:
-    """A case, what the peer sent of it, and what it logged where it failed."""
+    """A case, the peer's events, and the peer's log messages if it failed."""
 
     name: str
     statements: tuple[str, ...]
@@ -57,7 +57,7 @@ class Recording:
 
     @staticmethod
     def load(folder: Path = FOLDER) -> "Recording":
-        """Read what `save` wrote."""
+        """Read the output of `save`."""
         cases = []
         with gzip.open(folder / _EVENTS, "rt", encoding="utf-8") as lines:
             for line in lines:
@@ -97,7 +97,7 @@ def segment_id(name: str) -> int:
 
 
 def case_starts(folder: Path) -> list[Position]:
-    """Where each case begins and the last one ends, by Cassandra's own reading of the marks."""
+    """Start of each case and end of the last one, by Cassandra's own reading of the marks."""
     return [
         (segment_id(line["segment"]), line["pos"])
         for line in Scenario(folder, folder).expected()
@@ -106,7 +106,7 @@ def case_starts(folder: Path) -> list[Position]:
 
 
 def by_case(found: Iterable[Sent], starts: Sequence[Position]) -> tuple[tuple[Sent, ...], ...]:
-    """Events by the number of the case that they come from; those of marks are left out."""
+    """Events by the number of their case, without those of marks."""
     cases: list[list[Sent]] = [[] for _ in starts[1:]]
     for event in found:
         if not event.topic.endswith(f".{MARKS}"):

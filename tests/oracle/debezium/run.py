@@ -1,4 +1,4 @@
-"""One run of all cases on a real node, with the peer reading the segments."""
+"""One run of all cases on a real node, while the peer reads the segments."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.processes import wait_until
 
 Progress = Callable[[str], None]
-"""Is told what is being done."""
+"""Receives the current step."""
 _READ_DEADLINE_S = 900
 
 
@@ -40,15 +40,13 @@ class _Servers:
     is_live: bool
     progress: Progress
     health: list[str]
-    """What the peer said of its health at the end of each run that it lived through."""
+    """Health that the peer reported at the end of each run that it survived."""
 
 
 def run(folder: Path, scratch: Path, *, live: bool, progress: Progress) -> Recording:
-    """Write all cases, let the peer read them, keep everything in `folder`.
-
-    `live`: the peer reads while the node writes. Otherwise it is started when the segments are
-    complete, and then sends no event twice.
-    """
+    """Write all cases, let the peer read them, store everything in `folder`. `live`: the peer reads
+    while the node writes. Otherwise it starts when the segments are complete, and sends no event
+    twice."""
     settings = NodeSettings(cluster_name=CLUSTER, commitlog_sync_period_ms=500)
     kept = new_folder(scratch / "kept")
     with (
@@ -90,7 +88,7 @@ def run(folder: Path, scratch: Path, *, live: bool, progress: Progress) -> Recor
 
 
 def _run_chapters(servers: _Servers, chapters: Sequence[Chapter], first: int) -> int:
-    """Gives the number of the next case."""
+    """Returns the number of the next case."""
     servers.progress("making tables and topics")
     for chapter in chapters:
         for statement in chapter.schema:
@@ -130,7 +128,7 @@ def _wait(condition: Callable[[], bool], what: str) -> None:
 
 
 def _is_read(servers: _Servers) -> bool:
-    """The peer moves a segment away when its events are flushed to the broker."""
+    """The peer moves a segment away as soon as its events are flushed to the broker."""
     if not servers.peer.is_running:
         complaints = "\n".join(servers.peer.complaints()[-5:])
         raise ServerFailedError(
@@ -140,13 +138,13 @@ def _is_read(servers: _Servers) -> bool:
 
 
 def peer_health(peer: DebeziumPeer) -> str:
-    """What the connector says of itself, in one line."""
+    """Health that the connector reports, in one line."""
     with urlopen(f"http://127.0.0.1:{peer.http_port}/health", timeout=60) as answer:
         return " ".join(answer.read().decode().split())
 
 
 def _clear(node: CassandraNode) -> None:
-    """What a peer that has ended leaves."""
+    """Remove the files of a peer that has ended."""
     for path in node.cdc_raw.glob("*_cdc.idx"):
         path.with_name(path.name.replace("_cdc.idx", ".log")).unlink(missing_ok=True)
         path.unlink()
@@ -172,7 +170,7 @@ def _close(servers: _Servers) -> None:
 
 
 def _keep(servers: _Servers) -> None:
-    """Another link to each segment and its index: the peer deletes those in `cdc_raw`."""
+    """Add a link to each segment and its index, because the peer deletes those in `cdc_raw`."""
     for path in sorted(servers.node.cdc_raw.iterdir()):
         target = servers.kept / path.name
         if not target.exists():

@@ -70,7 +70,7 @@ _KEYSPACE = "schemas"
 
 
 def statements() -> tuple[list[str], list[str]]:
-    """What makes the tables, and what writes to each."""
+    """Statements that create the tables, and statements that write to each."""
     columns = {**{f"s_{name}": name for name in _SCALARS}, **_names(list(_NESTED))}
     values = [*_SCALARS.values(), *_NESTED.values()]
     listed = ", ".join(f"{name} {of}" for name, of in columns.items())
@@ -101,7 +101,7 @@ def _names(types: list[str]) -> dict[str, str]:
 
 
 def record(scratch: Path) -> dict[str, Any]:
-    """The tables as CQL, and by mode the key and value of each topic, as they were sent."""
+    """The tables as CQL, and by mode the key and value of each topic, as sent."""
     made, writes = statements()
     found: dict[str, dict[str, list[str]]] = {}
     settings = NodeSettings(cluster_name="schemas", commitlog_sync_period_ms=500)

@@ -1,4 +1,4 @@
-"""Our events of the recorded segments against those that the peer sent of them."""
+"""Our events of the recorded segments against Debezium's events of the same segments."""
 
 from collections import Counter
 from pathlib import Path
@@ -33,14 +33,14 @@ def pairs(recording: Recording, ours: tuple[tuple[Sent, ...], ...]) -> Pairs:
     return list(zip(recording.cases, ours, strict=True))
 
 
-def test_the_recording_is_of_the_cases(recording: Recording) -> None:
+def test_recording_contains_the_current_cases(recording: Recording) -> None:
     assert [(case.name, case.statements) for case in recording.cases] == [
         (case.name, case.statements) for case in CASES
     ]
     assert max(Counter(case.name for case in CASES).values()) == 1
 
 
-def test_events_are_equal_where_the_peer_is_right(pairs: Pairs) -> None:
+def test_events_equal_correct_debezium_events(pairs: Pairs) -> None:
     right = [(case, found) for case, found in pairs if flaw_of(case.name) is None]
     different = {case.name: left for case, found in right if (left := difference(case.sent, found))}
     assert different == {}
@@ -48,14 +48,14 @@ def test_events_are_equal_where_the_peer_is_right(pairs: Pairs) -> None:
     assert sum(len(case.sent) for case, _ in right) > 1000
 
 
-def test_events_differ_where_the_peer_is_wrong(pairs: Pairs) -> None:
-    """A flaw that is gone has to leave the list."""
+def test_events_differ_from_wrong_debezium_events(pairs: Pairs) -> None:
+    """A fixed flaw must leave the list."""
     wrong = [(case, found) for case, found in pairs if flaw_of(case.name)]
     assert [case.name for case, found in wrong if not difference(case.sent, found)] == []
 
 
-def test_a_flaw_is_all_that_differs(pairs: Pairs) -> None:
-    """Where the flaw is one of order, everything else is equal."""
+def test_events_differ_only_by_the_listed_flaw(pairs: Pairs) -> None:
+    """If the flaw is one of order, everything else is equal."""
     mended = 0
     for case, found in pairs:
         flaw = flaw_of(case.name)
@@ -65,7 +65,7 @@ def test_a_flaw_is_all_that_differs(pairs: Pairs) -> None:
     assert mended > 20
 
 
-def test_every_flaw_has_its_cases() -> None:
+def test_listed_flaws_have_cases() -> None:
     for flaw in FLAWS:
         for pattern in flaw.cases:
             assert any(flaw_of(case.name) is flaw for case in CASES), pattern
@@ -75,8 +75,8 @@ def test_every_flaw_has_its_cases() -> None:
             assert case.name.startswith(case.group)
 
 
-def test_one_wrong_byte_is_seen(pairs: Pairs) -> None:
-    """The comparison is not blind: any change of a value, key, position or time is a difference."""
+def test_comparison_detects_any_changed_part(pairs: Pairs) -> None:
+    """Proves that the comparison detects any change of a value, key, position or time."""
     case, found = next(pair for pair in pairs if pair[0].name == "insert")
     (event,) = found
     source, after = event.value["source"], event.value["after"]
@@ -100,7 +100,7 @@ def test_page_equals_the_recorded_results(pairs: Pairs) -> None:
     )
 
 
-def test_every_change_on_the_next_release_is_delivered() -> None:
+def test_next_release_delivers_every_change() -> None:
     results = Results.load()
     assert [each.mode for each in results.modes] == list(MODES)
     assert {each.cdc_sidecar for each in results.modes} == {results.changes}

@@ -1,5 +1,5 @@
 """Debezium's own MongoDB connector as a peer: its records against those of `mongo_agent.encoder`.
 
-`engines` runs it embedded, `workload` gives both sides something to read, `ours` is what the
-encoder makes of the same change streams, `comparison` says when two records are equal.
+`engines` runs it embedded, `workload` writes the input of both sides, `ours` encodes the same
+change streams, `comparison` defines the equality of two records.
 """

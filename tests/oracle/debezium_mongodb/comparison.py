@@ -1,13 +1,13 @@
-"""When a record of Debezium and one of ours are equal.
+"""Equality of a record of Debezium and one of the agent.
 
-Topics and keys are equal byte for byte. Values are equal as JSON, but for the version of the
-connector, the clock of who sends, and what is better here and documented as such in
-docs/reference/mongodb-event-format.md:
+Topics and keys are equal byte for byte. Values are equal as JSON, except for the version of the
+connector, the sender's clock, and the improvements that docs/reference/mongodb-event-format.md
+documents:
 
-* NaN and the infinities, which Debezium's text has in a form that is no JSON;
-* microseconds and nanoseconds of the sender's clock, which its envelope lacks;
-* the time of a transaction's end, which it has from the event that happens to follow;
-* the collections of a transaction, which it has in no order.
+* NaN and the infinities, which Debezium writes as invalid JSON;
+* microseconds and nanoseconds of the sender's clock, which Debezium's envelope lacks;
+* the time of a transaction's end, which Debezium copies from the next event;
+* the collections of a transaction, which Debezium does not order.
 """
 
 import json
@@ -33,7 +33,7 @@ _BARE_NUMBER = re.compile(r'\{"\$numberDouble": "(NaN|-?Infinity)"\}')
 
 
 def compared(record: PeerRecord) -> tuple[str, bytes | None, Any]:
-    """What two records must have in common."""
+    """Content that two records must share."""
     value = None if record.value is None else json.loads(record.value)
     if isinstance(value, dict) and "source" in value:
         value = _event(value)
@@ -49,18 +49,18 @@ def _event(value: dict[str, Any]) -> dict[str, Any]:
     source = value["source"]
     del source["version"]
     if value["op"] == "r":
-        # When a document was read, and which it was of those that were read, is everyone's own.
+        # Time and number of a read document differ between readers.
         for name in (*_TIMES, "snapshot", "ord"):
             del source[name]
     for name in ("before", "after"):
-        # A quotation mark inside of a string has a backslash in front, so no text is taken for it.
+        # A quotation mark inside a string follows a backslash, so no text is mistaken for it.
         if value[name] is not None:
             value[name] = _BARE_NUMBER.sub(r"\1", value[name])
     return value
 
 
 def without_removal(record: PeerRecord, field: str) -> PeerRecord:
-    """The record of an update that does not say that a field was removed."""
+    """Record of an update without the removal of a field."""
     value = json.loads(record.value or b"null")
     update = value.get("updateDescription") if value else None
     if not update or field not in (update["removedFields"] or ()):
@@ -71,11 +71,9 @@ def without_removal(record: PeerRecord, field: str) -> PeerRecord:
 
 
 def meanings(record: PeerRecord, document_json: str) -> list[bytes | None]:
-    """The documents of a value as BSON: before, after, and the fields of an update.
-
-    Relaxed text does not tell an int32 from an int64, and `updatedFields` of Debezium is such text,
-    so of these no more is compared.
-    """
+    """The documents of a value as BSON: before, after, and the fields of an update. Relaxed text
+    does not distinguish int32 from int64. Debezium's `updatedFields` is such text, so these fields
+    are compared in relaxed form."""
     if record.value is None:
         return []
     value = json.loads(record.value)

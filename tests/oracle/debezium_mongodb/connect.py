@@ -1,4 +1,4 @@
-"""Connect's own converters: what reads our messages, and what would register their schemas."""
+"""Connect's converters: they read our messages, and would register their schemas."""
 
 import subprocess
 from collections.abc import Iterable
@@ -17,14 +17,14 @@ _JAVA = 17
 
 @dataclass(frozen=True, slots=True)
 class ReadMessage:
-    """A message with its schema as `JsonConverter` reads it."""
+    """Message with its schema as `JsonConverter` reads it."""
 
     again: bytes
-    """As it writes it again."""
+    """The message as the converter writes it again."""
     schema: str
-    """In Avro's JSON as Confluent's converter makes it: its code lives on in Apicurio's."""
+    """Avro's JSON by the code of Confluent's converter, which Apicurio maintains."""
     avro: bytes
-    """The value by this schema."""
+    """The value encoded by this schema."""
 
 
 def read_by_connect(messages: Iterable[bytes]) -> list[ReadMessage]:

@@ -1,4 +1,4 @@
-"""Engines of Debezium's MongoDB connector in one Java process, and the records that they give."""
+"""Engines of Debezium's MongoDB connector in one Java process, and their records."""
 
 import subprocess
 import threading
@@ -13,12 +13,12 @@ from tests.support.servers.java import java
 from tests.support.servers.java_sources import compiled
 from tests.support.servers.maven import Dependency, class_path
 
-# The newest release that Maven Central has.
+# The newest release in Maven Central.
 VERSION = "3.6.1.Final"
 # Which characters are escaped depends on the release of Unicode, and so on that of Java.
 _JAVA = 21
 _SOURCES = Path(__file__).parent / "java"
-# For short runs; a long one is faster with what Java chooses by itself.
+# For short runs; a long run is faster with Java's default.
 QUICK_START = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _DEADLINE_S = 300
 
@@ -32,11 +32,11 @@ class PeerRecord:
     value: bytes | None
     headers: tuple[tuple[str, bytes | None], ...] = ()
     outcome: str = "record"
-    """`dropped`, or why a transformation rejects the record."""
+    """`dropped`, or the reason why a transformation rejects the record."""
 
 
 def jars(version: str = VERSION) -> Path:
-    """The connector, the engine and all that they need."""
+    """The connector, the engine and all their dependencies."""
     return class_path(
         f"debezium-mongodb-{version}",
         [
@@ -106,11 +106,9 @@ class EmbeddedEngines:
             self._reader.join()
 
     def start(self, name: str, connection_string: str, properties: Mapping[str, str]) -> None:
-        """Start an engine with the settings of a test: it polls often and does not retry.
-
-        Values are as in a properties file: a backslash stands for the character behind it. An
-        empty one takes a property away.
-        """
+        """Start an engine with the settings of a test: it polls often and does not retry. Values
+        are as in a properties file: a backslash escapes the next character. An empty value removes
+        a property."""
         values = {
             "name": name,
             "topic.prefix": name,

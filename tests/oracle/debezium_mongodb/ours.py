@@ -1,4 +1,4 @@
-"""What `mongo_agent.encoder` makes of a change stream, and of documents that are copied."""
+"""Output of `mongo_agent.encoder` for a change stream, and for copied documents."""
 
 from collections.abc import Collection, Iterable
 from typing import Any
@@ -22,7 +22,7 @@ from tests.support.mongodb.encodings import encoder
 def events_since(
     time: ClusterTime, client: Client, options: StreamOptions, *, is_split: bool = False
 ) -> list[bytes]:
-    """Raw events from a cluster time on, up to the end of the workload; those in parts joined."""
+    """Raw events from a cluster time to the end of the workload, with split events joined."""
     found: list[bytes] = []
     joiner = FragmentJoiner()
     opening = Opening(from_time=time, is_split=is_split)
@@ -40,7 +40,7 @@ def streamed(
     of: Collection[tuple[str, str]] | None = None,
     **choices: Any,
 ) -> list[PeerRecord]:
-    """The records of the events, or only of those `of` some collections; `choices` as of
+    """Records of the events, or only of those `of` some collections; `choices` as in
     `encodings.encoder`."""
     chosen = [event for event in events if of is None or _namespace(event) in of]
     return records(encoder(topic_prefix=prefix, **choices).encode(chosen))
@@ -54,7 +54,7 @@ def _namespace(event: bytes) -> tuple[str, str]:
 def copied(
     connection_string: str, prefix: str, namespaces: Iterable[tuple[str, str]]
 ) -> list[PeerRecord]:
-    """The documents that there are, as they are read."""
+    """Existing documents, as the snapshot reads them."""
     with MongoClient[Any](connection_string, document_class=RawBSONDocument) as client:
         return [
             record

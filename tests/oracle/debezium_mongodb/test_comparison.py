@@ -1,4 +1,4 @@
-"""The comparison is not blind."""
+"""Proof that the comparison detects differences."""
 
 import json
 from typing import Any
@@ -23,7 +23,7 @@ def record(topic: str = "a", key: bytes = b"{}", **changes: Any) -> PeerRecord:
     return PeerRecord(topic, key, json.dumps({**VALUE, **changes}).encode())
 
 
-def test_allowed_differences_do_not_count() -> None:
+def test_allowed_differences_are_ignored() -> None:
     ours = record(
         after='{"_id": 1,"n": {"$numberDouble": "NaN"}}',
         source={**SOURCE, "version": "2"},
@@ -49,10 +49,10 @@ def test_allowed_differences_do_not_count() -> None:
         PeerRecord("a", b"{}", None),
     ],
 )
-def test_any_other_difference_is_one(other: PeerRecord) -> None:
+def test_other_differences_are_detected(other: PeerRecord) -> None:
     assert compared(other) != compared(record())
 
 
-def test_text_that_looks_like_a_number_is_text() -> None:
+def test_number_like_text_is_compared_as_text() -> None:
     ours = record(after='{"_id": "{\\"$numberDouble\\": \\"NaN\\"}"}')
     assert compared(ours) != compared(record(after='{"_id": "NaN"}'))

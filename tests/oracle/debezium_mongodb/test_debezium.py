@@ -1,4 +1,4 @@
-"""Debezium's MongoDB connector reads the tests' replica set, and gives the records that we do."""
+"""Debezium's MongoDB connector and the agent yield the same records of the same replica set."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -31,7 +31,7 @@ from tests.support.seeds import draw_seed
 pytestmark = pytest.mark.servers
 
 DOCUMENTS_BEFORE, STEPS = 12, 150
-# What Debezium asks for, and what the server is asked for by it.
+# Debezium's properties, and the stream options that they cause.
 CAPTURE_MODES: Mapping[str, tuple[Mapping[str, str], StreamOptions]] = {
     "plain": ({"capture.mode": "change_streams"}, StreamOptions("default")),
     "lookup": ({"capture.mode": "change_streams_update_full"}, StreamOptions("updateLookup")),
@@ -57,7 +57,7 @@ CAPTURE_MODES: Mapping[str, tuple[Mapping[str, str], StreamOptions]] = {
 
 
 TRANSACTIONS = {"capture.mode": "change_streams", "provide.transaction.metadata": "true"}, None
-# No path lies inside of another one, where Debezium stops at the first.
+# No path lies inside another one, because Debezium stops at the first.
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "field.exclude.list": ("*.*.sub.a", "*.*.n", "shop.orders.copied.b", "shop.*.pushed"),
     "field.renames": (
@@ -74,7 +74,7 @@ FIELD_RULES = (
     },
     None,
 )
-# Each leads to another form of pipeline, or another scope; with what it lets through.
+# Each leads to another pipeline or scope; with the namespaces that it passes.
 FILTERS: Mapping[str, tuple[Mapping[str, str], tuple[tuple[str, str], ...]]] = {
     "regex": ({"collection.include.list": "shop[.](orders|plain)"}, NAMESPACES[:2]),
     "literal": (
@@ -95,12 +95,12 @@ FILTERS: Mapping[str, tuple[Mapping[str, str], tuple[tuple[str, str], ...]]] = {
 
 @dataclass(frozen=True)
 class ReplayedWorkload:
-    """A workload that has run, and the engines that read it."""
+    """A completed workload, and the engines that read it."""
 
     client: MongoClient[Any]
     engines: EmbeddedEngines
     copied: list[PeerRecord]
-    """What was there before the workload, as we copy it."""
+    """Documents before the workload, as the agent copies them."""
     started_at: ClusterTime
 
     def events(self, mode: str) -> list[bytes]:
@@ -112,15 +112,15 @@ def is_done(records: list[PeerRecord]) -> bool:
 
 
 def last_records(records: list[PeerRecord]) -> set[str]:
-    """The topics that have come to their end."""
+    """Topics whose last record has arrived."""
     key = json.dumps({"id": json.dumps(END_KEY)}, separators=(",", ":")).encode()
     return {record.topic for record in records if record.key == key}
 
 
 @contextmanager
 def server(**options: Any) -> Iterator[tuple[str, Callable[[], None]]]:
-    """Where it is, and how to have another primary. A real one that is given keeps its own, and its
-    release."""
+    """Address, and a function that elects another primary. A given real server keeps its primary
+    and its release."""
     if (target := given_server()) is not None:
         drop_databases(target)
         yield target, lambda: None
@@ -143,13 +143,13 @@ def replayed(
         workload = Workload(client, Random(seed))
         workload.prepare(DOCUMENTS_BEFORE)
         copied = ours.copied(target, "live", NAMESPACES)
-        # A real server has other databases, which are not to be copied.
+        # A real server has other databases, which must not be copied.
         listed = {"database.include.list": ",".join(DATABASES)}
         whole = {**CAPTURE_MODES["plain"][0], **listed, "snapshot.mode": "initial"}
         engines.start("live", target, whole)
         engines.records("live", lambda records: len(records) >= len(copied))
         started_at = workload.write_until_heard()
-        # The connector, which is in the middle of its stream, has to find the new primary twice.
+        # The connector, in the middle of its stream, must find the new primary twice.
         for _ in range(2):
             workload.run(STEPS)
             elect()
@@ -170,35 +170,33 @@ def assert_equal(theirs: list[PeerRecord], found: list[PeerRecord]) -> None:
     assert len(found) == len(theirs)
 
 
-def test_a_snapshot_has_the_documents_that_a_copy_has(replayed: ReplayedWorkload) -> None:
+def test_debezium_snapshot_equals_our_snapshot(replayed: ReplayedWorkload) -> None:
     theirs = replayed.engines.records("live", is_done)[: len(replayed.copied)]
     in_order = sorted(replayed.copied, key=lambda record: (record.topic, record.key))
     assert_equal(sorted(theirs, key=lambda record: (record.topic, record.key or b"")), in_order)
 
 
 @pytest.mark.parametrize("mode", CAPTURE_MODES)
-def test_a_stream_gives_the_same_records_in_the_same_order(
-    replayed: ReplayedWorkload, mode: str
-) -> None:
+def test_debezium_stream_equals_our_stream(replayed: ReplayedWorkload, mode: str) -> None:
     theirs = replayed.engines.records(mode, is_done)
     assert_equal(theirs, ours.streamed(replayed.events(mode), mode))
 
 
-def test_a_stream_behind_a_snapshot_goes_on_without_a_gap(replayed: ReplayedWorkload) -> None:
+def test_debezium_stream_after_snapshot_equals_our_stream(replayed: ReplayedWorkload) -> None:
     theirs = replayed.engines.records("live", is_done)[len(replayed.copied) :]
     events = replayed.events("plain")
     assert_equal(theirs, ours.streamed(events, "live"))
 
 
 @pytest.mark.parametrize("name", FILTERS)
-def test_filters_and_scopes_give_the_same_records(replayed: ReplayedWorkload, name: str) -> None:
+def test_filters_and_scopes_select_the_same_records(replayed: ReplayedWorkload, name: str) -> None:
     expected = ours.streamed(replayed.events("lookup"), name, of=FILTERS[name][1])
     topics = {record.topic for record in expected}
     theirs = replayed.engines.records(name, lambda records: last_records(records) >= topics)
     assert_equal([record for record in theirs if record.topic in topics], expected)
 
 
-def test_transactions_begin_and_end_in_the_same_places(replayed: ReplayedWorkload) -> None:
+def test_debezium_transaction_records_equal_ours(replayed: ReplayedWorkload) -> None:
     events = replayed.events("plain")
     theirs = replayed.engines.records("transactions", is_done)
     assert_equal(
@@ -207,10 +205,10 @@ def test_transactions_begin_and_end_in_the_same_places(replayed: ReplayedWorkloa
 
 
 @pytest.mark.parametrize("document_json", ["strict", "extended", "relaxed"])
-def test_documents_mean_the_same_in_every_form_of_json(
+def test_documents_are_equal_in_every_json_format(
     replayed: ReplayedWorkload, document_json: str
 ) -> None:
-    """The releases of the connector that there are write one form, `legacy`."""
+    """The available releases of the connector write only one format, `legacy`."""
     theirs = replayed.engines.records("both_images", is_done)
     events = replayed.events("both_images")
     found = ours.streamed(events, "both_images", document_json=document_json)
@@ -219,7 +217,7 @@ def test_documents_mean_the_same_in_every_form_of_json(
         assert meanings(our, document_json) == meanings(their, document_json)
 
 
-def test_the_same_fields_are_left_out_and_renamed(replayed: ReplayedWorkload) -> None:
+def test_debezium_field_rules_yield_the_same_records(replayed: ReplayedWorkload) -> None:
     events = replayed.events("both_images")
     theirs = replayed.engines.records("fields", is_done)
     rules: dict[str, Any] = {
@@ -227,12 +225,12 @@ def test_the_same_fields_are_left_out_and_renamed(replayed: ReplayedWorkload) ->
         "renamed_fields": FIELDS["field.renames"],
     }
     found = ours.streamed(events, "fields", **rules)
-    # Debezium does not tell that a document went of which a field is left out.
+    # Debezium does not report the removal of a document that contains an excluded field.
     assert_equal(theirs, [without_removal(record, "sub") for record in found])
 
 
 @pytest.mark.slow
-def test_a_router_gives_the_same_records(tmp_path: Path) -> None:
+def test_debezium_records_through_a_router_equal_ours(tmp_path: Path) -> None:
     needs_own_server()
     seed = draw_seed()
     with (
@@ -260,7 +258,7 @@ def test_a_router_gives_the_same_records(tmp_path: Path) -> None:
         assert_equal(theirs[len(copied) :], ours.streamed(events, "router"))
 
 
-def test_events_that_come_in_parts_are_joined_to_the_same_records(tmp_path: Path) -> None:
+def test_split_events_are_joined_to_the_same_records(tmp_path: Path) -> None:
     needs_own_server()
     images = {"enabled": True}
     with (
@@ -289,9 +287,7 @@ def test_events_that_come_in_parts_are_joined_to_the_same_records(tmp_path: Path
 
 @pytest.mark.slow
 @pytest.mark.parametrize("version", ["4.4.29", "5.0.31", "8.0.4"])
-def test_other_releases_of_the_server_lead_to_the_same_records(
-    version: str, tmp_path: Path
-) -> None:
+def test_other_server_releases_yield_the_same_records(version: str, tmp_path: Path) -> None:
     seed = draw_seed()
     with (
         server(version=version) as (target, _),

@@ -1,8 +1,8 @@
-"""Fields that are left out or renamed, beside Debezium's own selector of fields.
+"""Excluded and renamed fields, compared with Debezium's field selector.
 
-Left to each side: that Debezium goes into the first of several updated fields that lie around a
-field of a rule and not into the others, so each name comes once in `updatedFields`; and rules of
-equal paths, which it refuses.
+Two differences remain: Debezium applies a rule only to the first of several updated fields around
+its field, so each name occurs once in `updatedFields`; and Debezium rejects rules with equal
+paths.
 """
 
 import json
@@ -44,7 +44,7 @@ def random_case(rng: random.Random) -> Case:
     excluded, renamed = [], []
     for path in sorted(paths):
         rule = f"{rng.choice(_PATTERNS)}.{path}"
-        # An outermost field does not get the name of another one, which would then come twice.
+        # An outermost field does not get the name of another one, which would then occur twice.
         new_name = rng.choice("abcdefgh" if "." in path else "efgh")
         if rng.random() < 0.5 or new_name == path[-1]:
             excluded.append(rule)
@@ -71,7 +71,7 @@ def random_value(rng: random.Random, depth: int) -> object:
 
 
 def ours(case: Case) -> tuple[str | None, str | None]:
-    """Document and updated fields as JSON; None for what is refused."""
+    """Document and updated fields as JSON; None if rejected."""
     rules: dict[str, Any] = {"excluded_fields": case.excluded, "renamed_fields": case.renamed}
     batch = encoder(document_json="relaxed", **rules).encode(
         [
@@ -115,13 +115,13 @@ def debeziums(cases: Sequence[Case]) -> list[tuple[str | None, str | None]]:
 
 
 def meaning(texts: tuple[str | None, str | None]) -> list[str | None]:
-    """With the order of members, which renaming changes."""
+    """Keeps the order of members, which renaming changes."""
     return [None if text is None else json.dumps(json.loads(text)) for text in texts]
 
 
 @pytest.mark.servers
 @pytest.mark.parametrize("which", ["fixed", pytest.param("fresh", marks=pytest.mark.slow)])
-def test_fields_are_those_of_debezium(which: str) -> None:
+def test_field_rules_equal_those_of_debezium(which: str) -> None:
     seed = 7 if which == "fixed" else draw_seed()
     rng = random.Random(seed)
     cases = [random_case(rng) for _ in range(_CASES)]

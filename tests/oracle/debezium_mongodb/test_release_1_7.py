@@ -1,10 +1,10 @@
-"""Records of the layout `debezium-1.x` are those of Debezium 1.7, which read the oplog.
+"""Records of the layout `debezium-1.x` equal those of Debezium 1.7, which read the oplog.
 
 The tests' server has no oplog of documents, so the release's own classes get constructed entries,
-and we the change events of the same changes. Both are in the form of MongoDB 4.4, without
-`wallTime`. `$set` comes first in these patches; a server writes the operators in the order of the
-update. Left to each side are the UUID in `stxnid`, of which the release has a hash, and code with a
-scope in a key, at which it fails.
+and the agent the change events of the same changes. Both have the format of MongoDB 4.4, without
+`wallTime`. `$set` comes first in these patches; a server keeps the order of the update. Two
+differences remain: the UUID in `stxnid`, which the release hashes, and code with a scope in a key,
+on which it fails.
 """
 
 import hashlib
@@ -43,7 +43,7 @@ Kind = Literal["insert", "update", "replace", "delete", "read"]
 
 @dataclass(frozen=True)
 class Change:
-    """A change of a document, or a copied one. `number` counts from 1 in a transaction, else 0."""
+    """Change of a document, or a copy. `number` counts from 1 in a transaction, else 0."""
 
     kind: Kind
     time: Timestamp
@@ -62,7 +62,7 @@ class Change:
 
     @property
     def entry(self) -> Json:
-        """In the oplog of MongoDB 4.4."""
+        """The change in the oplog of MongoDB 4.4."""
         names = {"insert": "i", "update": "u", "replace": "u", "delete": "d", "read": ""}
         entry: Json = {"op": names[self.kind], "ns": "shop.cust", "ts": self.time, "v": Int64(2)}
         match self.kind:
@@ -81,7 +81,7 @@ class Change:
 
     @property
     def event(self) -> bytes:
-        """In a change stream."""
+        """The change in a change stream."""
         index = f"2B{2 * (self.number - 1):02X}" if self.number > 1 else "29"
         time = f"{self.time.time:08X}{self.time.inc:08X}"
         event: Json = {
@@ -143,7 +143,7 @@ def has_scope(key: Any) -> bool:
 
 
 def theirs(changes: Sequence[Change]) -> list[PeerRecord | None]:
-    """The record of each; None where the release fails."""
+    """Record of each change; None if the release fails."""
     folder = jars(VERSION)
     classes = compiled(_SOURCES, folder, release=17)
     program = "io.debezium.connector.mongodb.OplogRecords"
@@ -167,7 +167,7 @@ def ours(change: Change) -> list[PeerRecord]:
     return records(copied(making, change.document))
 
 
-def test_records_are_those_of_the_release() -> None:
+def test_records_equal_those_of_debezium_1_7() -> None:
     seed = draw_seed()
     changes = random_changes(Random(seed), _CASES)
     for change, their in zip(changes, theirs(changes), strict=True):
@@ -176,7 +176,7 @@ def test_records_are_those_of_the_release() -> None:
             assert has_scope(change.key)
             continue
         assert comparable(our, change.session) == comparable(their), change
-        # The dispatcher of the release adds it, with the key of the record.
+        # The release's dispatcher adds the tombstone, with the key of the record.
         assert [(each.key, each.value) for each in tombstone] == (
             [(our.key, None)] if change.kind == "delete" else []
         )
@@ -185,7 +185,7 @@ def test_records_are_those_of_the_release() -> None:
 def comparable(
     record: PeerRecord, session: uuid.UUID | None = None
 ) -> tuple[str, bytes | None, Json]:
-    """Without the version, and the clock of who sends; `session` as the release writes it."""
+    """Without the version and the sender's clock; `session` as the release writes it."""
     value: Json = json.loads(record.value or b"")
     del value["ts_ms"], value["source"]["version"]
     if session is not None:
@@ -197,6 +197,6 @@ def comparable(
             del value["source"][name]
     for name in ("after", "patch", "filter"):
         if value[name] is not None:
-            # Its text of these is no JSON.
+            # Its text of these values is not JSON.
             value[name] = _BARE_NUMBER.sub(r"\1", value[name])
     return record.topic, record.key, value

@@ -1,4 +1,4 @@
-"""Records of the layout `debezium-2.1` are those of that release of the connector."""
+"""Records of the layout `debezium-2.1` equal those of that release of the connector."""
 
 from pathlib import Path
 from random import Random
@@ -22,7 +22,7 @@ VERSION = "2.1.4.Final"
 DOCUMENTS_BEFORE, STEPS = 12, 300
 
 
-def test_streams_with_images_and_transactions(tmp_path: Path) -> None:
+def test_records_equal_those_of_debezium_2_1(tmp_path: Path) -> None:
     seed = draw_seed()
     with (
         MongoReplicaSet(version="6.0.20") as replica_set,
@@ -31,7 +31,7 @@ def test_streams_with_images_and_transactions(tmp_path: Path) -> None:
     ):
         workload = Workload(client, Random(seed))
         workload.prepare(DOCUMENTS_BEFORE)
-        # With a connection string this release may look at the members before it knows any.
+        # With a connection string this release may query the members before it knows any.
         properties = {
             "mongodb.connection.string": "",
             "mongodb.hosts": f"{replica_set.name}/{replica_set.primary}",
@@ -56,7 +56,7 @@ def test_streams_with_images_and_transactions(tmp_path: Path) -> None:
 
 
 def without_repeats(records: list[PeerRecord]) -> list[PeerRecord]:
-    """This release ends a transaction again before every event of none that follows."""
+    """This release repeats the end of a transaction before events outside a transaction."""
     found: list[PeerRecord] = []
     ended = set()
     for record in records:
@@ -69,7 +69,7 @@ def without_repeats(records: list[PeerRecord]) -> list[PeerRecord]:
 
 
 def without_times(comparable: tuple[str, bytes | None, Any]) -> tuple[str, bytes | None, Any]:
-    """This release has whole seconds, of the cluster time; here it is the wall time."""
+    """This release writes whole seconds of the cluster time; the agent writes the wall time."""
     topic, key, value = comparable
     for times in (value, (value or {}).get("source")):
         if times is not None:

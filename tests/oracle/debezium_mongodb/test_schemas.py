@@ -1,4 +1,4 @@
-"""Schemas of messages are those of Debezium's connector, and Connect's converters take them."""
+"""Message schemas equal those of Debezium's connector, and Connect's converters accept them."""
 
 import json
 from collections.abc import Iterator
@@ -50,7 +50,7 @@ def write(client: MongoClient[Any]) -> None:
 @pytest.mark.servers
 @pytest.mark.parametrize("version", [VERSION, pytest.param("2.1.4.Final", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("names", ["none", "avro"])
-def test_schemas_are_those_of_debezium(version: str, names: str, tmp_path: Path) -> None:
+def test_mongodb_schemas_equal_those_of_debezium(version: str, names: str, tmp_path: Path) -> None:
     layout = RELEASES[version]
     with (
         MongoReplicaSet(version="6.0.20") as server,
@@ -91,14 +91,14 @@ def test_schemas_are_those_of_debezium(version: str, names: str, tmp_path: Path)
 
 
 def schemas(records: list[PeerRecord]) -> dict[tuple[str, str], Any]:
-    """By topic and side; those of one topic are one. Which marks a release of Debezium names is its
-    own: here they are all that there may be."""
+    """Schemas by topic and side, one per topic. Each Debezium release lists its own snapshot
+    markers: here the list contains all of them."""
     found: dict[tuple[str, str], Any] = {}
     for record in records:
         for side, message in (("key", record.key), ("value", record.value)):
             if message is not None:
                 schema = without_marks(json.loads(message)["schema"])
-                # The envelope there has milliseconds alone.
+                # Debezium's envelope contains only milliseconds.
                 finer = ("ts_us", "ts_ns")
                 fields = [each for each in schema["fields"] if each["field"] not in finer]
                 schema = {**schema, "fields": fields}
@@ -115,7 +115,7 @@ def without_marks(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def payloads(records: list[PeerRecord], layout: str) -> list[Any]:
-    """Of the changes behind the copy."""
+    """Payloads of the changes after the snapshot."""
     found = []
     for record in records:
         if "heartbeat" in record.topic or record.topic == "peer.transaction":
@@ -155,7 +155,7 @@ def messages_of(layout: str) -> Iterator[tuple[MongoEncoder, list[bytes]]]:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_connects_converters_take_the_messages_and_make_the_same_avro(layout: str) -> None:
+def test_connect_converts_messages_to_the_same_avro(layout: str) -> None:
     makers = list(messages_of(layout))
     for (with_schema, given), (avro, _) in zip(makers[::2], makers[1::2], strict=True):
         batch = with_schema.encode(given)

@@ -1,4 +1,4 @@
-"""The agent goes on where Debezium's connector ended, by the offsets that this one stored."""
+"""The agent resumes where Debezium's connector ended, from the connector's stored offsets."""
 
 import base64
 import json
@@ -24,7 +24,7 @@ from tests.support.servers.processes import wait_until
 pytestmark = pytest.mark.servers
 
 PREFIX = "p"
-"""Of both; that of `RunningAgent`."""
+"""Prefix of both; that of `RunningAgent`."""
 END = {"_id": "end"}
 
 
@@ -39,7 +39,7 @@ def is_end(record: PeerRecord) -> bool:
 
 
 def stored_by_debezium(directory: Path, replica_set: MongoReplicaSet, **settings: str) -> bytes:
-    """The file of offsets behind an insert of `END`, to which it reads."""
+    """Offset file after an insert of `END`, up to which the connector reads."""
     file = directory / "offsets.dat"
     with EmbeddedEngines(directory) as peer, MongoClient[Any](replica_set.connection_string) as c:
         c.shop.a.insert_one({"_id": "copied"})
@@ -55,7 +55,7 @@ def stored_by_debezium(directory: Path, replica_set: MongoReplicaSet, **settings
         with c.start_session() as session, session.start_transaction():
             c.shop.a.insert_one({"_id": "together"}, session=session)
             c.shop.a.insert_one(END, session=session)
-        # Both events of the transaction have one time, so only its token tells the last one.
+        # Both events of the transaction have one time, so only the token identifies the last one.
         with c.watch(start_at_operation_time=replica_set.cluster_time) as stream:
             tokens = [stream.next()["_id"] for _ in range(2)]
         end = base64.b64encode(bson.encode(tokens[-1])).decode()
@@ -68,7 +68,7 @@ def stored_by_debezium(directory: Path, replica_set: MongoReplicaSet, **settings
             try:
                 offsets = [each.offset for each in connect_offsets(read_file(content))]
             except ConfigError:
-                # It is about to be written.
+                # Debezium is about to write the file.
                 return False
             stored.append(content)
             return any(each["resume_token"] == end for each in offsets)
@@ -90,7 +90,7 @@ def configured(directory: Path, replica_set: MongoReplicaSet, **properties: str)
     )
 
 
-def test_the_agent_goes_on_behind_debezium(
+def test_agent_resumes_from_debezium_offsets(
     tmp_path: Path, replica_set: MongoReplicaSet, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "offsets.dat").write_bytes(stored_by_debezium(tmp_path / "peer", replica_set))
@@ -119,7 +119,7 @@ def test_the_agent_goes_on_behind_debezium(
 
 
 @pytest.mark.slow
-def test_offsets_of_a_topic_become_a_position_in_a_topic(
+def test_debezium_offset_topic_is_imported(
     tmp_path: Path, replica_set: MongoReplicaSet, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = stored_by_debezium(tmp_path / "peer", replica_set)

@@ -1,4 +1,4 @@
-"""Debezium's transformations of the records of its connector, and ours of the same changes."""
+"""Debezium's transformations of its connector's records, and ours of the same changes."""
 
 import json
 from collections import Counter
@@ -49,7 +49,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
 def encoders(
     compared: Comparison, kind: str, least: int, prefix: str, **choices: Any
 ) -> Iterator[tuple[str, Mapping[str, str], MongoEncoder, Counter[str]]]:
-    """For each choice of options its encoder, and where to count what becomes of its events."""
+    """For each choice of options its encoder, and a counter of the outcomes of its events."""
     is_router = kind == transformations.EVENT_ROUTER
     for name, options in (compared.routers if is_router else compared.options).items():
         transforms = transformations.ours(options, kind).transforms
@@ -57,14 +57,14 @@ def encoders(
         making = encoder(topic_prefix=prefix, transforms=transforms, **choices)
         yield name, options, making, outcomes
         print(name, options, dict(outcomes))
-        # Most random documents have arrays of several types, which Debezium rejects.
+        # Most random documents contain arrays of several types, which Debezium rejects.
         assert outcomes["record"] > least
 
 
 def pairs(
     compared: Comparison, stream: str, name: str, collection: str | None = None
 ) -> Iterator[tuple[bytes, list[PeerRecord]]]:
-    """Events of documents, and what Debezium's transformation makes of each."""
+    """Events of documents, with the result of Debezium's transformation."""
     given = compared.streams[stream]
     events = [each for each in given.events if is_of_document(each)]
     for event, theirs in zip(events, of_events(events, given.records[name]), strict=True):
@@ -73,7 +73,7 @@ def pairs(
 
 
 def messages(batch: MongoBatch) -> list[PeerRecord]:
-    """Those of documents."""
+    """Messages of documents."""
     return [
         PeerRecord(topic, key, value, tuple(headers))
         for topic, key, value, headers, _ in batch.messages(0, len(batch))
@@ -90,9 +90,7 @@ def outcome_of(theirs: list[PeerRecord]) -> str:
 
 
 @pytest.mark.parametrize("stream", STREAMS)
-def test_documents_are_those_of_extract_new_document_state(
-    compared: Comparison, stream: str
-) -> None:
+def test_documents_equal_extract_new_document_state(compared: Comparison, stream: str) -> None:
     topic = {"transaction_topic": f"{stream}.transaction"}
     for name, options, making, outcomes in encoders(compared, EXTRACT, LEAST, stream, **topic):
         transaction = None
@@ -106,7 +104,7 @@ def test_documents_are_those_of_extract_new_document_state(
                 assert [json.loads(each.value or b"null") for each in own] or batch.failures
                 continue
             if batch.failures:
-                # Debezium retains one of two fields whose adjusted names are equal.
+                # Debezium keeps one of two fields whose adjusted names are equal.
                 assert "twice" in batch.failures[0].cause
                 assert "avro" in options["field.name.adjustment.mode"]
                 outcomes["twice"] += 1
@@ -118,7 +116,7 @@ def test_documents_are_those_of_extract_new_document_state(
 
 
 @pytest.mark.parametrize("stream", STREAMS)
-def test_schemas_are_those_of_extract_new_document_state(compared: Comparison, stream: str) -> None:
+def test_schemas_equal_extract_new_document_state(compared: Comparison, stream: str) -> None:
     topic = {"transaction_topic": f"{stream}.transaction"}
     for name, options, making, outcomes in encoders(
         compared, EXTRACT, LEAST, stream, **topic, **TYPED
@@ -144,7 +142,7 @@ def test_schemas_are_those_of_extract_new_document_state(compared: Comparison, s
             assert as_there(found, expected) == expected, f"{name}: {options} {event!r}"
 
 
-def test_schemas_of_an_outbox_are_those_of_mongo_event_router(compared: Comparison) -> None:
+def test_outbox_schemas_equal_those_of_mongo_event_router(compared: Comparison) -> None:
     for name, options, making, outcomes in encoders(
         compared, ROUTER, LEAST_ROUTED, "plain", **TYPED
     ):
@@ -158,7 +156,7 @@ def test_schemas_of_an_outbox_are_those_of_mongo_event_router(compared: Comparis
             assert found == expected, f"{name}: {options} {event!r} {batch.failures}"
 
 
-def test_messages_of_an_outbox_are_those_of_mongo_event_router(compared: Comparison) -> None:
+def test_outbox_messages_equal_those_of_mongo_event_router(compared: Comparison) -> None:
     for name, options, making, outcomes in encoders(compared, ROUTER, LEAST_ROUTED, "plain"):
         for event, theirs in pairs(compared, "plain", name, OUTBOX):
             batch = making.encode([event])
@@ -169,7 +167,7 @@ def test_messages_of_an_outbox_are_those_of_mongo_event_router(compared: Compari
             outcomes[outcome_of(theirs)] += 1
             message = f"{name}: {options} {event!r} {theirs} {batch.failures}"
             if outcome_of(theirs) == "rejected":
-                # Arrays of several types are no reason here.
+                # Arrays of several types are not rejected here.
                 assert found or batch.failures, message
                 continue
             expected = [
@@ -181,7 +179,7 @@ def test_messages_of_an_outbox_are_those_of_mongo_event_router(compared: Compari
 
 
 @pytest.mark.parametrize("kind", [EXTRACT, ROUTER])
-def test_documents_of_a_snapshot_are_transformed_as_there(compared: Comparison, kind: str) -> None:
+def test_snapshot_transformations_equal_those_of_debezium(compared: Comparison, kind: str) -> None:
     own = COPIED[kind == ROUTER][1]
     for name, options, making, outcomes in encoders(compared, kind, LEAST_ROUTED, "copy"):
         for (collection, document), their in zip(
@@ -202,7 +200,7 @@ def test_documents_of_a_snapshot_are_transformed_as_there(compared: Comparison, 
         assert outcomes.keys() <= {"record", "rejected"}
 
 
-def test_converters_write_an_outbox_as_those_of_connect(compared: Comparison) -> None:
+def test_outbox_converters_equal_those_of_connect(compared: Comparison) -> None:
     outcomes: Counter[str] = Counter()
     for name, options in compared.routers.items():
         if "envelope" in options.get("collection.fields.additional.placement", ""):
@@ -225,7 +223,7 @@ def test_converters_write_an_outbox_as_those_of_connect(compared: Comparison) ->
                     assert converter == "bytes", message
                     assert batch.failures or payload is None, message
                     continue
-                # A Java object's own text.
+                # The text of a Java object.
                 is_object = converter == "string" and (
                     isinstance(payload, bytes)
                     or (isinstance(payload, Mapping) and options.get(EXPANDED) == "true")

@@ -1,4 +1,4 @@
-"""Transformed documents in Avro: schemas and bytes are those of Confluent's converter for the
+"""Transformed documents in Avro: schemas and bytes equal those of Confluent's converter for the
 messages that `test_transforms` compares with Debezium's."""
 
 import json
@@ -55,14 +55,14 @@ def outbox(random: Random) -> Iterator[bytes]:
         yield event("insert", number, fullDocument=document)
 
 
-def test_documents_in_avro_are_those_of_confluents_converter() -> None:
+def test_avro_documents_equal_those_of_the_confluent_converter() -> None:
     random = seeded()
     all_options = [transformations.extract_document(random) for _ in range(RANDOM_OPTIONS)]
     for options in all_options:
-        # Avro has adjusted names only.
+        # Avro allows only adjusted names.
         options["field.name.adjustment.mode"] = "avro"
         options |= {"flatten.struct.delimiter": "__", "add.fields.prefix": "meta_"}
-        # Both encoders have a clock of their own.
+        # Both encoders have their own clock.
         options["add.fields"] = options.get("add.fields", "").replace("ts_ms:at", "")
     compare(
         [
@@ -72,7 +72,7 @@ def test_documents_in_avro_are_those_of_confluents_converter() -> None:
     )
 
 
-def test_an_outbox_in_avro_is_that_of_confluents_converter() -> None:
+def test_avro_outbox_equals_that_of_the_confluent_converter() -> None:
     random = seeded()
     compare(
         [

@@ -43,7 +43,7 @@ MEMBERS = (
 
 
 def extract_document(random: Random) -> dict[str, str]:
-    """Some options of ExtractNewDocumentState; others have their defaults."""
+    """Some options of ExtractNewDocumentState; the others have their defaults."""
     choices = {
         "array.encoding": random.choice(("array", "document")),
         "flatten.struct": random.choice(("true", "false")),
@@ -90,7 +90,7 @@ def event_router(random: Random) -> dict[str, str]:
 def ours(
     options: Options, kind: str = EXTRACT_DOCUMENT, converter: OutboxConverter = "encoding"
 ) -> Transforms:
-    """The transformation as the agent reads it from a file; `converter` is that of the keys and
+    """The transformation as the agent reads it from a file; `converter` converts the keys and
     values of an outbox."""
     properties = MongoProperties(
         topic_prefix="t",

@@ -1,4 +1,4 @@
-"""Transformed records of Debezium and of the agent in a form in which they are equal."""
+"""Transformed records of Debezium and of the agent in a common form."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -11,12 +11,12 @@ from mongo_agent.encoder import MongoBatch
 from tests.oracle.debezium_mongodb.engines import PeerRecord
 
 CLOCK = ("__ts_ms", "meta.ts_ms", "__at", "meta.at", "ts_ms", "at", "kafka.timestamp")
-# Of a snapshot: Debezium's own clock and ranks, and its order without a place in the stream.
+# For snapshots: Debezium's own clock and ranks, and its order without a stream position.
 OF_SNAPSHOT = ("ts_ms", "snapshot", "ord", "order", "wallTime")
 
 
 def of_events(events: Sequence[bytes], records: Sequence[PeerRecord]) -> Iterator[list[PeerRecord]]:
-    """The records of each event, without those of transactions."""
+    """Records of each event, without those of transactions."""
     left = iter([each for each in records if not each.topic.endswith(".transaction")])
     for event in events:
         count = 2 if RawBSONDocument(event)["operationType"] == "delete" else 1
@@ -30,8 +30,8 @@ def may_be_rejected(cause: str) -> bool:
 
 
 def typed(key: bytes | None, value: bytes | None) -> tuple[Any, Any]:
-    """Key and value with their schemas, without the clock of the sender, and without the numbers in
-    a transaction: rejected events are counted there only."""
+    """Key and value with their schemas, without the sender's clock and the numbers in a
+    transaction: only Debezium counts rejected events."""
     found = None if value is None else json.loads(value)
     if found is not None and isinstance(found["payload"], dict):
         found["payload"] = {
@@ -81,8 +81,8 @@ def without_null(found: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def placements(batch: MongoBatch) -> Iterator[tuple[int, int | None]]:
-    """Kafka's time of each message, 0 for now; its partition if that is not of the key."""
-    # So many partitions that none of a key is also the number of a field.
+    """Kafka's timestamp of each message, 0 for now; its partition unless derived from the key."""
+    # So many partitions that no key's partition equals the number of a field.
     count = 2**31 - 1
     one = batch.produce_arguments(0, len(batch), lambda _: count, print)
     hashes = [each[4] for each in batch.messages(0, len(batch))]
@@ -98,12 +98,13 @@ def their_placement(record: PeerRecord, has_time: bool) -> tuple[int, int | None
 
 
 def as_there(our: Any, their: Any) -> Any:
-    """Ours with what Debezium loses: docs/reference/mongodb-event-format.md, section 13."""
+    """Our record without the data that Debezium loses: docs/reference/mongodb-event-format.md,
+    section 13."""
     if isinstance(our, dict) and isinstance(their, dict):
         return {
             name: as_there(each, their.get(name))
             for name, each in our.items()
-            # An empty array in an array, which is an object.
+            # An empty array in an array, which becomes an object.
             if name in their or each not in ({}, None)
         }
     if isinstance(our, list | tuple) and isinstance(their, list | tuple):
@@ -121,7 +122,7 @@ def as_there(our: Any, their: Any) -> Any:
 
 
 def is_empty_object(field: Any) -> bool:
-    """Whether this is the field of a schema for objects without members."""
+    """Whether this is the schema field of objects without members."""
     return isinstance(field, dict) and field.get("type") == "struct" and not field["fields"]
 
 
@@ -137,7 +138,7 @@ def is_of_document(event: bytes) -> bool:
 
 
 def shown(record: PeerRecord) -> tuple[Any, ...]:
-    """What both must have in common: all but the clock of the sender."""
+    """Common content: everything except the sender's clock."""
     value = None if record.value is None else json.loads(record.value)
     if isinstance(value, dict):
         value = {name: each for name, each in value.items() if name not in CLOCK}
@@ -152,7 +153,7 @@ def shown(record: PeerRecord) -> tuple[Any, ...]:
 
 
 def without_snapshot(found: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Of `shown`, without what differs for documents of a snapshot."""
+    """Result of `shown`, without differences of snapshot documents."""
     topic, key, value, headers = found
     return topic, key, _without_snapshot(value), _without_snapshot(headers)
 

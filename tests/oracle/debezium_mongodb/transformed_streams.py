@@ -1,4 +1,4 @@
-"""What Debezium's transformations make of the records of its connector, of random changes."""
+"""Debezium's transformations of its connector's records, for random changes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -32,11 +32,12 @@ STREAMS: Mapping[str, tuple[str, StreamOptions]] = {
 
 @dataclass(frozen=True)
 class TransformedStream:
-    """The events of a stream, and what Debezium's transformations make of them."""
+    """Events of a stream, and the output of Debezium's transformations."""
 
     events: list[bytes]
     records: Mapping[str, list[PeerRecord]]
-    """By transformation: one for each record of the connector, dropped and rejected ones too."""
+    """By transformation: one for each record of the connector, including dropped and rejected
+    ones."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Comparison:
 
 
 def compare(directory: Path) -> Comparison:
-    """Runs Debezium over random changes."""
+    """Run Debezium with random changes."""
     seed = draw_seed()
     random = Random(seed)
     options = {
@@ -64,7 +65,7 @@ def compare(directory: Path) -> Comparison:
     for number in range(RANDOM_OPTIONS):
         routers[f"router{number}"] = transformations.event_router(random)
     with (
-        # Copies are compared by their place, and the connector reads without a sort.
+        # Copies are compared by position, and the connector reads without a sort.
         MongoReplicaSet(version="6.0.20", keeps_order=True) as server,
         MongoClient[Any](server.connection_string) as client,
         EmbeddedEngines(directory, program="TransformedRecords") as engines,

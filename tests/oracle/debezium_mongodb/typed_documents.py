@@ -1,4 +1,4 @@
-"""Random documents whose arrays have one type, which Debezium's transformations take."""
+"""Random documents whose arrays have one type, which Debezium's transformations accept."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -51,7 +51,7 @@ def value(random: Random, depth: int = 2) -> Any:
 
 
 def documents(random: Random) -> list[dict[str, Any]]:
-    """Of one type each field, and not every field in each."""
+    """Each field has one type, and each document lacks some fields."""
     kinds = {name: random.choice(_LEAVES) for name in random.sample(_NAMES, 3)}
     return [
         {name: kind(random) for name, kind in kinds.items() if random.random() < 0.7}
@@ -60,7 +60,7 @@ def documents(random: Random) -> list[dict[str, Any]]:
 
 
 def outbox(client: MongoClient[Any], random: Random, steps: int) -> None:
-    """Documents of an outbox, a few of which are changed."""
+    """Documents of an outbox, a few of them changed."""
     collection = client[OUTBOX[0]][OUTBOX[1]]
     for step in range(steps):
         texts = (text(random), "", " \n")

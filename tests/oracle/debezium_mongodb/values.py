@@ -1,4 +1,4 @@
-"""Random values of every BSON type that pymongo writes, and keys of every type that is allowed."""
+"""Random values of every BSON type that pymongo writes, and keys of every allowed type."""
 
 import struct
 from collections.abc import Callable
@@ -38,7 +38,7 @@ def text(random: Random, most: int = 12) -> str:
 
 
 def field_name(random: Random) -> str:
-    """A name without a dot, which would be a path in an update, and without a dollar in front."""
+    """Name without a dot, which would be a path in an update, and without a leading dollar."""
     return text(random, 6).replace(".", "_").lstrip("$") or "f"
 
 
@@ -61,7 +61,7 @@ def document(random: Random, depth: int = 3) -> dict[str, Any]:
 
 
 def key(random: Random) -> Any:
-    """An `_id`; servers take everything but arrays, regular expressions and `undefined`."""
+    """An `_id`; servers accept everything but arrays, regular expressions and `undefined`."""
     if random.random() < 0.15:
         return {field_name(random): leaf_of_key(random) for _ in range(random.randint(1, 3))}
     return leaf_of_key(random)
@@ -83,7 +83,7 @@ def _double(random: Random) -> float:
     if kind == 2:
         return random.randint(-(10**6), 10**6) / 100
     (found,) = struct.unpack("<d", random.randbytes(8))
-    # The bits of another NaN say nothing more in any text.
+    # The bits of other NaNs make no difference in any text.
     return float(found) if found == found else float("nan")
 
 

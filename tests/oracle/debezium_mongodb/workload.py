@@ -1,6 +1,6 @@
 """A random workload: every way to change a document, over several databases and collections.
 
-It is the same for the same seed, but for what the server makes up itself (times, sessions).
+Equal seeds give equal workloads, except for values that the server generates (times, sessions).
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from tests.oracle.debezium_mongodb.values import document, field_name, key, leaf
 
 Client = MongoClient[dict[str, Any]]
 
-# With images, without them, and with names that are no names of topics.
+# With images, without them, and with names that are not valid topic names.
 NAMESPACES = (
     ("shop", "orders"),
     ("shop", "plain"),
@@ -28,7 +28,7 @@ NAMESPACES = (
 )
 _WITH_IMAGES = NAMESPACES[:1] + NAMESPACES[3:]
 END = ("peer", "end")
-"""Where the last document of a workload goes."""
+"""Collection of the workload's last document."""
 END_KEY = "the end"
 
 
@@ -38,14 +38,14 @@ class Workload:
 
     client: Client
     random: Random
-    # Servers before 6.0 keep none.
+    # Servers before 6.0 store none.
     has_images: bool = True
     _keys: dict[tuple[str, str], list[Any]] = field(default_factory=dict)
 
     def prepare(self, documents: int) -> None:
-        """The collections, with some documents in each."""
+        """Create the collections, with some documents in each."""
         for database, name in NAMESPACES:
-            # One that there is is left as it is: sharded.
+            # An existing, sharded collection remains as it is.
             if name not in self.client[database].list_collection_names():
                 self.client[database].create_collection(name)
             if (database, name) in _WITH_IMAGES and self.has_images:
@@ -56,7 +56,7 @@ class Workload:
                 self._insert((database, name), None)
 
     def run(self, steps: int) -> None:
-        """So many changes, transactions and changes of the catalogue."""
+        """Execute this number of changes, transactions and catalogue changes."""
         for _ in range(steps):
             if self.random.random() < 0.1:
                 self._transaction()
@@ -66,7 +66,7 @@ class Workload:
                 self._change(None)
 
     def write_until_heard(self) -> Timestamp:
-        """A write for which there is a primary again, as an application does it; and its time."""
+        """Write as soon as there is a primary again, like an application; returns the time."""
         while True:
             try:
                 with self.client.start_session() as session:
@@ -77,12 +77,12 @@ class Workload:
                 continue
 
     def end(self) -> None:
-        """The last document of all, in every collection and one of its own."""
+        """Write the last documents, one in every collection and one in a separate one."""
         for database, name in (*NAMESPACES, END):
             self.client[database][name].insert_one({"_id": END_KEY})
 
     def _transaction(self) -> None:
-        """What is aborted must not be seen; it leaves the keys alone."""
+        """Aborted changes must not become visible; they leave the keys unchanged."""
         with self.client.start_session() as session:
             kept = {name: list(keys) for name, keys in self._keys.items()}
             session.start_transaction()
@@ -125,7 +125,7 @@ class Workload:
         try:
             self._collection(namespace).insert_one(found, session=session)
         except DuplicateKeyError:
-            # In a transaction it is the end of that.
+            # In a transaction it ends the transaction.
             if session is not None:
                 raise
             return
@@ -157,7 +157,7 @@ class Workload:
         self._update(namespace, update, session)
 
     def _pipeline(self, namespace: tuple[str, str], session: ClientSession | None) -> None:
-        """The server tells the difference of the two documents, so arrays may be cut."""
+        """The server reports the difference of the two documents, so arrays may be truncated."""
         random = self.random
         shorter = [leaf(random) for _ in range(random.randint(0, 4))]
         stages: list[dict[str, Any]] = [
@@ -171,7 +171,7 @@ class Workload:
         self._collection(namespace).update_one(query, update, session=session)
 
     def _replace(self, namespace: tuple[str, str], session: ClientSession | None) -> None:
-        # What the other updates go into has to be there.
+        # The target of the other updates must exist.
         found = {**document(self.random), "list": [0, 1, 2, 3, 4], "sub": {"a": 2}}
         query = {"_id": self._some_key(namespace)}
         self._collection(namespace).replace_one(query, found, session=session)

@@ -1,4 +1,4 @@
-"""The events of a node's `cdc_raw`, read with the parser alone, up to the last durable offset."""
+"""Events of a node's `cdc_raw`, read only with the parser, up to the last durable offset."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -53,7 +53,7 @@ class CdcRawReader:
             self._readers[path] = reader
         events: list[ReadEvent] = []
         while True:
-            # The schema has only the user's tables.
+            # The schema contains only the user's tables.
             batch, blocked = reader.read(self.schema, FORMAT, limit=limit, complete=limit is None)
             for line in batch.ndjson(0, len(batch)).splitlines():
                 event = orjson.loads(line)

@@ -61,10 +61,8 @@ def select_all(session: Any, keyspace: str, table: str) -> Selected:
 
 
 def differences(table: Table, selected: Selected) -> list[str]:
-    """What differs, a line each; order of rows included. Empty: merging gives the table.
-
-    Something may expire while the node answers, so the second of least differences counts.
-    """
+    """Differences, one per line, including the order of rows; empty if merging yields the table.
+    Rows may expire while the node answers, so the second with the fewest differences counts."""
     return min((_differences(table, selected, now_s) for now_s in selected.seconds), key=len)
 
 

@@ -34,7 +34,7 @@ def rows(found: Iterable[dict[str, Any]]) -> dict[Any, Any]:
 
 
 @given(st.lists(counter_events(), max_size=8))
-def test_the_newest_shard_of_each_leader_counts(found: list[dict[str, Any]]) -> None:
+def test_counter_sums_the_newest_shard_per_leader(found: list[dict[str, Any]]) -> None:
     shown = rows(found)
     for ck in (b"\x40\x01", b"\x40\x02"):
         cells = [e["cells"] for e in found if e["cells"]["ck"] == text(ck)]
@@ -58,7 +58,7 @@ def recorded(node: Scenario, folder: Path, keyspace: str) -> list[Event]:
 
 
 def selected(found: list[Event]) -> dict[tuple[str, int | None], tuple[int | None, ...]]:
-    """Page and day to the counters `seen`, `kept` and `visits`."""
+    """Page and day, with the counters `seen`, `kept` and `visits`."""
     table = Table(has_counters=True)
     for event in found:
         table.apply(event.value)
@@ -74,14 +74,14 @@ def selected(found: list[Event]) -> dict[tuple[str, int | None], tuple[int | Non
 
 
 def counted(value: Value | None) -> int | None:
-    """The number in a counter's eight bytes."""
+    """Number in a counter's eight bytes."""
     assert value is None or isinstance(value, bytes)
     return None if value is None else int.from_bytes(value, "big", signed=True)
 
 
 @pytest.mark.parametrize("keyspace", ["single", "triple"])
 def test_recorded_counters_match_select(keyspace: str, tmp_path: Path) -> None:
-    """Except increments after a deletion, where Cassandra itself has two answers."""
+    """Except increments after a deletion, for which Cassandra itself has two answers."""
     found = [event for node in NODES for event in recorded(node, tmp_path, keyspace)]
     following = Following()
     following.apply(found)

@@ -1,4 +1,4 @@
-"""Merging agrees with the second opinion, which knows neither order nor repetitions."""
+"""Merging agrees with the second opinion, which ignores order and repetitions."""
 
 from collections.abc import Iterable
 from itertools import permutations
@@ -30,14 +30,14 @@ def shown(table: Table) -> list[object]:
 
 
 @given(EVENTS)
-def test_agrees_with_the_second_opinion(events: list[EventValue]) -> None:
+def test_merge_agrees_with_the_second_opinion(events: list[EventValue]) -> None:
     table = merged(events)
     for now_s in NOWS_S:
         assert table.rows(now_s) == second_opinion.rows(events, now_s)
 
 
 @given(one_cell_events())
-def test_ties_agree_with_the_second_opinion(events: list[EventValue]) -> None:
+def test_merged_ties_agree_with_the_second_opinion(events: list[EventValue]) -> None:
     """In any order of comparisons."""
     for order in list(permutations(events))[:24]:
         table = merged(order)
@@ -46,10 +46,10 @@ def test_ties_agree_with_the_second_opinion(events: list[EventValue]) -> None:
 
 
 @given(EVENTS, TIMES_US, st.dictionaries(st.sampled_from("abms"), TIMES_US))
-def test_truncation_and_drops_agree_with_the_second_opinion(
+def test_merged_truncation_and_drops_agree_with_the_second_opinion(
     events: list[EventValue], truncated_to_us: int, dropped: dict[str, int]
 ) -> None:
-    """Whether they arrive before or after the events, once or twice."""
+    """Whether the truncation and drops arrive before or after the events, once or twice."""
     left = list(second_opinion.without(events, truncated_to_us, dropped))
     for tells in ((True, False), (False, True), (True, True)):
         table = Table()
@@ -66,8 +66,7 @@ def test_truncation_and_drops_agree_with_the_second_opinion(
 
 
 @given(EVENTS, st.integers(0, 14))
-def test_a_read_between_batches_does_not_matter(events: list[EventValue], at: int) -> None:
-    """A read between two batches."""
+def test_read_between_batches_does_not_change_the_merge(events: list[EventValue], at: int) -> None:
     table = merged(events[:at])
     shown(table)
     for event in events[at:]:

@@ -29,16 +29,16 @@ EQUAL_ELEMENTS = {
     6: ("5 SET m[1.00] = 'b'", "5 SET m[1.0] = 'a'"),
     7: ("5 SET f[(-0.10, 1)] = 'a'", "6 SET f[(-0.1, 1)] = 'b'"),
 }
-"""By key, two writes, each behind its write time, of elements that are one to Cassandra."""
+"""By key: two writes, each after its write time, of elements that are equal to Cassandra."""
 SENTINEL = "merge_test.last_write"
-# Counters do not merge by cell, the longest TTL is for one version in one mode, and constraints are
-# of 6.0.
+# Counters do not merge by cell, the longest TTL is for one version in one mode, and constraints
+# exist only in 6.0.
 OTHERS = {"constraints", "counters", "mixed", "random", "ttl_longest"}
 MERGEABLE = sorted(SCENARIOS.keys() - OTHERS)
 
 
 def read_to_the_end(node: CassandraNode) -> tuple[Tables, Counter[str]]:
-    """All events up to a last write, merged, with the number of each kind."""
+    """All merged events up to the last write, with the number of each kind."""
     node.execute(
         "CREATE KEYSPACE merge_test WITH replication = "
         "{'class': 'SimpleStrategy', 'replication_factor': 1}"
@@ -107,7 +107,7 @@ def compare_all(node: CassandraNode, tables: Tables) -> Comparison:
 
 
 def execute_all(node: CassandraNode, statements: Iterable[str]) -> None:
-    """With TTLs that end within seconds, or not while a slow machine reads and compares."""
+    """With TTLs that expire within seconds, or not while a slow machine reads and compares."""
     for statement in statements:
         # The commit log does not contain TRUNCATE.
         if not statement.startswith("TRUNCATE"):
@@ -115,8 +115,8 @@ def execute_all(node: CassandraNode, statements: Iterable[str]) -> None:
 
 
 def check(node: CassandraNode, names: Sequence[str], count: int, seed: int) -> Comparison:
-    """Workloads, then random writes with ties over ten tables; then the same with the rows of a
-    snapshot merged in, of which the log has everything; and the snapshot by itself."""
+    """Workloads, then random writes with ties over ten tables. Then the same merged with the rows
+    of a snapshot, all of which the log contains; and the snapshot alone."""
     of_release = release(node.version)
     writes = random_writes(seed, count, keyspace="random", release=of_release)
     for name in names:
@@ -144,7 +144,7 @@ def check(node: CassandraNode, names: Sequence[str], count: int, seed: int) -> C
     assert copied >= compared.rows
     require_equal(node, tables, "the log with a snapshot")
     require_equal(node, alone, "the snapshot by itself")
-    # The comparison is not blind.
+    # Proves that the comparison detects differences.
     assert len(compare_all(node, Tables()).differences) == compared.rows
     return compared
 
@@ -163,7 +163,7 @@ def seed() -> int:
 
 
 @pytest.mark.servers
-def test_merged_events_equal_select(shared_node: CassandraNode, seed: int) -> None:
+def test_merged_events_of_a_node_equal_select(shared_node: CassandraNode, seed: int) -> None:
     compared = check(shared_node, ("collections", "deletions", "timestamps", "ttl"), 600, seed)
     assert compared.tables > 10
     assert compared.rows > 100
@@ -175,7 +175,7 @@ def test_merged_events_equal_select(shared_node: CassandraNode, seed: int) -> No
     ("version", "compression", "mode"),
     [("5.0.9", None, "NONE"), ("4.1.10", "LZ4Compressor", "CASSANDRA_4")],
 )
-def test_every_workload_on_two_releases(
+def test_merged_workloads_of_two_releases_equal_select(
     version: str, compression: str | None, mode: str, seed: int, tmp_path: Path
 ) -> None:
     settings = NodeSettings(

@@ -15,14 +15,14 @@ SCENARIOS = scenarios()
 
 
 def folders(name: str) -> list[Any]:
-    """Folders of several recordings; those outside of the repository are slow."""
+    """Folders of several recordings; those outside the repository are slow."""
     found = sorted({each.folder.parent for each in SCENARIOS if name in each.folder.parent.name})
     slow = pytest.mark.slow
     return [pytest.param(f, id=str(f), marks=() if f.is_relative_to(OWN) else slow) for f in found]
 
 
 def events_of(folder: Path, scratch: Path) -> list[list[Event]]:
-    """Of each stage or node."""
+    """Events of each stage or node."""
     found = [read(each, scratch) for each in SCENARIOS if each.folder.parent == folder]
     assert len(found) == 3
     return found
@@ -43,12 +43,12 @@ def shown(found: Iterable[Event], at_s: Iterable[int]) -> dict[tuple[str, int], 
 
 
 def sources(found: Iterable[Event]) -> dict[str, str]:
-    """The event id by its source."""
+    """Event id by its source."""
     return {event.headers["cdc.source"]: event.headers["cdc.id"] for event in found}
 
 
 @pytest.mark.parametrize("folder", folders("kill9"))
-def test_a_killed_node_repeats_equal_events(folder: Path, tmp_path: Path) -> None:
+def test_killed_node_repeats_equal_events(folder: Path, tmp_path: Path) -> None:
     """Events from before the restart keep their ids, and reading them twice changes nothing."""
     first, second, third = events_of(folder, tmp_path)
     assert sources(first).items() <= sources(second).items() <= sources(third).items()
@@ -57,7 +57,7 @@ def test_a_killed_node_repeats_equal_events(folder: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("folder", folders("three-nodes"))
-def test_every_replica_has_the_same_table(folder: Path, tmp_path: Path) -> None:
+def test_merged_tables_of_all_replicas_are_equal(folder: Path, tmp_path: Path) -> None:
     logs = events_of(folder, tmp_path)
     at_s = seconds(logs[0])
     together = shown([event for log in logs for event in log], at_s)

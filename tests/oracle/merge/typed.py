@@ -1,8 +1,8 @@
 """Raw rows as the driver's values of `SELECT *`.
 
-A non-frozen collection is put together as Cassandra sends it (format notes §6.2: a count, then
-elements behind their lengths) and read by the driver's own type, so both sides of a comparison are
-decoded by the same code.
+A non-frozen collection is built as Cassandra sends it (format notes §6.2: a count, then elements
+with length prefixes) and decoded by the driver's own type. So one decoder reads both sides of a
+comparison.
 """
 
 import math
@@ -38,7 +38,7 @@ class Columns:
 
 
 def columns_of(table: Any, names: Sequence[str], types: Sequence[Any]) -> Columns:
-    """From the driver's metadata of a table, and the names and types of a result."""
+    """Columns from the driver's metadata of a table, and the names and types of a result."""
     all_columns = {
         name: Column(name, cql_type) for name, cql_type in zip(names, types, strict=True)
     }
@@ -124,9 +124,9 @@ def plain(value: Any) -> Any:
 
 
 def plain_clustering(value: Any) -> Any:
-    """As `plain`, but that 1.0 equals 1.00: both are one row to Cassandra, and under which of the
-    two names it gives that row depends on flushes (`AtomicBTreePartition` keeps the first of a
-    memtable, `Row.Merger` that of the last of its sources)."""
+    """Like `plain`, except that 1.0 equals 1.00: both are one row in Cassandra. Which of both
+    Cassandra returns depends on flushes: `AtomicBTreePartition` keeps the first of a memtable,
+    `Row.Merger` that of its last source."""
     return _plain(value, is_clustering=True)
 
 

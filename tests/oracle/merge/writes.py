@@ -1,8 +1,8 @@
-"""Random writes without end, of which some depend on what is there: the rest is in `workloads`.
+"""Endless random writes; some of them depend on the present state.
 
-`workloads.random_statements` gives texts that are valid in any state and never expire.
-Here a few of them are turned into writes to a place in a list, which a node refuses when the list
-is shorter, and into writes that expire while the test runs.
+`workloads.random_statements` generates statements that are valid in any state and never expire.
+This module turns some of them into writes to a list index, which a node rejects when the list is
+shorter, and into writes that expire during the test.
 """
 
 import random
@@ -25,7 +25,7 @@ _SINGLE = re.compile(r"(?:INSERT INTO|UPDATE|DELETE.* FROM) (\S+)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """One statement; `may_be_rejected`: it names a place in a list."""
+    """One statement; `may_be_rejected`: it refers to a position in a list."""
 
     text: str
     may_be_rejected: bool = False
@@ -89,7 +89,7 @@ def _in_list(rng: random.Random, table: str, column: Column, where: str) -> Writ
 
 
 def _with_short_ttl(text: str) -> str:
-    # Cells that expire while others of the same time do not: which wins depends on compaction.
+    # Cells that expire while others of the same time do not: compaction decides their precedence.
     if " USING " in text:
         return text
     if text.startswith("INSERT"):

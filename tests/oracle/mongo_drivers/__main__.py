@@ -53,7 +53,7 @@ def main() -> int:
             for run in executor.map(run_pair, *zip(*pairs, strict=True)):
                 runs.append(run)
                 _print_run(driver, run)
-        # No other suite runs now, which could delay a clock.
+        # No other suite runs now that could delay a clock.
         for number, (run, pair) in enumerate(zip(runs, pairs, strict=True)):
             runs[number] = repeat_timed(
                 run, driver.expectations, partial(run_pair, *pair, "-alone")

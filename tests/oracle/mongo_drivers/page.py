@@ -1,4 +1,4 @@
-"""One suite of a driver against a replica set of its own, and the page of a run of all suites."""
+"""One suite of a driver with its own replica set, and the page of a run of all suites."""
 
 import re
 import subprocess
@@ -24,8 +24,8 @@ from tests.support.servers.errors import ServerFailedError
 
 @dataclass(frozen=True)
 class SuiteRun:
-    """The outcome of one suite on one release. `problems` are faults of the run as a whole.
-    `repeated` cases depend on a clock, failed, and have the result of a run alone."""
+    """Outcome of one suite on one release. `problems` are faults of the run as a whole. `repeated`
+    cases depend on a clock, failed, and have the result of a separate run."""
 
     suite: Suite
     series: str
@@ -37,7 +37,7 @@ class SuiteRun:
 def repeat_timed(
     run: SuiteRun, expectations: Expectations, run_alone: Callable[[], SuiteRun]
 ) -> SuiteRun:
-    """The run with other results for the cases that failed and depend on a clock, if any."""
+    """The run with new results for failed cases that depend on a clock, if any."""
     failed = timed_failures(run.results, expectations, run.series)
     if not failed:
         return run
@@ -165,7 +165,7 @@ def _skipped(runs: Sequence[SuiteRun]) -> Iterator[str]:
 
 
 def _shortened(reason: str) -> str:
-    """A reason without what differs between cases that have it in common."""
+    """Reason without the parts that differ between its cases."""
     reason = reason.removeprefix("skipping due to environmental constraints: ")
     reason = re.sub(r"^no matching RunOnBlock; comparison errors: \[(.*)\]$", r"\1", reason)
     reason = re.sub(r"^\w+ (runOnRequirements not satisfied)$", r"\1", reason)

@@ -1,4 +1,4 @@
-"""The drivers' suites, and their outcomes beside the cases that are known to fail."""
+"""The drivers' suites, and their outcomes compared with the cases that are known to fail."""
 
 import json
 import re
@@ -17,11 +17,9 @@ RELEASES = ("5.0.31", "6.0.20", "8.0.4")
 
 @dataclass(frozen=True)
 class Suite:
-    """Cases about one subject. `members` is the size of the replica set.
-
-    `parts` are modules of pymongo's package `test`. For the Go driver they are patterns of tests
-    after the name of their package: `integration/TestCursor$`.
-    """
+    """Cases about one subject. `members` is the size of the replica set. `parts` are modules of
+    pymongo's package `test`. For the Go driver they are patterns of tests after the name of their
+    package: `integration/TestCursor$`."""
 
     name: str
     parts: tuple[str, ...]
@@ -141,9 +139,8 @@ class CaseResult:
 
 
 def read_junit(junit: str) -> dict[str, CaseResult]:
-    """The cases of a JUnit file by name. A case with several entries (its subtests, its teardown)
-    has failed when one of them has. A case that pymongo expects to fail, and that does, has
-    passed."""
+    """Cases of a JUnit file by name. A case with several entries (its subtests, its teardown) has
+    failed if one of them has. A case that pymongo expects to fail, and that fails, has passed."""
     found: dict[str, CaseResult] = {}
     for element in ElementTree.fromstring(junit).iter("testcase"):
         result = _result(element)
@@ -165,10 +162,8 @@ def _result(element: ElementTree.Element) -> CaseResult:
 
 
 def read_test2json(events: str) -> dict[str, CaseResult]:
-    """The Go tests without subtests by name, and those that failed beside their subtests.
-
-    The reason is what a test printed. A line that is no event belongs to no test.
-    """
+    """The Go tests without subtests by name, and those that failed beside their subtests. The
+    reason is the output of the test. A line that is no event belongs to no test."""
     actions: dict[str, str] = {}
     printed: defaultdict[str, str] = defaultdict(str)
     for line in events.splitlines():
@@ -198,10 +193,8 @@ def _one_line(message: str) -> str:
 
 @dataclass(frozen=True)
 class Rule:
-    """Cases that match one of `cases` (shell patterns) and why they fail or do not run.
-
-    Without `releases` the rule holds for every release, else for these series.
-    """
+    """Cases that match one of `cases` (shell patterns), and why they fail or do not run. Without
+    `releases` the rule applies to every release, otherwise to these series."""
 
     cases: tuple[str, ...]
     reason: str
@@ -216,7 +209,7 @@ class Rule:
 @dataclass(frozen=True)
 class Expectations:
     """`failures` run and must fail; `excluded` cases do not run. `timed` cases depend on a clock:
-    one that fails beside other suites counts as it ends alone."""
+    if one fails beside other suites, its separate run counts."""
 
     failures: tuple[Rule, ...] = ()
     excluded: tuple[Rule, ...] = ()
@@ -258,7 +251,7 @@ def timed_failures(
 def problems(
     results: Mapping[str, CaseResult], expectations: Expectations, series: str
 ) -> Iterator[str]:
-    """What makes the run of one release fail: one sentence each."""
+    """Reasons why the run of one release fails, one sentence each."""
     for case, result in results.items():
         is_expected = expectations.failure(case, series) is not None
         if result.outcome is Outcome.FAILED and not is_expected:

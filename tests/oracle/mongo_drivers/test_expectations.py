@@ -1,4 +1,4 @@
-"""The gate: what counts as an unexpected outcome, and how the page shows a run."""
+"""The gate: which outcomes are unexpected, and how the page shows a run."""
 
 import json
 
@@ -30,7 +30,7 @@ _JUNIT = """<testsuites><testsuite>
 _CLASS = "test_session.py::TestSession"
 
 
-def test_outcomes_of_a_junit_file() -> None:
+def test_junit_outcomes_are_read() -> None:
     results = read_junit(_JUNIT)
     assert {case.rpartition("::")[2]: each.outcome for case, each in results.items()} == {
         "test_a": Outcome.FAILED,
@@ -42,7 +42,7 @@ def test_outcomes_of_a_junit_file() -> None:
     assert results[f"{_CLASS}::test_c"].reason == "TestX runOnRequirements not satisfied"
 
 
-def test_unexpected_failures_and_unexpected_passes_are_problems() -> None:
+def test_unexpected_failures_and_passes_are_problems() -> None:
     results = {
         name: CaseResult(name, outcome)
         for name, outcome in (
@@ -56,14 +56,14 @@ def test_unexpected_failures_and_unexpected_passes_are_problems() -> None:
     expectations = Expectations(failures=(Rule(("[c-e]",), "no JavaScript", ("8.0",)),))
     found = list(problems(results, expectations, "8.0"))
     assert [problem.partition(" ")[0] for problem in found] == ["b", "d"]
-    # The rule is of another release.
+    # The rule applies to another release.
     found = list(problems(results, expectations, "5.0"))
     assert [problem.partition(" ")[0] for problem in found] == ["b", "c"]
 
 
 @pytest.mark.parametrize("alone", [Outcome.PASSED, Outcome.FAILED])
-def test_a_failed_case_that_depends_on_a_clock_counts_as_it_ends_alone(alone: Outcome) -> None:
-    """Another failure stays, whatever a second run shows."""
+def test_failed_timed_case_counts_by_its_separate_run(alone: Outcome) -> None:
+    """Other failures remain, whatever the second run yields."""
     suite = Suite("server discovery", ())
     timed = Expectations(timed=(Rule(("sdam/*",), "a clock"),))
     outcomes = {"sdam/a": Outcome.FAILED, "sdam/b": Outcome.PASSED, "crud": Outcome.FAILED}
@@ -78,13 +78,13 @@ def test_a_failed_case_that_depends_on_a_clock_counts_as_it_ends_alone(alone: Ou
     assert len(list(problems(run.results, timed, "8.0"))) == (1 if alone is Outcome.PASSED else 2)
 
 
-def test_a_run_without_a_timed_failure_is_not_repeated() -> None:
+def test_run_without_a_timed_failure_is_not_repeated() -> None:
     run = SuiteRun(Suite("crud", ()), "8.0", {"crud": CaseResult("crud", Outcome.FAILED)})
     timed = Expectations(timed=(Rule(("sdam/*",), "a clock"),))
     assert repeat_timed(run, timed, lambda: pytest.fail("it ran again")) == run
 
 
-def test_outcomes_of_go_tests() -> None:
+def test_go_test_outcomes_are_read() -> None:
     events = [
         {"Action": "run", "Test": "TestA"},
         {"Action": "output", "Test": "TestA/x", "Output": "=== RUN   TestA/x\n"},
@@ -95,7 +95,7 @@ def test_outcomes_of_go_tests() -> None:
         {"Action": "fail", "Test": "TestA"},
         {"Action": "output", "Test": "TestB", "Output": "    b_test.go:3: needs a router\n"},
         {"Action": "skip", "Test": "TestB"},
-        # A test that panics, after a subtest that passed.
+        # A test that panics after a passed subtest.
         {"Action": "pass", "Test": "TestC/x"},
         {"Action": "fail", "Test": "TestC"},
         {"Action": "fail"},

@@ -1,4 +1,4 @@
-"""The tests' own server answers as foreign servers do; every other answer is examined.
+"""The tests' own server answers like foreign servers; every different answer is listed.
 
 make mongo-servers
 """
@@ -34,7 +34,7 @@ from tests.support.mongodb.server import MongoReplicaSet
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(1800)]
 _BOUNDS = "it ignores `min`, `max` and `hint`, so chunks are copied by conditions"
 _SUBTYPES = "it compares no subtypes, which order binary values in MongoDB"
-# What is not as on the tests' own server, and why.
+# Differences from the tests' own server, with the reason.
 DIFFERENCES: Mapping[str, Mapping[str, str]] = {
     "ferretdb": {
         "a filter behind bounds": _BOUNDS,
@@ -69,7 +69,7 @@ DIFFERENCES: Mapping[str, Mapping[str, str]] = {
 
 
 @pytest.mark.parametrize("name", SERVERS)
-def test_answers(name: str, tmp_path: Path) -> None:
+def test_foreign_server_answers_equal_those_of_our_server(name: str, tmp_path: Path) -> None:
     with (
         MongoReplicaSet() as own,
         SERVERS[name](tmp_path / name) as target,
@@ -85,8 +85,8 @@ def test_answers(name: str, tmp_path: Path) -> None:
     assert different == DIFFERENCES[name].keys()
 
 
-def test_the_agent_on_a_foreign_server_with_change_streams(tmp_path: Path) -> None:
-    """SecantusDB has no dates after year 9999, and looks images up instead of keeping them. It
+def test_agent_proof_passes_on_a_foreign_server(tmp_path: Path) -> None:
+    """SecantusDB has no dates after year 9999, and looks up images instead of storing them. It
     accepts `atClusterTime` but reads the present state, so the order of a snapshot under load
     depends on timing."""
     with secantusdb(tmp_path / "server") as target:
@@ -105,7 +105,7 @@ def test_the_agent_on_a_foreign_server_with_change_streams(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("chunk_size", [1, 2, 5, 50])
-def test_chunks_of_a_server_without_index_bounds(
+def test_foreign_server_without_index_bounds_is_read_in_chunks(
     chunk_size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """FerretDB has no MinKey, MaxKey, NaN and infinite numbers, also in conditions."""

@@ -1,4 +1,4 @@
-"""FerretDB (Go, over SQLite), SecantusDB (Python, over WiredTiger), and the questions to them."""
+"""FerretDB (Go, with SQLite), SecantusDB (Python, with WiredTiger), and the commands for them."""
 
 import os
 import subprocess
@@ -29,7 +29,7 @@ _SECANTUSDB = "secantusdb==0.7.0b3"
 
 @contextmanager
 def ferretdb(directory: Path) -> Iterator[str]:
-    """Its connection string. It has no replica set, no sessions and no change streams."""
+    """Its connection string. The server has no replica set, no sessions and no change streams."""
 
     def build(target: Path) -> None:
         environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly"}
@@ -51,7 +51,7 @@ def secantusdb(directory: Path) -> Iterator[str]:
 
     def install(target: Path) -> None:
         _run([sys.executable, "-m", "venv", str(target)], target)
-        # The folder is renamed when it is whole, so the programs beside Python name another one.
+        # The complete folder is renamed, so the programs beside Python refer to another one.
         _run([str(target / "bin" / "python"), "-m", "pip", "install", "-q", _SECANTUSDB], target)
 
     python = cached_directory(_SECANTUSDB, install) / "bin" / "python"
@@ -91,7 +91,7 @@ def _run(command: list[str], directory: Path, environment: Mapping[str, str] | N
 Client = MongoClient[dict[str, Any]]
 DATABASE = "questions"
 _UNKNOWN_CURSOR = Int64(987_654_321)
-# Of most types; the numbers are not in the order of their insertion.
+# Values of most types; the numbers are not in the order of their insertion.
 IDS: tuple[Any, ...] = (
     3,
     1.5,
@@ -111,7 +111,7 @@ IDS: tuple[Any, ...] = (
     Timestamp(1, 1),
     -4.5,
 )
-# Not every server takes them.
+# Some servers reject them.
 RARE_IDS: Mapping[str, Any] = {
     "decimal": Decimal128("2.5"),
     "the same bytes of another subtype": Binary(b"ab", 5),
@@ -184,13 +184,13 @@ _TOLD = ("isWritablePrimary", "maxBsonObjectSize", "maxMessageSizeBytes", "maxWr
 
 
 def prepare(client: Client) -> None:
-    """The collection that is asked about."""
+    """Create the collection for the commands."""
     client.drop_database(DATABASE)
     client[DATABASE].mixed.insert_many([{"_id": each} for each in IDS])
 
 
 def answers(client: Client) -> Iterator[tuple[str, object]]:
-    """The answer to each question, without what servers may choose."""
+    """Answer to each command, without the parts that servers may choose."""
     for name, command in QUESTIONS.items():
         yield name, _answer(client, command)
 
@@ -220,7 +220,7 @@ def _of_cursor(client: Client, command: Mapping[str, Any], cursor: Mapping[str, 
         cursor = client[DATABASE].command(more)["cursor"]
         batches.append([_plain(each) for each in cursor["nextBatch"]])
         number = cursor["id"]
-    # Without an order the documents are those that there are.
+    # Without an order only the set of documents is compared.
     is_ordered = "sort" in command or "hint" in command
     shown = batches if is_ordered else [sorted(map(str, batch)) for batch in batches]
     return "batches", shown if is_ordered or len(batches) == 1 else [len(each) for each in batches]

@@ -1,7 +1,7 @@
 """A slow, plain reader of Cassandra commit-log segments: the second opinion beside the parser.
 
-It is the commit-log format notes in executable form, one file for each thing. Versions 6 to 9, in
-every framing.
+It implements the commit-log format notes, one file for each subject. Versions 6 to 9,
+in every framing.
 
     schema = parse_schema(Path("schema.cql").read_text())
     for update in read_segment(path, "CommitLog-7-1699.log", schema):

@@ -9,7 +9,7 @@ from tests.oracle.reference.errors import MalformedError
 
 
 def decompress(compressor: str, block: bytes) -> bytes:
-    """The records that a block stands for. Raises MalformedError."""
+    """Records of a block. Raises MalformedError."""
     try:
         return _DECOMPRESSORS[compressor](block)
     except (zlib.error, cramjam.DecompressionError) as error:
@@ -33,4 +33,4 @@ _DECOMPRESSORS: dict[str, Callable[[bytes], bytes]] = {
 }
 
 COMPRESSORS = frozenset(_DECOMPRESSORS)
-"""Simple names of the compressors that are known."""
+"""Simple names of the known compressors."""

@@ -1,4 +1,4 @@
-"""CQL types, as far as the wire form of a value depends on them (format notes §6.1, §4.8.2)."""
+"""CQL types, as far as the encoding of a value depends on them (format notes §6.1, §4.8.2)."""
 
 from dataclasses import dataclass
 
@@ -12,17 +12,17 @@ FIXED_LENGTHS: dict[str, int] = {
     "uuid": 16,
     "timeuuid": 16,
 }
-"""Native types written bare, in bytes."""
+"""Native types without a length prefix, in bytes."""
 
-# tinyint, smallint, date and time have one size too, and are written behind it nevertheless.
+# tinyint, smallint, date and time have a fixed size but are written with a length prefix.
 VARIABLE_LENGTH = frozenset(
     {"ascii", "blob", "counter", "date", "decimal", "duration", "inet", "smallint", "text"}
     | {"time", "tinyint", "varchar", "varint"}
 )
-"""Native types written behind their length."""
+"""Native types with a length prefix."""
 
 FIXED_LENGTH_CLASSES = {"DateType": 8, "EmptyType": 0, "LexicalUUIDType": 16}
-"""Simple names of Java types without a CQL name that are written bare, in bytes."""
+"""Simple names of Java types without a CQL name and without a length prefix, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Vector:
 
 @dataclass(frozen=True, slots=True)
 class Custom:
-    """A type known by its Java class alone."""
+    """Type known only by its Java class."""
 
     java_class: str
 
@@ -78,10 +78,10 @@ CqlType = Native | Collection | Tuple | UserType | Vector | Custom
 
 
 def fixed_length(cql_type: CqlType) -> int | None:
-    """Bytes of a bare value; None where the value stands behind its length.
+    """Bytes of a value without a length prefix; None for a value with one.
 
-    Holds for clustering values and the values of simple columns, not for what is nested in them.
-    Source: AbstractType#valueLengthIfFixed.
+    Applies to clustering values and the values of simple columns, not to nested values. Source:
+    AbstractType#valueLengthIfFixed.
     """
     match cql_type:
         case Native(name):
@@ -96,5 +96,5 @@ def fixed_length(cql_type: CqlType) -> int | None:
 
 
 def is_complex(cql_type: CqlType) -> bool:
-    """Whether a column of this type is stored as one cell for each element (isMultiCell)."""
+    """Whether a column of this type is stored as one cell per element (isMultiCell)."""
     return isinstance(cql_type, Collection | UserType) and not cql_type.frozen

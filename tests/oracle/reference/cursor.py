@@ -1,4 +1,4 @@
-"""Reads primitive encodings one after the other (format notes §5)."""
+"""Reads primitive encodings one by one (format notes §5)."""
 
 from uuid import UUID
 
@@ -6,7 +6,7 @@ from tests.oracle.reference.errors import MalformedError
 
 
 class Cursor:
-    """A place in a buffer, moved on by every read. Raises MalformedError behind the end."""
+    """Position in a buffer, advanced by every read. Raises MalformedError beyond the end."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -54,7 +54,7 @@ class Cursor:
         return zigzag >> 1 ^ -(zigzag & 1)
 
     def vbytes(self) -> bytes:
-        """A byte string behind its length as uvint."""
+        """Byte string with its length as uvint before it."""
         return self.take(self.uvint())
 
     def uuid(self) -> UUID:

@@ -1,4 +1,4 @@
-"""The segment's name and its header (format notes §1)."""
+"""Name and header of a segment (format notes §1)."""
 
 import json
 import re
@@ -19,10 +19,10 @@ SEGMENT_NAME = re.compile(r"CommitLog-(\d+)-(\d+)\.log")
 
 @dataclass(frozen=True, slots=True)
 class Descriptor:
-    """What a segment says about itself.
+    """The header of a segment.
 
-    `compression` is the simple class name of the compressor, None for a plain segment and for an
-    encrypted one; `header_length` is the offset of the first marker, in bytes.
+    `compression` is the simple class name of the compressor, None for plain and encrypted segments.
+    `header_length` is the offset of the first marker, in bytes.
     """
 
     segment: str
@@ -34,7 +34,7 @@ class Descriptor:
 
 
 def id_words(segment_id: int) -> bytes:
-    """The id as checksums take it: low 32 bits first (FBUtilities#updateChecksumInt; §1.2)."""
+    """The id in the form of checksums: low 32 bits first (FBUtilities#updateChecksumInt; §1.2)."""
     return (segment_id & 0xFFFFFFFF).to_bytes(4, "big") + (segment_id >> 32 & 0xFFFFFFFF).to_bytes(
         4, "big"
     )
@@ -43,9 +43,9 @@ def id_words(segment_id: int) -> bytes:
 def read_descriptor(data: bytes, segment: str) -> Descriptor:
     """The header of the segment file `data` whose name is `segment`.
 
-    Raises CorruptSegmentError for a bad checksum or a header that disagrees with the name, and
-    UnsupportedSegmentError for what this package cannot read.
-    Source: CommitLogDescriptor#readHeader.
+    Raises CorruptSegmentError for a bad checksum or a header that contradicts the name, and
+    UnsupportedSegmentError for what this package cannot read. Source:
+    CommitLogDescriptor#readHeader.
     """
     cursor = Cursor(data)
     try:

@@ -1,4 +1,4 @@
-"""Encrypted sections: chunks, each encrypted by itself, with LZ4 inside (format notes §2.6)."""
+"""Encrypted sections: separately encrypted chunks with LZ4 inside (format notes §2.6)."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ _PADDED: Mapping[str, _Decipher] = {
     "AES/OFB/PKCS5Padding": lambda key, iv, text: AES.new(key, AES.MODE_OFB, iv=iv).decrypt(text),
 }
 TRANSFORMATIONS = frozenset({*_PADDED, "AES/CTR/NoPadding"})
-"""Names of the ciphers that are known."""
+"""Names of the known ciphers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Encryption:
-    """What the header says: Java's name of the cipher, the key's alias, the vector."""
+    """Encryption of the header: Java's name of the cipher, the key's alias, the vector."""
 
     transformation: str
     alias: str
@@ -39,7 +39,7 @@ def decrypt(encryption: Encryption, key: bytes, block: bytes) -> bytes:
 
 
 def _chunks(block: bytes) -> Iterator[tuple[bytes, int]]:
-    """Each chunk's cipher text, and how many bytes of what it deciphers to count."""
+    """Cipher text of each chunk, and the number of deciphered bytes that count."""
     at = 0
     while at < len(block):
         length = int.from_bytes(block[at : at + 4], "big")

@@ -1,4 +1,4 @@
-"""What can be wrong with a segment, and where.
+"""Errors of a segment and their positions.
 
 ```
 SegmentError                 segment, position, what
@@ -11,10 +11,10 @@ MalformedError               offset, what: raised below the level that knows the
 
 
 class SegmentError(Exception):
-    """A segment cannot be read on from `position`.
+    """A segment is unreadable from `position`.
 
-    `position` is a logical position (format notes §2.3), or a file offset for what stands outside
-    of sections: the header and the markers.
+    `position` is a logical position (format notes §2.3), or a file offset for parts outside of
+    sections: the header and the markers.
     """
 
     def __init__(self, segment: str, position: int, what: str) -> None:
@@ -29,15 +29,15 @@ class CorruptSegmentError(SegmentError):
 
 
 class UnsupportedSegmentError(SegmentError):
-    """The segment has a version, a compressor or an encryption that this reader does not know."""
+    """The segment's version, compressor or encryption is unknown to this reader."""
 
 
 class StaleSchemaError(SegmentError):
-    """The segment names a column that the schema has neither as current nor as dropped."""
+    """The segment refers to a column that is neither a current nor a dropped one of the schema."""
 
 
 class MalformedError(ValueError):
-    """Bytes contradict the format at `offset` of the buffer at hand."""
+    """Bytes contradict the format at `offset` of the current buffer."""
 
     def __init__(self, offset: int, what: str) -> None:
         super().__init__(f"byte {offset}: {what}")

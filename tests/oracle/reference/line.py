@@ -1,7 +1,7 @@
-"""Updates in the canonical form that every reader of segments can be compared in.
+"""Updates in a canonical form, in which all readers of segments are comparable.
 
 One JSON object for each partition update: numbers as they are, bytes as hex, cells ordered by
-column name and path, so that nothing depends on in-memory order. Docs call it the dump form.
+column name and path, so the order in memory does not matter. Docs call it the dump form.
 """
 
 from typing import Any
@@ -22,9 +22,9 @@ Json = dict[str, Any]
 
 
 def to_line(update: Update) -> Json:
-    """The canonical form of `update`: what one line of a dump holds."""
+    """Canonical form of `update`: the content of one line of a dump."""
     partition = update.partition
-    # Cassandra's reader forgets the epoch of an empty update.
+    # Cassandra's reader drops the epoch of an empty update.
     has_epoch = partition.epoch is not None and not partition.is_empty
     return {
         "segment": update.segment,

@@ -1,8 +1,8 @@
-"""What a commit log says, as frozen values.
+"""The content of a commit log as frozen values.
 
-Timestamps (`timestamp_us`) are signed 64-bit microseconds; local deletion times (`ldt_s`) are
-seconds since 1970, the expiry of something that expires or the second of a deletion; TTLs
-(`ttl_s`) are seconds. All values and keys are raw bytes (format notes §6).
+Timestamps (`timestamp_us`) are signed 64-bit microseconds. Local deletion times (`ldt_s`) are
+seconds since 1970: the second of an expiry or of a deletion. TTLs (`ttl_s`) are seconds. All values
+and keys are raw bytes (format notes §6).
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Deletion:
 
 @dataclass(frozen=True, slots=True)
 class Liveness:
-    """What an INSERT leaves beside its cells (LivenessInfo); an expiring one has all three."""
+    """What an INSERT stores besides its cells (LivenessInfo); an expiring one has all three."""
 
     timestamp_us: int
     ttl_s: int | None
@@ -63,7 +63,7 @@ class ComplexDeletion:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row, or the static row when `clustering` is None. Cells stand in the order of the log."""
+    """A row, or the static row if `clustering` is None. Cells are in the order of the log."""
 
     clustering: Clustering | None
     liveness: Liveness | None
@@ -74,7 +74,7 @@ class Row:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it says nothing; Cassandra's reader passes over such rows (§4.7)."""
+        """Whether it is empty; Cassandra's reader skips such rows (§4.7)."""
         return not (self.liveness or self.deletion or self.complex_deletions or self.cells)
 
 
@@ -89,7 +89,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Boundary:
-    """The end of a range tombstone and, at the same place, the start of the next one."""
+    """End of a range tombstone and, at the same position, start of the next one."""
 
     kind: str
     clustering: Clustering
@@ -102,9 +102,9 @@ Item = Row | Bound | Boundary
 
 @dataclass(frozen=True, slots=True)
 class PartitionUpdate:
-    """What one mutation changes in one partition of one table; `items` are in storage order.
+    """Changes of one mutation in one partition of one table; `items` are in storage order.
 
-    `epoch` is that of the table's metadata, which only version 9 has.
+    `epoch` is that of the table's metadata, which only version 9 contains.
     """
 
     table: Table
@@ -122,9 +122,9 @@ class PartitionUpdate:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """A partition update and where it stands.
+    """A partition update and its position.
 
-    `position` is the logical end position of its record, which Cassandra calls entryLocation;
+    `position` is the logical end position of its record, which Cassandra calls entryLocation.
     `index` counts from 0 within the `updates` partition updates of the mutation.
     """
 

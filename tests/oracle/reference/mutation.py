@@ -11,7 +11,7 @@ from tests.oracle.reference.schema import Schema, Table
 from tests.oracle.reference.times import TimeBases, signed
 
 KNOWN_FLAGS = 0x01
-"""Of a mutation of version 9: potential transaction conflicts are allowed."""
+"""Flag of a mutation of version 9: potential transaction conflicts are allowed."""
 
 IS_EMPTY = 0x01
 IS_REVERSED = 0x02
@@ -21,7 +21,7 @@ HAS_ROW_ESTIMATE = 0x10
 
 
 class UnknownTableError(Exception):
-    """The mutation holds an update of a table that is not in the schema."""
+    """The mutation contains an update of a table that the schema lacks."""
 
     def __init__(self, table_id: UUID) -> None:
         super().__init__(str(table_id))
@@ -29,7 +29,7 @@ class UnknownTableError(Exception):
 
 
 class UnknownColumnError(Exception):
-    """An update of `table` has a column that the schema does not have."""
+    """An update of `table` has a column that the schema lacks."""
 
     def __init__(self, table: Table, column: str) -> None:
         super().__init__(f"{table.keyspace}.{table.name}: {column!r}")
@@ -40,9 +40,9 @@ class UnknownColumnError(Exception):
 def read_mutation(payload: bytes, version: int, schema: Schema) -> tuple[PartitionUpdate, ...]:
     """The partition updates of one record.
 
-    `version` is the segment's: 6 to 9. Raises MalformedError, and UnknownTableError or
-    UnknownColumnError for the first name that `schema` lacks: an update has no length, so what
-    follows such a name cannot be read. Source: Mutation$MutationSerializer.
+    `version` is that of the segment: 6 to 9. Raises MalformedError, and UnknownTableError or
+    UnknownColumnError for the first name that `schema` lacks: an update has no length, so the bytes
+    after such a name are unreadable. Source: Mutation$MutationSerializer.
     """
     cursor = Cursor(payload)
     if version >= 9 and (flags := cursor.u8()) & ~KNOWN_FLAGS:
@@ -97,10 +97,8 @@ def _read_update(cursor: Cursor, version: int, schema: Schema) -> PartitionUpdat
 
 
 def _read_columns(cursor: Cursor, table: Table) -> tuple[tuple[str, CqlType], ...]:
-    """The names that bitmaps and cells refer to by place; types come from the schema.
-
-    Source: Columns$Serializer; §4.3.
-    """
+    """Names that bitmaps and cells refer to by index; types come from the schema. Source:
+    Columns$Serializer; §4.3."""
     columns = []
     for _ in range(cursor.uvint()):
         offset = cursor.offset

@@ -1,8 +1,8 @@
-"""Where recorded segments lie, and which of them belong together.
+"""Folders of recorded segments.
 
-A scenario is a folder with segments, their schema and what Cassandra's own reader says of them.
-The project's own recordings are under `tests/fixtures`; a further collection is used as well where
-it exists, beside the repository or where the environment variable CDC_SHARED points.
+A scenario is a folder with segments, their schema and the output of Cassandra's own reader. The
+project's own recordings are under `tests/fixtures`. A further collection is optional: beside the
+repository or in the folder of the environment variable CDC_SHARED.
 """
 
 import gzip
@@ -29,7 +29,7 @@ OWN = REPOSITORY / "tests" / "fixtures"
 SHARED = Path(os.environ.get("CDC_SHARED") or REPOSITORY.parent / "shared")
 KEYSTORE = "cassandra.keystore"
 PASSWORD = "cassandra"
-"""Of the keystores of recordings, and of the keys in them."""
+"""Password of the recordings' keystores, and of the keys in them."""
 GOLDEN = SHARED / "golden" / "apache-legacy-commitlog"
 SAMPLE = (
     *("3.11/mixed", "4.0/collections", "4.1/encrypted", "4.1/lz4", "5.0/types", "5.0/deletions"),
@@ -58,7 +58,7 @@ class Scenario:
         return sorted(named, key=lambda each: _segment_id(each[1]))
 
     def keystore(self) -> KeystoreSettings | None:
-        """What opens encrypted segments, where there are any."""
+        """Keystore that opens encrypted segments, if any."""
         path = self.folder / KEYSTORE
         return KeystoreSettings(path, PASSWORD, None, None, KEYSTORE) if path.exists() else None
 
@@ -67,12 +67,12 @@ class Scenario:
         return recorded_keys(self.folder / KEYSTORE)
 
     def expected(self) -> list[dict[str, Any]]:
-        """What Cassandra's own reader says."""
+        """Output of Cassandra's own reader."""
         with gzip.open(self.folder / "dump.ndjson.gz", "rt", encoding="utf-8") as lines:
             return [json.loads(line) for line in lines]
 
     def read(self, skipped: Counter[str] | None = None) -> Iterator[dict[str, Any]]:
-        """What this package says, in the same form."""
+        """Output of this package, in the same form."""
         schema = parse_schema((self.folder / "schema.cql").read_text(encoding="utf-8"))
         for path, name in self.segments():
             for update in read_segment(path, name, schema, skipped, self.keys()):
@@ -85,7 +85,7 @@ def _segment_id(name: str) -> int:
 
 
 def recorded_keys(keystore: Path) -> dict[str, bytes]:
-    """The keys in the keystore of a recording; none where there is no such file."""
+    """Keys in the keystore of a recording; none without such a file."""
     return _keys_of(keystore.read_bytes()) if keystore.exists() else {}
 
 
@@ -95,7 +95,7 @@ def _keys_of(keystore: bytes) -> dict[str, bytes]:
 
 
 def scenarios() -> list[Scenario]:
-    """All scenarios that are there, own ones first."""
+    """All available scenarios, own ones first."""
     found = []
     for root in (OWN, SHARED / "fixtures"):
         for dump in sorted(root.rglob("dump.ndjson.gz")):
@@ -104,8 +104,8 @@ def scenarios() -> list[Scenario]:
 
 
 def rows(found: Iterable[Scenario], *, is_whole: bool = False) -> list[Any]:
-    """Scenarios as parameters of a test. Slow are those outside of `SAMPLE`, or with `is_whole`
-    those outside of the project's own recordings."""
+    """Scenarios as test parameters. Those outside `SAMPLE` are slow; with `is_whole`, those outside
+    the project's own recordings."""
 
     def is_fast(each: Scenario) -> bool:
         return each in sampled([each]) or (is_whole and each.root == OWN)
@@ -117,5 +117,5 @@ def rows(found: Iterable[Scenario], *, is_whole: bool = False) -> list[Any]:
 
 
 def sampled(found: Iterable[Scenario]) -> list[Scenario]:
-    """Those of `SAMPLE`."""
+    """Scenarios of `SAMPLE`."""
     return [each for each in found if each.folder in [OWN / name for name in SAMPLE]]

@@ -9,7 +9,7 @@ from tests.oracle.reference.errors import CorruptSegmentError
 from tests.oracle.reference.sections import Section
 
 OVERHEAD = 12
-"""Bytes of a record beside its payload: the length, its checksum, the checksum over both."""
+"""Bytes of a record besides its payload: the length, its checksum, the checksum over both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +24,8 @@ class Record:
 def read_records(section: Section, segment: str, skipped: Counter[str]) -> Iterator[Record]:
     """The records of `section`, in order. Raises CorruptSegmentError.
 
-    A length of zero is left by an allocation that was never written: the rest of the section is
-    passed over and counted in `skipped` (§2.8). Source: CommitLogReader#readSection.
+    An allocation that was never written leaves a length of zero: the rest of the section is skipped
+    and counted in `skipped` (§2.8). Source: CommitLogReader#readSection.
     """
     content = section.content
     at = 0
@@ -47,7 +47,7 @@ def read_records(section: Section, segment: str, skipped: Counter[str]) -> Itera
         if length + OVERHEAD > left:
             raise CorruptSegmentError(segment, start, f"record of {length} bytes, {left} left")
         payload = content[at + 8 : at + 8 + length]
-        # The second checksum continues the first one, it does not start again.
+        # The second checksum continues the first one; it does not start again.
         crc = zlib.crc32(payload, crc)
         if crc.to_bytes(4, "big") != content[at + 8 + length : at + OVERHEAD + length]:
             raise CorruptSegmentError(segment, start, "checksum of the record does not match")

@@ -29,7 +29,7 @@ HAS_ALL_COLUMNS = 0x20
 HAS_COMPLEX_DELETION = 0x40
 EXTENSION = 0x80
 
-# Flags in the second byte, behind EXTENSION.
+# Flags in the second byte, after EXTENSION.
 IS_STATIC = 0x01
 HAS_SHADOWABLE_DELETION = 0x02
 
@@ -45,7 +45,7 @@ CLUSTERING_BATCH = 32
 """Clustering values that share one header."""
 
 LARGE_SUBSET = 64
-"""Number of columns from which on a subset is a list, not a bitmap."""
+"""Number of columns from which a subset is a list, not a bitmap."""
 
 BOUND_KINDS = {
     0: "EXCL_END_BOUND",
@@ -133,7 +133,7 @@ class RowReader:
     def _body(
         self, flags: int, extended: int, clustering: Clustering | None, columns: Columns
     ) -> Row:
-        """Everything behind the clustering (UnfilteredSerializer#serializeRowBody; §4.7)."""
+        """Everything after the clustering (UnfilteredSerializer#serializeRowBody; §4.7)."""
         liveness = self._liveness(flags) if flags & HAS_TIMESTAMP else None
         deletion = self.bases.deletion(self.cursor) if flags & HAS_DELETION else None
         present = columns if flags & HAS_ALL_COLUMNS else self._subset(columns)
@@ -143,7 +143,8 @@ class RowReader:
             if not is_complex(cql_type):
                 cells.append(self._cell(name, cql_type, liveness, in_complex=False))
                 continue
-            # With the flag every complex column has a deletion; those without one write a live one.
+            # With the flag, every complex column has a deletion; those without one write a live
+            # one.
             if flags & HAS_COMPLEX_DELETION:
                 found = self.bases.deletion(self.cursor)
                 if found.timestamp_us != LIVE_TIMESTAMP_US:
@@ -196,12 +197,12 @@ class RowReader:
         if flags & HAS_EMPTY_VALUE:
             value = b""
         else:
-            # The type of a complex column as a whole has no fixed length, whatever its elements.
+            # A complex column's type as a whole has no fixed length, whatever its elements.
             value = cursor.vbytes() if in_complex else self._value(cql_type)
         return Cell(column, path, timestamp_us, ttl_s, ldt_s, None if deleted else value)
 
     def _subset(self, columns: Columns) -> Columns:
-        """The columns that a row has (Columns$Serializer#deserializeSubset; §4.9)."""
+        """Columns of a row (Columns$Serializer#deserializeSubset; §4.9)."""
         offset = self.cursor.offset
         encoded = self.cursor.uvint()
         count = len(columns)

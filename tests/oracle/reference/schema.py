@@ -1,4 +1,4 @@
-"""What the bytes do not say: tables by id, their columns and types."""
+"""Schema that the bytes do not contain: tables by id, their columns and types."""
 
 from dataclasses import dataclass, field
 from uuid import UUID
@@ -10,8 +10,8 @@ from tests.oracle.reference.cql_types import CqlType
 class Table:
     """A table or a materialised view.
 
-    `partition_key` and `clustering` hold the types in key order; `columns` the types of static and
-    regular columns by name, dropped ones included where no current column has the name.
+    `partition_key` and `clustering` are the types in key order. `columns` are the types of static
+    and regular columns by name, with dropped columns whose name no current column has.
     """
 
     id: UUID
@@ -24,6 +24,6 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """Tables by id. A table that was dropped and made again stands under both ids."""
+    """Tables by id. A table that was dropped and recreated has both ids."""
 
     tables: dict[UUID, Table] = field(default_factory=dict)

@@ -32,7 +32,7 @@ _KINDS = {"ListType": "list", "SetType": "set", "MapType": "map"}
 
 
 def parse_schema(text: str) -> Schema:
-    """The schema that `text` states. Raises SchemaError with the line."""
+    """Schema of `text`. Raises SchemaError with the line."""
     stored = json.loads(commitlog.Schema.from_cql(text).to_stored())
     return Schema({UUID(each["id"]): _table(each) for each in stored["tables"]})
 
@@ -42,7 +42,7 @@ def _table(stored: dict[str, list[dict[str, str]]]) -> Table:
         part: [(column["name"], _type_of(column["class"])) for column in stored[part]]
         for part in ("partition_key", "clustering", "static", "regular")
     }
-    # What was dropped comes last, and a current column has precedence.
+    # Dropped columns come last, and current ones take precedence.
     columns = dict([*types["static"], *types["regular"]][::-1])
     return Table(
         UUID(str(stored["id"])),
@@ -61,7 +61,7 @@ def _type_of(java_class: str) -> CqlType:
 
 
 def _type(words: list[str], *, frozen: bool) -> CqlType:
-    """Takes the words of one type. Everything inside something frozen is frozen."""
+    """Read the words of one type. Everything inside a frozen type is frozen."""
     word = words.pop(0)
     name = word.rpartition(".")[2]
     if name in NATIVE:

@@ -1,4 +1,4 @@
-"""The chain of sync sections behind the header (format notes §2)."""
+"""The chain of sync sections after the header (format notes §2)."""
 
 import zlib
 from collections.abc import Iterator, Mapping
@@ -19,11 +19,11 @@ NO_KEYS: Mapping[str, bytes] = {}
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What one sync of the node closed.
+    """A section, which one sync of the node closes.
 
     `marker` and `file_end` are file offsets; `start` is the logical position of the first content
-    byte and `end` the logical position behind the last one (§2.3). For plain segments both kinds
-    of position are the same numbers.
+    byte and `end` the logical position after the last one (§2.3). In plain segments, logical
+    positions equal file offsets.
     """
 
     marker: int
@@ -33,18 +33,18 @@ class Section:
 
     @property
     def end(self) -> int:
-        """Logical position of the section's end: what a CDC index file holds."""
+        """Logical position of the section's end: the content of a CDC index file."""
         return self.start + len(self.content)
 
 
 def read_sections(
     data: bytes, descriptor: Descriptor, keys: Mapping[str, bytes] = NO_KEYS
 ) -> Iterator[Section]:
-    """The sections that are chained from the header, in file order. `keys` are by alias, in
-    lower case, as Java's keystores know it.
+    """The sections of the chain from the header, in file order. `keys` are by alias in lower case,
+    as in Java's keystores.
 
-    Ends at a marker of zeros or where no marker fits; whatever stands behind is never looked at.
-    Raises CorruptSegmentError for a broken chain. Source: CommitLogSegmentReader; §2.1, §2.2.
+    Ends at a marker of zeros or where no marker fits, and ignores all later bytes. Raises
+    CorruptSegmentError for a broken chain. Source: CommitLogSegmentReader; §2.1, §2.2.
     """
     segment = descriptor.segment
     if descriptor.compression is not None and descriptor.compression not in COMPRESSORS:
@@ -60,7 +60,7 @@ def read_sections(
         covered = id_words(descriptor.id) + marker.to_bytes(4, "big")
         if zlib.crc32(covered).to_bytes(4, "big") != words[4:]:
             raise CorruptSegmentError(segment, marker, "marker checksum does not match")
-        # The checksum does not cover the end, so nothing else guards it.
+        # The checksum does not cover the end, so no other check protects it.
         if not marker + MARKER_LENGTH <= end <= len(data):
             raise CorruptSegmentError(
                 segment, marker, f"section ends at {end}, the file at {len(data)}"
@@ -83,7 +83,7 @@ def _content(stored: bytes, descriptor: Descriptor, keys: Mapping[str, bytes]) -
     if len(stored) < 4:
         raise MalformedError(0, "compressed section without its length")
     length = int.from_bytes(stored[:4], "big")
-    # A closing section is empty, and its block is not worth a decompressor (§2.5).
+    # A closing section is empty, and its block needs no decompressor (§2.5).
     if length == 0:
         return b""
     if descriptor.encryption is not None:

@@ -35,14 +35,14 @@ def read_segment(
 ) -> Iterator[Update]:
     """The partition updates of a segment, in file order.
 
-    `source` is the file, gzipped if it ends with `.gz`, or its bytes; `name` is the segment's name.
-    A mutation with a table that `schema` does not know is left out as a whole, as Cassandra's own
-    reader does; `skipped` counts such records and other things passed over, by reason; `keys`
-    are those of encrypted segments, by alias.
+    `source` is the file (gzipped if it ends with `.gz`) or its bytes; `name` is the name of the
+    segment. A mutation with a table that `schema` lacks is skipped as a whole, as by Cassandra's
+    own reader. `skipped` counts skipped records and other skipped parts by reason. `keys` are those
+    of encrypted segments, by alias.
 
-    Raises CorruptSegmentError, UnsupportedSegmentError or StaleSchemaError at the first place that
-    cannot be read. The updates given until then are right; nothing behind the last chained marker
-    is ever read.
+    Raises CorruptSegmentError, UnsupportedSegmentError or StaleSchemaError at the first unreadable
+    position. The updates before it are correct; bytes after the last marker of the chain are never
+    read.
     """
     data = source if isinstance(source, bytes) else read_bytes(source)
     tally = Counter[str]() if skipped is None else skipped
@@ -69,6 +69,6 @@ def read_segment(
 
 
 def read_bytes(path: Path) -> bytes:
-    """The bytes of a segment file, unpacked if its name ends with `.gz`."""
+    """Bytes of a segment file, decompressed if its name ends with `.gz`."""
     data = path.read_bytes()
     return gzip.decompress(data) if path.suffix == ".gz" else data

@@ -8,7 +8,7 @@ from tests.oracle.reference.model import Deletion
 
 TIMESTAMP_EPOCH_US = 1_442_880_000_000_000
 LDT_EPOCH_S = 1_442_880_000
-"""2015-09-22T00:00:00Z, what the bases themselves are relative to (EncodingStats)."""
+"""2015-09-22T00:00:00Z, the reference of the bases themselves (EncodingStats)."""
 
 NO_LDT_UNTIL_7 = 0x7FFFFFFF
 NO_LDT_FROM_8 = 0xFFFFFFFF
@@ -27,7 +27,7 @@ class TimeBases:
     """The bases of one partition update (EncodingStats, SerializationHeader).
 
     Additions wrap around: at 64 bits for timestamps, at 32 bits for the rest, whatever the length
-    of the integer on the wire.
+    of the encoded integer.
     """
 
     version: int
@@ -37,7 +37,7 @@ class TimeBases:
 
     @classmethod
     def read(cls, cursor: Cursor, version: int) -> "TimeBases":
-        """The three bases at the head of a partition update."""
+        """The three bases at the start of a partition update."""
         return cls(
             version,
             TIMESTAMP_EPOCH_US + cursor.uvint(),
@@ -59,8 +59,8 @@ class TimeBases:
     def ldt(self, cursor: Cursor) -> int | None:
         """A local deletion time in seconds, None for "never" (Cell#decodeLocalDeletionTime; §4.4).
 
-        Unsigned from version 8 on. An invalid one (overflown, or before its own TTL) is given as
-        the number that is written.
+        Unsigned from version 8 on. An invalid time (overflown, or before its own TTL) is returned
+        as written.
         """
         ldt_s = self.ldt_s + cursor.uvint() & 0xFFFFFFFF
         if self.version >= 8:

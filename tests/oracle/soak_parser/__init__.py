@@ -1,1 +1,1 @@
-"""The parser against Cassandra's own `CommitLogReader` over random workloads on real nodes."""
+"""The parser against Cassandra's own `CommitLogReader` with random workloads on real nodes."""

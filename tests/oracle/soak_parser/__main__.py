@@ -1,7 +1,7 @@
-"""`make soak-parser`: random workloads on real nodes, read by every reader, compared in everything.
+"""`make soak-parser`: random workloads on real nodes; all readers must agree.
 
-Prints a line a round, a line a node, and what was in the log; exit code 1 when a workload differs,
-which is kept. `--node 5.0.9:plain --seed N --workloads 1` runs a single one again.
+Prints one line per round and node, and the content of the log. If a workload differs, it exits with
+code 1 and keeps the workload. `--node 5.0.9:plain --seed N --workloads 1` repeats a single one.
 """
 
 import secrets
@@ -38,7 +38,7 @@ _ROUND = 10
 def main(
     workloads: int, minutes: float, seed: int | None, labels: tuple[str, ...], kept: Path
 ) -> None:
-    """Compare the parser with Cassandra's own reader over random workloads."""
+    """Compare the parser with Cassandra's own reader on random workloads."""
     try:
         nodes = tuple(NodeKind(label) for label in labels) or DEFAULT_NODES
     except ValueError as error:
@@ -67,7 +67,7 @@ def main(
 
 
 def _soak(kind: NodeKind, seeds: Sequence[int], kept: Path, totals: Totals, end_s: float) -> None:
-    # In the cache folder, since the temporary one may be in memory.
+    # In the cache folder, because the temporary one may be in memory.
     with tempfile.TemporaryDirectory(prefix="soak-", dir=cache_directory()) as scratch:
         directory, settings = Path(scratch) / "node", kind.settings(Path(scratch))
         with CassandraNode(directory, version=kind.version, settings=settings) as node:

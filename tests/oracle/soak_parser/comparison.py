@@ -1,4 +1,4 @@
-"""Four readings of the same segments: Cassandra's own, the parser's, the plain reader's, events."""
+"""Four readings of one segment: Cassandra's own, the parser's, the plain reader's, events."""
 
 import json
 import re
@@ -28,14 +28,14 @@ KINDS = (
     *("null clustering", "more than 32 clusterings", "more than 64 columns", "extreme times"),
     "expiry behind 2038",
 )
-"""What every long run has to meet."""
+"""Kinds that every long run must contain."""
 
 _FAR_S = 0x7FFFFFFF
 
 
 @dataclass(slots=True)
 class Readings:
-    """What each reader says of one workload, in the order of the log."""
+    """Output of each reader for one workload, in the order of the log."""
 
     cassandra: list[Json] = field(default_factory=list)
     parser: list[Json] = field(default_factory=list)
@@ -45,8 +45,8 @@ class Readings:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """`problems` by keyspace; under "" what concerns no keyspace. `content` counts what was in
-    the log and thus compared."""
+    """`problems` by keyspace; under "" those of no keyspace. `content` counts the compared content
+    of the log."""
 
     problems: dict[str, list[str]]
     readings: dict[str, Readings]
@@ -56,11 +56,9 @@ class Compared:
 def compare(
     recorded: Sequence[Recorded], segments: Sequence[Path], folder: Path, version: str
 ) -> Compared:
-    """Reads the segments with every reader; `folder` is for files on the way, and has the keystore
-    of encrypted segments. `version` is the release of Cassandra's reader.
-
-    Raises what a reader raises when it fails as a whole.
-    """
+    """Reads the segments with every reader. `folder` is for temporary files, and contains the
+    keystore of encrypted segments. `version` is the release of Cassandra's reader. Raises the
+    exception of a reader that fails as a whole."""
     text = "\n".join(each.schema for each in recorded)
     schema_file = folder / "schema.cql"
     schema_file.write_text(uncommented(text), encoding="utf-8")
@@ -108,10 +106,10 @@ def compare(
 
 
 def uncommented(text: str) -> str:
-    """The tables that DESCRIBE puts into a comment because they have compact storage, as the CQL
-    that made them; the parser reads the comment itself."""
+    """Tables that DESCRIBE comments out because of compact storage, as the CQL that created them;
+    the parser reads the comment itself."""
     text = re.sub(r"/\*\nWarning: [^;]*?\n\n(CREATE TABLE .*?;)\n\*/", r"\1", text, flags=re.DOTALL)
-    # An order of a column that only the log has.
+    # An order of a column that only the log contains.
     return text.replace("    AND CLUSTERING ORDER BY (column1 ASC)\n", "")
 
 
@@ -129,7 +127,7 @@ def dense_tables(text: str, schema: Schema) -> set[str]:
 
 
 def _differences(reader: str, ours: list[Json], theirs: list[Json]) -> list[str]:
-    """The first line that differs, and where in it."""
+    """First differing line, and the place in it."""
     for number, (one, other) in enumerate(zip_longest(ours, theirs), 1):
         if one != other:
             place, mine, cassandras = first_difference(one, other)
@@ -162,8 +160,8 @@ def _event_problems(
     counters: set[str],
     dense: set[str],
 ) -> list[str]:
-    """What is wrong with the events beside what Cassandra read, and with their `after`, which of a
-    counter holds shards."""
+    """Faults of the events compared with Cassandra's output, and with their `after`, which contains
+    shards of a counter."""
 
     def after() -> None:
         for event in found:

@@ -1,4 +1,4 @@
-"""The nodes that workloads run on: a release, what it writes, and how it frames its commit log."""
+"""Nodes of the workloads: a release, its storage mode, and the framing of its commit log."""
 
 import re
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ COMPRESSORS = {
     "zstd": "ZstdCompressor",
     "noop": "NoopCompressor",
 }
-"""Zstd and Noop are there from 4.0 on."""
+"""Zstd and Noop exist since 4.0."""
 CIPHERS = {
     "cbc": "AES/CBC/PKCS5Padding",
     "cfb": "AES/CFB/PKCS5Padding",
@@ -32,7 +32,7 @@ _LABEL = re.compile(
 )
 NODE_FORM = f"VERSION[-{'|-'.join(_MODES)}][:{'|'.join(FRAMINGS)}]"
 _CHUNK_KIB = 4
-"""Of encrypted chunks; so small that most sections have several."""
+"""Size of encrypted chunks; so small that most sections have several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +60,13 @@ class NodeKind:
 
     @property
     def is_far(self) -> bool:
-        """Whether expiries may lie behind January 2038."""
+        """Whether expiries may lie after January 2038."""
         return self.release >= (5, 0) and self.mode == "NONE"
 
     def settings(self, folder: Path) -> NodeSettings:
-        """Schema changes are not flushed, which makes them several times faster; segments get many
-        sections, and on 5.0 have room for mutations of megabytes. `folder` takes the keystore of
-        an encrypted node."""
+        """Schema changes are not flushed, which makes them several times faster. Segments have many
+        sections, and on 5.0 space for mutations of megabytes. `folder` gets the keystore of an
+        encrypted node."""
         cipher = CIPHERS.get(self.framing)
         encryption = None
         if cipher is not None:

@@ -1,4 +1,4 @@
-"""Workloads on a node, and the segments that hold them."""
+"""Workloads on a node, and their segments."""
 
 import shutil
 from collections import Counter
@@ -34,8 +34,8 @@ class Recorded:
 
 
 class _Answers(ProtocolHandler):  # type: ignore[misc]
-    """Takes an answer that the driver cannot decode for an empty one; it would close the connection
-    over it. What a condition answers with can be such, a vector of user types for instance."""
+    """Treats an undecodable answer as empty, because the driver would close the connection. The
+    answer of a condition may be one, for example a vector of user types."""
 
     @classmethod
     def decode_message(
@@ -51,8 +51,7 @@ class _Answers(ProtocolHandler):  # type: ignore[misc]
 
 
 class Recorder:
-    """Runs workloads on one node and takes their segments, those that it has given before left
-    out."""
+    """Runs workloads on one node and returns their new segments."""
 
     def __init__(self, node: CassandraNode) -> None:
         """`node` has just been started."""
@@ -65,18 +64,18 @@ class Recorder:
     def _connect(self) -> None:
         self._session: Any = self._node.session()
         self._session.client_protocol_handler = _Answers
-        # Nobody asks the driver what it knows of the schema, and one node agrees with itself.
+        # The driver's schema is not used, and one node agrees with itself.
         self._session.cluster.schema_metadata_enabled = False
         self._session.cluster.max_schema_agreement_wait = 0
 
     def restart(self) -> None:
-        """Kills the node and starts it again; segments from before are not given."""
+        """Kill the node and restart it; earlier segments are not returned."""
         self._last_id = max(map(segment_id, self._segments()))
         self._node.restart(clean=False)
         self._connect()
 
     def run(self, workload: Workload) -> Recorded:
-        """Every statement in order; those that are refused are counted."""
+        """Execute every statement in order, and count rejected ones."""
         accepted, refused = 0, Counter[str]()
         dropped: list[str] = []
         for step in workload.steps:
@@ -99,15 +98,12 @@ class Recorder:
         try:
             return describe_table(self._session, keyspace, table, server_side=self._server_side)
         except (InvalidRequest, KeyError):
-            return ""  # The node did not take its creation.
+            return ""  # The node rejected its creation.
 
     def segments(self, folder: Path) -> list[Path]:
-        """Copies of the segments that were written since the last call, closed by now, with the
-        keystore of an encrypted node beside them.
-
-        From 4.0 on a segment is linked into `cdc_raw` and lies in both folders until it is
-        discarded; before, it is moved there then.
-        """
+        """Copies of the segments since the last call, with the keystore of an encrypted node. From
+        4.0 on, a segment is linked into `cdc_raw` and is in both folders until the node discards
+        it. Earlier releases move it when they discard it."""
         last_id = max(map(segment_id, self._segments()))
         self._node.close_segment()
         copies = {}
@@ -124,7 +120,7 @@ class Recorder:
         return [path for each in folders for path in sorted(each.glob("CommitLog-*.log"))]
 
     def forget(self, workloads: Sequence[Workload]) -> None:
-        """Drops the keyspaces, and deletes what was read from `cdc_raw`, as a consumer does."""
+        """Drop the keyspaces, and delete the read segments from `cdc_raw`, like a consumer."""
         for workload in workloads:
             self._session.execute(f"DROP KEYSPACE {workload.keyspace}")
         for path in self._node.cdc_raw.glob("CommitLog-*.log"):
@@ -134,7 +130,7 @@ class Recorder:
 
 
 def _reason(error: DriverException) -> str:
-    """The error without the values in it, so that errors of a kind count together."""
+    """Error without its values, so that errors of one kind count together."""
     text = f"{type(error).__name__}: {error}"
     for mark in ('message="', "message='"):
         text = text.rpartition(mark)[2]

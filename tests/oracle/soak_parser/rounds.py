@@ -1,4 +1,4 @@
-"""Rounds of workloads over one node: run, read, compare, keep what differs."""
+"""Rounds of workloads on one node: run, read, compare, store differences."""
 
 import gzip
 import json
@@ -27,7 +27,7 @@ _READER_ERRORS = (
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A workload that the readers do not agree on."""
+    """Workload on which the readers disagree."""
 
     seed: int
     problems: tuple[str, ...]
@@ -36,7 +36,7 @@ class Failure:
 
 @dataclass(slots=True)
 class Totals:
-    """What has been compared so far."""
+    """Totals of the comparisons so far."""
 
     workloads: int = 0
     accepted: int = 0
@@ -51,10 +51,8 @@ class Totals:
 def run_round(
     recorder: Recorder, kind: NodeKind, seeds: Sequence[int], kept: Path, totals: Totals
 ) -> None:
-    """One workload for each seed; `kept` gets a folder for each that fails.
-
-    Nothing of a round is compared in which the node does not answer; it is started again then.
-    """
+    """One workload for each seed; `kept` gets a folder for each that fails. A round in which the
+    node does not answer is not compared: the node is restarted."""
     with tempfile.TemporaryDirectory(prefix="soak-round-") as scratch:
         folder = Path(scratch)
         recorded = []
@@ -86,8 +84,8 @@ def _compare(
     kept: Path,
     totals: Totals,
 ) -> None:
-    """All together, for one start of the Java program; in halves when a reader fails, until it is
-    known for which workload."""
+    """Compare all together, for one start of the Java program; in halves if a reader fails, until
+    the failing workload is known."""
     try:
         compared = compare(recorded, segments, folder, reader_of(kind.version))
     except _READER_ERRORS as error:
@@ -118,7 +116,7 @@ def keep(
     readings: Readings,
     problems: Sequence[str],
 ) -> Path:
-    """Everything that is needed to look into a failure, in a folder of its own."""
+    """Store everything that is needed to analyse a failure, in a separate folder."""
     folder = kept / f"{kind.label.replace(':', '-')}-{recorded.workload.seed}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

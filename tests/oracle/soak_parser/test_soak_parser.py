@@ -1,4 +1,4 @@
-"""A slice of `make soak-parser`: workloads of fixed seeds and of fresh ones on one node."""
+"""A slice of `make soak-parser`: workloads of fixed and fresh seeds on one node."""
 
 import random
 import tempfile
@@ -18,12 +18,12 @@ from tests.support.servers.cassandra import CassandraNode
 @pytest.mark.parametrize(
     ("label", "count"), [("5.0.9-none:plain", 6), ("6.0-alpha2-none:direct", 2)]
 )
-def test_every_reader_agrees(label: str, count: int, tmp_path: Path) -> None:
+def test_all_readers_agree_on_random_workloads(label: str, count: int, tmp_path: Path) -> None:
     kind, totals = NodeKind(label), Totals()
     start = random.SystemRandom().randrange(100, 1 << 30)
     print(f"make soak-parser ARGS='--node {label} --seed {start} --workloads {count}'")
     seeds = [*range(1, 1 + count), *range(start, start + count)]
-    # In the cache folder: the temporary one may be in memory, which has no direct I/O.
+    # In the cache folder: the temporary folder may be in memory, which has no direct I/O.
     with tempfile.TemporaryDirectory(prefix="soak-", dir=cache_directory()) as scratch:
         settings = kind.settings(Path(scratch))
         with CassandraNode(Path(scratch), version=kind.version, settings=settings) as node:

@@ -3,7 +3,7 @@
     payload = write_mutation([PartitionUpdate(table, key, None, None, rows)], Form(version=9))
     written = write_segment([[payload], []], version=9, framing=LZ4)
 
-What no node writes (a flag, a length, a chain that lies) is made of the same parts by the test.
+Tests build what no node writes (a wrong flag, length or chain) from the same parts.
 """
 
 from tests.oracle.writer.form import Bases, Form

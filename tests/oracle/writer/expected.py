@@ -1,4 +1,4 @@
-"""What readers say of a workload that was written."""
+"""Expected output of readers for a written workload."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from tests.oracle.writer.strategies import Workload
 
 
 def as_read(update: PartitionUpdate, form: Form) -> PartitionUpdate:
-    """The update as readers see it, without empty rows (format notes §4.7)."""
+    """The update as readers return it, without empty rows (format notes §4.7)."""
     static = None if update.static is None or update.static.is_empty else update.static
     items = tuple(i for i in update.items if not (isinstance(i, Row) and i.is_empty))
     epoch = form.epoch if form.version >= 9 else None
@@ -17,7 +17,7 @@ def as_read(update: PartitionUpdate, form: Form) -> PartitionUpdate:
 
 
 def expected(workload: Workload, segment: Written, name: str) -> list[dict[str, object]]:
-    """The canonical lines of what was written, without empty rows, which no reader shows."""
+    """Canonical lines of the written content, without empty rows, which no reader returns."""
     return [
         to_line(Update(name, end, index, len(updates), as_read(update, form)))
         for section, ends in zip(workload.sections, segment.record_ends, strict=True)

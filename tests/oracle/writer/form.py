@@ -1,4 +1,4 @@
-"""Choices that a writer has and that change nothing of what is said."""
+"""Choices of a writer that do not change the content."""
 
 from dataclasses import dataclass
 
@@ -7,9 +7,9 @@ from tests.oracle.reference.times import LDT_EPOCH_S, TIMESTAMP_EPOCH_US
 
 @dataclass(frozen=True, slots=True)
 class Bases:
-    """What the times of an update are written relative to; any will do (EncodingStats; §4.3).
+    """The bases of the times of an update; any value is valid (EncodingStats; §4.3).
 
-    Nodes take the smallest of each, so that differences are never negative.
+    Nodes use the smallest of each, so differences are never negative.
     """
 
     timestamp_us: int = TIMESTAMP_EPOCH_US
@@ -19,11 +19,11 @@ class Bases:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a mutation is written.
+    """The form of a mutation.
 
-    `flags` is the byte in front of version 9. `bases` None: the smallest times of each update.
-    `unused_columns` are listed in the head of an update as far as its table has them, though no row
-    may use them. `shares_times`: cells refer to the times of their row where these are equal.
+    `flags` is the first byte of a mutation of version 9. `bases` None: the smallest times of each
+    update. `unused_columns` are listed in the header of an update if its table has them, even if no
+    row uses them. `shares_times`: cells refer to the times of their row where both are equal.
     `epoch` is that of every table, written from version 9 on.
     """
 
@@ -35,4 +35,4 @@ class Form:
     shares_times: bool = True
     has_row_estimate: bool = True
     is_empty_flag_used: bool = False
-    """An update of nothing is written as a flag and not as an end without rows."""
+    """An update of nothing is written as a flag instead of an end without rows."""

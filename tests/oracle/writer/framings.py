@@ -1,4 +1,4 @@
-"""How the records of a section are stored, a value for each framing (format notes §2.4 to §2.6)."""
+"""Storage of a section's records, one value per framing (format notes §2.4 to §2.6)."""
 
 import zlib
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from tests.oracle.writer.numbers import be32
 
 DIRECT_IO_BLOCK = 4096
 KEY_ALIAS = "Testing:1"
-"""Keystores of Java know aliases in lower case only."""
+"""Java's keystores know aliases only in lower case."""
 KEY = bytes(range(16))
 IV = bytes(range(100, 116))
 SMALL_CHUNK = 1024
@@ -21,10 +21,11 @@ SMALL_CHUNK = 1024
 
 @dataclass(frozen=True, slots=True)
 class Framing:
-    """What the header says, and the bytes behind a marker and behind the whole chain.
+    """The header, and the bytes after a marker and after the whole chain.
 
-    `store` turns the records of a section into what stands between two markers; `tail` gives what
-    follows the last section from the length of the file so far; `keys` are needed to read it.
+    `store` encodes the records of a section as the bytes between two markers. `tail` returns the
+    bytes after the last section, given the length of the file so far. `keys` are the keys to read
+    it.
     """
 
     name: str
@@ -35,7 +36,7 @@ class Framing:
 
 
 def lz4_literals(content: bytes) -> bytes:
-    """An LZ4 block with its length in front that stands for `content` and compresses nothing."""
+    """LZ4 block with a length prefix that encodes `content` without compression."""
     length = len(content)
     token = bytes([min(length, 15) << 4])
     more = b"" if length < 15 else b"\xff" * ((length - 15) // 255) + bytes([(length - 15) % 255])
@@ -43,7 +44,7 @@ def lz4_literals(content: bytes) -> bytes:
 
 
 def lz4_block(content: bytes) -> bytes:
-    """An LZ4 block with its length in front."""
+    """LZ4 block with a length prefix."""
     return bytes(cramjam.lz4.compress_block(content, store_size=True))
 
 
@@ -80,7 +81,7 @@ def encrypted(transformation: str, encipher: Callable[[bytes], bytes], chunk_byt
 
 
 def aes_cbc(chunk_bytes: int) -> Framing:
-    """Chunks of so many bytes before they are compressed."""
+    """Chunks of this number of bytes before compression."""
 
     def encipher(plain: bytes) -> bytes:
         return AES.new(KEY, AES.MODE_CBC, iv=IV).encrypt(pad(plain, AES.block_size))
@@ -117,7 +118,7 @@ def aes_ctr(chunk_bytes: int) -> Framing:
 
 
 PLAIN = Framing("plain", b"{}", bytes, lambda length: bytes(16))
-"""A memory-mapped segment: zeros behind the chain (§2.4)."""
+"""A memory-mapped segment: zeros after the chain (§2.4)."""
 
 DIRECT_IO = Framing("direct I/O", b"{}", bytes, lambda length: bytes(-length % DIRECT_IO_BLOCK))
 """The same, grown in whole blocks: the chain can end with the file (§2.4)."""

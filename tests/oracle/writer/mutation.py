@@ -20,7 +20,7 @@ from tests.oracle.writer.rows import RowForm, columns_of
 def write_mutation(updates: Sequence[PartitionUpdate], form: Form) -> bytes:
     """A payload of these updates. Source: Mutation$MutationSerializer."""
     flags = b"" if form.version < 9 else bytes([form.flags])
-    # One that stands there often is written once.
+    # A frequent update is encoded once.
     written = {key: write_update(each, form) for key, each in {id(u): u for u in updates}.items()}
     return flags + uvint(len(updates)) + b"".join(written[id(each)] for each in updates)
 
@@ -47,7 +47,7 @@ def write_update(update: PartitionUpdate, form: Form) -> bytes:
     out += difference32(bases.ldt_s - LDT_EPOCH_S) + difference32(bases.ttl_s)
     rows = [item for item in update.items if isinstance(item, Row)]
     statics = [] if update.static is None else [update.static]
-    # A name is either a static or a regular column; the caller's rows say which.
+    # A name is either a static or a regular column, according to the caller's rows.
     of_statics, of_rows = _used(statics), _used(rows)
     unused = form.unused_columns & update.table.columns.keys()
     listed_statics = _in_order(of_statics, update.table)
@@ -68,7 +68,7 @@ def write_update(update: PartitionUpdate, form: Form) -> bytes:
 
 
 def smallest_times(update: PartitionUpdate) -> Bases:
-    """The bases that a node chooses, epochs where there is no such time (EncodingStats)."""
+    """Bases that a node chooses, epochs without such a time (EncodingStats)."""
     timestamps, ldts, ttls = [], [], []
     for times in _times(update):
         timestamps.append(times.timestamp_us)

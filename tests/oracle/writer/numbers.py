@@ -29,5 +29,5 @@ def difference32(value: int) -> bytes:
 
 
 def vbytes(data: bytes) -> bytes:
-    """A byte string behind its length."""
+    """Byte string with a length prefix."""
     return uvint(len(data)) + data

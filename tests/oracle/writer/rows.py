@@ -100,7 +100,7 @@ class RowForm:
         return out + b"".join(self._cell(cell, row.liveness) for cell in cells)
 
     def _cell(self, cell: Cell, liveness: Liveness | None) -> bytes:
-        """One cell; its local deletion time stands before its TTL (§4.8.2)."""
+        """One cell; its local deletion time precedes its TTL (§4.8.2)."""
         flags = 0
         if cell.value is None:
             flags |= IS_DELETED
@@ -150,7 +150,7 @@ class RowForm:
         return difference32(ldt_s - self.bases.ldt_s)
 
     def _clustering(self, values: Clustering) -> bytes:
-        """Up to 32 values behind a header with two bits for each (§4.8.1)."""
+        """Up to 32 values after a header with two bits for each (§4.8.1)."""
         out = b""
         for start in range(0, len(values), CLUSTERING_BATCH):
             batch = values[start : start + CLUSTERING_BATCH]
@@ -168,7 +168,8 @@ class RowForm:
 
 
 def value(data: bytes, cql_type: CqlType) -> bytes:
-    """A clustering value or the value of a simple cell, bare if its type has one length (§6.1)."""
+    """A clustering value or the value of a simple cell, without a prefix if its length is fixed
+    (§6.1)."""
     return vbytes(data) if fixed_length(cql_type) is None else data
 
 
@@ -184,5 +185,5 @@ def subset(listed: Sequence[str], present: Sequence[str]) -> bytes:
 
 
 def columns_of(row: Row) -> set[str]:
-    """The columns that a row says something of."""
+    """Columns that a row contains."""
     return {cell.column for cell in row.cells} | {c.column for c in row.complex_deletions}

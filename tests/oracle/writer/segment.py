@@ -13,10 +13,10 @@ MARKER_LENGTH = 8
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The bytes of a segment and its places.
+    """The bytes of a segment and its positions.
 
-    `record_ends` and `section_ends` are logical; `markers` are the file offsets of the markers,
-    `chain_end` the one behind the last section.
+    `record_ends` and `section_ends` are logical. `markers` are the file offsets of the markers,
+    `chain_end` the offset after the last section.
     """
 
     data: bytes
@@ -41,7 +41,7 @@ def record(payload: bytes) -> bytes:
 
 
 def marker(segment_id: int, offset: int, end: int) -> bytes:
-    """The marker that stands at file offset `offset` for a section that ends at `end`."""
+    """Marker at file offset `offset` for a section that ends at `end`."""
     return be32(end) + be32(zlib.crc32(id_words(segment_id) + be32(offset)))
 
 
@@ -51,7 +51,7 @@ def write_segment(
     segment_id: int = 1,
     framing: Framing = PLAIN,
 ) -> Written:
-    """A segment of sections that are given by their payloads; a closing section has none."""
+    """Segment of sections, given by their payloads; a closing section has none."""
     data = bytearray(header(version, segment_id, framing.parameters))
     logical = len(data)
     record_ends, section_ends, markers = [], [], []
@@ -79,7 +79,7 @@ def segment(
     parameters: bytes = b"{}",
     tail: bytes = bytes(16),
 ) -> bytes:
-    """The bytes of a plain segment with these header parameters; `tail` stands behind the chain."""
+    """Bytes of a plain segment with these header parameters; `tail` follows the chain."""
     framing = Framing("plain", parameters, bytes, lambda length: tail)
     return write_segment(sections, version, segment_id, framing).data
 
@@ -87,5 +87,5 @@ def segment(
 def lz4_segment(
     sections: Iterable[Sequence[bytes]], version: int = 7, segment_id: int = 1
 ) -> bytes:
-    """The same records as `segment`, as LZ4Compressor frames them, with nothing to compress."""
+    """The same records as in `segment`, framed by LZ4Compressor without compression."""
     return write_segment(sections, version, segment_id, LZ4_LITERALS).data

@@ -1,6 +1,6 @@
-"""Payloads of the simplest form, for tests that look at what stands around them.
+"""Payloads of the simplest form, for tests of the bytes around them.
 
-A test of rows writes these as bytes; whole mutations are given as values to `write_mutation`.
+Tests of rows write these as bytes; `write_mutation` takes whole mutations as values.
 """
 
 from collections.abc import Sequence
@@ -12,19 +12,19 @@ from tests.oracle.writer.numbers import be32, uvint, vbytes
 
 
 def mutation(*updates: bytes) -> bytes:
-    """A payload of some updates, in the form of versions 6 to 8."""
+    """Payload of some updates, in the format of versions 6 to 8."""
     return uvint(len(updates)) + b"".join(updates)
 
 
 def update(table_id: UUID, items: bytes, columns: Sequence[bytes] = (b"v",)) -> bytes:
-    """An update of the partition `a`, all bases at their epoch; `items` are rows and markers."""
+    """Update of the partition `a`, all bases at their epoch; `items` are rows and markers."""
     names = uvint(len(columns)) + b"".join(vbytes(name) for name in columns)
     head = table_id.bytes + vbytes(b"a") + bytes([HAS_ROW_ESTIMATE]) + uvint(0) * 3
     return head + names + uvint(1) + items + b"\x01"
 
 
 def insert(clustering: int, value: bytes) -> bytes:
-    """A row with an int as its clustering and one text cell that is as old as the row."""
+    """Row with an int as its clustering and one text cell that is as old as the row."""
     flags = bytes([HAS_TIMESTAMP | HAS_ALL_COLUMNS])
     cell = bytes([USE_ROW_TIMESTAMP]) + vbytes(value)
     return flags + uvint(0) + be32(clustering) + uvint(9) + cell

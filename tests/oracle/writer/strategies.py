@@ -1,7 +1,7 @@
-"""Random schemas and mutations of every shape that a commit log can hold, for hypothesis.
+"""Random schemas and mutations of every shape that a commit log can contain, for hypothesis.
 
-Values are bytes of a length that their type allows and need not mean anything: neither reader
-looks into them.
+Values are bytes of a length that their type allows, without meaning: neither reader decodes
+them.
 """
 
 from dataclasses import dataclass, replace
@@ -55,7 +55,7 @@ CLUSTERING_TYPES = ["int", "text", "bigint", "uuid", "blob", "smallint", "frozen
 
 FEW = 6
 ALIKE = "int"
-"""Of very many columns all but a few are alike, so that an example stays small."""
+"""Most of very many columns are alike, so that an example stays small."""
 
 TIMESTAMPS_US = st.one_of(
     st.integers(1_700_000_000_000_000, 1_700_000_000_000_300),
@@ -67,7 +67,7 @@ TTLS_S = st.one_of(st.integers(0, 1000), st.sampled_from([630_720_000, (1 << 31)
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """A schema and mutations over its tables, in sections; each mutation has a form of its own."""
+    """A schema and mutations of its tables, in sections; each mutation has its own form."""
 
     schema_text: str
     sections: list[list[tuple[tuple[PartitionUpdate, ...], Form]]]
@@ -99,7 +99,7 @@ def _create_table(draw: st.DrawFn, number: int) -> str:
 
 
 def values(cql_type: CqlType) -> st.SearchStrategy[bytes]:
-    """Bytes that a clustering or a simple cell can hold; all types allow none at all."""
+    """Bytes of a clustering or a simple cell; all types allow none at all."""
     length = fixed_length(cql_type)
     if length is not None:
         return st.one_of(st.binary(min_size=length, max_size=length), st.just(b""))
@@ -124,7 +124,7 @@ class Shapes:
     version: int
 
     def ldts(self) -> st.SearchStrategy[int | None]:
-        """None is "never"; the last numbers before it have no meaning but are read as such."""
+        """None is "never"; the last numbers before it have no meaning but are read like it."""
         usual = st.integers(1_700_000_000, 1_700_000_200)
         if self.version >= 8:
             return st.one_of(usual, st.integers(0, (1 << 32) - 2), st.none())
@@ -238,7 +238,7 @@ def clusterings(draw: st.DrawFn, types: tuple[CqlType, ...]) -> Clustering:
 
 
 def forms(version: int) -> st.SearchStrategy[Form]:
-    """Ways to write a mutation, with bases that no node would choose among them."""
+    """Forms of a mutation, including bases that no node would choose."""
     bases = st.builds(
         Bases,
         st.integers(-(1 << 63), (1 << 63) - 1),
@@ -266,7 +266,7 @@ def workloads(draw: st.DrawFn, version: int) -> Workload:
     shapes = Shapes(version)
     update = st.one_of(*(Shapes.updates(shapes, table) for table in schema.tables.values()))
     few = st.lists(update, min_size=1, max_size=2).map(tuple)
-    # As many updates as a number of one byte counts, or more.
+    # As many updates as one byte can count, or more.
     many = st.tuples(update, st.integers(127, 129)).map(lambda drawn: (drawn[0],) * drawn[1])
     mutation = st.one_of(few, few, few, many)
     section = st.lists(st.tuples(mutation, forms(version)), max_size=3)

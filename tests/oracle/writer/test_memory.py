@@ -1,4 +1,4 @@
-"""How much memory the reader takes, whatever a segment says. Each read is a process of its own."""
+"""Memory of the reader for any content of a segment. Each read is a separate process."""
 
 import json
 import os
@@ -33,7 +33,7 @@ MIB = 1 << 20
 
 
 def read(framing: Framing, how: str, *paths: Path) -> dict[str, int]:
-    """Mutations, gaps, and the resident memory before and at most, in KiB."""
+    """Mutations, gaps, and the initial and peak resident memory in KiB."""
     keys = json.dumps({alias: key.hex() for alias, key in framing.keys.items()})
     done = subprocess.run(
         [sys.executable, "-c", READ, os.pathsep.join(map(str, paths)), SCHEMA_TEXT, keys, how],
@@ -54,9 +54,9 @@ def read(framing: Framing, how: str, *paths: Path) -> dict[str, int]:
         for each in FRAMINGS
     ],
 )
-def test_a_segment_of_32_mib_with_mutations_of_16_mib(framing: Framing, tmp_path: Path) -> None:
-    """The reader holds one record, or one section, stored and decoded, of which noise makes the
-    largest; 80 MB are for the whole process."""
+def test_large_mutations_take_bounded_reader_memory(framing: Framing, tmp_path: Path) -> None:
+    """The reader holds one record, or one section, stored and decoded; noise makes it as large as
+    possible. The whole process takes at most 80 MB."""
     value = random.Random(1).randbytes(16 * MIB - 4096)
     payload = mutation(update(TABLE_ID, insert(1, value)))
     path = tmp_path / NAME
@@ -67,8 +67,8 @@ def test_a_segment_of_32_mib_with_mutations_of_16_mib(framing: Framing, tmp_path
 
 
 @pytest.mark.parametrize("framing", FRAMINGS, ids=lambda framing: framing.name)
-def test_a_section_that_claims_2_gib_takes_no_memory(framing: Framing, tmp_path: Path) -> None:
-    """No length of a section, block, chunk or record is believed before its bytes are there."""
+def test_section_claiming_2_gib_takes_no_memory(framing: Framing, tmp_path: Path) -> None:
+    """The reader trusts no length before it has the bytes."""
     payload = mutation(update(TABLE_ID, insert(1, b"v")))
     segment = write_segment([[payload]], framing=framing)
     path = tmp_path / NAME
@@ -86,9 +86,9 @@ def test_a_section_that_claims_2_gib_takes_no_memory(framing: Framing, tmp_path:
 
 
 @pytest.mark.parametrize("framing", FRAMINGS, ids=lambda framing: framing.name)
-def test_a_damaged_block_that_claims_much_takes_no_memory(framing: Framing, tmp_path: Path) -> None:
-    """So large a block that its compressor could make as much of it, were it not damaged; and one
-    whose length alone is damaged."""
+def test_damaged_block_with_huge_length_takes_no_memory(framing: Framing, tmp_path: Path) -> None:
+    """One block is large enough for its compressor to produce the claimed length if it were intact;
+    in another only the length is damaged."""
     paths = []
     for length, claim in ((2, 40 * MIB), (2, 500 * MIB), (2, 0x7FFFFFFF), (0, 0x7FFFFFFE)):
         value = random.Random(1).randbytes(length * MIB)
@@ -107,7 +107,7 @@ def test_a_damaged_block_that_claims_much_takes_no_memory(framing: Framing, tmp_
     assert found["peak"] - found["before"] < 32 * 1024, found
 
 
-def test_lengths_inside_a_payload_take_no_memory(tmp_path: Path) -> None:
+def test_huge_lengths_in_a_payload_take_no_memory(tmp_path: Path) -> None:
     good = mutation(update(TABLE_ID, insert(1, b"v" * 100)))
     payloads = [
         good[:place] + uvint(length) + good[place + 1 :]
@@ -120,7 +120,7 @@ def test_lengths_inside_a_payload_take_no_memory(tmp_path: Path) -> None:
     assert found["peak"] - found["before"] < 16 * 1024, found
 
 
-def test_a_marker_that_claims_4_gib_takes_no_memory(tmp_path: Path) -> None:
+def test_marker_claiming_4_gib_takes_no_memory(tmp_path: Path) -> None:
     start = header(7, 1)
     path = tmp_path / NAME
     path.write_bytes(start + marker(1, len(start), 0xFFFFFFFF) + bytes(100))

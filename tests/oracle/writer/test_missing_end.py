@@ -1,11 +1,11 @@
-"""A log that ends before a position that an index named is a gap, in every framing and version.
+"""A log that ends before a position in its index is a gap, in every framing and version.
 
-The test cuts and zeroes segments at every section boundary and at random places, and holds that
-the events that are delivered and the ranges on record are all of the log up to that position.
+The tests cut and zero segments at every section boundary and at random places. Delivered events and
+recorded ranges together must cover the log up to that position.
 
-The number beside COMPLETED of a segment that the node replayed is the length of its file. Blocks
-leave no room behind them, so such a file of blocks is all chain: what is cut or zeroed is a gap
-although no logical position is known. A plain file is longer than its chain.
+For a segment that the node replayed, the number beside COMPLETED is the length of its file. Files
+of blocks end with their chain, so a cut or zeroed part is a gap even without a logical position. A
+plain file is longer than its chain.
 """
 
 from pathlib import Path
@@ -51,7 +51,7 @@ def zeroed(segment: Written, start: int, stop: int) -> bytes:
 def require_record(
     folder: Path, segment: Written, damaged: bytes, framing: Framing, version: int
 ) -> None:
-    """Of a replayed segment."""
+    """For a replayed segment."""
     number = len(segment.data)
     whole = read(folder, segment.data, framing, version, 0)
     result = read(folder, damaged, framing, version, 0, completed_at=number)
@@ -59,9 +59,9 @@ def require_record(
 
 
 @each_count
-def test_a_whole_segment_has_no_gap(examples: int, tmp_path: Path) -> None:
+def test_complete_segment_has_no_gap(examples: int, tmp_path: Path) -> None:
     """With a position in the index, with the number of a replay, and with that of a node that
-    closed it."""
+    closed the segment."""
 
     @few(examples)
     @given(st.sampled_from(FRAMINGS), versions, lengths)
@@ -100,7 +100,7 @@ def test_cut_or_zeroed_ranges_are_delivered_or_recorded(examples: int, tmp_path:
         result = read(tmp_path, damaged, framing, version, named)
         note(str(result))
         require_all(segment, whole, result, named, is_plain=framing in FRAMINGS[:2])
-        # A segment that the node closed there would have the same bytes and the same index.
+        # If the node had closed the segment there, bytes and index would be the same.
         is_closed = damage == "cut" and len(segment.data) in segment.section_ends
         is_to_the_end = start < segment.chain_end and stop == len(segment.data)
         if framing in BLOCKS and is_to_the_end and not is_closed:
@@ -111,7 +111,7 @@ def test_cut_or_zeroed_ranges_are_delivered_or_recorded(examples: int, tmp_path:
 
 @every_version
 @every_framing
-def test_each_section_boundary(framing: Framing, version: int, tmp_path: Path) -> None:
+def test_missing_sections_are_a_gap(framing: Framing, version: int, tmp_path: Path) -> None:
     segment = segment_of([[5, 300], [], [40, 1], [7]], framing, version)
     named = segment.section_ends[-1]
     whole = read(tmp_path, segment.data, framing, version, 0)
@@ -127,7 +127,7 @@ def test_each_section_boundary(framing: Framing, version: int, tmp_path: Path) -
 
 
 @every_block_framing
-def test_each_byte_of_a_replayed_segment(framing: Framing, tmp_path: Path) -> None:
+def test_missing_end_of_a_replayed_segment_is_recorded(framing: Framing, tmp_path: Path) -> None:
     segment = segment_of([[5], [40, 1], [7]], framing, 7)
     for start in range(segment.markers[0], segment.chain_end):
         for damaged in (segment.data[:start], zeroed(segment, start, len(segment.data))):
@@ -136,7 +136,7 @@ def test_each_byte_of_a_replayed_segment(framing: Framing, tmp_path: Path) -> No
 
 @every_version
 @pytest.mark.parametrize("framing", FRAMINGS[:2], ids=lambda framing: framing.name)
-def test_records_behind_a_marker_that_was_zeroed_are_delivered(
+def test_records_after_a_zeroed_marker_are_delivered(
     framing: Framing, version: int, tmp_path: Path
 ) -> None:
     segment = segment_of([[5], [40, 1], [7]], framing, version)
@@ -148,7 +148,7 @@ def test_records_behind_a_marker_that_was_zeroed_are_delivered(
 
 
 @every_framing
-def test_a_later_reader_reports_the_same_gap(framing: Framing, tmp_path: Path) -> None:
+def test_restarted_reader_reports_the_same_gap(framing: Framing, tmp_path: Path) -> None:
     """A process that was killed starts at the acknowledged position."""
     segment = segment_of([[5], [40], [7]], framing, 7)
     damaged = segment.data[: segment.markers[2]]
@@ -159,10 +159,10 @@ def test_a_later_reader_reports_the_same_gap(framing: Framing, tmp_path: Path) -
     assert again.gaps == first.gaps
 
 
-def test_nothing_behind_the_named_position_is_read_where_no_marker_closes_it(
+def test_unmarked_records_beyond_the_index_are_not_read(
     tmp_path: Path,
 ) -> None:
-    """Whole records behind the last synced position are writes that a killed node forgets."""
+    """Whole records after the last synced position are writes that a killed node forgets."""
     segment = segment_of([[5], [40], [7]], PLAIN, 7)
     damaged = bytearray(segment.data)
     for marker in segment.markers[1:]:
@@ -173,9 +173,11 @@ def test_nothing_behind_the_named_position_is_read_where_no_marker_closes_it(
 
 @every_version
 @every_cipher
-def test_holes_before_encrypted_sections(framing: Framing, version: int, tmp_path: Path) -> None:
-    """The node stores encrypted chunks before their marker, so a hole before the last section is a
-    sync that a kill interrupted, which the node forgets in a replay."""
+def test_hole_before_last_encrypted_section_is_no_gap(
+    framing: Framing, version: int, tmp_path: Path
+) -> None:
+    """The node stores encrypted chunks before their marker. A hole before the last section is an
+    interrupted sync, which the node forgets in a replay."""
     segment = segment_of([[5], [40], [7, 300]], framing, version)
     for number, gaps in ((2, ()), (1, (Range(segment.section_ends[0], None),))):
         hole = segment.markers[number]
@@ -186,10 +188,8 @@ def test_holes_before_encrypted_sections(framing: Framing, version: int, tmp_pat
 
 
 @every_version
-def test_a_hole_before_the_markers_of_a_plain_segment_is_a_gap(
-    version: int, tmp_path: Path
-) -> None:
-    """The length of the file says nothing of the chain; markers behind the hole do."""
+def test_hole_before_markers_of_plain_segment_is_a_gap(version: int, tmp_path: Path) -> None:
+    """The length of the file does not define the chain; markers after the hole do."""
     segment = segment_of([[5], [40], [7]], PLAIN, version)
     hole = segment.markers[1]
     data = zeroed(segment, hole, hole + MARKER_LENGTH)

@@ -1,4 +1,4 @@
-"""What recordings hold, written by the writer in every version, framing and form, and read by
+"""Content of recordings, written by the writer in every version, framing and format, and read by
 Cassandra's own reader."""
 
 import json
@@ -30,12 +30,12 @@ FORMS: tuple[dict[str, Any], ...] = (
     {"shares_times": False, "epoch": 1 << 40},
     {"bases": Bases(), "epoch": -(1 << 63) + 1},
 )
-"""Each for one mutation after the other."""
+"""Used in turn, one for each mutation."""
 _SECTION = 50
 
 
 def mutations(scenario: Scenario) -> Iterator[tuple[Update, ...]]:
-    """The mutations of a recording as updates of its tables."""
+    """Mutations of a recording as updates of its tables."""
     schema = parse_schema((scenario.folder / "schema.cql").read_text(encoding="utf-8"))
     for path, name in scenario.segments():
         updates = read_segment(path, name, schema)
@@ -44,7 +44,7 @@ def mutations(scenario: Scenario) -> Iterator[tuple[Update, ...]]:
 
 
 def workload(scenario: Scenario, version: int) -> Workload:
-    """The recording in the forms of a version, in sections."""
+    """The recording in the formats of a version, in sections."""
     forms = cycle(Form(version=version, **form) for form in FORMS)
     whole = [
         (tuple(update.partition for update in mutation), next(forms))
@@ -55,7 +55,7 @@ def workload(scenario: Scenario, version: int) -> Workload:
 
 
 def write(folder: Path, versions: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """Writes a segment for each version and recording; gives the lines that a reader has to say."""
+    """Write a segment for each version and recording; yields the expected lines."""
     framings = cycle(framing for framing in FRAMINGS if not framing.keys)
     for segment_id, (version, scenario) in enumerate(product(versions, SCENARIOS)):
         found = workload(scenario, version)
@@ -67,7 +67,7 @@ def write(folder: Path, versions: Sequence[int]) -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("reader", [pytest.param("5.0.9", marks=pytest.mark.slow), "6.0-alpha2"])
-def test_the_nodes_reader_reads_what_is_written(reader: str, tmp_path: Path) -> None:
+def test_node_reader_reads_written_segments(reader: str, tmp_path: Path) -> None:
     schema = tmp_path / "schema.cql"
     texts = ((each.folder / "schema.cql").read_text(encoding="utf-8") for each in SCENARIOS)
     schema.write_text("\n".join(texts), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Every position is an exact place to resume, in every framing (format notes §7.3, §8)."""
+"""Every position is an exact resume point, in every framing (format notes §7.3, §8)."""
 
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ few = settings(
     max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 records_by_section = st.lists(st.lists(st.integers(0, 400), max_size=4), min_size=1, max_size=5)
-"""Lengths of values; a section without any is an empty one."""
+"""Lengths of values; a section without values is empty."""
 
 
 def segment_of(lengths: list[list[int]], framing: Framing) -> Written:
@@ -49,10 +49,10 @@ def positions(lines: list[dict[str, Any]]) -> list[int]:
 @every_framing
 @few
 @given(lengths=records_by_section)
-def test_opening_at_a_boundary_gives_exactly_the_rest(
+def test_reading_from_a_boundary_yields_exactly_the_rest(
     framing: Framing, lengths: list[list[int]], tmp_path: Path
 ) -> None:
-    """Boundaries are 0, the places of markers and of first records, and the ends of records."""
+    """Boundaries are 0, the positions of markers and first records, and the ends of records."""
     segment = segment_of(lengths, framing)
     path = tmp_path / NAME
     path.write_bytes(segment.data)
@@ -70,10 +70,10 @@ def test_opening_at_a_boundary_gives_exactly_the_rest(
 @every_framing
 @few
 @given(lengths=records_by_section, data=st.data())
-def test_a_live_segment_is_read_up_to_the_index_and_then_on(
+def test_live_segment_is_read_up_to_its_index(
     framing: Framing, lengths: list[list[int]], data: st.DataObject, tmp_path: Path
 ) -> None:
-    """The index moves from section end to section end; what is read never goes beyond it."""
+    """The index advances from section end to section end; the reader never passes it."""
     segment = segment_of(lengths, framing)
     path = tmp_path / NAME
     path.write_bytes(segment.data)
@@ -89,7 +89,7 @@ def test_a_live_segment_is_read_up_to_the_index_and_then_on(
             if end <= limit
         )
     # COMPLETED with the physical length, less than the logical end of a compressed segment: the
-    # number says nothing, the chain is read to its end.
+    # reader ignores the number and reads the chain to its end.
     while chunk := reader.dump(SCHEMA, complete=True):
         given_lines += len(chunk.splitlines())
     assert given_lines == sum(len(ends) for ends in segment.record_ends)
@@ -97,9 +97,7 @@ def test_a_live_segment_is_read_up_to_the_index_and_then_on(
 
 
 @every_framing
-def test_a_limit_inside_a_section_leaves_the_section_alone(
-    framing: Framing, tmp_path: Path
-) -> None:
+def test_limit_inside_a_section_excludes_the_section(framing: Framing, tmp_path: Path) -> None:
     segment = segment_of([[10, 20], [30, 40, 50]], framing)
     path = tmp_path / NAME
     path.write_bytes(segment.data)
@@ -110,8 +108,8 @@ def test_a_limit_inside_a_section_leaves_the_section_alone(
 
 
 @every_framing
-def test_a_live_file_that_grows_byte_by_byte(framing: Framing, tmp_path: Path) -> None:
-    """Without an index as a guide: what is not wholly there is not there yet, and no damage."""
+def test_live_file_growing_by_bytes_yields_no_gap(framing: Framing, tmp_path: Path) -> None:
+    """Without an index: incomplete data is not there yet, and not damaged."""
     segment = segment_of([[5, 300], [], [40]], framing)
     path = tmp_path / NAME
     ends = [end for section in segment.record_ends for end in section]
@@ -131,11 +129,10 @@ def test_a_live_file_that_grows_byte_by_byte(framing: Framing, tmp_path: Path) -
 
 
 @every_framing
-def test_the_words_of_a_marker_may_come_one_after_the_other(
-    framing: Framing, tmp_path: Path
-) -> None:
-    """In a live file a marker with one word missing is not there yet; in a final one a missing
-    checksum is overlooked, because records and blocks tell by themselves (CASSANDRA-16842)."""
+def test_partly_written_marker_is_not_damage(framing: Framing, tmp_path: Path) -> None:
+    """In a live file, a marker without one of its words is not there yet. In a final file, the
+    reader ignores a missing checksum, because records and blocks have their own
+    (CASSANDRA-16842)."""
     segment = segment_of([[5, 6], [7]], framing)
     path = tmp_path / NAME
     second = segment.markers[1]

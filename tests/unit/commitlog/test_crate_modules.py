@@ -1,4 +1,4 @@
-"""Modules of a crate know each other in one direction: no circle among siblings at any level."""
+"""Sibling modules of a crate depend on each other in one direction, at every level."""
 
 import re
 from collections.abc import Iterator
@@ -16,12 +16,12 @@ Module = tuple[str, ...]
 
 
 def source_of(path: Path) -> str:
-    """A module's text without comments and inline tests."""
+    """The text of a module without comments and inline tests."""
     return re.sub(r"//.*", "", INLINE_TESTS.sub("", path.read_text(encoding="utf-8")))
 
 
 def modules_of(crate: Path) -> dict[Module, Path]:
-    """Each module by its path in the crate; `()` is the root. Modules of tests are left out."""
+    """Each module by its path in the crate; `()` is the root. Test modules are omitted."""
     source = crate / "src"
     modules: dict[Module, Path] = {}
     for path in sorted(source.rglob("*.rs")):
@@ -35,7 +35,7 @@ def modules_of(crate: Path) -> dict[Module, Path]:
 
 
 def used_paths(text: str) -> Iterator[list[str]]:
-    """Each path that starts with `crate`, `self` or `super`; groups in braces are spread out."""
+    """Each path that starts with `crate`, `self` or `super`; groups in braces are expanded."""
     for start in PATH_START.finditer(text):
         if text[: start.start()].rstrip().endswith("::"):
             continue
@@ -95,7 +95,7 @@ class Crate:
         return self.followed(base, rest, depth)
 
     def followed(self, base: Module, rest: list[str], depth: int = 0) -> Module:
-        """The module that defines what a path names."""
+        """The module that defines the target of a path."""
         while rest and (*base, rest[0]) in self.modules:
             base, rest = (*base, rest[0]), rest[1:]
         exported = self.exports.get(base, {}).get(rest[0]) if rest and depth < 5 else None
@@ -106,7 +106,7 @@ class Crate:
         return base
 
     def arrows(self) -> dict[tuple[Module, Module], set[str]]:
-        """The uses between siblings. A use in a nested module counts for the sibling around it."""
+        """The uses between siblings. A use in a nested module counts for its enclosing sibling."""
         arrows: dict[tuple[Module, Module], set[str]] = {}
         for module, text in self.sources.items():
             for path in used_paths(text):
@@ -127,7 +127,7 @@ CRATES = sorted({str(path.parent.relative_to(REPOSITORY)) for path in _MANIFESTS
 
 
 @pytest.mark.parametrize("name", CRATES)
-def test_no_circle_of_modules(name: str) -> None:
+def test_crate_modules_have_no_import_cycle(name: str) -> None:
     arrows = Crate(REPOSITORY / name).arrows()
     users: dict[Module, set[Module]] = {}
     for user, used in arrows:

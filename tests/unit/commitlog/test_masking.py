@@ -1,4 +1,4 @@
-"""A reader never uses a page with masks: a model of a node with masks, rights and caches."""
+"""A reader never accepts a masked page: a model of a node with masks, rights and caches."""
 
 import random
 from collections.abc import Sequence
@@ -57,14 +57,14 @@ class ModelNode:
         return [{"value": f"{int(self.validity_s * 1000)}ms"}]
 
     def has_masks(self, table: str) -> bool:
-        """Whether a page that is read now has masks."""
+        """Whether the node would mask a page now."""
         if self.now_s >= self.expires_s:
             self.remembered = rights_of(self.ask("LIST ROLES"), self.ask("LIST ALL PERMISSIONS OF"))
             self.expires_s = self.now_s + self.validity_s
         return bool(self.masks.get(table)) and not self.remembered.can_unmask(table)
 
     def change(self) -> None:
-        """One statement of an operator, which takes a second or more."""
+        """One operator statement, which takes a second or more."""
         self.pause(self.draw.choice([1.1, 3, 30]))
         table, column = self.draw.choice(TABLES), self.draw.choice("abc")
         right = (
@@ -87,10 +87,10 @@ class ModelNode:
 
 
 def read(node: ModelNode, guard: MaskGuard, table: str, *, changes: bool) -> bool | None:
-    """Whether an accepted page has masks; None for a page that is not accepted."""
+    """Whether an accepted page has masks; None for a rejected page."""
     if guard.before(table):
         return None
-    # Two statements during one page could undo each other.
+    # Two statements during one page could cancel each other.
     number = node.draw.randrange(3) if changes else 2
     if number == 0:
         node.change()
@@ -102,8 +102,8 @@ def read(node: ModelNode, guard: MaskGuard, table: str, *, changes: bool) -> boo
 
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.parametrize("role", ["reader", None])
-def test_an_accepted_page_has_values(seed: int, role: str | None) -> None:
-    """Whatever an operator does before, during and after a read."""
+def test_accepted_page_contains_no_masks(seed: int, role: str | None) -> None:
+    """The operator changes masks and rights before, during and after a read."""
     node = ModelNode(random.Random(seed))
     guard = MaskGuard(node.ask, role, clock=lambda: node.now_s, pause=node.pause)
     accepted = 0
@@ -116,7 +116,7 @@ def test_an_accepted_page_has_values(seed: int, role: str | None) -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_granted_table_is_read(seed: int) -> None:
+def test_granted_table_is_read(seed: int) -> None:
     """The statement in the message ends the rejection."""
     node = ModelNode(random.Random(seed))
     guard = MaskGuard(node.ask, "reader", clock=lambda: node.now_s, pause=node.pause)
@@ -127,11 +127,11 @@ def test_a_granted_table_is_read(seed: int) -> None:
         assert read(node, guard, table, changes=False) is False
 
 
-def test_other_releases_have_no_masks() -> None:
+def test_older_release_has_no_masks() -> None:
     assert masked_columns(ModelNode(random.Random(1), release=4).ask) == {}
 
 
-def test_the_statement_names_role_and_table() -> None:
+def test_grant_statement_contains_role_and_table() -> None:
     problem = mask_problem("Shop.Cards", ["b", "a"], Rights(), 'of "x"')
     assert problem.endswith('GRANT UNMASK ON "Shop"."Cards" TO "of ""x""";')
     assert "(a, b)" in problem
@@ -142,6 +142,6 @@ def test_the_statement_names_role_and_table() -> None:
 @pytest.mark.parametrize(
     ("value", "seconds"), [("2000ms", 2), ("1m", 60), ("off", 2), ("3h", 10_800)]
 )
-def test_the_validity_of_rights(value: str, seconds: float) -> None:
+def test_validity_of_rights_is_read_from_node(value: str, seconds: float) -> None:
     assert validity_s(lambda _: [{"value": value}]) == seconds
     assert validity_s(lambda _: []) == 2

@@ -1,4 +1,4 @@
-"""Rows of a CQL result stay bytes, on each version of the protocol."""
+"""Rows of a CQL result stay bytes, in each version of the protocol."""
 
 from types import SimpleNamespace
 
@@ -29,13 +29,13 @@ PAGE = (
 
 
 @pytest.mark.parametrize("version", [ProtocolVersion.V3, ProtocolVersion.V4, ProtocolVersion.V5])
-def test_a_page_is_the_bytes_after_the_metadata(version: int) -> None:
+def test_page_is_bytes_after_metadata(version: int) -> None:
     found = RawPages.decode_message(version, {}, 0, 0, ResultMessage.opcode, PAGE, None, None)
     rows = page_profile(RoundRobinPolicy()).row_factory(found.column_names, found.parsed_rows)
     assert (page_body(SimpleNamespace(current_rows=rows)), found.paging_state) == (ROWS, b"next")
 
 
-def test_a_result_without_rows_is_a_page_without_rows() -> None:
+def test_result_without_rows_is_empty_page() -> None:
     found = RawPages.decode_message(
         ProtocolVersion.V4, {}, 0, 0, ResultMessage.opcode, _KIND_VOID, None, None
     )
@@ -43,7 +43,7 @@ def test_a_result_without_rows_is_a_page_without_rows() -> None:
     assert page_body(SimpleNamespace(current_rows=[])) == b"\0\0\0\0"
 
 
-def test_the_driver_does_not_retry_pages() -> None:
+def test_driver_does_not_retry_pages() -> None:
     policy = RoundRobinPolicy()
     profile = page_profile(policy)
     assert profile.load_balancing_policy is policy

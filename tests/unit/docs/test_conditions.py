@@ -1,4 +1,4 @@
-"""`conditions.md` lists the codes of both agents, no other ones, with their agent and status."""
+"""`conditions.md` lists exactly the codes of both agents, with their agent and status."""
 
 import ast
 import re
@@ -17,11 +17,11 @@ _COLUMN = {"both": {"Cassandra", "MongoDB"}, "Cassandra": {"Cassandra"}, "MongoD
 _CODE = re.compile(r"`([a-z0-9_]+)`")
 _WITH_CODE_FIRST = ("Condition", "StreamWarning", "TopicProblem")
 _FINDINGS = ("warning", "fault", "found")
-"""`found` stands for one of the others."""
+"""`found` stands for either of the other two."""
 
 
 class Code(NamedTuple):
-    """A code as the program has it."""
+    """A code as defined in the program."""
 
     name: str
     agents: frozenset[str]
@@ -33,7 +33,7 @@ class Code(NamedTuple):
 
 @cache
 def _calls() -> list[tuple[str, ast.Call, str]]:
-    """The calls of a plain name: room, call, name."""
+    """Calls of a plain name, as (room, call, name)."""
     names = re.compile(rf"\b(?:{'|'.join((*_WITH_CODE_FIRST, 'SinkState', *_FINDINGS))})\(")
     return [
         (room, node, node.func.id)
@@ -85,7 +85,7 @@ def _agents_by_code(codes: list[Code]) -> dict[str, set[str]]:
 
 
 def _rows(heading: str) -> list[list[str]]:
-    """The cells of the table below a heading, without its head."""
+    """The cells of the table below a heading, without the header row."""
     section = PAGE.read_text(encoding="utf-8").split(f"\n## {heading}\n")[1].split("\n## ")[0]
     lines = [line for line in section.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
@@ -109,7 +109,7 @@ def test_every_condition_is_listed_with_its_agent() -> None:
     assert {code: listed.get(code) for code in found} == found
 
 
-def test_every_listed_condition_is_one_of_its_agents() -> None:
+def test_listed_conditions_exist_in_their_agents() -> None:
     found = _agents_by_code([*CONDITIONS, *FINDINGS])
     wrong = {
         code: agents
@@ -129,7 +129,7 @@ def test_conditions_have_the_listed_status() -> None:
     assert {code: listed[code] for code in states} == states
 
 
-def test_the_codes_of_checks_are_listed() -> None:
+def test_check_codes_are_listed() -> None:
     listed = [code for _, codes in _rows("Checks") for code in _CODE.findall(codes)]
     assert (len(listed), set(listed)) == (len(set(listed)), set(_agents_by_code(FINDINGS)))
 
@@ -142,8 +142,8 @@ def test_every_warning_and_fault_has_a_literal_code() -> None:
     assert len(calls) > 60
 
 
-def test_a_code_of_a_check_and_of_a_running_agent_has_one_level() -> None:
-    """A warning of `check` leaves the running agent healthy, a fault does not."""
+def test_check_and_running_agent_use_same_level() -> None:
+    """A warning of `check` leaves the running agent healthy; a fault does not."""
     levels = {code.name: code.kind for code in FINDINGS if code.kind != "found"}
     listed = {
         code: "warning" if status == "warning" else "fault"

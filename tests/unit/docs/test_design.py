@@ -1,4 +1,4 @@
-"""The map of the code names every module, and only modules that exist."""
+"""The code map lists every module, and only modules that exist."""
 
 import re
 from pathlib import Path
@@ -19,13 +19,13 @@ TABLES = {
     "spark_jobs": ("design/spark-jobs.md", "\n## Packages"),
     "mongo_agent": ("design/mongo-agent.md", "\n## The way of an event"),
 }
-# Crates' roots, and folders that the map lists as a room of their own.
+# Roots of crates, and folders that the map lists as separate rooms.
 OTHERS = {"arrow", "encoder", "error", "lib", "merge", "python"}
 _NAME = re.compile(r"`([^`]+)`")
 
 
 def rows_after(page: Path, start: str) -> list[list[str]]:
-    """The cells of the first table after `start`, without its head."""
+    """The cells of the first table after `start`, without the header row."""
     lines = page.read_text(encoding="utf-8").split(start, 1)[1].splitlines()
     first = next(number for number, line in enumerate(lines) if line.startswith("| ---")) + 1
     rows = []
@@ -46,8 +46,7 @@ def exists(path: Path) -> bool:
 
 
 @pytest.mark.parametrize("room", TABLES)
-def test_the_map_has_every_module(room: str) -> None:
-    """And only modules that exist."""
+def test_code_map_lists_exactly_existing_modules(room: str) -> None:
     names = modules_named(*TABLES[room])
     assert [name for name in names if not exists(REPOSITORY / room / name)] == []
     modules = {
@@ -59,7 +58,7 @@ def test_the_map_has_every_module(room: str) -> None:
     assert modules - {name.split("/")[0] for name in names} - OTHERS == set()
 
 
-def test_every_task_begins_at_code_that_exists() -> None:
+def test_starting_points_of_tasks_exist() -> None:
     paths = [
         name
         for page in PAGES
@@ -72,5 +71,5 @@ def test_every_task_begins_at_code_that_exists() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_a_page_of_the_design_can_be_read_at_once(page: Path) -> None:
+def test_design_page_is_short(page: Path) -> None:
     assert len(page.read_text(encoding="utf-8").split()) <= MAX_WORDS

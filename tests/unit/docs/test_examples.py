@@ -54,7 +54,7 @@ _CALL = re.compile(r"(?:^|[\s/=])((?:mongo-)?agent)((?: +[^\s#|;&`]+)+)")
 
 
 def calls(page: Path) -> Iterator[tuple[str, list[str]]]:
-    """Command lines in code, as the program and its words."""
+    """Command lines in code, as a program and its words."""
     text = page.read_text(encoding="utf-8")
     lines = [span for span in _SPAN.findall(_BLOCK.sub("", text)) if "agent" in span]
     for language, block in _BLOCK.findall(text):
@@ -66,12 +66,12 @@ def calls(page: Path) -> Iterator[tuple[str, list[str]]]:
 
 
 def joined(block: str) -> list[str]:
-    """Lines of a shell's block, with continuations joined."""
+    """The lines of a shell block, with continuations joined."""
     return block.replace("\\\n", " ").splitlines()
 
 
 def problem(program: str, words: list[str]) -> str | None:
-    """The first word that the command line does not know."""
+    """The first unknown word of the command line."""
     command: click.Command = COMMANDS[program]
     options = {name for each in command.params for name in (*each.opts, *each.secondary_opts)}
     options |= {"-h", "--help"}
@@ -90,13 +90,13 @@ def problem(program: str, words: list[str]) -> str | None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_commands_exist(page: Path) -> None:
+def test_documented_commands_exist(page: Path) -> None:
     found = [(program, words, problem(program, words)) for program, words in calls(page)]
     assert [each for each in found if each[2]] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_properties_of_examples_exist(page: Path) -> None:
+def test_documented_properties_exist(page: Path) -> None:
     blocks = _BLOCK.findall(page.read_text(encoding="utf-8"))
     lines = [
         line for language, block in blocks if language == "properties" for line in block.split("\n")
@@ -107,7 +107,7 @@ def test_properties_of_examples_exist(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_names_that_examples_import_exist(page: Path) -> None:
+def test_names_imported_by_examples_exist(page: Path) -> None:
     blocks = _BLOCK.findall(page.read_text(encoding="utf-8"))
     imports = [
         (module, each.strip())
@@ -125,7 +125,7 @@ def test_names_that_examples_import_exist(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", (*PAGES, REPOSITORY / "CONTRIBUTING.md"), ids=name)
-def test_paths_of_the_repository_exist(page: Path) -> None:
+def test_documented_repository_paths_exist(page: Path) -> None:
     spans = _SPAN.findall(_BLOCK.sub("", page.read_text(encoding="utf-8")))
     paths = [each for each in spans if _PATH.fullmatch(each)]
     missing = [

@@ -50,7 +50,7 @@ def test_every_kind_of_fault_has_a_row(program: str) -> None:
 
 
 @pytest.mark.parametrize("program", KINDS)
-def test_every_row_names_the_test_that_holds_it(program: str) -> None:
+def test_every_fault_row_references_its_test(program: str) -> None:
     rows = [line for line in sections()[program].splitlines() if line.startswith("| ")][2:]
     assert rows
     for row in rows:

@@ -37,13 +37,13 @@ FIRST_WORDS = r"(?:Who|What|Whoever|Whatever)\b(?![^.?!]*\?)"
 
 
 def without_code(page: Path) -> str:
-    """The text of a page without its blocks of code."""
+    """The text of a page without its code blocks."""
     return re.sub(r"(?ms)^```.*?^```", "", page.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_lines_are_short(page: Path) -> None:
-    """Rows of tables and lines with one long address cannot be wrapped."""
+    """Table rows and lines with a long address cannot be wrapped."""
     long = [
         (number, line)
         for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1)
@@ -58,7 +58,7 @@ def test_sentences_are_short(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_constructions_that_read_as_translated_are_absent(page: Path) -> None:
+def test_banned_constructions_are_absent(page: Path) -> None:
     text = without_code(page)
     found = [
         match[0] for pattern in BANNED for match in re.finditer(pattern, plain(text), re.IGNORECASE)
@@ -66,7 +66,7 @@ def test_constructions_that_read_as_translated_are_absent(page: Path) -> None:
     assert found == [each for each in sentences(page) if re.match(FIRST_WORDS, each)] == []
 
 
-def test_the_readme_is_short() -> None:
+def test_readme_is_short() -> None:
     assert len((REPOSITORY / "README.md").read_text().splitlines()) <= README_LINES
 
 
@@ -88,7 +88,7 @@ def help_texts() -> Iterator[tuple[str, str]]:
             yield declaration.name, " ".join(declaration.doc.split())
 
 
-def test_texts_of_metrics_and_properties_stand_alone() -> None:
+def test_help_texts_stand_alone() -> None:
     wrong = [
         (subject, text)
         for subject, text in sorted(set(help_texts()))
@@ -113,7 +113,7 @@ def slugs(page: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_anchors_lead_to_headings(page: Path) -> None:
+def test_anchors_point_to_headings(page: Path) -> None:
     found = re.findall(r"\]\(([^)#\s:]*)#([^)\s]+)\)", page.read_text(encoding="utf-8"))
     wrong = [
         (target, anchor)
@@ -123,7 +123,7 @@ def test_anchors_lead_to_headings(page: Path) -> None:
     assert wrong == []
 
 
-def test_the_index_links_every_page() -> None:
+def test_index_links_every_page() -> None:
     index = (DOCS / "index.md").read_text(encoding="utf-8")
     linked = set(re.findall(r"\]\(([\w/-]+\.md)\)", index)) | {"index.md"}
     pages = {str(page.relative_to(DOCS)) for page in PAGES if page.is_relative_to(DOCS)}

@@ -1,4 +1,4 @@
-"""Every test that a page names is there."""
+"""Every test that a page references exists."""
 
 import re
 from functools import cache
@@ -28,6 +28,6 @@ def is_there(path: str, function: str) -> bool:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
-def test_the_tests_that_a_page_names_are_there(page: Path) -> None:
+def test_tests_referenced_by_page_exist(page: Path) -> None:
     named = [each for each in _NAMED.findall(page.read_text(encoding="utf-8")) if any(each)]
     assert [each for each in named if not is_there(*each)] == []

@@ -1,4 +1,4 @@
-"""Property lines in texts of the agents, such as `snapshot.mode=never`: the agent takes each."""
+"""The agent accepts each property line in its own messages, such as `snapshot.mode=never`."""
 
 import ast
 import re
@@ -29,7 +29,7 @@ OF_OTHERS = {
     *("enable.ssl.certificate.verification", "format.version", "keyspace.table", "print.key"),
     *("add.headers", "security.protocol"),
 }
-"""Names of Kafka's programs, clients and registry, of a Spark job, and of files of state."""
+"""Names that belong to Kafka's programs, clients and registry, to a Spark job or to state files."""
 _LINE = re.compile(r"(?<![\w.])([a-z][a-z0-9]*(?:\.[a-z0-9]+)+)=([\w-]+(?:[:./][\w-]+)*)")
 
 
@@ -46,8 +46,8 @@ def lines() -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("room", "line"), sorted(set(lines())))
-def test_an_agent_takes_the_line(room: str, line: str, tmp_path: Path) -> None:
-    """Alone: what another property forbids is no fault of the line."""
+def test_suggested_property_line_is_accepted(room: str, line: str, tmp_path: Path) -> None:
+    """An error about another property does not count against the line."""
     name = line.partition("=")[0]
     path = tmp_path / "cdc.properties"
     taken = []

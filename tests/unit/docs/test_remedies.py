@@ -1,7 +1,7 @@
-"""Commands that messages of the programs print: each parses as printed, and a test executes each.
+"""Commands in messages of the programs: each parses as printed, and a test executes it.
 
-A new command without an entry in `EXECUTED` fails, and so does a new statement for cqlsh or mongosh
-without one in `STATEMENTS`.
+A new command without an entry in `EXECUTED` fails. So does a new statement for cqlsh or mongosh
+without an entry in `STATEMENTS`.
 """
 
 import ast
@@ -27,45 +27,45 @@ _WORDS = r"agent|mongo-agent|chgrp|chmod|iconv|kafka-\w+\.sh|mkdir|mv|python -m|
 _COMMAND = re.compile(rf"`((?:{_WORDS}) [^`]*)`")
 _BEGIN_OF_COMMAND = re.compile(rf"`(?:{_WORDS})")
 _GENERATED = {"document.py"}
-"""Texts of pages, whose examples other tests execute."""
+"""Page texts; other tests execute their examples."""
 
 REMEDIES = "acceptance/agent/test_remedies.py"
 KAFKA_REMEDIES = "integration/kafka/test_remedies.py"
 MONGO_REMEDIES = "integration/mongo_agent/test_remedies.py"
 REPLACED = "integration/mongo_agent/test_replaced_collections.py"
 EXECUTED = {
-    "agent quarantine discard NAME": f"{REMEDIES}::test_a_lost_segment_is_discarded",
-    "agent quarantine discard {}": f"{REMEDIES}::test_a_lost_segment_is_discarded",
-    "agent quarantine list": f"{REMEDIES}::test_a_quarantined_segment_is_read_again",
-    "agent quarantine retry --all": f"{REMEDIES}::test_a_quarantined_segment_is_read_again",
-    "agent quarantine retry {}": f"{REMEDIES}::test_a_quarantined_segment_is_read_again",
-    "agent offsets accept-prefix": f"{REMEDIES}::test_offsets_of_another_prefix",
-    "agent offsets reset --snapshots": f"{REMEDIES}::test_offsets_of_another_prefix",
-    "agent check": f"{REMEDIES}::test_a_directory",
+    "agent quarantine discard NAME": f"{REMEDIES}::test_quarantine_discard_resolves_a_lost_segment",
+    "agent quarantine discard {}": f"{REMEDIES}::test_quarantine_discard_resolves_a_lost_segment",
+    "agent quarantine list": f"{REMEDIES}::test_quarantine_retry_delivers_a_segment",
+    "agent quarantine retry --all": f"{REMEDIES}::test_quarantine_retry_delivers_a_segment",
+    "agent quarantine retry {}": f"{REMEDIES}::test_quarantine_retry_delivers_a_segment",
+    "agent offsets accept-prefix": f"{REMEDIES}::test_changed_prefix_remedies_resolve_fault",
+    "agent offsets reset --snapshots": f"{REMEDIES}::test_changed_prefix_remedies_resolve_fault",
+    "agent check": f"{REMEDIES}::test_directory_remedy_resolves_its_fault",
     "agent truncations acknowledge {}": "acceptance/agent/test_truncations.py",
     "mongo-agent snapshot start '.*'": f"{MONGO_REMEDIES}::test_lost_changes",
-    "mongo-agent snapshot start {} --filter {} QUERY": f"{MONGO_REMEDIES}::test_a_rejected",
-    "mongo-agent snapshot start --replace {}": f"{REPLACED}::test_a_report_names",
-    "mongo-agent snapshot stop {}": f"{MONGO_REMEDIES}::test_a_rejected",
+    "mongo-agent snapshot start {} --filter {} QUERY": f"{MONGO_REMEDIES}::test_rejected_filter",
+    "mongo-agent snapshot start --replace {}": f"{REPLACED}::test_outdated_topics_are_reported",
+    "mongo-agent snapshot stop {}": f"{MONGO_REMEDIES}::test_rejected_filter",
     "mv {}/gaps.ndjson {}/gaps.old": f"{MONGO_REMEDIES}::test_lost_changes",
     "chgrp {} {} && chmod g+{} {}": "unit/sidecar/files/test_access.py",
-    "chmod o-w {}": f"{REMEDIES}::test_a_directory",
-    "chmod {} {}": f"{REMEDIES}::test_a_token_that_others_can_read",
-    "mkdir -p {}": f"{REMEDIES}::test_a_directory",
+    "chmod o-w {}": f"{REMEDIES}::test_directory_remedy_resolves_its_fault",
+    "chmod {} {}": f"{REMEDIES}::test_readable_token_remedy_resolves_its_fault",
+    "mkdir -p {}": f"{REMEDIES}::test_directory_remedy_resolves_its_fault",
     "kafka-acls.sh --bootstrap-server BROKER --add --allow-principal User:NAME --topic {} "
     "--operation Write --operation Describe": "integration/kafka/test_security.py",
     "kafka-topics.sh --bootstrap-server BROKER --create --topic {}": (
-        "integration/kafka/test_producer.py::test_a_missing_topic_is_waited_for"
+        "integration/kafka/test_producer.py::test_missing_topic_blocks_only_its_events"
     ),
     "kafka-acls.sh --bootstrap-server {} --add --allow-principal {} --operation Write "
-    "--operation Describe --topic {}": f"{KAFKA_REMEDIES}::test_topics_that_a_user",
+    "--operation Describe --topic {}": f"{KAFKA_REMEDIES}::test_unwritable_topic_remedies",
     "kafka-configs.sh --bootstrap-server {} --alter --topic {} "
-    "--add-config cleanup.policy=delete": f"{KAFKA_REMEDIES}::test_topics_that_are_compacted",
+    "--add-config cleanup.policy=delete": f"{KAFKA_REMEDIES}::test_compacted_topic_remedies",
     "kafka-topics.sh --bootstrap-server {} --create --topic {}": (
-        f"{KAFKA_REMEDIES}::test_topics_that_do_not_exist"
+        f"{KAFKA_REMEDIES}::test_missing_topic_remedies_work"
     ),
 }
-"""By the command with `{}` for inserted texts: the test that executes it and sees the fault end."""
+"""The test that runs a command and checks that the fault ends; `{}` stands for inserted text."""
 
 PARSED_ONLY = {
     "agent quarantine retry": "names a command, in the text of a property",
@@ -82,7 +82,7 @@ PARSED_ONLY = {
     "python -m spark_jobs.jars DIR": "fetches from the network",
     "python -m spark_jobs.tables": "names a job",
 }
-"""Commands whose servers no test here has, with the reason. The list must not grow."""
+"""Commands that no test can execute, with the reason. The list must not grow."""
 
 _STATEMENT = re.compile(
     r"\b(?:(?:GRANT|ALTER) [^;`]*;"
@@ -90,10 +90,10 @@ _STATEMENT = re.compile(
     r"|nodetool [^`]*)"
 )
 REAL_NODE = "acceptance/agent/test_real_node.py"
-MIGRATION = "acceptance/lifecycle/slow_transactional_migration.py::test_the_printed_remedy"
+MIGRATION = "acceptance/lifecycle/slow_transactional_migration.py::test_accord_migration_remedy"
 MONGOSH = "integration/mongo_agent/test_statements.py"
 STATEMENTS = {
-    "GRANT SELECT ON {} TO {};": f"{REAL_NODE}::test_the_grants_that_check_prints",
+    "GRANT SELECT ON {} TO {};": f"{REAL_NODE}::test_grants_printed_by_check",
     "GRANT UNMASK ON {} TO {};": f"{REAL_NODE}::test_masked_values",
     "ALTER TABLE keyspace.name WITH cdc = true;": "names no table",
     "ALTER KEYSPACE {} WITH durable_writes = true;": f"{REAL_NODE}::test_check_fails_for_a",
@@ -101,13 +101,13 @@ STATEMENTS = {
     "ALTER TABLE {} WITH transactional_mode = 'off';": MIGRATION,
     "nodetool consensus_admin finish-migration {}": MIGRATION,
     'db.adminCommand({"replSetResizeOplog': "needs an oplog that grows for hours",
-    "db.adminCommand({modifyChangeStreams": f"{MONGOSH}::test_enabled_streams",
-    "db.getSiblingDB({}).runCommand": f"{MONGOSH}::test_stored_images",
-    'db.getSiblingDB("admin").createRole': f"{MONGOSH}::test_granted",
-    'db.getSiblingDB("admin").grantPrivilegesToRole': f"{MONGOSH}::test_granted",
-    "db.getSiblingDB({}).grantRolesToUser": f"{MONGOSH}::test_granted",
+    "db.adminCommand({modifyChangeStreams": f"{MONGOSH}::test_change_stream_statement",
+    "db.getSiblingDB({}).runCommand": f"{MONGOSH}::test_pre_image_statement_resolves_its_finding",
+    'db.getSiblingDB("admin").createRole': f"{MONGOSH}::test_grant_statements",
+    'db.getSiblingDB("admin").grantPrivilegesToRole': f"{MONGOSH}::test_grant_statements",
+    "db.getSiblingDB({}).grantRolesToUser": f"{MONGOSH}::test_grant_statements",
 }
-"""The same for statements; or why no test can execute one."""
+"""The test that executes a statement, or the reason why no test can."""
 
 WITHOUT_QUOTES = {
     *("quoted", "parents", "principal"),
@@ -116,9 +116,10 @@ WITHOUT_QUOTES = {
     *("self.available_names[0]", "self.missing_names[0]", "self.dead_letter_names[0]"),
     *("topic", "denied[0]", "missing[0]", "compacted[0]"),
 }
-"""Inserted expressions: those that quote, numbers and letters of a mode, names of Cassandra's
-tables, of segments and of topics, which have no other character than letters, digits, `.`, `_` and
-`-`."""
+"""Inserted expressions that need no quotes.
+
+They are quoted already, or yield numbers, mode letters, or names of tables, segments and topics.
+Such names contain only letters, digits, `.`, `_` and `-`."""
 
 
 def _inserted(text: ast.JoinedStr) -> Iterator[str]:
@@ -149,7 +150,7 @@ def _trees() -> list[tuple[Path, ast.Module]]:
 
 @cache
 def commands() -> frozenset[str]:
-    """All commands in backticks in texts of the programs, except in docstrings."""
+    """All commands in backticks in texts of the programs, without docstrings."""
     return frozenset(
         " ".join(command.split())
         for _, tree in _trees()
@@ -176,7 +177,7 @@ def _of_agents() -> list[str]:
 
 
 @pytest.mark.parametrize("command", _of_agents())
-def test_a_command_parses_as_it_is_printed(command: str, tmp_path: Path) -> None:
+def test_printed_command_parses(command: str, tmp_path: Path) -> None:
     file = tmp_path / "a b.properties"
     printed = runnable(f"`{command.replace('{}', 'ks.t')}`", [file]).strip("`")
     program, *words = shlex.split(printed)
@@ -184,7 +185,7 @@ def test_a_command_parses_as_it_is_printed(command: str, tmp_path: Path) -> None
     invocation: Invocation[Any] = Invocation(program, lambda *_: None, lambda _: [])
     context = group.make_context(program, words, obj=invocation)
     while isinstance(context.command, click.Group):
-        # A group alone is a program that runs, or a topic.
+        # A group without a command is a program that runs, or a topic.
         name, found, rest = context.command.resolve_command(
             context, [*context._protected_args, *context.args]
         )
@@ -202,8 +203,8 @@ def test_every_statement_is_executed_by_a_test() -> None:
     assert statements() == STATEMENTS.keys()
 
 
-def test_what_a_command_inserts_is_one_word() -> None:
-    """A path, a user or a name of MongoDB may have spaces and quotes."""
+def test_inserted_text_in_command_is_quoted() -> None:
+    """A path, a user or a MongoDB name may contain spaces and quotes."""
     found = {
         f"{file.relative_to(REPOSITORY)}: {expression}"
         for file, tree in _trees()
@@ -218,6 +219,6 @@ def test_what_a_command_inserts_is_one_word() -> None:
 @pytest.mark.parametrize(
     "test", sorted({each for each in (*EXECUTED.values(), *STATEMENTS.values()) if ".py" in each})
 )
-def test_the_named_test_exists(test: str) -> None:
+def test_referenced_test_exists(test: str) -> None:
     path, _, name = test.partition("::")
     assert f"def {name}" in (REPOSITORY / "tests" / path).read_text(encoding="utf-8")

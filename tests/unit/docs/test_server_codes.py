@@ -1,4 +1,4 @@
-"""Every error code of MongoDB that the agent knows is on the page of what it relies on."""
+"""The page of relied-on server behaviour lists every MongoDB error code that the agent knows."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ from mongo_agent.snapshot import collection_reader, read_failures
 PAGE = Path(__file__).parents[3] / "docs/reference/support.md"
 
 
-def test_codes() -> None:
+def test_known_server_codes_are_documented() -> None:
     known = {
         *errors._BY_CODE,
         *errors._RESUMABLE_CODES,

@@ -1,4 +1,4 @@
-"""The support matrix names the releases that the tests really run."""
+"""The support matrix lists the releases that the tests run."""
 
 import re
 from pathlib import Path
@@ -17,27 +17,27 @@ KAFKA = REPOSITORY / "tests" / "support" / "servers" / "kafka.py"
 
 
 @pytest.mark.parametrize("release", CASSANDRA)
-def test_each_cassandra_of_the_harness_has_a_row(release: str) -> None:
+def test_tested_cassandra_release_is_listed(release: str) -> None:
     assert re.search(rf"^\| {re.escape(release)}\b", PAGE, re.MULTILINE)
 
 
-def test_the_registry_of_the_tests_has_a_row() -> None:
+def test_tested_registry_is_listed() -> None:
     assert f"| Apicurio {APICURIO}," in PAGE
 
 
-def test_the_kafka_of_the_tests_has_a_row() -> None:
+def test_tested_kafka_release_is_listed() -> None:
     found = re.search(r'"CDC_TEST_KAFKA", "([\d.]+)"', KAFKA.read_text(encoding="utf-8"))
     assert found is not None
     assert f"| Apache Kafka {found[1]}, KRaft | every test" in PAGE
 
 
 @pytest.mark.parametrize("package", ["pyspark", "delta-spark"])
-def test_spark_has_its_locked_release(package: str) -> None:
+def test_locked_spark_release_is_listed(package: str) -> None:
     found = re.search(rf"^{package}==([\d.]+)", LOCK, re.MULTILINE)
     assert found is not None
     assert found[1] in PAGE
 
 
-def test_each_make_target_of_the_page_exists() -> None:
+def test_listed_make_targets_exist() -> None:
     for target in set(re.findall(r"`make ([\w-]+)", PAGE)):
         assert re.search(rf"^{target}:", TARGETS, re.MULTILINE), target

@@ -19,7 +19,7 @@ DEFAULTS: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text())
 
 
 def with_defaults(own: Any, defaults: Any) -> Any:
-    """As Helm merges values: maps by key, null removes a default."""
+    """Merge values like Helm: maps by key, and null removes a default."""
     if not isinstance(own, dict) or not isinstance(defaults, dict):
         return own
     merged = defaults | {
@@ -35,11 +35,11 @@ def problems(values: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("file", VALUES, ids=lambda each: each.stem)
-def test_the_schema_accepts_the_examples(file: Path) -> None:
+def test_chart_schema_accepts_examples(file: Path) -> None:
     assert problems(yaml.safe_load(file.read_text())) == []
 
 
-def test_the_schema_has_every_value() -> None:
+def test_chart_schema_describes_every_value() -> None:
     jsonschema.Draft7Validator.check_schema(SCHEMA)
     assert problems({}) == []
     assert SCHEMA["properties"].keys() - {"global"} == DEFAULTS.keys()
@@ -68,16 +68,16 @@ def test_the_schema_has_every_value() -> None:
         ({"podMonitor": {"interval": "15"}}, "podMonitor.interval"),
     ],
 )
-def test_the_schema_rejects_a_mistake_at_its_place(values: Any, place: str) -> None:
+def test_chart_schema_reports_place_of_mistake(values: Any, place: str) -> None:
     found = problems(values)
     assert [each.partition(":")[0] for each in found] == [place], found
 
 
-def test_the_chart_has_the_version_of_the_project() -> None:
+def test_chart_version_equals_project_version() -> None:
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
     assert (chart["version"], chart["appVersion"]) == (VERSION, VERSION)
 
 
 @pytest.mark.parametrize("name", ["dashboards", "prometheus-rule.yaml"])
-def test_the_chart_has_the_dashboards_and_the_alarms_of_the_monitoring_folder(name: str) -> None:
+def test_chart_links_dashboards_and_alarms(name: str) -> None:
     assert (CHART / "files" / name).resolve() == K8S / "monitoring" / name

@@ -1,4 +1,4 @@
-"""Dashboards ask for metrics that exist, show all of them, and hang together."""
+"""Dashboards query existing metrics, cover all of them and link to each other."""
 
 import json
 import re
@@ -21,7 +21,7 @@ from tests.support.monitoring.dashboards.sources import expressions, panels
 FILES = sorted((FOLDER / "dashboards").glob("*.json"))
 DASHBOARDS = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in FILES}
 LEVEL_2 = ("cdc-cassandra", "cdc-mongodb")
-# Panels of one unit may have a series in its inverse or none of these.
+# Units that panels may use.
 UNITS = {"short", "s", "bytes", "percentunit", "ops", "Bps", "none"}
 
 
@@ -54,7 +54,7 @@ def test_every_metric_has_a_panel() -> None:
 
 
 @pytest.mark.parametrize("name", DASHBOARDS)
-def test_panels_have_their_place(name: str) -> None:
+def test_panels_do_not_overlap(name: str) -> None:
     found = list(panels(DASHBOARDS[name]))
     assert len({panel["id"] for panel in found}) == len(found)
     places = [panel["gridPos"] for panel in found]
@@ -69,7 +69,7 @@ def test_panels_have_their_place(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", DASHBOARDS)
-def test_panels_are_described_and_have_a_unit(name: str) -> None:
+def test_panels_have_description_and_unit(name: str) -> None:
     for panel in panels(DASHBOARDS[name]):
         if panel["type"] == "row":
             continue
@@ -82,8 +82,8 @@ def test_panels_are_described_and_have_a_unit(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", DASHBOARDS)
-def test_a_graph_has_one_unit_on_its_axis(name: str) -> None:
-    """Bytes, seconds and ratios are told by the names of the metrics."""
+def test_graph_axis_has_one_unit(name: str) -> None:
+    """The metric names tell bytes, seconds and ratios apart."""
     for panel in panels(DASHBOARDS[name]):
         if panel["type"] != "timeseries":
             continue
@@ -115,15 +115,15 @@ def test_variables_are_declared(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["cdc-fleet", *LEVEL_2])
-def test_agents_are_chosen_by_cluster_and_datacenter(name: str) -> None:
+def test_dashboards_select_agents_by_cluster_and_datacenter(name: str) -> None:
     variables = {each["name"]: each for each in DASHBOARDS[name]["templating"]["list"]}
     for each in ("cluster", "datacenter"):
-        # Also agents without the label.
+        # This also selects agents without the label.
         assert variables[each]["allValue"] == ".*"
     assert "job" not in variables
 
 
-def test_the_fleet_leads_to_the_dashboard_of_each_agent() -> None:
+def test_fleet_links_dashboard_of_each_agent() -> None:
     """`service_name` of an agent is the uid of its dashboard."""
     uids = {DASHBOARDS[name]["uid"] for name in LEVEL_2}
     assert uids == {"cdc-sidecar-cassandra", "cdc-sidecar-mongo"}
@@ -132,7 +132,7 @@ def test_the_fleet_leads_to_the_dashboard_of_each_agent() -> None:
     assert "var-instance=${__data.fields.Agent:percentencode}" in text
 
 
-def test_the_fleet_shows_the_worst_agent_first() -> None:
+def test_fleet_lists_worst_agent_first() -> None:
     (table,) = (
         panel
         for panel in panels(DASHBOARDS["cdc-fleet"])
@@ -145,7 +145,7 @@ def test_the_fleet_shows_the_worst_agent_first() -> None:
 
 
 @pytest.mark.parametrize("name", DASHBOARDS)
-def test_grafana_finds_no_duplicate_and_no_fixed_datasource(name: str) -> None:
+def test_dashboards_have_unique_uids_and_variable_datasource(name: str) -> None:
     dashboard = DASHBOARDS[name]
     assert len({each["uid"] for each in DASHBOARDS.values()}) == len(DASHBOARDS)
     for panel in panels(dashboard):
@@ -153,8 +153,8 @@ def test_grafana_finds_no_duplicate_and_no_fixed_datasource(name: str) -> None:
             assert panel["datasource"] == {"type": "prometheus", "uid": "${datasource}"}
 
 
-def test_kubectl_can_apply_each_config_map() -> None:
-    """It stores a copy of the object as JSON in an annotation of at most 256 KiB."""
+def test_config_maps_fit_into_kubectl_annotation() -> None:
+    """kubectl stores a copy of the object as JSON in an annotation of at most 256 KiB."""
     maps = [each for each in build(FOLDER) if each["kind"] == "ConfigMap"]
     assert len(maps) == len(DASHBOARDS)
     assert max(len(json.dumps(each)) for each in maps) < 256 * 1024

@@ -1,4 +1,4 @@
-"""What is applied is what Kubernetes knows, and fits together and to the agents."""
+"""The manifests are valid Kubernetes objects that match each other and the agents."""
 
 import tomllib
 from collections.abc import Iterator
@@ -28,9 +28,9 @@ pytestmark = pytest.mark.heavy
 
 PROMETHEUS = {K8S / "monitoring" / name for name in ("prometheus.yaml", "rules", "scrape")}
 RELEASES = ("1.30", "1.34", "1.37")
-"""Of Kubernetes, whose schemas are asked."""
+"""Kubernetes releases whose schemas validate the manifests."""
 VERSION = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["version"]
-# Of resources that come with operators there is no schema: what they may have, as far as we use it.
+# Operators' resources have no schema here; these are the members that the manifests may use.
 POD_MONITOR = {"namespaceSelector", "selector", "podMetricsEndpoints"}
 ENDPOINT = {"port", "path", "interval", "relabelings"}
 
@@ -49,7 +49,7 @@ def property_of(directory: Path, name: str) -> str:
 
 
 def made_directories(workload: Object, agent: Object) -> set[str]:
-    """Directories that the pod makes before the agent runs."""
+    """Directories that the pod creates before the agent starts."""
     first = [each for item in pod_of(workload).get("initContainers", ()) for each in item["args"]]
     own = [each.removeprefix("--mkdir=") for each in agent["args"] if each.startswith("--mkdir=")]
     return {*first, *own}
@@ -57,29 +57,29 @@ def made_directories(workload: Object, agent: Object) -> set[str]:
 
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize("directory", WHOLE, ids=lambda each: each.name)
-def test_kubernetes_knows_every_field(directory: Path, release: str) -> None:
+def test_manifest_fields_are_known_to_kubernetes(directory: Path, release: str) -> None:
     for each in objects(directory):
         kubernetes_validate.validate(each, release, strict=True)
 
 
 @pytest.mark.parametrize("file", POLICIES, ids=lambda each: each.stem)
-def test_kubernetes_knows_every_field_of_a_policy(file: Path) -> None:
+def test_policy_fields_are_known_to_kubernetes(file: Path) -> None:
     for release in RELEASES:
         kubernetes_validate.validate(yaml.safe_load(file.read_text()), release, strict=True)
 
 
 @pytest.mark.parametrize("directory", WHOLE, ids=lambda each: each.name)
-def test_logins_and_the_token_are_in_files(directory: Path) -> None:
-    """`test_properties.py` gives the files of properties to the agents."""
+def test_logins_and_http_token_are_read_from_files(directory: Path) -> None:
+    """`test_properties.py` checks the property files with the agents."""
     text = properties_text(directory)
     for name in ("username", "password"):
         assert f"/run/secrets/cdc/{name}" in text
-    # Others reach the port, so what changes something takes a token.
+    # Other pods reach the port, so a request that changes state requires a token.
     assert "http.token.file=/run/secrets/cdc/http-token" in text
 
 
 @pytest.mark.parametrize("directory", WHOLE, ids=lambda each: each.name)
-def test_an_agent_is_asked_where_it_answers(directory: Path) -> None:
+def test_probes_use_port_and_paths_of_agent(directory: Path) -> None:
     found = list(agents(directory))
     assert found
     for workload, container in found:
@@ -92,7 +92,7 @@ def test_an_agent_is_asked_where_it_answers(directory: Path) -> None:
         probes = {name: each["httpGet"] for name, each in container.items() if "Probe" in name}
         assert container["image"].endswith(f":{VERSION}")
         if len(pod_of(workload)["containers"]) > 1:
-            # A probe, or an agent that ends, would make the node's pod unready.
+            # A failing probe or an exiting agent would make the node's pod unready.
             assert not probes
             assert container["command"][-1] == "sidecar.supervisor"
             continue
@@ -107,7 +107,7 @@ def test_an_agent_is_asked_where_it_answers(directory: Path) -> None:
 
 
 @pytest.mark.parametrize("directory", WHOLE, ids=lambda each: each.name)
-def test_pods_hang_together(directory: Path) -> None:
+def test_pod_references_resolve(directory: Path) -> None:
     names = {(each["kind"], each["metadata"]["name"]) for each in objects(directory)}
     for workload in workloads(directory):
         spec, pod = workload["spec"], pod_of(workload)
@@ -130,8 +130,8 @@ def test_pods_hang_together(directory: Path) -> None:
 
 
 @pytest.mark.parametrize("directory", WHOLE, ids=lambda each: each.name)
-def test_agents_may_do_nothing_that_they_need_not(directory: Path) -> None:
-    """`test_privileges.py` has the rights of their containers."""
+def test_agents_run_with_least_privileges(directory: Path) -> None:
+    """`test_privileges.py` checks the security contexts of the containers."""
     for workload, agent in agents(directory):
         pod = pod_of(workload)
         if directory in OVERLAYS:
@@ -145,7 +145,7 @@ def test_agents_may_do_nothing_that_they_need_not(directory: Path) -> None:
 
 
 @pytest.mark.parametrize("directory", WHOLE, ids=lambda each: each.name)
-def test_every_directory_is_on_a_volume(directory: Path) -> None:
+def test_agent_directories_are_on_volumes(directory: Path) -> None:
     for workload, container in agents(directory):
         writable = [each for each in container["volumeMounts"] if not each.get("readOnly")]
         (mount,) = writable
@@ -156,11 +156,11 @@ def test_every_directory_is_on_a_volume(directory: Path) -> None:
             path = Path(property_of(directory, name))
             assert path.is_relative_to(mount["mountPath"])
             if name != "cdc.raw.directory" and not directory.name.startswith("mongo"):
-                # The node makes cdc_raw.
+                # The node creates cdc_raw.
                 assert str(path) in made_directories(workload, container)
 
 
-def test_the_example_node_writes_where_the_agent_reads() -> None:
+def test_example_node_writes_to_directory_of_agent() -> None:
     directory = K8S / "overlays" / "cassandra-statefulset"
     (workload,) = workloads(directory)
     node = next(each for each in pod_of(workload)["containers"] if each["name"] == "cassandra")
@@ -172,8 +172,8 @@ def test_the_example_node_writes_where_the_agent_reads() -> None:
 
 
 @pytest.mark.parametrize("directory", WHOLE, ids=lambda each: each.name)
-def test_the_heap_of_a_node_is_at_most_half_of_its_memory(directory: Path) -> None:
-    """Without MAX_HEAP_SIZE Cassandra takes it from the machine's memory."""
+def test_node_heap_is_at_most_half_of_memory(directory: Path) -> None:
+    """Without MAX_HEAP_SIZE Cassandra derives the heap from the machine's memory."""
     for workload in workloads(directory):
         for container in pod_of(workload)["containers"]:
             if container["name"] == "cassandra":
@@ -183,9 +183,9 @@ def test_the_heap_of_a_node_is_at_most_half_of_its_memory(directory: Path) -> No
                 assert heap["HEAP_NEWSIZE"]
 
 
-def test_the_component_brings_a_container_alone() -> None:
-    """No policy, budget or service account reaches an existing cluster. A second budget of the same
-    pods would make every eviction fail."""
+def test_component_adds_only_agent_container() -> None:
+    """The component adds no policy, budget or service account to an existing cluster. With a second
+    budget for the same pods every eviction would fail."""
     kinds = [each["kind"] for each in objects(OWN_STATEFULSET)]
     assert kinds == ["Service", "StatefulSet", "ConfigMap"]
     (workload,) = workloads(OWN_STATEFULSET)
@@ -197,7 +197,7 @@ def test_the_component_brings_a_container_alone() -> None:
 
 
 @pytest.mark.parametrize("directory", OVERLAYS, ids=lambda each: each.name)
-def test_nodes_and_agents_on_standby_have_one_budget_and_other_agents_none(directory: Path) -> None:
+def test_only_nodes_and_standby_agents_have_disruption_budget(directory: Path) -> None:
     budgets = [each for each in objects(directory) if each["kind"] == "PodDisruptionBudget"]
     assert len(budgets) == (directory.name in ("cassandra-statefulset", "mongo-standby"))
     (workload,) = workloads(directory)
@@ -208,7 +208,7 @@ def test_nodes_and_agents_on_standby_have_one_budget_and_other_agents_none(direc
 
 
 @pytest.mark.parametrize("file", POLICIES, ids=lambda each: each.stem)
-def test_a_policy_selects_agents_and_names_every_port(file: Path) -> None:
+def test_network_policy_selects_agents_and_lists_ports(file: Path) -> None:
     policy = yaml.safe_load(file.read_text())["spec"]
     (selector,) = policy["podSelector"]["matchLabels"].items()
     pods = [
@@ -239,7 +239,7 @@ def allowed(rules: list[Object]) -> set[int]:
     }
 
 
-def test_monitors_find_every_agent() -> None:
+def test_pod_monitors_select_every_agent() -> None:
     monitors = [each for each in objects(K8S / "monitoring") if each["kind"] == "PodMonitor"]
     selectors = {}
     for monitor in monitors:
@@ -247,7 +247,7 @@ def test_monitors_find_every_agent() -> None:
         (endpoint,) = monitor["spec"]["podMetricsEndpoints"]
         assert endpoint.keys() == ENDPOINT
         assert (endpoint["port"], endpoint["path"]) == ("cdc-http", "/metrics")
-        # The alarm of an agent that never answered knows its target by this label.
+        # The alarm for an agent that never answered identifies its target by this label.
         (label,) = endpoint["relabelings"]
         assert label["targetLabel"] == "cdc_agent"
         selectors[monitor["metadata"]["name"]] = monitor["spec"]["selector"]["matchLabels"]
@@ -258,7 +258,7 @@ def test_monitors_find_every_agent() -> None:
             assert any(wanted.items() <= labels.items() for wanted in selectors.values())
 
 
-def test_faults_are_found() -> None:
+def test_unknown_manifest_field_is_rejected() -> None:
     (workload,) = workloads(K8S / "overlays" / "mongo")
     workload["spec"]["replica"] = 1
     with pytest.raises(kubernetes_validate.ValidationError):
@@ -276,9 +276,9 @@ def test_every_manifest_is_part_of_a_kustomization() -> None:
         ]
         listed |= {(path.parent / each).resolve() for each in named}
     there = {path for path in K8S.rglob("*.yaml") if path.name != "kustomization.yaml"}
-    # Files of Prometheus.
+    # Prometheus reads these files directly.
     there = {path for path in there if not PROMETHEUS & {path, *path.parents}}
-    # In place of the continuous ones, by choice.
+    # Optional replacements for the continuous jobs.
     scheduled = {path for path in there if path.name.endswith("-scheduled.yaml")}
     values = {K8S / "recipes" / "bitnami" / "values.yaml"}
     chart = {path for path in there if path.is_relative_to(K8S / "chart")}

@@ -1,4 +1,4 @@
-"""Alarms use metrics that exist; each has a unit test and a heading in the runbook."""
+"""Alarms use existing metrics, and each has unit tests and a runbook heading."""
 
 import re
 from pathlib import Path
@@ -20,7 +20,7 @@ DOCS = REPOSITORY / "docs"
 RULE_TESTS = REPOSITORY / "tests" / "integration" / "monitoring"
 RULE_KEYS = {"alert", "expr", "for", "labels", "annotations"}
 RUNBOOK = (DOCS / "how-to" / "alarms.md").read_text(encoding="utf-8")
-# Alarms of `absent`: the series has no labels of a target.
+# Alarms with `absent`: their series have no target labels.
 WITHOUT_INSTANCE = {
     *("CdcNoAgents", "CdcVersionsDiffer", "CdcAgentVanished"),
     *("CdcNoLeader", "CdcNoStandby"),
@@ -67,7 +67,7 @@ def test_alarm_uses_existing_metrics_and_no_job_name(rule: dict[str, Any]) -> No
 
 
 @EACH
-def test_texts_name_the_target_and_existing_labels(rule: dict[str, Any]) -> None:
+def test_alarm_texts_contain_target_and_existing_labels(rule: dict[str, Any]) -> None:
     texts = rule["annotations"]
     assert texts.keys() == {"summary", "description", "runbook_url"}
     known = set().union(
@@ -79,7 +79,7 @@ def test_texts_name_the_target_and_existing_labels(rule: dict[str, Any]) -> None
 
 
 @EACH
-def test_runbook_address_leads_to_the_heading_of_the_alarm(rule: dict[str, Any]) -> None:
+def test_runbook_address_points_to_heading_of_alarm(rule: dict[str, Any]) -> None:
     name = rule["alert"]
     assert rule["annotations"]["runbook_url"] == f"{MANUAL}/{PAGE}#{name.lower()}"
     assert (DOCS / PAGE).with_suffix(".md").exists()
@@ -88,12 +88,12 @@ def test_runbook_address_leads_to_the_heading_of_the_alarm(rule: dict[str, Any])
     assert len(text) > 80
 
 
-def test_the_runbook_describes_no_alarm_that_is_gone() -> None:
+def test_runbook_describes_exactly_existing_alarms() -> None:
     assert sorted(re.findall(r"^### (\w+)$", RUNBOOK, re.MULTILINE)) == sorted(map(named, rules()))
 
 
 @EACH
-def test_each_alarm_has_unit_tests_that_fire_and_that_do_not(rule: dict[str, Any]) -> None:
+def test_each_alarm_has_firing_and_silent_unit_tests(rule: dict[str, Any]) -> None:
     outcomes = {
         bool(case["exp_alerts"])
         for test in rule_tests()
@@ -104,8 +104,8 @@ def test_each_alarm_has_unit_tests_that_fire_and_that_do_not(rule: dict[str, Any
 
 
 @pytest.mark.parametrize("test", rule_tests(), ids=lambda test: test["name"])
-def test_unit_tests_expect_texts_of_the_rules(test: dict[str, Any]) -> None:
-    """A changed text is seen here too, not only by promtool."""
+def test_alarm_unit_tests_expect_texts_of_rules(test: dict[str, Any]) -> None:
+    """This test detects a changed text without promtool."""
     by_name = {rule["alert"]: rule for rule in rules()}
     for case in test["alert_rule_test"]:
         texts = by_name[case["alertname"]]["annotations"]
@@ -124,13 +124,13 @@ def test_generated_file_is_up_to_date(name: str) -> None:
     assert (FOLDER / name).read_text(encoding="utf-8") == written()[name]
 
 
-def test_the_object_of_the_operator_has_all_rules() -> None:
+def test_prometheus_rule_object_contains_all_rules() -> None:
     text = (FOLDER / "prometheus-rule.yaml").read_text(encoding="utf-8")
     groups = yaml.safe_load(text)["spec"]["groups"]
     assert [rule for group in groups for rule in group["rules"]] == rules()
 
 
-def test_a_selector_reaches_every_series() -> None:
+def test_selector_applies_to_every_series() -> None:
     texts = written(selector='env="prod"')
     selected = [rule for name in RULE_FILES for rule in rules_of(texts[f"rules/{name}"])]
     assert len(selected) == len(rules())
@@ -140,7 +140,7 @@ def test_a_selector_reaches_every_series() -> None:
                 assert ("env", "prod") in {(one.name, one.value) for one in each.matchers.matchers}
 
 
-def test_metrics_that_are_documented_stay() -> None:
+def test_documented_metrics_exist() -> None:
     text = (DOCS / "reference" / "metrics.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(cdc_\w+)` \| (\w+) \| (.*?) \|", text, re.MULTILINE)
     documented = {(name, kind, tuple(re.findall(r"\w+", labels))) for name, kind, labels in rows}

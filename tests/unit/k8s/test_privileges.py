@@ -1,4 +1,4 @@
-"""What pods of the manifests may do, and what of the machine and the cluster they reach."""
+"""Privileges of the manifests' pods, and the parts of the host and the cluster that they reach."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,7 +37,7 @@ def members(value: Any) -> Iterator[tuple[str, Any]]:
 
 @EACH
 def test_pods_are_restricted(directory: Path) -> None:
-    """The level `restricted`; the daemon set needs the machine's network and directory."""
+    """The level is `restricted`; the daemon set needs the host's network and one directory."""
     of_machine = ["host namespaces: hostNetwork", "volume types: hostPath"]
     for workload in workloads(directory):
         pod = pod_of(workload)
@@ -52,9 +52,9 @@ def test_pods_are_restricted(directory: Path) -> None:
 
 
 @EACH
-def test_the_machine_lends_one_directory_and_only_to_the_daemon_set(directory: Path) -> None:
-    """It holds commitlog, cdc_raw and the agent's own directories. It exists: the agent makes no
-    directory on a machine where the node has another one."""
+def test_only_daemon_set_mounts_one_host_directory(directory: Path) -> None:
+    """The directory holds the commit log, cdc_raw and the agent's own directories. It must exist,
+    so the agent never creates a directory where the node uses another one."""
     paths = [
         volume["hostPath"]
         for workload in workloads(directory)
@@ -66,7 +66,7 @@ def test_the_machine_lends_one_directory_and_only_to_the_daemon_set(directory: P
 
 
 @EACH
-def test_nothing_asks_kubernetes_for_a_right(directory: Path) -> None:
+def test_manifests_request_no_kubernetes_rights(directory: Path) -> None:
     kinds = {each["kind"] for each in objects(directory)}
     assert not kinds & {"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding", "Secret"}
     for each in objects(directory):
@@ -75,13 +75,13 @@ def test_nothing_asks_kubernetes_for_a_right(directory: Path) -> None:
         if each["kind"] == "Service":
             assert each["spec"].get("type", "ClusterIP") == "ClusterIP"
             assert "externalIPs" not in each["spec"]
-            # The agent's port is for monitoring, which finds pods.
+            # No Service exposes the agent's port, because monitoring selects pods.
             assert all(port["port"] != 8000 for port in each["spec"].get("ports", ()))
 
 
 @EACH
-def test_secrets_are_files_for_the_agent_alone(directory: Path) -> None:
-    """Variables would be in `kubectl describe` and in every child process."""
+def test_secrets_are_files_of_agent_container_only(directory: Path) -> None:
+    """`kubectl describe` and every child process would show variables."""
     for workload in workloads(directory):
         pod = pod_of(workload)
         secrets = {each["name"]: each["secret"] for each in pod["volumes"] if "secret" in each}
@@ -103,9 +103,8 @@ def test_secrets_are_files_for_the_agent_alone(directory: Path) -> None:
             assert "/run/secrets/cdc/" in value
 
 
-def test_other_pods_reach_no_agent_with_the_example_policies() -> None:
-    """Only monitoring reaches an agent's port. On the network of a machine there are no policies,
-    as the manifest of the daemon set says."""
+def test_example_policies_admit_only_monitoring_to_agents() -> None:
+    """Policies do not apply to the host's network, as the daemon set's manifest explains."""
     policies = [yaml.safe_load(each.read_text())["spec"] for each in POLICIES]
     with_network = [each for each in OVERLAYS if each.name != DAEMON_SET]
     for workload in (each for directory in with_network for each in workloads(directory)):

@@ -1,7 +1,7 @@
 """Every file of properties in k8s/ and examples/ passes `config check` of its agent.
 
-Directories and secrets of a pod are laid out below a temporary one. `test_spark_manifests.py` has
-the properties of jobs, which are in their manifests.
+The test creates a pod's directories and secrets below a temporary directory.
+`test_spark_manifests.py` checks the properties of jobs, which are in their manifests.
 """
 
 import re
@@ -39,7 +39,7 @@ def relative(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-def test_every_file_is_in_the_table() -> None:
+def test_property_files_are_all_tested() -> None:
     files = {
         relative(path)
         for folder in FOLDERS
@@ -56,8 +56,9 @@ def test_every_file_is_in_the_table() -> None:
 
 
 def laid_out(text: str, root: Path) -> str:
-    """The text with absolute paths below `root`: secrets and names with a suffix as files,
-    everything else as directories."""
+    """The text with absolute paths moved below `root`.
+
+    Secrets and names with a suffix become files, all other paths directories."""
 
     def below(match: re.Match[str]) -> str:
         path = root / match[0].lstrip("/")
@@ -75,10 +76,10 @@ def laid_out(text: str, root: Path) -> str:
 
 
 @pytest.mark.parametrize("name", AGENTS)
-def test_an_agent_takes_its_file(
+def test_agent_accepts_property_file(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # The quickstart names its files from the repository's root.
+    # The quickstart's paths are relative to the repository's root.
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     for folder in ("cdc_raw", "relocation", "offsets"):
         (tmp_path / "demo-output" / folder).mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Each recipe puts the same container into the pods that an operator or a chart makes."""
+"""Each recipe adds the same container to the pods that an operator or a chart creates."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from tests.support.kubernetes.pod_security import violations
 CASSANDRA = ("bitnami", "cass-operator", "k8ssandra")
 MONGO = ("mongodb-community", "percona-mongodb")
 EACH = pytest.mark.parametrize("name", (*CASSANDRA, *MONGO))
-# Members of the custom resources beside Kubernetes' own types, as their types declare them.
+# Members of the custom resources, as their types declare them, without Kubernetes' own types.
 SPEC: dict[str, dict[str, Any]] = {
     "CassandraDatacenter": {
         "apiVersion": "cassandra.datastax.com/v1beta1",
@@ -61,13 +61,13 @@ def properties(name: str) -> dict[str, str]:
 
 
 @EACH
-def test_kubernetes_knows_every_field(name: str) -> None:
+def test_recipe_fields_are_known_to_kubernetes(name: str) -> None:
     for release in ("1.30", "1.34", "1.37"):
         kubernetes_validate.validate(stateful_set(name), release, strict=True)
 
 
 @pytest.mark.parametrize("name", ("cass-operator", "k8ssandra", *MONGO))
-def test_the_custom_resource_has_known_members_alone(name: str) -> None:
+def test_custom_resource_has_only_known_members(name: str) -> None:
     found = resource(name)
     known = SPEC[found["kind"]]
     assert found["apiVersion"] == known["apiVersion"]
@@ -79,7 +79,7 @@ def test_the_custom_resource_has_known_members_alone(name: str) -> None:
 
 
 @EACH
-def test_the_agent_fits_into_the_pod(name: str) -> None:
+def test_agent_container_fits_into_pod(name: str) -> None:
     workload = stateful_set(name)
     pod, agent = pod_of(workload), agent_of(workload)
     claims = {each["metadata"]["name"] for each in workload["spec"]["volumeClaimTemplates"]}
@@ -87,21 +87,21 @@ def test_the_agent_fits_into_the_pod(name: str) -> None:
     assert {each["name"] for each in agent["volumeMounts"]} <= claims | volumes.keys()
     assert volumes["cdc-configuration"]["configMap"]["name"] == config_map(name)["metadata"]["name"]
     assert pod["terminationGracePeriodSeconds"] >= 40
-    # Unready only while its process is not running.
+    # Without probes, the agent is unready only while its process is not running.
     assert not [each for each in agent if each.endswith("Probe")]
     assert agent["command"][-1] == "sidecar.supervisor"
-    # The Secret's files are for the group of the pod's volumes.
+    # The group of the pod's volumes may read the Secret's files.
     assert volumes["cdc-secrets"]["secret"]["defaultMode"] == 0o440
     user = {**pod["securityContext"], **agent["securityContext"]}
     assert user["runAsUser"] == user["fsGroup"]
 
 
 @EACH
-def test_the_agent_is_restricted_in_every_pod(name: str) -> None:
+def test_agent_is_restricted_in_every_pod(name: str) -> None:
     workload = stateful_set(name)
     pod = pod_of(workload) | {"containers": [agent_of(workload)]}
     assert violations(pod) == []
-    # Also where the pod has no context.
+    # The container is restricted even if the pod has no security context.
     assert violations(pod | {"securityContext": {}}) == []
 
 
@@ -124,7 +124,7 @@ def test_node_and_agent_share_user_volume_and_path(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CASSANDRA)
-def test_the_container_is_that_of_the_component(name: str) -> None:
+def test_recipe_container_equals_component_container(name: str) -> None:
     (workload,) = workloads(OWN_STATEFULSET)
     expected, found = agent_of(workload), agent_of(stateful_set(name))
     data = next(each for each in found["volumeMounts"] if not each.get("readOnly"))
@@ -142,7 +142,7 @@ def test_the_container_is_that_of_the_component(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MONGO)
-def test_one_pod_of_a_replica_set_runs_the_agent(name: str) -> None:
+def test_one_pod_of_replica_set_runs_agent(name: str) -> None:
     agent = agent_of(stateful_set(name))
     assert agent["args"][:2] == ["--only-pod-index=0", "mongo-agent"]
     (variable,) = agent["env"]
@@ -153,8 +153,8 @@ def test_one_pod_of_a_replica_set_runs_the_agent(name: str) -> None:
     assert properties(name)["position.store"] == "kafka"
 
 
-def test_the_containers_beside_mongod_differ_only_in_their_user() -> None:
-    """What both share with the agent in a pod of its own is the same there."""
+def test_mongod_sidecar_containers_differ_only_in_user() -> None:
+    """They share image, ports and resources with the agent in a separate pod."""
     community, percona = (agent_of(stateful_set(name)) for name in MONGO)
     users = {"runAsUser": 1001, "runAsGroup": 1001}
     assert percona == community | {"securityContext": community["securityContext"] | users}
@@ -166,7 +166,7 @@ def test_the_containers_beside_mongod_differ_only_in_their_user() -> None:
 
 
 @EACH
-def test_fleet_and_monitors_find_the_agent(name: str) -> None:
+def test_fleet_and_pod_monitors_select_agent(name: str) -> None:
     labels = stateful_set(name)["spec"]["template"]["metadata"]["labels"]
     assert DEFAULT_SELECTOR in labels
     monitors = [each for each in objects(K8S / "monitoring") if each["kind"] == "PodMonitor"]

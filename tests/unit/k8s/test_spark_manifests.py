@@ -1,4 +1,4 @@
-"""The manifests name jobs, files and options that exist."""
+"""The Spark manifests reference existing jobs, files and options."""
 
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ def secrets(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def parts(name: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """Files of the config map, the whole application, what Spark is to run."""
+    """The files of the config map, the whole application, and its Spark specification."""
     config, application = yaml.safe_load_all((FOLDER / f"{name}.yaml").read_text())
     spec = application["spec"]
     return config, application, spec.get("template", spec)
@@ -60,10 +60,10 @@ def options(name: str, folder: Path) -> Properties:
 
 
 @EACH
-def test_job_accepts_its_options(name: str, tmp_path: Path) -> None:
+def test_spark_job_accepts_options_of_manifest(name: str, tmp_path: Path) -> None:
     config, _, spec = parts(name)
     loaded = options(name, tmp_path)
-    # The folder that the options name is the one that the files are mounted to.
+    # The files are mounted to the folder in the options.
     folder = str(Path(spec["arguments"][1]).parent)
     for pod in (spec["driver"], spec["executor"]):
         assert {"name": "properties", "mountPath": folder} in pod["volumeMounts"]
@@ -74,7 +74,7 @@ def test_job_accepts_its_options(name: str, tmp_path: Path) -> None:
 
 
 @EACH
-def test_the_application_hangs_together(name: str) -> None:
+def test_spark_application_references_resolve(name: str) -> None:
     config, application, spec = parts(name)
     assert application["apiVersion"] == "sparkoperator.k8s.io/v1beta2"
     is_scheduled = application["kind"] == "ScheduledSparkApplication"
@@ -90,12 +90,12 @@ def test_the_application_hangs_together(name: str) -> None:
     assert all(isinstance(value, str) for value in spec["sparkConf"].values())
 
 
-def test_every_job_has_one() -> None:
+def test_every_spark_job_has_a_manifest() -> None:
     mains = {parts(name)[2]["mainApplicationFile"] for name in EACH.args[1]}
     assert {main.removeprefix(_INSTALLED) for main in mains} == set(MODELS)
 
 
-def test_followers_read_the_store_that_reconcile_fills(tmp_path: Path) -> None:
+def test_followers_read_store_of_reconcile(tmp_path: Path) -> None:
     jobs = [options(name, tmp_path) for name in ("reconcile", "tables", "changes")]
     found = [job for job in jobs if isinstance(job, ReconcileOptions)]
     assert [job.has_source for job in found] == [True, False, False]
@@ -104,14 +104,14 @@ def test_followers_read_the_store_that_reconcile_fills(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["compact", "expire"])
-def test_maintenance_is_of_the_tables_that_the_job_fills(command: str, tmp_path: Path) -> None:
+def test_maintenance_job_uses_tables_of_tables_job(command: str, tmp_path: Path) -> None:
     found = options(f"tables-{command}-scheduled", tmp_path)
     job = options("tables", tmp_path)
     assert isinstance(found, TypedTableOptions) and isinstance(job, TablesJobOptions)
     assert (found.format, found.target) == (job.format, job.target)
 
 
-def test_a_comparison_is_of_the_store_the_tables_and_their_watermarks(tmp_path: Path) -> None:
+def test_compare_job_uses_store_tables_and_watermarks(tmp_path: Path) -> None:
     compare, tables, watermarks = (
         options(name, tmp_path) for name in ("compare-scheduled", "tables", "watermarks")
     )

@@ -4,7 +4,7 @@ from mongo_agent.metrics import MongoMetrics
 from sidecar.metrics import DeliveryMetrics
 
 
-def test_a_total_that_starts_again_elsewhere_keeps_counting() -> None:
+def test_counter_continues_when_source_total_restarts() -> None:
     metrics = MongoMetrics(DeliveryMetrics("agent", "1"))
     for total in (2, 5, 1):
         metrics.count_up_to(metrics.elections, total)

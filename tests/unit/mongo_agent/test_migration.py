@@ -1,4 +1,4 @@
-"""Offsets of Kafka Connect and of Debezium's MongoDB connector, in the forms that they have."""
+"""Offsets of Kafka Connect and of Debezium's MongoDB connector, in their own formats."""
 
 import base64
 import json
@@ -13,8 +13,8 @@ from mongo_agent.documents import ClusterTime
 from mongo_agent.migration import ConnectOffset, connect_offsets, imported_position, read_file
 from sidecar.errors import ConfigError
 
-# `HashMap<byte[], byte[]>` by `ObjectOutputStream` of Java 17, two offsets: shop-connector of shop
-# and other of other.
+# `HashMap<byte[], byte[]>`, written by `ObjectOutputStream` of Java 17. It contains two offsets:
+# shop-connector of shop and other of other.
 JAVA_MAP = base64.b64decode(
     "rO0ABXNyABFqYXZhLnV0aWwuSGFzaE1hcAUH2sHDFmDRAwACRgAKbG9hZEZhY3RvckkACXRocmVzaG9sZHhwP0AAAAAA"
     "AAx3CAAAABAAAAACdXIAAltCrPMX+AYIVOACAAB4cAAAAB9bIm90aGVyIix7InNlcnZlcl9pZCI6Im90aGVyIn1ddXEA"
@@ -36,14 +36,14 @@ def offset(server_id: str = "shop", rs: str | None = None, **values: Any) -> Con
     return ConnectOffset("shop-connector", partition, values)
 
 
-def test_the_file_of_a_standalone_worker() -> None:
+def test_standalone_worker_file_is_read() -> None:
     found = {each.connector: each for each in connect_offsets(read_file(JAVA_MAP))}
     assert found.keys() == {"other", "shop-connector"}
     assert found["shop-connector"].partition == {"server_id": "shop"}
     assert found["shop-connector"].offset["sec"] == 1707147246
 
 
-def test_lines_of_the_topic_of_a_distributed_worker() -> None:
+def test_offset_topic_lines_of_distributed_worker_are_read() -> None:
     key = json.dumps(["shop-connector", {"server_id": "shop", "rs": "rs0"}])
     gone = json.dumps(["gone", {"server_id": "gone"}])
     lines = [
@@ -67,13 +67,13 @@ def test_lines_of_the_topic_of_a_distributed_worker() -> None:
         (b"\xac\xed\x00\x05t\x00\x01a", "not the map of byte arrays that Kafka Connect writes"),
     ],
 )
-def test_other_files_are_rejected(content: bytes, words: str) -> None:
+def test_invalid_offset_file_is_rejected(content: bytes, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         read_file(content)
 
 
 @pytest.mark.parametrize("text", [token_2x(EVENT), EVENT])
-def test_token_of_an_event_opens_by_time_and_skips_sent_events(text: str) -> None:
+def test_imported_event_token_skips_sent_events(text: str) -> None:
     taken = imported_position([offset(sec=TIME.second, ord=3, resume_token=text)], "shop", "rs0/x")
     assert taken.position.cluster == "rs0/x"
     assert opening(taken.position, "ours") == Opening(from_time=TIME, sent={"_data": EVENT})
@@ -83,20 +83,20 @@ def test_token_of_an_event_opens_by_time_and_skips_sent_events(text: str) -> Non
     )
 
 
-def test_the_token_of_a_heartbeat_has_the_time() -> None:
+def test_imported_heartbeat_token_opens_stream() -> None:
     taken = imported_position([offset(sec=-1, ord=-1, resume_token=token_2x(MARK))], "shop", "rs0")
     assert taken.position.time == TIME
     assert opening(taken.position, "ours") == Opening(start_after={"_data": MARK})
 
 
 @pytest.mark.parametrize("values", [{}, {"resume_token": token_2x(Binary(b"abc"))}])
-def test_unusable_token_falls_back_to_the_time(values: dict[str, str]) -> None:
+def test_unusable_imported_token_falls_back_to_time(values: dict[str, str]) -> None:
     taken = imported_position([offset(sec=9, ord=2, **values)], "shop", "rs0")
     assert opening(taken.position, "ours") == Opening(from_time=ClusterTime(9, 2))
     assert "Events of this time are repeated" in taken.messages[0]
 
 
-def test_of_several_shards_only_the_time_of_the_oldest_is_taken() -> None:
+def test_oldest_time_of_several_shards_is_imported() -> None:
     both = [
         offset(rs="shard0", sec=9, ord=2, resume_token=token_2x("8200000009000000022B022C01")),
         offset(rs="shard1", sec=8, ord=5, resume_token=token_2x("8200000008000000052B022C01")),
@@ -109,7 +109,7 @@ def test_of_several_shards_only_the_time_of_the_oldest_is_taken() -> None:
     assert "shop-connector (shard1): cluster time 8:5, the oldest of 2" in taken.messages[0]
 
 
-def test_state_that_is_not_migrated_is_reported() -> None:
+def test_unmigrated_state_is_reported() -> None:
     values = {
         "transaction_id": "7:1",
         "incremental_snapshot_collections": "[]",
@@ -131,8 +131,6 @@ def test_state_that_is_not_migrated_is_reported() -> None:
         ([offset(resume_token="AA==")], "The resume token of shop-connector cannot be read"),
     ],
 )
-def test_state_that_cannot_be_migrated_is_rejected(
-    offsets: list[ConnectOffset], words: str
-) -> None:
+def test_unmigratable_state_is_rejected(offsets: list[ConnectOffset], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         imported_position(offsets, "shop", "rs0")

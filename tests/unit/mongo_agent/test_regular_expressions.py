@@ -1,4 +1,4 @@
-"""Expressions in both engines, against Python's."""
+"""Both regex engines, compared with Python's."""
 
 import re
 
@@ -39,14 +39,14 @@ def _extended(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 
 
 EXPRESSIONS = st.recursive(ATOMS, _extended, max_leaves=8)
-# Names have no line break, before which Python's `$` matches.
+# Names contain no line break, because Python's `$` also matches before one.
 NAMES = st.text("abB1.é-_+[<{ ", min_size=1, max_size=8)
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")
 @settings(max_examples=500, deadline=None)
 @given(EXPRESSIONS, NAMES, st.booleans())
-def test_both_engines_match_the_same_names(expression: str, name: str, is_blind: bool) -> None:
+def test_both_regex_engines_match_same_names(expression: str, name: str, is_blind: bool) -> None:
     try:
         wanted = re.compile(expression, re.IGNORECASE if is_blind else re.NOFLAG)
     except re.error:
@@ -72,14 +72,16 @@ def test_both_engines_match_the_same_names(expression: str, name: str, is_blind:
         (r"\Aa\Z", ["a"], ["b"]),
     ],
 )
-def test_java_means_the_same(expression: str, names: list[str], others: list[str]) -> None:
+def test_java_expressions_keep_their_meaning(
+    expression: str, names: list[str], others: list[str]
+) -> None:
     found = compile_pattern(expression)
     assert [name for name in (*names, *others) if found.matches(name)] == names
 
 
-# Marks are part of a word in one engine, and fractions in the other: none in Java.
+# One engine counts combining marks as word characters, the other fractions; Java counts neither.
 @pytest.mark.parametrize(("name", "is_word"), [("e\u0301", True), ("½", False), ("é", True)])
-def test_words_are_unicodes(name: str, is_word: bool) -> None:
+def test_word_class_follows_unicode(name: str, is_word: bool) -> None:
     assert compile_pattern(r"\w+").matches(name) == is_word
 
 
@@ -96,7 +98,7 @@ def test_words_are_unicodes(name: str, is_word: bool) -> None:
         ("x", "none"),
     ],
 )
-def test_both_engines_replace_the_same_groups(expression: str, text: str) -> None:
+def test_both_regex_engines_replace_same_groups(expression: str, text: str) -> None:
     found = compile_pattern(expression)
     groups = [re.compile(expression).groups - number for number in range(found.engine.groups + 1)]
     parts = [part for number in groups for part in ("<$1\\g<0>>", number)]
@@ -119,8 +121,8 @@ def test_both_engines_replace_the_same_groups(expression: str, text: str) -> Non
         r"(\w+\s?)*b",
     ],
 )
-def test_patterns_that_backtrack_forever_in_python_terminate(expression: str) -> None:
-    """The test's own time-out would end it."""
+def test_linear_engine_terminates_on_catastrophic_patterns(expression: str) -> None:
+    """Otherwise the test's timeout would end it."""
     found = compile_pattern(expression, ignores_case=True)
     assert isinstance(found.engine, LinearPattern)
     assert not found.matches("a" * 10_000)
@@ -142,7 +144,7 @@ def test_patterns_that_backtrack_forever_in_python_terminate(expression: str) ->
         ("a)(b", "unbalanced parenthesis at position 1"),
     ],
 )
-def test_wrong_patterns_are_rejected_with_a_reason(expression: str, part: str) -> None:
+def test_invalid_pattern_is_rejected_with_reason(expression: str, part: str) -> None:
     with pytest.raises(ExpressionError, match=part):
         compile_pattern(expression)
 
@@ -177,7 +179,9 @@ def test_ordinary_expressions_take_linear_time(expression: str) -> None:
         ("(?x)a b", r"`\(\?x` has another meaning"),
     ],
 )
-def test_others_have_a_warning_and_are_no_signal(expression: str, reason: str) -> None:
+def test_nonlinear_expression_warns_and_is_rejected_in_signals(
+    expression: str, reason: str
+) -> None:
     found = compile_pattern(expression)
     assert isinstance(found.engine, re.Pattern)
     assert re.search(f"has `{re.escape(expression)}`, .*{reason}", found.warning or "")

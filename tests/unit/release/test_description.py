@@ -1,12 +1,12 @@
-"""Links of the description for an index."""
+"""Links of the package description for a package index."""
 
 from release.description import absolute_links
 
 BASE = "https://host.test/owner/name/%s/v1.2.3"
 
 
-def test_paths_become_links_to_the_version() -> None:
-    """Once; links and anchors remain."""
+def test_paths_become_links_to_version() -> None:
+    """Applying it twice changes nothing; links and anchors remain."""
     text = "[Index](docs/index.md), ![page](docs/images/page.png)\n"
     found = absolute_links(text, BASE)
     assert found == (

@@ -1,4 +1,4 @@
-"""The command of an installed package."""
+"""The launcher command of an installed package."""
 
 import os
 import subprocess
@@ -9,10 +9,10 @@ from release.launcher import launcher
 
 
 def run(tmp_path: Path, certificates: tuple[str, ...], **variables: str) -> str:
-    """What a module of the interpreter sees as its command and as its certificates."""
+    """The command and the certificates that the started module sees."""
     script = tmp_path / "script"
     script.write_text(launcher(Path(sys.executable), "this", "cdc", certificates))
-    # The module stands for an agent: isolated Python finds only what is installed.
+    # The module stands for an agent, because isolated Python imports only installed modules.
     fake = "import types, sys, os; m = types.ModuleType('this')\n"
     fake += (
         "m.main = lambda: print(sys.argv[0], os.environ.get('SSL_CERT_FILE'), sys.flags.isolated)\n"
@@ -32,14 +32,14 @@ def run(tmp_path: Path, certificates: tuple[str, ...], **variables: str) -> str:
     return done.stdout.strip()
 
 
-def test_the_first_certificates_of_the_machine_are_used(tmp_path: Path) -> None:
+def test_launcher_uses_first_existing_ca_bundle(tmp_path: Path) -> None:
     existing = tmp_path / "tls-ca-bundle.pem"
     existing.touch()
     assert run(tmp_path, ("/nowhere/a.crt", str(existing))) == f"cdc {existing} 1"
     assert run(tmp_path, ("/nowhere/a.crt",)) == "cdc None 1"
 
 
-def test_a_variable_of_the_administrator_wins(tmp_path: Path) -> None:
+def test_configured_ca_variable_takes_precedence(tmp_path: Path) -> None:
     existing = tmp_path / "tls-ca-bundle.pem"
     existing.touch()
     assert run(tmp_path, (str(existing),), SSL_CERT_FILE="/own.pem") == "cdc /own.pem 1"

@@ -28,6 +28,6 @@ def test_every_linked_crate_has_a_licence() -> None:
     assert {"proptest", "criterion", "libfuzzer-sys"} & {each.name for each in crates} == set()
 
 
-def test_licences_have_the_texts_of_distributions() -> None:
+def test_licence_texts_come_from_distributions() -> None:
     (click,) = (each for each in PYTHON if each.name == "click")
     assert "Redistribution and use in source and binary forms" in licence_texts([click])

@@ -25,13 +25,13 @@ def package(tmp_path: Path, agent: Agent | None, requires: str | None = None) ->
 
 
 @AGENTS
-def test_depends_on_the_newest_glibc_of_its_files(tmp_path: Path, agent: Agent) -> None:
+def test_package_depends_on_newest_glibc_of_files(tmp_path: Path, agent: Agent) -> None:
     overrides = document(package(tmp_path, agent), "x86_64")["overrides"]
     assert "libc6 (>= 2.28)" in overrides["deb"]["depends"]
     assert "glibc >= 2.28" in overrides["rpm"]["depends"]
 
 
-def test_addition_depends_on_the_same_version(tmp_path: Path) -> None:
+def test_extension_package_depends_on_same_version(tmp_path: Path) -> None:
     made = document(package(tmp_path, None, "cdc-sidecar-cassandra"), "aarch64")
     assert made["arch"] == "arm64"
     assert "cdc-sidecar-cassandra (= 1.2.3)" in made["overrides"]["deb"]["depends"]
@@ -39,7 +39,7 @@ def test_addition_depends_on_the_same_version(tmp_path: Path) -> None:
     assert (made["scripts"], len(made["contents"])) == ({}, 1)
 
 
-def test_python_alone_depends_on_no_glibc(tmp_path: Path) -> None:
+def test_pure_python_package_does_not_depend_on_glibc(tmp_path: Path) -> None:
     made = package(tmp_path, None, "cdc-sidecar-cassandra")
     for library in (made.tree / "lib").glob("*.so"):
         library.unlink()
@@ -79,9 +79,8 @@ def test_unit_is_hardened_and_always_restarts(agent: Agent) -> None:
     )
 
 
-def test_units_and_pods_have_one_memory_limit() -> None:
-    """The agent bounds sections and mutations by it; without one a unit could take that of the
-    node."""
+def test_units_and_pods_share_memory_limits() -> None:
+    """The agent derives its limits for sections and mutations from the memory limit."""
     ansible = REPOSITORY / "examples/ansible/roles/cdc_sidecar/templates"
     units = [*REPOSITORY.glob("release/packages/*/*.service"), *ansible.glob("*.service.j2")]
     assert len(units) == 3
@@ -96,6 +95,6 @@ def test_units_and_pods_have_one_memory_limit() -> None:
         unit.name: int(re.findall(r"(?m)^MemoryMax=(\d+)M$", unit.read_text())[0]) for unit in units
     }
     assert set(found.values()) == {384, 448}
-    # Of the one that copies a binary too.
+    # The container that copies a binary has a limit too.
     assert pods == {384, 448, 64}
     assert all(("mongo" in name) == (limit == 384) for name, limit in found.items())

@@ -1,4 +1,4 @@
-"""The role of `examples/ansible` brings the unit of the packages for agents from a wheel."""
+"""The role of `examples/ansible` installs the packages' unit for agents from a wheel."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from release.packages import SOURCES
 from release.tree import CASSANDRA
 
 ROLE = Path("examples") / "ansible" / "roles" / "cdc_sidecar"
-# The packages make these directories; the role makes its own.
+# The packages create these directories; the role creates its own.
 OF_PACKAGES = ("ExecStartPre=", "StateDirectory", "Documentation=", "# For a node that was")
 PLACES = {
     "{{ cdc_sidecar_user }}": CASSANDRA.user,
@@ -16,7 +16,7 @@ PLACES = {
 }
 
 
-def test_the_unit_of_the_role_is_that_of_the_package() -> None:
+def test_ansible_unit_equals_package_unit() -> None:
     name = f"{CASSANDRA.package}.service"
     unit = (SOURCES / CASSANDRA.name / name).read_text().splitlines()
     expected = [line for line in unit if not line.startswith(OF_PACKAGES)]
@@ -24,5 +24,5 @@ def test_the_unit_of_the_role_is_that_of_the_package() -> None:
     for variable, value in PLACES.items():
         assert variable in text
         text = text.replace(variable, value)
-    # After two lines about the file itself.
+    # The first two lines describe the file itself.
     assert text.splitlines()[2:] == expected

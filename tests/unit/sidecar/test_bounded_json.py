@@ -1,4 +1,4 @@
-"""Documents of other programs take bounded memory, whatever they have."""
+"""Parsing of foreign documents uses bounded memory."""
 
 import json
 import tracemalloc
@@ -32,7 +32,7 @@ BOMBS = {
 
 
 def peak_of(work: Callable[[], Any]) -> int:
-    """The most bytes that Python holds meanwhile."""
+    """Return the peak of the bytes that Python allocates during `work`."""
     tracemalloc.start()
     try:
         work()
@@ -42,7 +42,7 @@ def peak_of(work: Callable[[], Any]) -> int:
 
 
 @pytest.mark.parametrize("name", BOMBS)
-def test_memory_is_bounded(name: str) -> None:
+def test_json_bomb_is_parsed_in_bounded_memory(name: str) -> None:
     def parse() -> None:
         try:
             bounded_json(BOMBS[name], SIZE)
@@ -53,14 +53,14 @@ def test_memory_is_bounded(name: str) -> None:
 
 
 @given(st.recursive(st.none() | st.integers() | st.text(), st.lists, max_leaves=20))
-def test_other_documents_are_read(value: Any) -> None:
+def test_ordinary_json_documents_are_read(value: Any) -> None:
     text = json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
     assert value_bound(text) >= text.count(b",")
     if not any("\ud800" <= each <= "\udfff" for each in str(value)):
         assert bounded_json(text, 1 << 20) == value
 
 
-def test_each_bound_has_its_reason() -> None:
+def test_exceeded_json_bound_is_reported_with_reason() -> None:
     with pytest.raises(ValueError, match="more than 3 bytes"):
         bounded_json(b"1234", 3)
     with pytest.raises(ValueError, match=f"more than {MAX_VALUES} values"):

@@ -1,4 +1,4 @@
-"""The tree of errors is what its docstring draws."""
+"""The error classes match the drawing in the docstring of their module."""
 
 import inspect
 import re
@@ -18,7 +18,7 @@ def error_classes() -> list[type[SidecarError]]:
 
 
 @pytest.mark.parametrize("kind", error_classes())
-def test_the_drawing_shows_every_error_with_its_policy_and_exit_code(
+def test_docstring_lists_every_error_with_policy_and_exit_code(
     kind: type[SidecarError],
 ) -> None:
     drawing = inspect.getdoc(errors) or ""

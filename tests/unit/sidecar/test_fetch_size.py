@@ -1,4 +1,4 @@
-"""Requests over rows of any size, to a server that fails above a number of bytes."""
+"""Requests for rows of any size, to a server that fails above a response size."""
 
 import math
 from random import Random
@@ -25,7 +25,7 @@ def rows(random: Random) -> list[int]:
 
 
 @given(st.integers(0), st.integers(LARGEST_BYTES, 16 * TARGET_BYTES))
-def test_every_row_is_read_in_answers_of_about_the_target(seed: int, bound: int) -> None:
+def test_every_row_is_read_in_answers_near_target_size(seed: int, bound: int) -> None:
     sizes = rows(Random(seed))
     size = FetchSize(TARGET_BYTES, LIMIT)
     done = failures = requests = since = 0
@@ -46,12 +46,12 @@ def test_every_row_is_read_in_answers_of_about_the_target(seed: int, bound: int)
         assert len(page) == 1 or sum(page) <= 2 * TARGET_BYTES
         done += len(page)
     assert failures <= math.log2(LIMIT) + math.log2(1 + requests / PATIENCE) + 1
-    # A small answer costs a request; no row is read again and again.
+    # A small answer costs one request; no row is read repeatedly.
     assert requests <= len(sizes) + 100
 
 
 @given(st.integers(1, LIMIT))
-def test_a_failure_with_another_cause_does_not_slow_for_ever(asked: int) -> None:
+def test_fetch_size_recovers_after_unrelated_failure(asked: int) -> None:
     size = FetchSize(TARGET_BYTES, LIMIT, rows=asked).failed(asked)
     assert size.rows == max(1, asked // 2)
     answers = 0
@@ -61,7 +61,7 @@ def test_a_failure_with_another_cause_does_not_slow_for_ever(asked: int) -> None
         assert answers < 20_000
 
 
-def test_an_empty_answer_and_a_short_one_change_nothing() -> None:
+def test_empty_or_short_answer_leaves_fetch_size_unchanged() -> None:
     size = FetchSize(TARGET_BYTES, LIMIT, rows=64)
     assert size.after(0, 4) == size
     assert size.after(3, 30).rows == 64

@@ -1,4 +1,4 @@
-"""What a container's health check says."""
+"""The health check of a container."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def test_healthcheck_reports_whether_the_agent_runs(
     assert f":{port}/live" in capsys.readouterr().err
 
 
-def test_a_proxy_of_the_environment_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_healthcheck_ignores_proxy_of_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     with fake_agents([b"HTTP/1.1 502 X\r\nContent-Length: 0\r\n\r\n"]) as (proxy,):
         for name in ("http_proxy", "HTTP_PROXY"):
             monkeypatch.setenv(name, f"http://{proxy.address}")
@@ -35,7 +35,7 @@ def test_a_proxy_of_the_environment_is_not_asked(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("port", ["of the database", "number"])
-def test_a_server_that_speaks_no_http_does_not_answer(
+def test_healthcheck_rejects_server_without_http(
     monkeypatch: pytest.MonkeyPatch, port: str
 ) -> None:
     with fake_agents([b"\x04\x00\x00\x00 not HTTP\r\n"]) as (database,):

@@ -1,4 +1,4 @@
-"""Log lines for people and for machines, and conditions that go on."""
+"""Log lines as text and JSON, and continuing conditions."""
 
 import io
 import json
@@ -37,7 +37,7 @@ def stream(log_format: LogFormat, level: LogLevel = "info") -> io.StringIO:
     return target
 
 
-def test_text() -> None:
+def test_text_line_contains_message_and_fields() -> None:
     target = stream("text")
     logger.info("segment finished", extra=fields(segment="a.log", note="two words", empty=""))
     line = target.getvalue()
@@ -48,7 +48,7 @@ def test_text() -> None:
     assert line[23] == "Z"
 
 
-def test_json() -> None:
+def test_json_line_contains_message_and_fields() -> None:
     target = stream("json")
     logger.warning("segment finished", extra=fields(segment="ä", events=3, level="mine"))
     line = json.loads(target.getvalue())
@@ -62,7 +62,7 @@ def test_json() -> None:
     }
 
 
-def test_json_has_the_constant_fields() -> None:
+def test_json_line_contains_constant_fields() -> None:
     target = stream("json")
     set_constant_fields({"host": "host-1", "cluster": "lab", "level": "mine"})
     logger.info("segment finished", extra=fields(cluster="own"))
@@ -73,7 +73,7 @@ def test_json_has_the_constant_fields() -> None:
     assert (second["host"], "cluster" in second) == ("host-2", False)
 
 
-def test_text_has_no_constant_fields() -> None:
+def test_text_line_omits_constant_fields() -> None:
     target = stream("text")
     set_constant_fields({"host": "host-1"})
     logger.info("segment finished")
@@ -81,7 +81,7 @@ def test_text_has_no_constant_fields() -> None:
 
 
 @pytest.mark.parametrize("log_format", ["text", "json"])
-def test_a_traceback_is_for_debugging(log_format: LogFormat) -> None:
+def test_traceback_is_logged_only_at_debug_level(log_format: LogFormat) -> None:
     def fail_under(level: LogLevel) -> str:
         target = stream(log_format, level)
         try:
@@ -112,7 +112,7 @@ def test_condition_is_logged_once_and_then_at_growing_intervals(
     }
 
 
-def test_end_of_a_condition_is_logged_if_its_start_was(caplog: pytest.LogCaptureFixture) -> None:
+def test_condition_end_is_logged_only_after_logged_start(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     now_s = 5.0
     repeated = RateLimitedLog(logger, clock=lambda: now_s)

@@ -17,7 +17,7 @@ from sidecar.quantities import duration_text, size_text
         (172_800.0, "2 days"),
     ],
 )
-def test_durations_have_the_unit_that_fits(seconds: float, text: str) -> None:
+def test_durations_use_a_fitting_unit(seconds: float, text: str) -> None:
     assert duration_text(seconds) == text
 
 
@@ -25,5 +25,5 @@ def test_durations_have_the_unit_that_fits(seconds: float, text: str) -> None:
     ("size", "text"),
     [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (1_059_715, "1.0 MiB"), (1 << 40, "1.0 TiB")],
 )
-def test_sizes_have_the_unit_that_fits(size: float, text: str) -> None:
+def test_sizes_use_a_fitting_unit(size: float, text: str) -> None:
     assert size_text(size) == text

@@ -1,4 +1,4 @@
-"""An agent beside a database is restarted, and its container never fails with it."""
+"""The supervisor restarts an agent beside a database; the container survives agent failures."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from sidecar.supervisor import Pace
 from tests.support.agents.fake_agents import fake_agents
 from tests.support.servers.processes import wait_until
 
-# Real pauses are seconds; the tests wait for what happens, not for a time.
+# Real pauses last seconds; the tests wait for events, not for a time.
 FAST = {"first_pause_s": 0.01, "longest_pause_s": 0.02, "live_every_s": 0.02}
 AGENT = """
     import os, pathlib, signal, sys, time
@@ -35,7 +35,7 @@ def agent(body: str) -> str:
 
 FAILS_TWICE = agent(
     "note('started'); sys.exit(4) if starts < 2 else None\n"
-    # Waited for, not handled: a handler misses a signal just before `pause`.
+    # The signal is awaited, not handled: a handler misses a signal just before `pause`.
     "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])\n"
     "print('ready', flush=True)\n"
     "signal.sigwait([signal.SIGTERM])\n"
@@ -52,8 +52,8 @@ IGNORES_TERM = agent(
 def supervised(
     tmp_path: Path, code: str, is_live: str = "lambda: True", **pace: float
 ) -> Iterator[subprocess.Popen[str]]:
-    """A supervisor of an agent with the code, in a process of its own. Without `is_live` it asks
-    at HTTP_PORT."""
+    """Run a supervisor of an agent with this code in a separate process. Without `is_live` the
+    supervisor probes HTTP_PORT."""
     script = tmp_path / "agent.py"
     script.write_text(code)
     command = [sys.executable, str(script), str(tmp_path / "log")]
@@ -88,12 +88,12 @@ def read_line(process: subprocess.Popen[str]) -> str:
 
 
 def stop(process: subprocess.Popen[str]) -> str:
-    """SIGTERM; returns the errors that it wrote."""
+    """Send SIGTERM and return the standard error output."""
     process.send_signal(signal.SIGTERM)
     return process.communicate()[1]
 
 
-def test_an_agent_that_fails_is_restarted_until_it_is_stopped(tmp_path: Path) -> None:
+def test_failing_agent_is_restarted_until_stopped(tmp_path: Path) -> None:
     with supervised(tmp_path, FAILS_TWICE) as process:
         assert read_line(process) == "ready"
         errors = stop(process)
@@ -103,8 +103,8 @@ def test_an_agent_that_fails_is_restarted_until_it_is_stopped(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("answer", ["False", "None"], ids=["not live", "no answer any more"])
-def test_an_agent_that_is_not_live_is_killed_and_restarted(tmp_path: Path, answer: str) -> None:
-    """It ignores SIGTERM. The first agent is live for one check after its first line."""
+def test_hanging_agent_is_killed_and_restarted(tmp_path: Path, answer: str) -> None:
+    """The agent ignores SIGTERM. The first agent is live for one check after its first line."""
     log, seen = tmp_path / "log", tmp_path / "seen"
     log.touch()
     starts = f"open({str(log)!r}).read().count('started')"
@@ -118,7 +118,7 @@ def test_an_agent_that_is_not_live_is_killed_and_restarted(tmp_path: Path, answe
     assert log.read_text().split() == ["started"] * 2
 
 
-def test_an_agent_that_never_answers_is_left_alone(tmp_path: Path) -> None:
+def test_agent_without_liveness_answer_is_not_restarted(tmp_path: Path) -> None:
     """`http.port` may differ from HTTP_PORT."""
     checks = tmp_path / "checks"
     text = agent(
@@ -134,10 +134,10 @@ def test_an_agent_that_never_answers_is_left_alone(tmp_path: Path) -> None:
     assert (tmp_path / "log").read_text().split() == ["started"]
 
 
-def test_a_wrong_port_ends_neither_the_agent_nor_the_supervisor(
+def test_wrong_http_port_ends_neither_agent_nor_supervisor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """HTTP_PORT is that of the database beside it, which speaks no HTTP."""
+    """HTTP_PORT belongs to the database beside the agent, which does not speak HTTP."""
     text = agent("note('started'); print('ready', flush=True); signal.pause()")
     with fake_agents([b"\x04\x00\x00\x00 not HTTP\r\n"]) as (database,):
         monkeypatch.setenv("HTTP_PORT", str(database.port))
@@ -149,7 +149,7 @@ def test_a_wrong_port_ends_neither_the_agent_nor_the_supervisor(
     assert (tmp_path / "log").read_text().split() == ["started"]
 
 
-def test_a_stop_during_the_pause_ends_it(tmp_path: Path) -> None:
+def test_stop_ends_the_restart_pause(tmp_path: Path) -> None:
     text = agent("note('started'); sys.exit(3)")
     with supervised(tmp_path, text, first_pause_s=3600.0, longest_pause_s=3600.0) as process:
         assert process.stderr is not None
@@ -158,7 +158,7 @@ def test_a_stop_during_the_pause_ends_it(tmp_path: Path) -> None:
     assert process.returncode == 3
 
 
-def test_a_command_that_does_not_exist_is_logged_and_tried_again() -> None:
+def test_missing_command_is_logged_and_retried() -> None:
     with run([sys.executable, "-m", "sidecar.supervisor", "/nope"]) as process:
         assert process.stderr is not None
         lines = [json.loads(process.stderr.readline()) for _ in range(2)]
@@ -169,7 +169,7 @@ def test_a_command_that_does_not_exist_is_logged_and_tried_again() -> None:
 
 
 @pytest.mark.parametrize(("index", "runs"), [("0", True), ("1", False), ("", False)])
-def test_only_the_pod_of_the_index_runs_the_agent(index: str, runs: bool) -> None:
+def test_only_pod_with_index_runs_the_agent(index: str, runs: bool) -> None:
     command = [sys.executable, "-m", "sidecar.supervisor", "--only-pod-index", "0", sys.executable]
     script = "import signal; print('ready', flush=True); signal.pause()"
     with run([*command, "-c", script], POD_INDEX=index) as process:
@@ -183,7 +183,7 @@ def test_only_the_pod_of_the_index_runs_the_agent(index: str, runs: bool) -> Non
     assert process.returncode == (128 + signal.SIGTERM if runs else 0)
 
 
-def test_the_directories_of_the_agent_are_made(tmp_path: Path) -> None:
+def test_supervisor_creates_directories_of_the_agent(tmp_path: Path) -> None:
     made, blocked = tmp_path / "a" / "offsets", tmp_path / "file" / "offsets"
     (tmp_path / "file").touch()
     options = ["--mkdir", str(made), "--mkdir", str(blocked)]
@@ -197,14 +197,14 @@ def test_the_directories_of_the_agent_are_made(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [[], ["--only-pod-index"], ["--only-pod-index", "0"]])
-def test_a_missing_command_is_a_mistake_of_usage(arguments: list[str]) -> None:
+def test_supervisor_without_command_prints_usage(arguments: list[str]) -> None:
     with run([sys.executable, "-m", "sidecar.supervisor", *arguments]) as process:
         _, errors = process.communicate()
     assert process.returncode == 2
     assert errors.startswith("usage: python -m sidecar.supervisor")
 
 
-def test_the_defaults_outlast_a_short_failure_of_live() -> None:
+def test_default_pace_tolerates_short_liveness_failures() -> None:
     pace = Pace()
     assert pace.live_every_s * pace.live_failures >= 120
     assert pace.kill_after_s > 20 + 10

@@ -1,4 +1,4 @@
-"""Hostile names: a target rejects them, or stores and returns their values."""
+"""Hostile column names: a target rejects them, or stores and returns their values."""
 
 import threading
 from collections.abc import Iterator
@@ -70,7 +70,7 @@ def struct(names: list[str]) -> StructType:
 
 
 def has_twin(name: str) -> bool:
-    """Whether it differs from itself in capitals, letter by letter: `SS` is not the twin of `ß`."""
+    """Whether upper and lower case differ letter by letter: `SS` is not the twin of `ß`."""
     return len(name.upper()) == len(name.lower()) == len(name) and name.upper() != name.lower()
 
 
@@ -79,7 +79,9 @@ def has_twin(name: str) -> bool:
     st.text(min_size=1, max_size=5).filter(has_twin),
     st.sampled_from(FORMATS),
 )
-def test_case_twins_are_found_at_every_level(levels: Levels, name: str, format_: Format) -> None:
+def test_names_differing_only_in_case_are_rejected(
+    levels: Levels, name: str, format_: Format
+) -> None:
     twins = [name.lower(), name.upper()]
     inner = struct(["z", *twins])
     row = StructType([StructField("c", nested(levels, inner))])
@@ -90,8 +92,8 @@ def test_case_twins_are_found_at_every_level(levels: Levels, name: str, format_:
 
 
 @given(st.lists(st.sampled_from(["a", "b", "element", "key", "value", "a.b", "a.key"]), max_size=5))
-def test_a_path_of_iceberg_names_one_field(names: list[str]) -> None:
-    """It looks fields up by their names, joined by dots."""
+def test_iceberg_path_identifies_one_field(names: list[str]) -> None:
+    """Iceberg looks fields up by names joined with dots."""
     types = [StringType(), ArrayType(StringType()), MapType(StringType(), StringType())]
     row = StructType(
         [
@@ -119,9 +121,11 @@ def _paths(kind: DataType) -> Iterator[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("format_", ["iceberg", pytest.param("delta", marks=pytest.mark.slow)])
-def test_accepted_names_are_stored(spark: SparkSession, tmp_path: Path, format_: Format) -> None:
+def test_accepted_column_names_are_stored(
+    spark: SparkSession, tmp_path: Path, format_: Format
+) -> None:
     session = spark.newSession()
-    # As in the jobs.
+    # The jobs use the same setting.
     session.conf.set("spark.sql.caseSensitive", "true")
     words = reserved_words(spark)
     assert len(words) > len(LIBRARIES)
@@ -168,7 +172,7 @@ EVENTS = "table STRING, token BIGINT, ck BINARY, event STRING"
 
 @pytest.fixture
 def store_settings(spark: SparkSession, tmp_path: Path) -> dict[str, str]:
-    """A store without events, and the settings of jobs over it."""
+    """An empty store, and the settings of jobs that use it."""
     (tmp_path / "schema.cql").write_text(BAD)
     store = VersionStore(spark, str(tmp_path / "store"), buckets=1)
     store.append(spark.createDataFrame([], EVENTS), Batch("a", 0, {}))
@@ -181,7 +185,7 @@ def store_settings(spark: SparkSession, tmp_path: Path) -> dict[str, str]:
     }
 
 
-def test_typed_tables_follow_the_other_tables(
+def test_tables_job_follows_tables_with_valid_names(
     spark: SparkSession, tmp_path: Path, store_settings: dict[str, str]
 ) -> None:
     target = tmp_path / "tables"
@@ -191,7 +195,7 @@ def test_typed_tables_follow_the_other_tables(
     assert [path.name for path in (target / "shop").iterdir()] == ["good"]
 
 
-def test_changes_follow_the_other_tables(
+def test_changes_job_follows_tables_with_valid_names(
     spark: SparkSession, tmp_path: Path, store_settings: dict[str, str]
 ) -> None:
     settings = {"sink": "delta", "changes.table": str(tmp_path / "{keyspace}/{table}")}
@@ -201,7 +205,7 @@ def test_changes_follow_the_other_tables(
     assert [path.name for path in (tmp_path / "shop").iterdir()] == ["good"]
 
 
-def test_a_rebuild_writes_nothing(
+def test_rebuild_with_rejected_name_writes_nothing(
     spark: SparkSession, tmp_path: Path, store_settings: dict[str, str]
 ) -> None:
     settings = {
@@ -217,7 +221,9 @@ def test_a_rebuild_writes_nothing(
     assert not (tmp_path / "rebuilt").exists()
 
 
-def test_a_view_writes_nothing(tmp_path: Path, store_settings: dict[str, str]) -> None:
+def test_view_with_rejected_name_writes_nothing(
+    tmp_path: Path, store_settings: dict[str, str]
+) -> None:
     settings = {
         "output": store_settings["output"],
         "schema.file": store_settings["schema.file"],

@@ -11,7 +11,7 @@ from spark_jobs.dependency_versions import TESTED, DependencyVersions, versions_
 CONSTRAINTS = Path(__file__).resolve().parents[3] / "requirements" / "constraints.txt"
 
 
-def test_the_tested_versions_are_those_of_the_python_packages(spark: SparkSession) -> None:
+def test_tested_versions_equal_installed_packages(spark: SparkSession) -> None:
     assert spark.version == version("pyspark") == TESTED.spark
     assert version("delta-spark") == TESTED.delta
     assert f"pyspark=={TESTED.spark}" in CONSTRAINTS.read_text(encoding="utf-8").splitlines()
@@ -26,13 +26,13 @@ def test_the_tested_versions_are_those_of_the_python_packages(spark: SparkSessio
         ("4.9.0", {"delta-spark_4.9_2.13-4.4.0", "iceberg-spark-runtime-4.9_2.13-1.12.0"}),
     ],
 )
-def test_the_jars_fit_the_release_of_spark(spark: str, expected: set[str]) -> None:
+def test_jars_fit_spark_release(spark: str, expected: set[str]) -> None:
     artifacts = versions_for(spark).artifacts()
     names = {each.file_name.removesuffix(".jar") for each in artifacts}
     assert f"spark-sql-kafka-0-10_2.13-{spark}" in names
     assert {each for each in names if each.startswith(("delta-spark", "iceberg"))} == expected
 
 
-def test_an_older_delta_lake_has_no_release_of_spark_in_its_name() -> None:
+def test_older_delta_jar_name_omits_spark_release() -> None:
     versions = DependencyVersions(spark="4.0.1", delta="4.0.1")
     assert "delta-spark_2.13-4.0.1.jar" in {each.file_name for each in versions.artifacts()}

@@ -1,4 +1,4 @@
-"""Errors with remedies for exceptions of Spark."""
+"""Errors with remedies for Spark's exceptions."""
 
 import subprocess
 import sys
@@ -65,7 +65,7 @@ RAISED = {
 
 
 @pytest.mark.parametrize("text", RAISED)
-def test_known_causes_are_mapped(text: str) -> None:
+def test_known_spark_errors_are_mapped(text: str) -> None:
     kind, expected = RAISED[text]
     error = RuntimeError(text)
     fault = mapped_error(error)
@@ -76,12 +76,12 @@ def test_known_causes_are_mapped(text: str) -> None:
         assert "\n" not in str(fault)
 
 
-def test_errors_of_the_project_stay_unchanged() -> None:
+def test_project_errors_stay_unchanged() -> None:
     error: SidecarError = ConfigError("one", "two")
     assert mapped_error(error) is error
 
 
-def test_a_conflict_of_two_writers_names_the_remedy() -> None:
+def test_writer_conflict_error_contains_remedy() -> None:
     error = mapped_error(RuntimeError("[DELTA_CONCURRENT_APPEND.WITH_PARTITION_HINT] …"))
     assert isinstance(error, JobError)
     assert "Run the two jobs one after the other" in str(error)
@@ -89,7 +89,7 @@ def test_a_conflict_of_two_writers_names_the_remedy() -> None:
 
 @pytest.mark.slow
 @pytest.mark.spark
-def test_a_session_without_jars_names_the_missing_source(tmp_path: Path) -> None:
+def test_session_without_jars_reports_missing_source(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "spark_jobs.dedupe"]
     for setting in (
         "kafka.bootstrap.servers=127.0.0.1:1",

@@ -11,7 +11,7 @@ from spark_jobs.errors import SetupError
 from spark_jobs.jars import jars_in, main
 
 
-def test_a_missing_jar_is_an_error_with_a_remedy(tmp_path: Path) -> None:
+def test_missing_jar_error_contains_remedy(tmp_path: Path) -> None:
     for artifact in TESTED.artifacts()[1:]:
         (tmp_path / artifact.file_name).touch()
     with pytest.raises(SetupError) as raised:
@@ -20,7 +20,7 @@ def test_a_missing_jar_is_an_error_with_a_remedy(tmp_path: Path) -> None:
     assert f"python -m spark_jobs.jars --spark {TESTED.spark} {tmp_path}" in str(raised.value)
 
 
-def test_another_release_of_a_jar_will_do_if_it_is_the_only_one(tmp_path: Path) -> None:
+def test_single_jar_of_another_release_is_accepted(tmp_path: Path) -> None:
     for artifact in replace(TESTED, kafka_clients="3.9.1").artifacts():
         (tmp_path / artifact.file_name).touch()
     assert tmp_path / "kafka-clients-3.9.1.jar" in jars_in(tmp_path)
@@ -29,7 +29,7 @@ def test_another_release_of_a_jar_will_do_if_it_is_the_only_one(tmp_path: Path) 
         jars_in(tmp_path)
 
 
-def test_the_jars_of_avro_and_iceberg_may_be_absent(tmp_path: Path) -> None:
+def test_avro_and_iceberg_jars_are_optional(tmp_path: Path) -> None:
     for artifact in TESTED.required_artifacts():
         (tmp_path / artifact.file_name).touch()
     required = jars_in(tmp_path)
@@ -40,7 +40,7 @@ def test_the_jars_of_avro_and_iceberg_may_be_absent(tmp_path: Path) -> None:
     assert jars_in(tmp_path) == [*required, *optional]
 
 
-def test_only_iceberg_can_be_left_out(tmp_path: Path) -> None:
+def test_only_iceberg_can_be_excluded(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["--iceberg", "none", "--delta", "none", str(tmp_path)])
     assert "Invalid value for '--delta': `none` is not a release." in result.output
 
@@ -53,7 +53,7 @@ def test_only_iceberg_can_be_left_out(tmp_path: Path) -> None:
         (["--iceberg", "none"], replace(TESTED, iceberg=None)),
     ],
 )
-def test_releases_that_are_not_named_fit_spark(
+def test_unspecified_jar_releases_fit_spark(
     options: list[str],
     expected: DependencyVersions,
     tmp_path: Path,

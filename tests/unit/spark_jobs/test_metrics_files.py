@@ -1,4 +1,4 @@
-"""Files of a run for Prometheus: its outcome, and no series about the files themselves."""
+"""Prometheus files of a run contain its outcome, and no series about the files themselves."""
 
 import time
 from pathlib import Path
@@ -25,9 +25,7 @@ def written(folder: Path, *, has_failed: bool = False) -> list[str]:
 
 
 @pytest.mark.parametrize("has_failed", [False, True])
-def test_the_file_has_the_outcome_the_time_and_one_series_of_a_counter(
-    tmp_path: Path, has_failed: bool
-) -> None:
+def test_metrics_file_contains_outcome_time_and_counters(tmp_path: Path, has_failed: bool) -> None:
     before = time.time()
     lines = written(tmp_path, has_failed=has_failed)
     values = dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
@@ -40,7 +38,7 @@ def test_the_file_has_the_outcome_the_time_and_one_series_of_a_counter(
     }
 
 
-def test_the_last_micro_batch() -> None:
+def test_metrics_contain_last_micro_batch() -> None:
     registry = CollectorRegistry()
     metrics_files.add_run(registry, "dedupe", 1, MicroBatch(0.5, 7), has_failed=False)
     lines = generate_latest(registry).decode().splitlines()
@@ -48,7 +46,7 @@ def test_the_last_micro_batch() -> None:
     assert 'cdc_spark_records_behind{spark_job="dedupe"} 7.0' in lines
 
 
-def test_the_end_of_a_run_is_reported() -> None:
+def test_run_end_is_reported() -> None:
     outcomes: list[bool] = []
     with metrics_files.final_report(outcomes.append):
         assert outcomes == []

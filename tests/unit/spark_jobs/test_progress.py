@@ -1,4 +1,4 @@
-"""The last micro-batch, from Spark's progress."""
+"""The last micro-batch, read from Spark's progress."""
 
 import io
 import logging
@@ -25,18 +25,18 @@ from spark_jobs.progress import (
 KAFKA = {"metrics": {"maxOffsetsBehindLatest": "12", "avgOffsetsBehindLatest": "4.0"}}
 
 
-def test_the_partition_that_is_furthest_behind_counts() -> None:
+def test_largest_partition_lag_counts() -> None:
     other = {"metrics": {"maxOffsetsBehindLatest": "3"}}
     assert micro_batch({"batchDuration": 1500, "sources": [other, KAFKA]}) == MicroBatch(1.5, 12)
 
 
-def test_sources_without_the_metric_have_no_lag() -> None:
+def test_sources_without_lag_metric_have_no_lag() -> None:
     sources = [{"metrics": {}}, {"metrics": None}, {}]
     assert micro_batch({"batchDuration": 20, "sources": sources}) == MicroBatch(0.02, None)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_asks_a_job_to_stop(number: signal.Signals) -> None:
+def test_stop_signal_requests_job_stop(number: signal.Signals) -> None:
     before = signal.getsignal(number)
     with stop_on_signals() as stop:
         assert not stop.is_set()
@@ -67,13 +67,13 @@ class FakeQuery:
 
 
 @given(st.lists(st.lists(st.sampled_from(["09:00", "09:01", "09:02"]), max_size=5)))
-def test_each_micro_batch_is_reported_once_whatever_the_clock(rounds: list[list[str]]) -> None:
+def test_each_micro_batch_is_reported_once_despite_clock(rounds: list[list[str]]) -> None:
     query, found = FakeQuery(rounds, kept=5), list[Any]()
     follow(cast(StreamingQuery, query), found.append)
     assert found == query.all
 
 
-def test_a_terminal_shows_the_latest_text() -> None:
+def test_progress_line_shows_latest_text_in_terminal() -> None:
     written = io.StringIO()
     console = Console(file=written, force_terminal=True, width=100)
     handlers = logging.getLogger().handlers[:]
@@ -83,7 +83,7 @@ def test_a_terminal_shows_the_latest_text() -> None:
     assert logging.getLogger().handlers == handlers
 
 
-def test_other_outputs_show_nothing() -> None:
+def test_progress_line_is_silent_without_terminal() -> None:
     written = io.StringIO()
     with progress_line("tables", Console(file=written)) as show:
         show("3 batches")
@@ -92,7 +92,7 @@ def test_other_outputs_show_nothing() -> None:
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])
-def test_a_bar_is_for_terminals(is_terminal: bool) -> None:
+def test_progress_bar_requires_terminal(is_terminal: bool) -> None:
     out = io.StringIO()
     console = Console(file=out, force_terminal=is_terminal, width=80)
     with progress_bar(console) as on_read:

@@ -33,11 +33,11 @@ except SetupError as error:
 """
 
 
-def test_the_session_has_the_settings_of_every_job(spark: SparkSession) -> None:
+def test_session_contains_settings_of_every_job(spark: SparkSession) -> None:
     assert {name: spark.conf.get(name) for name in SETTINGS} == dict(SETTINGS)
 
 
-def test_missing_jars_of_iceberg_and_kafka_are_named(
+def test_missing_iceberg_and_kafka_jars_are_reported(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     require_iceberg(spark)
@@ -49,7 +49,7 @@ def test_missing_jars_of_iceberg_and_kafka_are_named(
         create_session("job")
 
 
-def test_a_job_does_not_start_in_spark_connect(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_job_rejects_spark_connect(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SetupError, match="needs a classic session"):
         create_session("job", settings={"spark.remote": "sc://server"})
     monkeypatch.setenv("SPARK_REMOTE", "sc://server")
@@ -58,7 +58,9 @@ def test_a_job_does_not_start_in_spark_connect(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.slow
-def test_delta_works_alone(jars_directory: Path, java_options: str, tmp_path: Path) -> None:
+def test_delta_works_without_iceberg(
+    jars_directory: Path, java_options: str, tmp_path: Path
+) -> None:
     jars = tmp_path / "jars"
     jars.mkdir()
     for path in jars_directory.iterdir():

@@ -8,7 +8,7 @@ from spark_jobs.session_conf import job_description
 from tests.support.spark.session import descriptions
 
 
-def test_jobs_of_a_block_have_its_description(spark: SparkSession) -> None:
+def test_spark_jobs_of_block_have_its_description(spark: SparkSession) -> None:
     with job_description(spark, "outer"):
         with job_description(spark, "inner"):
             spark.range(3).collect()
@@ -19,7 +19,7 @@ def test_jobs_of_a_block_have_its_description(spark: SparkSession) -> None:
     assert newest not in ("outer", "inner")
 
 
-def test_jobs_of_a_micro_batch_have_descriptions(spark: SparkSession, tmp_path: Path) -> None:
+def test_spark_jobs_of_micro_batch_have_descriptions(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "line.txt").write_text("line")
 

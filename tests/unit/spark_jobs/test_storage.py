@@ -1,4 +1,4 @@
-"""Small files over crashes: at each step, the old or the new text remains."""
+"""Small files after crashes: at each step the old or the new text remains."""
 
 import shutil
 from dataclasses import replace
@@ -16,7 +16,7 @@ NAME = "state.json"
 
 
 class Crashing:
-    """A file system that fails from one of its changes on."""
+    """A file system that fails from a given change on."""
 
     def __init__(self, files: Any, changes: int) -> None:
         self._files = files
@@ -42,7 +42,8 @@ class Crashing:
 
 
 def crash(folder: Folder, text: str, changes: int, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Write a text; crash after this number of changes. Returns whether the write ended first."""
+    """Write a text and crash after this number of changes. Returns whether the write completed
+    first."""
     with monkeypatch.context() as patch:
         patch.setattr(folder, "_files", Crashing(folder._files, changes))
         try:
@@ -52,7 +53,7 @@ def crash(folder: Folder, text: str, changes: int, monkeypatch: pytest.MonkeyPat
     return True
 
 
-def test_a_crash_leaves_the_old_or_the_new_text(
+def test_crash_leaves_old_or_new_text(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     changes = 0
@@ -65,7 +66,7 @@ def test_a_crash_leaves_the_old_or_the_new_text(
         assert folder.read_text(NAME) == ("new" if is_complete else "old")
         if is_complete:
             break
-        # The next write crashes in every way too.
+        # The next write crashes at each of its changes too.
         crash(folder, "new", changes % 3, monkeypatch)
         assert folder.read_text(NAME) in ("old", "new")
         folder.write_text(NAME, "last")
@@ -74,7 +75,7 @@ def test_a_crash_leaves_the_old_or_the_new_text(
     assert changes > 2
 
 
-def test_a_crash_before_the_first_text_leaves_no_file(
+def test_crash_before_first_text_leaves_no_file(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = Folder(spark, str(tmp_path / "new"))
@@ -96,7 +97,7 @@ OTHERS = {
 }
 
 
-def test_a_job_resumes_from_its_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
+def test_job_resumes_from_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
     first = acquire_checkpoint(spark, str(tmp_path / "c"), JOB)
     again = acquire_checkpoint(spark, (tmp_path / "c").as_uri(), JOB)
     assert first.is_new and not again.is_new
@@ -105,14 +106,14 @@ def test_a_job_resumes_from_its_checkpoint(spark: SparkSession, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("version", released_versions())
-def test_a_job_resumes_from_a_checkpoint_of_every_release(
+def test_job_resumes_from_checkpoint_of_every_release(
     spark: SparkSession, tmp_path: Path, version: str
 ) -> None:
     shutil.copyfile(RELEASES / version / "spark" / OWNER_FILE, tmp_path / OWNER_FILE)
     assert not acquire_checkpoint(spark, str(tmp_path), JOB).is_new
 
 
-def test_another_job_is_rejected(spark: SparkSession, tmp_path: Path) -> None:
+def test_checkpoint_rejects_another_job(spark: SparkSession, tmp_path: Path) -> None:
     acquire_checkpoint(spark, str(tmp_path), JOB)
     content = (tmp_path / OWNER_FILE).read_text()
     for owner, expected in OTHERS.values():
@@ -122,7 +123,7 @@ def test_another_job_is_rejected(spark: SparkSession, tmp_path: Path) -> None:
     assert (tmp_path / OWNER_FILE).read_text() == content
 
 
-def test_a_store_that_was_created_again_is_rejected(spark: SparkSession, tmp_path: Path) -> None:
+def test_checkpoint_rejects_recreated_store(spark: SparkSession, tmp_path: Path) -> None:
     owner = replace(JOB, store_id="a")
     for _ in range(2):
         acquire_checkpoint(spark, str(tmp_path), owner)
@@ -130,7 +131,7 @@ def test_a_store_that_was_created_again_is_rejected(spark: SparkSession, tmp_pat
         acquire_checkpoint(spark, str(tmp_path), replace(owner, store_id="b"))
 
 
-def test_another_format_is_rejected(spark: SparkSession, tmp_path: Path) -> None:
+def test_checkpoint_of_another_format_is_rejected(spark: SparkSession, tmp_path: Path) -> None:
     acquire_checkpoint(spark, str(tmp_path), JOB)
     file = tmp_path / OWNER_FILE
     file.write_text(file.read_text().replace('"format": 1', '"format": 2'))
@@ -139,7 +140,7 @@ def test_another_format_is_rejected(spark: SparkSession, tmp_path: Path) -> None
         acquire_checkpoint(spark, str(tmp_path), JOB)
 
 
-def test_a_checkpoint_of_another_program_is_rejected(spark: SparkSession, tmp_path: Path) -> None:
+def test_checkpoint_of_another_program_is_rejected(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "metadata").write_text('{"id":"x"}')
     with pytest.raises(CheckpointError, match="written by another program"):
         acquire_checkpoint(spark, str(tmp_path), JOB)

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn vints_are_read_back() {
+    fn vints_round_trip() {
         for shift in 0..64 {
             for value in [1_u64 << shift, (1 << shift) - 1, u64::MAX >> shift] {
                 let mut out = Vec::new();
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn packed_numbers_are_in_words_of_low_bits_first() {
+    fn packed_numbers_start_with_low_bits() {
         // Three numbers, the last one 5: two of three bits in one byte.
         assert_eq!(
             packed_numbers(&mut Cursor::new(&[3, 5, 0b10_001])),
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn compact_table_ids() {
+    fn compact_table_ids_are_read() {
         let id = TableId::from_epoch(4);
         let plain = [0x91, 4];
         assert_eq!(table_id(&mut Cursor::new(&plain), false), Ok(id));

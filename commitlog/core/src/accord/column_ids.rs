@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_follow_the_statements() {
+    fn column_ids_follow_statements() {
         let mut ids = ColumnIds::default();
         let create = "CREATE TABLE k.t (zk int, ak text, c1 int, s1 text static, v2 int, v1 text, \
                       PRIMARY KEY ((zk, ak), c1)) WITH cdc = true";
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn other_statements_change_nothing() {
+    fn other_statements_add_no_column_ids() {
         let mut ids = ColumnIds::default();
         for statement in [
             "CREATE KEYSPACE k WITH replication = {}",

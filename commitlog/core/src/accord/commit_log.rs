@@ -56,7 +56,7 @@ mod tests {
     use crate::segment::{Fill, SegmentReader};
 
     #[test]
-    fn the_segment_reader_reads_it() {
+    fn segment_reader_reads_written_segment() {
         let mutations = vec![vec![7; 40], vec![8; 20]];
         let bytes = commit_log_segment(12, &mutations);
         let limit = Some(bytes.len() as u64);

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transaction_is_given_out_once_when_it_is_applied() {
+    fn transaction_is_returned_once_when_applied() {
         let mut transactions = Transactions::default();
         let steps = [
             change(Some(Status::Undecided), Some(b"d"), None),
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invalidated_transaction_and_one_without_a_definition_write_nothing() {
+    fn invalidated_and_undefined_transactions_write_nothing() {
         let mut transactions = Transactions::default();
         transactions.note(id(1), &change(Some(Status::Undecided), Some(b"d"), None));
         let invalidated = change(Some(Status::Truncated), None, None);

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drop_ends_a_version() {
+    fn drop_ends_column_version() {
         let versions = [history(9_000_000, &[]), history(i64::MIN, &[5_000_000])];
         assert_eq!(place(&versions, i64::MIN), Some(1));
         assert_eq!(place(&versions, 5_000_000), Some(1));
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn behind_the_last_drop_is_what_is_there() {
+    fn current_version_follows_last_drop() {
         let versions = [history(0, &[]), history(i64::MIN, &[5_000_000])];
         assert_eq!(place(&versions, 5_000_999), Some(1));
         assert_eq!(place(&versions, 5_001_000), Some(0));
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn one_type_may_come_twice() {
+    fn same_type_may_return() {
         let versions = [history(90_000, &[10_000]), history(i64::MIN, &[50_000])];
         assert_eq!(place(&versions, 9_000), Some(0));
         assert_eq!(place(&versions, 20_000), Some(1));
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn between_sightings_nobody_knows() {
+    fn version_between_sightings_is_unknown() {
         let versions = [history(90_000, &[]), history(10_000, &[])];
         assert_eq!(place(&versions, 10_000), Some(1));
         assert_eq!(place(&versions, 20_000), None);

@@ -70,8 +70,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_published_marker() {
-        // At 20, the next one at 467.
+    fn published_marker_is_parsed() {
+        // A marker at 20; the next marker is at 467.
         let marker = Marker::parse(&[0, 0, 1, 0xd3, 0x1e, 0x5c, 0x81, 0xd1]);
         assert_eq!(marker.end, 467);
         let checksum = MarkerChecksum::for_segment(1_699_285_478_684);

@@ -1,5 +1,5 @@
-//! Random schemas, printed as CQL and as rows of `system_schema`, are read back equal. Texts that are
-//! no schema: the fuzz targets `schema_text` and `system_rows`.
+//! Random schemas, printed as CQL and as rows of `system_schema`, round-trip. The fuzz targets
+//! `schema_text` and `system_rows` cover invalid texts.
 mod print_cql;
 mod print_rows;
 mod random_schema;
@@ -35,7 +35,7 @@ proptest! {
     }
 
     #[test]
-    fn merging_with_itself_changes_nothing(random in any_schema(), layout in any::<u64>()) {
+    fn merging_schema_with_itself_changes_nothing(random in any_schema(), layout in any::<u64>()) {
         let schema = parse_cql(&print_cql::schema(&random, layout)).unwrap();
         prop_assert!(schema.merged(&schema).is_same(&schema));
         prop_assert!(schema.merged(&schema.seen_at(9)).is_same(&schema));

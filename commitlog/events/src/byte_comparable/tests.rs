@@ -7,7 +7,7 @@ fn key(components: &[Component<'_>]) -> Vec<u8> {
 }
 
 #[test]
-fn an_integer_reversed_and_not() {
+fn integer_is_encoded_in_both_orders() {
     let component = |reversed| Component {
         ty: &CqlType::Int,
         reversed,

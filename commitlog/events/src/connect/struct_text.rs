@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_java_writes() {
+    fn struct_text_matches_java() {
         let json = r#"{"e":[[1.5,"v"],["NaN",null]],"a":-1,"other":[{"a":"]"}],"b":"q\"\u00e9",
             "c":[{"x":1e23,"y":null},null],"d":{"k":"v","l":null}}"#
             .replace("\n            ", "");
@@ -249,7 +249,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read_to_an_end(json: Vec<u8>, start in "[{\\[\",:a-e]{0,12}") {
+        fn arbitrary_bytes_terminate(json: Vec<u8>, start in "[{\\[\",:a-e]{0,12}") {
             let mut bytes = start.into_bytes();
             bytes.extend(json);
             let mut out = Vec::new();

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_leader_writes() {
+    fn context_of_leader_is_read() {
         let context = [&[0, 1, 0x80, 0][..], &shard(7, 1_795, -5)].concat();
         let expected = Shard {
             counter_id: [7; 16],
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn the_header_tells_the_kinds() {
+    fn header_determines_shard_kinds() {
         let shards = [shard(1, 1, 1), shard(2, 2, 2), shard(3, 3, 3)].concat();
         let kinds = |header: &[u8]| {
             let context = [header, &shards].concat();
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn rejects_what_is_no_context() {
+    fn invalid_context_is_rejected() {
         for bytes in [&[][..], &[0], &[0, 1, 0x80], &[0, 0, 1], &[0x80, 0]] {
             assert!(read_shards(bytes).is_err(), "{bytes:?}");
         }

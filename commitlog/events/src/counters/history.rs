@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_larger_clock_grows() {
+    fn only_larger_clock_yields_growth() {
         let mut history = CounterHistory::new(1 << 20);
         let key = cell(1, 1, 1);
         assert_eq!(history.follow(&key, &shard(1, 10, 5)), None);
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_wrap() {
+    fn counter_growth_wraps() {
         let mut history = CounterHistory::new(1 << 20);
         history.follow(&cell(1, 1, 1), &shard(1, 1, i64::MAX));
         let grown = history.follow(&cell(1, 1, 1), &shard(1, 2, i64::MIN));
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn deletions_forget_what_they_cover() {
+    fn deletions_forget_covered_cells() {
         let places = [cell(1, 1, 1), cell(1, 1, 2), cell(1, 2, 1), cell(2, 1, 1)];
         let known_after = |forget: &dyn Fn(&mut CounterHistory)| {
             let mut history = CounterHistory::new(1 << 20);
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rejected_mutation_leaves_no_trace() {
+    fn rejected_mutation_leaves_no_trace() {
         let mut history = CounterHistory::new(1 << 20);
         let key = cell(1, 1, 1);
         history.follow(&key, &shard(1, 1, 1));
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bounded_and_what_is_used_stays() {
+    fn memory_is_bounded_and_used_entries_stay() {
         let entries = 1000;
         let mut history = CounterHistory::new(entries * ENTRY_BYTES);
         let busy = cell(0xff, 0xff, 0xff);

@@ -142,8 +142,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_and_texts() {
-        // Examples of Protobuf's own description of the encoding.
+    fn numbers_and_texts_are_encoded() {
+        // Examples from Protobuf's own description of the encoding.
         let mut buffer = MessageBuffer::default();
         buffer.integer(1, 150);
         assert_eq!(buffer.bytes(), [0x08, 0x96, 0x01]);
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn nested_messages_of_every_length() {
+    fn nested_messages_of_every_length_are_encoded() {
         for length in [0_usize, 1, 125, 126, 127, 128, 300, 16_381, 16_384, 70_000] {
             let inner = vec![7; length];
             let mut buffer = MessageBuffer::default();

@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_names_that_are_nearly_equal_are_replaced() {
+    fn only_nearly_equal_names_are_replaced() {
         let names = ["foo_bar", "fooBar", "a", "_", "__", "RangeStart"];
         let found = distinct(&names.map(|name| (name, 0)), &["_range_start"]);
         let kept: Vec<bool> = found

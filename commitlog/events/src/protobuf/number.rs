@@ -65,8 +65,8 @@ mod tests {
     }
 
     #[test]
-    fn numbers_never_change() {
-        // Registered schemas have them.
+    fn field_numbers_never_change() {
+        // Registered schemas contain these numbers.
         let columns = [column("amount", "Cell_int"), column("note", "Cell_text")];
         let found = numbers(&columns);
         assert_eq!(found, [27_893_112, 15_618_674]);

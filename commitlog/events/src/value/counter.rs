@@ -37,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_the_shards() {
+    fn counter_total_sums_shards() {
         let context = [vec![0, 1, 0x80, 0], shard(-5)].concat();
         assert_eq!(counter_total(&context), Ok(-5));
         let two = [vec![0, 2, 0x80, 0, 0x80, 1], shard(40), shard(2)].concat();
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn rejects_what_is_no_context() {
+    fn invalid_context_is_rejected() {
         for bytes in [&[0][..], &[0, 1, 0x80], &[0, 0, 1]] {
             assert!(counter_total(bytes).is_err());
         }

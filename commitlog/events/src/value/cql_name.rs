@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spells_nested_types_as_cql_does() {
+    fn nested_types_are_named_as_in_cql() {
         let ty = CqlType::Map(
             Box::new(CqlType::Text),
             Box::new(CqlType::Tuple(vec![

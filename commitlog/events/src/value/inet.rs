@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_as_java_writes_them() {
+    fn addresses_match_java() {
         assert_eq!(text(&[192, 0, 2, 1]).unwrap(), "192.0.2.1");
         let cases = [
             ("2001:db8::1", "2001:db8:0:0:0:0:0:1"),

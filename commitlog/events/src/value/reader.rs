@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn stops_at_the_end() {
+    fn reader_stops_at_end() {
         assert!(reader(&[0x80]).read_unsigned_vint().is_err());
         assert!(reader(&[]).read_unsigned_vint().is_err());
         assert!(reader(&[0, 0, 0, 2, 1]).read_element().is_err());

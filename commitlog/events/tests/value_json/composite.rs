@@ -4,7 +4,7 @@ use commitlog_events::value::json::write_json;
 use super::builders::{PRECISE, STRING, check, check_cases};
 
 #[test]
-fn empty_values() {
+fn empty_values_are_written() {
     check(
         PRECISE,
         r#"
@@ -24,7 +24,7 @@ vector<float, 2> |  | null
 }
 
 #[test]
-fn frozen_collections() {
+fn frozen_collections_are_written() {
     check(
         ValueModes::default(),
         r#"
@@ -38,7 +38,7 @@ map<text, list<int>> | 00000001 00000001 61 00000014 00000002 00000004 00000001 
 }
 
 #[test]
-fn a_map_is_an_object_only_if_connect_holds_its_keys_for_strings() {
+fn only_map_with_string_keys_becomes_object() {
     check(
         ValueModes::default(),
         r#"
@@ -59,7 +59,7 @@ map<varint, int> | 00000001 00000001 7f 00000004 00000005 | [[127,5]]
 }
 
 #[test]
-fn tuples_user_types_and_vectors() {
+fn tuples_user_types_and_vectors_are_written() {
     check(
         ValueModes::default(),
         r#"
@@ -76,7 +76,7 @@ vector<vector<float, 2>, 1> | 3f8000003f8ccccd | [[1.0,1.1]]
 }
 
 #[test]
-fn values_that_do_not_fit_their_types() {
+fn malformed_values_are_rejected() {
     let table = "
 int | 000001 | int value: 3 bytes; expected 4
 inet | 0102030405 | inet value: 5 bytes; expected 4 or 16

@@ -3,8 +3,8 @@ use commitlog_events::value::json::{ElementCell, write_multi_cell, write_removed
 
 use super::builders::{cql_type, hex};
 
-/// A type, its cells, and three results: what they give, the number of removed elements, and what
-/// those are. A cell is its path, and its value or `-` if it is removed.
+/// A type, its cells, and three results: the value, the number of removed elements, and the removed
+/// elements. A cell consists of its path, and its value or `-` for a removed element.
 const CELLS: &str = r#"
 list<text> | 50554d6f29bb11e5b345feff819cdc9f=61 50554d6e29bb11e5b345feff819cdc9f=- 50554d6e29bb11e5b345feff819cdc9f=62 | ["a","b"] | 1 | ["50554d6e-29bb-11e5-b345-feff819cdc9f"]
 set<text> | 78=- 77= 79=- | ["w"] | 2 | ["x","y"]
@@ -23,7 +23,7 @@ int | = | int is not a multi-cell type
 list<int> | =78 | int value: 1 bytes; expected 4
 ";
 
-/// Path, value, and whether it is removed.
+/// Path, value, and whether the element is removed.
 fn parsed(cells: &str) -> Vec<(Vec<u8>, Vec<u8>, bool)> {
     let cells = cells
         .split_whitespace()
@@ -42,7 +42,7 @@ fn cells(parsed: &[(Vec<u8>, Vec<u8>, bool)]) -> impl Iterator<Item = ElementCel
 }
 
 #[test]
-fn cells_of_collections_and_user_types() {
+fn multi_cell_values_are_written() {
     let modes = ValueModes::default();
     for case in CELLS.trim_matches('\n').lines() {
         let [ty, given, value, count, gone] = case.split(" | ").collect::<Vec<_>>()[..] else {
@@ -59,7 +59,7 @@ fn cells_of_collections_and_user_types() {
 }
 
 #[test]
-fn cells_that_do_not_fit_their_column() {
+fn malformed_cells_are_rejected() {
     let modes = ValueModes::default();
     let mut out = b"kept".to_vec();
     for case in MISFITS.trim().lines() {

@@ -5,7 +5,7 @@ use commitlog_events::value::{Problem, ValueModes};
 use super::builders::{PRECISE, STRING, check, hex, json};
 
 #[test]
-fn scalars() {
+fn scalars_are_written() {
     check(
         ValueModes::default(),
         r#"
@@ -48,7 +48,7 @@ decimal | 80000000 fb | "-Infinity"
 }
 
 #[test]
-fn the_smallest_floats_have_two_digits() {
+fn smallest_floats_have_two_digits() {
     for (bytes, expected) in [
         ("00000001", 1.4e-45),
         ("00000002", 2.8e-45),
@@ -60,7 +60,7 @@ fn the_smallest_floats_have_two_digits() {
 }
 
 #[test]
-fn decimals_and_varints_in_the_other_modes() {
+fn decimals_and_varints_follow_value_modes() {
     check(
         PRECISE,
         r#"
@@ -80,7 +80,7 @@ varint | 018ee90ff6c373e0ee4e3f0ad2 | "123456789012345678901234567890"
 }
 
 #[test]
-fn a_scale_that_would_print_too_many_zeros_is_rejected() {
+fn scale_with_too_many_zeros_is_rejected() {
     for bytes in ["7fffffff01", "8000000001"] {
         let mut out = b"kept".to_vec();
         let error = write_json(&mut out, &CqlType::Decimal, &hex(bytes), &STRING).unwrap_err();

@@ -1,4 +1,4 @@
-//! Bytes that may fit no type: an error or a result, never a panic, and no trace of an error.
+//! Hostile bytes yield an error or a result, never a panic, and an error leaves no output.
 
 use commitlog_core::cql_type::CqlType;
 use commitlog_events::byte_comparable::{Component, write_bound, write_clustering};
@@ -25,7 +25,7 @@ fn any_type() -> impl Strategy<Value = CqlType> {
     prop_oneof![4 => cql_type(), 1 => select(others)]
 }
 
-/// Random bytes, or a value that was cut, lengthened or changed in one place.
+/// Random bytes, or a value that is truncated, lengthened or changed in one place.
 fn damaged(ty: &CqlType) -> BoxedStrategy<Vec<u8>> {
     let value = value(ty);
     let small = select(vec![0_u8, 1, 2, 4, 0x7f, 0x80, 0xff]);
@@ -49,7 +49,7 @@ fn damaged(ty: &CqlType) -> BoxedStrategy<Vec<u8>> {
     prop_oneof![random, cut, longer, changed].boxed()
 }
 
-/// Runs a writer on a buffer that is not empty; gives what it appended.
+/// Runs a writer on a non-empty buffer and returns the appended bytes.
 fn appended<T>(
     write: impl FnOnce(&mut Vec<u8>) -> Result<T, ValueError>,
 ) -> Result<Option<Vec<u8>>, TestCaseError> {
@@ -74,7 +74,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn any_bytes_of_any_type(
+    fn hostile_bytes_are_written_or_rejected(
         (ty, bytes) in any_type().prop_flat_map(|ty| (Just(ty.clone()), damaged(&ty))),
         reversed: bool,
     ) {
@@ -91,7 +91,7 @@ proptest! {
     }
 
     #[test]
-    fn any_cells_of_any_type(
+    fn hostile_cells_are_written_or_rejected(
         (ty, cells) in any_type().prop_flat_map(|ty| {
             let cell = (damaged(&ty), damaged(&ty), any::<bool>());
             (Just(ty), vec(cell, 0..4))

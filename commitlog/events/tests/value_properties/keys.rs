@@ -65,7 +65,7 @@ proptest! {
     }
 
     #[test]
-    fn a_bound_lies_before_or_after_all_keys_with_its_prefix(
+    fn bound_lies_before_or_after_keys_with_prefix(
         (columns, keys) in table(),
         length in 0_usize..4,
         other_length in 0_usize..4,
@@ -82,7 +82,7 @@ proptest! {
                 Ordering::Greater => prop_assert!(after <= bytes),
             }
         }
-        // Bounds among themselves: those of another prefix lie wholly on one side, or inside.
+        // Compared with each other, bounds of another prefix lie entirely on one side, or inside.
         let other = &keys[1][..other_length.min(columns.len())];
         let other_before = bound_bytes(&columns, other, false);
         let other_after = bound_bytes(&columns, other, true);
@@ -98,7 +98,7 @@ proptest! {
 }
 
 #[test]
-fn without_a_prefix_the_bounds_are_the_ends() {
+fn bounds_without_prefix_are_the_ends() {
     assert_eq!(bound_bytes(&[], &[], false), b"");
     assert_eq!(bound_bytes(&[], &[], true), b"\xff");
     assert_eq!(key_bytes(&[], &[]), b"");

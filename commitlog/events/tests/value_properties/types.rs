@@ -61,7 +61,7 @@ proptest! {
 }
 
 #[test]
-fn numbers_that_are_equal_are_equal_bytes() {
+fn equal_numbers_have_equal_bytes() {
     // 1.0 and 1.00; 100 and 1E+2; 0 and 0.000.
     let cases: [(&[u8], &[u8]); 3] = [
         (&[0, 0, 0, 1, 10], &[0, 0, 0, 2, 100]),
@@ -98,7 +98,7 @@ fn long_integers_keep_their_order() {
 
 #[test]
 fn long_decimals_keep_their_order() {
-    // 7 × 10^40 written in full has more than 16 bytes, 7E+40 has one.
+    // 7 × 10^40 written in full takes more than 16 bytes, 7E+40 takes one.
     let full: Vec<u8> = decimal_digits("7", 40);
     let neighbour: Vec<u8> = decimal_digits("70000000000000000000000000000000000000001", 0);
     let short = [&(-40_i32).to_be_bytes()[..], &[7]].concat();
@@ -108,7 +108,7 @@ fn long_decimals_keep_their_order() {
     assert!(encode(ty, true, &short) > encode(ty, true, &neighbour));
 }
 
-/// A decimal of scale 0 with these digits and so many zeros behind them.
+/// A decimal of scale 0 with these digits, followed by this number of zeros.
 fn decimal_digits(digits: &str, zeros: usize) -> Vec<u8> {
     let mut magnitude = vec![0_u8; 24];
     for digit in digits.bytes().chain(std::iter::repeat_n(b'0', zeros)) {

@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stars_are_any_text() {
+    fn stars_match_any_text() {
         for (pattern, text, expected) in [
             ("a.b", "a.b", true),
             ("A.b", "a.B", true),
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_that_are_none() {
+    fn invalid_rules_are_rejected() {
         let cause = |excluded: &[&str], renamed: &[&str]| {
             let (excluded, renamed) = (excluded.iter().copied(), renamed.iter().copied());
             let parsed = FieldRules::parse(excluded, renamed);

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn relations() {
+    fn relations_of_rules_and_paths_are_found() {
         for (rule, path, expected) in [
             ("a", "a", Relation::Within(0..1)),
             ("a", "a.b", Relation::Within(0..1)),

@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn by_the_categories_of_unicode_15() {
+    fn escaping_follows_categories_of_unicode_15() {
         let plain = Regex::new(r"^[\p{Lu}\p{Ll}\p{Lt}\p{Lo}\p{N}\p{Zs}\p{P}\p{S}&&\p{Age:15.0}]$");
         let plain = plain.unwrap();
         for character in 0..=u16::MAX {

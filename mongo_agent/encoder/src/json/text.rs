@@ -136,12 +136,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn plain_is_what_every_byte_says(bytes in often_special()) {
+        fn plain_text_has_only_plain_bytes(bytes in often_special()) {
             prop_assert_eq!(is_plain(&bytes), !bytes.iter().copied().any(is_other));
         }
 
         #[test]
-        fn escaped_text_reads_back(bytes in often_special()) {
+        fn escaped_text_round_trips(bytes in often_special()) {
             let text = String::from_utf8_lossy(&bytes).into_owned();
             let (mut once, mut twice) = (vec![b'"'], vec![b'"']);
             write_escaped::<false>(&mut once, &bytes);

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_for_each_member() {
+    fn each_member_has_its_line() {
         let json = br#"{"a": [1,{"b": {}}],"c": "[{\",}","d": []}"#;
         let expected = "{\n  \"a\": [\n    1,\n    {\n      \"b\": {}\n    }\n  ],\n  \
                         \"c\": \"[{\\\",}\",\n  \"d\": []\n}";

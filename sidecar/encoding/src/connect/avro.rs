@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_is_defined_once() {
+    fn record_is_defined_once() {
         let record = |shape| Schema::structure(vec![("x", Schema::new(shape))]).named("n.R");
         let schema = Schema::structure(vec![
             ("a", record(Shape::Int32)),
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_records_without_a_name_are_one() {
+    fn equal_unnamed_records_are_one() {
         let record = |shape| Schema::structure(vec![("x", Schema::new(shape))]).optional();
         let schema = Schema::structure(vec![
             ("a", record(Shape::Int32)),
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timestamp_has_its_logical_type() {
+    fn timestamp_has_logical_type() {
         let expected = json!({
             "type": "long",
             "logicalType": "timestamp-millis",

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn exact_numbers_fit() {
+    fn exactly_representable_numbers_fit() {
         assert_eq!(fit(&[125], 1, 4, 2), Some(1250));
         assert_eq!(fit(&[0x83], 1, 4, 2), Some(-1250));
         assert_eq!(fit(&[120], 2, 2, 1), Some(12));
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn others_do_not() {
+    fn inexact_or_large_numbers_do_not_fit() {
         assert_eq!(fit(&[125], 3, 38, 2), None);
         assert_eq!(fit(&[100], 0, 2, 0), None);
         for scale in [i32::MIN, -38, 39, i32::MAX] {
@@ -134,8 +134,8 @@ mod tests {
     }
 
     #[test]
-    fn zeros_behind_a_long_number_do_not_count() {
-        // 10^40, and 10^40 + 1.
+    fn trailing_zeros_of_long_number_do_not_count() {
+        // 10^40, then 10^40 + 1.
         let mut bytes = [
             0x1d, 0x63, 0x29, 0xf1, 0xc3, 0x5c, 0xa4, 0xbf, 0xab, 0xb9, 0xf5, 0x61, 0, 0, 0, 0, 0,
         ];

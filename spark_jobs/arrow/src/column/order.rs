@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn negative_numbers_come_first() {
+    fn negative_numbers_sort_first() {
         let (minus_one, one) = ((-1_i32).to_be_bytes(), 1_i32.to_be_bytes());
         assert_eq!(
             sort_paths(&CqlType::Int, &[&one, &minus_one]),
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn time_uuids_stand_by_their_time() {
+    fn time_uuids_sort_by_time() {
         let mut later = [0; 16];
         later[5..7].copy_from_slice(&[1, 0x10]);
         let mut earlier = [0; 16];
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_is_none_is_rejected() {
+    fn invalid_path_is_rejected() {
         let mut elements = [Element {
             path: &[1],
             value: None,

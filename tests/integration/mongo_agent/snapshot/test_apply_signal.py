@@ -1,4 +1,4 @@
-"""Signals, what they change in the progress, and the sentences that answer them."""
+"""Signals, their effect on the progress, and the answers."""
 
 from dataclasses import replace
 from typing import Any
@@ -55,7 +55,7 @@ def test_execute_signal_requests_a_snapshot(kind: dict[str, str]) -> None:
     assert "shop.a, shop[.]o.*" in sentence
 
 
-def test_no_names_copy_nothing() -> None:
+def test_signal_without_collections_starts_no_snapshot() -> None:
     progress, sentence = accepted(
         SnapshotProgress(), signal("execute-snapshot", data_collections=[])
     )
@@ -101,7 +101,7 @@ def test_no_names_copy_nothing() -> None:
         ),
     ],
 )
-def test_impossible_signals_are_rejected_with_a_reason(asked: Signal, said: str) -> None:
+def test_invalid_signals_are_rejected_with_a_reason(asked: Signal, said: str) -> None:
     before = copying("a")
     progress, answer = apply_signal(before, asked, SHOP)
     assert progress == before
@@ -122,7 +122,7 @@ def test_invalid_filter_is_rejected(query: Any) -> None:
 
 
 @pytest.mark.parametrize("query", ['{"n": {"$gt": 3}}', {"n": {"$gt": 3}}])
-def test_conditions_belong_to_the_collections_that_they_name(query: Any) -> None:
+def test_conditions_apply_only_to_matching_collections(query: Any) -> None:
     conditions = [{"data-collection": "shop.orders_2.*", "filter": query}]
     asked = signal(
         "execute-snapshot",
@@ -154,7 +154,7 @@ def test_conditions_belong_to_the_collections_that_they_name(query: Any) -> None
         (".*", [each.name for each in FOUND]),
     ],
 )
-def test_names_and_expressions(name: str, meant: list[str]) -> None:
+def test_collection_names_and_expressions_match(name: str, meant: list[str]) -> None:
     assert [each.name for each in matching_collections(name, FOUND)] == meant
 
 
@@ -169,7 +169,7 @@ def test_collections_without_change_events_are_skipped_with_a_reason() -> None:
     assert "a view" in str(getattr(seen, "note", None))
 
 
-def test_copies_are_stopped_by_name() -> None:
+def test_stop_signal_stops_snapshots_by_name() -> None:
     asked = signal("stop-snapshot", type="incremental", data_collections=["shop.orders.*"])
     progress, sentence = accepted(copying("a", "orders_2024", "orders_2025"), asked)
     assert [each.collection for each in progress.collections] == ["a"]
@@ -177,7 +177,7 @@ def test_copies_are_stopped_by_name() -> None:
     assert accepted(progress, asked)[1] == "No snapshot of these collections is running."
 
 
-def test_a_copy_is_stopped_before_its_collections_are_looked_up() -> None:
+def test_stop_signal_applies_before_collections_are_resolved() -> None:
     asked = signal("execute-snapshot", data_collections=["shop[.]orders.*"])
     progress, _ = accepted(SnapshotProgress(), asked)
     stop = signal("stop-snapshot", type="incremental", data_collections=["shop.orders_2024"])
@@ -186,7 +186,7 @@ def test_a_copy_is_stopped_before_its_collections_are_looked_up() -> None:
     assert [each.namespace for each in selected] == ["shop.orders_2025"]
 
 
-def test_without_names_everything_is_stopped() -> None:
+def test_stop_signal_without_names_stops_all_snapshots() -> None:
     asked = signal("execute-snapshot", data_collections=["shop.a"])
     progress, _ = accepted(copying("a", "ab"), asked)
     progress, _ = accepted(progress, signal("stop-snapshot", type="incremental"))
@@ -195,7 +195,7 @@ def test_without_names_everything_is_stopped() -> None:
     assert not again.is_idle
 
 
-def test_pause_and_resume() -> None:
+def test_snapshots_are_paused_and_resumed() -> None:
     progress, sentence = accepted(copying("a"), signal("pause-snapshot"))
     assert progress.is_paused
     assert "the stream continues" in sentence
@@ -211,8 +211,8 @@ def test_log_signal_logs_its_message() -> None:
     assert accepted(SnapshotProgress(), signal("log", message="hello"))[1] == "hello"
 
 
-def test_a_signal_that_comes_again_is_taken_once() -> None:
-    """As from a stream that goes on in front of it."""
+def test_repeated_signal_is_applied_once() -> None:
+    """For example after a restart of the stream at an earlier position."""
     data = {"data-collections": ["shop.a"]}
     document = {"_id": 1, "type": "execute-snapshot", "data": data}
     asked = replace(parse_signal(document, "source"), occurrence="token")

@@ -1,5 +1,5 @@
-"""Chunks of generated collections on generated clusters, while documents come and go: what stays is
-read once, and at least once by an agent that restarts."""
+"""Chunks of generated collections on generated clusters while documents appear and disappear:
+remaining documents are read once, and at least once by a restarted agent."""
 
 import random
 from collections import Counter
@@ -71,16 +71,16 @@ IDS: tuple[Any, ...] = (
     MaxKey(),
 )
 WITHOUT_RANGE = (Code,)
-"""Types without conditions, for servers without index bounds."""
+"""Types that no condition can compare, for servers without index bounds."""
 _CODEC = CodecOptions[dict[str, Any]](datetime_conversion=DatetimeConversion.DATETIME_MS)
 
 Key = tuple[int, bytes]
-"""A region, which is the shard key, and the place of an `_id`."""
+"""Region, which is the shard key, and position of an `_id`."""
 
 
 @dataclass(frozen=True)
 class Server:
-    """`regions` are as many as shards."""
+    """Has one region per shard."""
 
     client: Client
     server: Any
@@ -111,12 +111,12 @@ def servers() -> Iterator[dict[str, Server]]:
 
 
 REGIONS = (3, 0, 6)
-"""Each on a shard of its own, by the checksum of the test server."""
+"""Each is on its own shard, by the checksum of the test server."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a test does: documents at first, and between reads others that come and go."""
+    """Initial documents, and documents that appear and disappear between reads."""
 
     server: str
     staying: frozenset[tuple[int, int]]
@@ -156,7 +156,7 @@ def key_of(raw: bytes) -> Key:
 
 
 def copied(server: Server, plan: Plan, change: Iterator[None]) -> Counter[Key]:
-    """The documents that a copy reads, with a change after each step."""
+    """Documents that a snapshot reads, with a change after each step."""
     chance = random.Random(plan.seed)
     reader = CollectionReader(
         server.client,
@@ -207,7 +207,7 @@ def _read(
 
 
 def documents_of(server: Server, places: Any) -> dict[Key, dict[str, Any]]:
-    """By region and `_id`; equal `_id`s of one shard are one document."""
+    """Documents by region and `_id`; equal `_id`s on one shard are one document."""
     made: dict[Key, dict[str, Any]] = {}
     for shard, number in sorted(places):
         region = REGIONS[shard % server.regions]
@@ -219,7 +219,7 @@ def documents_of(server: Server, places: Any) -> dict[Key, dict[str, Any]]:
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(PLANS)
-def test_remaining_documents_are_copied(servers: dict[str, Server], plan: Plan) -> None:
+def test_reader_returns_every_remaining_document(servers: dict[str, Server], plan: Plan) -> None:
     server = servers[plan.server]
     server.behave(plan)
     collection = server.client.shop[COLLECTION]
@@ -250,9 +250,9 @@ def test_remaining_documents_are_copied(servers: dict[str, Server], plan: Plan) 
         assert set(found.values()) <= {1}
 
 
-def test_the_present_time_is_not_before_a_list() -> None:
-    """Collections are listed by the primary, and a secondary may be behind it: a rename would be
-    taken for one that the list has."""
+def test_reader_time_is_not_before_the_collection_list() -> None:
+    """The primary lists the collections, and a secondary may be behind. The agent would then
+    attribute a rename to the listed collection."""
     with (
         MongoReplicaSet(2) as replica_set,
         Client(f"{replica_set.connection_string}&readPreference=secondary") as client,
@@ -264,20 +264,20 @@ def test_the_present_time_is_not_before_a_list() -> None:
 
 
 def alone(servers: dict[str, Server], plan: Plan) -> None:
-    test_remaining_documents_are_copied.hypothesis.inner_test(servers, plan)  # type: ignore[attr-defined]
+    test_reader_returns_every_remaining_document.hypothesis.inner_test(servers, plan)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("number", range(len(IDS)), ids=lambda number: repr(IDS[number]))
-def test_any_type_is_the_first_and_the_last_bound(servers: dict[str, Server], number: int) -> None:
-    """Each `_id` alone, on every shard, at the smallest chunks."""
+def test_id_of_any_type_can_be_a_bound(servers: dict[str, Server], number: int) -> None:
+    """Each `_id` alone, on every shard, with the smallest chunks."""
     places = frozenset((shard, number) for shard in range(SHARDS))
     for name in servers:
         alone(servers, Plan(name, places, (), 1, 1, 1, 1, restarts=False))
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_number_has_another_type_on_each_shard(servers: dict[str, Server], seed: int) -> None:
-    """Such documents have one place in the order, and no range begins between them."""
+def test_equal_ids_of_other_number_types_are_read(servers: dict[str, Server], seed: int) -> None:
+    """Such documents share one position in the order, and no range starts between them."""
     ones = [number for number, each in enumerate(IDS) if order(each) == order(1)]
     nans = [number for number, each in enumerate(IDS) if order(each) == order(float("nan"))]
     assert len(ones) == len(nans) == 2

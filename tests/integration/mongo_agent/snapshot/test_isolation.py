@@ -1,4 +1,4 @@
-"""A fault of one collection never stops the snapshot of the others."""
+"""A fault of one collection never stops the snapshot of other collections."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -33,12 +33,12 @@ OTHERS = ("a", "c")
 
 @dataclass(frozen=True)
 class Row:
-    """`stops` is the error that ends all reads, once no other collection is left."""
+    """`stops` is the error that ends all reads as soon as no other collection remains."""
 
     failure: ReadFailure
     error: Exception
     reason: str = ""
-    """Part of the condition on the collection; empty if the read succeeds in another way."""
+    """Part of the collection's condition; empty if another way of reading succeeds."""
     query: str | None = None
     stops: type[SidecarError] | None = None
 
@@ -69,7 +69,7 @@ ROWS = {
 }
 OF_EXACT_READS = (ReadFailure.LATER, ReadFailure.CAPPED, ReadFailure.PLAIN)
 WITHOUT_COLLECTION = {ReadFailure.DENIED}
-"""The kinds of faults of the list of collections, which all need."""
+"""Faults of the list of collections, on which all collections depend."""
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def filled(client: Client) -> Client:
 
 @pytest.fixture(params=["find_bounds", "read_at"])
 def failing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Sets the error of each plan or read of `shop.b`."""
+    """Set the error of each plan or read of `shop.b`."""
     method = request.param
     real = getattr(CollectionReader, method)
     errors: list[Exception] = []
@@ -108,13 +108,13 @@ def rejected(pipeline: Pipeline) -> dict[str, str]:
     return pipeline.snapshotter.view().rejected
 
 
-def test_every_kind_of_fault_has_a_row() -> None:
+def test_every_read_failure_has_a_table_row() -> None:
     assert {row.failure for row in ROWS.values()} | WITHOUT_COLLECTION == set(ReadFailure)
     assert classify_read_failure(NO_RIGHT, None) is ReadFailure.DENIED
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_the_kind_of_each_fault(name: str) -> None:
+def test_read_errors_are_classified(name: str) -> None:
     row = ROWS[name]
     snapshot = CollectionSnapshot(1, "shop", "b", SnapshotReason.INITIAL, filter=row.query)
     assert classify_read_failure(row.error, snapshot, is_exact=True) is row.failure
@@ -122,7 +122,9 @@ def test_the_kind_of_each_fault(name: str) -> None:
 
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("name", ROWS)
-def test_the_others_are_copied(name: str, threads: int, filled: Client, failing: Any) -> None:
+def test_failing_collection_does_not_stop_other_collections(
+    name: str, threads: int, filled: Client, failing: Any
+) -> None:
     row = ROWS[name]
     method, fail, mend = failing
     if method == "find_bounds" and row.failure in OF_EXACT_READS:
@@ -155,7 +157,7 @@ def test_the_others_are_copied(name: str, threads: int, filled: Client, failing:
             assert not rejected(pipeline)
 
 
-def test_an_error_of_the_messages_is_of_one_collection(
+def test_encoding_error_affects_one_collection(
     filled: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = encoding.encode_chunk
@@ -180,7 +182,7 @@ def test_shared_faults_stop_all_collections(error: Exception, filled: Client, fa
 
 
 @pytest.mark.parametrize("is_failing", [True, False])
-def test_an_operator_skips_a_collection(is_failing: bool, filled: Client, failing: Any) -> None:
+def test_stop_signal_skips_a_collection(is_failing: bool, filled: Client, failing: Any) -> None:
     """A collection that is retried, and one whose filter the server rejected."""
     _, fail, _ = failing
     fail(OperationFailure("internal", 1))

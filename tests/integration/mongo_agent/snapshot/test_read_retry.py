@@ -1,4 +1,4 @@
-"""Copies while servers, networks and people do what they do."""
+"""Snapshots during faults of servers and networks, and during changes by operators."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -51,8 +51,10 @@ def outcomes(pipeline: Pipeline) -> dict[str, str]:
     ids=lambda fault: str(next(iter(fault.values()))),
 )
 @pytest.mark.parametrize("skips", [0, 2, 5])
-def test_failed_reads_are_retried(filled: Client, fault: dict[str, Any], skips: int) -> None:
-    """A driver reads some of it again by itself, so several have to fail."""
+def test_failing_snapshot_read_is_retried(
+    filled: Client, fault: dict[str, Any], skips: int
+) -> None:
+    """The driver retries some reads by itself, so several must fail."""
     mode = {"times": 5}
     data = {"failCommands": ["find", "count", "listCollections"], **fault}
     with Pipeline(filled, settings=SnapshotSettings(chunk_size=2, threads=2)) as pipeline:
@@ -63,7 +65,7 @@ def test_failed_reads_are_retried(filled: Client, fault: dict[str, Any], skips: 
     assert outcomes(pipeline) == {"shop.a": "copied"}
 
 
-def test_an_election_in_the_middle(filled: Client, replica_set: MongoReplicaSet) -> None:
+def test_snapshot_survives_elections(filled: Client, replica_set: MongoReplicaSet) -> None:
     with Pipeline(filled, settings=SnapshotSettings(chunk_size=2, threads=2)) as pipeline:
         for _ in range(3):
             pipeline.run(
@@ -75,9 +77,7 @@ def test_an_election_in_the_middle(filled: Client, replica_set: MongoReplicaSet)
     assert sorted(pipeline.output.copied("L.shop.a")) == NUMBERS
 
 
-def test_history_that_expires_while_a_point_is_used(
-    filled: Client, replica_set: MongoReplicaSet
-) -> None:
+def test_snapshot_survives_expired_history(filled: Client, replica_set: MongoReplicaSet) -> None:
     with Pipeline(filled) as pipeline:
         for _ in range(3):
             pipeline.run(
@@ -89,7 +89,7 @@ def test_history_that_expires_while_a_point_is_used(
     assert pipeline.output.copied("L.shop.a") == NUMBERS
 
 
-def test_a_server_that_stays_away_ends_the_copy_with_a_sentence(filled: Client) -> None:
+def test_snapshot_fails_after_repeated_server_errors(filled: Client) -> None:
     data = {"failCommands": ["find"], "errorCode": 91}
     filled.admin.command("configureFailPoint", "failCommand", mode="alwaysOn", data=data)
     with (
@@ -100,14 +100,14 @@ def test_a_server_that_stays_away_ends_the_copy_with_a_sentence(filled: Client) 
     assert not pipeline.snapshotter.progress.is_idle
 
 
-def test_wrong_credentials_are_not_tried_again(filled: Client) -> None:
+def test_rejected_login_is_not_retried(filled: Client) -> None:
     data = {"failCommands": ["find"], "errorCode": 18}
     filled.admin.command("configureFailPoint", "failCommand", mode="alwaysOn", data=data)
     with Pipeline(filled) as pipeline, pytest.raises(AccessDeniedError, match="rejects the login"):
         pipeline.run()
 
 
-def test_views_and_time_series_are_passed_over_with_a_sentence(client: Client) -> None:
+def test_views_and_time_series_are_skipped_with_a_reason(client: Client) -> None:
     shop = client.shop
     shop.a.insert_one({"_id": 1})
     shop.create_collection("seen", viewOn="a", pipeline=[])
@@ -127,7 +127,7 @@ def test_views_and_time_series_are_passed_over_with_a_sentence(client: Client) -
     assert {topic for topic, _, _ in pipeline.output.messages} == {"L.shop.a"}
 
 
-def test_a_collection_that_is_dropped_meanwhile(filled: Client) -> None:
+def test_dropped_collection_ends_only_its_own_snapshot(filled: Client) -> None:
     filled.shop.b.insert_many([{"_id": number} for number in NUMBERS])
     with Pipeline(filled, settings=SnapshotSettings(chunk_size=2)) as pipeline:
         pipeline.run(lambda: len(pipeline.output.copied("L.shop.a")) >= 4)
@@ -141,8 +141,8 @@ def test_a_collection_that_is_dropped_meanwhile(filled: Client) -> None:
     assert pipeline.output.copied("L.shop.b") == NUMBERS
 
 
-def test_a_collection_that_is_dropped_and_comes_again(filled: Client) -> None:
-    """Its second life is copied, and what of it is not comes in the stream."""
+def test_recreated_collection_ends_in_its_final_state(filled: Client) -> None:
+    """The snapshot or the stream contains each document of the new collection."""
     with Pipeline(filled, settings=SnapshotSettings(chunk_size=2)) as pipeline:
         pipeline.run(lambda: len(pipeline.output.copied("L.shop.a")) >= 4)
         filled.shop.a.drop()
@@ -154,7 +154,7 @@ def test_a_collection_that_is_dropped_and_comes_again(filled: Client) -> None:
     assert all('"life": 2' in after for after in last.values())
 
 
-def test_a_collation_decides_which_documents_are_between_bounds(client: Client) -> None:
+def test_chunk_bounds_follow_the_collation(client: Client) -> None:
     names = [f"{letter}{number}" for number in range(4) for letter in "aBcD"]
     folding = client.shop.create_collection("a", collation={"locale": "en", "strength": 2})
     folding.insert_many([{"_id": name} for name in names])
@@ -165,7 +165,7 @@ def test_a_collation_decides_which_documents_are_between_bounds(client: Client) 
 
 
 @pytest.mark.parametrize("fetch_size", [1, 2, 100])
-def test_documents_come_in_replies_of_the_configured_size(filled: Client, fetch_size: int) -> None:
+def test_snapshot_reads_with_the_configured_fetch_size(filled: Client, fetch_size: int) -> None:
     settings = SnapshotSettings(chunk_size=5, fetch_size=fetch_size)
     with Pipeline(filled, settings=settings) as pipeline:
         pipeline.run()
@@ -188,7 +188,7 @@ def test_snapshot_copies_only_selected_and_matching_documents(filled: Client) ->
     assert pipeline.output.marks()[-1] == "incremental"
 
 
-def test_a_filter_that_the_server_rejects_ends_this_copy_alone(filled: Client) -> None:
+def test_rejected_filter_ends_only_its_own_snapshot(filled: Client) -> None:
     filled.shop.b.insert_one({"_id": 1})
     conditions = [{"data-collection": "shop.a", "filter": {"n": {"$near": 1}}}]
     with Pipeline(filled, progress=SnapshotProgress()) as pipeline:
@@ -204,7 +204,7 @@ def test_a_filter_that_the_server_rejects_ends_this_copy_alone(filled: Client) -
     assert "the server rejects the filter: unknown operator: $near" in str(note)
 
 
-def test_pause_resume_and_stop_in_the_middle(filled: Client) -> None:
+def test_running_snapshot_is_paused_resumed_and_stopped(filled: Client) -> None:
     filled.shop.b.insert_many([{"_id": number} for number in NUMBERS])
     with Pipeline(filled, settings=SnapshotSettings(chunk_size=2)) as pipeline:
         pipeline.run(lambda: len(pipeline.output.copied("L.shop.a")) >= 4)
@@ -218,7 +218,7 @@ def test_pause_resume_and_stop_in_the_middle(filled: Client) -> None:
         assert pipeline.snapshotter.view().is_paused
         place = pipeline.output.places[-1]
     settings = SnapshotSettings(chunk_size=2)
-    # It stays paused over a restart.
+    # The snapshot stays paused across a restart.
     with Pipeline.restarted(filled, pipeline.output, place, settings=settings) as pipeline:
         pipeline.read_on()
         assert not pipeline.snapshotter.wants_point
@@ -229,7 +229,7 @@ def test_pause_resume_and_stop_in_the_middle(filled: Client) -> None:
     assert outcomes(pipeline) == {"shop.b": "stopped", "shop.a": "copied"}
 
 
-def test_a_copy_that_is_stopped_while_it_is_read_is_not_placed(
+def test_stopped_snapshot_publishes_nothing(
     filled: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     with Pipeline(filled) as pipeline:
@@ -241,7 +241,7 @@ def test_a_copy_that_is_stopped_while_it_is_read_is_not_placed(
     assert [each.message for each in caplog.records if each.levelname == "WARNING"] == []
 
 
-def test_everything_again_after_a_gap(filled: Client) -> None:
+def test_restarted_snapshot_repeats_all_documents(filled: Client) -> None:
     with Pipeline(filled) as pipeline:
         pipeline.run(lambda: len(pipeline.output.copied("L.shop.a")) >= 4)
         before = len(pipeline.output.copied("L.shop.a"))
@@ -267,13 +267,13 @@ def test_new_filters_snapshot_added_collections(filled: Client) -> None:
         pipeline.run()
     assert pipeline.output.copied("L.crm.b") == [1]
     assert pipeline.output.copied("L.shop.a") == NUMBERS
-    # Its insert was in the stream.
+    # The stream contained its insert.
     assert pipeline.output.copied("L.shop.later") == []
 
 
 @dataclass
 class Clock:
-    """Seconds that stand still."""
+    """Seconds that do not advance."""
 
     now: float = 0.0
 
@@ -281,7 +281,7 @@ class Clock:
         return self.now
 
 
-def test_nothing_is_read_before_the_delay(filled: Client) -> None:
+def test_snapshot_waits_for_the_configured_delay(filled: Client) -> None:
     clock = Clock()
     settings = SnapshotSettings(chunk_size=5, delay_ms=5000)
     with Pipeline(filled, settings=settings, clock=clock) as pipeline:
@@ -293,8 +293,8 @@ def test_nothing_is_read_before_the_delay(filled: Client) -> None:
     assert pipeline.output.copied("L.shop.a") == NUMBERS
 
 
-def test_collections_are_found_by_a_user_of_one_database() -> None:
-    """Who may not list databases is told those that are theirs."""
+def test_reader_of_one_database_finds_its_collections() -> None:
+    """A user without `listDatabases` sees the databases that it may read."""
     users = [User("root", "open"), User("reader", "open", (("read", "shop"),))]
     with MongoReplicaSet(users=users) as replica_set:
         string = replica_set.connection_string
@@ -307,8 +307,8 @@ def test_collections_are_found_by_a_user_of_one_database() -> None:
             ]
 
 
-def test_a_document_without_a_message_is_returned_as_a_dead_letter(client: Client) -> None:
-    """Deeper than messages go, which servers would not take; the others are not touched by it."""
+def test_too_deep_document_is_a_snapshot_dead_letter(client: Client) -> None:
+    """Its nesting exceeds the limit of messages; other documents are unaffected."""
     deep: dict[str, Any] = {}
     for _ in range(210):
         deep = {"a": deep}

@@ -1,4 +1,4 @@
-"""Copies at exact places of the stream, from a replica set that speaks the real protocol."""
+"""Snapshots at exact positions of the stream, from a replica set with the real protocol."""
 
 import json
 from dataclasses import replace
@@ -16,8 +16,8 @@ from tests.support.pipeline.snapshot_output import INITIAL, Pipeline
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 6, 7, 20])
-def test_every_document_is_copied_once(client: Client, count: int) -> None:
-    """None, one, chunks that are just full, and one more."""
+def test_snapshot_copies_every_document_once(client: Client, count: int) -> None:
+    """No document, one, exactly full chunks, and one more."""
     if count:
         client.shop.a.insert_many([{"_id": number} for number in range(count)])
     else:
@@ -30,8 +30,8 @@ def test_every_document_is_copied_once(client: Client, count: int) -> None:
 
 
 @pytest.mark.parametrize(("chunk_size", "threads"), [(1, 1), (3, 2), (50, 1)])
-def test_documents_of_shards_are_copied_once(chunk_size: int, threads: int) -> None:
-    """The router returns documents as its shards answer."""
+def test_snapshot_copies_sharded_documents_once(chunk_size: int, threads: int) -> None:
+    """The router returns documents in the order of its shards' answers."""
     with (
         MongoShardedCluster(noop_interval_s=0.02) as cluster,
         MongoClient[Any](cluster.connection_string) as client,
@@ -44,7 +44,7 @@ def test_documents_of_shards_are_copied_once(chunk_size: int, threads: int) -> N
             assert pipeline.output.copied("L.shop.a") == list(range(40))
 
 
-def test_marks_are_debeziums(client: Client) -> None:
+def test_snapshot_markers_equal_those_of_debezium(client: Client) -> None:
     client.shop.a.insert_many([{"_id": number} for number in range(5)])
     client.shop.b.insert_one({"_id": 1})
     client.shop.create_collection("empty")
@@ -62,9 +62,9 @@ def test_marks_are_debeziums(client: Client) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 4])
-def test_changes_meanwhile_are_at_their_place(client: Client, threads: int) -> None:
-    """What is written between any two steps is seen before or behind the copy, never twice or
-    never: each document's states follow its history."""
+def test_concurrent_changes_keep_their_order(client: Client, threads: int) -> None:
+    """Writes between any two steps appear before or after the snapshot, exactly once: each
+    document's states follow its history."""
     histories: dict[int, list[Any]] = {}
     shop = client.shop
 
@@ -96,7 +96,7 @@ def test_changes_meanwhile_are_at_their_place(client: Client, threads: int) -> N
         assert seen or history[-1] is None, number
 
 
-def test_ids_of_all_types_side_by_side(client: Client) -> None:
+def test_snapshot_copies_mixed_id_types_once(client: Client) -> None:
     client.shop.a.insert_many([{"_id": each} for each in IDENTITIES[::-1]])
     for threads in (1, 3):
         settings = SnapshotSettings(chunk_size=2, threads=threads)
@@ -106,8 +106,8 @@ def test_ids_of_all_types_side_by_side(client: Client) -> None:
         assert len(keys) == len(set(keys)) == len(IDENTITIES)
 
 
-def test_restart_resumes_at_any_step(client: Client) -> None:
-    """From every place that was stored, as if the agent were killed behind it."""
+def test_snapshot_resumes_at_any_step(client: Client) -> None:
+    """From every stored position, as if the agent were killed after it."""
     shop = client.shop
     shop.a.insert_many([{"_id": number, "n": 0} for number in range(14)])
     shop.b.insert_many([{"_id": number} for number in range(5)])
@@ -133,7 +133,7 @@ def test_restart_resumes_at_any_step(client: Client) -> None:
         assert sorted(again.copied("L.shop.a")) == list(range(14))
 
 
-def test_restart_resumes_at_any_step_of_a_rename(client: Client) -> None:
+def test_snapshot_resumes_at_any_step_of_a_rename(client: Client) -> None:
     shop = client.shop
     for name in ("a", "b"):
         shop[name].insert_many([{"_id": number, "of": name} for number in range(9)])
@@ -150,7 +150,7 @@ def test_restart_resumes_at_any_step_of_a_rename(client: Client) -> None:
         again = replace(output, messages=list(output.messages), places=[])
         with Pipeline.restarted(client, again, place, settings=settings) as pipeline:
             pipeline.run()
-        # Under the last name, unless the copy ended before the renames.
+        # Under the last name, unless the snapshot ended before the renames.
         last = [
             {
                 json.loads(key)["id"]: json.loads(value["after"])
@@ -162,7 +162,7 @@ def test_restart_resumes_at_any_step_of_a_rename(client: Client) -> None:
         assert {str(each["_id"]): each for each in shop.c.find()} in last
 
 
-def test_documents_read_before_a_restart_are_read_again(client: Client) -> None:
+def test_unplaced_documents_are_reread_after_a_restart(client: Client) -> None:
     client.shop.a.insert_many([{"_id": number} for number in range(9)])
     with Pipeline(client) as pipeline:
         pipeline.run(lambda: pipeline.snapshotter.holds_stream)
@@ -173,10 +173,10 @@ def test_documents_read_before_a_restart_are_read_again(client: Client) -> None:
 
 
 @pytest.mark.parametrize("sizes", [{"a": 10}, {"a": 1, "b": 1}])
-def test_table_that_waits_for_its_schema_stops_no_other(
+def test_collection_waiting_for_its_schema_blocks_no_other(
     client: Client, sizes: dict[str, int]
 ) -> None:
-    """A large collection, or several small ones, in front of one whose schema there is."""
+    """A large collection, or several small ones, before one with a registered schema."""
     for name, size in sizes.items():
         client.shop[name].insert_many([{"_id": number} for number in range(size)])
     client.shop.z.insert_many([{"_id": number} for number in range(7)])
@@ -191,8 +191,8 @@ def test_table_that_waits_for_its_schema_stops_no_other(
             assert pipeline.output.copied(f"L.shop.{name}") == list(range(size))
 
 
-def test_planned_table_without_schema_stops_no_other(client: Client) -> None:
-    """As behind a restart: the registry took it before."""
+def test_planned_collection_without_schema_blocks_no_other(client: Client) -> None:
+    """As after a restart: the registry had accepted the schema before."""
     for name in ("a", "z"):
         client.shop[name].insert_many([{"_id": number} for number in range(10)])
     with Pipeline(client) as pipeline:
@@ -208,8 +208,8 @@ def test_planned_table_without_schema_stops_no_other(client: Client) -> None:
         assert pipeline.output.copied("L.shop.a") == []
 
 
-def test_chunks_that_grew_are_cut(client: Client) -> None:
-    """The last chunk has no upper bound, and the agent may come back after a year."""
+def test_grown_chunks_are_split(client: Client) -> None:
+    """The last chunk has no upper bound, and the agent may return after a year."""
     (request,) = INITIAL.requests
     planned = INITIAL.resolved(request, [selected_collection(request, "a")]).planned(
         1, [], is_whole=True
@@ -219,11 +219,11 @@ def test_chunks_that_grew_are_cut(client: Client) -> None:
         pipeline.run()
     assert pipeline.output.copied("L.shop.a") == list(range(40))
     (finished,) = pipeline.snapshotter.progress.finished
-    # Six documents at most in each.
+    # At most six documents in each chunk.
     assert finished.chunks == 7
 
 
-def test_chunks_of_large_documents_are_cut(client: Client) -> None:
+def test_chunks_of_large_documents_are_split(client: Client) -> None:
     text = "x" * 1000
     client.shop.a.insert_many([{"_id": number, "text": text} for number in range(20)])
     settings = SnapshotSettings(chunk_size=100, chunk_bytes=3500)
@@ -234,8 +234,8 @@ def test_chunks_of_large_documents_are_cut(client: Client) -> None:
     assert finished.chunks == 5
 
 
-def test_through_a_router() -> None:
-    """At one time over all shards, in the order of all their documents."""
+def test_snapshot_through_a_router_is_ordered() -> None:
+    """One read time for all shards, in the order of all their documents."""
     with (
         MongoShardedCluster(noop_interval_s=0.02) as cluster,
         MongoClient[Any](cluster.connection_string) as client,

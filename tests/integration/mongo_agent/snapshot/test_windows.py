@@ -1,4 +1,4 @@
-"""Copies without a cluster time: of capped collections, and from servers that have none."""
+"""Snapshots without a cluster time: capped collections, servers without snapshot reads."""
 
 import random
 from typing import Any
@@ -30,7 +30,7 @@ def event(**fields: Any) -> bytes:
 
 
 @pytest.mark.parametrize("operation", ["insert", "update", "replace", "delete"])
-def test_events_touch_their_document(operation: str) -> None:
+def test_document_events_affect_their_document(operation: str) -> None:
     of_sharded = event(
         operationType=operation, ns={"db": "shop", "coll": "a"}, documentKey={"k": 1, "_id": 7}
     )
@@ -55,11 +55,13 @@ def test_events_touch_their_document(operation: str) -> None:
         ({"splitEvent": {"fragment": 2, "of": 2}}, [EventScope(None, None, None)]),
     ],
 )
-def test_other_events_touch_more(fields: dict[str, Any], touched: list[EventScope]) -> None:
+def test_collection_events_affect_whole_namespaces(
+    fields: dict[str, Any], touched: list[EventScope]
+) -> None:
     assert list(touches(event(**fields))) == touched
 
 
-def test_bytes_that_cannot_be_read_touch_everything() -> None:
+def test_unreadable_event_affects_everything() -> None:
     assert list(touches(b"noise")) == [EventScope(None, None, None)]
 
 
@@ -81,7 +83,7 @@ def test_window_leaves_changed_documents_to_the_stream() -> None:
     "touch",
     [EventScope("shop", "a", None), EventScope("shop", None, None), EventScope(None, None, None)],
 )
-def test_a_collection_that_went_is_read_again(touch: EventScope) -> None:
+def test_removed_collection_voids_the_window(touch: EventScope) -> None:
     window = Window(1, "shop", "a", Chunk(None, None))
     window.pass_over(EventScope("shop", "b", None))
     assert not window.is_void
@@ -90,8 +92,8 @@ def test_a_collection_that_went_is_read_again(touch: EventScope) -> None:
 
 
 @SEEDS
-def test_a_capped_collection_under_load(client: Client, seed: int) -> None:
-    """Every document ends as it is, and none runs backwards, whatever is written meanwhile."""
+def test_capped_collection_under_load_loses_no_version(client: Client, seed: int) -> None:
+    """Every document ends in its final state, and no version goes backwards."""
     chance = random.Random(seed)
     shop = client.shop
     shop.create_collection("a", capped=True, size=1 << 20)
@@ -117,8 +119,8 @@ def test_a_capped_collection_under_load(client: Client, seed: int) -> None:
     assert finished.outcome.value == "copied"
 
 
-def test_a_collection_that_becomes_capped_is_read_without_a_time(client: Client) -> None:
-    """The list of collections said otherwise when the copy was planned."""
+def test_collection_that_becomes_capped_is_copied(client: Client) -> None:
+    """The collection was not capped when the snapshot was planned."""
     client.shop.create_collection("a", capped=True, size=1 << 20)
     client.shop.a.insert_many([{"_id": number} for number in range(9)])
     with Pipeline(client) as pipeline:
@@ -131,8 +133,8 @@ def test_a_collection_that_becomes_capped_is_read_without_a_time(client: Client)
 
 
 @SEEDS
-def test_a_server_that_has_no_reads_at_a_time(seed: int) -> None:
-    """Before 5.0: found out by the first read, and the copy goes on as for capped collections."""
+def test_server_without_snapshot_reads_is_copied(seed: int) -> None:
+    """Before 5.0: the first read fails, and the snapshot continues as for capped collections."""
     chance = random.Random(seed)
     with (
         MongoReplicaSet(version="4.4.29", noop_interval_s=0.02) as replica_set,

@@ -1,4 +1,4 @@
-"""Debezium's own transformation reads the messages of changes."""
+"""Debezium's own transformation reads change messages."""
 
 import base64
 import json
@@ -35,10 +35,8 @@ Deletes = Literal["drop", "tombstone", "rewrite", "rewrite-with-tombstone", "del
 def extracted(
     messages: Iterable[tuple[bytes, bytes | None]], deletes: Deletes, fields: str
 ) -> list[Any]:
-    """The values after the transformation; None for a tombstone, `dropped` for a dropped message.
-
-    `messages` are keys and values with schemas. `fields` is the option `add.fields`.
-    """
+    """Values after the transformation; None for a tombstone, `dropped` for a dropped message.
+    `messages` are keys and values with schemas. `fields` is the option `add.fields`."""
     jars = class_path(f"debezium-core-{VERSION}", _DEPENDENCIES)
     classes = compiled([_SOURCE], jars, release=17)
     lines = (

@@ -1,4 +1,4 @@
-"""The job from the events of three replicas to topics and tables, over a kill and late copies."""
+"""The job from the events of three replicas to topics and tables, with a kill and late copies."""
 
 import time
 from collections import defaultdict
@@ -31,7 +31,7 @@ from tests.support.spark.records import send
 RECORDING = "5.0/three-nodes"
 SCHEMA = OWN / RECORDING / "node1" / "schema.cql"
 TABLES = ("random.t2", "random.t6")
-"""Static columns, collections, user types, keys of several columns, ranges."""
+"""Static columns, collections, user types, composite keys, ranges."""
 BUCKETS, BATCHES = 2, 3
 
 pytestmark = pytest.mark.servers
@@ -40,7 +40,7 @@ Rows = dict[bytes, Mapping[str, Any]]
 
 
 def folded(records: list[KafkaRecord]) -> Rows:
-    """The rows after all changes. Each change follows the one before it."""
+    """Rows after all changes, each of which follows the previous one."""
     rows: Rows = {}
     ids: dict[bytes, set[bytes]] = defaultdict(set)
     for record in records:
@@ -59,7 +59,7 @@ def folded(records: list[KafkaRecord]) -> Rows:
 
 
 def stored(spark: SparkSession, folder: Path, name: str) -> list[Mapping[str, Any]]:
-    """The rows of a table in the store, in the form of the messages."""
+    """Rows of a table in the store, in the format of the messages."""
     schema = read_schema(SCHEMA)
     store = VersionStore(spark, str(folder / "store"), buckets=BUCKETS)
     rows = table_at(store, schema, schema.table(name), int(time.time()))
@@ -74,7 +74,7 @@ def as_set(rows: Any) -> set[bytes]:
 
 
 class Published:
-    """The topics and tables of changes of some tables, and what the job reads."""
+    """Topics and tables of changes of some tables, and the input of the job."""
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class Published:
         return self.broker.consume_all(*self.topics)
 
     def verify(self) -> None:
-        """Verify that each topic and each table has each change once."""
+        """Verify that each topic and each table contains each change once."""
         for name, topic in zip(self.tables, self.topics, strict=True):
             sent = self.broker.consume_all(topic)
             rows = stored(self.spark, self.folder, name)
@@ -131,7 +131,7 @@ class Published:
             )
 
 
-def test_a_job_that_ends_before_its_batch_is_recorded_and_reads_late_copies(
+def test_changes_job_crash_before_commit_repeats_no_change(
     broker: KafkaBroker,
     spark: SparkSession,
     tmp_path: Path,
@@ -148,7 +148,7 @@ def test_a_job_that_ends_before_its_batch_is_recorded_and_reads_late_copies(
     def killed(journal: BatchJournal, batch: BegunBatch) -> None:
         if published.sent():
             raise KeyboardInterrupt
-        # The first fill, of a store that is still empty.
+        # The first fill, with an empty store.
         finish(journal, batch)
 
     with monkeypatch.context() as patch:
@@ -163,7 +163,7 @@ def test_a_job_that_ends_before_its_batch_is_recorded_and_reads_late_copies(
 
 
 @pytest.mark.slow
-def test_a_job_that_is_killed_and_reads_late_copies(
+def test_killed_changes_job_repeats_no_change(
     broker: KafkaBroker,
     spark: SparkSession,
     jars_directory: Path,

@@ -1,4 +1,4 @@
-"""Changes in a topic of a broker, over ends of the process in the middle of a send."""
+"""Changes in a Kafka topic, with process crashes in the middle of a send."""
 
 from collections import defaultdict
 from dataclasses import replace
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.servers
 
 
 def changes(session: SparkSession) -> DataFrame:
-    """The changes `OPS` of each row, a second after each other, in an order that mixes the rows."""
+    """Changes `OPS` of each row, one second apart, in an order that mixes the rows."""
     row, seq = F.col("id") % ROWS, (F.col("id") / ROWS).cast("int")
     last = len(OPS) - 1
 
@@ -51,7 +51,7 @@ def changes(session: SparkSession) -> DataFrame:
 
 
 def handler(session: SparkSession, folder: Path, bootstrap: str, topic: str) -> ChangesHandler:
-    """A handler that publishes these changes, with its journal in a folder."""
+    """Handler that publishes these changes, with its journal in a folder."""
     journal = BatchJournal(Folder(session, str(folder / "journal")))
     target = KafkaTopic(session, topic, {"kafka.bootstrap.servers": bootstrap})
     encoding = Encoding(AS_JSON, AS_JSON)
@@ -82,7 +82,7 @@ def assert_each_change_once(records: list[KafkaRecord], *, has_tombstones: bool)
         pytest.param("true", "delete", False, id="all"),
     ],
 )
-def test_a_batch_that_is_sent_and_not_recorded(
+def test_unrecorded_sent_batch_is_completed_once(
     broker: KafkaBroker,
     spark: SparkSession,
     tmp_path: Path,
@@ -92,10 +92,8 @@ def test_a_batch_that_is_sent_and_not_recorded(
     policy: str,
     has_tombstones: bool,
 ) -> None:
-    """The process ends after a part of the messages, or after all of them.
-
-    Only topics that are compacted have tombstones.
-    """
+    """The process ends after some of the messages, or after all of them. Only compacted topics
+    contain tombstones."""
     broker.create_topic(topic_prefix, 2, {"cleanup.policy": policy})
     place = (spark, tmp_path, broker.bootstrap, topic_prefix)
     write = KafkaTopic.write

@@ -36,7 +36,7 @@ DEADLINE_S = 900
 
 
 class Pipeline:
-    """The nodes, their agents, a store, a typed table and the jobs."""
+    """Nodes, their agents, a store, a typed table and the jobs."""
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
         self.spark = spark
@@ -158,7 +158,7 @@ def pipeline(spark: SparkSession, tmp_path: Path) -> Iterator[Pipeline]:
         pipeline.end()
 
 
-def test_three_replicas_with_watermarks(spark: SparkSession, pipeline: Pipeline) -> None:
+def test_compare_uses_watermarks_and_finds_losses(spark: SparkSession, pipeline: Pipeline) -> None:
     pipeline.write(range(30))
     pipeline.follow()
     pipeline.write(range(30, 40))

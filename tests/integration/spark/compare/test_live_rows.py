@@ -1,4 +1,4 @@
-"""The rows of a live table, read in pages from a node."""
+"""Rows of a live table, read in pages from a node."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ PARTITIONS, ROWS = 6, 3
 
 
 @pytest.mark.servers
-def test_a_table_is_read_in_pages(
+def test_live_table_is_read_in_pages(
     spark: SparkSession, shared_node: CassandraNode, keyspace: str, tmp_path: Path
 ) -> None:
     name = f"{keyspace}.live"
@@ -46,7 +46,7 @@ def test_a_table_is_read_in_pages(
         "ONE",
         page_rows=2,
         rows_per_second=None,
-        # Later than the row with the TTL.
+        # Later than the expiry of the row with the TTL.
         now_s=1 << 40,
     )
     rows = read_live(spark, reader, token_ranges(4), tasks=2).collect()

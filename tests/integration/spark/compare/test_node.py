@@ -1,4 +1,4 @@
-"""A real node against stores with faults: each fault is found and named."""
+"""A real node compared with faulty stores: each fault is found and classified."""
 
 import base64
 import itertools
@@ -38,7 +38,7 @@ SCHEMA = (
 )
 PARTITIONS = 24
 DROPPED, NULLED, DELETED, LATER, LATER_DELETED, EXPIRED = range(1, 7)
-"""Partitions with a fault each."""
+"""Partitions with one fault each."""
 BUCKETS = 4
 HOUR_US = 3_600_000_000
 
@@ -67,7 +67,7 @@ def statements() -> Iterator[str]:
 
 
 class Events:
-    """The events of a table, which a test may change."""
+    """Events of a table, which a test can change."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
         self.rows = [
@@ -75,7 +75,7 @@ class Events:
         ]
 
     def of(self, p: int, c: int, member: str) -> list[tuple[Any, ...]]:
-        """The events of a row that have a member of `cells`."""
+        """Events of a row that contain a member of `cells`."""
         return [
             row
             for row in self.rows
@@ -99,7 +99,7 @@ def _integer(encoded: str) -> int:
 
 @pytest.mark.slow
 @pytest.mark.servers
-def test_each_fault_is_found_and_named(spark: SparkSession, tmp_path: Path) -> None:
+def test_compare_finds_and_classifies_each_fault(spark: SparkSession, tmp_path: Path) -> None:
     settings = NodeSettings(commitlog_sync_period_ms=200, commitlog_segment_mib=1)
     with CassandraNode(tmp_path / "node", settings=settings) as node:
         for statement in (*SCHEMA, *statements()):
@@ -131,7 +131,7 @@ def test_each_fault_is_found_and_named(spark: SparkSession, tmp_path: Path) -> N
         assert found(counted) == {("loss", '"k" = 4')}
 
     spark.sql(f"DELETE FROM delta.`{tmp_path / 'tables/shop/live'}` WHERE p = 10 AND c = 0")
-    # The node has ended: the second run has all rows, and only the watermark is another.
+    # The node has stopped: the second run has all rows, and only the watermark differs.
     report = compare(spark, tmp_path, schema, LIVE, node, later_ms())
     print(report.message())
     assert (report.verdict, report.exit_code) == ("differs", 7)
@@ -150,13 +150,13 @@ def test_each_fault_is_found_and_named(spark: SparkSession, tmp_path: Path) -> N
 
 
 def slow_reads(from_us: int) -> Callable[[], int]:
-    """A clock with which the comparison and each read began at one time, and reads end now."""
+    """Clock with which the comparison and each read started at one time, and reads end now."""
     beginning = itertools.chain([True], itertools.cycle([True, False]))
     return lambda: from_us if next(beginning) else time.time_ns() // 1000
 
 
 def inject(events: Events) -> None:
-    """One fault in each of some partitions."""
+    """Inject one fault into each of some partitions."""
     events.drop(events.of(DROPPED, 0, "cell"))
     events.drop(events.of(DELETED, 1, "del"))
     ((table, _, _, nulled),) = events.of(NULLED, 0, "cell")
@@ -236,7 +236,7 @@ def compare(
         "group.ranges": "8",
         "page.rows": "3",
         "expiry.margin.seconds": "0",
-        # The faults are in writes from just before the reads.
+        # The faults are in writes just before the reads.
         "clock.skew.ms": "0",
         "write.timeout.ms": "0",
         "complete.until": complete_ms,

@@ -1,6 +1,7 @@
-"""The functions on DataFrames in a session of Spark Connect (`make test-spark-releases`).
+"""DataFrame functions in a session of Spark Connect (`make test-spark-releases`).
 
-A process has sessions of Connect or classic ones, so the other tests do not collect this file.
+A process has either Connect sessions or classic ones, so the other tests do not collect this
+file.
 """
 
 import os
@@ -91,7 +92,7 @@ def remote(
         server.kill()
 
 
-def test_a_table_and_its_changes_are_read(remote: SparkSession, tmp_path: Path) -> None:
+def test_table_and_changes_are_read_by_spark_connect(remote: SparkSession, tmp_path: Path) -> None:
     described = schema(tmp_path, TABLE)
     table = described.table("shop.carts")
     store = VersionStore(remote, str(tmp_path / "store"), buckets=2)
@@ -113,7 +114,7 @@ def test_a_table_and_its_changes_are_read(remote: SparkSession, tmp_path: Path) 
     assert table_at(store, described, table, NOW_S).isEmpty()
 
 
-def test_a_typed_table_is_written_and_read(remote: SparkSession, tmp_path: Path) -> None:
+def test_typed_table_is_written_by_spark_connect(remote: SparkSession, tmp_path: Path) -> None:
     columns = {"k": IntegerType(), "v": StringType()}
     options = target_options(remote, tmp_path, "delta")
     table = new_table(remote, options, columns)
@@ -132,7 +133,7 @@ def test_a_typed_table_is_written_and_read(remote: SparkSession, tmp_path: Path)
     }
 
 
-def test_an_index_of_expiries_is_written_and_read(remote: SparkSession, tmp_path: Path) -> None:
+def test_expiry_index_is_written_by_spark_connect(remote: SparkSession, tmp_path: Path) -> None:
     index = ExpiryIndex(remote, str(tmp_path / "expiries"))
     keys = [(1, b"a", 3600), (2, None, 7200)]
     index.add("t", remote.createDataFrame(keys, "token BIGINT, ck BINARY, next_expiry_s BIGINT"))

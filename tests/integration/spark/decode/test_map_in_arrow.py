@@ -1,4 +1,4 @@
-"""Typed batches through Spark: every type arrives as `docs/reference/types.md`, section 6, says."""
+"""Typed batches in Spark: every type arrives as in `docs/reference/types.md`, section 6."""
 
 import datetime
 import struct
@@ -84,16 +84,16 @@ FULL = {
 }
 
 
-def test_every_type_arrives(spark: SparkSession) -> None:
+def test_spark_receives_every_type(spark: SparkSession) -> None:
     typed = decoded(rows(spark, [FULL, {"k": integer(2)}]))
     assert {field.name: field.dataType.simpleString() for field in typed.schema} == TYPES
     full, empty = (row.asDict(recursive=True) for row in typed.orderBy("k").collect())
     assert empty == dict.fromkeys(TYPES) | {"k": 2}
     address = {"street": "High Street", "numbers": [7, -1]}
-    # Spark returns a struct in the key of a map as a row.
+    # Spark returns a struct in a map key as a row.
     deep = {tuple(key): value for key, value in full.pop("deep").items()}
     assert deep == {(1, "x"): [9]}
-    # Python receives the time in its own zone.
+    # Python receives the time in its local time zone.
     assert full.pop("at").timestamp() == 1_700_000_000.123
     assert full == {
         "k": 1,
@@ -114,14 +114,14 @@ def test_every_type_arrives(spark: SparkSession) -> None:
     }
 
 
-def test_days_beyond_the_calendar_of_python(spark: SparkSession) -> None:
+def test_spark_receives_days_beyond_python_dates(spark: SparkSession) -> None:
     days = [struct.pack(">I", day) for day in (0, (1 << 31) - 1, 2**32 - 1)]
     typed = decoded(rows(spark, [{"k": integer(at), "day": day} for at, day in enumerate(days)]))
     shown = typed.orderBy("day").select(F.unix_date("day")).collect()
     assert [number for (number,) in shown] == [-(2**31), -1, 2**31 - 1]
 
 
-def test_an_invalid_value_is_an_error_with_its_place(spark: SparkSession) -> None:
+def test_invalid_value_is_an_error_with_its_place(spark: SparkSession) -> None:
     typed = decoded(rows(spark, [{"k": integer(1), "day": b"\0"}]))
     with pytest.raises(PythonException, match=r"ks\.t, column day, row 0 .*1 bytes; expected 4"):
         typed.collect()

@@ -61,7 +61,7 @@ def main(
 
 
 def summary(report: Report) -> Iterator[str]:
-    """The statistics of a run, a line each."""
+    """Statistics of a run, one per line."""
     for name, figure in (*report.figures.items(), *report.unanswered.items()):
         yield f"{figure:12,}  {name}"
     for logs, count in sorted(report.in_logs.items()):

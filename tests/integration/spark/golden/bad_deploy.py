@@ -1,7 +1,7 @@
 """A bad deploy on the cluster, which `spark_jobs.rebuild` undoes.
 
-Good writes go to `LIVE` and `EXPECTED`, bad ones to `LIVE` alone. So `EXPECTED` shows the rows that
-the repaired table must have.
+Good writes go to `LIVE` and `EXPECTED`, bad ones only to `LIVE`. So `EXPECTED` contains the rows
+that the repaired table must have.
 """
 
 import shutil
@@ -32,7 +32,7 @@ _MARGIN_US = 9
 
 
 class BadDeploy:
-    """The writes to `LIVE`, and their undoing. `problems` has a line for each difference."""
+    """Writes to `LIVE`, and their undoing. `problems` contains one line per difference."""
 
     def __init__(self, cluster: ClusterHarness, spark: SparkSession, random: Random) -> None:
         self._cluster = cluster
@@ -84,7 +84,7 @@ class BadDeploy:
         self.problems += [f"{row} is missing after the undo" for row in theirs - ours]
 
     def compare_segments(self, schema_file: str) -> None:
-        """Rebuild from the archives of all agents, which are stopped, and compare."""
+        """Rebuild from the archives of all stopped agents, and compare."""
         archive = self._cluster.directory / "archive"
         for name, agent in zip(NODES, self._cluster.agents, strict=True):
             shutil.copytree(agent.archive, archive / name)
@@ -119,8 +119,8 @@ class BadDeploy:
         self._execute(each.to(table) for each in statements for table in tables)
 
     def _execute(self, statements: Iterable[str]) -> None:
-        """At QUORUM, one after the other. The ids of list elements are times of the node, so one
-        node gives them the order of the statements in both tables."""
+        """Execute at QUORUM, one after the other. The ids of list elements are times of the node,
+        so one node gives them the order of the statements in both tables."""
         session = self._cluster.nodes[0].session()
         for statement in statements:
             query = SimpleStatement(statement, consistency_level=ConsistencyLevel.QUORUM)
@@ -128,7 +128,7 @@ class BadDeploy:
 
 
 def _shown(selected: Selected) -> set[str]:
-    """The rows, and which of their values expire."""
+    """Rows, and which of their values expire."""
     return set(_lines(selected))
 
 

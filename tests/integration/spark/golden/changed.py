@@ -1,4 +1,4 @@
-"""Checks published changes: each follows the one before it, and folded they are the table."""
+"""Checks published changes: each follows the previous one, and folded they yield the table."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ _MAX_SHOWN = 5
 def folded(
     changes: DataFrame, columns: Sequence[str], former: Mapping[str, str] | None = None
 ) -> DataFrame:
-    """The rows after all changes, with these columns. `former` has former names of keys: the last
+    """Rows after all changes, with these columns. `former` contains former names of keys: the last
     change of a row may be older than the new name."""
     last = F.max_by(F.struct("op", "after"), F.struct(*_ORDER)).alias("last")
     rows = changes.groupBy("cdc_row_id").agg(last).where(F.col("last.op") != "d")
@@ -29,11 +29,9 @@ def folded(
 
 
 def wrong_changes(name: str, changes: DataFrame, columns: Sequence[str]) -> Iterator[str]:
-    """Each change must occur once, change something, and begin with the row that the last one left.
-
-    `columns` are those of the table now, without its key: a change after a schema change has no
-    others, and other names of keys.
-    """
+    """Each change occurs once, changes something, and begins with the result of the last one.
+    `columns` are the present columns of the table without its key. After a schema change, a change
+    has only these columns, and may have other names of keys."""
     before, after = _text("before", columns), _text("after", columns)
     last = F.lag(after).over(Window.partitionBy("cdc_row_id").orderBy(*_ORDER))
     found = changes.select("*", before.alias("_before"), after.alias("_after"), last.alias("_last"))
@@ -41,7 +39,7 @@ def wrong_changes(name: str, changes: DataFrame, columns: Sequence[str]) -> Iter
     op = F.when(F.col("_after").isNull(), "d").when(is_new, "c").otherwise("u")
     has_op = (F.col("op") == op) | ((F.col("op") == "r") & is_new & F.col("_after").isNotNull())
     follows = F.col("_before").eqNullSafe(F.col("_last"))
-    # In all columns, also those that are dropped now.
+    # In all columns, including those that are dropped now.
     is_nothing = F.to_json("before").eqNullSafe(F.to_json("after"))
     wrong = found.where(~follows | ~has_op | is_nothing)
     for row in wrong.select("op", "_last", "_before", "_after").limit(_MAX_SHOWN).collect():
@@ -53,10 +51,8 @@ def wrong_changes(name: str, changes: DataFrame, columns: Sequence[str]) -> Iter
 def wrong_messages(
     name: str, records: Sequence[KafkaRecord], changes: DataFrame, partition_keys: int, keys: int
 ) -> Iterator[str]:
-    """The topic must have the changes of the Delta table, each once and those of a key in order.
-
-    The numbers are those of columns of the partition key, and of the primary key.
-    """
+    """The topic contains the changes of the Delta table: each once, those of a key in order. The
+    numbers are the number of columns of the partition key and of the primary key."""
     sent = Counter(_id(record) for record in records if record.value is not None)
     stored = Counter(bytes(row.id) for row in changes.select("id").collect())
     if sent != stored:
@@ -66,7 +62,7 @@ def wrong_messages(
         yield from (f"{name}: {problem}" for problem in _wrong_order(values))
     for key in {record.key or b"{}" for record in records}:
         named = list(orjson.loads(key).values())
-        # A row of static values alone has no clustering.
+        # A row with only static values has no clustering.
         if len(named) != keys or None in named[:partition_keys]:
             yield f"{name}: the key {key!r} lacks columns"
 
@@ -87,7 +83,7 @@ def _by_row(records: Sequence[KafkaRecord]) -> Mapping[str, list[bytes | None]]:
 
 
 def _first(values: Sequence[bytes | None]) -> list[int]:
-    """The place of the first event: version of the store, second, number."""
+    """Position of the first event: version of the store, second, number."""
     sequence = orjson.loads(values[0] or b"{}")["source"]["sequence"]
     return list(map(int, orjson.loads(sequence)))
 
@@ -122,7 +118,7 @@ def _is_same(row: dict[str, Any] | None, other: dict[str, Any] | None) -> bool:
 
 
 def _without_nulls(value: Any) -> Any:
-    """A value without null fields of user types, which schema changes add. Maps have no nulls."""
+    """Value without null fields of user types, which schema changes add. Maps contain no nulls."""
     if isinstance(value, dict):
         return {key: _without_nulls(each) for key, each in value.items() if each is not None}
     if isinstance(value, list):
@@ -131,7 +127,7 @@ def _without_nulls(value: Any) -> Any:
 
 
 def _text(side: str, columns: Sequence[str]) -> Column:
-    """The values as text, because Spark does not compare maps; null for no row."""
+    """Values as text, because Spark does not compare maps; null for a missing row."""
     values = (F.col(side)[name].alias(name) for name in columns)
     row = F.struct(*values, F.lit(True).alias("is_row"))
     return F.when(F.col(side).isNotNull(), F.to_json(row, {"ignoreNullFields": "false"}))

@@ -1,4 +1,4 @@
-"""A cluster of three replicas, a broker, and an agent beside each node."""
+"""A cluster of three replicas, a broker, and one agent per node."""
 
 import time
 from collections import deque
@@ -34,7 +34,7 @@ from tests.support.workloads.scenario import create_keyspace
 PREFIX = "golden"
 NODES = ("node1", "node2", "node3")
 _FIRST_MARKER = 1000
-"""Keys of `HINTED` from here on mark the writes until now."""
+"""Keys of `HINTED` from here on mark the writes so far."""
 _IN_FLIGHT = 16
 _TOPIC_PARTITIONS = 2
 _SAVE_INTERVAL_MS = 600_000
@@ -124,11 +124,9 @@ class ClusterHarness:
             self.broker.kill()
 
     def create(self, schema: Iterable[str]) -> None:
-        """Create the tables and topics, and start the other nodes and the agents.
-
-        The other nodes find the tables when they come, which takes them less than to be told of
-        each.
-        """
+        """Create the tables and topics, and start the other nodes and the agents. The other nodes
+        join after the tables exist, which is faster than a schema change on all nodes for each
+        table."""
         own = marker_table(len(NODES))
         self.execute((create_keyspace(FILLER_KEYSPACE, len(NODES)), *own, *schema))
         first, *others = self.nodes
@@ -145,7 +143,7 @@ class ClusterHarness:
             agent.start(flush_interval_ms=_SAVE_INTERVAL_MS)
 
     def execute(self, statements: Iterable[str]) -> None:
-        """Execute statements through the first node, until all nodes agree on the schema."""
+        """Execute statements through the first node until all nodes agree on the schema."""
         for statement in statements:
             self.nodes[0].execute(statement)
         self._wait_for_agreement()
@@ -186,8 +184,8 @@ class ClusterHarness:
                 node.execute(insert_marker(number))
 
     def upgrade(self, version: str, writes: Sequence[Write]) -> None:
-        """Upgrade one node after the other in place, while the others take the writes, and then
-        the cluster's metadata, which gives each node a new host id. Hints for a former host id are
+        """Upgrade the nodes in place one by one while the others accept the writes, and then the
+        cluster's metadata, which gives each node a new host id. Hints for a former host id are
         never delivered."""
         former = {self._host_id(node) for node in self.nodes}
         size = -(-len(writes) // len(self.nodes))
@@ -212,8 +210,8 @@ class ClusterHarness:
         return str(node.execute("SELECT host_id FROM system.local")[0].host_id)
 
     def kill_agent(self, number: int, writes: Iterable[Write]) -> None:
-        """Kill the agent after it has sent some of these events. It has not committed their offset,
-        so its successor sends them again."""
+        """Kill the agent after it has sent some of these events. Their offset is not committed, so
+        the next agent sends them again."""
         agent = self.agents[number]
         self._wait_for_more(agent, 0)
         sent = agent.acknowledged_events()

@@ -1,6 +1,6 @@
 """Compares topics and rows of dedupe with the events of Cassandra's reader.
 
-Everything here is pure and gives a line for each thing that is wrong.
+Pure functions; each yields one line per fault.
 """
 
 from collections import Counter, defaultdict
@@ -48,7 +48,7 @@ def published(record: KafkaRecord) -> Published:
 
 
 def wrong_records(records: Sequence[Published], logs: Mapping[Place, LoggedEvent]) -> Iterator[str]:
-    """Topics must have exactly the events of the logs, with equal content."""
+    """Topics must contain exactly the events of the logs, with equal content."""
     sent = {record.place for record in records}
     yield from (f"{place} is in a log and in no topic" for place in sorted(logs.keys() - sent))
     yield from (f"{place} is in a topic and in no log" for place in sorted(sent - logs.keys()))
@@ -102,7 +102,7 @@ def wrong_rows(
 
 
 def wrong_deduped_cells(rows: Sequence[DedupedRow], records: Iterable[Published]) -> Iterator[str]:
-    """With `identity=cell`, rows must have every cell of all records, and no event twice."""
+    """With `identity=cell`, rows must contain every cell of all records, and no event twice."""
     sent = {record.at: record for record in records}
     for row in rows:
         record = sent.get(row.at)
@@ -137,7 +137,7 @@ def _cells_of(value: bytes) -> Iterator[Hashable]:
 
 
 def events_by_log_count(logs: Mapping[Place, LoggedEvent]) -> Counter[int]:
-    """The number of canonical events by the number of logs that have them."""
+    """Number of canonical events by the number of logs that contain them."""
     nodes: defaultdict[Hashable, set[str]] = defaultdict(set)
     for place, event in logs.items():
         nodes[event.canonical].add(place.node)

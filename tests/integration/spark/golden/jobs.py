@@ -40,8 +40,8 @@ class Jobs:
         counter_tables: str = "",
         prefix: str = PREFIX,
     ) -> None:
-        """`micro_batch` is in records, `prefix` begins the topics. The folder must contain `schema`
-        before a run."""
+        """`micro_batch` is a number of records, `prefix` starts the topics. The folder must contain
+        `schema` before a run."""
         self._spark = spark
         self._folder = folder
         self.schema = folder / "schema.cql"
@@ -109,7 +109,7 @@ class Jobs:
             **self._common,
             **self.store_settings,
             "checkpoint": str(self._folder / "reconcile-checkpoint"),
-            # So that readers find merged states as well as events.
+            # Readers then find merged states as well as events.
             "compact.after.files": "4",
         }
 
@@ -123,7 +123,7 @@ def _bytes(value: bytearray | None) -> bytes | None:
 
 FORMATS = ("delta", "iceberg")
 CHANGES_PREFIX = "changes"
-"""Of the topics of changes."""
+"""Prefix of the topics of changes."""
 
 
 class FollowJobs:
@@ -132,19 +132,19 @@ class FollowJobs:
     def __init__(
         self, spark: SparkSession, folder: Path, store: Mapping[str, str], bootstrap: str
     ) -> None:
-        """`store` has the options that open the version store."""
+        """`store` contains the options that open the version store."""
         self._spark = spark
         self._folder = folder
         self._store = store
         self._bootstrap = bootstrap
 
     def tables(self, table_format: str, names: Sequence[str], second: int) -> None:
-        """Bring the typed tables of these source tables up to the store, at a second."""
+        """Update the typed tables of these source tables to the state of the store at a second."""
         options = self._tables_options(table_format, names)
         run_tables(self._spark, options, stop=Event(), clock=lambda: second)
 
     def changes(self, names: Sequence[str], second: int) -> None:
-        """Publish the changes of these tables up to the store, at a second."""
+        """Publish the changes of these tables up to the state of the store at a second."""
         options = self._options("changes", names) | {
             "kafka.bootstrap.servers": self._bootstrap,
             "topic.prefix": CHANGES_PREFIX,
@@ -166,7 +166,7 @@ class FollowJobs:
         return read_table(self._spark, options, name, version)
 
     def changed(self, name: str) -> DataFrame:
-        """The published changes, as the Delta table has them."""
+        """Published changes, as in the Delta table."""
         path = self._folder.joinpath("changes", *name.split("."))
         return self._spark.read.format("delta").load(str(path))
 

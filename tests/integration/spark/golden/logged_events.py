@@ -1,8 +1,8 @@
 """Events from Cassandra's own reader of segments, in a form that compares.
 
-A place is where an event stands: node, segment, end of the mutation, number in the mutation. Two
-places have one *canonical event* if their content is equal but for local deletion times, which are
-set anew by each attempt of a statement (docs/reference/event-format.md, section 6).
+A place is the origin of an event: node, segment, end of the mutation, number in the mutation. Two
+places have one *canonical event* if their content is equal except for local deletion times, which
+each attempt of a statement sets (docs/reference/event-format.md, section 6).
 """
 
 import json
@@ -26,7 +26,7 @@ _CLOSED_BY = {
 
 
 class Place(NamedTuple):
-    """The place of an event, in the order of a node's log."""
+    """Position of an event, in the order of a node's log."""
 
     node: str
     segment_id: int
@@ -37,7 +37,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LoggedEvent:
-    """One event of a log. `cells` lacks implementation details; `canonical` is the content."""
+    """One event of a log. `cells` omits implementation details; `canonical` is the content."""
 
     kind: str
     op: str

@@ -1,4 +1,4 @@
-"""Rows that mark the end of writes: an agent that has sent them has sent the writes before them."""
+"""Rows that mark the end of writes: an agent that has sent a marker has sent all earlier writes."""
 
 from collections import Counter
 from collections.abc import Collection
@@ -22,7 +22,7 @@ from tests.support.servers.kafka import KafkaRecord
 from tests.support.workloads.scenario import create_keyspace
 
 HINTED = "cluster.hinted"
-"""Has the last write while a node is down, once through each other node."""
+"""Table with the last write while a node is down, once through each other node."""
 
 
 def marker_table(replicas: int) -> tuple[str, ...]:
@@ -49,7 +49,7 @@ def logged_markers(records: Collection[KafkaRecord]) -> set[tuple[str, int]]:
 
 
 def is_in_all_logs(records: Collection[KafkaRecord], nodes: int) -> bool:
-    """Whether each marker of the topic comes from every node."""
+    """Whether every node has each marker of the topic."""
     logged = logged_markers(records)
     return len(logged) == nodes * len({marker for _, marker in logged})
 
@@ -62,11 +62,11 @@ _UNANSWERED = (
 
 @dataclass(slots=True)
 class Counts:
-    """The outcomes of the statements."""
+    """Outcomes of the statements."""
 
     written: int = 0
     rejected: int = 0
-    """Statements with an index that a list does not have."""
+    """Statements with the index of a missing list element."""
     unanswered: Counter[str] = field(default_factory=Counter)
     """Statements with a timeout or failure, by error. They may be written or not."""
 

@@ -1,7 +1,7 @@
 """Moments of a run at which typed tables and changes are compared with `SELECT *`.
 
-A moment follows all writes so far, while the agents run on. Later writes and schema changes must
-not change what the versions of a moment show.
+A moment follows all writes so far, while the agents keep running. Later writes and schema changes
+must not change the versions of a moment.
 """
 
 import time
@@ -24,7 +24,7 @@ _ROW_ID = "cdc_row_id"
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The selected tables at a second, and the version of each typed table that shows them."""
+    """The selected tables at a second, and the version of each typed table for it."""
 
     name: str
     second: int
@@ -34,7 +34,7 @@ class Moment:
 
 
 class Moments:
-    """Takes the moments of a run. `problems` has a line for each difference."""
+    """Records the moments of a run. `problems` contains one line per difference."""
 
     def __init__(
         self, cluster: ClusterHarness, jobs: Jobs, following: FollowJobs, say: Callable[[str], None]
@@ -47,10 +47,8 @@ class Moments:
         self.problems: list[str] = []
 
     def take(self, name: str, tables: Sequence[str]) -> None:
-        """Select tables, process the store with all jobs, and compare.
-
-        While a node is down, the other two are read.
-        """
+        """Select tables, process the store with all jobs, and compare. While a node is down, the
+        other two are read."""
         self._cluster.catch_up()
         node = self._cluster.nodes[0]
         self._jobs.schema.write_text(user_schema(node), encoding="utf-8")
@@ -62,7 +60,7 @@ class Moments:
         self.follow(name, second, selected)
 
     def follow(self, name: str, second: int, selected: Sequence[Selected]) -> None:
-        """Bring typed tables and changes up to the store, and compare them with these tables."""
+        """Update typed tables and changes to the store, and compare them with these tables."""
         names = [each.name for each in selected]
         for table in names:
             self._cluster.broker.create_topic(topic_of(table), _TOPIC_PARTITIONS)
@@ -82,7 +80,7 @@ class Moments:
                 self._add(f"{name}, {table_format}", wrong_values(each, typed))
 
     def require_rows(self, table: str) -> None:
-        """The last moment must show rows of a table."""
+        """The last moment must contain rows of a table."""
         (selected,) = (each for each in self.taken[-1].selected if each.name == table)
         if not selected.rows:
             self._add(

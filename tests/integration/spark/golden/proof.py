@@ -1,4 +1,4 @@
-"""One run: write, break, settle, let Spark work, and compare."""
+"""One run: write, break, settle, run Spark, and compare."""
 
 import time
 from collections import Counter
@@ -39,9 +39,9 @@ from tests.support.servers.processes import wait_until
 Say = Callable[[str], None]
 _MAX_SHOWN = 10
 _AWAY = 2
-"""The node that is stopped for a while."""
+"""Node that is stopped for a while."""
 _KILLED = 1
-"""The node whose agent is killed."""
+"""Node whose agent is killed."""
 WRITTEN, UNANSWERED = "statements written", "not answered in time"
 LOGGED, RECORDS = "events in the logs of all nodes", "records in the topics"
 EVENTS, EVENTS_BY_CELL = "distinct events, from dedupe", "events from dedupe by cells"
@@ -58,10 +58,10 @@ class Report:
     seconds: Mapping[str, float]
     """Duration of each step."""
     figures: Mapping[str, int]
-    """What was written and compared, by its name in the summary."""
+    """Written and compared amounts, by their name in the summary."""
     unanswered: Mapping[str, int]
     in_logs: Mapping[int, int]
-    """Distinct events by the number of logs that have them."""
+    """Distinct events by the number of logs that contain them."""
     problems: tuple[str, ...]
 
     def require_none(self) -> None:
@@ -95,7 +95,7 @@ def prove(
     say: Say,
     upgrade_to: str | None = None,
 ) -> Report:
-    """Run the whole test on a new cluster, which is upgraded during the writes if asked for."""
+    """Run the whole test on a new cluster, optionally with an upgrade during the writes."""
     steps = Steps(say)
     work = workload(seed, form, writes_oa=upgrade_to is not None)
     jobs = Jobs(

@@ -19,7 +19,7 @@ from tests.support.workloads.cql_types import SCALARS
 Raw = Mapping[str, bytes | None]
 Query = Callable[[str], Any]
 Times = Sequence[int | None] | int | None
-"""Times of a column: one, or one for each element; None for a missing field."""
+"""Times of a column: one, or one per element; None for a missing field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +81,8 @@ def captured_tables(node: CassandraNode) -> list[str]:
 
 
 def elements(cql_type: Any, raw: bytes) -> Iterator[tuple[bytes | None, bytes | None]]:
-    """Path and value of each element of a column with several cells. Lists have no paths; fields of
-    user types have numbers."""
+    """Path and value of each element of a multi-cell column. Lists have no paths; fields of user
+    types have numbers."""
     parts = list(_sized(raw if cql_type.typename not in _COUNTED else raw[4:]))
     match cql_type.typename:
         case "list":

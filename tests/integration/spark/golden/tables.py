@@ -1,7 +1,7 @@
-"""Compares the tables of reconcile with `SELECT *` of Cassandra.
+"""Compares the tables of reconcile with Cassandra's `SELECT *`.
 
-Twice: cell by cell in raw bytes with write times and TTLs, as `visible` gives rows, and typed, as
-the view has them. A line for each difference.
+Twice: cell by cell in raw bytes with write times and TTLs, as `visible` yields rows, and typed, as
+in the view. One line per difference.
 """
 
 from collections import Counter
@@ -22,10 +22,11 @@ from tests.support.workloads.cql_types import CqlType
 Cell = tuple[int | None, int | None, bytes | None]
 """Write time, second of expiry, value."""
 Key = tuple[Any, ...]
-"""Raw values of the partition key; of the clustering those in which equal means the same row."""
+"""Raw values of the partition key; of the clustering, values of which equal ones mean the same
+row."""
 Cells = Mapping[str, Any]
-"""By column: a cell, or of one that is stored cell by cell the cells of its elements by path, of
-a list in order."""
+"""By column: a cell, or for a multi-cell column the cells of its elements by path, for a list in
+order."""
 
 
 def wrong_cells(selected: Selected, shown: Sequence[SparkRow]) -> list[str]:
@@ -83,7 +84,7 @@ def cell_count(selected: Selected) -> int:
 
 
 def cql_type_of(cql_type: Any) -> CqlType:
-    """A plain type from a class of the driver. Frozen or not does not matter for values."""
+    """Plain type of a class of the driver. Frozen types have the same values."""
     name = cql_type.typename
     if name in ("list", "set", "map", "tuple"):
         return CqlType(name, tuple(map(cql_type_of, cql_type.subtypes)))
@@ -96,7 +97,7 @@ def cql_type_of(cql_type: Any) -> CqlType:
 
 
 def value_of(scalar: Any) -> Any:
-    """A value of Arrow in Python; days beyond its calendar as numbers."""
+    """Arrow value in Python; days outside its calendar as numbers."""
     match scalar:
         case pa.Date32Scalar() if scalar.is_valid and scalar.value not in CALENDAR_DAYS:
             return scalar.value

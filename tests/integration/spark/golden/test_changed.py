@@ -1,4 +1,4 @@
-"""Changes that are wrong are found: each check is shown a fault of its kind."""
+"""Wrong changes are found: each check receives a fault of its kind."""
 
 from collections.abc import Sequence
 from types import SimpleNamespace
@@ -30,7 +30,7 @@ WRONG: list[list[Change]] = [
 
 
 def frame(spark: SparkSession, *rows: Sequence[Change]) -> DataFrame:
-    """The changes of some rows."""
+    """Changes of some rows."""
     row_type = "struct<p: int, new: int, v: string, m: map<string, int>>"
     changes = [
         (bytes([row, number]), bytes([row]), number, 5, 0, *change)
@@ -43,7 +43,7 @@ def frame(spark: SparkSession, *rows: Sequence[Change]) -> DataFrame:
 
 
 @pytest.mark.slow
-def test_changes_of_rows(spark: SparkSession) -> None:
+def test_wrong_row_changes_are_found(spark: SparkSession) -> None:
     right = frame(spark, CHANGES, CHANGES[:4])
     assert list(wrong_changes("t", right, COLUMNS)) == []
     (row,) = folded(right, ("new", *COLUMNS), {"new": "p"}).collect()
@@ -65,13 +65,13 @@ def messages(*changes: Change, key: bytes = b'{"p":1}', first: int = 0) -> list[
 
 
 def wrong(records: Sequence[KafkaRecord], count: int) -> list[str]:
-    """`count` changes are in the table."""
+    """`count` is the number of changes in the table."""
     rows = [SimpleNamespace(id=bytes([number])) for number in range(count)]
     table: Any = SimpleNamespace(select=lambda _: SimpleNamespace(collect=lambda: rows))
     return list(wrong_messages("t", records, table, 1, 1))
 
 
-def test_messages() -> None:
+def test_wrong_change_messages_are_found() -> None:
     whole = messages(*CHANGES)
     assert wrong(whole, 5) == []
     changed = [CHANGES[0], ("u", {"p": 1}, {"p": 1, "new": 2})]

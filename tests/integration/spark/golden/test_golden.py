@@ -31,7 +31,7 @@ _FAULT = "Invalid flags found deserializing DeletionTime"
 
 
 def _partition_deletions_before_1970(texts: list[str]) -> set[str]:
-    """Deletions of the table with negative times that name no clustering column."""
+    """Deletions with negative timestamps that contain no clustering column."""
     return {
         text
         for text in texts
@@ -41,7 +41,7 @@ def _partition_deletions_before_1970(texts: list[str]) -> set[str]:
 
 
 @pytest.mark.parametrize("writes_oa", [False, True])
-def test_only_nodes_that_can_read_them_get_deletions_before_1970(writes_oa: bool) -> None:
+def test_only_capable_nodes_get_deletions_before_1970(writes_oa: bool) -> None:
     found = [write.text for write in workload(7, LARGE, writes_oa=writes_oa).writes]
     assert len(_partition_deletions_before_1970(found)) == (0 if writes_oa else 2)
     assert any(f"UPDATE {_MOMENTS} USING TIMESTAMP -" in text for text in found)
@@ -49,9 +49,9 @@ def test_only_nodes_that_can_read_them_get_deletions_before_1970(writes_oa: bool
 
 @pytest.mark.slow
 @pytest.mark.servers
-def test_cassandra_cannot_read_such_a_deletion_in_its_format_oa(tmp_path: Path) -> None:
-    """And in `nb`, the format of `CASSANDRA_4`, it can. Without this fault, `workload` needs no
-    exception."""
+def test_cassandra_cannot_read_early_deletions_in_format_oa(tmp_path: Path) -> None:
+    """Cassandra can read them in `nb`, the format of `CASSANDRA_4`. If Cassandra fixes this,
+    `workload` needs no exception."""
     log = tmp_path / "NONE" / "log" / "node.log"
     query = f"SELECT * FROM {_MOMENTS}"
     for mode in ("CASSANDRA_4", "NONE"):
@@ -77,9 +77,7 @@ def test_cassandra_cannot_read_such_a_deletion_in_its_format_oa(tmp_path: Path) 
 @pytest.mark.servers
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_spark_gives_each_event_once_and_the_tables_that_cassandra_selects(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_spark_tables_equal_the_tables_of_cassandra(spark: SparkSession, tmp_path: Path) -> None:
     seed = draw_seed()
     with ClusterHarness(tmp_path, Random(seed), segment_mib=SMALL.segment_mib) as cluster:
         report = prove(cluster, spark, seed, SMALL, print)

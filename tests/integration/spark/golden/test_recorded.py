@@ -1,6 +1,7 @@
-"""The golden test over the recorded logs of three replicas, with a broker and without nodes.
+"""The golden test with the recorded logs of three replicas, with a broker and without nodes.
 
-Cassandra's own reader has read the logs. `tests/oracle/merge` compares the algebra with `SELECT *`.
+Cassandra's own reader has read the logs. `tests/oracle/merge` compares the algebra with `SELECT
+*`.
 """
 
 import json
@@ -47,10 +48,10 @@ LATER_S = 4_000_000_000
 pytestmark = pytest.mark.servers
 
 
-def test_events_once_and_the_tables_of_recorded_logs(
+def test_jobs_rebuild_tables_of_recorded_logs(
     broker: KafkaBroker, topic_prefix: str, spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Two topics by a pattern. Dedupe by cells also sends messages to Kafka, unchanged."""
+    """Two topics by a pattern. Dedupe by cells also sends unchanged messages to Kafka."""
     busiest = of_busiest_tables(three_copies([RECORDING]), TABLES)
     tables = {table_of(record) for record in busiest}
     sent = [replace(record, topic=f"{topic_prefix}.{record.topic}") for record in busiest]
@@ -129,7 +130,7 @@ def require_findings(records: list[Published], logs: Mapping[Place, LoggedEvent]
     return all(any(fault in each for each in found) for fault, found in faults.items())
 
 
-def test_a_missing_topic_is_an_error(
+def test_missing_source_topic_is_an_error(
     broker: KafkaBroker, topic_prefix: str, spark: SparkSession, tmp_path: Path
 ) -> None:
     jobs = Jobs(spark, tmp_path, broker.bootstrap, prefix=topic_prefix)

@@ -1,4 +1,4 @@
-"""A table that is not the selected one is found: values, times, rows."""
+"""Differences from the selected table are found: values, times, rows."""
 
 import datetime
 import struct
@@ -75,7 +75,7 @@ def shown(*cells: SparkRow, c: int = 2) -> SparkRow:
     return SparkRow(pk=integer(1), ck=b"c", ckv=[integer(c)], cells=[*cells], statics=[])
 
 
-def test_equal_cells() -> None:
+def test_equal_cells_have_no_difference() -> None:
     assert wrong_cells(SELECTED, [shown(*CELLS)]) == []
     assert cell_count(SELECTED) == 7
 
@@ -95,15 +95,15 @@ def test_equal_cells() -> None:
         cell("v", 9, b"texts", ttl=50, ldt=NOW_S + 40),
     ],
 )
-def test_another_cell(other: SparkRow) -> None:
-    """All TTLs of a table have to be explained by one second."""
+def test_different_cell_is_found(other: SparkRow) -> None:
+    """One read time must explain all TTLs of a table."""
     rest = [each for each in CELLS if (each.column, each.path) != (other.column, other.path)]
     if len(rest) == len(CELLS):
         rest = [each for each in CELLS if each.column != other.column]
     assert wrong_cells(SELECTED, [shown(*rest, other)])
 
 
-def test_other_rows() -> None:
+def test_missing_extra_and_repeated_rows_are_found() -> None:
     assert any("not shown" in line for line in wrong_cells(SELECTED, []))
     strange = [shown(*CELLS), shown(*CELLS, c=3)]
     assert any("not selected" in line for line in wrong_cells(SELECTED, strange))
@@ -112,7 +112,7 @@ def test_other_rows() -> None:
 
 
 def view(rows: list[dict[str, Any]], names: tuple[str, ...] | None = None) -> Any:
-    """A DataFrame as far as it is asked."""
+    """DataFrame with the members that the check uses."""
     types = {
         **{"p": pa.int32(), "c": pa.int32(), "d": pa.date32(), "l": pa.list_(pa.int32())},
         **{"s": pa.list_(pa.int32()), "v": pa.string()},
@@ -122,7 +122,7 @@ def view(rows: list[dict[str, Any]], names: tuple[str, ...] | None = None) -> An
     return SimpleNamespace(toArrow=lambda: whole.select(names or tuple(types)))
 
 
-# The first day of CQL is beyond the calendar of Python.
+# The first day of CQL is outside Python's calendar.
 FIRST_DAY = -(1 << 31)
 TYPED = {
     **{"p": 1, "c": 2, "d": FIRST_DAY, "l": [8, 7], "s": [5]},
@@ -134,7 +134,7 @@ def wrong(*rows: dict[str, Any], names: tuple[str, ...] | None = None) -> list[s
     return list(wrong_values(SELECTED, view([*rows], names)))
 
 
-def test_values() -> None:
+def test_different_typed_values_are_found() -> None:
     assert wrong(TYPED) == []
     next_day = Row({**VALUES, "d": struct.pack(">I", (1 << 31) + 1)}, {}, {})
     later = view([{**TYPED, "d": datetime.date(1970, 1, 2)}])

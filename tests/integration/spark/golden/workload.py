@@ -15,13 +15,13 @@ KEYSPACE = "golden"
 COUNTERS = "golden_counters.hits"
 CHANGING = "golden.changing"
 RENAMED = {"place": "c"}
-"""Columns of `CHANGING` by their later names."""
+"""Columns of `CHANGING`, with their later names."""
 EQUAL = "golden.equal"
 LIVE = "shop.live"
-"""The table of the bad deploy."""
+"""Table of the bad deploy."""
 FOLLOWED, EXPIRING, TRUNCATED = _SHOP = ("shop.followed", "shop.expiring", "shop.truncated")
 _SHOP_COLUMNS = deploys.COLUMNS.replace("u point", "u place")
-"""With a type that changes, unlike that of the tables of the deploy."""
+"""With a type that changes, unlike in the tables of the deploy."""
 TTL_S = 240
 """TTL of the values of `EXPIRING`, which expire between two moments."""
 _PAST_US, _HOUR_US = 1_700_000_000_000_000, 3_600_000_000
@@ -78,10 +78,8 @@ class Workload:
 
 def workload(seed: int, form: Form, *, writes_oa: bool = False) -> Workload:
     """Random tables with deletions of every kind, TTLs, ties and batches; every type; conditions;
-    counters; a table that changes.
-
-    `writes_oa`: the nodes flush to SSTables of the format `oa`, in which they could not read some
-    deletions."""
+    counters; a table that changes. `writes_oa`: the nodes flush to SSTables of the format `oa`, in
+    which they could not read some deletions."""
     rng = random.Random(f"golden {seed}")
     found = [_only(scenario("types", RELEASE, seed), _EVERY_TYPE)]
     found.append(scenario("transactions", RELEASE, seed))
@@ -172,7 +170,7 @@ def workload(seed: int, form: Form, *, writes_oa: bool = False) -> Workload:
 
 
 def followed_tables(form: Form) -> list[str]:
-    """The tables that are compared at every moment."""
+    """Tables that are compared at every moment."""
     found = [CHANGING, COUNTERS, LIVE, *_SHOP, f"{KEYSPACE}.t0"]
     if form.whole:
         found += [EQUAL, *_EVERY_TYPE]
@@ -227,8 +225,8 @@ def _counts(rng: random.Random, count: int) -> Iterable[str]:
 
 
 def _deleted_counts() -> Iterable[str]:
-    """Counters that are deleted. They have no later updates, because Cassandra does not define
-    increments after a deletion."""
+    """Deleted counters. They have no later updates, because Cassandra does not define increments
+    after a deletion."""
     for page in ("gone", "row gone", "cell gone"):
         row = f"page = '{page}' AND day = 1"
         yield f"UPDATE {COUNTERS} SET seen = seen + 1, kept = kept + 2 WHERE {row}"

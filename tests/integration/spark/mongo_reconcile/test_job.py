@@ -1,4 +1,4 @@
-"""The job with a checkpoint and with a real broker."""
+"""The job with a checkpoint and a real broker."""
 
 import json
 from dataclasses import replace
@@ -50,11 +50,10 @@ def shop() -> Collection:
 
 
 @pytest.mark.servers
-def test_a_repeated_batch_and_an_invalid_record(
+def test_repeated_batch_and_invalid_record_change_nothing(
     broker: KafkaBroker, topic_prefix: str, spark: SparkSession, tmp_path: Path
 ) -> None:
-    """A run that crashes between merge and commit, and one that ends at a record that is not a
-    change."""
+    """One run crashes between merge and commit; another ends at a record that is not a change."""
     collection = shop()
 
     def sent(*records: Record) -> None:
@@ -99,7 +98,7 @@ PROPERTIES: dict[str, object] = {
 }
 
 
-def test_the_agents_events_return_the_collections(spark: SparkSession, tmp_path: Path) -> None:
+def test_events_of_the_agent_rebuild_the_collections(spark: SparkSession, tmp_path: Path) -> None:
     seed = draw_seed()
     random = Random(seed)
     with (

@@ -1,6 +1,7 @@
 """Archived segments in S3 and GCS (`make test-spark-releases`).
 
-The session has Hadoop's clients on its class path, so the other tests do not collect this file.
+The class path of the session contains Hadoop's clients, so the other tests do not collect this
+file.
 """
 
 import os
@@ -23,12 +24,12 @@ BUCKET = "archive"
 _GCS = "com.google.cloud.bigdataoss:gcs-connector:hadoop3-2.2.26:jar:shaded"
 _HADOOP = "3.4.2"
 _SDK = "2.29.52"
-# In the jars of pyspark, most of them newer.
+# pyspark contains these jars, most of them newer.
 _PROVIDED = ("io.netty:*", "org.slf4j:*", "commons-codec:*", "commons-logging:*")
 
 
 def hadoop_clients() -> list[Path]:
-    """The jars of S3A, without the bundle of all services of AWS (600 MB), and of the connector."""
+    """The jars of S3A, without the bundle of all AWS services (600 MB), and of the connector."""
     sdk = [
         Dependency("software.amazon.awssdk", name, _SDK, _PROVIDED)
         for name in ("s3", "s3-transfer-manager", "sts")
@@ -41,7 +42,7 @@ def hadoop_clients() -> list[Path]:
 
 
 def s3_settings(server: S3Server) -> dict[str, str]:
-    """The settings of S3A."""
+    """Settings of S3A."""
     return {
         "spark.hadoop.fs.s3a.endpoint": server.url,
         "spark.hadoop.fs.s3a.endpoint.region": "us-east-1",
@@ -53,7 +54,7 @@ def s3_settings(server: S3Server) -> dict[str, str]:
 
 
 def gcs_settings(server: GcsServer) -> dict[str, str]:
-    """The settings of the connector."""
+    """Settings of the connector."""
     return {
         "spark.hadoop.fs.gs.impl": "com.google.cloud.hadoop.fs.gcs.GoogleHadoopFileSystem",
         "spark.hadoop.fs.gs.storage.root.url": f"{server.url}/",
@@ -120,14 +121,14 @@ def read(session: SparkSession, folder: Path, put: Put, scheme: str) -> None:
     assert unread_ranges(observation) == []
 
 
-def test_segments_in_s3(spark: SparkSession, s3: S3Server, tmp_path: Path) -> None:
+def test_spark_reads_segments_in_s3(spark: SparkSession, s3: S3Server, tmp_path: Path) -> None:
     def put(name: str, content: bytes) -> None:
         s3.client.put_object(Bucket=BUCKET, Key=name, Body=content)
 
     read(spark, tmp_path, put, "s3a")
 
 
-def test_segments_in_gcs(spark: SparkSession, gcs: GcsServer, tmp_path: Path) -> None:
+def test_spark_reads_segments_in_gcs(spark: SparkSession, gcs: GcsServer, tmp_path: Path) -> None:
     def put(name: str, content: bytes) -> None:
         gcs.put(BUCKET, name, content)
 

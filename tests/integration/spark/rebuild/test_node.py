@@ -1,4 +1,4 @@
-"""A bad deploy on a real node: its writes are left out, and undone on the live table."""
+"""A bad deploy on a real node: its writes are excluded, and undone on the live table."""
 
 import random
 import shutil
@@ -33,7 +33,7 @@ def select(node: CassandraNode, table: str) -> list[Any]:
 
 
 def execute(node: CassandraNode, folder: Path) -> int:
-    """Load files of statements as cqlsh does: one after the other."""
+    """Load files of statements like cqlsh: one after the other."""
     statements = [
         line
         for file in sorted(folder.glob("part-*"))
@@ -46,7 +46,7 @@ def execute(node: CassandraNode, folder: Path) -> int:
 
 @pytest.mark.servers
 @pytest.mark.slow
-def test_a_bad_deploy_is_left_out_and_undone(spark: SparkSession, tmp_path: Path) -> None:
+def test_bad_deploy_is_excluded_and_undone(spark: SparkSession, tmp_path: Path) -> None:
     seed = draw_seed()
     rng = random.Random(seed)
     start_us = time.time_ns() // 1000 - _HOUR_US
@@ -74,7 +74,7 @@ def test_a_bad_deploy_is_left_out_and_undone(spark: SparkSession, tmp_path: Path
         undone = execute(node, tmp_path / "rebuilt")
         assert select(node, LIVE) == expected, f"seed {seed}"
 
-        # The statements that undo the window do not belong to it.
+        # The statements that undo the window do not belong to the window.
         node.close_segment()
         shutil.copytree(node.cdc_raw, tmp_path / "archive" / "undone" / "archive")
         node.execute(f"TRUNCATE {LIVE}")

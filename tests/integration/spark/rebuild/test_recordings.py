@@ -1,4 +1,4 @@
-"""Recorded segments as an archive: the algebra over the writes that count shows the same rows."""
+"""Recorded segments as an archive: the algebra over the included writes yields the same rows."""
 
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -26,7 +26,7 @@ NOW_US = 1_900_000_000_000_000
 
 
 def that_count(events: Iterable[Mapping[str, Any]], window: Window) -> list[Mapping[str, Any]]:
-    """The events with the writes that count."""
+    """Events with the included writes."""
     if window.without_us is not None:
         return list(without(events, *window.without_us))
     return list(events if window.until_us is None else until(events, window.until_us))
@@ -54,7 +54,7 @@ def windows(written_us: list[int]) -> list[Window]:
 @pytest.mark.parametrize(
     ("name", "most_tables"), [(THREE_NODES, 1), pytest.param(EXPIRING, 2, marks=pytest.mark.slow)]
 )
-def test_rows_of_the_writes_that_count(
+def test_rebuilt_rows_equal_the_algebra(
     spark: SparkSession, tmp_path: Path, name: str, most_tables: int
 ) -> None:
     nodes = {node: recording(f"{name}/{node}") for node in NODES[name]}

@@ -38,7 +38,7 @@ CONNECT = "tests/integration/spark/connect/on_connect.py"
 def main(arguments: list[str]) -> int:
     failed = []
     for release, versions in RELEASES.items():
-        # The suite as a whole runs in classic sessions of the tested release.
+        # The complete suite runs in classic sessions of the tested release.
         is_tested = release == TESTED.spark
         runs = ((*TARGETS,), (STORES,)) if is_tested else ((*CORE, *TARGETS),)
         selection = () if versions.iceberg else ("-k", "not iceberg")
@@ -54,7 +54,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _package(release: str) -> Path:
-    """A folder with `pyspark` of a release. All supported releases need the same py4j."""
+    """Folder with `pyspark` of a release. All supported releases need the same py4j."""
 
     def install(target: Path) -> None:
         command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target"]

@@ -1,1 +1,1 @@
-"""Jobs submitted to clusters as docs/how-to/spark-submit.md describes."""
+"""Jobs submitted to clusters as described in docs/how-to/spark-submit.md."""

@@ -30,10 +30,10 @@ _REGISTERED = "Successfully registered with master"
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(3000)]
 
 
-def test_on_a_standalone_cluster(
+def test_jobs_run_on_a_standalone_cluster(
     broker: KafkaBroker, spark: SparkSession, jars_directory: Path, tmp_path: Path
 ) -> None:
-    """A master and a worker with two cores; drivers run in the processes of spark-submit."""
+    """One master and one worker with two cores; drivers run in the processes of spark-submit."""
     folder, port = tmp_path / "cluster", free_port()
     url = f"spark://{HOST}:{port}"
     environment = environment_of(folder) | as_if_installed()

@@ -25,7 +25,7 @@ from tests.support.servers.processes import ServerProcess, wait_until
 
 _HADOOP = "3.5.0"
 _SOURCE = Path(__file__).parent / "java" / "YarnCluster.java"
-# The first leaves the others out though it needs them.
+# The first package omits the others although it requires them.
 _DEPENDENCIES = (
     Dependency("org.apache.hadoop", "hadoop-client-minicluster", _HADOOP),
     Dependency("org.junit.jupiter", "junit-jupiter-api", "5.10.2"),
@@ -36,7 +36,7 @@ _ENVIRONMENT = "environment"
 
 
 def _packed_environment(folder: Path) -> Path:
-    """An environment as from venv-pack, except that it refers to the installed packages."""
+    """Environment like that of venv-pack, but with references to the installed packages."""
     place = folder / _ENVIRONMENT
     venv.create(place, symlinks=True)
     name = f"python{sys.version_info.major}.{sys.version_info.minor}"
@@ -52,10 +52,10 @@ def _packed_environment(folder: Path) -> Path:
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(3000)]
 
 
-def test_on_yarn(
+def test_jobs_run_on_yarn(
     broker: KafkaBroker, spark: SparkSession, jars_directory: Path, tmp_path: Path
 ) -> None:
-    """A resource manager and two node managers. Drivers run in containers, with copies of the
+    """One resource manager and two node managers. Drivers run in containers, with copies of the
     options and the schema."""
     folder = tmp_path / "cluster"
     configuration = folder / "conf"
@@ -93,7 +93,7 @@ def test_on_yarn(
     try:
         wait_until(site.exists, "YARN", deadline_s=DEADLINE_S, process=server)
         prove(submitted, spark, broker, tmp_path, SCHEMA.name)
-        # Without the containers of drivers.
+        # Without the containers of the drivers.
         runs = folder.rglob("application_*/container_*/stderr")
         assert sum(not each.parent.name.endswith("_000001") for each in runs) >= RUNS
     finally:

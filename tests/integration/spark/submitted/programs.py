@@ -1,4 +1,4 @@
-"""Programs of Spark from the files of pyspark, and spark-submit."""
+"""Spark programs from the files of pyspark, and spark-submit."""
 
 import os
 import sys
@@ -17,7 +17,7 @@ DEADLINE_S = 800
 
 
 def environment_of(folder: Path) -> dict[str, str]:
-    """The environment of Spark's programs, with their files in the folder."""
+    """Environment of Spark's programs, with their files in the folder."""
     return {
         "SPARK_HOME": str(SPARK_HOME),
         "JAVA_HOME": str(java_home(17)),
@@ -28,7 +28,7 @@ def environment_of(folder: Path) -> dict[str, str]:
 
 
 def as_if_installed() -> dict[str, str]:
-    """The environment of a node with `cdc-sidecar[spark]`: the sources and this Python."""
+    """Environment of a node with `cdc-sidecar[spark]`: the sources and this Python."""
     places = [str(REPOSITORY), os.environ.get("PYTHONPATH", "")]
     return {"PYSPARK_PYTHON": sys.executable, "PYTHONPATH": os.pathsep.join(filter(None, places))}
 
@@ -41,9 +41,8 @@ def submit(
     folder: Path,
     environment: Mapping[str, str],
 ) -> str:
-    """Run spark-submit, which must succeed, and return its output.
-
-    `config` is the path of the options file for the driver."""
+    """Run spark-submit, which must succeed, and return its output. `config` is the path of the
+    options file for the driver."""
     command: list[str | Path] = [
         SPARK_HOME / "bin" / "spark-submit",
         *("--jars", ",".join(map(str, sorted(jars.glob("*.jar"))))),

@@ -31,7 +31,7 @@ RUNS = 4
 _JOBS = Path(spark_jobs.__file__).parent
 
 Submit = Callable[[list[str], Path, Path], None]
-"""Options of spark-submit, the main file, the file of options of the job."""
+"""Options of spark-submit, the main file, and the job's options file."""
 
 
 def prove(

@@ -1,4 +1,4 @@
-"""Targets on every release of Spark: layouts, maintenance during batches, catalogs of Iceberg."""
+"""Targets on every release of Spark: layouts, maintenance during batches, Iceberg catalogs."""
 
 import random
 from collections.abc import Callable, Iterator, Mapping
@@ -48,7 +48,8 @@ def filled(
     layout: Mapping[str, str],
     batches: int = 2,
 ) -> TypedTable:
-    """A table with `ROWS` rows: `k` is the key, `n` is random. Each batch has all changes."""
+    """Table with `ROWS` rows: `k` is the key, `n` is random. Each batch has all kinds of
+    changes."""
     settings = {f"{name}.{NAME}": value for name, value in layout.items()}
     options = target_options(session, folder, table_format, **settings)
     table = new_table(session, options, COLUMNS)
@@ -83,7 +84,7 @@ def delta_files(table: TypedTable, column: str) -> dict[str, list[int]]:
     return values_by_file(rows, column)
 
 
-def test_delta_partitions(spark: SparkSession, tmp_path: Path) -> None:
+def test_delta_table_is_partitioned(spark: SparkSession, tmp_path: Path) -> None:
     session = spark.newSession()
     table = filled(session, tmp_path, "delta", {"partition.by": "n"})
     for _ in range(2):
@@ -91,7 +92,7 @@ def test_delta_partitions(spark: SparkSession, tmp_path: Path) -> None:
         table.compact()
 
 
-def test_delta_clusters(spark: SparkSession, tmp_path: Path) -> None:
+def test_delta_table_is_clustered_by_compaction(spark: SparkSession, tmp_path: Path) -> None:
     session = spark.newSession()
     table = filled(session, tmp_path, "delta", {"cluster.by": "n"})
     session.conf.set("spark.databricks.delta.optimize.maxFileSize", "2000")
@@ -101,7 +102,7 @@ def test_delta_clusters(spark: SparkSession, tmp_path: Path) -> None:
     assert all(before[1] <= after[0] for before, after in pairwise(ranges))
 
 
-def test_iceberg_partitions_and_order(spark: SparkSession, tmp_path: Path) -> None:
+def test_iceberg_table_is_partitioned_and_ordered(spark: SparkSession, tmp_path: Path) -> None:
     session = spark.newSession()
     layout = {"partition.by": "truncate(60, k)", "cluster.by": "n"}
     # Iceberg rewrites partitions of at least five files.
@@ -112,7 +113,7 @@ def test_iceberg_partitions_and_order(spark: SparkSession, tmp_path: Path) -> No
 
 
 def verify_iceberg(session: SparkSession, table: TypedTable) -> None:
-    """Verify that each file has one partition, and its rows in order."""
+    """Verify that each file contains one partition, with its rows in order."""
     rows = session.sql(
         f"SELECT _file AS file, _pos, k, n FROM {table.sql_name} ORDER BY _file, _pos"
     ).collect()
@@ -132,7 +133,7 @@ def position(number: int) -> CommitPosition:
 
 
 def maintain(table: TypedTable, stop: Event) -> int:
-    """Compact and expire until `stop` is set, at least once. Returns how often."""
+    """Compact and expire until `stop` is set, at least once; returns the number of runs."""
     rounds = 0
     while not rounds or not stop.is_set():
         retry(table, table.compact)
@@ -142,7 +143,9 @@ def maintain(table: TypedTable, stop: Event) -> int:
 
 
 @pytest.mark.parametrize("table_format", FORMATS)
-def test_batches_during_maintenance(spark: SparkSession, tmp_path: Path, table_format: str) -> None:
+def test_batches_during_maintenance_lose_no_change(
+    spark: SparkSession, tmp_path: Path, table_format: str
+) -> None:
     session, other = spark.newSession(), spark.newSession()
     table = new_table(session, target_options(session, tmp_path, table_format), NAMED)
     generator = random.Random(1)
@@ -164,7 +167,7 @@ def test_batches_during_maintenance(spark: SparkSession, tmp_path: Path, table_f
                 keys = generator.sample(sorted(state), k=5)
                 state.update({key: {"k": key, "v": f"of batch {number}"} for key in keys})
                 changes: list[Change] = [(key, "u", state[key]) for key in keys]
-                # Every second batch also has a new row, so it is more than one commit.
+                # Every second batch also contains a new row, so it needs several commits.
                 if number % 2:
                     new = FEW + number
                     state[new] = {"k": new, "v": "new"}
@@ -209,7 +212,7 @@ def rest(folder: Path) -> Iterator[Mapping[str, str]]:
 
 @pytest.mark.servers
 @pytest.mark.parametrize("catalog", [jdbc, rest])
-def test_a_table_is_kept_in_a_catalog(
+def test_iceberg_catalog_table_survives_a_process_change(
     spark: SparkSession,
     tmp_path: Path,
     catalog: Callable[[Path], AbstractContextManager[Mapping[str, str]]],
@@ -218,7 +221,7 @@ def test_a_table_is_kept_in_a_catalog(
         name = f"lake_{tmp_path.name}"
 
         def new_session() -> SparkSession:
-            """A session with a catalog of its own, as in another process."""
+            """Session with its own catalog, like another process."""
             session = spark.newSession()
             session.conf.set(f"spark.sql.catalog.{name}", "org.apache.iceberg.spark.SparkCatalog")
             for key, value in settings.items():
@@ -250,7 +253,7 @@ def test_a_table_is_kept_in_a_catalog(
             (1, "u", {"k": 1, "n": 7}),
             (9, "c", {"k": 9, "n": 9}),
         )
-        # Another process finds the position, changes the columns and goes on.
+        # Another process finds the position, changes the columns and continues.
         session = new_session()
         table = open_table(session, options, NAME)
         assert read_progress(table).complete == SECOND

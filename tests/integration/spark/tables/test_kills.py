@@ -1,4 +1,4 @@
-"""The job, killed between the commits of a batch and started again: each change is applied once."""
+"""The job is killed between the commits of a batch and restarted: each change is applied once."""
 
 import json
 from collections.abc import Callable
@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.servers, pytest.mark.slow]
 
 
 def metadata(tables: Path, table_format: str) -> list[str]:
-    """The metadata of each version of the table, oldest first. `tables` is the target's folder."""
+    """Metadata of each version of the table, oldest first. `tables` is the target's folder."""
     keyspace, name = TABLE.split(".")
     if table_format == "delta":
         found = (tables / keyspace / name / "_delta_log").glob("*.json")
@@ -41,12 +41,12 @@ def metadata(tables: Path, table_format: str) -> list[str]:
 
 
 def names(topic: str, tables: Path, table_format: str) -> bool:
-    """Whether a commit of the table names offsets of the topic."""
+    """Whether a commit of the table contains offsets of the topic."""
     return any(f'\\"{topic}\\"' in text for text in metadata(tables, table_format))
 
 
 def is_half_written(tables: Path, table_format: str) -> Callable[[], bool]:
-    """Whether the updates of a batch are committed, and its new rows are not."""
+    """Whether the updates of a batch are committed, but not its new rows."""
 
     def delta() -> bool:
         newest = metadata(tables, "delta")[-1]
@@ -61,7 +61,7 @@ def is_half_written(tables: Path, table_format: str) -> Callable[[], bool]:
 
 
 @pytest.mark.parametrize("table_format", FORMATS)
-def test_a_job_that_is_killed_between_its_commits(
+def test_job_killed_between_commits_applies_changes_once(
     broker: KafkaBroker,
     spark: SparkSession,
     jars_directory: Path,
@@ -78,7 +78,7 @@ def test_a_job_that_is_killed_between_its_commits(
     ]
     tables = tmp_path / "tables"
     target = {"delta": str(tables), "iceberg": f"lake.{tmp_path.name}"}[table_format]
-    # The catalog of the session, which takes over from the killed job.
+    # The catalog of the session that replaces the killed job.
     catalog = {name: spark.conf.get(name) or "" for name in catalog_settings(tmp_path)}
     if table_format == "iceberg":
         tables = Path(catalog["spark.sql.catalog.lake.warehouse"]) / tmp_path.name

@@ -1,4 +1,4 @@
-"""The job over a broker: watermarks of the topics, and those that tables have reached."""
+"""The job with a broker: watermarks of the topics, and watermarks that tables have reached."""
 
 import json
 import time
@@ -31,11 +31,11 @@ MANY = 1000
 """More than the events of all tests."""
 TABLE = "ks.t"
 OTHER = "ks.u"
-"""A table whose topic the job of the store does not read."""
+"""Table whose topic the store's job does not read."""
 
 
 def value_of(node: str, until_ms: int, prefix: str) -> bytes:
-    """A watermark as an agent sends it."""
+    """Watermark as an agent sends it."""
     whole = {"after": -(1 << 63), "to": (1 << 63) - 1, "since_ms": 0}
     options = {"class": "NetworkTopologyStrategy", "dc1": "3"}
     document = {
@@ -62,7 +62,7 @@ def value_of(node: str, until_ms: int, prefix: str) -> bytes:
 
 
 class Story:
-    """A watermark topic, the topics of events, and a store or typed tables that read these."""
+    """A watermark topic, the event topics, and a store or typed tables that read the events."""
 
     def __init__(
         self, spark: SparkSession, broker: KafkaBroker, directory: Path, prefix: str
@@ -87,7 +87,7 @@ class Story:
             self.send(self.prefix, node, value_of(node, at_ms, self.prefix))
 
     def consume(self, offset: int) -> None:
-        """A batch of a store up to an offset, in a table that has the commit."""
+        """Record a batch of a store up to an offset, in a table with the commit."""
         text = json.dumps({"kind": "append", "offsets": {self.events: {"0": offset}}})
         writer = self.spark.range(1).write.format("delta").mode("append")
         writer.option("userMetadata", text).save(str(self.store))
@@ -111,7 +111,7 @@ def until(report: JobReport, name: str) -> str | None:
     return None if TABLE not in values else str(values[TABLE]["until"])
 
 
-def test_a_table_reaches_the_watermark_with_its_offsets(
+def test_table_reaches_the_watermark_with_its_offsets(
     spark: SparkSession, broker: KafkaBroker, tmp_path: Path, topic_prefix: str
 ) -> None:
     story = Story(spark, broker, tmp_path, topic_prefix)
@@ -154,7 +154,7 @@ def test_a_table_reaches_the_watermark_with_its_offsets(
 
 
 @pytest.mark.parametrize("table_format", ["iceberg", pytest.param("delta", marks=pytest.mark.slow)])
-def test_a_typed_table_reaches_the_watermark_with_its_last_whole_batch(
+def test_typed_table_reaches_watermark_with_a_complete_batch(
     spark: SparkSession, broker: KafkaBroker, tmp_path: Path, topic_prefix: str, table_format: str
 ) -> None:
     story = Story(spark, broker, tmp_path, topic_prefix)

@@ -12,18 +12,18 @@ from tests.support.servers.processes import DEADLINE_S
 
 
 def rows_of_log() -> list[dict[str, Any]]:
-    """In another order than that of the epochs, with an entry that is no schema change."""
+    """Log rows out of epoch order, with one entry that is not a schema change."""
     rows = [(3, 7, b"\x09\x01"), *reversed(entries())]
     return [{"epoch": e, "kind": k, "transformation": t} for e, k, t in rows]
 
 
-def test_the_ids_follow_the_epochs() -> None:
+def test_column_ids_follow_epoch_order() -> None:
     ids = column_ids(rows_of_log())
     read = AccordReader(b"").read(journal_bytes(), 0, schema(), ids, 1 << 30)
     assert (read.stop, read.mutations) == ("unwritten", MUTATIONS)
 
 
-def test_the_ids_are_read_until_the_node_answers() -> None:
+def test_column_ids_are_requested_until_node_answers() -> None:
     queries: list[str] = []
     has_ids = threading.Event()
 

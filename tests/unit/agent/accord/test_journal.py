@@ -1,4 +1,4 @@
-"""The journal's reader over a recorded journal: what it writes, waits for, and reports."""
+"""The journal reader over a recorded journal: writes, waits and reports."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,7 +49,7 @@ class Harness:
         self.cdc_raw.mkdir(exist_ok=True)
 
     def journal(self) -> AccordJournal:
-        """Another reader, as after a restart."""
+        """Create a new reader, as after a restart."""
         return AccordJournal(
             self.directory,
             self.cdc_raw,
@@ -67,14 +67,14 @@ class Harness:
         )
 
     def started(self, data: bytes | None = None) -> AccordJournal:
-        """A reader that has read the recorded journal, or this part of it."""
+        """Create a reader that has read the recorded journal, or `data`."""
         self.write(SEGMENT, journal_bytes() if data is None else data)
         journal = self.journal()
         self.tick(journal)
         return journal
 
     def write(self, name: str, data: bytes) -> None:
-        """In place, as the node writes to its mapped file."""
+        """Write in place, as the node does to its mapped file."""
         path = self.directory / name
         if not path.exists():
             path.write_bytes(bytes(1 << 17))
@@ -128,7 +128,7 @@ def test_transactions_become_a_completed_segment(harness: Harness) -> None:
     journal.close()
 
 
-def test_a_restart_continues_in_the_middle_of_a_transaction(harness: Harness) -> None:
+def test_restart_resumes_inside_journal_segment(harness: Harness) -> None:
     harness.started(journal_bytes()[:HALF]).close()
     before = harness.ids_of_events()
     harness.write(SEGMENT, journal_bytes())
@@ -140,16 +140,16 @@ def test_a_restart_continues_in_the_middle_of_a_transaction(harness: Harness) ->
     assert (after[: len(before)], harness.lost) == (before, [])
 
 
-def test_ids_are_never_used_again(harness: Harness) -> None:
+def test_segment_ids_are_never_reused(harness: Harness) -> None:
     harness.started()
     assert harness.saved.next_id == 1001
-    # The position is lost after the crash of a save, the ids are not.
+    # A crash during a save loses the position but not the reserved ids.
     harness.saved = JournalPosition(next_id=harness.saved.next_id)
     harness.tick(harness.journal())
     assert [seen.name.id for seen in observe(harness.cdc_raw).segments] == [1, 1001]
 
 
-def test_a_segment_that_the_node_deleted_is_read_to_its_end(harness: Harness) -> None:
+def test_segment_deleted_by_node_is_read_to_its_end(harness: Harness) -> None:
     journal = harness.started(journal_bytes()[:HALF])
     harness.write(SEGMENT, journal_bytes())
     harness.write(NEXT, b"")
@@ -159,7 +159,7 @@ def test_a_segment_that_the_node_deleted_is_read_to_its_end(harness: Harness) ->
     assert harness.lost == []
 
 
-def test_the_next_segment_follows_only_a_closed_one(harness: Harness) -> None:
+def test_next_segment_waits_until_current_segment_is_closed(harness: Harness) -> None:
     harness.write(SEGMENT, journal_bytes()[:HALF])
     harness.write(NEXT, b"")
     journal = harness.journal()
@@ -189,7 +189,7 @@ def test_segments_deleted_while_stopped_are_recorded_as_lost(harness: Harness) -
     assert len(harness.lost) == 1
 
 
-def test_segments_that_were_never_seen_are_recorded_as_lost(harness: Harness) -> None:
+def test_unseen_segments_are_recorded_as_lost(harness: Harness) -> None:
     journal = harness.started()
     (harness.directory / SEGMENT).unlink()
     harness.write(LATER, b"")
@@ -198,7 +198,7 @@ def test_segments_that_were_never_seen_are_recorded_as_lost(harness: Harness) ->
     assert f"between {SEGMENT} and {LATER}" in lost.cause
 
 
-def test_an_unknown_column_waits_then_is_recorded(harness: Harness) -> None:
+def test_unknown_column_blocks_until_its_id_is_known(harness: Harness) -> None:
     harness.ids = ColumnIds([])
     journal = harness.started()
     assert "has no column with the id" in journal.view.blocked
@@ -211,7 +211,7 @@ def test_an_unknown_column_waits_then_is_recorded(harness: Harness) -> None:
     assert (journal.view.blocked, len(harness.ids_of_events())) == ("", EVENTS)
 
 
-def test_a_column_that_stays_unknown_is_recorded_as_lost(harness: Harness) -> None:
+def test_unknown_column_is_recorded_as_lost_after_timeout(harness: Harness) -> None:
     harness.ids = ColumnIds([])
     journal = harness.started()
     harness.is_recording = False
@@ -219,7 +219,7 @@ def test_a_column_that_stays_unknown_is_recorded_as_lost(harness: Harness) -> No
     offset = harness.saved.offset
     harness.is_recording = True
     while harness.saved.offset < WRITTEN_BYTES:
-        # A second unknown column waits too; further transactions that lack the same do not.
+        # A second unknown column blocks too; later transactions with the first one do not.
         harness.tick(journal, 61)
     name, lost = harness.lost[0]
     assert lost.start == offset
@@ -233,7 +233,7 @@ def test_a_column_that_stays_unknown_is_recorded_as_lost(harness: Harness) -> No
     assert len(harness.ids_of_events()) == 2
 
 
-def test_nothing_is_read_before_the_node_has_answered(harness: Harness) -> None:
+def test_journal_waits_for_first_schema_of_node(harness: Harness) -> None:
     harness.schema = None
     journal = harness.started()
     harness.tick(journal, 1000)
@@ -241,7 +241,7 @@ def test_nothing_is_read_before_the_node_has_answered(harness: Harness) -> None:
     assert (harness.lost, harness.saved) == ([], JournalPosition())
 
 
-def test_a_torn_end_is_read_when_it_is_whole(harness: Harness) -> None:
+def test_torn_end_is_read_once_complete(harness: Harness) -> None:
     torn = bytearray(journal_bytes())
     torn[WRITTEN_BYTES - 1] ^= 1
     journal = harness.started(bytes(torn))
@@ -252,7 +252,7 @@ def test_a_torn_end_is_read_when_it_is_whole(harness: Harness) -> None:
 
 
 @pytest.mark.parametrize("fail", ["save", "write"])
-def test_an_error_is_shown_and_retried(
+def test_save_or_write_error_is_reported_and_retried(
     harness: Harness, fail: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(path: Path, content: bytes) -> None:
@@ -270,7 +270,7 @@ def test_an_error_is_shown_and_retried(
     assert (journal.view.error, len(harness.ids_of_events())) == ("", EVENTS)
 
 
-def test_a_missing_directory_and_another_version_are_shown(harness: Harness) -> None:
+def test_missing_directory_and_unsupported_version_are_reported(harness: Harness) -> None:
     harness.directory.rmdir()
     journal = harness.journal()
     harness.tick(journal)

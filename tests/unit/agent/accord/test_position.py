@@ -1,4 +1,4 @@
-"""The stored position in the journal, and the gaps that it shows."""
+"""Stored journal positions and the gaps that they reveal."""
 
 from dataclasses import replace
 
@@ -21,26 +21,26 @@ def segment(timestamp: int) -> JournalSegment:
 POSITION = JournalPosition(segment(100), 4096, 7, b"\x01\x00")
 
 
-def test_a_position_is_stored() -> None:
+def test_position_survives_round_trip() -> None:
     assert position_from_entries(POSITION.to_entries("n"), "n") == POSITION
     assert position_from_entries({}, "n") == JournalPosition()
     first = JournalPosition()
     assert position_from_entries(first.to_entries("n"), "n") == first
 
 
-def test_position_of_another_node_keeps_only_the_ids() -> None:
+def test_position_of_another_node_restores_only_next_id() -> None:
     assert position_from_entries(POSITION.to_entries("former"), "n") == JournalPosition(next_id=7)
 
 
 @pytest.mark.parametrize(
     ("name", "value"), [("offset", "x"), ("transactions", "?"), ("next.id", "")]
 )
-def test_an_invalid_position_is_rejected(name: str, value: str) -> None:
+def test_invalid_journal_position_is_rejected(name: str, value: str) -> None:
     with pytest.raises(OffsetStoreError, match=r"accord_offset\.properties"):
         position_from_entries({**POSITION.to_entries("n"), name: value}, "n")
 
 
-def test_a_deleted_segment_is_a_gap() -> None:
+def test_deleted_journal_segment_is_a_gap() -> None:
     present = JournalFiles((segment(100), segment(101)))
     assert gap_at_start(POSITION, present) == gap_at_start(JournalPosition(), present) == ""
     gap = gap_at_start(POSITION, JournalFiles((segment(103),)))
@@ -49,12 +49,12 @@ def test_a_deleted_segment_is_a_gap() -> None:
     assert "may be missing" in gap_at_start(POSITION, JournalFiles())
 
 
-def test_segments_between_two_observations_are_a_gap_unless_the_node_restarted() -> None:
+def test_skipped_segments_are_gap_unless_node_restarted() -> None:
     following = JournalFiles((segment(101),), started=50)
     assert gap_while_running(segment(100), segment(101), following) == ""
     running = JournalFiles((segment(103),), started=50)
     assert "between log-100" in gap_while_running(segment(100), segment(103), running)
-    # The node has written its start already, or has its last segments still.
+    # The node has already recorded its new start, or still has its last segments.
     restarted = JournalFiles((segment(9000),), started=9002)
     assert gap_while_running(segment(100), segment(9000), restarted) == ""
     with_last = JournalFiles((segment(99), segment(9000)), started=50)

@@ -19,7 +19,7 @@ FIRST = JournalSegment(1795711176863, 1, 1, 1)
 SECOND = JournalSegment(1795711176864, 1, 1, 1)
 
 
-def test_a_data_file_is_a_segment() -> None:
+def test_journal_data_file_is_a_segment() -> None:
     assert parse_segment("log-1795711176863-1-1-1.data") == FIRST
     assert str(FIRST) == "log-1795711176863-1-1-1.data"
     assert FIRST.metadata == "log-1795711176863-1-1-1.meta"
@@ -31,11 +31,11 @@ def test_a_data_file_is_a_segment() -> None:
     "name",
     ["log-1-1-1-1.meta", "log-1-1-1-1.data.tmp", "log-1-1-1.data", "started", "log-x-1-1-1.data"],
 )
-def test_other_files_are_none(name: str) -> None:
+def test_other_files_are_not_segments(name: str) -> None:
     assert parse_segment(name) is None
 
 
-def test_an_observation_has_the_closed_segments_and_the_start(tmp_path: Path) -> None:
+def test_observation_contains_closed_segments_and_node_start(tmp_path: Path) -> None:
     for name in (str(SECOND), str(FIRST), FIRST.metadata, "log-1795711176863-1-1-1.indx"):
         (tmp_path / name).touch()
     (tmp_path / "started").write_text("1795711176865")
@@ -46,12 +46,12 @@ def test_an_observation_has_the_closed_segments_and_the_start(tmp_path: Path) ->
     assert not JournalFiles().is_first_of_run(FIRST)
 
 
-def test_a_missing_directory_is_an_error(tmp_path: Path) -> None:
+def test_missing_journal_directory_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         observe_journal(tmp_path / "none")
 
 
-def test_ids_are_reserved_before_they_are_used(tmp_path: Path) -> None:
+def test_segment_ids_are_reserved_before_use(tmp_path: Path) -> None:
     reserved: list[int] = []
     raw = RawSegments(tmp_path, 5, reserved.append)
     names = [raw.take() for _ in range(1001)]
@@ -61,7 +61,7 @@ def test_ids_are_reserved_before_they_are_used(tmp_path: Path) -> None:
     assert not is_own(SegmentName(1795711176863, 9))
 
 
-def test_a_written_segment_is_complete(tmp_path: Path) -> None:
+def test_written_raw_segment_is_complete(tmp_path: Path) -> None:
     raw = RawSegments(tmp_path, 1, lambda _: None)
     raw.write(raw.take(), bytes(100))
     (seen,) = observe(tmp_path).segments

@@ -1,1 +1,1 @@
-"""Tests of what is seen of `cdc_raw`."""
+"""Tests of how the agent observes `cdc_raw`."""

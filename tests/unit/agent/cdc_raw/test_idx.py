@@ -16,7 +16,7 @@ from agent.cdc_raw.idx import NO_UPDATE, Idx, merge_idx, parse_idx
         (b"22090\nCOMPLETED\n", Idx(completed=True, completed_at=22090)),
     ],
 )
-def test_parses_index_files_of_a_node(content: bytes, expected: Idx) -> None:
+def test_index_files_of_node_are_parsed(content: bytes, expected: Idx) -> None:
     assert parse_idx(content) == expected
 
 
@@ -34,20 +34,20 @@ def test_parses_index_files_of_a_node(content: bytes, expected: Idx) -> None:
         b"2147483648",
     ],
 )
-def test_garbage_is_no_news_and_is_shown(content: bytes) -> None:
+def test_garbage_index_is_reported_as_unreadable(content: bytes) -> None:
     idx = parse_idx(content)
     assert not idx.has_update
     assert idx.unreadable
 
 
 @given(st.binary(max_size=80))
-def test_any_bytes_are_taken(content: bytes) -> None:
+def test_index_parser_accepts_any_bytes(content: bytes) -> None:
     idx = parse_idx(content)
     assert idx.has_update or idx.unreadable or not content
 
 
 @given(st.lists(st.integers(0, (1 << 31) - 1)), st.booleans())
-def test_an_offset_never_moves_back(offsets: list[int], completed: bool) -> None:
+def test_index_offset_never_decreases(offsets: list[int], completed: bool) -> None:
     idx = NO_UPDATE
     for offset in offsets:
         later = merge_idx(idx, parse_idx(str(offset).encode()))

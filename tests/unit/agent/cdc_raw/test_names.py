@@ -6,14 +6,14 @@ from hypothesis import strategies as st
 from agent.cdc_raw.names import OldestFirst, SegmentName, parse_idx_name, parse_log_name
 
 
-def test_orders_by_number_and_not_by_text() -> None:
+def test_segments_sort_by_numeric_id() -> None:
     texts = ["CommitLog-7-1000.log", "CommitLog-7-999.log", "CommitLog-8-99.log"]
     names = [parse_log_name(text) for text in texts]
     assert sorted(name.id for name in names if name) == [99, 999, 1000]
     assert sorted(n for n in names if n)[0] == SegmentName(id=99, version=8)
 
 
-def test_rejects_files_that_are_not_segments() -> None:
+def test_names_of_other_files_are_rejected() -> None:
     for text in (
         *("CommitLog-1699.log", "CommitLog-7-1699.log.gz", "CommitLog-7-01699.log"),
         *("CommitLog-07-1699.log", "CommitLog-7--1.log", "CommitLog-7-9223372036854775808.log"),
@@ -25,7 +25,7 @@ def test_rejects_files_that_are_not_segments() -> None:
 
 
 @given(st.integers(0, (1 << 63) - 1), st.integers(0, (1 << 31) - 1))
-def test_names_survive_the_round_trip(segment_id: int, version: int) -> None:
+def test_segment_names_survive_round_trip(segment_id: int, version: int) -> None:
     name = SegmentName(id=segment_id, version=version)
     assert name.log == f"CommitLog-{version}-{segment_id}.log"
     assert name.idx == f"CommitLog-{version}-{segment_id}_cdc.idx"
@@ -37,7 +37,7 @@ names = st.builds(SegmentName, st.integers(0, 200), st.integers(6, 7))
 
 
 @given(st.lists(st.tuples(names, st.booleans(), st.booleans()), max_size=300))
-def test_the_oldest_is_that_of_the_set(changes: list[tuple[SegmentName, bool, bool]]) -> None:
+def test_oldest_first_returns_minimum_of_set(changes: list[tuple[SegmentName, bool, bool]]) -> None:
     ordered, plain = OldestFirst(), set[SegmentName]()
     for name, is_member, is_asked in changes:
         ordered.put(name, is_member=is_member)
@@ -48,7 +48,7 @@ def test_the_oldest_is_that_of_the_set(changes: list[tuple[SegmentName, bool, bo
     assert ordered.oldest == min(plain, default=None)
 
 
-def test_removed_names_are_forgotten() -> None:
+def test_heap_stays_small_after_removals() -> None:
     ordered = OldestFirst()
     ordered.put(SegmentName(0, 7), is_member=True)
     for segment_id in range(1, 5000):

@@ -22,7 +22,7 @@ def write(directory: Path, segment_id: int, idx: str | None = None, size_bytes: 
         (directory / name.idx).write_text(idx)
 
 
-def test_sees_every_segment_oldest_first(tmp_path: Path) -> None:
+def test_observation_lists_segments_oldest_first(tmp_path: Path) -> None:
     write(tmp_path, 1000, "5")
     write(tmp_path, 999, "1048576\nCOMPLETED", size_bytes=30)
     write(tmp_path, 1001)
@@ -44,13 +44,13 @@ def test_sees_every_segment_oldest_first(tmp_path: Path) -> None:
     assert seen.newest_updated == SegmentName(id=1000, version=7)
 
 
-def test_a_missing_directory_is_an_error_and_an_empty_one_is_empty(tmp_path: Path) -> None:
+def test_only_missing_directory_is_an_error(tmp_path: Path) -> None:
     assert observe(tmp_path) == Observation()
     with pytest.raises(FileNotFoundError):
         observe(tmp_path / "away")
 
 
-def test_files_that_vanish_in_between_are_not_seen(
+def test_file_deleted_during_scan_is_ignored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path, 1, "5")
@@ -63,10 +63,10 @@ def test_files_that_vanish_in_between_are_not_seen(
     assert [s.name.id for s in observe(tmp_path).segments] == [2]
 
 
-def test_older_indexes_are_read_after_a_newer_one_with_news(
+def test_older_indexes_are_read_after_newer_update(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The node writes the older index between our look at it and our look at the newer one."""
+    """The node updates older indexes while the scan reads a newer one."""
     write(tmp_path, 1, "5")
     write(tmp_path, 2)
     write(tmp_path, 3, "9")
@@ -86,7 +86,7 @@ def test_older_indexes_are_read_after_a_newer_one_with_news(
     ]
 
 
-def test_completed_indexes_are_not_read_again(tmp_path: Path) -> None:
+def test_completed_indexes_are_not_reread(tmp_path: Path) -> None:
     write(tmp_path, 1, "5")
     name = SegmentName(id=1, version=7)
     (seen,) = observe(tmp_path, {name}.__contains__).segments
@@ -97,7 +97,7 @@ def test_completed_indexes_are_not_read_again(tmp_path: Path) -> None:
 
 
 def test_only_regular_files_are_segments(tmp_path: Path) -> None:
-    """Opening a pipe would wait for somebody who writes into it."""
+    """Opening a pipe would block until a writer connects."""
     write(tmp_path, 1, "5")
     pipe, folder, loop = (SegmentName(id=number, version=7) for number in (2, 3, 4))
     os.mkfifo(tmp_path / pipe.log)
@@ -110,7 +110,7 @@ def test_only_regular_files_are_segments(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir])
-def test_idx_that_cannot_be_read_is_no_news(tmp_path: Path, make: Callable[[Path], None]) -> None:
+def test_unreadable_index_is_reported(tmp_path: Path, make: Callable[[Path], None]) -> None:
     write(tmp_path, 1)
     make(tmp_path / "CommitLog-7-1_cdc.idx")
     (seen,) = observe(tmp_path).segments
@@ -119,7 +119,7 @@ def test_idx_that_cannot_be_read_is_no_news(tmp_path: Path, make: Callable[[Path
     assert seen.idx.unreadable == pipe if make is os.mkfifo else seen.idx.unreadable
 
 
-def test_a_segment_with_a_link_in_an_archive_is_released_when_the_commit_log_lacks_it(
+def test_segment_absent_from_commit_log_is_released(
     tmp_path: Path,
 ) -> None:
     raw, commit_log, archive = (tmp_path / name for name in ("cdc_raw", "commitlog", "archive"))
@@ -130,14 +130,14 @@ def test_a_segment_with_a_link_in_an_archive_is_released_when_the_commit_log_lac
         name = SegmentName(id=number, version=7).log
         (archive / name).hardlink_to(raw / name)
     (commit_log / "CommitLog-7-3.log").hardlink_to(raw / "CommitLog-7-3.log")
-    # Another file of the name is none of the node's links.
+    # A different file with the same name is not the node's link.
     (commit_log / "CommitLog-7-2.log").write_bytes(b"")
 
     assert released(observe(raw, commit_log=commit_log)) == [True, True, False]
     assert released(observe(raw)) == [False, False, False]
 
 
-def test_a_directory_that_has_none_of_the_segments_is_not_the_commit_log(tmp_path: Path) -> None:
+def test_unrelated_commit_log_directory_releases_no_segment(tmp_path: Path) -> None:
     raw, other, archive = (tmp_path / name for name in ("cdc_raw", "other", "archive"))
     for directory in (raw, other, archive):
         directory.mkdir()
@@ -159,7 +159,7 @@ def is_file_name(name: bytes) -> bool:
 
 
 @given(st.binary(min_size=1, max_size=60).filter(is_file_name))
-def test_a_name_of_any_bytes_is_text_for_every_output(name: bytes) -> None:
+def test_any_file_name_is_printable_and_json_safe(name: bytes) -> None:
     with TemporaryDirectory() as folder:
         Path(folder, os.fsdecode(name)).touch()
         (shown,) = observe(Path(folder)).other_files

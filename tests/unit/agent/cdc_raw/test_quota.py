@@ -1,4 +1,4 @@
-"""The limit of `cdc_raw`, and how long until it is full."""
+"""The quota of `cdc_raw`, and the forecast of the time until it is full."""
 
 import math
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from agent.cdc_raw.quota import GrowthRate, Quota, time_to_full_s, watch_quota
 from tests.support.servers.processes import wait_until
 
 
-def test_the_quota_is_asked_for_until_it_is_known() -> None:
+def test_quota_is_requested_until_known() -> None:
     answers = [Quota(None, "no SELECT permission.", "GRANT"), Quota(None, "no."), Quota(1000)]
     reported: list[Quota] = []
     expected = list(answers)
@@ -24,7 +24,7 @@ SEGMENT = 32 << 20
 LIMIT = 4 << 30
 
 
-def test_no_forecast_before_there_is_a_rate() -> None:
+def test_forecast_needs_growth_rate_and_limit() -> None:
     growth = GrowthRate()
     assert growth.bytes_per_s is None
     growth.add(5, 0.0)
@@ -34,7 +34,7 @@ def test_no_forecast_before_there_is_a_rate() -> None:
     assert math.isnan(time_to_full_s(9, None, 5.0))
 
 
-def test_samples_older_than_ten_minutes_do_not_count() -> None:
+def test_growth_rate_ignores_samples_older_than_ten_minutes() -> None:
     growth = GrowthRate()
     growth.add(0, 0.0)
     for second in range(1000, 2000, 5):
@@ -44,7 +44,7 @@ def test_samples_older_than_ten_minutes_do_not_count() -> None:
 
 
 @given(st.integers(0, 10**12), st.integers(0, 10**12), st.floats(-1e9, 1e9))
-def test_full_is_full(size: int, limit: int, rate: float) -> None:
+def test_forecast_is_zero_only_when_full(size: int, limit: int, rate: float) -> None:
     seconds = time_to_full_s(size, limit, rate)
     assert seconds >= 0
     assert (seconds == 0) == (size >= limit)
@@ -56,8 +56,8 @@ def outage(
 ) -> Iterator[tuple[float, float, float]]:
     """Seconds since the last delivery, forecast, and true seconds until `cdc_raw` is full.
 
-    `before` has the segments in `cdc_raw` at each sample before the outage. From then on nothing
-    leaves it, and a segment arrives every `period_s` seconds."""
+    `before` lists the segment counts at each sample before the outage. During the outage no
+    segment leaves `cdc_raw`, and one arrives every `period_s` seconds."""
     growth, now_s = GrowthRate(), 0.0
     for segments in before:
         growth.add(segments * SEGMENT, now_s)
@@ -84,10 +84,10 @@ def outage(
     phase=st.floats(0.0, 0.999),
     samples_s=st.lists(st.floats(0.5, 8.0), min_size=10, max_size=150),
 )
-def test_a_forecast_of_an_outage_is_at_most_twice_the_truth(
+def test_outage_forecast_is_at_most_twice_true_time(
     before: list[int], period_s: float, phase: float, samples_s: list[float]
 ) -> None:
-    """After 30 s, whatever was before."""
+    """The bound holds 30 s after the outage starts, regardless of earlier growth."""
     for since_s, forecast_s, truth_s in outage(before, period_s, phase, samples_s):
         if since_s >= 30.0:
             assert forecast_s <= 2 * truth_s * 1.000001
@@ -99,7 +99,7 @@ def test_a_forecast_of_an_outage_is_at_most_twice_the_truth(
     phase=st.floats(0.0, 0.999),
     samples_s=st.lists(st.floats(0.5, 8.0), min_size=10, max_size=150),
 )
-def test_a_forecast_is_at_least_half_the_truth_after_quiet_times(
+def test_outage_forecast_after_quiet_time_is_at_least_half(
     quiet: int, period_s: float, phase: float, samples_s: list[float]
 ) -> None:
     for _, forecast_s, truth_s in outage([0] * quiet, period_s, phase, samples_s):
@@ -107,8 +107,8 @@ def test_a_forecast_is_at_least_half_the_truth_after_quiet_times(
 
 
 @pytest.mark.parametrize("period_s", [2.0, 6.7, 28.0])
-def test_the_alarm_fires_in_the_first_third_of_an_outage(period_s: float) -> None:
-    """By its rule: less than 20 minutes for a minute, or two hours for six, from 10 % on."""
+def test_alarm_fires_in_first_third_of_outage(period_s: float) -> None:
+    """Above 10 % full, a forecast under 20 minutes for one minute, or two hours for six, fires."""
     alarm_s: float | None = None
     since_s: dict[float, float | None] = {1200.0: None, 7200.0: None}
     whole_s = LIMIT / SEGMENT * period_s

@@ -16,11 +16,11 @@ LOG, IDX = "CommitLog-7-1.log", "CommitLog-7-1_cdc.idx"
 
 
 class Bell(threading.Event):
-    """Rung by a watcher."""
+    """Event that a watcher sets."""
 
     @contextmanager
     def rings(self) -> Iterator[None]:
-        """What is done here rings."""
+        """Assert that the block rings the bell."""
         self.clear()
         yield
         assert self.wait(DEADLINE_S)
@@ -44,11 +44,11 @@ def watcher(raw: Path, bell: Bell) -> Iterator[Watcher]:
     watcher.stop()
 
 
-def test_rings_when_an_index_is_written_a_link_made_and_a_file_removed(
+def test_watcher_rings_on_index_link_rename_and_removal(
     raw: Path, bell: Bell, watcher: Watcher, tmp_path: Path
 ) -> None:
     with bell.rings():
-        # A look is due once the watch stands.
+        # A scan is due once the watch is active.
         watcher.ensure()
     assert (watcher.is_active(), watcher.error) == (True, "")
     (tmp_path / "segment").write_bytes(b"x")
@@ -74,26 +74,26 @@ def test_removal_by_the_agent_does_not_ring(raw: Path, bell: Bell, watcher: Watc
     watcher.removing.add(LOG)
     with bell.rings():
         (raw / LOG).unlink()
-        # Events come in order.
+        # Events arrive in order.
         assert not bell.is_set()
         (raw / "CommitLog-7-2.log").unlink()
     assert watcher.removing == set()
 
 
-def test_looking_does_not_ring(raw: Path, bell: Bell, watcher: Watcher) -> None:
+def test_reads_and_unrelated_files_do_not_ring(raw: Path, bell: Bell, watcher: Watcher) -> None:
     (raw / IDX).write_text("5")
     with bell.rings():
         watcher.ensure()
     with bell.rings():
         (raw / IDX).read_text()
         (raw / "unrelated").write_text("x")
-        # Events come in order, so the next one that rings shows that those before it did not.
+        # Events arrive in order, so this ring proves that earlier events did not ring.
         assert not bell.is_set()
         (raw / "CommitLog-7-2_cdc.idx").write_text("5")
 
 
-def test_a_directory_that_comes_late_or_again_is_watched(tmp_path: Path, bell: Bell) -> None:
-    """Also behind a symbolic link."""
+def test_late_or_recreated_directory_is_watched(tmp_path: Path, bell: Bell) -> None:
+    """The same holds behind a symbolic link."""
     raw, link = tmp_path / "late", tmp_path / "link"
     link.symlink_to(raw)
     for directory in (raw, link):
@@ -113,7 +113,7 @@ def test_a_directory_that_comes_late_or_again_is_watched(tmp_path: Path, bell: B
         watcher.stop()
 
 
-def test_missing_inotify_is_logged_once_and_polling_continues(
+def test_missing_inotify_is_logged_once_and_retried(
     bell: Bell, watcher: Watcher, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def refuse(*_: object) -> None:
@@ -131,7 +131,7 @@ def test_missing_inotify_is_logged_once_and_polling_continues(
     assert watcher.is_active()
 
 
-def test_an_overflow_rings_and_is_logged_once(
+def test_inotify_overflow_rings_and_is_logged_once(
     raw: Path,
     bell: Bell,
     watcher: Watcher,

@@ -1,4 +1,4 @@
-"""Which tables are published, and which entries of lists match nothing."""
+"""Published tables, and list entries that match nothing."""
 
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ def config(tmp_path: Path, **changes: Any) -> AgentConfig:
     return load_config([AgentDir(tmp_path).configuration(settings)], [])
 
 
-def test_lists_that_match(tmp_path: Path) -> None:
+def test_matching_lists_select_published_tables(tmp_path: Path) -> None:
     properties = config(
         tmp_path,
         table_include_list="ks.t,ks.[s-t]",
@@ -45,7 +45,7 @@ def test_lists_that_match(tmp_path: Path) -> None:
         ({"field_exclude_list": "ks.t.k"}, "ks.t.k", "primary key are always published"),
     ],
 )
-def test_an_entry_that_changes_nothing(
+def test_list_entry_without_effect_is_reported(
     changes: dict[str, str], entry: str, reason: str, tmp_path: Path
 ) -> None:
     schema, properties = Schema.from_cql(SCHEMA + PLAIN), config(tmp_path, **changes).properties
@@ -53,16 +53,14 @@ def test_an_entry_that_changes_nothing(
     assert (unmatched.entry, reason in unmatched.reason) == (entry, True)
 
 
-def test_publication_is_computed_once_a_schema(tmp_path: Path) -> None:
+def test_publication_is_computed_once_per_schema(tmp_path: Path) -> None:
     publication = create_publication(config(tmp_path).properties)
     schema = Schema.from_cql(SCHEMA)
     assert publication(schema) is publication(schema)
     assert publication(Schema.from_cql(PLAIN)).captured == ()
 
 
-def test_a_column_without_a_name_of_its_own_is_named_once(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_suffixed_column_is_logged_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     older = SCHEMA.replace("v text", '"a-b" text')
     newer = SCHEMA.replace("v text", '"a-b" text, a_b text')
     properties = config(

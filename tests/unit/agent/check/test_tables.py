@@ -50,7 +50,7 @@ def config(folder: Path, delimiter: str) -> AgentConfig:
 
 
 def findings(config: AgentConfig, tables: set[tuple[str, str]]) -> list[Finding]:
-    """What `agent check` finds while no broker answers."""
+    """Findings of `agent check` while no broker answers."""
     statements = (
         f"CREATE TABLE {keyspace}.{table} (k int PRIMARY KEY) "
         f"WITH ID = {uuid.uuid5(uuid.NAMESPACE_DNS, f'{keyspace}.{table}')} AND cdc = true;"
@@ -62,19 +62,19 @@ def findings(config: AgentConfig, tables: set[tuple[str, str]]) -> list[Finding]
 
 
 @given(TABLES)
-def test_a_topic_that_kafka_rejects_is_a_fault_before_the_start(
+def test_colliding_topics_are_reported(
     configs: dict[str, AgentConfig], tables: set[tuple[str, str]]
 ) -> None:
     names = {f"{keyspace}_{table}" for keyspace, table in tables}
     found = findings(configs["."], tables)
     assert [each.code for each in found] == ["topics_collide"] * (len(names) < len(tables))
-    # The remedy ends it.
+    # The remedy resolves the collision.
     assert all("topic.delimiter=-" in each.remedy for each in found)
     assert findings(configs["-"], tables) == []
 
 
 @given(LENGTHS)
-def test_a_name_of_any_length_has_a_topic(
+def test_names_of_any_length_yield_valid_topics(
     configs: dict[str, AgentConfig], lengths: tuple[int, int]
 ) -> None:
     keyspace, table = ("n" * length for length in lengths)
@@ -92,7 +92,7 @@ def test_a_name_of_any_length_has_a_topic(
         assert f"{topic} ({keyspace}.{table})" in finding.message
 
 
-def test_the_topics_of_long_names_differ(configs: dict[str, AgentConfig]) -> None:
+def test_long_names_yield_distinct_topics(configs: dict[str, AgentConfig]) -> None:
     long = "n" * (LONGEST_TABLE - 1)
     topics = {table_topic(configs["."].properties, f"{'k' * 48}.{long}{last}") for last in "abc"}
     assert len(topics) == 3
@@ -107,8 +107,8 @@ def snapshot_config(folder: Path, mode: str) -> AgentConfig:
     return load_config([minimal_configuration(folder, {"snapshot.mode": mode, **login})])
 
 
-def test_check_warns_of_every_table_that_a_snapshot_rejects(tmp_path: Path) -> None:
-    """For each combination of rights and masks."""
+def test_check_reports_every_table_that_snapshot_rejects(tmp_path: Path) -> None:
+    """The test covers each combination of rights and masks."""
     initial = snapshot_config(tmp_path, "initial")
     places = [frozenset[str](), *(frozenset({place}) for place in PLACES)]
     masks: list[dict[str, tuple[str, ...]]] = [
@@ -130,7 +130,7 @@ def test_check_warns_of_every_table_that_a_snapshot_rejects(tmp_path: Path) -> N
         )
 
 
-def test_no_finding_without_snapshots_or_authorization(tmp_path: Path) -> None:
+def test_masks_are_ignored_without_snapshots_or_authorization(tmp_path: Path) -> None:
     masked = {"shop.orders": ("a",)}
     assert not list(
         check_snapshot_rights(snapshot_config(tmp_path, "never"), Rights(), COPIED, masked)
@@ -146,7 +146,7 @@ TRUNCATED = {
 }
 
 
-def test_finding_of_truncations_names_tables_places_times_and_commands() -> None:
+def test_truncation_finding_contains_tables_positions_times_and_commands() -> None:
     (found,) = check_truncations(TRUNCATED)
     assert (found.code, found.level) == ("table_truncated", Level.WARNING)
     place = "at 2023-11-14T22:13:20.500+00:00, segment 1700000000000, position 42"
@@ -158,7 +158,7 @@ def test_finding_of_truncations_names_tables_places_times_and_commands() -> None
     assert list(check_truncations({})) == []
 
 
-def test_a_running_agent_stays_ok_and_shows_it() -> None:
+def test_truncation_is_a_warning_condition() -> None:
     (condition,) = conditions_of(facts_of(findings=tuple(check_truncations(TRUNCATED))))
     assert (condition.code, condition.state) == ("table_truncated", State.WARNING)
 
@@ -169,7 +169,7 @@ DROPPED = {
 }
 
 
-def test_a_drop_has_a_remedy_for_a_table_that_is_gone_and_one_that_exists_again() -> None:
+def test_drop_remedy_differs_for_missing_and_recreated_tables() -> None:
     (found,) = check_drops(DROPPED, ["shop.items"])
     assert (found.code, found.level) == ("table_dropped", Level.WARNING)
     assert "dropped, which has no event: shop.items, shop.orders." in found.message

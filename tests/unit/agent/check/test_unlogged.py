@@ -1,4 +1,4 @@
-"""Which published tables have writes that no segment has, and what the findings say of them."""
+"""Published tables whose writes bypass the commit log, and their findings."""
 
 import pytest
 
@@ -46,7 +46,7 @@ def of(keyspace: Options, table: Options) -> UnloggedWrites:
         ),
     ],
 )
-def test_each_reason_has_its_option_and_remedy(
+def test_each_bypass_reason_reports_option_and_remedy(
     keyspace: Options, table: Options, reason: str, option: str
 ) -> None:
     found = of(keyspace, table)
@@ -61,14 +61,14 @@ def test_each_reason_has_its_option_and_remedy(
 @pytest.mark.parametrize(
     "table", [{}, {"transactional_mode": "off", "transactional_migration_from": "none"}]
 )
-def test_ordinary_writes(table: Options) -> None:
+def test_ordinary_writes_pass_the_check(table: Options) -> None:
     found = of({**DURABLE, "replication_type": "untracked"}, table)
     assert (found, found.table_count) == (UnloggedWrites(), 0)
     (finding,) = check_unlogged_writes(found)
     assert finding.level is Level.OK
 
 
-def test_a_table_with_two_reasons_counts_once_and_has_both_remedies() -> None:
+def test_two_reasons_count_one_table_and_list_both_remedies() -> None:
     found = of({"durable_writes": "false"}, {"transactional_mode": "full"})
     assert [each.reason for each in found.tables] == [
         Reason.DURABLE_WRITES,
@@ -102,7 +102,7 @@ def test_names_in_statements_are_quoted() -> None:
         ("transactional_migration_from", "full", True),
     ],
 )
-def test_a_capture_of_transactions_has_the_writes_of_accord(
+def test_transaction_capture_covers_accord_writes(
     option: str, value: str, is_captured: bool
 ) -> None:
     options = WriteOptions({"ks": DURABLE}, {"ks.t": {option: value}})
@@ -113,15 +113,15 @@ def test_a_capture_of_transactions_has_the_writes_of_accord(
     assert reported.reason == "durable_writes"
 
 
-def test_only_published_tables_count() -> None:
-    """Nor does a dropped one, which stays in the schema: segments still have its changes."""
+def test_only_published_tables_are_checked() -> None:
+    """A dropped table remains in the schema because segments still contain its changes."""
     options = WriteOptions({"ks": {"durable_writes": "false"}}, {"ks.t": {}, "ks.u": {}})
     for published in ([], ["gone.t", "ks.gone"]):
         assert unlogged_writes(options, published) == UnloggedWrites()
     assert [each.name for each in unlogged_writes(options, ["ks.u"]).tables] == ["ks.u"]
 
 
-def test_nothing_is_known_before_the_first_answer_with_an_error_or_without_the_keyspace() -> None:
+def test_unlogged_writes_are_unknown_without_usable_answer() -> None:
     without = options_from_cql("CREATE TABLE ks.t (k int PRIMARY KEY) WITH cdc = true;")
     for options, reason in (
         (None, ""),
@@ -136,7 +136,7 @@ def test_nothing_is_known_before_the_first_answer_with_an_error_or_without_the_k
         assert found.unknown in finding.message
 
 
-def test_found_table_counts_although_another_is_not_known() -> None:
+def test_bypassing_table_counts_despite_unknown_keyspace() -> None:
     options = options_from_cql(
         "CREATE TABLE ks.t (k int PRIMARY KEY) WITH transactional_mode = 'full';"
     )

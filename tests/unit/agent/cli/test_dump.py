@@ -15,7 +15,7 @@ def values(output: str) -> list[str]:
     return [json.loads(line)["value"]["after"]["v"]["value"] for line in output.splitlines()]
 
 
-def test_events_come_in_the_order_of_the_log(agent_dir: AgentDir) -> None:
+def test_dump_prints_events_in_log_order(agent_dir: AgentDir) -> None:
     write_segment(agent_dir.cdc_raw, 2, [[payload(1, b"c")]])
     write_segment(agent_dir.cdc_raw, 10, [[payload(1, b"d")]])
     write_segment(agent_dir.cdc_raw, 1, [[payload(1, b"a")], [payload(2, b"b")]])
@@ -25,7 +25,7 @@ def test_events_come_in_the_order_of_the_log(agent_dir: AgentDir) -> None:
     assert (first["topic"], first["key"]) == ("dump.ks.t", {"k": "a", "c": 1})
 
 
-def test_options_choose_the_form_of_events(agent_dir: AgentDir) -> None:
+def test_dump_options_select_event_format(agent_dir: AgentDir) -> None:
     path = write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
     plain = agent(
         "dump", path, "--schema", agent_dir.schema, "--no-cells", "--op-style", "envelope"
@@ -36,14 +36,14 @@ def test_options_choose_the_form_of_events(agent_dir: AgentDir) -> None:
     assert agent("dump", path, "--schema", agent_dir.schema, "--table", r"ks\.other").output == ""
 
 
-def test_the_canonical_dump(agent_dir: AgentDir) -> None:
+def test_mutations_option_prints_canonical_dump(agent_dir: AgentDir) -> None:
     path = write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
     line = json.loads(agent("dump", path, "--schema", agent_dir.schema, "--mutations").output)
     assert (line["segment"], line["ks"], line["table"]) == (path.name, "ks", "t")
     assert line["items"][0]["cells"][0]["val"] == "78"
 
 
-def test_a_packed_segment_is_read_like_a_plain_one(agent_dir: AgentDir) -> None:
+def test_compressed_segment_is_dumped_like_plain_segment(agent_dir: AgentDir) -> None:
     path = write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
     plain = agent("dump", path, "--schema", agent_dir.schema, "--mutations")
     packed = path.with_name(f"{path.name}.gz")
@@ -56,7 +56,7 @@ def test_a_packed_segment_is_read_like_a_plain_one(agent_dir: AgentDir) -> None:
     assert "Traceback" not in cut.errors
 
 
-def test_index_limits_reading(agent_dir: AgentDir) -> None:
+def test_idx_limit_option_stops_at_index(agent_dir: AgentDir) -> None:
     sections = [[payload(1, b"a")], [payload(2, b"b")]]
     path = write_segment(agent_dir.cdc_raw, 1, sections[:1], idx=None)
     write_segment(agent_dir.cdc_raw, 1, sections, idx=str(path.stat().st_size - 16))
@@ -81,7 +81,7 @@ def test_damage_is_reported_and_intact_records_are_printed(agent_dir: AgentDir) 
         assert "DAMAGED" not in done.output
 
 
-def test_a_table_that_the_schema_lacks_is_named(agent_dir: AgentDir) -> None:
+def test_table_missing_from_schema_is_reported(agent_dir: AgentDir) -> None:
     path = write_segment(
         agent_dir.cdc_raw, 1, [[payload(1), payload(2, table_id=OTHER_ID), payload(3)]]
     )
@@ -95,7 +95,7 @@ def test_a_table_that_the_schema_lacks_is_named(agent_dir: AgentDir) -> None:
     assert len(done.output.splitlines()) == 2
 
 
-def test_a_header_that_cannot_be_read_leaves_the_others(agent_dir: AgentDir) -> None:
+def test_segment_with_unreadable_header_is_skipped(agent_dir: AgentDir) -> None:
     bad = write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
     bad.write_bytes(b"\xff" * 100)
     write_segment(agent_dir.cdc_raw, 2, [[payload(1, b"good")]])
@@ -105,7 +105,7 @@ def test_a_header_that_cannot_be_read_leaves_the_others(agent_dir: AgentDir) -> 
     assert values(done.output) == ["good"]
 
 
-def test_dump_rejects_files_that_are_neither_segment_nor_schema(
+def test_dump_rejects_unusable_segment_and_schema_files(
     agent_dir: AgentDir, tmp_path: Path
 ) -> None:
     path = write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
@@ -128,7 +128,7 @@ def test_dump_rejects_files_that_are_neither_segment_nor_schema(
         assert len(done.errors.splitlines()) == 1
 
 
-def test_a_reader_that_has_seen_enough_is_no_fault(agent_dir: AgentDir) -> None:
+def test_closed_output_pipe_is_not_an_error(agent_dir: AgentDir) -> None:
     write_segment(agent_dir.cdc_raw, 1, [[payload(n, b"x" * 100) for n in range(5000)]])
     command = [str(AGENT), "dump", str(agent_dir.cdc_raw), "--schema", str(agent_dir.schema)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -140,7 +140,7 @@ def test_a_reader_that_has_seen_enough_is_no_fault(agent_dir: AgentDir) -> None:
         process.wait()
 
 
-def test_only_the_tree_needs_no_schema(agent_dir: AgentDir) -> None:
+def test_only_tree_option_works_without_schema(agent_dir: AgentDir) -> None:
     path = write_segment(agent_dir.cdc_raw, 1, [[payload(1), payload(2)], []])
     bare = agent("dump", path, "--tree")
     assert (bare.exit_code, bare.errors) == (0, "")
@@ -152,7 +152,7 @@ def test_only_the_tree_needs_no_schema(agent_dir: AgentDir) -> None:
         assert "--schema" in done.errors
 
 
-def test_the_tree_has_values(agent_dir: AgentDir) -> None:
+def test_tree_contains_values(agent_dir: AgentDir) -> None:
     path = write_segment(agent_dir.cdc_raw, 1, [[payload(1, b"a"), payload(2, table_id=OTHER_ID)]])
     done = agent("dump", path, "--tree", "--schema", agent_dir.schema)
     assert (done.exit_code, done.errors) == (0, "")
@@ -163,7 +163,7 @@ def test_the_tree_has_values(agent_dir: AgentDir) -> None:
     assert f"table {OTHER_ID} is not in the schema" in text
 
 
-def test_the_tree_shows_damage_in_its_place(agent_dir: AgentDir) -> None:
+def test_tree_marks_damage_at_its_position(agent_dir: AgentDir) -> None:
     path = write_segment(agent_dir.cdc_raw, 1, [[payload(1), payload(2, b"damaged"), payload(3)]])
     path.write_bytes(path.read_bytes().replace(b"damaged", b"DAMAGED"))
     done = agent("dump", path, "--tree")

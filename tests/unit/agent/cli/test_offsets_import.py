@@ -1,4 +1,4 @@
-"""Going on where Debezium's connector ended."""
+"""`agent offsets import`: resume at the offsets of Debezium's connector."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ def offsets_of_debezium(folder: Path, **entries: str) -> Path:
     return folder
 
 
-def test_agent_resumes_at_the_offset_of_the_connector(agent_dir: AgentDir) -> None:
+def test_agent_resumes_at_imported_connector_offset(agent_dir: AgentDir) -> None:
     write_segment(agent_dir.cdc_raw, 1, [[payload(0, b"done")]])
     path = write_segment(agent_dir.cdc_raw, 2, [[payload(n, b"%d" % n) for n in range(10)]])
     write_segment(agent_dir.cdc_raw, 3, [[payload(0, b"later")]])
@@ -71,7 +71,7 @@ def test_invalid_offsets_are_rejected(value: str) -> None:
         table_offsets({"ks.t": value})
 
 
-def test_without_an_offset_there_is_nothing_to_take_over() -> None:
+def test_import_without_offsets_is_rejected() -> None:
     with pytest.raises(ConfigError, match="has no offset"):
         offsets_from_debezium((), (), "node-1")
 
@@ -81,7 +81,7 @@ OFFSETS = st.builds(TableOffset, SEGMENTS, st.integers(1, 100), st.text("ab", mi
 
 
 @given(st.lists(OFFSETS, min_size=1), st.sets(SEGMENTS))
-def test_nothing_is_passed_over_that_a_table_still_lacks(
+def test_import_skips_no_event_of_any_table(
     offsets: list[TableOffset], present: set[SegmentName]
 ) -> None:
     ledger = offsets_from_debezium(offsets, present, "node-1")

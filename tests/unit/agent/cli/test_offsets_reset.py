@@ -1,4 +1,4 @@
-"""`agent offsets reset`: start again with the oldest segment in `cdc_raw`."""
+"""`agent offsets reset`: restart with the oldest segment in `cdc_raw`."""
 
 from sidecar.files.locks import DirectoryLock
 from tests.support.agents.agent_directory import AgentDir, payload, write_segment
@@ -13,7 +13,7 @@ def deliver(agent_dir: AgentDir) -> None:
         assert process.stop() == 0
 
 
-def test_segments_in_cdc_raw_are_read_again(agent_dir: AgentDir) -> None:
+def test_offsets_reset_rereads_segments_in_cdc_raw(agent_dir: AgentDir) -> None:
     path = write_segment(agent_dir.cdc_raw, 1, [[payload(1, b"a")]])
     content = path.read_bytes()
     deliver(agent_dir)
@@ -43,7 +43,7 @@ def test_offsets_of_snapshots_are_reset_on_request(agent_dir: AgentDir) -> None:
     assert (aside / copies.name).read_text() == "kept as it is"
 
 
-def test_a_running_agent_keeps_its_progress(agent_dir: AgentDir) -> None:
+def test_offsets_reset_is_rejected_while_agent_runs(agent_dir: AgentDir) -> None:
     with DirectoryLock(agent_dir.cdc_raw, agent_dir.offsets):
         done = agent("offsets", "reset", "--config", agent_dir.configuration())
     assert done.exit_code == 3

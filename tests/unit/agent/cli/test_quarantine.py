@@ -1,4 +1,4 @@
-"""`agent quarantine`: what an operator does with what could not be delivered."""
+"""`agent quarantine`: list, retry and discard undelivered segments and events."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ NAME = "CommitLog-7-1.log"
 
 @pytest.fixture
 def quarantined(agent_dir: AgentDir) -> Path:
-    """A segment with a change of a table that nobody knew; gives the properties file."""
+    """Quarantine a segment with a change of an unknown table; return the properties file."""
     write_segment(agent_dir.cdc_raw, 1, [[payload(1, b"a"), payload(2, b"b", OTHER_ID)]])
     with running(agent_dir, {"segment.blocked.timeout.ms": "0"}) as process:
         process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir))
@@ -31,7 +31,7 @@ def quarantined(agent_dir: AgentDir) -> Path:
     return agent_dir.configuration({"segment.blocked.timeout.ms": "0"})
 
 
-def test_a_segment_is_listed_and_requested(quarantined: Path) -> None:
+def test_quarantine_list_contains_retry_request(quarantined: Path) -> None:
     def listed() -> dict[str, Any]:
         (segment,) = json.loads(
             agent("quarantine", "list", "--json", "--config", quarantined).output
@@ -58,9 +58,7 @@ def test_every_start_requeues_segments_with_error_reprocessing(
     assert (agent_dir.relocation / "error" / NAME).exists()
 
 
-def test_a_segment_is_discarded_with_all_that_is_kept_of_it(
-    agent_dir: AgentDir, quarantined: Path
-) -> None:
+def test_discard_deletes_all_files_of_segment(agent_dir: AgentDir, quarantined: Path) -> None:
     kept = agent_dir.cdc_raw / NAME
     kept.touch()
     outcome = agent("quarantine", "discard", NAME, "--yes", "--config", quarantined)
@@ -84,7 +82,7 @@ def test_a_segment_is_discarded_with_all_that_is_kept_of_it(
         (["discard", "CommitLog-7-9.log", "--yes"], "CommitLog-7-9.log: not in"),
     ],
 )
-def test_invalid_quarantine_arguments_are_one_error(
+def test_invalid_quarantine_arguments_yield_one_error(
     agent_dir: AgentDir, words: list[str], part: str
 ) -> None:
     outcome = agent("quarantine", *words, "--config", agent_dir.configuration())
@@ -94,9 +92,7 @@ def test_invalid_quarantine_arguments_are_one_error(
 
 
 @pytest.mark.parametrize("words", [[NAME], ["--all"]])
-def test_segments_of_a_store_are_not_requested_without_a_fetcher(
-    agent_dir: AgentDir, words: list[str]
-) -> None:
+def test_retry_of_remote_segment_needs_fetcher(agent_dir: AgentDir, words: list[str]) -> None:
     error = agent_dir.relocation / "error"
     error.mkdir()
     (error / f"{NAME}.remote").write_text("gs://archive/cdc/node-1/error\n")
@@ -108,7 +104,7 @@ def test_segments_of_a_store_are_not_requested_without_a_fetcher(
 
 
 def refused(file: Path, *reasons: str) -> None:
-    """Events that are kept, behind one that a crash has torn."""
+    """Write dead letters after one that a crash has torn."""
     file.parent.mkdir(exist_ok=True)
     events = [DeadLetter("x", b"1", b"{}", [], reason) for reason in reasons]
     file.write_bytes(b'{"topic": \n' + b"".join(event_line(event, "1.2.3") for event in events))
@@ -127,7 +123,7 @@ def test_dead_letters_of_a_snapshot_are_listed_and_discarded(agent_dir: AgentDir
     assert (outcome.exit_code, outcome.errors, list(error.iterdir())) == (0, "", [])
 
 
-def test_a_segment_of_which_events_alone_are_kept_says_why(agent_dir: AgentDir) -> None:
+def test_segment_with_only_dead_letters_lists_reasons(agent_dir: AgentDir) -> None:
     events = agent_dir.relocation / "error" / f"{NAME}.events.ndjson"
     refused(events, "too large", "no such topic", "too large")
     configuration = agent_dir.configuration()

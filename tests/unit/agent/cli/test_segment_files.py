@@ -1,4 +1,4 @@
-"""The keystore on the command line and in the configuration; segments are recorded ones."""
+"""Keystore options of the command line and the configuration, over recorded segments."""
 
 import json
 import re
@@ -39,7 +39,7 @@ def write_yaml(folder: Path, keystore: Path, version: str = "5.0.9") -> Path:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_the_node_names_its_keystore(agent_dir: AgentDir, version: str) -> None:
+def test_keystore_is_read_from_node_configuration(agent_dir: AgentDir, version: str) -> None:
     yaml = write_yaml(agent_dir.folder, FOLDER / KEYSTORE, version)
     found = load_config([agent_dir.configuration({"cassandra.config": str(yaml)})]).keystore
     assert found is not None
@@ -48,7 +48,7 @@ def test_the_node_names_its_keystore(agent_dir: AgentDir, version: str) -> None:
     assert found.origin == f"transparent_data_encryption_options in {yaml}"
 
 
-def test_properties_take_precedence_over_the_node(agent_dir: AgentDir) -> None:
+def test_keystore_properties_override_node_configuration(agent_dir: AgentDir) -> None:
     yaml = write_yaml(agent_dir.folder, Path("conf/.keystore"))
     secret = agent_dir.folder / "secret"
     secret.write_text("word\n")
@@ -76,13 +76,13 @@ def test_properties_take_precedence_over_the_node(agent_dir: AgentDir) -> None:
         "transparent_data_encryption_options: {key_provider: [{parameters: [{}]}]}\n",
     ],
 )
-def test_a_node_without_a_keystore(tmp_path: Path, text: str) -> None:
+def test_node_configuration_without_keystore_is_accepted(tmp_path: Path, text: str) -> None:
     path = tmp_path / "cassandra.yaml"
     path.write_text(text)
     assert read_cassandra_yaml(path).keystore is None
 
 
-def test_faults_are_reported_at_the_start(agent_dir: AgentDir) -> None:
+def test_invalid_keystore_properties_are_reported(agent_dir: AgentDir) -> None:
     for changes, what in [
         ({"commit.log.keystore.path": "conf/keys"}, "must be an absolute path"),
         ({"commit.log.keystore.type": "BKS"}, "commit.log.keystore.type"),
@@ -91,7 +91,7 @@ def test_faults_are_reported_at_the_start(agent_dir: AgentDir) -> None:
             load_config([agent_dir.configuration(changes)])
 
 
-def test_a_dump_needs_the_key(agent_dir: AgentDir) -> None:
+def test_dump_of_encrypted_segment_needs_key(agent_dir: AgentDir) -> None:
     arguments = ("dump", SEGMENT, "--schema", SCHEMA, "--mutations")
     done = agent(*arguments)
     assert done.exit_code == 1
@@ -104,7 +104,7 @@ def test_a_dump_needs_the_key(agent_dir: AgentDir) -> None:
     for options in (by_file, by_node):
         done = agent(*arguments, *options)
         lines = [json.loads(line) for line in done.output.splitlines()]
-        # What fills segments is in no schema but that of the log itself.
+        # The filler table exists only in the schema of the log itself.
         lines = [line for line in lines if line["ks"] != "filler"]
         assert lines == Scenario(OWN, FOLDER).expected()
     done = agent(*arguments, "--keystore", FOLDER / KEYSTORE)
@@ -112,7 +112,7 @@ def test_a_dump_needs_the_key(agent_dir: AgentDir) -> None:
     assert "set KEYSTORE_PASSWORD or --keystore-password-file" in done.errors
 
 
-def test_verify_needs_the_key(agent_dir: AgentDir) -> None:
+def test_verify_of_encrypted_segment_needs_key(agent_dir: AgentDir) -> None:
     done = agent("verify", SEGMENT)
     assert done.exit_code == 1
     assert "is missing" in done.output
@@ -125,7 +125,7 @@ def test_verify_needs_the_key(agent_dir: AgentDir) -> None:
     assert "is wrong: it decrypts no chunk of the segment" in done.output
 
 
-def test_check_says_whether_the_keys_are_there(agent_dir: AgentDir) -> None:
+def test_check_reports_missing_and_wrong_keys(agent_dir: AgentDir) -> None:
     def keys(**changes: object) -> list[Finding]:
         properties = {f"commit.log.keystore.{name}": str(value) for name, value in changes.items()}
         config = load_config([agent_dir.configuration(properties)])

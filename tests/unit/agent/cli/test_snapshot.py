@@ -1,4 +1,4 @@
-"""`agent snapshot` against an agent that demands a token."""
+"""`agent snapshot` against an agent that requires a token."""
 
 import json
 from collections.abc import Iterator
@@ -52,13 +52,13 @@ def test_changing_request_needs_the_token(
     assert ITS_ANSWER in ask(token_file).errors
 
 
-def test_status_needs_no_token_and_accepts_both_forms_of_an_address(port: int) -> None:
+def test_snapshot_status_accepts_url_or_host_without_token(port: int) -> None:
     for address in (("--url", f"http://{HOST}:{port}"), ("--host", HOST, "--port", str(port))):
         shown = agent("snapshot", "status", *address, "--json")
         assert (shown.exit_code, json.loads(shown.output)) == (0, {"tables": []})
 
 
-def test_one_form_of_an_address_is_enough(port: int) -> None:
+def test_url_option_excludes_host_and_port(port: int) -> None:
     shown = agent("snapshot", "status", "--url", f"http://{HOST}:{port}", "--port", str(port))
     assert shown.exit_code == 2
     assert "Use either --url, or --host and --port." in shown.errors

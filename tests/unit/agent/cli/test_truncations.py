@@ -1,4 +1,4 @@
-"""`agent truncations acknowledge`: an effect on what `check` and `run` report."""
+"""`agent truncations acknowledge` and its effect on the reports of `check` and `run`."""
 
 import json
 
@@ -9,7 +9,7 @@ from tests.support.agents.agent_main import agent
 TRUNCATED = Truncation("7", 1, 2, 1_700_000_000_500)
 
 
-def test_the_report_of_a_table_ends(agent_dir: AgentDir) -> None:
+def test_acknowledged_truncation_is_no_longer_reported(agent_dir: AgentDir) -> None:
     command = ("truncations", "acknowledge", "--config", agent_dir.configuration())
     before = agent(*command, "shop.orders")
     assert before.exit_code == 2

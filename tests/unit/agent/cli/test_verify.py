@@ -30,7 +30,7 @@ def reports(*arguments: str | Path) -> tuple[int, list[dict[str, Any]]]:
     return done.exit_code, [json.loads(line) for line in done.output.splitlines()]
 
 
-def test_whole_segments_are_clean(agent_dir: AgentDir) -> None:
+def test_intact_segments_are_clean(agent_dir: AgentDir) -> None:
     path = write_segment(agent_dir.cdc_raw, 2, SECTIONS)
     write_segment(agent_dir.cdc_raw, 10, [])
     exit_code, (first, second) = reports(agent_dir.cdc_raw)
@@ -59,7 +59,7 @@ def test_whole_segments_are_clean(agent_dir: AgentDir) -> None:
     assert (second["segment"], second["sections"]) == ("CommitLog-7-10.log", 0)
 
 
-def test_damage_is_named_and_the_exit_code_tells(agent_dir: AgentDir) -> None:
+def test_damage_is_reported_with_exit_code_5(agent_dir: AgentDir) -> None:
     path = write_segment(agent_dir.cdc_raw, 1, SECTIONS)
     write_segment(agent_dir.cdc_raw, 2, SECTIONS)
     whole = path.read_bytes()
@@ -96,9 +96,9 @@ def with_header_checksum(data: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("length", [3, 7])
-def test_every_flipped_bit_of_the_chain_is_found(agent_dir: AgentDir, length: int) -> None:
-    """Each bit of header and chain is under some checksum, but for the end of the last section:
-    moved into the zeros behind it, it takes some of them in and no record is lost."""
+def test_every_flipped_bit_is_detected(agent_dir: AgentDir, length: int) -> None:
+    """Checksums cover every bit except those of the last section's end. A later end only adds
+    trailing zeros and loses no record."""
     path = write_segment(agent_dir.cdc_raw, 1, [[payload(1, bytes(length))], [payload(2)]])
     whole = path.read_bytes()
     for bit in range((len(whole) - 16) * 8):
@@ -115,7 +115,7 @@ def test_every_flipped_bit_of_the_chain_is_found(agent_dir: AgentDir, length: in
             ), bit
 
 
-def test_a_live_segment_is_checked_as_far_as_it_goes(agent_dir: AgentDir) -> None:
+def test_live_segment_is_verified_up_to_synced_end(agent_dir: AgentDir) -> None:
     path = write_segment(agent_dir.cdc_raw, 1, SECTIONS, idx="0")
     whole = path.read_bytes()
     end = len(whole) - 16
@@ -129,7 +129,7 @@ def test_a_live_segment_is_checked_as_far_as_it_goes(agent_dir: AgentDir) -> Non
     assert (exit_code, report["state"], report["status"]) == (5, "final", "damaged")
 
 
-def test_an_index_that_claims_more_than_is_there(agent_dir: AgentDir) -> None:
+def test_index_beyond_end_of_log_is_damage(agent_dir: AgentDir) -> None:
     path = write_segment(agent_dir.cdc_raw, 1, SECTIONS, idx="0")
     end = path.stat().st_size - 16
     index = path.with_name(f"{path.stem}_cdc.idx")
@@ -142,12 +142,12 @@ def test_an_index_that_claims_more_than_is_there(agent_dir: AgentDir) -> None:
     assert (gap["from"], gap["to"]) == (end, end + 100)
     index.write_text(f"{end + 100}\nCOMPLETED")
     assert reports(path)[0] == 5
-    # A replay writes the length of the file, which says nothing about the log.
+    # A replay writes the file's length, which is independent of the log's end.
     index.write_text(f"{path.stat().st_size}\nCOMPLETED")
     assert reports(path)[0] == 0
 
 
-def test_an_index_that_is_a_pipe_is_not_waited_for(agent_dir: AgentDir) -> None:
+def test_index_that_is_a_pipe_is_rejected(agent_dir: AgentDir) -> None:
     index = write_segment(agent_dir.cdc_raw, 1, SECTIONS).with_name("CommitLog-7-1_cdc.idx")
     index.unlink()
     os.mkfifo(index)
@@ -156,7 +156,7 @@ def test_an_index_that_is_a_pipe_is_not_waited_for(agent_dir: AgentDir) -> None:
 
 
 def test_recordings_are_clean_and_counted() -> None:
-    """Every recording; the records of the dump are among those counted."""
+    """The counted records include those of the dump."""
     for scenario in scenarios():
         keystore = KeySource(scenario.keystore())
         positions = {(line["segment"], line["pos"]) for line in scenario.expected()}
@@ -170,7 +170,7 @@ def test_recordings_are_clean_and_counted() -> None:
             assert report.position >= max(lines, default=0)
 
 
-def test_copies_of_a_live_segment_are_whole_up_to_their_index() -> None:
+def test_live_segment_copies_are_intact_up_to_index() -> None:
     copies = sorted(OWN.glob("*/live*/snap-*/CommitLog-*.log.gz"))
     assert copies
     for segment in find_segments(copies):
@@ -182,7 +182,7 @@ def test_copies_of_a_live_segment_are_whole_up_to_their_index() -> None:
         assert report.gaps == (), segment.path
 
 
-def test_a_packed_segment(agent_dir: AgentDir) -> None:
+def test_compressed_segment_is_verified_like_plain_segment(agent_dir: AgentDir) -> None:
     path = write_segment(agent_dir.cdc_raw, 1, SECTIONS)
     _, (plain,) = reports(path)
     packed = path.with_name(f"{path.name}.gz")
@@ -191,7 +191,7 @@ def test_a_packed_segment(agent_dir: AgentDir) -> None:
     assert report == {**plain, "path": str(packed)}
 
 
-def test_bad_usage(agent_dir: AgentDir) -> None:
+def test_invalid_verify_arguments_are_rejected(agent_dir: AgentDir) -> None:
     for arguments in (
         (),
         (agent_dir.folder / "missing.log",),
@@ -203,7 +203,7 @@ def test_bad_usage(agent_dir: AgentDir) -> None:
         assert "Traceback" not in done.errors
 
 
-def test_a_terminal_sees_a_bar_and_a_table(agent_dir: AgentDir) -> None:
+def test_terminal_output_contains_progress_bar_and_table(agent_dir: AgentDir) -> None:
     path = write_segment(agent_dir.cdc_raw, 1, SECTIONS)
     controller, terminal = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "200"}

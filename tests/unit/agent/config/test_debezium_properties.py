@@ -1,4 +1,4 @@
-"""Each property of Debezium has a true row in docs/reference/debezium-properties.md."""
+"""Every property of Debezium has a correct row in docs/reference/debezium-properties.md."""
 
 import re
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from tests.support.agents.minimal_configuration import of_lines
 REPOSITORY = Path(__file__).resolve().parents[4]
 PAGE = (REPOSITORY / "docs" / "reference" / "debezium-properties.md").read_text(encoding="utf-8")
 
-# The manual of 2021, its table in its order and then its text.
+# Properties of the 2021 manual: its table in order, then its text.
 MANUAL = """
     snapshot.mode snapshot.consistency http.port cassandra.config cassandra.hosts cassandra.port
     cassandra.username cassandra.password cassandra.ssl.enabled cassandra.ssl.config.path
@@ -29,7 +29,7 @@ MANUAL = """
     key.converter.* value.converter value.converter.* kafka.producer.* kafka.consumer.*
     latest.commit.log.only
 """
-# `CassandraConnectorConfig` of 3.7, and what it inherits of `CommonConnectorConfig`.
+# `CassandraConnectorConfig` of 3.7, with properties inherited from `CommonConnectorConfig`.
 PRESENT = """
     topic.prefix cassandra.cluster.name cassandra.driver.config.file cassandra.node.id
     commit.log.relocation.dir.poll.interval.ms commit.log.transfer.*
@@ -71,14 +71,14 @@ def of_state(*states: str) -> list[Entry]:
     return [entry for entry in entries() if entry.state in states]
 
 
-def test_every_property_has_one_row() -> None:
+def test_every_debezium_property_has_one_row() -> None:
     names = [entry.name for entry in entries()]
     assert len(names) == len(set(names))
     assert {*MANUAL.split(), *PRESENT.split()} - set(names) == set()
     assert len([line for line in PAGE.splitlines() if line.startswith("| `")]) == len(names) + 3
 
 
-def test_every_accepted_property_has_a_row() -> None:
+def test_every_inert_property_has_an_accepted_row() -> None:
     names = {entry.name for entry in of_state("accepted")}
     declared = [declaration for _, _, declaration in declarations(DebeziumProperties)]
     assert names == INERT.keys() | {f"{each.name}*" for each in declared if each.is_prefix}
@@ -107,7 +107,7 @@ def test_supported_property_has_the_documented_default(entry: Entry) -> None:
 
 
 @pytest.mark.parametrize("entry", of_state("default"), ids=lambda entry: entry.name)
-def test_only_the_default_is_taken(entry: Entry, tmp_path: Path) -> None:
+def test_property_accepts_only_its_default(entry: Entry, tmp_path: Path) -> None:
     assert of_lines(tmp_path, f"{entry.name}={entry.default_here}").warnings == ()
     other = "true" if entry.default_here == "false" else "com.example.Other"
     with pytest.raises(ConfigError) as raised:

@@ -21,7 +21,7 @@ def loaded(folder: Path, text: str, *lines: str, **environment: str) -> AgentCon
     return of_lines(folder, *lines, f"cassandra.driver.config.file={file}", **environment)
 
 
-def test_address_and_login_are_taken(tmp_path: Path) -> None:
+def test_address_and_login_are_read_from_driver_file(tmp_path: Path) -> None:
     text = f"""
         {ROOT}.basic.contact-points = ["10.0.0.7:9142", "[2001:db8::1]:9142"]
         {ROOT} {{
@@ -43,8 +43,8 @@ def test_address_and_login_are_taken(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("written", ["0123", "12e4", "true", "1.50", "on"])
-def test_a_login_is_taken_as_it_is_written(tmp_path: Path, written: str) -> None:
-    """As the driver does, which asks for a string."""
+def test_login_in_driver_file_is_read_as_string(tmp_path: Path, written: str) -> None:
+    """The driver reads user name and password as strings."""
     login = f"{ROOT}.advanced.auth-provider {{ username = {written}, password = {written} }}"
     properties = loaded(tmp_path, login).properties
     assert properties.cassandra_username == written
@@ -52,7 +52,7 @@ def test_a_login_is_taken_as_it_is_written(tmp_path: Path, written: str) -> None
     assert properties.cassandra_password.get_secret_value() == written
 
 
-def test_set_values_take_precedence_and_show_their_origin(tmp_path: Path) -> None:
+def test_properties_override_driver_file_and_show_their_origin(tmp_path: Path) -> None:
     text = f"""{ROOT} {{
         basic.contact-points = ["10.0.0.7:9142"]
         advanced.auth-provider {{ class = PlainTextAuthProvider, username = u, password = hidden }}
@@ -66,12 +66,12 @@ def test_set_values_take_precedence_and_show_their_origin(tmp_path: Path) -> Non
     assert "hidden" not in repr(shown)
 
 
-def test_an_empty_file_says_nothing(tmp_path: Path) -> None:
+def test_empty_driver_file_leaves_defaults(tmp_path: Path) -> None:
     config = loaded(tmp_path, "")
     assert (config.hosts, config.port) == (("localhost",), 9042)
 
 
-def test_stores_for_tls_are_read(tmp_path: Path) -> None:
+def test_tls_stores_are_read_from_driver_file(tmp_path: Path) -> None:
     authority = Authority()
     trust = authority.truststore(tmp_path / "trust.p12", "changeit")
     key = authority.signed("agent").pkcs12(tmp_path / "key.p12", "changeit")
@@ -122,7 +122,7 @@ def test_stores_for_tls_are_read(tmp_path: Path) -> None:
         (f"{ROOT}.advanced.ssl-engine-factory.hostname-validation = perhaps", "true or false"),
     ],
 )
-def test_unusable_driver_file_is_one_error(tmp_path: Path, text: str, part: str) -> None:
+def test_unusable_driver_file_yields_one_error(tmp_path: Path, text: str, part: str) -> None:
     with pytest.raises(ConfigError) as raised:
         loaded(tmp_path, text)
     (problem,) = raised.value.problems
@@ -138,6 +138,6 @@ def test_unusable_driver_file_is_one_error(tmp_path: Path, text: str, part: str)
         ("a\\u0000b", r"driver\.config\.file` must not contain .* NUL"),
     ],
 )
-def test_a_file_that_is_not_there_is_named(tmp_path: Path, path: str, message: str) -> None:
+def test_missing_driver_file_is_reported(tmp_path: Path, path: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         of_lines(tmp_path, f"cassandra.driver.config.file={path}")

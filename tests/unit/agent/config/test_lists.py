@@ -1,4 +1,4 @@
-"""Lists of columns with any names."""
+"""Column lists with arbitrary names."""
 
 import pytest
 from hypothesis import given
@@ -15,7 +15,7 @@ def quoted(name: str) -> str:
 
 
 @given(COLUMNS, st.sampled_from([",", " , ", ",,"]))
-def test_any_column_can_be_named_in_quotes(
+def test_quoted_columns_may_have_any_name(
     columns: list[tuple[str, str, str]], between: str
 ) -> None:
     text = between.join(".".join(map(quoted, column)) for column in columns)
@@ -33,7 +33,7 @@ def test_any_column_can_be_named_in_quotes(
         ('shop.orders.12" disk', ['12" disk']),
     ],
 )
-def test_quotes_are_optional(text: str, columns: list[str]) -> None:
+def test_quotes_in_column_lists_are_optional(text: str, columns: list[str]) -> None:
     entries = column_entries(text)
     assert isinstance(entries, tuple)
     assert [column_parts(entry)[2] for entry in entries] == columns
@@ -42,11 +42,11 @@ def test_quotes_are_optional(text: str, columns: list[str]) -> None:
 @pytest.mark.parametrize(
     "text", ["orders.total", "a.b.c.d", "a..c", "a.b.", 'a.b."c', 'a.b."c"d', 'a.b.c,"d"']
 )
-def test_an_entry_without_three_parts_is_rejected(text: str) -> None:
+def test_column_entry_without_three_parts_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match=r"each must be `keyspace.table.column`"):
         column_entries(text)
 
 
-def test_commas_alone_are_rejected() -> None:
+def test_column_list_of_only_commas_is_rejected() -> None:
     with pytest.raises(ValueError, match="entry between its commas"):
         column_entries(" , ")

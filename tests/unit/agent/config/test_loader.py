@@ -1,4 +1,4 @@
-"""The agent's own rules about its configuration."""
+"""Configuration rules of the agent."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,7 +20,7 @@ SKIPPED = "skipped.operations"
 
 
 def load(tmp_path: Path, changes: Mapping[str, str | None] | None = None) -> AgentConfig:
-    """None leaves a property out."""
+    """Load the minimum with `changes`; None omits a property."""
     settings = {**MINIMUM, **(changes or {})}
     path = tmp_path / "cdc.properties"
     path.write_text("".join(f"{k}={v}\n" for k, v in settings.items() if v is not None))
@@ -33,12 +33,12 @@ def problems(tmp_path: Path, changes: Mapping[str, str | None]) -> tuple[str, ..
     return raised.value.problems
 
 
-def test_the_manual_is_made_from_the_model() -> None:
+def test_configuration_page_matches_the_model() -> None:
     written = (REPOSITORY / "docs" / "reference" / "configuration.md").read_text()
     assert written == configuration_document(), "run `make docs`"
 
 
-def test_the_minimum_is_enough(tmp_path: Path) -> None:
+def test_minimal_configuration_loads(tmp_path: Path) -> None:
     config = load(tmp_path)
     assert config.cdc_raw_directory == Path("/raw")
     assert (config.hosts, config.port) == (("localhost",), 9042)
@@ -84,7 +84,7 @@ def test_the_minimum_is_enough(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_mistake_is_named(
+def test_config_error_contains_property_and_reason(
     tmp_path: Path, changes: Mapping[str, str | None], parts: list[str]
 ) -> None:
     (problem,) = problems(tmp_path, changes)
@@ -92,7 +92,7 @@ def test_a_mistake_is_named(
         assert part in problem
 
 
-def test_lists_of_tables_are_regular_expressions(tmp_path: Path) -> None:
+def test_table_lists_are_regular_expressions(tmp_path: Path) -> None:
     config = load(tmp_path, {"table.include.list": r"shop\\..*, audit\\.log"})
     assert config.properties.table_include_list == (r"shop\..*", r"audit\.log")
 
@@ -111,7 +111,7 @@ def test_lists_of_tables_are_regular_expressions(tmp_path: Path) -> None:
         ("archive.sftp:Transfer", "false", "archive"),
     ],
 )
-def test_finished_segments_are_kept_when_either_property_says_so(
+def test_transfer_follows_class_and_post_processing(
     tmp_path: Path, transfer: str, enabled: str, name: str
 ) -> None:
     changes = {
@@ -123,7 +123,9 @@ def test_finished_segments_are_kept_when_either_property_says_so(
 
 
 @pytest.mark.parametrize(("name", "scheme"), [("GCS", "gs"), ("S3", "s3")])
-def test_a_place_without_a_store_has_no_effect(tmp_path: Path, name: str, scheme: str) -> None:
+def test_remote_directory_without_transfer_class_is_warned_about(
+    tmp_path: Path, name: str, scheme: str
+) -> None:
     (warning,) = load(tmp_path, {REMOTE: f"{scheme}://bucket"}).warnings
     assert f"has no effect without `commit.log.transfer.class={name}`" in warning
 
@@ -132,7 +134,7 @@ def test_a_place_without_a_store_has_no_effect(tmp_path: Path, name: str, scheme
     ("text", "letters"),
     [(None, ""), ("none", ""), ("t", ""), ("c", "i"), ("i", "i"), ("C, U,t", "iu"), ("d,r", "dr")],
 )
-def test_skipped_operations_have_debeziums_letters(
+def test_skipped_operations_accept_debezium_letters(
     tmp_path: Path, text: str | None, letters: str
 ) -> None:
     config = load(tmp_path, {SKIPPED: text})
@@ -142,16 +144,16 @@ def test_skipped_operations_have_debeziums_letters(
     assert all(("keep deleted rows" in each) == bool(set(letters) & {"d", "r"}) for each in warned)
 
 
-def test_changes_may_be_skipped_while_rows_are_copied(tmp_path: Path) -> None:
+def test_skipping_all_changes_is_valid_with_snapshots(tmp_path: Path) -> None:
     load(tmp_path, {SKIPPED: "c,u,d,r", "snapshot.mode": "initial"})
 
 
-def test_a_truncation_is_no_range(tmp_path: Path) -> None:
+def test_skipping_truncations_warns_that_ranges_need_r(tmp_path: Path) -> None:
     (warning,) = load(tmp_path, {SKIPPED: "t", "event.op.style": "envelope"}).warnings
     assert "skipped by `r`" in warning
 
 
-def test_the_protobuf_converter_has_its_registry(tmp_path: Path) -> None:
+def test_protobuf_converter_uses_its_registry(tmp_path: Path) -> None:
     converters = {"key": "protobuf", "value": "io.confluent.connect.protobuf.ProtobufConverter"}
     changes = {f"{part}.converter": converter for part, converter in converters.items()}
     registry = "converter.schema.registry.url"
@@ -161,12 +163,12 @@ def test_the_protobuf_converter_has_its_registry(tmp_path: Path) -> None:
     assert [each.schema_type for each in properties.registries().values()] == ["PROTOBUF"] * 2
 
 
-def test_source_of_debezium_1_has_its_layout(tmp_path: Path) -> None:
+def test_legacy_source_maker_allows_debezium_1_layout(tmp_path: Path) -> None:
     named = {"sourceinfo.struct.maker": MAKER, "event.layout": "debezium-1.x"}
     assert load(tmp_path, named).properties.event_layout == "debezium-1.x"
 
 
-def test_yaml_of_the_node_fills_missing_properties(tmp_path: Path) -> None:
+def test_node_yaml_fills_missing_properties(tmp_path: Path) -> None:
     yaml = tmp_path / "cassandra.yaml"
     yaml.write_text(
         "cluster_name: shop\ncdc_raw_directory: /data/cdc_raw\nrpc_address: 10.0.0.7\n"
@@ -181,7 +183,7 @@ def test_yaml_of_the_node_fills_missing_properties(tmp_path: Path) -> None:
     assert (config.hosts, config.port, config.cluster_name) == (("localhost",), 9042, "other")
 
 
-def test_directories_that_are_missing_are_named(tmp_path: Path) -> None:
+def test_unusable_directories_are_reported(tmp_path: Path) -> None:
     assert len(directory_problems(load(tmp_path))) == 3
     names = dict(zip(list(MINIMUM)[2:], ("raw", "relocation", "offsets"), strict=True))
     good: dict[str, str | None] = {}
@@ -198,7 +200,7 @@ def test_directories_that_are_missing_are_named(tmp_path: Path) -> None:
     assert problem == f"{OFFSETS}: {tmp_path / 'offsets'} is not a directory."
 
 
-def test_the_accord_journal_is_beside_cdc_raw_unless_it_is_set(tmp_path: Path) -> None:
+def test_accord_journal_defaults_to_sibling_of_cdc_raw(tmp_path: Path) -> None:
     yaml = tmp_path / "cassandra.yaml"
     yaml.write_text("accord:\n  journal_directory: /of/the/node\n")
     for changes, expected in (

@@ -1,4 +1,4 @@
-"""Every fault of the configuration: one clear sentence, an exit code, no traceback."""
+"""Configuration errors: one clear sentence, an exit code, no traceback."""
 
 import pytest
 
@@ -25,7 +25,7 @@ from tests.support.agents.agent_main import agent
         ),
     ],
 )
-def test_one_sentence_and_exit_code_2(
+def test_config_error_is_one_line_with_exit_code_2(
     agent_dir: AgentDir, command: tuple[str, ...], changes: dict[str, str | None], part: str
 ) -> None:
     done = agent(*command, "--config", agent_dir.configuration(changes))
@@ -34,19 +34,19 @@ def test_one_sentence_and_exit_code_2(
     assert (len(done.errors.splitlines()), done.output) == (1, "")
 
 
-def test_a_configuration_that_is_not_there(agent_dir: AgentDir) -> None:
+def test_missing_configuration_file_is_reported(agent_dir: AgentDir) -> None:
     done = agent("--config", agent_dir.folder / "none.properties")
     assert done.exit_code == 2
     assert "none.properties cannot be read" in done.errors
 
 
-def test_the_traceback_comes_when_it_is_asked_for(agent_dir: AgentDir) -> None:
+def test_debug_option_prints_traceback(agent_dir: AgentDir) -> None:
     path = agent_dir.configuration({"http.port": "eighty"})
     assert "Traceback" in agent("--debug", "config", "check", "--config", path).errors
     assert "Traceback" not in agent("config", "check", "--config", path).errors
 
 
-def test_a_second_agent_on_the_same_directories(agent_dir: AgentDir) -> None:
+def test_second_agent_on_same_directories_is_rejected(agent_dir: AgentDir) -> None:
     with DirectoryLock(agent_dir.cdc_raw, agent_dir.offsets):
         done = agent("--config", agent_dir.configuration())
     assert done.exit_code == 3
@@ -54,14 +54,14 @@ def test_a_second_agent_on_the_same_directories(agent_dir: AgentDir) -> None:
     assert "Traceback" not in done.errors
 
 
-def test_warnings_do_not_make_a_configuration_bad(agent_dir: AgentDir) -> None:
+def test_configuration_with_warnings_is_valid(agent_dir: AgentDir) -> None:
     path = agent_dir.configuration({"connector.name": "x", "snapshot.mode": "initial"})
     done = agent("config", "check", "--config", path)
     assert (done.exit_code, done.output) == (0, "The configuration is valid.\n")
     assert "has no effect with `schema.file`" in done.errors
 
 
-def test_show_says_where_values_come_from_and_hides_secrets(agent_dir: AgentDir) -> None:
+def test_config_show_prints_origins_and_hides_secrets(agent_dir: AgentDir) -> None:
     path = agent_dir.configuration(
         {"cassandra.username": "u", "cassandra.password": "open sesame", "sink": "stdout"}
     )

@@ -1,4 +1,4 @@
-"""Settings in the YAML of a node, which cannot exhaust the agent."""
+"""Settings in a node's YAML, which cannot exhaust the agent's memory."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ def read(tmp_path: Path, text: str) -> NodeSettings:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_release_is_understood(tmp_path: Path, version: str) -> None:
+def test_yaml_of_every_release_is_read(tmp_path: Path, version: str) -> None:
     address = NodeAddress("127.0.0.9", 9142, 7000, 7001, 7199)
     written = WrittenSettings(cluster_name="lab", commitlog_sync_period_ms=250, cdc_total_mib=77)
     found = read(tmp_path, yaml_text(version, tmp_path, address, written))
@@ -67,7 +67,9 @@ SIZE, PERIOD = "cdc_total_bytes", "commitlog_sync_period_ms"
         ("rpc_address: 0.0.0.0", "rpc_address", None),
     ],
 )
-def test_a_value_in_each_spelling(tmp_path: Path, text: str, name: str, value: object) -> None:
+def test_setting_is_read_in_each_spelling(
+    tmp_path: Path, text: str, name: str, value: object
+) -> None:
     assert getattr(read(tmp_path, text), name) == value
 
 
@@ -78,7 +80,7 @@ def test_a_value_in_each_spelling(tmp_path: Path, text: str, name: str, value: o
         *("cdc_enabled: sure", "native_transport_port: 0", "cdc_raw_directory: data/cdc_raw"),
     ],
 )
-def test_setting_that_cassandra_rejects_names_file_and_key(tmp_path: Path, text: str) -> None:
+def test_invalid_setting_is_reported_with_file_and_key(tmp_path: Path, text: str) -> None:
     with pytest.raises(ConfigError) as raised:
         read(tmp_path, text)
     assert str(tmp_path / "cassandra.yaml") in str(raised.value)
@@ -86,14 +88,14 @@ def test_setting_that_cassandra_rejects_names_file_and_key(tmp_path: Path, text:
 
 
 @pytest.mark.parametrize("text", ["a: [", "- list", "just words", ""])
-def test_a_file_that_is_no_settings_is_rejected(tmp_path: Path, text: str) -> None:
+def test_missing_or_invalid_yaml_file_is_rejected(tmp_path: Path, text: str) -> None:
     with pytest.raises(ConfigError, match="No such file"):
         read_cassandra_yaml(tmp_path / "cassandra.yaml")
     with pytest.raises(ConfigError, match=r"cassandra\.yaml"):
         read(tmp_path, text)
 
 
-def test_the_accord_journal_is_found(tmp_path: Path) -> None:
+def test_accord_journal_directory_is_read_from_yaml(tmp_path: Path) -> None:
     text = "accord:\n  enabled: true\n  journal_directory: /journal\n"
     assert read(tmp_path, text).accord_journal_directory == Path("/journal")
     for other in ("accord:\n  enabled: true\n", "accord: true\n", "cluster_name: lab\n"):
@@ -102,7 +104,7 @@ def test_the_accord_journal_is_found(tmp_path: Path) -> None:
         read(tmp_path, "accord:\n  journal_directory: relative\n")
 
 
-def test_a_running_node_says_the_same_in_texts() -> None:
+def test_settings_of_running_node_are_parsed_from_text() -> None:
     found = settings_of_node(
         "system_views.settings",
         {
@@ -121,7 +123,7 @@ def test_a_running_node_says_the_same_in_texts() -> None:
 
 
 @given(st.integers(1, 1 << 50), st.integers(0, 1 << 50))
-def test_limit_is_setting_or_an_eighth_of_the_volume(configured: int, volume_bytes: int) -> None:
+def test_cdc_limit_is_setting_or_eighth_of_volume(configured: int, volume_bytes: int) -> None:
     assert cdc_total_limit_bytes(configured, volume_bytes) == configured
     for silent in (None, 0):
         assert cdc_total_limit_bytes(silent, volume_bytes) == min(4096 * MIB, volume_bytes // 8)
@@ -145,7 +147,7 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("name", BOMBS)
-def test_a_bomb_is_a_mistake_in_the_configuration(name: str, tmp_path: Path) -> None:
+def test_yaml_bomb_is_rejected(name: str, tmp_path: Path) -> None:
     text, reason = BOMBS[name]
     file = tmp_path / "cassandra.yaml"
     file.write_text(text)
@@ -156,13 +158,13 @@ def test_a_bomb_is_a_mistake_in_the_configuration(name: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("name", [each for each in BOMBS if each != "deep blocks"])
-def test_a_setting_of_the_node_is_bounded_too(name: str) -> None:
+def test_yaml_bomb_in_setting_of_node_is_rejected(name: str) -> None:
     text, reason = BOMBS[name]
     with pytest.raises(ConfigError, match=reason):
         settings_of_node("system_views.settings", {"cluster_name": text})
 
 
-def test_a_wrong_value_is_shown_in_part() -> None:
+def test_error_message_truncates_long_values() -> None:
     with pytest.raises(ConfigError) as caught:
         settings_of_node("the node", {"cdc_enabled": f"'{'x' * 100_000}'"})
     assert len(str(caught.value)) < 1000
@@ -171,7 +173,7 @@ def test_a_wrong_value_is_shown_in_part() -> None:
             settings_of_node("the node", {"cdc_total_space": f"'{huge}'"})
 
 
-def test_plain_documents_are_read() -> None:
+def test_plain_yaml_is_read() -> None:
     assert bounded_yaml("a: [1, 'x', 2.5]\nb: {c: true}\n") == {
         "a": [1, "x", 2.5],
         "b": {"c": True},

@@ -1,5 +1,5 @@
-"""Every property of both agents with values that it does not take: one sentence that names the
-property, the value and what is allowed, and never a secret."""
+"""Every property of both agents rejects invalid values in one sentence: the property, the value
+and the allowed values, never a secret."""
 
 import re
 from collections.abc import Iterator
@@ -66,7 +66,7 @@ def test_message_names_property_value_and_allowed_values(
 
 
 def texts() -> Iterator[tuple[type[Properties], FieldInfo, Declaration]]:
-    """Properties that are none of the above: free texts, lists, secrets."""
+    """Properties without generated bad values: free texts, lists, secrets."""
     for model in BASES:
         for _, info, declaration in declarations(model):
             if not declaration.is_prefix and not list(bad_values(info)):
@@ -95,7 +95,7 @@ BAD_TEXTS = [
 
 
 @pytest.mark.parametrize(("name", "value", "allowed"), BAD_TEXTS)
-def test_meaningless_texts_are_reported(
+def test_meaningless_property_texts_are_reported(
     name: str, value: str, allowed: str, tmp_path: Path
 ) -> None:
     (problem,) = problems(AgentProperties, tmp_path, f"{name}={value}")
@@ -104,7 +104,7 @@ def test_meaningless_texts_are_reported(
     assert f"`{value}`" in problem or not value
 
 
-def test_every_secret_has_a_type_that_hides_it() -> None:
+def test_every_secret_property_has_a_secret_type() -> None:
     for model in BASES:
         for _, info, declaration in declarations(model):
             if declaration.is_prefix or kinds(info) & {bool, int, Path} or is_choice(info):
@@ -133,10 +133,10 @@ KAFKA = "kafka.producer."
         ("ssl.truststore.location", "/none/trust.jks", "/none/trust.jks cannot be read"),
     ],
 )
-def test_settings_that_the_client_rejects(
+def test_config_check_reports_invalid_producer_setting(
     agent_dir: AgentDir, name: str, value: str, allowed: str
 ) -> None:
-    """What only the client itself knows is told by `config check` as well as at a start."""
+    """`config check` also reports settings that only the Kafka client can validate."""
     settings = {"sink": "kafka", f"{KAFKA}bootstrap.servers": "127.0.0.1:1", KAFKA + name: value}
     if name.startswith("ssl."):
         settings[f"{KAFKA}security.protocol"] = "SSL"
@@ -149,7 +149,7 @@ def test_settings_that_the_client_rejects(
     assert value in line or name in names_alone
 
 
-def test_a_start_says_the_same_of_the_brokers_client(agent_dir: AgentDir) -> None:
+def test_start_reports_invalid_producer_setting(agent_dir: AgentDir) -> None:
     producer = {f"{KAFKA}bootstrap.servers": "127.0.0.1:1", f"{KAFKA}max.request.size": "5"}
     done = agent("--config", agent_dir.configuration({"sink": "kafka", **producer}))
     assert done.exit_code == 2

@@ -1,4 +1,4 @@
-"""Keystores made by Java's keytool: opened, refused with a sentence, and read again."""
+"""Keystores made by Java's keytool: opened, rejected with a reason, and reloaded."""
 
 import shutil
 import subprocess
@@ -43,7 +43,7 @@ def keytool(*arguments: str) -> None:
 
 
 def copied(source: Path, target: Path) -> Path:
-    """The same keys as PKCS12, by keytool."""
+    """Convert a keystore to PKCS12 with keytool."""
     keytool(
         *("-importkeystore", "-noprompt", "-srckeystore", str(source)),
         *("-srcstorepass", "cassandra", "-destkeystore", str(target)),
@@ -52,7 +52,7 @@ def copied(source: Path, target: Path) -> Path:
     return target
 
 
-def test_jceks(tmp_path: Path) -> None:
+def test_jceks_keys_are_read(tmp_path: Path) -> None:
     store = make_keystore(tmp_path / "store", alias="Testing:1", key_bits=128)
     make_keystore(store, alias="other", key_bits=256)
     found = keys(store)
@@ -60,8 +60,8 @@ def test_jceks(tmp_path: Path) -> None:
     assert keys(store, store_type="JCEKS") == keys(copied(store, tmp_path / "copy.p12")) == found
 
 
-def test_keys_with_passwords_of_their_own(tmp_path: Path) -> None:
-    """Those that open are there; that none opens is said."""
+def test_keys_with_separate_passwords_are_read(tmp_path: Path) -> None:
+    """Keys whose password matches are returned; if no password matches, an error is raised."""
     store = make_keystore(tmp_path / "store", alias="one", key_password="secret-1")
     make_keystore(store, alias="two", key_password="secret-2")
     assert keys(store, key_password="secret-1").keys() == {"one"}
@@ -73,20 +73,20 @@ def test_keys_with_passwords_of_their_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "options", [(), pytest.param(DES3, marks=pytest.mark.slow), DES3 + SHA1_MAC]
 )
-def test_pkcs12(tmp_path: Path, options: tuple[str, ...]) -> None:
+def test_pkcs12_keys_are_read(tmp_path: Path, options: tuple[str, ...]) -> None:
     store = make_keystore(
         tmp_path / "store", store_type="PKCS12", alias="Testing:1", key_bits=192, options=options
     )
     found = keys(store, store_type="PKCS12")
     assert {alias: len(key) for alias, key in found.items()} == {"testing:1": 24}
-    # Java's JKS is either of its formats.
+    # Java's type JKS accepts both formats.
     assert keys(store, store_type="JKS") == found
     with pytest.raises(ConfigError, match="the password of the keystore is wrong"):
         keys(store, "wrong")
 
 
 @pytest.mark.parametrize("store_type", [pytest.param("JCEKS", marks=pytest.mark.slow), "PKCS12"])
-def test_other_entries_are_passed_over(tmp_path: Path, store_type: str) -> None:
+def test_entries_other_than_secret_keys_are_skipped(tmp_path: Path, store_type: str) -> None:
     store = tmp_path / "store"
     keytool(
         *("-genkeypair", "-alias", "pair", "-keyalg", "EC", "-dname", "CN=node"),
@@ -113,7 +113,7 @@ def test_other_entries_are_passed_over(tmp_path: Path, store_type: str) -> None:
         ),
     ],
 )
-def test_unreadable_value_is_reported_with_its_origin(
+def test_unreadable_keystore_is_reported_with_its_origin(
     content: bytes | None, password: str, what: str, tmp_path: Path
 ) -> None:
     store = tmp_path / "store"
@@ -126,14 +126,14 @@ def test_unreadable_value_is_reported_with_its_origin(
     assert password not in str(caught.value)
 
 
-def test_invalid_configuration() -> None:
+def test_relative_path_and_wrong_type_are_rejected() -> None:
     with pytest.raises(ConfigError, match="relative to the node's working directory"):
         keys(Path("conf/.keystore"))
     with pytest.raises(ConfigError, match="it is not a PKCS12 keystore"):
         keys(RECORDED, store_type="PKCS12")
 
 
-def test_a_damaged_keystore_is_never_a_key(tmp_path: Path) -> None:
+def test_damaged_keystore_is_rejected(tmp_path: Path) -> None:
     data = RECORDED.read_bytes()
     store = tmp_path / "store"
     for at in range(0, len(data), 7):
@@ -142,7 +142,7 @@ def test_a_damaged_keystore_is_never_a_key(tmp_path: Path) -> None:
             keys(store)
 
 
-def test_passwords_and_keys_are_not_in_the_text_form() -> None:
+def test_repr_hides_passwords_and_keys() -> None:
     source = KeySource(settings(RECORDED))
     (key,) = keys(RECORDED).values()
     for text in (repr(settings(RECORDED, "secret-1", "secret-2")), repr(source.keystore())):
@@ -150,7 +150,7 @@ def test_passwords_and_keys_are_not_in_the_text_form() -> None:
         assert repr(key) not in text
 
 
-def test_a_keystore_that_is_replaced_is_read_again(tmp_path: Path) -> None:
+def test_replaced_keystore_is_reloaded(tmp_path: Path) -> None:
     store = tmp_path / "store"
     source = KeySource(settings(store))
     assert "No such file" in (source.keystore().error or "")
@@ -165,15 +165,15 @@ def test_a_keystore_that_is_replaced_is_read_again(tmp_path: Path) -> None:
     assert source.keystore().keys == {}
 
 
-def test_missing_keystore_names_the_properties_to_set() -> None:
+def test_advice_without_keystore_lists_properties_to_set() -> None:
     found = KeySource(None).keystore()
     assert found.keys == {}
     assert "commit.log.keystore.path" in found.advice("k")
     assert "cassandra.config" in found.advice("k")
 
 
-def test_rounds_that_java_would_refuse_are_an_error() -> None:
-    """They would take days."""
+def test_rounds_above_limit_of_java_are_rejected() -> None:
+    """Such rounds would take days."""
     assert bounded_rounds(MAX_ROUNDS) == MAX_ROUNDS
     with pytest.raises(UnreadableKeystoreError, match="Java allows 5000000"):
         bounded_rounds((1 << 31) - 1)

@@ -1,4 +1,4 @@
-"""What is said of a node that does not answer."""
+"""Errors and logins of connections to a node."""
 
 import re
 from dataclasses import replace
@@ -30,12 +30,12 @@ def test_rejected_connection_is_reported() -> None:
         (NoHostAvailable("Unable", {"x": OSError("no route")}), "no route."),
     ],
 )
-def test_the_words_are_for_people(error: Exception, words: str) -> None:
+def test_driver_errors_are_explained_in_plain_words(error: Exception, words: str) -> None:
     assert str(NOWHERE.explain(error)) == f"Cassandra at 127.0.0.1:9 does not answer: {words}"
 
 
 def test_a_node_without_a_host_id_is_reported() -> None:
-    """Cassandra 6.0 after a replacement under the same address."""
+    """Cassandra 6.0 has no host id after a replacement under the same address."""
     with (
         patch.object(NodeConnection, "rows", return_value=[{"host_id": None}]),
         pytest.raises(UnavailableError, match=r"has no host id\. Restart the node"),
@@ -43,8 +43,8 @@ def test_a_node_without_a_host_id_is_reported() -> None:
         NOWHERE.facts()
 
 
-def test_each_connection_has_the_login_of_now() -> None:
-    """A store of certificates that is half written leaves the login."""
+def test_each_connection_uses_current_login() -> None:
+    """A half-written certificate store leaves the login unchanged."""
     passwords = iter(["second", "", "third"])
 
     def now() -> NodeAddress:

@@ -24,7 +24,7 @@ NODE = bytes.fromhex(
 
 
 def metadata(*nodes: tuple[bytes, str]) -> bytes:
-    """Nodes by their numbers as vints, between other bytes."""
+    """Encode nodes with numbers as vints, between unrelated bytes."""
     records = (number + NODE[1:] + UUID(host_id).bytes for number, host_id in nodes)
     return bytes(4000) + b"".join(records) + bytes(100)
 
@@ -54,7 +54,7 @@ def known(node: Node, owner: str | None, host_id: str) -> KnownNode:
     return known_node(cast(NodeConnection, node), owner, host_id)
 
 
-def test_the_recorded_directory_has_the_former_host_id() -> None:
+def test_former_host_id_is_read_from_recorded_directory() -> None:
     assert list(former_host_ids(metadata((b"\x01", FORMER)), 1)) == [UUID(FORMER)]
     assert list(former_host_ids(metadata((b"\x01", FORMER)), 2)) == []
 
@@ -63,25 +63,25 @@ def test_the_recorded_directory_has_the_former_host_id() -> None:
     ("number", "vint"),
     [(127, b"\x7f"), (128, b"\x80\x80"), (300, b"\x81\x2c"), (16384, b"\xc0@\0")],
 )
-def test_numbers_are_vints(number: int, vint: bytes) -> None:
+def test_node_numbers_are_decoded_as_vints(number: int, vint: bytes) -> None:
     found = former_host_ids(metadata((b"\x01", OTHER), (vint, FORMER)), number)
     assert list(found) == [UUID(FORMER)]
 
 
-def test_cut_and_strange_bytes_have_no_host_id() -> None:
+def test_truncated_or_unknown_metadata_yields_no_host_id() -> None:
     whole = metadata((b"\x01", FORMER))[:-100]
     assert all(not list(former_host_ids(whole[:end], 1)) for end in range(len(whole)))
     assert list(former_host_ids(b"\x01" * 4000, 1)) == []
 
 
-def test_an_upgraded_node_keeps_the_id_of_its_offsets() -> None:
+def test_upgraded_node_uses_host_id_of_its_offsets() -> None:
     node = Node(metadata((b"\x01", OTHER), (b"\x02", FORMER)))
     assert known(node, FORMER, numbered(2)) == KnownNode(FORMER)
     assert known(node, OTHER, numbered(1)) == KnownNode(OTHER)
 
 
-def test_a_replaced_node_is_another_one() -> None:
-    """Another number has the former id, or the number joined after the upgrade."""
+def test_replaced_node_uses_new_host_id() -> None:
+    """The former id belongs to another number, or the number joined after the upgrade."""
     node = Node(metadata((b"\x01", OTHER), (b"\x02", FORMER)))
     assert known(node, FORMER, numbered(1)) == KnownNode(numbered(1))
     assert known(node, FORMER, numbered(3)) == KnownNode(numbered(3))
@@ -98,7 +98,7 @@ def test_a_replaced_node_is_another_one() -> None:
         ("node-1", numbered(1)),
     ],
 )
-def test_without_an_upgrade_the_metadata_log_is_not_read(owner: str | None, host_id: str) -> None:
+def test_metadata_log_is_not_read_without_upgrade(owner: str | None, host_id: str) -> None:
     node = Node(AssertionError())
     assert (known(node, owner, host_id), node.queries) == (KnownNode(host_id), [])
 
@@ -115,12 +115,12 @@ def test_an_unverified_node_is_used_and_reported(answer: Node, reason: str) -> N
     assert known(answer, FORMER, numbered(1)) == KnownNode(FORMER, reason)
 
 
-def test_a_node_that_does_not_answer_is_an_error() -> None:
+def test_unavailable_node_is_an_error() -> None:
     with pytest.raises(UnavailableError):
         known(Node(UnavailableError("away")), FORMER, numbered(1))
 
 
-def test_the_remedy_is_a_grant_or_the_former_id(agent_dir: AgentDir) -> None:
+def test_unverified_host_id_remedy_contains_grant_and_former_id(agent_dir: AgentDir) -> None:
     login = {"cassandra.username": "cdc", "cassandra.password": "secret"}
     config = load_config([agent_dir.configuration(login)])
     facts = NodeFacts(numbered(1), "lab", "6.0-alpha2")
@@ -135,14 +135,14 @@ def test_the_remedy_is_a_grant_or_the_former_id(agent_dir: AgentDir) -> None:
 
 
 @pytest.mark.parametrize("files", [(OFFSET_FILE,), (SNAPSHOT_FILE,), (OFFSET_FILE, SNAPSHOT_FILE)])
-def test_either_file_has_the_node(files: tuple[str, ...], tmp_path: Path) -> None:
+def test_offsets_owner_is_read_from_either_file(files: tuple[str, ...], tmp_path: Path) -> None:
     assert offsets_owner(tmp_path) is None
     for number, file in enumerate(files):
         PropertiesStore(tmp_path, file).save({"node.id": f"node-{number}"})
     assert offsets_owner(tmp_path) == "node-0"
 
 
-def test_an_unusable_file_has_none(tmp_path: Path) -> None:
+def test_unusable_offset_file_yields_no_owner(tmp_path: Path) -> None:
     (tmp_path / OFFSET_FILE).write_bytes(b"\xff\x00")
     assert offsets_owner(tmp_path) is None
     PropertiesStore(tmp_path, SNAPSHOT_FILE).save({"node.id": "node-1"})

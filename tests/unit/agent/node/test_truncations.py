@@ -1,4 +1,4 @@
-"""Truncated and dropped tables, and which of them an operator has taken note of."""
+"""Truncated and dropped tables, and their acknowledgement by an operator."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -39,18 +39,18 @@ class Node:
 
 
 @given(st.integers(0, 2**63 - 1), st.integers(-1, 2**31 - 1), st.integers(0, 2**63 - 1))
-def test_an_entry_has_the_form_of_cassandra(segment: int, position: int, at_ms: int) -> None:
+def test_truncation_entry_is_parsed(segment: int, position: int, at_ms: int) -> None:
     blob = pack(">q", segment) + pack(">i", position) + pack(">q", at_ms)
     entries = {ID: blob, OTHER_ID: blob[:-1]}
     assert list(parse_truncations(entries)) == [Truncation(str(ID), segment, position, at_ms)]
 
 
 @pytest.mark.parametrize("entries", [None, {}])
-def test_a_node_without_truncations(entries: object) -> None:
+def test_node_without_truncations_yields_none(entries: object) -> None:
     assert read_truncations(Node(entries)) == ()  # type: ignore[arg-type]
 
 
-def test_those_before_the_first_start_are_known(tmp_path: Path) -> None:
+def test_truncations_before_first_start_are_not_reported(tmp_path: Path) -> None:
     found = Acknowledgements(tmp_path)
     assert found.open_ones([FIRST], NAMES) == {}
     found.begin([FIRST])
@@ -60,7 +60,9 @@ def test_those_before_the_first_start_are_known(tmp_path: Path) -> None:
     assert found.open_ones([LATER], {}) == {}
 
 
-def test_a_command_takes_note_until_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_acknowledgement_covers_truncations_until_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = Acknowledgements(tmp_path)
     with pytest.raises(ConfigError, match="no agent has started"):
         found.acknowledge(["shop.orders"])
@@ -79,10 +81,10 @@ STATEMENTS = st.sampled_from(["create", "create unpublished", "publish", "drop",
 
 
 @given(st.lists(st.tuples(STATEMENTS, st.sampled_from(DROPPABLE)), max_size=30))
-def test_each_drop_of_a_published_table_is_open_until_it_is_acknowledged(
+def test_drop_of_published_table_is_reported_until_acknowledged(
     statements: list[tuple[str, str]],
 ) -> None:
-    """After every statement the agent looks at the node, and may have been restarted."""
+    """After every statement a restarted agent reads the node's tables."""
     tables: dict[str, tuple[str, bool]] = {}
     expected: dict[str, int] = {}
     with TemporaryDirectory() as folder:
@@ -110,8 +112,8 @@ def open_drops(folder: Path, tables: Mapping[str, tuple[str, bool]]) -> dict[str
     return {name: each.noticed_ms for name, each in found.items()}
 
 
-def test_a_table_that_is_seen_again_was_not_dropped(tmp_path: Path) -> None:
-    """A node answers with half of a schema while it starts."""
+def test_reappearing_table_was_not_dropped(tmp_path: Path) -> None:
+    """A starting node may return an incomplete schema."""
     tables = PublishedTables(tmp_path)
     tables.note({"1": "shop.a"}, {"1"})
     tables.note({}, set())

@@ -1,4 +1,4 @@
-"""When the agent looks at `cdc_raw` by itself: `cdc.dir.poll.interval.ms`."""
+"""Periodic scans of `cdc_raw`: `cdc.dir.poll.interval.ms`."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -23,7 +23,7 @@ def scanner(tmp_path: Path, clock: FakeClock) -> Iterator[DirectoryScanner]:
         yield scanner
 
 
-def test_directory_without_rings_is_scanned_after_the_interval(
+def test_directory_without_events_is_scanned_after_interval(
     scanner: DirectoryScanner, clock: FakeClock
 ) -> None:
     assert scanner.due_in_s == 0.0
@@ -44,7 +44,7 @@ def test_the_pause_after_a_long_scan_is_bounded(
     assert scanner.due_in_s == pytest.approx(pause_s)
 
 
-def test_an_index_before_its_segment_is_no_loss(
+def test_late_segment_file_is_not_reported_as_lost(
     harness: PipelineHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
     log = harness.raw.completed(1, 5)
@@ -60,7 +60,7 @@ def test_an_index_before_its_segment_is_no_loss(
     assert [record for record in caplog.records if record.levelname == "WARNING"] == []
 
 
-def test_a_segment_that_does_not_follow_its_index_is_reported_in_time(
+def test_index_without_segment_is_reported_as_lost(
     harness: PipelineHarness,
 ) -> None:
     log, newer = harness.raw.completed(1, 5), harness.raw.completed(2, 5)
@@ -73,8 +73,8 @@ def test_a_segment_that_does_not_follow_its_index_is_reported_in_time(
     assert f"{log.name.log}.reason.json" in harness.quarantined()
 
 
-def test_the_first_size_is_that_of_the_first_scan(harness: PipelineHarness) -> None:
-    """A size of 0 before it would be growth."""
+def test_growth_rate_starts_at_first_scan(harness: PipelineHarness) -> None:
+    """An initial size of 0 would count as growth."""
     harness.raw.live(1, 5)
     for _ in range(10):
         assert not harness.view.raw_growth_bytes_per_s

@@ -68,7 +68,7 @@ def test_abandoned_table_does_not_block_again(make_harness: MakeHarness) -> None
     assert harness.collect()[2:] == back.ids()
 
 
-def test_without_a_blocked_timeout_the_schema_is_requested_once(make_harness: MakeHarness) -> None:
+def test_zero_blocked_timeout_requests_schema_once(make_harness: MakeHarness) -> None:
     harness = make_harness(blocked_timeout_ms=0)
     log = harness.raw.completed(1).add(2, table="ks.new")
     harness.schema.next_schema = harness.raw.schema("ks.t", "ks.new")

@@ -1,5 +1,5 @@
-"""What goes wrong, and that nothing is lost by it; also segments that the node deletes unread, with
-`cdc_block_writes: false` and a full `cdc_raw`."""
+"""Errors of the pipeline, none of which loses an event silently. Some cases delete unread
+segments, as a node does with `cdc_block_writes: false` and a full `cdc_raw`."""
 
 from itertools import pairwise
 
@@ -15,7 +15,7 @@ from tests.support.pipeline.harness import MakeHarness, PipelineHarness
 from tests.support.sinks.memory_sink import MemorySink
 
 
-def test_a_sink_that_fails_starts_again_from_the_watermark(held: PipelineHarness) -> None:
+def test_restarted_sink_resends_unacknowledged_mutations(held: PipelineHarness) -> None:
     log = held.raw.completed(1, *[2] * 10)
     held.settle()
     held.acknowledge(held.sink.waiting[:7])
@@ -60,7 +60,7 @@ def test_a_sink_is_reopened_with_growing_pauses(
     assert harness.view.delivery.sink.healthy
 
 
-def test_offsets_that_cannot_be_saved_do_not_stop_delivery(harness: PipelineHarness) -> None:
+def test_offset_save_error_does_not_stop_delivery(harness: PipelineHarness) -> None:
     harness.store.is_failing = True
     first = harness.raw.completed(1, 5)
     harness.settle()
@@ -75,7 +75,7 @@ def test_offsets_that_cannot_be_saved_do_not_stop_delivery(harness: PipelineHarn
     assert (harness.view.save_error, harness.raw.names()) == ("", set())
 
 
-def test_progress_is_saved_at_the_end_although_it_failed_before(harness: PipelineHarness) -> None:
+def test_offset_is_saved_at_close_after_failed_save(harness: PipelineHarness) -> None:
     log = harness.raw.live(1, 2)
     harness.store.is_failing = True
     harness.settle()
@@ -85,16 +85,15 @@ def test_progress_is_saved_at_the_end_although_it_failed_before(harness: Pipelin
 
 
 @pytest.mark.parametrize("table", ["ks.t", "ks.new"])
-def test_a_schema_that_is_rejected_ends_the_pipeline(harness: PipelineHarness, table: str) -> None:
-    """Also where nothing waits for it: with a kept schema nobody would see it until a table is
-    new."""
+def test_fatal_schema_error_ends_the_pipeline(harness: PipelineHarness, table: str) -> None:
+    """The error is fatal even if no record waits for a new schema."""
     harness.raw.completed(1).add(2, table=table)
     harness.schema.fatal = AccessDeniedError("Cassandra refuses the login")
     with pytest.raises(AccessDeniedError):
         harness.settle()
 
 
-def test_damage_is_remembered_across_a_later_restart(harness: PipelineHarness) -> None:
+def test_damage_is_remembered_across_restart(harness: PipelineHarness) -> None:
     log = harness.raw.segment(1, 2).add(1, is_damaged=True).add(2)
     harness.raw.index(log, log.end)
     harness.settle()
@@ -105,7 +104,7 @@ def test_damage_is_remembered_across_a_later_restart(harness: PipelineHarness) -
     assert log.name.log in harness.quarantined() - harness.archived()
 
 
-def test_reading_waits_while_damage_cannot_be_put_on_record(
+def test_reading_waits_until_damage_is_recorded(
     harness: PipelineHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = harness.raw.completed(1, 2).add(1, is_damaged=True)
@@ -120,7 +119,7 @@ def test_reading_waits_while_damage_cannot_be_put_on_record(
     assert log.name.log in harness.quarantined()
 
 
-def test_a_full_quarantine_keeps_the_segment_in_cdc_raw(make_harness: MakeHarness) -> None:
+def test_full_quarantine_leaves_segment_in_cdc_raw(make_harness: MakeHarness) -> None:
     harness = make_harness(quarantine_max_bytes=500)
     log = harness.raw.completed(1, 2).add(1, is_damaged=True)
     (harness.relocation / "error").mkdir(parents=True)
@@ -141,7 +140,7 @@ def test_a_full_quarantine_keeps_the_segment_in_cdc_raw(make_harness: MakeHarnes
     assert harness.collect() == log.ids() + fine.ids()
 
 
-def test_a_rejected_event_without_room_quarantines_its_segment(make_harness: MakeHarness) -> None:
+def test_rejected_event_without_room_keeps_segment_in_cdc_raw(make_harness: MakeHarness) -> None:
     harness = make_harness(sink=MemorySink(automatic=False), quarantine_max_bytes=10)
     log = harness.raw.completed(1, 2, 2)
     harness.settle()
@@ -153,7 +152,7 @@ def test_a_rejected_event_without_room_quarantines_its_segment(make_harness: Mak
     assert "too large" in lost["cause"]
 
 
-def test_an_open_segment_that_vanishes_is_read_to_its_end(make_harness: MakeHarness) -> None:
+def test_open_segment_is_read_to_end_after_deletion(make_harness: MakeHarness) -> None:
     harness = make_harness(
         sink=MemorySink(automatic=False), window_max_events=8, batch_max_events=4
     )
@@ -191,7 +190,7 @@ def vanished(harness: PipelineHarness) -> Log:
     return log
 
 
-def test_a_vanished_segment_that_a_replay_brings_back_is_read_on(
+def test_replayed_vanished_segment_resumes_without_loss(
     harness: PipelineHarness, vanished: Log
 ) -> None:
     harness.settle()
@@ -224,7 +223,7 @@ def test_resolved_loss_leaves_no_error(
         (RuntimeError("unexpected"), "RuntimeError: unexpected"),
     ],
 )
-def test_a_segment_that_cannot_be_read_is_quarantined_whole(
+def test_unreadable_segment_is_quarantined_entirely(
     harness: PipelineHarness, error: Exception, cause: str
 ) -> None:
     log, fine = harness.raw.completed(1, 2), harness.raw.completed(2, 2)
@@ -237,7 +236,7 @@ def test_a_segment_that_cannot_be_read_is_quarantined_whole(
     assert cause in lost["cause"]
 
 
-def test_a_live_segment_of_another_version_is_skipped(harness: PipelineHarness) -> None:
+def test_unsupported_live_segment_is_quarantined_once_completed(harness: PipelineHarness) -> None:
     log, fine = harness.raw.segment(1, 2), harness.raw.segment(2, 2)
     log.error = UnsupportedFeatureError("CommitLog-7-1.log: encrypted")
     harness.raw.index(log, log.end)
@@ -251,7 +250,7 @@ def test_a_live_segment_of_another_version_is_skipped(harness: PipelineHarness) 
     assert log.name.log in harness.quarantined()
 
 
-def test_a_live_segment_without_header_is_waited_for(harness: PipelineHarness) -> None:
+def test_live_segment_without_header_blocks_until_readable(harness: PipelineHarness) -> None:
     log = harness.raw.segment(1, 2)
     log.error = CorruptSegmentError("CommitLog-7-1.log: the header is incomplete")
     harness.raw.index(log, log.end)
@@ -262,7 +261,7 @@ def test_a_live_segment_without_header_is_waited_for(harness: PipelineHarness) -
     assert (harness.collect(), harness.quarantined()) == (log.ids(), set())
 
 
-def test_a_segment_that_vanishes_before_its_read_is_reported(harness: PipelineHarness) -> None:
+def test_segment_deleted_before_read_is_reported(harness: PipelineHarness) -> None:
     log, fine = harness.raw.completed(1, 2), harness.raw.completed(2, 2)
     harness.raw.open_error = FileNotFoundError(2, "No such file or directory")
     harness.tick()
@@ -277,10 +276,10 @@ def test_a_segment_that_vanishes_before_its_read_is_reported(harness: PipelineHa
 SMALL_WINDOW = {"window_max_events": 4, "batch_max_events": 4}
 
 
-def test_segments_that_the_agent_never_saw_are_named_with_the_deleted_one(
+def test_unseen_deleted_segments_are_reported_with_known_one(
     make_harness: MakeHarness,
 ) -> None:
-    """`cdc_block_writes: false`: the node deleted 2, 3 and 4, of which the agent knew 2 alone."""
+    """With `cdc_block_writes: false`, the node deleted 2, 3 and 4; the agent knew only 2."""
     harness = make_harness(**SMALL_WINDOW, sink=MemorySink(automatic=False))
     harness.raw.completed(1, 4, 4)
     gone = harness.raw.completed(2, 4)
@@ -295,10 +294,10 @@ def test_segments_that_the_agent_never_saw_are_named_with_the_deleted_one(
     )
 
 
-def test_segments_deleted_while_agent_was_stopped_are_on_record(
+def test_segments_deleted_while_agent_was_stopped_are_recorded(
     make_harness: MakeHarness,
 ) -> None:
-    """`cdc_block_writes: false`: the agent had finished 1, and the node deleted 2 and 3."""
+    """With `cdc_block_writes: false`, the agent had finished 1 and the node deleted 2 and 3."""
     harness = make_harness(deletes_at_bytes=1)
     harness.raw.completed(1, 4)
     harness.settle()
@@ -316,10 +315,10 @@ def test_segments_deleted_while_agent_was_stopped_are_on_record(
 
 
 @pytest.mark.parametrize("limit", [None, 1 << 40])
-def test_missing_ids_are_no_loss_while_the_node_has_room(
+def test_id_gaps_are_no_loss_while_node_has_room(
     make_harness: MakeHarness, limit: int | None
 ) -> None:
-    """Segments without changes leave `cdc_raw` by themselves."""
+    """The node removes segments without changes."""
     harness = make_harness(deletes_at_bytes=limit)
     harness.raw.completed(1, 4)
     harness.settle()
@@ -329,7 +328,7 @@ def test_missing_ids_are_no_loss_while_the_node_has_room(
     assert not harness.quarantine.directory.exists()
 
 
-def test_the_record_is_withdrawn_when_the_segment_comes_back(make_harness: MakeHarness) -> None:
+def test_loss_record_is_withdrawn_when_segment_reappears(make_harness: MakeHarness) -> None:
     """An operator moved a segment away and back: the node deleted nothing."""
     harness = make_harness(**SMALL_WINDOW, sink=MemorySink(automatic=False))
     first = harness.raw.completed(1, 4, 4)
@@ -350,9 +349,8 @@ def test_the_record_is_withdrawn_when_the_segment_comes_back(make_harness: MakeH
     assert not (harness.quarantine.directory / f"{moved.name.log}.reason.json").exists()
 
 
-def test_a_discarded_loss_is_not_reported_again_at_the_next_start(held: PipelineHarness) -> None:
-    """The first segment was begun and its events are acknowledged late; of another segment only
-    the index stayed."""
+def test_discarded_loss_is_not_reported_after_restart(held: PipelineHarness) -> None:
+    """One segment's events are acknowledged late; of another segment only the index remains."""
     begun = held.raw.segment(1, 1, 1, 1)
     held.raw.index(begun, begun.records[1].end)
     held.raw.completed(2, 4)

@@ -1,4 +1,4 @@
-"""Files that are not the segment that their name claims, or not yet, or never will be."""
+"""Files whose content does not match their segment name, permanently or temporarily."""
 
 import json
 import os
@@ -32,7 +32,7 @@ few = settings(max_examples=15)
 
 
 def written(segment_id: int, first: int, *sections: int, framing: Framing = FRAMINGS[0]) -> Written:
-    """Sections with so many records each, whose rows count from `first`."""
+    """Write sections with the given record counts; rows are numbered from `first`."""
     numbers = iter(range(first, first + sum(sections)))
     payloads = [[payload(next(numbers), 40, 7) for _ in range(count)] for count in sections]
     return write_segment(payloads, 7, segment_id, framing)
@@ -61,7 +61,7 @@ def put(harness: PipelineHarness, name: SegmentName, data: bytes, index: str | N
 
 
 def rows(harness: PipelineHarness) -> list[int]:
-    """The clusterings of all events that arrived."""
+    """Clustering values of all delivered events."""
     harness.delivered += [
         str(json.loads(message[2])["after"]["c"]["value"])
         for _, message in harness.sink.messages
@@ -78,7 +78,7 @@ def causes(harness: PipelineHarness, name: SegmentName) -> list[str]:
 
 @pytest.mark.parametrize("length", [GIB, 2 * GIB - 1, 2 * GIB, 1 << 40])
 @pytest.mark.parametrize("index", ["1000000\nCOMPLETED", "1000000"])
-def test_a_hole_of_any_length_does_not_stop_newer_segments(length: int, index: str) -> None:
+def test_sparse_segment_does_not_stop_newer_segments(length: int, index: str) -> None:
     with agent() as harness:
         put(harness, ONE, written(1, 0, 2).data, index)
         os.truncate(harness.raw.directory / ONE.log, length)
@@ -93,13 +93,13 @@ def test_a_hole_of_any_length_does_not_stop_newer_segments(length: int, index: s
         if not is_segment:
             (cause,) = causes(harness, ONE)
             assert str(length) in cause
-        # A hole takes no room in the quarantine.
+        # A hole uses no space in the quarantine.
         assert harness.view.quarantine.size_bytes < harness.quarantine.max_bytes
 
 
 @few
 @given(framing=unencrypted, claimed=st.integers(2, 1 << 62))
-def test_a_segment_under_another_name_is_quarantined(framing: Framing, claimed: int) -> None:
+def test_misnamed_segment_is_quarantined(framing: Framing, claimed: int) -> None:
     name = SegmentName(claimed, 7)
     with agent() as harness:
         put(harness, name, written(1, 0, 2, framing=framing).data)
@@ -121,7 +121,7 @@ def test_a_segment_under_another_name_is_quarantined(framing: Framing, claimed: 
     is_live=st.booleans(),
     data=st.data(),
 )
-def test_a_begun_segment_is_known_again_by_its_content(
+def test_partly_read_segment_is_identified_by_content(
     framing: Framing, read: int, is_same: bool, is_live: bool, data: st.DataObject
 ) -> None:
     first = written(1, 0, 3, 4, framing=framing)
@@ -166,7 +166,7 @@ lengths = st.lists(st.integers(1, 3), min_size=1, max_size=4)
 
 
 @few
-# Blocks that are longer than the log in them.
+# Compressed blocks longer than their content.
 @example(LITERALS, [1], [1.0], False, 1)
 @given(
     framing=unencrypted,
@@ -175,7 +175,7 @@ lengths = st.lists(st.integers(1, 3), min_size=1, max_size=4)
     index_first=st.booleans(),
     pause_s=st.integers(1, 9),
 )
-def test_a_file_that_grows_behind_its_index_is_read_when_it_is_whole(
+def test_file_growing_after_its_index_is_read_once_complete(
     framing: Framing, sections: list[int], cuts: list[float], index_first: bool, pause_s: int
 ) -> None:
     segment = written(1, 0, *sections, framing=framing)
@@ -199,7 +199,7 @@ def test_a_file_that_grows_behind_its_index_is_read_when_it_is_whole(
         assert harness.quarantined() == harness.raw.names() == set()
 
 
-def test_a_file_that_stays_too_short_is_damaged() -> None:
+def test_permanently_short_file_is_quarantined() -> None:
     segment = written(1, 0, 3)
     with agent() as harness:
         put(harness, ONE, segment.data[:-20], f"{segment.section_ends[-1]}\nCOMPLETED")
@@ -215,9 +215,7 @@ def test_a_file_that_stays_too_short_is_damaged() -> None:
 
 @few
 @given(framing=unencrypted, kind=st.sampled_from(("same", "other", "foreign")))
-def test_a_file_that_takes_the_name_of_an_open_segment_is_not_deleted_unread(
-    framing: Framing, kind: str
-) -> None:
+def test_file_replacing_open_segment_is_not_deleted_unread(framing: Framing, kind: str) -> None:
     first = written(1, 0, 3, framing=framing)
     second = {
         "same": first,
@@ -246,11 +244,9 @@ def test_a_file_that_takes_the_name_of_an_open_segment_is_not_deleted_unread(
 @pytest.mark.parametrize(
     "version", [6, *(pytest.param(each, marks=pytest.mark.slow) for each in (7, 8)), 9]
 )
-def test_a_file_without_an_index_is_not_deleted_while_it_is_copied(
-    framing: Framing, version: int
-) -> None:
-    """It pauses at the end of each section, and within each part of a section and of the head. One
-    agent meets all pauses, each in a segment of its own."""
+def test_file_without_index_is_not_deleted_while_copied(framing: Framing, version: int) -> None:
+    """The copy pauses at each section end and within each part of sections and header. One agent
+    meets all pauses, each in a separate segment."""
     payloads = [[payload(number, 40, version)] for number in range(3)]
     first = write_segment(payloads, version, 1, framing)
     bounds = (*first.markers, first.chain_end)
@@ -269,7 +265,7 @@ def test_a_file_without_an_index_is_not_deleted_while_it_is_copied(
             assert log.exists(), cut
             with log.open("ab") as file:
                 file.write(data[cut:])
-            # The first read finds that the file has grown, the second one that it stays.
+            # The first read finds that the file grew, the second one that its size is stable.
             harness.pass_time(11)
             harness.pass_time(11)
             assert sorted(set(rows(harness))) == [0, 1, 2, 50], cut
@@ -278,13 +274,13 @@ def test_a_file_without_an_index_is_not_deleted_while_it_is_copied(
 
 
 def put_quiet(harness: PipelineHarness, name: SegmentName, data: bytes) -> None:
-    """A segment of a node, written a while ago."""
+    """Write a segment with an old modification time."""
     put(harness, name, data)
     os.utime(harness.raw.directory / name.log, (WRITTEN_AT_S, WRITTEN_AT_S))
 
 
 @pytest.mark.parametrize("version", [6, 7])
-def test_a_file_of_a_node_without_an_index_does_not_wait(version: int) -> None:
+def test_old_file_without_index_is_read_immediately(version: int) -> None:
     name, newer = SegmentName(1, version), SegmentName(2, version)
     with agent() as harness:
         for each, number in ((name, 0), (newer, 1)):

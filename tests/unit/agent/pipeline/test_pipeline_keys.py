@@ -1,4 +1,4 @@
-"""Encrypted segments in the pipeline: held without their key, and read when it comes."""
+"""Encrypted segments in the pipeline: blocked without their key, read once it is available."""
 
 import shutil
 from pathlib import Path
@@ -40,7 +40,7 @@ class Place:
         self.keystore.with_suffix(".new").replace(self.keystore)
 
     def finish(self) -> None:
-        """Until nothing is left; what fills segments is of a table that the schema lacks."""
+        """Run until `cdc_raw` is empty; the schema lacks the table of the filler rows."""
         for _ in range(20):
             self.harness.pass_time(61)
         assert self.harness.raw.names() == set()
@@ -51,7 +51,7 @@ def place(make_harness: MakeHarness, tmp_path: Path) -> Place:
     return Place(make_harness, tmp_path)
 
 
-def test_a_segment_waits_for_its_key(place: Place) -> None:
+def test_encrypted_segment_waits_for_its_key(place: Place) -> None:
     harness = place.harness
     for _ in range(20):
         harness.pass_time(2)
@@ -67,8 +67,8 @@ def test_a_segment_waits_for_its_key(place: Place) -> None:
     assert harness.store.values[place.name.log] == "COMPLETED"
 
 
-def test_another_key_of_the_same_name_blocks_and_loses_nothing(place: Place) -> None:
-    """It is one sentence, and no damage on record."""
+def test_wrong_key_with_same_alias_blocks_without_loss(place: Place) -> None:
+    """The agent reports the wrong key and records no damage."""
     harness = place.harness
     make_keystore(place.keystore)
     harness.settle()
@@ -82,7 +82,7 @@ def test_another_key_of_the_same_name_blocks_and_loses_nothing(place: Place) -> 
     assert arrived(harness)
 
 
-def test_a_key_that_never_comes_costs_no_byte(place: Place) -> None:
+def test_segment_without_key_is_quarantined_entirely(place: Place) -> None:
     """After the timeout the whole segment is quarantined, with the reason."""
     harness = place.harness
     content = place.log.read_bytes()
@@ -98,8 +98,8 @@ def test_a_key_that_never_comes_costs_no_byte(place: Place) -> None:
     assert "commit.log.keystore.path" in reasons
 
 
-def test_restart_resumes_inside_a_segment(place: Place) -> None:
-    """A reader that is opened behind the first records decrypts from there."""
+def test_restart_resumes_inside_encrypted_segment(place: Place) -> None:
+    """A reader opened after the first records decrypts from that position."""
     harness = place.harness
     place.give_key()
     harness.settle()

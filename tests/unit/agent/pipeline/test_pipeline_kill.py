@@ -1,4 +1,4 @@
-"""The process may end at any effect: every event still arrives, and repeats are bounded."""
+"""A kill at any side effect loses no event, and the number of repeats is bounded."""
 
 import shutil
 import tempfile
@@ -21,7 +21,7 @@ RECORDS = st.lists(st.integers(0, 4), min_size=1, max_size=4)
 
 
 class KilledPipeline(RuleBasedStateMachine):
-    """A node writes, a sink answers as it likes, and the agent is killed again and again."""
+    """A node writes, a sink answers arbitrarily, and the agent is killed repeatedly."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ class KilledPipeline(RuleBasedStateMachine):
 
     @rule()
     def node_replays(self) -> None:
-        """Links what it still has again, whether the agent is done with it or not."""
+        """Relink every remaining segment, whether or not the agent has finished it."""
         for log in self.logs[:-1]:
             if log.records and log.name.log not in self.harness.raw.names():
                 self.harness.raw.link(log)
@@ -125,14 +125,14 @@ class KilledPipeline(RuleBasedStateMachine):
     # The agent.
 
     def new_worker(self) -> LateExecutor:
-        """The old one's task, a read that nobody waits for, is done first."""
+        """Create a worker after the abandoned read of the previous one ends."""
         self.worker.work()
         self.worker = LateExecutor()
         return self.worker
 
     @rule(reads_end=st.lists(st.booleans(), min_size=1, max_size=12))
     def turns(self, reads_end: list[bool]) -> None:
-        """Turns, with a read that ends before them or goes on."""
+        """Run ticks; a read ends before its tick or continues."""
         try:
             for read_ends in reads_end:
                 if read_ends:
@@ -156,7 +156,7 @@ class KilledPipeline(RuleBasedStateMachine):
         self.repeats_allowed += WINDOW_EVENTS
         self.harness.kill(sink=self.injector.sink())
 
-    # What must hold.
+    # Invariants.
 
     @invariant()
     def progress_is_never_ahead(self) -> None:
@@ -180,7 +180,7 @@ class KilledPipeline(RuleBasedStateMachine):
             self.node_completes()
             quiet = 0
             while quiet < 3:
-                # Longer than any pause, also that of a sink that starts again.
+                # Longer than any pause, including that of a restarting sink.
                 self.harness.clock.advance(31)
                 self.harness.settle()
                 while self.worker.work():
@@ -218,6 +218,6 @@ def _known(log: Log, position: int) -> set[str]:
 
 
 @pytest.mark.parametrize("examples", [40, pytest.param(200, marks=pytest.mark.slow)])
-def test_a_killed_pipeline_loses_nothing(examples: int) -> None:
+def test_killed_pipeline_loses_no_event(examples: int) -> None:
     many = settings(max_examples=examples, stateful_step_count=40)
     run_state_machine_as_test(KilledPipeline, settings=many)

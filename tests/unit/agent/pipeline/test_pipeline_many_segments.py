@@ -1,4 +1,4 @@
-"""The cost of one segment does not depend on how many others wait: steps are counted, not time."""
+"""The cost of one segment is independent of waiting segments; the tests count steps, not time."""
 
 import sys
 import tracemalloc
@@ -41,7 +41,7 @@ WAITING: dict[str, Callable[[int], list[ObservedSegment]]] = {
 
 
 def steps_of(work: Callable[[], None]) -> int:
-    """The lines and calls of Python that this thread runs."""
+    """Count the Python lines and calls that this thread runs."""
     count = 0
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:
@@ -59,8 +59,7 @@ def steps_of(work: Callable[[], None]) -> int:
 
 
 def peak_bytes_of(work: Callable[[], None]) -> int:
-    """What the work allocates at once: a copy of all segments shows, though no line of Python makes
-    it."""
+    """Measure the peak allocation, which also reveals copies of all segments made in C."""
     tracemalloc.start()
     try:
         before, _ = tracemalloc.get_traced_memory()
@@ -71,7 +70,7 @@ def peak_bytes_of(work: Callable[[], None]) -> int:
 
 
 class ManySegments:
-    """A pipeline over a cdc_raw that is made up; the readers have no files."""
+    """A pipeline over a simulated cdc_raw; the readers have no files."""
 
     def __init__(
         self, make_harness: MakeHarness, monkeypatch: pytest.MonkeyPatch, *waiting: ObservedSegment
@@ -104,7 +103,7 @@ class ManySegments:
         return sum(SegmentName(_FIRST + n, 7) not in present for n in range(_SEGMENTS))
 
     def begin(self) -> None:
-        """The first scan; older segments are read already as far as their index says."""
+        """Run the first scan; older segments are already read up to their index."""
         pipeline = self.harness.pipeline
         pipeline.tick()
         for segment in pipeline.context.segments.all():
@@ -113,7 +112,7 @@ class ManySegments:
                 pipeline.context.segments.put(read)
 
     def deliver(self, count: int) -> None:
-        """Until so many segments have left."""
+        """Run until `count` segments have left cdc_raw."""
         for _ in range(100 * _SEGMENTS):
             self.harness.clock.advance(0.3)
             self.harness.pipeline.tick()
@@ -126,7 +125,7 @@ class ManySegments:
     ("kind", "counts"),
     list(zip(WAITING, ((100, 1000, 10_000), (100, 2000), (100, 2000)), strict=True)),
 )
-def test_a_segment_costs_the_same_however_many_wait(
+def test_segment_cost_is_independent_of_waiting_segments(
     kind: str, counts: tuple[int, ...], make_harness: MakeHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps, peaks = [], []
@@ -144,7 +143,7 @@ def test_a_segment_costs_the_same_however_many_wait(
 
 
 class Refusing(Transfer):
-    """A transfer that is full, and how often it was tried."""
+    """A full transfer that counts its attempts."""
 
     def __init__(self) -> None:
         self.is_full = True
@@ -156,7 +155,7 @@ class Refusing(Transfer):
             raise TransferDeferredError("full")
 
 
-def test_finished_segments_that_cannot_leave_are_tried_in_rounds(
+def test_deferred_transfers_are_retried_in_bounded_rounds(
     make_harness: MakeHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     transfer = Refusing()
@@ -177,7 +176,7 @@ def test_finished_segments_that_cannot_leave_are_tried_in_rounds(
     assert not many.harness.view.removal_error
 
 
-def test_segments_that_finish_after_a_long_save_share_the_next_one(
+def test_segments_finished_during_save_share_next_save(
     make_harness: MakeHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     many = ManySegments(make_harness, monkeypatch)
@@ -195,10 +194,9 @@ def test_segments_that_finish_after_a_long_save_share_the_next_one(
     assert len(completed) < _SEGMENTS / 2
 
 
-def test_a_finished_segment_whose_end_cannot_be_stored_is_waited_for(
+def test_failing_offset_save_is_retried_with_pauses(
     make_harness: MakeHarness,
 ) -> None:
-    """Not in a loop without pause."""
     harness = make_harness()
     harness.store.is_failing = True
     harness.raw.completed(1, 1)

@@ -1,5 +1,5 @@
-"""The whole pipeline over segments that were cut or zeroed: events that arrived and ranges on
-record are all of the log up to the largest position that an index named, and nothing is deleted."""
+"""The pipeline over truncated or zeroed segments deletes none of them. Delivered events and
+recorded ranges together cover the log up to the largest index position."""
 
 import tempfile
 from dataclasses import dataclass, replace
@@ -33,7 +33,7 @@ few = settings(max_examples=15)
 
 
 class Keys(KeySource):
-    """Those of a framing, without a file."""
+    """Keys of a framing, without a keystore file."""
 
     def __init__(self, framing: Framing) -> None:
         super().__init__(None)
@@ -45,7 +45,7 @@ class Keys(KeySource):
 
 @dataclass(frozen=True)
 class Seen:
-    """What is left of a segment: ends of delivered records, ranges on record, what is kept."""
+    """Outcome of a segment: ends of delivered records, recorded ranges, whether it was kept."""
 
     positions: tuple[int, ...]
     ranges: tuple[tuple[int, int | None], ...]
@@ -56,7 +56,7 @@ class Seen:
 @every_framing
 @few
 @given(version=versions, sections=lengths, life=st.sampled_from(LIVES))
-def test_a_whole_segment_is_delivered_and_removed(
+def test_intact_segment_is_delivered_and_removed(
     framing: Framing, version: int, sections: list[list[int]], life: str
 ) -> None:
     segment = segment_of(sections, framing, version)
@@ -88,12 +88,12 @@ def test_missing_range_is_recorded_and_the_segment_is_quarantined(
         is_on_record = any(
             low < end and (high is None or high > begin) for low, high in seen.ranges
         )
-        # Behind a damaged block logical positions are not known.
+        # After a damaged block, logical positions are unknown.
         assert is_on_record or (framing.parameters != b"{}" and first < end)
 
 
 def missing(segment: Written, positions: tuple[int, ...]) -> list[tuple[int, int]]:
-    """Starts and ends of the records that did not arrive."""
+    """Starts and ends of the undelivered records."""
     found = []
     for ends, marker in zip(segment.record_ends, starts(segment), strict=True):
         start = marker + MARKER_LENGTH
@@ -105,7 +105,7 @@ def missing(segment: Written, positions: tuple[int, ...]) -> list[tuple[int, int
 
 
 def live(segment: Written, data: bytes, framing: Framing, version: int, life: str) -> Seen:
-    """The agent beside a segment with these bytes, up to where nothing is left to do."""
+    """Run the agent over a segment with these bytes until it is idle."""
     name, newer = SegmentName(1, version), SegmentName(2, version)
     with tempfile.TemporaryDirectory() as folder:
         harness = PipelineHarness(
@@ -122,13 +122,13 @@ def live(segment: Written, data: bytes, framing: Framing, version: int, life: st
             index.write_text(f"{named}\nCOMPLETED" if life == "closed" else named)
             harness.settle()
             if life == "replayed":
-                # The same file, of which a replay names the length.
+                # A replay writes the file's length to the index.
                 index.write_text(f"{len(data)}\nCOMPLETED")
             if life == "released":
                 other = write_segment([], version=version, segment_id=2)
                 raw.joinpath(newer.log).write_bytes(other.data)
             harness.settle()
-            # A key that does not fit is waited for.
+            # A wrong key blocks the segment until the timeout.
             harness.pass_time(61)
             reason = harness.quarantine.reason(name)
             ranges = () if reason is None else reason.ranges

@@ -1,5 +1,5 @@
-"""Whatever is not delivered leaves a WARNING, a number and a record. The tables below are complete:
-they are compared with the label values of the metrics and with the parser's source."""
+"""Every undelivered event leaves a WARNING, a metric and a record. The tables below are complete:
+tests compare them with the label values of the metrics and with the parser's source."""
 
 import json
 import re
@@ -70,8 +70,7 @@ def rejected(make: MakeHarness) -> PipelineHarness:
     return harness
 
 
-# By the label `reason` of cdc_quarantined_total: how it comes to that, the condition, and the range
-# on record.
+# Per label `reason` of cdc_quarantined_total: the scenario, the condition and the recorded range.
 LOST: dict[str, tuple[Callable[[MakeHarness], PipelineHarness], str, str]] = {
     metrics.DAMAGE: (damage, "segment_quarantined", "1: 30 to 40: the payload CRC does not match"),
     metrics.UNKNOWN_SCHEMA: (unknown_schema, "segment_quarantined", "1: 30 to 40: ks.dropped is"),
@@ -83,7 +82,7 @@ LOST: dict[str, tuple[Callable[[MakeHarness], PipelineHarness], str, str]] = {
     ),
     metrics.REJECTED_EVENT: (rejected, "event_rejected", ""),
 }
-# By the label `reason` of cdc_skipped_updates_total: why it is no loss, or where the loss is told.
+# Per label `reason` of cdc_skipped_updates_total: why it is no loss, or where it is reported.
 SKIPPED = {
     "system": "tables of the node itself",
     "view": "a view's rows are those of its table",
@@ -98,7 +97,7 @@ SKIPPED = {
 
 
 @pytest.mark.parametrize("reason", LOST)
-def test_undelivered_events_have_a_warning_a_metric_and_a_condition(
+def test_undelivered_events_cause_warning_metric_and_condition(
     reason: str, make_harness: MakeHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
     produce, code, on_record = LOST[reason]
@@ -107,7 +106,7 @@ def test_undelivered_events_have_a_warning_a_metric_and_a_condition(
     registry = harness.metrics.delivery.registry
     counted = registry.get_sample_value("cdc_quarantined_total", {"reason": reason})
     assert counted is not None and counted >= 1
-    # Without a moment in which everything looks delivered: no time has passed since.
+    # No time has passed, so the loss is visible immediately.
     usage = harness.view.quarantine
     assert usage == QuarantineScanner(harness.quarantine, harness.raw.directory).scan()
     assert [each.code for each in usage.conditions()] == [code]
@@ -119,7 +118,7 @@ def test_undelivered_events_have_a_warning_a_metric_and_a_condition(
         assert (files <= harness.quarantined()) == (code == "segment_quarantined")
 
 
-def test_a_segment_whose_reason_was_removed_is_still_a_condition(harness: PipelineHarness) -> None:
+def test_quarantined_segment_without_reason_remains_a_condition(harness: PipelineHarness) -> None:
     directory = harness.quarantine.directory
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "CommitLog-7-9.log").write_bytes(b"x")
@@ -127,13 +126,13 @@ def test_a_segment_whose_reason_was_removed_is_still_a_condition(harness: Pipeli
     (condition,) = usage.conditions()
     assert condition.code == "segment_quarantined"
     assert "CommitLog-7-9.log" in condition.message
-    # The moment in which a request is fulfilled.
+    # The state while the agent serves a retry request.
     (directory / "CommitLog-7-9.log.retry").touch()
     usage = QuarantineScanner(harness.quarantine, harness.raw.directory).scan()
     assert tuple(usage.conditions()) == ()
 
 
-def test_a_quarantine_that_cannot_be_read_is_reported_until_it_can(
+def test_unreadable_quarantine_is_reported_until_readable(
     harness: PipelineHarness,
 ) -> None:
     reason = harness.quarantine.directory / "CommitLog-7-9.log.reason.json"
@@ -146,13 +145,13 @@ def test_a_quarantine_that_cannot_be_read_is_reported_until_it_can(
     assert harness.view.record_error == ""
 
 
-def test_every_reason_of_a_loss_is_in_the_table(harness: PipelineHarness) -> None:
+def test_every_loss_reason_is_in_the_table(harness: PipelineHarness) -> None:
     (family,) = harness.metrics.quarantined.collect()
     labels = {each.labels["reason"] for each in family.samples if each.name.endswith("_total")}
     assert labels == set(LOST) == set(metrics.REASONS)
 
 
-def test_every_reason_to_skip_is_in_the_table() -> None:
+def test_every_skip_reason_is_in_the_table() -> None:
     found = set()
     for file in EVENTS_OF_THE_PARSER.glob("*.rs"):
         text = file.read_text(encoding="utf-8")

@@ -29,17 +29,17 @@ NAME = SegmentName(1, 7)
 
 
 def pass_blocks(harness: PipelineHarness) -> None:
-    """Waits until unknown tables are given up."""
+    """Wait until the agent abandons unknown tables."""
     for _ in range(200):
         harness.pass_time(61)
         if harness.view.blocked is None:
             return
 
 
-def test_a_segment_that_grows_is_read_up_to_its_index(make_harness: MakeHarness) -> None:
+def test_growing_segment_is_read_up_to_its_index(make_harness: MakeHarness) -> None:
     harness = over_segments(make_harness, SCHEMA)
     payloads = [[payload(10 * s + r) for r in range(3)] for s in range(5)]
-    # Whole records with good checksums behind the chain: the node itself may forget them.
+    # Intact records after the chain, which the node itself may drop.
     tail = bytes(8) + record(payload(99)) + bytes(200)
     ends = [len(segment(payloads[:count], tail=b"")) for count in range(6)]
     for count in range(1, 6):
@@ -50,7 +50,7 @@ def test_a_segment_that_grows_is_read_up_to_its_index(make_harness: MakeHarness)
         harness.settle()
         assert (len(arrived(harness)), harness.store.values[NAME.log]) == (3, str(ends[count]))
         harness.kill()
-    # As a replay does it: with the length of the file.
+    # A replay writes the file's length to the index.
     length = harness.raw.directory.joinpath(NAME.log).stat().st_size
     harness.raw.directory.joinpath(NAME.idx).write_text(f"{length}\nCOMPLETED")
     harness.settle()
@@ -58,8 +58,10 @@ def test_a_segment_that_grows_is_read_up_to_its_index(make_harness: MakeHarness)
     assert harness.raw.names() == harness.quarantined() == set()
 
 
-def test_the_number_of_a_completed_compressed_segment_is_ignored(make_harness: MakeHarness) -> None:
-    """After a replay it is the length of the file, which ends before the logical end."""
+def test_completed_index_position_of_compressed_segment_is_ignored(
+    make_harness: MakeHarness,
+) -> None:
+    """After a replay the position is the file's length, which is below the logical end."""
     harness = over_segments(make_harness, SCHEMA)
     put(harness.raw.directory, NAME, lz4_segment([[payload(c, b"x" * 300) for c in range(20)]]))
     harness.raw.directory.joinpath(NAME.idx).write_text("40\nCOMPLETED")
@@ -67,9 +69,9 @@ def test_the_number_of_a_completed_compressed_segment_is_ignored(make_harness: M
     assert (len(arrived(harness)), harness.raw.names()) == (20, set())
 
 
-def test_segments_of_3_11_are_moved_whole_without_an_index(make_harness: MakeHarness) -> None:
-    """Each is final at sight, the newest too, and all of it is read; one that a node replays and
-    moves there once more leaves unread."""
+def test_cassandra_3_11_segments_are_read_without_index(make_harness: MakeHarness) -> None:
+    """Every segment, including the newest, is final and fully read. A replayed segment that
+    reappears is removed unread."""
     harness = over_segments(make_harness, SCHEMA)
     contents = {
         SegmentName(number, 6): segment(
@@ -93,9 +95,7 @@ def test_segments_of_3_11_are_moved_whole_without_an_index(make_harness: MakeHar
 
 
 @pytest.mark.parametrize("size", [0, 10])
-def test_a_segment_without_a_header_is_kept_when_it_is_final(
-    make_harness: MakeHarness, size: int
-) -> None:
+def test_final_segment_without_header_is_quarantined(make_harness: MakeHarness, size: int) -> None:
     harness = over_segments(make_harness, SCHEMA)
     put(harness.raw.directory, NAME, segment([])[:size])
     put(harness.raw.directory, SegmentName(2, 7), segment([], segment_id=2))
@@ -104,7 +104,7 @@ def test_a_segment_without_a_header_is_kept_when_it_is_final(
     assert harness.raw.names() == {"CommitLog-7-2.log"}
 
 
-def test_segments_with_no_section_leave(make_harness: MakeHarness) -> None:
+def test_segments_without_records_are_removed(make_harness: MakeHarness) -> None:
     harness = over_segments(make_harness, SCHEMA)
     put(harness.raw.directory, NAME, segment([]))
     put(harness.raw.directory, SegmentName(2, 7), segment([[]], segment_id=2))
@@ -114,14 +114,14 @@ def test_segments_with_no_section_leave(make_harness: MakeHarness) -> None:
     assert (harness.raw.names(), harness.quarantined()) == ({"CommitLog-7-4.log"}, set())
 
 
-def test_a_flipped_bit_costs_one_record_and_keeps_the_segment(make_harness: MakeHarness) -> None:
+def test_flipped_bit_loses_one_record_and_quarantines_segment(make_harness: MakeHarness) -> None:
     harness = over_segments(make_harness, SCHEMA)
     content = bytearray(segment([[payload(c) for c in range(5)], [payload(9)]]))
     content[100] ^= 1
     put(harness.raw.directory, NAME, bytes(content))
     complete(harness, NAME)
     harness.settle()
-    # The index names more than the file has: it may still grow.
+    # The index position exceeds the file, which may still grow.
     harness.pass_time(11)
     assert len(arrived(harness)) == 5
     assert NAME.log in harness.quarantined()
@@ -139,11 +139,9 @@ def test_a_flipped_bit_costs_one_record_and_keeps_the_segment(make_harness: Make
         for folder in readable_folders()
     ],
 )
-def test_recorded_segments_with_a_kill_after_every_few_turns(
-    make_harness: MakeHarness, folder: Path
-) -> None:
-    """Every event of a known table arrives. Others (made before the recording) are waited for and
-    given up, so that their segments are kept."""
+def test_recorded_segments_survive_frequent_kills(make_harness: MakeHarness, folder: Path) -> None:
+    """Every event of a known table arrives. The agent abandons records of other tables and keeps
+    their segments."""
     schema_text = (folder / "schema.cql").read_text(encoding="utf-8")
     harness = over_segments(make_harness, schema_text)
     events, _ = put_recording(harness, folder, Schema.from_cql(schema_text))
@@ -162,13 +160,13 @@ def test_recorded_segments_with_a_kill_after_every_few_turns(
 
 @dataclass(frozen=True)
 class State:
-    """What a recorded cdc_raw held at one moment."""
+    """Contents of a recorded cdc_raw at one moment."""
 
     folder: Path
 
     def apply(self, harness: PipelineHarness) -> None:
-        """Makes cdc_raw look like it: contents, link counts and indexes; what the agent has
-        finished comes back only where the node would link it again, so it is left out."""
+        """Reproduce contents, link counts and indexes in cdc_raw, without segments that the agent
+        has finished."""
         completed = {key for key, value in harness.store.values.items() if value == "COMPLETED"}
         seen = set()
         for line in (self.folder / "listing.txt").read_text().splitlines():
@@ -190,13 +188,15 @@ class State:
 
 
 def _further(pattern: str) -> list[Path]:
-    """Folders of the further collection of recordings; none where that is not there."""
+    """Folders of the additional recordings; empty if those are not available."""
     root = recordings.SHARED / "fixtures" / "5.0"
     return sorted(root.glob(pattern)) if root.is_dir() else []
 
 
 @pytest.mark.parametrize("folder", _further("f16-*"), ids=lambda folder: str(folder.name))
-def test_a_recorded_node_that_writes(make_harness: MakeHarness, folder: Path) -> None:
+def test_recording_of_writing_node_is_delivered_in_order(
+    make_harness: MakeHarness, folder: Path
+) -> None:
     schema_text = (folder / "schema.cql").read_text(encoding="utf-8")
     harness, schema = over_segments(make_harness, schema_text), Schema.from_cql(schema_text)
     seen = 0
@@ -222,7 +222,7 @@ def test_a_recorded_node_that_writes(make_harness: MakeHarness, folder: Path) ->
 
 
 @pytest.mark.parametrize("folder", _further("f17-*"), ids=lambda folder: str(folder.name))
-def test_a_recorded_node_that_is_killed_started_and_stopped(
+def test_recording_of_killed_node_is_delivered_without_repeats(
     make_harness: MakeHarness, folder: Path
 ) -> None:
     states = [State(state) for state in sorted(folder.glob("[123]-*"))]

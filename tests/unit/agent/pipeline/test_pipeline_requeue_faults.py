@@ -1,7 +1,7 @@
-"""A segment on its way back into `cdc_raw`: each file operation fails, or is the last of a process.
+"""A segment is requeued into `cdc_raw`: each file operation fails, or the process is killed there.
 
-Whatever happens, the whole segment is in one of both places, no loss is put on record, the request
-stays until it is served, and the segment is read once the cause is gone.
+The whole segment is always in one of both places, and no loss is recorded. The request remains
+pending until served, and the agent reads the segment once the cause is gone.
 """
 
 import errno
@@ -25,7 +25,7 @@ _MOST_OPERATIONS = 60
 
 @dataclass
 class Injector:
-    """Fails one operation on files, by its number; a killed process does none after it."""
+    """Fail one file operation by its number; a killed process does no further operation."""
 
     fails_at: int
     error: int | None
@@ -76,7 +76,7 @@ def vanished(harness: PipelineHarness) -> float | None:
 
 
 def quarantined_log(harness: PipelineHarness) -> Log:
-    """A damaged segment in the quarantine, that a newer release reads."""
+    """Quarantine a damaged segment that a newer release can read."""
     log = harness.raw.segment(1, 2).add(1, is_damaged=True).add(1)
     harness.raw.index(log, "1048576\nCOMPLETED")
     (harness.raw.directory / log.name.log).write_bytes(b"x" * 3000)
@@ -106,7 +106,7 @@ def is_whole(directory: Path, log: Log) -> bool:
         pytest.param(None, True, True, id="killed-after-same", marks=pytest.mark.slow),
     ],
 )
-def test_every_operation_may_fail(
+def test_requeue_survives_failure_of_every_file_operation(
     make_harness: MakeHarness,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
@@ -153,10 +153,10 @@ def test_segment_with_remaining_damage_is_quarantined_again(harness: PipelineHar
     assert log.reads == reads, "asked for once, read once"
 
 
-def test_a_full_disk_is_reported_until_there_is_room(
+def test_full_disk_blocks_requeue_until_space_is_free(
     harness: PipelineHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And nothing of the segment is in `cdc_raw` meanwhile, nor a loss on record."""
+    """Meanwhile `cdc_raw` contains no part of the segment, and no loss is recorded."""
     log = quarantined_log(harness)
     with monkeypatch.context() as full:
         full.setattr(os, "link", failing(errno.EXDEV))
@@ -165,13 +165,13 @@ def test_a_full_disk_is_reported_until_there_is_room(
             harness.pass_time(5)
             assert "No space left on device" in harness.leave_error
             assert (harness.raw.names(), harness.phases) == (set(), [])
-            # Why it is there stays known.
+            # The quarantine reason remains on record.
             assert f"{log.name.log}.reason.json" in harness.quarantined()
     harness.pass_time(5)
     assert (harness.leave_error, harness.collect()) == ("", log.ids())
 
 
-def test_the_message_goes_with_the_request(
+def test_requeue_error_ends_when_segment_is_discarded(
     harness: PipelineHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = quarantined_log(harness)
@@ -184,7 +184,7 @@ def test_the_message_goes_with_the_request(
     assert harness.leave_error == ""
 
 
-def test_segment_whose_index_alone_is_in_cdc_raw_is_requeued(harness: PipelineHarness) -> None:
+def test_segment_with_only_index_in_cdc_raw_is_requeued(harness: PipelineHarness) -> None:
     log = quarantined_log(harness)
     (harness.relocation / "error" / log.name.idx).rename(harness.raw.directory / log.name.idx)
     (harness.relocation / "error" / f"{log.name.log}.reason.json").unlink()
@@ -194,7 +194,7 @@ def test_segment_whose_index_alone_is_in_cdc_raw_is_requeued(harness: PipelineHa
     assert harness.quarantined() == set()
 
 
-def test_half_a_copy_of_a_killed_agent_is_removed(harness: PipelineHarness) -> None:
+def test_partial_copy_of_killed_agent_is_removed(harness: PipelineHarness) -> None:
     left = harness.raw.directory / ".CommitLog-7-9.log.tmp"
     left.write_bytes(b"half")
     harness.kill()
@@ -202,10 +202,10 @@ def test_half_a_copy_of_a_killed_agent_is_removed(harness: PipelineHarness) -> N
     assert not left.exists()
 
 
-def test_no_scan_precedes_the_first_requests(
+def test_requeue_requests_precede_first_scan(
     harness: PipelineHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Half a segment that a kill left could be taken for one that has vanished."""
+    """The scan could mistake a partly requeued segment for a vanished one."""
     log = quarantined_log(harness)
     (harness.relocation / "error" / log.name.idx).rename(harness.raw.directory / log.name.idx)
     harness.kill()

@@ -1,5 +1,4 @@
-"""The usual way of events, and what a person sees of it; the pipeline with its own threads: what
-wakes it, and how it ends."""
+"""Normal operation of the pipeline: delivery, status, and wake-ups and shutdown of its threads."""
 
 import threading
 import time
@@ -22,7 +21,7 @@ NEVER_MS = 100 * 365 * 24 * 60 * 60 * 1000
 
 
 class TellingSink(MemorySink):
-    """Rings whenever something arrived or was asked."""
+    """A sink that notifies waiters of every send."""
 
     def __init__(self, *, automatic: bool = True) -> None:
         super().__init__(automatic=automatic)
@@ -43,7 +42,7 @@ class TellingSink(MemorySink):
 def running(
     harness: PipelineHarness, shutdown_timeout_ms: int = 20_000
 ) -> Iterator[tuple[Stop, Future[None]]]:
-    """A pipeline in a thread. Leaving the block stops it, and raises what ended it."""
+    """Run a pipeline in a thread. Leaving the block stops the pipeline and raises its error."""
     harness.pipeline.loop.abandon()
     harness.start(ThreadPoolExecutor(1), time.monotonic)
     stop, thread = Stop(shutdown_timeout_ms), ThreadPoolExecutor(1)
@@ -58,7 +57,7 @@ def running(
     run.result()
 
 
-def test_an_index_that_moves_wakes_it(make_harness: MakeHarness) -> None:
+def test_index_update_wakes_the_pipeline(make_harness: MakeHarness) -> None:
     sink = TellingSink()
     harness = make_harness(sink=sink, poll_interval_ms=NEVER_MS)
     log = harness.raw.segment(1, 1, 1, 1)
@@ -99,7 +98,7 @@ def test_stop_drains_read_events(make_harness: MakeHarness) -> None:
     assert harness.view.is_stopping
 
 
-def test_a_stop_ends_at_its_deadline_and_a_restart_repeats(make_harness: MakeHarness) -> None:
+def test_restart_resends_events_unacknowledged_at_stop_deadline(make_harness: MakeHarness) -> None:
     sink = TellingSink(automatic=False)
     harness = make_harness(sink=sink)
     log = harness.raw.completed(1, 1, 1, 1)
@@ -114,7 +113,7 @@ def test_a_stop_ends_at_its_deadline_and_a_restart_repeats(make_harness: MakeHar
     assert harness.collect() == log.ids() + log.ids()[1:]
 
 
-def test_a_drained_segment_leaves_at_the_stop(make_harness: MakeHarness) -> None:
+def test_drained_segment_is_archived_at_stop(make_harness: MakeHarness) -> None:
     sink = TellingSink(automatic=False)
     harness = make_harness(sink=sink)
     log = harness.raw.completed(1, 1, 1, 1)
@@ -127,7 +126,7 @@ def test_a_drained_segment_leaves_at_the_stop(make_harness: MakeHarness) -> None
     assert harness.store.values[log.name.log] == "COMPLETED"
 
 
-def test_a_sink_that_rejects_us_ends_the_run_with_progress_saved(make_harness: MakeHarness) -> None:
+def test_access_denied_ends_run_with_saved_offset(make_harness: MakeHarness) -> None:
     sink = TellingSink()
     harness = make_harness(sink=sink, waits_when_denied=False)
     log = harness.raw.live(1, 1, 1)
@@ -139,7 +138,7 @@ def test_a_sink_that_rejects_us_ends_the_run_with_progress_saved(make_harness: M
     assert harness.store.values[log.name.log] == str(log.end)
 
 
-def test_a_wakeup_ends_one_wait_and_survives_its_end() -> None:
+def test_wakeup_ends_wait_and_tolerates_ring_after_close() -> None:
     wakeup = Wakeup()
     for _ in range(100_000):
         wakeup.ring()
@@ -163,9 +162,7 @@ def test_a_stop_request_ends_a_wait() -> None:
         stop.close()
 
 
-def test_segments_of_a_backlog_leave_one_after_the_other(
-    make_harness: MakeHarness, tmp_path: Path
-) -> None:
+def test_backlog_is_delivered_in_segment_order(make_harness: MakeHarness, tmp_path: Path) -> None:
     sink = TellingSink()
     harness = make_harness(sink=sink, window_max_events=100, batch_max_events=7)
     logs: list[Log] = [harness.raw.completed(number, *[3] * 20) for number in range(1, 11)]
@@ -175,7 +172,7 @@ def test_segments_of_a_backlog_leave_one_after_the_other(
 
 
 class EndlessReader(FakeReader):
-    """A read that only an interruption ends, as of a file system that hangs."""
+    """A reader that blocks until interrupted, as on a hanging file system."""
 
     def __init__(self, raw: Raw, log: Log, position: int) -> None:
         super().__init__(raw, log, position)
@@ -206,8 +203,8 @@ def test_a_stop_interrupts_the_running_read(make_harness: MakeHarness) -> None:
     assert reader.interrupted.is_set()
 
 
-def test_a_sink_that_restarts_interrupts_the_running_read(make_harness: MakeHarness) -> None:
-    """The next read would wait for it."""
+def test_abandoned_read_worker_interrupts_running_read(make_harness: MakeHarness) -> None:
+    """Otherwise the next read would wait for the abandoned one."""
     harness, reader = endless(make_harness)
     with running(harness):
         assert reader.begun.wait(DEADLINE_S)
@@ -215,7 +212,7 @@ def test_a_sink_that_restarts_interrupts_the_running_read(make_harness: MakeHarn
         assert reader.interrupted.is_set()
 
 
-def test_read_that_does_not_end_is_stall_although_loop_goes_on(
+def test_endless_read_is_stall_although_loop_continues(
     make_harness: MakeHarness,
 ) -> None:
     worker = LateExecutor()
@@ -232,7 +229,7 @@ def test_read_that_does_not_end_is_stall_although_loop_goes_on(
     assert harness.pipeline.last_tick_s == harness.clock.now_s
 
 
-def test_finished_segments_are_delivered_in_order_and_leave(harness: PipelineHarness) -> None:
+def test_completed_segments_are_delivered_in_order_and_archived(harness: PipelineHarness) -> None:
     late, log = harness.raw.completed(12, 3), harness.raw.completed(9, 3, 1, 0, 25, 2)
     harness.settle()
     assert (harness.collect(), harness.raw.names()) == (log.ids() + late.ids(), set())
@@ -242,7 +239,7 @@ def test_finished_segments_are_delivered_in_order_and_leave(harness: PipelineHar
     assert harness.view.lag_bytes == harness.view.delivery.unacknowledged_events == 0
 
 
-def test_a_live_segment_is_followed(harness: PipelineHarness) -> None:
+def test_live_segment_is_read_up_to_each_index_update(harness: PipelineHarness) -> None:
     log = harness.raw.segment(1, 2, 2, 2, 2)
     harness.settle()
     assert harness.phases == ["waiting"]
@@ -276,7 +273,7 @@ def test_unavailable_sink_pauses_reading_and_recovers(make_harness: MakeHarness)
     assert harness.view.delivery.sink.healthy
 
 
-def test_progress_moves_at_mutation_boundaries_whatever_the_order(held: PipelineHarness) -> None:
+def test_offset_advances_only_at_mutation_boundaries(held: PipelineHarness) -> None:
     log = held.raw.live(1, 3, 2, 2)
     held.settle()
     numbers = list(held.sink.waiting)
@@ -292,7 +289,7 @@ def test_progress_moves_at_mutation_boundaries_whatever_the_order(held: Pipeline
         assert stored == (None if expected is None else str(expected))
 
 
-def test_the_first_schema_is_waited_for(harness: PipelineHarness) -> None:
+def test_pipeline_waits_for_first_schema(harness: PipelineHarness) -> None:
     log = harness.raw.completed(1, 5)
     harness.schema.schema, harness.schema.next_schema = None, harness.schema.schema
     harness.settle()
@@ -302,14 +299,14 @@ def test_the_first_schema_is_waited_for(harness: PipelineHarness) -> None:
     assert harness.collect() == log.ids()
 
 
-def test_files_that_are_not_segments_are_left_alone(harness: PipelineHarness) -> None:
+def test_foreign_files_in_cdc_raw_remain_and_are_reported(harness: PipelineHarness) -> None:
     (harness.raw.directory / "CommitLog-17.log").write_text("legacy")
     harness.settle()
     assert harness.raw.names() == {"CommitLog-17.log"}
     assert harness.view.other_files == ("CommitLog-17.log",)
 
 
-def test_missing_directory_is_reported_and_retried(harness: PipelineHarness) -> None:
+def test_missing_cdc_raw_is_reported_and_retried(harness: PipelineHarness) -> None:
     away = harness.raw.directory.rename(harness.raw.directory.parent / "away")
     harness.settle()
     assert str(harness.raw.directory) in harness.view.read_error
@@ -319,7 +316,7 @@ def test_missing_directory_is_reported_and_retried(harness: PipelineHarness) -> 
     assert (harness.view.read_error, harness.collect()) == ("", log.ids())
 
 
-def test_counts_read_and_sent_events(harness: PipelineHarness) -> None:
+def test_metrics_count_read_and_sent_events(harness: PipelineHarness) -> None:
     harness.raw.completed(1, 3, 2)
     harness.settle()
     text = harness.metrics.delivery.render().decode()
@@ -344,8 +341,8 @@ def test_lag_counts_readable_unacknowledged_bytes(held: PipelineHarness) -> None
     assert (held.view.lag_bytes, held.view.lag_s) == (0, 0.0)
 
 
-def test_the_first_write_after_a_quiet_hour_is_not_an_hour_late(held: PipelineHarness) -> None:
-    """Nor is one with a time that the client chose, in 1970 or in the year 292,278."""
+def test_lag_after_quiet_hour_starts_at_zero(held: PipelineHarness) -> None:
+    """Lag also ignores write times that the client chose."""
     log = held.raw.live(1, 1)
     held.settle()
     held.acknowledge()
@@ -361,7 +358,7 @@ def test_the_first_write_after_a_quiet_hour_is_not_an_hour_late(held: PipelineHa
     assert held.view.lag_s == 7.0
 
 
-def test_backlog_that_is_found_at_start_is_as_late_as_its_writes(
+def test_lag_of_backlog_at_start_follows_write_times(
     make_harness: MakeHarness,
 ) -> None:
     harness = make_harness(sink=MemorySink(automatic=False), batch_max_events=1)
@@ -372,7 +369,7 @@ def test_backlog_that_is_found_at_start_is_as_late_as_its_writes(
     assert harness.view.lag_s > 3600
 
 
-def test_a_sink_that_takes_little_gets_the_rest_later(make_harness: MakeHarness) -> None:
+def test_sink_with_small_capacity_receives_all_events(make_harness: MakeHarness) -> None:
     harness = make_harness(sink=MemorySink(automatic=False, capacity=3))
     log = harness.raw.completed(1, 4, 4, 4)
     harness.settle()
@@ -381,7 +378,7 @@ def test_a_sink_that_takes_little_gets_the_rest_later(make_harness: MakeHarness)
     assert (harness.collect(), harness.raw.names()) == (log.ids(), set())
 
 
-def test_an_orphan_without_index_leaves_when_a_newer_one_exists(harness: PipelineHarness) -> None:
+def test_segment_without_index_is_archived_once_newer_exists(harness: PipelineHarness) -> None:
     orphan = harness.raw.segment(1)
     harness.raw.release(orphan)
     harness.settle()

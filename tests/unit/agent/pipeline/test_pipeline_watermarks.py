@@ -1,4 +1,4 @@
-"""Watermarks of a pipeline: they never pass a write that the sink has not acknowledged."""
+"""Watermarks of a pipeline never pass an unacknowledged write."""
 
 import random
 from pathlib import Path
@@ -25,7 +25,7 @@ def watched(make_harness: MakeHarness, **settings: Any) -> PipelineHarness:
 
 
 def begun(make_harness: MakeHarness) -> tuple[PipelineHarness, int]:
-    """A pipeline after an interval, and the time up to which its last watermark covers writes."""
+    """A pipeline after one interval, and the end of its last watermark's coverage."""
     harness = watched(make_harness)
     harness.settle()
     harness.pass_time(INTERVAL_S)
@@ -36,7 +36,7 @@ def codes(value: dict[str, Any]) -> list[str]:
     return [obstacle["code"] for obstacle in value["obstacles"]]
 
 
-def test_without_the_option_nothing_is_sent(make_harness: MakeHarness) -> None:
+def test_watermarks_are_off_by_default(make_harness: MakeHarness) -> None:
     harness = make_harness()
     harness.raw.segment(1, 1, idx="30")
     harness.settle()
@@ -44,7 +44,7 @@ def test_without_the_option_nothing_is_sent(make_harness: MakeHarness) -> None:
     assert [topic for _, (topic, *_) in harness.sink.messages] == ["ks.t"]
 
 
-def test_watermark_follows_the_clock_while_all_is_acknowledged(
+def test_watermark_follows_clock_while_all_events_are_acknowledged(
     make_harness: MakeHarness,
 ) -> None:
     harness = watched(make_harness)
@@ -59,7 +59,7 @@ def test_watermark_follows_the_clock_while_all_is_acknowledged(
     assert harness.metrics.watermark._value.get() == 1008.0
 
 
-def test_each_interval_has_one_message(make_harness: MakeHarness) -> None:
+def test_each_interval_sends_one_watermark(make_harness: MakeHarness) -> None:
     harness = watched(make_harness)
     harness.settle()
     for _ in range(5):
@@ -67,7 +67,7 @@ def test_each_interval_has_one_message(make_harness: MakeHarness) -> None:
     assert len(watermarks(harness.sink)) == 3
 
 
-def test_unacknowledged_event_stops_watermark_and_its_messages(
+def test_watermark_waits_for_unacknowledged_event(
     make_harness: MakeHarness,
 ) -> None:
     harness = watched(make_harness, sink=MemorySink(automatic=False))
@@ -114,7 +114,7 @@ def test_the_watermark_waits_for_a_scan_after_the_probe(make_harness: MakeHarnes
     assert harness.node.stored.until_ms > before
 
 
-def test_a_restart_of_the_node_is_a_gap_also_after_a_restart_of_the_agent(
+def test_node_restart_is_a_gap_after_agent_restart(
     make_harness: MakeHarness,
 ) -> None:
     harness, before = begun(make_harness)
@@ -125,7 +125,7 @@ def test_a_restart_of_the_node_is_a_gap_also_after_a_restart_of_the_agent(
     assert watermarks(harness.sink)[-1]["gaps"] == [gap]
 
 
-def test_quarantined_segment_stops_watermark_until_it_is_retried(
+def test_quarantined_segment_stops_the_watermark(
     make_harness: MakeHarness,
 ) -> None:
     harness, before = begun(make_harness)
@@ -149,7 +149,7 @@ def test_a_rejected_watermark_is_dropped(make_harness: MakeHarness) -> None:
 
 
 class RecordingSink(MemorySink):
-    """Acknowledges on request, and records what is acknowledged."""
+    """A sink that acknowledges on request and records acknowledged messages."""
 
     def __init__(self, safe: list[tuple[str, bytes]]) -> None:
         super().__init__(automatic=False)
@@ -170,7 +170,7 @@ class RecordingSink(MemorySink):
 
 
 class Model:
-    """A node with a log of its own, its agent, and what each write became."""
+    """A node with its log, its agent, and the fate of each write."""
 
     def __init__(self, directory: Path) -> None:
         self.safe: list[tuple[str, bytes]] = []
@@ -204,7 +204,7 @@ class Model:
             self.unsynced_since_ms = None
 
     def roll(self) -> None:
-        """The segment is full: the node syncs it, completes it and begins another one."""
+        """Sync and complete the full segment, and begin another one."""
         if not self.node.is_running or not self.log.records:
             return
         self.harness.raw.index(self.log, f"{self.log.end}\nCOMPLETED")
@@ -212,7 +212,7 @@ class Model:
         self.new_segment()
 
     def crash(self) -> None:
-        """The end of the log that was not synced is lost."""
+        """Lose the unsynced end of the log."""
         if self.node.is_running:
             self.node.is_running = False
             del self.log.records[
@@ -234,7 +234,7 @@ class Model:
             self.new_segment()
 
     def pass_time(self, milliseconds: int) -> None:
-        """The node syncs at the latest when its lag is over."""
+        """Advance the clock; the node syncs at the latest after its sync lag."""
         self.harness.clock.advance(milliseconds / 1000)
         since_ms = self.unsynced_since_ms
         if since_ms is not None and self.node.now_ms() - since_ms >= SYNC_LAG_MS - 1000:
@@ -284,7 +284,7 @@ ACTIONS = ("write", "write", "write", "sync", "roll", "crash", "start", "kill_ag
     ),
     st.randoms(use_true_random=False),
 )
-def test_the_watermark_never_passes_a_write_that_is_not_acknowledged(
+def test_watermark_never_passes_unacknowledged_write(
     story: list[tuple[str, int, int]], rng: random.Random
 ) -> None:
     with TemporaryDirectory() as directory:

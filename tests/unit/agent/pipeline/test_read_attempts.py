@@ -1,4 +1,4 @@
-"""A segment that ends the process again and again is quarantined, and no other one."""
+"""A segment whose read repeatedly ends the process is quarantined; other segments are not."""
 
 import subprocess
 import sys
@@ -27,7 +27,7 @@ PLACES = st.sampled_from(["a 0", "a 10", "b 0"])
 
 @dataclass(frozen=True)
 class Run:
-    """One process: places that it reads, then its end at a last one."""
+    """One process: the positions that it reads, and how it ends at the last one."""
 
     reads: tuple[str, ...]
     last: str
@@ -43,8 +43,8 @@ RUNS = st.builds(
 
 
 @given(runs=st.lists(RUNS, max_size=12))
-def test_only_deaths_in_a_row_at_one_place_count(runs: list[Run]) -> None:
-    """Every end is stored and parsed, as by the next process."""
+def test_only_consecutive_deaths_at_one_position_count(runs: list[Run]) -> None:
+    """Each process stores its note, and the next one parses it."""
     note, boots = ReadNote(""), 0
     last, deaths = "", 0
     for run in runs:
@@ -67,7 +67,7 @@ def test_only_deaths_in_a_row_at_one_place_count(runs: list[Run]) -> None:
 
 
 @given(content=st.binary(max_size=200))
-def test_any_file_is_a_note_or_none(content: bytes) -> None:
+def test_note_parser_accepts_any_bytes(content: bytes) -> None:
     parse_note(content)
 
 
@@ -81,7 +81,7 @@ with ReadAttempts(Path(sys.argv[1])).reading(SegmentName(id=1, version=7), 0):
 """
 
 
-def test_a_segment_that_ended_the_process_is_quarantined_and_comes_back(
+def test_deadly_segment_is_quarantined_and_can_be_retried(
     tmp_path: Path, make_harness: MakeHarness
 ) -> None:
     for _ in range(MAX_DEATHS):
@@ -110,7 +110,7 @@ def test_a_segment_that_ended_the_process_is_quarantined_and_comes_back(
     attempts.close()
 
 
-def test_a_directory_that_takes_no_note_stops_nothing(
+def test_unwritable_read_note_does_not_stop_reading(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / FILE).mkdir()
@@ -121,7 +121,7 @@ def test_a_directory_that_takes_no_note_stops_nothing(
     assert "cannot note which segment it reads" in caplog.text
 
 
-def test_a_stop_during_a_read_accuses_nothing(tmp_path: Path) -> None:
+def test_stop_during_read_is_not_counted_as_death(tmp_path: Path) -> None:
     for _ in range(MAX_DEATHS + 1):
         attempts = ReadAttempts(tmp_path)
         with attempts.reading(NAME, 0):

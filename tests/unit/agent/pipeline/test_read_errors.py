@@ -11,10 +11,8 @@ from tests.support.pipeline.harness import MakeHarness, PipelineHarness
 @pytest.mark.parametrize(
     "number", [errno.EIO, errno.EACCES, errno.EPERM, errno.ESTALE, errno.EMFILE, errno.ENOMEM]
 )
-def test_an_error_of_the_environment_is_waited_for_without_end(
-    make_harness: MakeHarness, number: int
-) -> None:
-    """Nothing is given up, completed or quarantined, and no message is lost; the order stays."""
+def test_environment_error_blocks_without_timeout(make_harness: MakeHarness, number: int) -> None:
+    """The agent abandons, completes or quarantines no segment, and the event order remains."""
     harness = make_harness(blocked_timeout_ms=10_000)
     log, next_log = harness.raw.completed(1, 2), harness.raw.completed(2, 2)
     log.error = OSError(number, os.strerror(number))
@@ -37,8 +35,8 @@ def test_an_error_of_the_environment_is_waited_for_without_end(
     assert harness.view.blocked is None
 
 
-def test_a_read_that_fails_without_an_errno_is_abandoned(make_harness: MakeHarness) -> None:
-    """It may be the content of the file that fails."""
+def test_read_error_without_errno_is_abandoned(make_harness: MakeHarness) -> None:
+    """The content of the file may cause the error."""
     harness = make_harness(blocked_timeout_ms=10_000)
     log, fine = harness.raw.completed(1, 2), harness.raw.completed(2, 2)
     log.error = OSError("unexpected end of file")
@@ -53,10 +51,10 @@ def test_a_read_that_fails_without_an_errno_is_abandoned(make_harness: MakeHarne
     assert "unexpected end of file" in harness.ranges(1)[0]["cause"]
 
 
-def test_a_permission_that_comes_back_in_time_loses_nothing(
+def test_restored_permission_resumes_reading_without_loss(
     harness: PipelineHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """And it is said once, not at every attempt."""
+    """The agent logs the block once, not at every attempt."""
     caplog.set_level("INFO")
     log = harness.raw.completed(1, 2)
     harness.raw.open_error = PermissionError(13, "Permission denied", log.name.log)

@@ -1,5 +1,4 @@
-"""Reading runs ahead of sending: by how much, and what becomes of what was read when something
-changes meanwhile."""
+"""Reading ahead of sending: its extent, and the fate of read batches after a change of state."""
 
 import json
 from collections.abc import Callable
@@ -31,7 +30,7 @@ from tests.support.sinks.memory_sink import MemorySink
 
 
 class Worker:
-    """The worker of every life of the agent."""
+    """The read worker of each start of the agent."""
 
     def __init__(self) -> None:
         self.latest = LateExecutor()
@@ -56,7 +55,7 @@ def worker() -> Worker:
 def settle(
     harness: PipelineHarness, worker: Worker, after_each: Callable[[], None] = lambda: None
 ) -> None:
-    """Turns and reads until nothing is to do."""
+    """Run ticks and reads until the pipeline is idle."""
     harness.settle()
     while worker.work():
         harness.settle()
@@ -64,7 +63,7 @@ def settle(
     harness.settle()
 
 
-def test_a_read_begins_before_the_batch_that_came_last_is_sent(
+def test_next_read_begins_before_last_batch_is_sent(
     make_harness: MakeHarness, worker: Worker
 ) -> None:
     harness = make_harness(make_worker=worker.make, sink=MemorySink(automatic=False))
@@ -81,10 +80,8 @@ def test_a_read_begins_before_the_batch_that_came_last_is_sent(
     assert worker.is_asked
 
 
-def test_a_read_that_takes_long_leaves_something_to_send(
-    make_harness: MakeHarness, worker: Worker
-) -> None:
-    """One batch is sent in a turn, so what was read in time bridges a read that is late."""
+def test_batches_read_ahead_bridge_a_slow_read(make_harness: MakeHarness, worker: Worker) -> None:
+    """Each tick sends one batch, so batches read ahead bridge a late read."""
     sink = MemorySink(automatic=False, capacity=0)
     harness = make_harness(make_worker=worker.make, sink=sink)
     log = harness.raw.completed(1, *[1] * 100)
@@ -100,10 +97,10 @@ def test_a_read_that_takes_long_leaves_something_to_send(
     assert (len(sink.messages), harness.collect()) == (40, log.ids()[:40])
 
 
-def test_a_blocked_segment_with_batches_ahead_of_the_sink(
+def test_batches_read_ahead_are_sent_while_segment_is_blocked(
     make_harness: MakeHarness, worker: Worker
 ) -> None:
-    """They are sent while the segment is blocked; later events follow after the schema."""
+    """Later events follow once the schema is known."""
     sink = MemorySink(automatic=False, capacity=0)
     harness = make_harness(make_worker=worker.make, sink=sink)
     log = harness.raw.completed(1, *[1] * 15).add(1, table="ks.new").add(1)
@@ -120,7 +117,9 @@ def test_a_blocked_segment_with_batches_ahead_of_the_sink(
     assert harness.collect() == log.ids()
 
 
-def test_an_abandoned_record_with_batches_ahead(make_harness: MakeHarness, worker: Worker) -> None:
+def test_record_abandoned_after_batches_ahead_quarantines_segment(
+    make_harness: MakeHarness, worker: Worker
+) -> None:
     sink = MemorySink(automatic=False, capacity=0)
     harness = make_harness(make_worker=worker.make, sink=sink, blocked_timeout_ms=10_000)
     log = harness.raw.completed(1, *[1] * 15).add(1, table="ks.gone").add(*[1] * 15)
@@ -136,7 +135,7 @@ def test_an_abandoned_record_with_batches_ahead(make_harness: MakeHarness, worke
     assert log.name.log in harness.quarantined()
 
 
-def test_a_read_into_the_next_segment_keeps_the_first_until_it_is_acknowledged(
+def test_fully_read_segment_remains_until_acknowledged(
     make_harness: MakeHarness, worker: Worker
 ) -> None:
     sink = MemorySink(automatic=False)
@@ -154,8 +153,10 @@ def test_a_read_into_the_next_segment_keeps_the_first_until_it_is_acknowledged(
     assert harness.raw.names() == set()
 
 
-def test_index_that_moves_while_a_read_goes_on(make_harness: MakeHarness, worker: Worker) -> None:
-    """The read keeps to what the index said when it began; the rest is read by the next one."""
+def test_index_update_does_not_extend_running_read(
+    make_harness: MakeHarness, worker: Worker
+) -> None:
+    """The read ends at the index position of its start; the next read continues there."""
     harness = make_harness(make_worker=worker.make)
     harness.tick()
     log = harness.raw.segment(1, 1, 1)
@@ -171,9 +172,7 @@ def test_index_that_moves_while_a_read_goes_on(make_harness: MakeHarness, worker
     assert [limit for _, _, limit, _ in harness.raw.orders[:2]] == [log.records[0].end, log.end]
 
 
-def test_a_sink_that_starts_again_drops_the_read_that_goes_on(
-    make_harness: MakeHarness, worker: Worker
-) -> None:
+def test_sink_restart_drops_running_read(make_harness: MakeHarness, worker: Worker) -> None:
     sink = MemorySink(automatic=False)
     harness = make_harness(make_worker=worker.make, sink=sink)
     log = harness.raw.completed(1, *[1] * 40)
@@ -208,7 +207,7 @@ def test_kill_with_batches_ahead_repeats_only_sent_events(
     assert harness.raw.names() == set()
 
 
-def test_a_stop_with_batches_ahead_sends_them_and_reads_no_more(
+def test_stop_sends_batches_read_ahead_without_further_reads(
     make_harness: MakeHarness, worker: Worker
 ) -> None:
     sink = MemorySink(capacity=0)
@@ -240,8 +239,8 @@ def facts(message: Message) -> dict[str, Any]:
 
 
 def read_alone(harness: PipelineHarness, folder: Path, schema: Schema) -> dict[str, dict[str, Any]]:
-    """Puts a recording into cdc_raw; gives all events as the reader gives them by itself, each
-    with the schema at its place."""
+    """Put a recording into cdc_raw; return all events as a separate reader decodes them, each
+    with the schema at its position."""
     events, _ = put_recording(harness, folder, schema)
     return {source(message): facts(message) for message in events}
 
@@ -252,11 +251,11 @@ CHANGING = [f for f in readable_folders() if f.name in ("types", "peer", "f11-sc
 @pytest.mark.parametrize(
     "folder", CHANGING, ids=lambda folder: f"{folder.parent.name}-{folder.name}"
 )
-def test_a_schema_that_changes_in_the_log_with_batches_ahead(
+def test_event_schema_matches_log_position_despite_read_ahead(
     make_harness: MakeHarness, worker: Worker, folder: Path
 ) -> None:
-    """Every event has the schema at its place in the log, however reads, sends, restarts of the
-    sink and kills of the agent fall together."""
+    """Every event has the schema at its log position, for any order of reads, sends, sink restarts
+    and agent kills."""
     schema_text = (folder / "schema.cql").read_text(encoding="utf-8")
     sink = MemorySink(automatic=False, capacity=25)
     options = {"window_max_events": 100, "batch_max_events": 10}
@@ -289,11 +288,11 @@ COUNTERS = FIXTURES / "5.0" / "counter-shards"
 
 
 @pytest.mark.parametrize("node", ["node1", "node2", "node3"])
-def test_counters_that_are_read_again_after_a_batch_was_dropped(
+def test_counters_reread_after_dropped_batch_are_not_double_counted(
     make_harness: MakeHarness, worker: Worker, node: str
 ) -> None:
-    """Who follows the events has what SELECT says: a shard that was read before it was dropped is
-    told again, never counted again."""
+    """A consumer of the events reaches the result of SELECT: a reread shard is repeated, not
+    counted twice."""
     folder = COUNTERS / node
     shards = EventFormat(
         topic_prefix="t", cluster="c", node_id="n", counter_events="shards", all_tables=True
@@ -318,7 +317,7 @@ def test_counters_that_are_read_again_after_a_batch_was_dropped(
             harness.clock.advance(31)
             sink.acknowledge(sink.waiting[:7])
         if turn % 11 == 10:
-            # A read goes on, and what it gives is never seen.
+            # The result of the running read is discarded.
             sink.raise_next(SinkRestartError("events were lost"))
         harness.tick()
         events = [_event(message) for _, message in sink.messages]

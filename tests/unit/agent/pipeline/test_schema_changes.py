@@ -1,4 +1,4 @@
-"""Messages of the schema-change topic: their order, their ids and what a kill repeats."""
+"""Messages of the schema-change topic: their order, their ids and repeats after a kill."""
 
 import gzip
 from dataclasses import dataclass, replace
@@ -49,7 +49,7 @@ class Arrival:
 
     @property
     def columns(self) -> set[str]:
-        """Those that a schema change has, or that an event has written."""
+        """Columns of the schema change, or columns that the event wrote."""
         if not self.is_schema:
             return {name for name, value in self.value["after"].items() if value is not None}
         table = self.value["tableChanges"][0]["table"] or {"columns": []}
@@ -69,7 +69,7 @@ def schema_changes(harness: PipelineHarness) -> list[Arrival]:
 
 
 def recorded(make_harness: MakeHarness, folder: Path, **settings: Any) -> PipelineHarness:
-    """Over the segments of a recording. Nothing is announced at first; then the node tells all."""
+    """Run over the segments of a recording; the node reports its schema only after the start."""
     options = {"window_max_events": 20_000, "schema_topic": (FORMAT, TOPIC), **settings}
     harness = over_segments(make_harness, NOTHING, **options)
     harness.settle()
@@ -83,7 +83,7 @@ def recorded(make_harness: MakeHarness, folder: Path, **settings: Any) -> Pipeli
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_definition_precedes_the_events_that_use_it(make_harness: MakeHarness, folder: str) -> None:
+def test_table_definition_precedes_its_events(make_harness: MakeHarness, folder: str) -> None:
     harness = recorded(make_harness, OWN / folder)
     harness.settle(2000)
     announced: dict[str, set[str]] = {}
@@ -98,7 +98,7 @@ def test_definition_precedes_the_events_that_use_it(make_harness: MakeHarness, f
     assert len(ids) == len(set(ids))
 
 
-def test_three_nodes_give_a_change_one_id(make_harness: MakeHarness) -> None:
+def test_schema_change_id_is_equal_on_three_nodes(make_harness: MakeHarness) -> None:
     found = []
     for node in ("node1", "node2", "node3"):
         harness = recorded(make_harness, OWN / "5.0" / "three-nodes" / node)
@@ -109,7 +109,9 @@ def test_three_nodes_give_a_change_one_id(make_harness: MakeHarness) -> None:
     assert found[0] == found[1] == found[2]
 
 
-def test_changes_of_6_0_have_epoch_and_statement(make_harness: MakeHarness) -> None:
+def test_cassandra_6_0_schema_changes_contain_epoch_and_statement(
+    make_harness: MakeHarness,
+) -> None:
     harness = recorded(make_harness, OWN / "6.0" / "epochs")
     harness.settle(2000)
     sources = [each.value["source"] for each in schema_changes(harness)]
@@ -128,7 +130,9 @@ def test_changes_of_6_0_have_epoch_and_statement(make_harness: MakeHarness) -> N
     "acknowledged",
     [0, 21, 56, *(pytest.param(n, marks=pytest.mark.slow) for n in (7, 14, 28, 35, 42, 49))],
 )
-def test_kill_repeats_changes_with_their_ids(make_harness: MakeHarness, acknowledged: int) -> None:
+def test_messages_repeated_after_kill_retain_their_ids(
+    make_harness: MakeHarness, acknowledged: int
+) -> None:
     folder = OWN / "5.0" / "types"
     whole = recorded(make_harness, folder)
     whole.settle(2000)
@@ -146,7 +150,7 @@ def test_kill_repeats_changes_with_their_ids(make_harness: MakeHarness, acknowle
     assert after == expected[len(expected) - len(after) :]
 
 
-def test_a_table_whose_change_is_not_in_the_log_is_announced(make_harness: MakeHarness) -> None:
+def test_table_created_outside_the_log_is_announced(make_harness: MakeHarness) -> None:
     harness = make_harness(
         open_reader=open_with(FORMAT), schema=NOTHING, schema_topic=(FORMAT, TOPIC)
     )
@@ -183,7 +187,7 @@ def test_offsets_wait_until_the_announcements_are_stored(make_harness: MakeHarne
     assert not any(name.startswith("CommitLog") for name in harness.store.values)
 
 
-def test_the_users_function_gets_no_schema_changes(make_harness: MakeHarness) -> None:
+def test_transform_receives_no_schema_changes(make_harness: MakeHarness) -> None:
     harness = make_harness(
         open_reader=open_with(FORMAT), schema=Schema.from_cql(SCHEMA), schema_topic=(FORMAT, TOPIC)
     )

@@ -1,4 +1,4 @@
-"""Segments that are done and cannot leave."""
+"""Finished segments that the agent cannot archive."""
 
 import logging
 from pathlib import Path
@@ -9,7 +9,7 @@ from tests.support.pipeline.harness import PipelineHarness
 
 
 class FullDisk:
-    """The archive's disk, until there is room."""
+    """The archive's disk, full until `is_full` is cleared."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.is_full = True
@@ -27,10 +27,10 @@ def sentences(harness: PipelineHarness) -> int:
     return harness.leave_error.count(". ") + harness.leave_error.endswith(".")
 
 
-def test_one_sentence_stands_for_all_that_cannot_be_archived(
+def test_one_error_covers_all_unarchivable_segments(
     harness: PipelineHarness, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The archive is full for an hour, and segments gather in cdc_raw; then there is room."""
+    """Segments accumulate in cdc_raw while the archive is full, and leave once it has space."""
     caplog.set_level(logging.INFO)
     disk = FullDisk(monkeypatch)
     for number in range(1, 41):
@@ -49,11 +49,11 @@ def test_one_sentence_stands_for_all_that_cannot_be_archived(
     assert sum("leave cdc_raw again" in line for line in caplog.messages) == 1
 
 
-def test_a_segment_that_the_node_deletes_troubles_no_more(
+def test_archive_error_ends_when_node_deletes_segment(
     harness: PipelineHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With `cdc_block_writes: false` the node makes room itself. The agent was restarted in
-    between, so it knows the segment only as finished."""
+    """With `cdc_block_writes: false` the node frees space itself. The restarted agent knows the
+    segment only as finished."""
     disk = FullDisk(monkeypatch)
     log = harness.raw.completed(1, 2)
     harness.settle()

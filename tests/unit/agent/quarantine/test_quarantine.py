@@ -37,7 +37,7 @@ def event(reason: str = "too large", text: bytes = b'"v"') -> DeadLetter:
     return DeadLetter("shop.ks.t", b'{"id":1}', text, headers, reason)
 
 
-def test_a_range_is_on_record_before_the_segment_comes(quarantine: Quarantine) -> None:
+def test_lost_range_is_recorded_before_segment_is_quarantined(quarantine: Quarantine) -> None:
     assert quarantine.reason(NAME) is None
     assert quarantine.record_ranges(NAME, [DAMAGE])
     document = json.loads((quarantine.directory / f"{NAME.log}.reason.json").read_text())
@@ -49,7 +49,7 @@ def test_a_range_is_on_record_before_the_segment_comes(quarantine: Quarantine) -
     assert ranges(quarantine) == (DAMAGE,)
 
 
-def test_ranges_that_are_met_again_are_listed_once(quarantine: Quarantine) -> None:
+def test_repeated_lost_ranges_are_listed_once(quarantine: Quarantine) -> None:
     quarantine.record_ranges(NAME, [DAMAGE])
     assert not quarantine.record_ranges(NAME, [DAMAGE])
     other = LostRange(200, 260, "no table with this id is known", "t-1")
@@ -58,7 +58,7 @@ def test_ranges_that_are_met_again_are_listed_once(quarantine: Quarantine) -> No
     assert not quarantine.record_ranges(NAME, [LostRange(260, 300, other.cause, "t-1")])
 
 
-def test_a_list_of_ranges_is_bounded(quarantine: Quarantine) -> None:
+def test_list_of_lost_ranges_is_bounded(quarantine: Quarantine) -> None:
     quarantine.record_ranges(NAME, [LostRange(10 * n, 10 * n + 5, "damage") for n in range(1500)])
     reason = quarantine.reason(NAME)
     assert reason is not None
@@ -72,7 +72,7 @@ DEEP = "[" * 100_000
 @pytest.mark.parametrize(
     "text", ["", "[]", '{"ranges": 5}', "{", '{"ranges": [{"a": 1}]}', MANY, DEEP]
 )
-def test_reason_that_was_changed_still_keeps_the_segment(quarantine: Quarantine, text: str) -> None:
+def test_invalid_reason_file_counts_as_lost_range(quarantine: Quarantine, text: str) -> None:
     quarantine.directory.mkdir(parents=True)
     (quarantine.directory / f"{NAME.log}.reason.json").write_text(text)
     assert "is not readable as a reason" in ranges(quarantine)[0].cause
@@ -80,7 +80,7 @@ def test_reason_that_was_changed_still_keeps_the_segment(quarantine: Quarantine,
     assert DAMAGE in ranges(quarantine)
 
 
-def test_takes_a_segment(quarantine: Quarantine, raw: Path) -> None:
+def test_quarantine_moves_segment_and_index(quarantine: Quarantine, raw: Path) -> None:
     quarantine.record_ranges(NAME, [DAMAGE])
     for _ in range(2):
         assert quarantine.add_segment(NAME, raw / NAME.log, raw / NAME.idx)
@@ -90,7 +90,7 @@ def test_takes_a_segment(quarantine: Quarantine, raw: Path) -> None:
     assert quarantine.size_bytes() > 1000
 
 
-def test_a_full_quarantine_leaves_the_segment_where_it_is(tmp_path: Path, raw: Path) -> None:
+def test_full_quarantine_rejects_segment_until_space_is_free(tmp_path: Path, raw: Path) -> None:
     quarantine = Quarantine(tmp_path / "error", 1800, "1.2.3")
     quarantine.record_ranges(NAME, [DAMAGE])
     quarantine.directory.joinpath("CommitLog-7-1.log").write_bytes(b"y" * 900)
@@ -104,14 +104,14 @@ def test_a_full_quarantine_leaves_the_segment_where_it_is(tmp_path: Path, raw: P
     assert quarantine.add_segment(NAME, raw / NAME.log, raw / NAME.idx)
 
 
-def test_segment_that_is_inside_already_needs_no_room_of_its_own(tmp_path: Path, raw: Path) -> None:
+def test_quarantined_segment_needs_no_additional_space(tmp_path: Path, raw: Path) -> None:
     quarantine = Quarantine(tmp_path / "error", 1500, "1.2.3")
     assert quarantine.add_segment(NAME, raw / NAME.log, raw / NAME.idx)
     (raw / NAME.log).write_bytes(b"x" * 1000)
     assert quarantine.add_segment(NAME, raw / NAME.log, raw / NAME.idx)
 
 
-def test_dead_letters_are_lines(quarantine: Quarantine) -> None:
+def test_dead_letters_are_appended_as_json_lines(quarantine: Quarantine) -> None:
     assert quarantine.add_dead_letters(NAME, [event("first"), event("second")])
     path = quarantine.directory / f"{NAME.log}.events.ndjson"
     with path.open("ab") as file:

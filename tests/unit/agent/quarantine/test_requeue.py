@@ -1,4 +1,4 @@
-"""Whatever stands in `cdc_raw` under a segment's name, the last copy of the segment stays."""
+"""Requeue preserves the last copy of a segment, regardless of existing files in `cdc_raw`."""
 
 import os
 import stat
@@ -58,7 +58,7 @@ def remaining(folder: Path) -> bool:
 
 
 def attempt(folder: Path, plant: Callable[[Path], object]) -> bool | None:
-    """What `requeue` returns; None for an error."""
+    """Return the result of `requeue`; None for an error."""
     for each in ("quarantine", "cdc_raw"):
         (folder / each).mkdir()
     (folder / "other").write_bytes(OTHER)
@@ -71,7 +71,7 @@ def attempt(folder: Path, plant: Callable[[Path], object]) -> bool | None:
 
 
 @pytest.mark.parametrize("planted", PLANTED)
-def test_the_last_copy_outlives_what_is_planted(tmp_path: Path, planted: str) -> None:
+def test_requeue_preserves_last_copy_despite_planted_file(tmp_path: Path, planted: str) -> None:
     done = attempt(tmp_path, PLANTED[planted])
     assert remaining(tmp_path)
     assert (tmp_path / "other").read_bytes() == OTHER
@@ -80,7 +80,9 @@ def test_the_last_copy_outlives_what_is_planted(tmp_path: Path, planted: str) ->
 
 
 @given(st.integers(0, len(SEGMENT)), st.binary(max_size=32))
-def test_only_bytes_of_the_segment_stand_for_it(common: int, rest: bytes) -> None:
+def test_requeue_accepts_only_existing_files_with_matching_content(
+    common: int, rest: bytes
+) -> None:
     with TemporaryDirectory() as folder:
         content = SEGMENT[:common] + rest
         done = attempt(Path(folder), file_of(content))
@@ -89,8 +91,8 @@ def test_only_bytes_of_the_segment_stand_for_it(common: int, rest: bytes) -> Non
         assert done is (True if is_same else None)
 
 
-def test_files_that_are_too_large_for_segments_are_not_compared(tmp_path: Path) -> None:
-    """Two holes of a terabyte take a quarter of an hour."""
+def test_oversized_files_are_not_compared(tmp_path: Path) -> None:
+    """A comparison of two sparse terabyte files would take 15 minutes."""
     for place in ("quarantine", "cdc_raw"):
         (tmp_path / place).mkdir()
         (tmp_path / place / NAME.log).write_bytes(SEGMENT)

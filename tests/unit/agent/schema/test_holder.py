@@ -1,4 +1,4 @@
-"""The holder in front of a feeder that the test steers."""
+"""`SchemaHolder` over a feeder that the test controls."""
 
 import queue
 import tempfile
@@ -22,7 +22,7 @@ IDENTITY = NodeIdentity("node-1", "lab")
 
 
 def schema_of(*tables: str) -> Schema:
-    """Tables of one column each; the id follows from the place of the name in the alphabet."""
+    """Create tables of one column each; the table id derives from the letter of the name."""
     return Schema.from_cql(
         "".join(
             f"CREATE TABLE ks.{name} (k text PRIMARY KEY) "
@@ -39,7 +39,7 @@ def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class SteeredFeeder:
-    """Gives what it was told to; `fetched` counts."""
+    """Return the configured answer; `fetched` counts the calls."""
 
     def __init__(self, answer: Schema | Exception) -> None:
         self.answer = answer
@@ -91,7 +91,7 @@ def started(
 
 
 def refreshed(holder: SchemaHolder) -> None:
-    """Asks until the answer is that something has changed, as the pipeline does."""
+    """Refresh until the schema changes, as the pipeline does."""
     for _ in range(10_000):
         if holder.refresh("the test asks"):
             return
@@ -99,7 +99,7 @@ def refreshed(holder: SchemaHolder) -> None:
     raise AssertionError("the schema did not change")
 
 
-def test_the_first_schema_comes_by_itself() -> None:
+def test_first_schema_is_fetched_at_start() -> None:
     feeder = SteeredFeeder(schema_of("a"))
     with started(feeder) as holder:
         assert holder.wait_until_known(DEADLINE_S)
@@ -108,7 +108,7 @@ def test_the_first_schema_comes_by_itself() -> None:
     assert feeder.is_closed
 
 
-def test_a_miss_brings_the_new_table_and_keeps_the_dropped_one() -> None:
+def test_refresh_adds_new_table_and_retains_dropped_table() -> None:
     feeder = SteeredFeeder(schema_of("a"))
     with started(feeder) as holder:
         assert holder.wait_until_known(DEADLINE_S)
@@ -118,7 +118,7 @@ def test_a_miss_brings_the_new_table_and_keeps_the_dropped_one() -> None:
         assert (names(holder.current()), names(before)) == ({"a", "b"}, {"a"})
 
 
-def test_a_refresh_without_news_keeps_the_object() -> None:
+def test_refresh_without_changes_returns_same_schema_object() -> None:
     feeder = SteeredFeeder(schema_of("a"))
     with started(feeder, interval_ms=1) as holder:
         assert holder.wait_until_known(DEADLINE_S)
@@ -128,7 +128,7 @@ def test_a_refresh_without_news_keeps_the_object() -> None:
         assert not holder.refresh("the test asks")
 
 
-def test_misses_do_not_become_a_storm(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refresh_requests_are_rate_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("agent.schema.holder._MISS_INTERVAL_S", 2 * DEADLINE_S)
     feeder = SteeredFeeder(schema_of("a"))
     with started(feeder) as holder:
@@ -138,8 +138,8 @@ def test_misses_do_not_become_a_storm(monkeypatch: pytest.MonkeyPatch) -> None:
         assert feeder.fetched == 1
 
 
-def test_repeated_requests_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
-    """A segment that waits for a table asks every second, for ten minutes."""
+def test_repeated_refresh_requests_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    """A segment blocked by an unknown table requests a refresh every second."""
     caplog.set_level("INFO")
     with started(SteeredFeeder(schema_of("a")), interval_ms=1) as holder:
         assert holder.wait_until_known(DEADLINE_S)
@@ -152,7 +152,7 @@ def test_repeated_requests_are_logged_once(caplog: pytest.LogCaptureFixture) -> 
 @pytest.mark.parametrize(
     "error", [UnavailableError("Cassandra at x does not answer."), AccessDeniedError("no")]
 )
-def test_an_error_before_the_first_answer_is_waited_out(error: SidecarError) -> None:
+def test_error_before_first_schema_is_retried(error: SidecarError) -> None:
     feeder = SteeredFeeder(error)
     with started(feeder, interval_ms=1) as holder:
         feeder.wait_for_fetches(3)
@@ -168,12 +168,12 @@ def test_stored_schema_is_used_while_the_node_is_unavailable(tmp_path: Path) -> 
         assert holder.wait_until_known(DEADLINE_S)
     feeder = SteeredFeeder(UnavailableError("away"))
     with started(feeder, history=SchemaHistory(tmp_path)) as holder:
-        # The node is asked first: it may have been replaced.
+        # The holder queries the node first, which may have been replaced.
         assert holder.wait_until_known(DEADLINE_S)
         assert (names(holder.current()), holder.identity) == ({"a"}, IDENTITY)
 
 
-def test_a_rejection_before_the_first_answer_is_final_where_that_is_wanted() -> None:
+def test_access_denied_before_first_schema_is_fatal_if_configured() -> None:
     feeder = SteeredFeeder(AccessDeniedError("no"))
     with started(feeder, waits_when_denied=False) as holder:
         with pytest.raises(AccessDeniedError):
@@ -183,7 +183,7 @@ def test_a_rejection_before_the_first_answer_is_final_where_that_is_wanted() -> 
 
 
 @pytest.mark.usefixtures("short_pauses")
-def test_a_rejection_after_an_answer_is_waited_out() -> None:
+def test_access_denied_after_first_schema_is_retried() -> None:
     feeder = SteeredFeeder(schema_of("a"))
     with started(feeder, interval_ms=1) as holder:
         assert holder.wait_until_known(DEADLINE_S)
@@ -207,7 +207,7 @@ def test_only_a_changed_schema_notifies_the_listener() -> None:
         assert not told.acquire(blocking=False)
 
 
-def test_the_place_of_the_node_is_reported_once_and_again_after_a_change() -> None:
+def test_node_identity_is_reported_once_per_change() -> None:
     reported: queue.SimpleQueue[NodeIdentity] = queue.SimpleQueue()
     feeder = SteeredFeeder(schema_of("a"))
     feeder.identity = NodeIdentity("node-1", "lab", "dc1", "r1")
@@ -220,10 +220,10 @@ def test_the_place_of_the_node_is_reported_once_and_again_after_a_change() -> No
         assert (racks, reported.empty(), holder.fatal) == (["r1", "r2"], True, None)
 
 
-def test_dead_letter_is_stored_when_the_disk_has_room_again(tmp_path: Path) -> None:
-    """Progress may have passed the place in the log where it stands."""
+def test_schema_history_is_stored_once_path_is_writable(tmp_path: Path) -> None:
+    """Offsets may already have passed the schema's position in the log."""
     history = SchemaHistory(tmp_path)
-    # A directory of that name: no file can be put in its place.
+    # A directory of that name prevents writing the file.
     history.path.mkdir()
     feeder = SteeredFeeder(schema_of("a"))
     with started(feeder, interval_ms=1, history=history) as holder:
@@ -236,7 +236,7 @@ def test_dead_letter_is_stored_when_the_disk_has_room_again(tmp_path: Path) -> N
     assert names(known.schema) == {"a"}
 
 
-def test_a_replaced_node_is_not_taken_for_the_one_before(tmp_path: Path) -> None:
+def test_replaced_node_is_a_fatal_error(tmp_path: Path) -> None:
     """The agent delivers as node-1; then another node answers at the address."""
     feeder = SteeredFeeder(schema_of("a"))
     history = SchemaHistory(tmp_path)

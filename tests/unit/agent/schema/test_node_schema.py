@@ -1,4 +1,4 @@
-"""The entries of the metadata log that a node gives."""
+"""Entries of a node's metadata log."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -32,11 +32,11 @@ class Node(NodeConnection):
         ("e3e0d7f3-4a43-4a03-8b7d-b03129ed4df5", None),
     ],
 )
-def test_the_schema_version_is_an_epoch(version: str, epoch: int | None) -> None:
+def test_epoch_is_read_from_schema_version(version: str, epoch: int | None) -> None:
     assert epoch_of(version) == epoch
 
 
-def test_only_schema_changes_have_their_transformation() -> None:
+def test_only_schema_changes_include_their_transformation() -> None:
     log = MetadataLog(Node((12, 4, b"\x09\x00"), (11, 1, b"all metadata")))
     assert log.upto(12) == [
         {"epoch": 12, "kind": 4, "transformation": "0900"},
@@ -44,14 +44,14 @@ def test_only_schema_changes_have_their_transformation() -> None:
     ]
 
 
-def test_a_later_schema_change_makes_the_rows_uncertain() -> None:
+def test_metadata_log_is_unusable_after_later_schema_change() -> None:
     log = MetadataLog(Node((13, 4, b"\x09\x00"), (12, 4, b"\x09\x00")))
     assert log.upto(12) is None
     log = MetadataLog(Node((13, 8, b""), (12, 4, b"\x09\x00")))
     assert log.upto(12) is not None
 
 
-def test_a_granted_right_is_used_without_a_restart(caplog: pytest.LogCaptureFixture) -> None:
+def test_granted_permission_takes_effect_without_restart(caplog: pytest.LogCaptureFixture) -> None:
     node = Node((12, 4, b"\x09\x00"))
     log = MetadataLog(node)
     node.is_denied = True

@@ -1,4 +1,4 @@
-"""Which options a text has, and when and how a node is asked for them."""
+"""Write options in CQL texts, and how the agent reads them from a node."""
 
 import tracemalloc
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ CREATE KEYSPACE nd WITH replication = {'class': 'SimpleStrategy', 'replication_f
 """
 
 
-def test_options_of_the_statements_of_a_node() -> None:
+def test_write_options_are_parsed_from_described_schema() -> None:
     options = options_from_cql(DESCRIBED)
     assert options.keyspaces == {"a": {"durable_writes": "true"}, "nd": {"durable_writes": "false"}}
     assert options.tables == {
@@ -46,7 +46,7 @@ def test_options_of_the_statements_of_a_node() -> None:
     assert options.error == ""
 
 
-def test_texts_and_names_are_no_options() -> None:
+def test_texts_and_names_are_not_parsed_as_options() -> None:
     options = options_from_cql(
         """
         -- CREATE TABLE a.gone (k int) WITH transactional_mode = 'full';
@@ -63,7 +63,7 @@ def test_texts_and_names_are_no_options() -> None:
     assert options.keyspaces == {}
 
 
-def test_a_tracked_keyspace() -> None:
+def test_replication_type_of_tracked_keyspace_is_parsed() -> None:
     options = options_from_cql(
         "CREATE KEYSPACE ks WITH replication = {'class': 'SimpleStrategy'} "
         "AND replication_type='tracked';"
@@ -71,7 +71,7 @@ def test_a_tracked_keyspace() -> None:
     assert options.keyspaces == {"ks": {"replication_type": "tracked"}}
 
 
-def test_a_compact_table_which_describe_comments_out() -> None:
+def test_compact_table_commented_out_by_describe_is_parsed() -> None:
     options = options_from_cql(
         """
         CREATE KEYSPACE k WITH durable_writes = true;
@@ -94,7 +94,7 @@ def test_a_compact_table_which_describe_comments_out() -> None:
     }
 
 
-def test_use_completes_the_names_of_tables() -> None:
+def test_use_statement_qualifies_table_names() -> None:
     options = options_from_cql(
         """USE "K"; CREATE TYPE a.u (use int);
         CREATE TABLE t (p int PRIMARY KEY) WITH transactional_mode = 'full';
@@ -104,7 +104,7 @@ def test_use_completes_the_names_of_tables() -> None:
     assert options.tables == {"K.t": {"transactional_mode": "full"}, "l.t": {}}
 
 
-def test_rows_of_older_releases() -> None:
+def test_options_are_read_from_rows_of_older_releases() -> None:
     keyspaces = [
         {"keyspace_name": "ks", "durable_writes": True},
         {"keyspace_name": "nd", "durable_writes": False},
@@ -123,9 +123,9 @@ def test_rows_of_older_releases() -> None:
     ids=["text", "name", "comment", "function", "line", "bare"],
 )
 @pytest.mark.parametrize("part", ["a", "''", '""', " ", ";", "(", "*"])
-def test_a_long_text_is_few_tokens_and_takes_no_memory(text: str, part: str) -> None:
-    """A user of the node may write megabytes into a comment. A matcher that may come back would
-    take 100 bytes for each letter, and hold the interpreter between two tokens."""
+def test_long_text_is_tokenized_in_bounded_memory(text: str, part: str) -> None:
+    """A user of the node may write megabytes into a comment. A backtracking matcher would use
+    100 bytes per letter and hold the interpreter between two tokens."""
     statement = (
         f"CREATE KEYSPACE a WITH durable_writes = false AND x = {text.format(part * 50_000)}"
     )
@@ -142,7 +142,7 @@ STATEMENT = "CREATE TABLE ks.t (k int PRIMARY KEY) WITH cdc = true AND transacti
 
 
 class Node(NodeConnection):
-    """Answers DESCRIBE with one table, and counts the questions."""
+    """Answer DESCRIBE with one table, and record the queries."""
 
     def __init__(self) -> None:
         super().__init__(NodeAddress(["127.0.0.1"]))
@@ -164,7 +164,7 @@ def facts(release: str) -> NodeFacts:
 
 
 @pytest.mark.parametrize("release", ["6.0-alpha2", "6.0.0", "7.1.2"])
-def test_a_node_with_transactions_describes_its_schema(release: str) -> None:
+def test_options_of_newer_nodes_are_read_by_describe(release: str) -> None:
     node = Node()
     assert read_write_options(node, facts(release)).tables == {
         "ks.t": {"transactional_mode": "off"}
@@ -173,7 +173,7 @@ def test_a_node_with_transactions_describes_its_schema(release: str) -> None:
 
 
 @pytest.mark.parametrize("release", ["3.11.19", "4.1.10", "5.0.9"])
-def test_an_older_node_has_the_option_in_its_rows(release: str) -> None:
+def test_options_of_older_nodes_are_read_from_schema_tables(release: str) -> None:
     node = Node()
     options = read_write_options(node, facts(release))
     assert options.keyspaces == {"ks": {"durable_writes": "false"}}
@@ -184,7 +184,7 @@ def test_an_older_node_has_the_option_in_its_rows(release: str) -> None:
     ]
 
 
-def test_a_node_is_asked_again_with_a_new_version_and_after_five_minutes() -> None:
+def test_options_refresh_on_new_version_or_after_five_minutes() -> None:
     now_s = 0.0
     node = Node()
     known = NodeWriteOptions(node, clock=lambda: now_s)
@@ -204,7 +204,7 @@ def test_a_node_is_asked_again_with_a_new_version_and_after_five_minutes() -> No
     assert mode("2", "6.0.1") == "off"
 
 
-def test_an_error_is_kept_until_the_next_question() -> None:
+def test_options_error_clears_at_next_successful_query() -> None:
     node = Node()
     node.is_failing = True
     known = NodeWriteOptions(node)
@@ -213,7 +213,7 @@ def test_an_error_is_kept_until_the_next_question() -> None:
     assert known.current(facts("6.0.0"), "1").error == ""
 
 
-def test_the_last_answer_stands_while_the_node_does_not_answer() -> None:
+def test_last_options_apply_while_node_is_unavailable() -> None:
     node = Node()
     node.mode = "full"
     known = NodeWriteOptions(node)

@@ -1,1 +1,1 @@
-"""Tests of the life of segments and of the ledger."""
+"""Tests of segment states and stored offsets."""

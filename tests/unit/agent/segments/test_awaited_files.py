@@ -18,7 +18,7 @@ NEWER = ObservedSegment(TWO, ObservedLog(1048576, 2), Idx(offset=90))
 
 
 class Looks:
-    """Looks of one agent, at times that the test names."""
+    """Scans of one agent at given times."""
 
     def __init__(self, ledger: SegmentOffsets = LEDGER) -> None:
         self.ledger = ledger
@@ -35,7 +35,7 @@ class Looks:
         return [segment.name for segment in self.segments.lost]
 
 
-def test_the_file_is_waited_for_and_read_before_newer_segments() -> None:
+def test_awaited_file_is_read_before_newer_segments() -> None:
     agent = Looks()
     agent.look(0.0, ALONE, NEWER)
     assert (agent.lost, agent.segments.next_read) == ([], None)
@@ -45,14 +45,14 @@ def test_the_file_is_waited_for_and_read_before_newer_segments() -> None:
     assert (agent.segments.next_read.name, agent.lost, agent.awaited) == (ONE, [], AwaitedFiles())
 
 
-def test_an_index_that_disappears_before_its_file_came_is_a_loss_at_once() -> None:
+def test_index_deleted_before_its_file_arrives_is_immediate_loss() -> None:
     agent = Looks()
     agent.look(0.0, ALONE, NEWER)
     agent.look(1.0, NEWER)
     assert agent.lost == [ONE]
 
 
-def test_a_file_that_was_there_is_not_waited_for() -> None:
+def test_known_file_is_not_awaited_after_deletion() -> None:
     seen_before = Looks()
     seen_before.look(0.0, WHOLE, NEWER)
     seen_before.look(1.0, ALONE, NEWER)
@@ -62,7 +62,7 @@ def test_a_file_that_was_there_is_not_waited_for() -> None:
     assert begun_before.lost == [ONE]
 
 
-def test_the_index_of_a_finished_segment_is_not_waited_for() -> None:
+def test_file_of_finished_segment_is_not_awaited() -> None:
     agent = Looks(LEDGER.finished(ONE))
     agent.look(0.0, ObservedSegment(ONE, None, Idx(completed=True)), NEWER)
     assert agent.awaited.names == frozenset()
@@ -73,7 +73,7 @@ INDEXES = [Idx(), Idx(offset=500), Idx(completed=True, completed_at=900)]
 
 
 class Restored:
-    """The files of one segment, in the order in which a restore makes them."""
+    """The files of one segment, in the order in which a restore creates them."""
 
     def __init__(self) -> None:
         self.log: ObservedLog | None = None
@@ -88,7 +88,7 @@ class Restored:
         return [ObservedSegment(name, self.log, idx)]
 
     def look(self, now_s: float) -> bool:
-        """Whether it counts as lost from this look on."""
+        """Return whether the segment counts as lost from this scan on."""
         self.was_seen |= self.log is not None
         is_alone = self.log is None and bool(self.index)
         if is_alone and self.alone_since_s is None:
@@ -105,7 +105,7 @@ class Restored:
         max_size=40,
     )
 )
-def test_files_may_appear_in_any_order_within_the_ten_seconds(
+def test_files_may_appear_in_any_order_within_ten_seconds(
     steps: list[tuple[str, SegmentName | int]],
 ) -> None:
     agent, now_s = Looks(), 0.0

@@ -15,7 +15,7 @@ def name(segment_id: int) -> SegmentName:
     return SegmentName(segment_id, 7)
 
 
-def test_entries_are_readable() -> None:
+def test_offset_entries_are_human_readable() -> None:
     ledger = SegmentOffsets("host-1").advanced(name(1699), 40961).finished(name(1698))
     assert ledger.to_entries() == {
         "node.id": "host-1",
@@ -25,7 +25,7 @@ def test_entries_are_readable() -> None:
 
 
 @given(st.dictionaries(NAMES, st.one_of(st.none(), st.integers(0, 1 << 40)), max_size=20))
-def test_entries_survive_the_round_trip(progress: dict[SegmentName, int | None]) -> None:
+def test_offset_entries_survive_round_trip(progress: dict[SegmentName, int | None]) -> None:
     ledger = SegmentOffsets("host-1")
     for segment, position in progress.items():
         if position is None:
@@ -43,7 +43,7 @@ def test_entries_survive_the_round_trip(progress: dict[SegmentName, int | None])
     st.dictionaries(NAMES, st.tuples(st.integers(1, 1 << 40), st.integers(0, 0xFFFFFFFF))),
     st.data(),
 )
-def test_fingerprints_are_stored_with_positions_and_older_releases_do_not_see_them(
+def test_fingerprints_are_stored_invisibly_to_older_releases(
     progress: dict[SegmentName, tuple[int, int]], data: st.DataObject
 ) -> None:
     ledger = SegmentOffsets("host-1")
@@ -61,13 +61,13 @@ def test_fingerprints_are_stored_with_positions_and_older_releases_do_not_see_th
 
 
 @pytest.mark.parametrize("value", ["", "xyz", "123", "1a2b3c4d5e"])
-def test_a_fingerprint_that_is_none_is_not_compared(value: str) -> None:
+def test_invalid_fingerprint_is_ignored(value: str) -> None:
     entries = {"node.id": "host-1", "CommitLog-7-1.log": "40"}
     stored = {**entries, "#fingerprint.CommitLog-7-1.log": value}
     assert offsets_from_entries(stored, "host-1") == offsets_from_entries(entries, "host-1")
 
 
-def test_progress_never_moves_back() -> None:
+def test_segment_offset_never_decreases() -> None:
     ledger = SegmentOffsets("host-1").advanced(name(1), 40)
     assert ledger.advanced(name(1), 39) is ledger
     assert ledger.advanced(name(1), 41).position(name(1)) == 41
@@ -76,7 +76,7 @@ def test_progress_never_moves_back() -> None:
     assert done.position(name(1)) == 0
 
 
-def test_the_oldest_absent_segments_are_forgotten_first() -> None:
+def test_trim_drops_oldest_absent_segments_first() -> None:
     ledger = SegmentOffsets("host-1").advanced(name(4), 7)
     for segment_id in (1, 2, 3, 5):
         ledger = ledger.finished(name(segment_id))
@@ -86,12 +86,12 @@ def test_the_oldest_absent_segments_are_forgotten_first() -> None:
     assert trimmed.trimmed(present={name(1)}, limit=2) is trimmed
 
 
-def test_nothing_stored_is_a_fresh_start() -> None:
+def test_empty_offset_store_is_a_fresh_start() -> None:
     assert offsets_from_entries({}, "host-1") == SegmentOffsets("host-1")
 
 
 @pytest.mark.parametrize("stored", [{"node.id": "host-2"}, {"CommitLog-7-1.log": "5"}])
-def test_progress_of_another_node_is_rejected(stored: dict[str, str]) -> None:
+def test_offsets_of_another_node_are_rejected(stored: dict[str, str]) -> None:
     with pytest.raises(ConfigError, match="host-1"):
         offsets_from_entries(stored, "host-1")
 

@@ -1,4 +1,4 @@
-"""The states of format notes §7, one by one."""
+"""Segment states of the format notes, section 7."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -70,7 +70,7 @@ def read_all(segments: Segments, position: int) -> Segments:
     return changed(after, order.name, lambda s: after_acknowledgement(s, position))
 
 
-def test_a_segment_without_news_waits_and_its_end_is_no_loss() -> None:
+def test_segment_without_updates_waits_and_vanishes_without_loss() -> None:
     segments = look(at(1, LINKED), at(2, LINKED))
     assert (phases(segments), segments.next_read) == (["waiting", "waiting"], None)
     assert (segments.drained, segments.readable_bytes) == ((), 0)
@@ -88,7 +88,7 @@ def test_a_live_segment_is_read_up_to_its_index() -> None:
     assert segments.next_read == live(1, 700, position=500)
 
 
-def test_an_offset_that_moves_back_is_ignored() -> None:
+def test_decreasing_index_offset_is_ignored() -> None:
     segments = read_all(look(at(1, LINKED, Idx(offset=500))), 500)
     for idx in (Idx(offset=300), Idx()):
         segments = look(at(1, LINKED, idx), before=segments)
@@ -96,7 +96,7 @@ def test_an_offset_that_moves_back_is_ignored() -> None:
         assert [s.idx.offset for s in segments] == [500]
 
 
-def test_completed_is_read_to_the_end_whatever_its_number() -> None:
+def test_completed_segment_is_read_to_end_regardless_of_index() -> None:
     segments = read_all(look(at(1, LINKED, Idx(offset=119936))), 119936)
     segments = look(at(1, ObservedLog(22090, 1), COMPLETED), before=segments)
     assert phases(segments) == ["final"]
@@ -113,7 +113,7 @@ def test_completed_is_read_to_the_end_whatever_its_number() -> None:
         pytest.param(300, 1048576, 400, id="the index went back"),
     ],
 )
-def test_every_position_that_an_index_named_is_expected(
+def test_expected_end_is_largest_trusted_index_position(
     number: int, size_bytes: int, expected_end: int
 ) -> None:
     segments = look(at(1, ObservedLog(size_bytes, 2), Idx(offset=400)))
@@ -123,13 +123,13 @@ def test_every_position_that_an_index_named_is_expected(
     assert segments.next_read is not None
     assert segments.next_read.expected_end == expected_end
     assert segments.next_read.completed_at == number
-    # A completed index is not read again.
+    # A completed index is not reread.
     segments = look(at(1, ObservedLog(size_bytes, 1), COMPLETED), before=segments)
     assert segments.next_read is not None
     assert segments.next_read.expected_end == expected_end
 
 
-def test_read_and_not_acknowledged_is_not_drained() -> None:
+def test_segment_drains_only_after_acknowledgement() -> None:
     segments = look(at(1, LINKED, COMPLETED))
     order = segments.next_read
     assert order is not None
@@ -140,15 +140,15 @@ def test_read_and_not_acknowledged_is_not_drained() -> None:
         assert segments.drained == drained
 
 
-def test_never_completed_is_final_when_only_cdc_raw_links_it_and_a_newer_one_exists() -> None:
+def test_released_segment_is_final_once_newer_segment_exists() -> None:
     alone = look(at(1, RELEASED, Idx(offset=500)))
     assert phases(alone) == ["reading"]
     followed = look(at(1, RELEASED, Idx(offset=500)), at(2, LINKED), before=alone)
     assert followed.next_read == whole(1, expected_end=500)
 
 
-def test_an_orphan_without_index_is_read_and_leaves() -> None:
-    """A spare segment that a clean stop leaves behind: final once the next start made a newer."""
+def test_released_segment_without_index_is_read_and_drained() -> None:
+    """A clean stop leaves a spare segment; it is final once the next start creates a newer one."""
     segments = look(at(1, LINKED), at(2, RELEASED))
     assert phases(segments) == ["waiting", "waiting"]
     segments = look(at(2, RELEASED), at(3, LINKED), before=segments)
@@ -156,12 +156,12 @@ def test_an_orphan_without_index_is_read_and_leaves() -> None:
     assert read_all(segments, 28).drained == (name(2),)
 
 
-def test_version_6_is_final_at_sight() -> None:
+def test_version_6_segment_is_final_immediately() -> None:
     for log in (RELEASED, LINKED):
         assert look(at(1, log, version=6)).next_read == whole(1, version=6)
 
 
-def test_an_older_segment_without_news_does_not_hold_up_a_newer_one() -> None:
+def test_older_segment_without_updates_does_not_block_newer_segment() -> None:
     segments = look(at(1, LINKED), at(2, LINKED, Idx(offset=500)))
     assert segments.next_read == live(2, 500)
     segments = read_all(segments, 500)
@@ -179,7 +179,7 @@ def test_blocked_segment_blocks_later_segments_only() -> None:
     assert phases(held) == ["final", "blocked", "final"]
 
 
-def test_a_completed_segment_that_is_linked_again_leaves_unread() -> None:
+def test_relinked_completed_segment_is_drained_unread() -> None:
     ledger = NODE.finished(name(1))
     live = look(at(1, LINKED), ledger=ledger)
     assert (live.next_read, live.drained) == (None, ())
@@ -191,7 +191,7 @@ def test_a_completed_segment_that_is_linked_again_leaves_unread() -> None:
 
 
 @pytest.mark.parametrize("idx", [Idx(offset=500), COMPLETED])
-def test_a_segment_with_news_that_goes_unread_is_lost(idx: Idx) -> None:
+def test_updated_segment_deleted_unread_is_lost(idx: Idx) -> None:
     segments = look(at(1, LINKED, idx), at(2, LINKED))
     segments = look(at(2, LINKED), before=segments)
     assert [s.name for s in segments.lost] == [name(1)]
@@ -211,14 +211,14 @@ def test_vanished_segment_is_read_after_a_replay() -> None:
 
 
 def test_an_index_without_its_segment_is_a_loss() -> None:
-    """As is a segment that was begun and is gone at the start."""
+    """A partly read segment that is missing at the start is lost too."""
     segments = look(at(1, None, Idx(offset=500)), at(2, LINKED))
     assert [s.name for s in segments.lost] == [name(1)]
     segments = look(at(2, LINKED), ledger=NODE.advanced(name(1), 400))
     assert [(s.name, s.read_position) for s in segments.lost] == [(name(1), 400)]
 
 
-def test_an_open_segment_that_goes_is_read_on() -> None:
+def test_open_segment_is_read_after_deletion() -> None:
     segments = look(at(1, LINKED, Idx(offset=500)), at(2, LINKED))
     segments = changed(segments, name(1), lambda s: replace(s, is_opened=True))
     gone = look(at(2, LINKED), before=segments)
@@ -226,7 +226,7 @@ def test_an_open_segment_that_goes_is_read_on() -> None:
     gone = read_all(gone, 500)
     assert gone.next_read is None
     assert gone.lost == ()
-    # News of a newer one: the node has closed this one, so its chain is whole.
+    # An update of a newer segment shows that the node closed this one: its chain is complete.
     closed = look(at(2, LINKED, Idx(offset=90)), before=gone)
     assert closed.next_read == whole(1, position=500, expected_end=500)
     assert read_all(closed, 800).drained == (name(1),)
@@ -241,7 +241,7 @@ def test_unreadable_segment_is_skipped_and_quarantined_when_final() -> None:
     assert done.drained == (name(1),)
 
 
-def test_a_read_that_ends_short_of_the_index_is_made_again_on_request_only() -> None:
+def test_short_read_is_repeated_only_on_retry() -> None:
     segments = look(at(1, LINKED, Idx(offset=500)))
     order = segments.next_read
     assert order is not None
@@ -253,7 +253,7 @@ def test_a_read_that_ends_short_of_the_index_is_made_again_on_request_only() -> 
     assert segments.next_read == live(1, 500, position=300)
 
 
-def test_bytes_that_can_be_read_and_are_not_acknowledged() -> None:
+def test_readable_bytes_exclude_acknowledged_bytes() -> None:
     segments = look(
         at(1, LINKED, COMPLETED), at(2, LINKED, Idx(offset=500)), at(3, LINKED), ledger=NODE
     )
@@ -262,7 +262,7 @@ def test_bytes_that_can_be_read_and_are_not_acknowledged() -> None:
     assert (segments.readable_bytes, segments.count_by_phase[Phase.FINAL]) == (1048576 + 300, 1)
 
 
-# The three looks at a recorded 5.0.9 node that is killed, started and stopped.
+# Three scans of a recorded 5.0.9 node that is killed, started and stopped.
 _KILLED = (at(940, LINKED, Idx(offset=126433)), at(941, LINKED))
 _STARTED = (at(940, RELEASED, COMPLETED), at(7141, LINKED), at(7142, LINKED))
 _STOPPED = (
@@ -273,7 +273,7 @@ _STOPPED = (
 )
 
 
-def test_a_node_that_is_killed_started_and_stopped() -> None:
+def test_segments_of_killed_and_restarted_node_are_drained() -> None:
     segments = read_all(look(*_KILLED), 126433)
     assert phases(segments) == ["idle", "waiting"]
     segments = look(*_STARTED, before=segments)
@@ -306,7 +306,7 @@ REPLAYED = at(1, ObservedLog(1048576, 2), Idx(offset=500))
         ),
     ],
 )
-def test_a_link_elsewhere_keeps_a_replayed_segment(
+def test_foreign_link_pins_replayed_segment(
     older: ObservedSegment, newer: ObservedSegment, kept: SegmentName | None
 ) -> None:
     assert look(older, newer).pinned_by_link == kept

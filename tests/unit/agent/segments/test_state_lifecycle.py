@@ -34,7 +34,7 @@ class SegmentLifecycle(RuleBasedStateMachine):
         self.delivered: set[tuple[SegmentName, int]] = set()
         self.reported: set[SegmentName] = set()
         self.known: set[SegmentName] = set()
-        """Segments of which the running agent has seen news."""
+        """Segments of which the running agent has seen an update."""
         self.emitted: set[tuple[SegmentName, int]] = set()
         self.start_agent()
 
@@ -139,7 +139,7 @@ class SegmentLifecycle(RuleBasedStateMachine):
 
     @rule(rounds=st.integers(1, 6), is_finishing=st.booleans())
     def work(self, rounds: int, is_finishing: bool) -> None:
-        """Several steps as the pipeline makes them, so that lives get far."""
+        """Run several steps in the pipeline's order, so that lifecycles progress."""
         for _ in range(rounds):
             self.look(retry=False)
             self.read_some(at_most=2)
@@ -179,7 +179,7 @@ class SegmentLifecycle(RuleBasedStateMachine):
 
         self.segments.change(name, changed)
 
-    # What must hold.
+    # Invariants.
 
     def check_within_limits(self, content: Content, order: ReadRequest) -> None:
         idx = self.node.indexes.get(order.name)
@@ -239,8 +239,8 @@ class SegmentLifecycle(RuleBasedStateMachine):
         }
 
     def teardown(self) -> None:
-        """In the end everything that is left is read, and only live segments stay; what a replay
-        links again is removed unread."""
+        """Finally all remaining segments are read and only live segments stay; segments that a
+        replay relinks are removed unread."""
         for segment in self.segments:
             self.change(segment.name, is_blocked=False)
         if not self.node.is_up:
@@ -286,7 +286,7 @@ class SegmentLifecycle(RuleBasedStateMachine):
             for content in self.node.all
             if any((content.name, record) not in self.delivered for record in content.changes)
         }
-        # What the node drops before the agent sees news of it leaves no trace.
+        # A segment dropped before the agent sees an update leaves no trace.
         unreported = (undelivered & self.node.dropped & self.known) - self.reported
         assert not unreported, f"lost without a report: {unreported}"
         for name in self.node.logs:
@@ -295,6 +295,6 @@ class SegmentLifecycle(RuleBasedStateMachine):
 
 
 @pytest.mark.parametrize("examples", [120, pytest.param(600, marks=pytest.mark.slow)])
-def test_lifecycles_lose_nothing(examples: int) -> None:
+def test_segment_lifecycles_lose_no_record(examples: int) -> None:
     many = settings(max_examples=examples, stateful_step_count=60)
     run_state_machine_as_test(SegmentLifecycle, settings=many)

@@ -1,4 +1,4 @@
-"""What becomes of the rows of an answer."""
+"""Encoding of snapshot rows as events."""
 
 from base64 import b64decode
 from types import SimpleNamespace
@@ -60,7 +60,7 @@ def events(batch: EventBatch) -> list[dict[str, Any]]:
     return [orjson.loads(line) for line in batch.ndjson(0, len(batch)).splitlines()]
 
 
-def test_the_statement_names_every_column_with_its_times() -> None:
+def test_select_statement_lists_columns_with_write_times() -> None:
     assert encoder(PLAIN_ID).cql(-5, 7) == (
         'SELECT "a","b","V",WRITETIME("V"),TTL("V") FROM "ks"."plain" '
         'WHERE token("a","b") > -5 AND token("a","b") <= 7'
@@ -73,7 +73,7 @@ def test_the_statement_names_every_column_with_its_times() -> None:
         encoder("5a1c0000-0000-1000-8000-000000000009")
 
 
-def test_a_row_is_an_insert_of_a_snapshot() -> None:
+def test_snapshot_row_is_an_insert_event() -> None:
     (event,) = events(encode([row(1, 2, v=(integer(5), long(1000), integer(60)))], encoder()))
     value = event["value"]
     assert value["op"] == "i"
@@ -82,21 +82,21 @@ def test_a_row_is_an_insert_of_a_snapshot() -> None:
     assert source["ts_us"] == 1000
     expiry_s = READ_AT_US // 1_000_000 + 60
     assert value["after"]["v"] == {"value": 5, "deletion_ts": expiry_s * 1_000_000, "set": True}
-    # A row whose cells all expire is taken for one that was inserted with a TTL.
+    # A row whose cells all expire is treated as inserted with a TTL.
     assert value["cells"]["live"] == {"ts": OLDEST_US, "ttl": 60, "ldt": expiry_s}
     assert event["headers"]["cdc.source"].startswith("n/snapshot/")
     (read,) = events(encode([row(1, 2)], encoder(op_style="envelope")))
     assert read["value"]["op"] == "r"
 
 
-def test_a_row_that_tells_of_no_time_has_that_of_the_snapshot() -> None:
+def test_row_without_write_times_uses_snapshot_time() -> None:
     (event,) = events(encode([row(1, 2)], encoder()))
     assert event["value"]["source"]["ts_us"] == STARTED_US
     assert event["value"]["cells"]["live"] == {"ts": OLDEST_US}
     assert "cell" not in event["value"]["cells"]
 
 
-def test_static_columns_come_once_for_a_partition_and_alone() -> None:
+def test_static_columns_form_one_event_per_partition() -> None:
     static = (b"x", long(9), None)
     rows = [row(1, 2, st=static), row(1, 3, st=static), row(2, None, st=static)]
     made = encoder()
@@ -111,7 +111,7 @@ def test_static_columns_come_once_for_a_partition_and_alone() -> None:
     assert len(encode([row(2, 5, st=static)], made)) == 2
 
 
-def test_elements_have_their_own_times() -> None:
+def test_collection_elements_have_own_write_times() -> None:
     times = collection(long(10), long(20))
     ttls = collection(None, integer(60))
     (event,) = events(
@@ -141,7 +141,7 @@ def test_elements_have_their_own_times() -> None:
     }
 
 
-def test_elements_without_times_are_older_than_all_that_the_log_says() -> None:
+def test_elements_without_times_have_oldest_timestamp() -> None:
     cells: Cells = [integer(1), integer(2), None, collection(b"a", integer(1), count=1)]
     rest: Cells = [None, None, None, None, None, None, None, None]
     (event,) = events(encode([[*cells, *rest]], encoder(element_times=False)))
@@ -149,7 +149,7 @@ def test_elements_without_times_are_older_than_all_that_the_log_says() -> None:
     assert (found["col"], found["ts"]) == ("m", OLDEST_US)
 
 
-def test_list_replaces_everything_up_to_its_newest_element() -> None:
+def test_list_replaces_all_elements_up_to_newest_element() -> None:
     elements = collection(integer(7), integer(8))
     (event,) = events(
         encode([row(1, 2, l=(elements, collection(long(10), long(20)), collection()))], encoder())
@@ -158,19 +158,19 @@ def test_list_replaces_everything_up_to_its_newest_element() -> None:
     assert [each["ts"] for each in cells["cdel"]] == [20]
     assert [each["ts"] for each in cells["cell"]] == [21, 21]
     paths = [b64decode(each["path"]) for each in cells["cell"]]
-    # Time UUIDs of 2010: behind what is put in front, before what is put behind.
+    # Time UUIDs of 2010 sort after prepended and before appended elements.
     assert all(path[6] >> 4 == 1 for path in paths)
     assert event["value"]["after"]["l"]["value"] == [7, 8]
 
 
-def test_a_repeat_has_the_same_ids() -> None:
+def test_repeated_encoding_yields_same_event_ids() -> None:
     rows = [row(1, 2, v=(integer(5), long(1000), None)), row(1, 3)]
     ids = [each["headers"]["cdc.id"] for each in events(encode(rows, encoder()))]
     later = encode(rows, encoder(), read_at_us=READ_AT_US + 10_000_000)
     assert ([each["headers"]["cdc.id"] for each in events(later)], len(set(ids))) == (ids, 2)
 
 
-def test_positions_are_tokens() -> None:
+def test_batch_positions_are_tokens() -> None:
     batch = encode([row(1, 2), row(1, 3), row(2, 1)], encoder(), end=None)
     tokens = [each["value"]["cells"]["token"] for each in events(batch)]
     assert batch.position_after(1) == batch.start_position
@@ -186,7 +186,7 @@ def test_positions_are_tokens() -> None:
     ("error", "raised"),
     [(SchemaRejectedError, PostponedTableError), (UnavailableError, UnavailableError)],
 )
-def test_a_table_whose_schema_the_registry_rejects_is_named(
+def test_schema_rejection_postpones_only_the_rejected_table(
     error: type[Exception], raised: type[Exception]
 ) -> None:
     def schema_id(subject: str, schema: str) -> int:
@@ -210,14 +210,14 @@ def test_a_table_whose_schema_the_registry_rejects_is_named(
 
 
 @pytest.mark.parametrize("cut", [1, 3, 5, 20])
-def test_a_page_that_is_cut_short_is_rejected(cut: int) -> None:
+def test_truncated_page_is_rejected(cut: int) -> None:
     whole = page(row(1, 2, v=(integer(5), long(1), None)))
     with pytest.raises(MalformedValueError):
         encoder().encode(whole[:-cut], read_at_us=0, start=0)
 
 
 @given(st.binary(max_size=300))
-def test_any_bytes_are_taken_or_rejected(body: bytes) -> None:
+def test_any_page_bytes_are_encoded_or_rejected(body: bytes) -> None:
     try:
         encoder().encode(body, read_at_us=0, start=0)
     except MalformedValueError as error:
@@ -225,7 +225,7 @@ def test_any_bytes_are_taken_or_rejected(body: bytes) -> None:
 
 
 @given(st.lists(st.none() | st.binary(max_size=40), min_size=20, max_size=20))
-def test_any_cells_are_taken_or_rejected(cells: list[bytes | None]) -> None:
+def test_any_cells_are_encoded_or_rejected(cells: list[bytes | None]) -> None:
     try:
         encode([cells], encoder())
     except MalformedValueError as error:

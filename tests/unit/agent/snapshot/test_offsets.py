@@ -1,4 +1,4 @@
-"""How far copies are, and what becomes of it over restarts."""
+"""Offsets of snapshots, and their state after a restart."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ NODE = "node-1"
 RANGES = (TokenRange(MIN_TOKEN, -10), TokenRange(5, 80), TokenRange(100, MAX_TOKEN))
 
 
-def test_a_copy_is_complete_when_every_range_is() -> None:
+def test_snapshot_completes_after_every_token_range() -> None:
     copy = new_table_snapshot("id", "ks.t", RANGES, 7)
     for number, each in enumerate(RANGES):
         assert copy.state is State.COPYING
@@ -33,7 +33,7 @@ def test_a_copy_is_complete_when_every_range_is() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from(RANGES), st.floats(0, 1))))
-def test_progress_never_moves_back_and_is_read_as_it_was_written(
+def test_snapshot_progress_never_decreases_and_survives_round_trip(
     steps: list[tuple[TokenRange, float]],
 ) -> None:
     copy = new_table_snapshot("id", "ks.t", RANGES, 7)
@@ -49,7 +49,7 @@ def test_progress_never_moves_back_and_is_read_as_it_was_written(
     assert snapshot_offsets_from_entries(entries, "another") == SnapshotOffsets("another")
 
 
-def test_a_copy_that_is_stopped_stays_so() -> None:
+def test_stopped_snapshot_remains_stopped() -> None:
     copy = replace(new_table_snapshot("id", "ks.t", RANGES, 7), state=State.STOPPED)
     assert copy.advanced(RANGES[0], 0) == copy
     entries = SnapshotOffsets(NODE).with_table(copy).to_entries()
@@ -74,7 +74,7 @@ def done(*table_ids: str) -> SnapshotOffsets:
     return progress
 
 
-def test_the_mode_says_when_tables_are_copied() -> None:
+def test_snapshot_mode_selects_tables_to_copy() -> None:
     tables = [table("1"), table("2"), table("3", published=False)]
     for mode, first, later in (("initial", ["2"], []), ("always", ["2"], ["2"]), ("never", [], [])):
         for is_first, expected in ((True, first), (False, later)):
@@ -82,7 +82,7 @@ def test_the_mode_says_when_tables_are_copied() -> None:
             assert [each.table_id for each in found.begin] == expected
 
 
-def test_a_table_that_is_made_again_or_published_again_is_copied_again() -> None:
+def test_recreated_or_republished_table_is_copied_again() -> None:
     progress = done("old", "off")
     found = plan(
         [table("new"), table("off", published=False)], progress, "always", is_first_scan=False
@@ -92,6 +92,6 @@ def test_a_table_that_is_made_again_or_published_again_is_copied_again() -> None
     assert [each.table_id for each in again.begin] == ["off"]
 
 
-def test_counters_are_counted_and_not_copied() -> None:
+def test_counter_tables_are_counted_but_not_copied() -> None:
     found = plan([table("1", counter=True)], done(), "initial", is_first_scan=True)
     assert (found.begin, found.counter_tables) == ((), 1)

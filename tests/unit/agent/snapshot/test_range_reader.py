@@ -1,4 +1,4 @@
-"""A range of rows of any size, on a node that fails above a number of bytes."""
+"""Ranges with rows of any size, on a node that fails above a page size."""
 
 import math
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ FAILURES = (UnavailableError("the connection was lost"), ReplicasMissingError("0
 
 @dataclass
 class Node:
-    """Rows with the tokens 1, 2, …; a page of more than `bound` bytes and one row fails."""
+    """Rows with the tokens 1, 2, …; a page of several rows above `bound` bytes fails."""
 
     sizes: list[int]
     bound: int
@@ -96,12 +96,12 @@ def reader_of(
 
 
 @given(st.integers(0), st.integers(LARGEST_BYTES, 8 * PAGE_BYTES), st.floats(0.5, 10))
-def test_every_row_is_copied_and_node_is_spared(seed: int, bound: int, expansion: float) -> None:
+def test_every_row_is_copied_with_few_failed_pages(seed: int, bound: int, expansion: float) -> None:
     random = Random(seed)
     node = Node(sizes_of(random), bound, random)
     size, copied = PageSize(PAGE_BYTES, None), list[int]()
     while len(copied) < len(node.sizes):
-        # As the worker: after a failure a new reader starts after the last row.
+        # Like the worker: after a failure a new reader starts after the last row.
         whole = TokenRange(0, len(node.sizes))
         reader = reader_of(node, Encoder(expansion), whole, len(copied), size)
         try:
@@ -118,7 +118,7 @@ def test_every_row_is_copied_and_node_is_spared(seed: int, bound: int, expansion
     assert len(node.failures) <= math.log2(len(node.sizes)) + 2
 
 
-def test_replicas_that_are_down_change_nothing() -> None:
+def test_unavailable_replicas_do_not_change_page_size() -> None:
     class DownNode(Node):
         def ask(self, *_: object) -> "Answer":
             raise ReplicasDownError("0 of 1 replicas are up")

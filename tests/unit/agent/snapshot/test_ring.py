@@ -1,4 +1,4 @@
-"""Each part of the ring is copied by one node, whatever the replication."""
+"""One node copies each part of the ring, for any replication."""
 
 from itertools import pairwise
 
@@ -37,7 +37,9 @@ def rings(draw: st.DrawFn) -> list[RingNode]:
 
 
 @given(rings(), st.sampled_from((SIMPLE, {"class": TOPOLOGY, "dc0": "3", "dc1": "0"})))
-def test_all_nodes_make_one_copy(ring: list[RingNode], replication: dict[str, str]) -> None:
+def test_primary_ranges_of_all_nodes_cover_ring_once(
+    ring: list[RingNode], replication: dict[str, str]
+) -> None:
     holders = [n for n in ring if replication is SIMPLE or n.datacenter == "dc0"]
     found = sorted(
         each for node in ring for each in primary_ranges(ring, node.host_id, replication)
@@ -51,7 +53,7 @@ def test_all_nodes_make_one_copy(ring: list[RingNode], replication: dict[str, st
 
 @given(rings(), st.data())
 def test_range_belongs_to_the_next_replica(ring: list[RingNode], data: st.DataObject) -> None:
-    """The walk of Cassandra's own strategy: from a token on, the first node that may hold it."""
+    """Cassandra's strategy walks from a token to the first node that may hold the token."""
     replication = {"class": TOPOLOGY, "dc1": "2/1"}
     token = data.draw(st.integers(MIN_TOKEN + 1, MAX_TOKEN))
     owners = sorted((t, node) for node in ring for t in node.tokens)
@@ -81,7 +83,7 @@ def racked_rings(draw: st.DrawFn) -> list[RingNode]:
 
 
 def natural_replicas(ring: list[RingNode], token: int, replication: dict[str, str]) -> set[str]:
-    """Cassandra's walk of one token, as `NetworkTopologyStrategy` writes it down."""
+    """Cassandra's walk of one token, as implemented in `NetworkTopologyStrategy`."""
     owners = sorted((t, node.host_id, node) for node in ring for t in node.tokens)
     walk = [n for t, _, n in owners if t >= token] + [n for t, _, n in owners if t < token]
     if replication is SIMPLE:
@@ -116,7 +118,7 @@ def natural_replicas(ring: list[RingNode], token: int, replication: dict[str, st
     ),
     st.data(),
 )
-def test_a_node_reads_what_it_is_a_replica_of(
+def test_replica_ranges_match_natural_replicas(
     ring: list[RingNode], replication: dict[str, str], data: st.DataObject
 ) -> None:
     token = data.draw(st.integers(MIN_TOKEN + 1, MAX_TOKEN))
@@ -134,7 +136,7 @@ def test_a_node_reads_what_it_is_a_replica_of(
         assert sum(each.size for each in primary) <= sum(each.size for each in ranges)
 
 
-def test_every_node_reads_everything_where_all_are_replicas() -> None:
+def test_every_node_reads_whole_ring_if_all_are_replicas() -> None:
     ring = [RingNode("a", "dc", (0,)), RingNode("b", "dc", (100,))]
     for name in ("org.apache.cassandra.locator.EverywhereStrategy", SIMPLE["class"]):
         assert replica_ranges(ring, "b", {"class": name, "replication_factor": "2"}) == whole_ring()

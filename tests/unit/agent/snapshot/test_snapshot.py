@@ -1,4 +1,4 @@
-"""The thread that copies, over a node that a test holds in its hand."""
+"""The snapshot thread over a simulated node."""
 
 import json
 import threading
@@ -32,7 +32,7 @@ def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def taken(snapshot: Snapshot) -> EncodedPage:
-    """The next page, as the pipeline takes it."""
+    """Take the next page, as the pipeline does."""
     wait_until(lambda: snapshot.peek() is not None, "a page")
     ready = snapshot.peek()
     assert ready is not None
@@ -41,7 +41,7 @@ def taken(snapshot: Snapshot) -> EncodedPage:
 
 
 def copy(snapshot: Snapshot) -> None:
-    """All pages of a table."""
+    """Take and acknowledge all pages of a table."""
     for _ in range(PAGES):
         acknowledge(snapshot, taken(snapshot))
 
@@ -51,7 +51,7 @@ def state(snapshot: Snapshot) -> State | None:
     return None if copy is None else copy.state
 
 
-def test_a_table_is_complete_when_all_of_it_is_acknowledged() -> None:
+def test_table_snapshot_completes_once_all_pages_are_acknowledged() -> None:
     with running(FakeNode()) as snapshot:
         pages = [taken(snapshot) for _ in range(PAGES)]
         for ready in pages[:-1]:
@@ -62,7 +62,7 @@ def test_a_table_is_complete_when_all_of_it_is_acknowledged() -> None:
         assert "'percent': 100.0" in str(snapshot_document(snapshot)["tables"])
 
 
-def test_the_document_has_the_members_of_the_schema() -> None:
+def test_snapshot_document_matches_json_schema() -> None:
     with running(FakeNode()) as snapshot:
         taken(snapshot)
         document = json.loads(json.dumps(snapshot_document(snapshot)))
@@ -75,7 +75,7 @@ def test_the_document_has_the_members_of_the_schema() -> None:
 
 
 def test_read_ahead_is_bounded_without_a_consumer() -> None:
-    """As while the broker is away: two pages wait, one is read, and one is asked for."""
+    """While no broker is available, two pages wait, one is being read, and one is requested."""
     node = FakeNode()
     with running(node) as snapshot:
         wait_until(lambda: len(node.asked) == 4, "the pages ahead")
@@ -83,7 +83,7 @@ def test_read_ahead_is_bounded_without_a_consumer() -> None:
         wait_until(lambda: len(node.asked) == PAGES, "one page more")
 
 
-def test_unacknowledged_rows_are_read_again() -> None:
+def test_unacknowledged_rows_are_reread_after_rollback() -> None:
     node = FakeNode()
     with running(node) as snapshot:
         acknowledge(snapshot, taken(snapshot))
@@ -94,7 +94,7 @@ def test_unacknowledged_rows_are_read_again() -> None:
         assert node.asked.count(None) == 2
 
 
-def test_a_copy_that_is_begun_again_hears_nothing_of_its_older_pages() -> None:
+def test_restarted_snapshot_ignores_acknowledgements_of_older_pages() -> None:
     with running(FakeNode()) as snapshot:
         old = [taken(snapshot) for _ in range(PAGES)]
         assert "Started" in snapshot.start_table("ks.t")
@@ -105,7 +105,7 @@ def test_a_copy_that_is_begun_again_hears_nothing_of_its_older_pages() -> None:
         assert state(snapshot) is State.COMPLETED
 
 
-def test_the_node_that_does_not_answer_is_named() -> None:
+def test_unavailable_replica_is_reported() -> None:
     missing = ReplicasMissingError("2 of 3 replicas are up")
     node = FakeNode(lasting_error=missing, silent=["10.0.0.3"])
     with running(node) as snapshot:
@@ -119,13 +119,13 @@ def test_the_node_that_does_not_answer_is_named() -> None:
 
 
 @pytest.mark.parametrize("times", [1, 3])
-def test_a_statement_that_is_not_taken_is_tried_with_a_newer_schema(times: int) -> None:
+def test_rejected_statement_is_retried_with_newer_schema(times: int) -> None:
     node = FakeNode(errors=[RejectedTableError("Undefined column name v")] * times)
     with running(node) as snapshot:
         assert len(taken(snapshot).batch) == 1
 
 
-def test_a_table_that_is_rejected_for_seconds_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_persistently_rejected_table_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("agent.snapshot.table_faults._FINAL_S", 0.1)
     node = FakeNode(errors=[RejectedTableError("Undefined column name v")] * 10_000)
     with running(node) as snapshot:
@@ -139,7 +139,7 @@ def test_a_table_that_is_rejected_for_seconds_is_abandoned(monkeypatch: pytest.M
         assert component(snapshot).ok
 
 
-def test_a_table_that_is_dropped_while_it_is_copied_is_forgotten_at_once() -> None:
+def test_table_dropped_during_snapshot_is_forgotten_immediately() -> None:
     node = FakeNode()
     with running(node, scan_interval_ms=3_600_000) as snapshot:
         wait_until(lambda: len(node.asked) == 4, "the pages ahead")
@@ -151,7 +151,7 @@ def test_a_table_that_is_dropped_while_it_is_copied_is_forgotten_at_once() -> No
         assert component(snapshot).ok
 
 
-def test_never_asks_for_nothing_but_on_request() -> None:
+def test_never_mode_copies_only_on_request() -> None:
     node = FakeNode()
     with running(node, mode="never") as snapshot:
         snapshot.start_table("ks.t")
@@ -162,7 +162,7 @@ def test_never_asks_for_nothing_but_on_request() -> None:
 
 
 @pytest.mark.parametrize("mode", ["initial", "always"])
-def test_ranges_copied_before_a_restart_are_not_copied_again(mode: str) -> None:
+def test_completed_snapshot_is_not_repeated_after_restart(mode: str) -> None:
     node = FakeNode()
     done = SnapshotOffsets("n").with_table(TableSnapshot(TABLE_ID, "ks.t", 1, State.COMPLETED))
     with running(node, mode=mode, progress=done) as snapshot:
@@ -171,7 +171,7 @@ def test_ranges_copied_before_a_restart_are_not_copied_again(mode: str) -> None:
         assert node.asked == []
 
 
-def test_a_table_that_is_gone_is_forgotten_and_found_again() -> None:
+def test_reappearing_table_is_copied_again() -> None:
     node = FakeNode()
     with running(node, mode="always") as snapshot:
         copy(snapshot)
@@ -181,7 +181,7 @@ def test_a_table_that_is_gone_is_forgotten_and_found_again() -> None:
         wait_until(lambda: state(snapshot) is State.COPYING, "it to be copied again")
 
 
-def test_a_stop_ends_a_thread_that_waits_for_room() -> None:
+def test_stop_ends_thread_waiting_for_queue_space() -> None:
     node = FakeNode()
     before = threading.active_count()
     with running(node):
@@ -205,15 +205,15 @@ def masks_of(masks: list[Row], granted: list[Row]) -> MaskGuard:
 
 
 @pytest.mark.parametrize("first", range(PAGES))
-def test_no_page_with_masks_is_taken(first: int) -> None:
-    """The node answers this page and all later ones with masks."""
+def test_page_with_masked_values_is_never_published(first: int) -> None:
+    """The node masks this page and all later ones."""
     masks: list[Row] = []
     node = FakeNode(masks=masks_of(masks, []))
     are_taken = threading.Event()
 
     def on_page(number: int) -> None:
         if number == first:
-            # A rejection drops the pages that wait.
+            # A rejection drops the waiting pages.
             are_taken.wait()
             masks.append(MASK)
 
@@ -228,7 +228,7 @@ def test_no_page_with_masks_is_taken(first: int) -> None:
         assert table.reason.endswith('GRANT UNMASK ON ks.t TO "cdc";')
 
 
-def test_a_role_with_unmask_copies_a_table_with_masks() -> None:
+def test_unmask_permission_allows_copying_masked_table() -> None:
     granted: list[Row] = [{"permission": "UNMASK", "resource": "<keyspace ks>"}]
     with running(FakeNode(masks=masks_of([MASK], granted))) as snapshot:
         copy(snapshot)

@@ -1,4 +1,4 @@
-"""A fault of one table never stops the snapshot of the others."""
+"""A fault of one table never stops the snapshots of other tables."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -80,12 +80,12 @@ def unavailable() -> Unavailable:
 
 @dataclass(frozen=True)
 class Row:
-    """`error` is that of the driver for a page of the table."""
+    """`error` is the driver's error for a page of the table."""
 
     error: Exception
     reason: str
     is_aside: bool = False
-    """Whether the table is set aside, until an operator starts it again."""
+    """Whether the table's snapshot is rejected until an operator restarts it."""
 
 
 LASTING = {code for code, reason in REASONS.items() if reason.is_lasting}
@@ -144,7 +144,7 @@ class Encoders:
 
 @dataclass
 class Node(FakeNode):
-    """A node with three tables; `error` is that of the driver for pages of b."""
+    """A node with three tables; `error` is the driver's error for pages of b."""
 
     error: ClassVar[Exception | None] = None
     ring_error: ClassVar[Exception | None] = None
@@ -226,7 +226,7 @@ def fail(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_the_others_are_copied(name: str, site: Callable[[], Site]) -> None:
+def test_failing_table_does_not_stop_other_snapshots(name: str, site: Callable[[], Site]) -> None:
     row = ROWS[name]
     fail(name)
     place = site()
@@ -251,7 +251,9 @@ def test_the_others_are_copied(name: str, site: Callable[[], Site]) -> None:
 @pytest.mark.parametrize(
     "error", [UnavailableError("no answer"), AccessDeniedError("no login"), ConfigError("no ring")]
 )
-def test_a_fault_of_the_node_stops_all(error: Exception, site: Callable[[], Site]) -> None:
+def test_node_fault_is_reported_instead_of_table_fault(
+    error: Exception, site: Callable[[], Site]
+) -> None:
     """The query after a failed read shows that the node, and not the table, is the reason."""
     Node.error = OperationTimedOut()
     place = site()
@@ -264,7 +266,7 @@ def test_a_fault_of_the_node_stops_all(error: Exception, site: Callable[[], Site
     wait_until(lambda: place.state("b") is State.COMPLETED, "the table")
 
 
-def test_a_copy_that_is_stopped_waits_for_nothing(site: Callable[[], Site]) -> None:
+def test_stopping_snapshot_clears_the_error(site: Callable[[], Site]) -> None:
     fail("registry")
     place = site()
     wait_until(place.others_are_copied, "the other tables")
@@ -273,7 +275,7 @@ def test_a_copy_that_is_stopped_waits_for_nothing(site: Callable[[], Site]) -> N
     wait_until(lambda: not place.snapshot.error, "no reason")
 
 
-def test_a_registry_that_is_away_is_waited_for_by_all(site: Callable[[], Site]) -> None:
+def test_all_snapshots_wait_for_unavailable_registry(site: Callable[[], Site]) -> None:
     fail("registry away")
     Encoders.tables = tuple(f"ks.{name}" for name in NAMES)
     place = site()
@@ -284,10 +286,10 @@ def test_a_registry_that_is_away_is_waited_for_by_all(site: Callable[[], Site]) 
     wait_until(lambda: place.state("b") is State.COMPLETED, "the last table")
 
 
-def test_a_table_that_cannot_be_begun_stops_no_other(
+def test_table_failing_to_start_stops_no_other_snapshot(
     site: Callable[[], Site], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As when its keyspace was dropped during the scan; it begins at a later scan."""
+    """A keyspace dropped during the scan causes this; the table starts at a later scan."""
     failing = [True]
     whole = SnapshotWorker.begin
 
@@ -305,7 +307,7 @@ def test_a_table_that_cannot_be_begun_stops_no_other(
     wait_until(lambda: not place.snapshot.error, "the end of the reason")
 
 
-def test_the_codes_of_a_failed_read_are_named() -> None:
+def test_read_failure_message_lists_codes_and_replicas() -> None:
     error = read_failure(failed_read(1, 1, 2))
     assert isinstance(error, TableReadError)
     assert error.is_lasting

@@ -8,7 +8,7 @@ from tests.support.agents.minimal_configuration import of_lines
 
 
 @pytest.mark.parametrize("mode", ["initial", "always", "never"])
-def test_modes_are_taken_as_the_manual_writes_them(tmp_path: Path, mode: str) -> None:
+def test_snapshot_modes_are_case_insensitive(tmp_path: Path, mode: str) -> None:
     for text in (mode, mode.upper(), mode.title()):
         assert of_lines(tmp_path, f"snapshot.mode={text}").properties.snapshot_mode == mode
 
@@ -20,13 +20,13 @@ LEVELS = (
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_every_level_that_reads_is_taken(tmp_path: Path, level: str) -> None:
+def test_every_read_consistency_level_is_accepted(tmp_path: Path, level: str) -> None:
     for text in (level, level.lower()):
         properties = of_lines(tmp_path, f"snapshot.consistency={text}").properties
         assert properties.snapshot_consistency == level
 
 
-def test_with_a_schema_file_there_is_no_node_to_copy_from(tmp_path: Path) -> None:
+def test_snapshot_mode_with_schema_file_is_warned_about(tmp_path: Path) -> None:
     with_file = ("schema.file=/s.cql", "node.id=n", "cluster.name=c")
     for mode, is_said in (("initial", True), ("always", True), ("never", False)):
         warnings = of_lines(tmp_path, *with_file, f"snapshot.mode={mode}").warnings
@@ -38,7 +38,7 @@ def test_with_a_schema_file_there_is_no_node_to_copy_from(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("ranges", ["primary", "replica", "all"])
-def test_a_local_read_is_complete_only_with_all_replicas(tmp_path: Path, ranges: str) -> None:
+def test_node_local_consistency_warns_without_replica_ranges(tmp_path: Path, ranges: str) -> None:
     lines = ("snapshot.consistency=NODE_LOCAL", f"snapshot.ranges={ranges}")
     warnings = of_lines(tmp_path, *lines).warnings
     assert len(warnings) == (0 if ranges == "replica" else 1)

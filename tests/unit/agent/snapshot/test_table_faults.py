@@ -1,9 +1,9 @@
-"""When a refusal of the node is taken for its last word."""
+"""When a rejection by the node counts as final."""
 
 from agent.snapshot.table_faults import RejectedStatements
 
 
-def test_only_the_same_statement_for_some_seconds_is_rejected_for_good() -> None:
+def test_statement_rejected_for_five_seconds_is_final() -> None:
     now_s = 0.0
     refusals = RejectedStatements(clock=lambda: now_s)
     assert not refusals.is_final("t", "SELECT a")
@@ -16,7 +16,7 @@ def test_only_the_same_statement_for_some_seconds_is_rejected_for_good() -> None
     now_s = 9.0
     assert refusals.is_final("t", "SELECT b")
     assert "t" in refusals
-    # Tables are apart.
+    # Tables are independent.
     assert not refusals.is_final("u", "SELECT b")
     refusals.clear("u")
     assert refusals.is_final("t", "SELECT b")

@@ -1,5 +1,4 @@
-"""What an agent reports follows from its facts: every fact alone, every pair, and what suppresses
-what."""
+"""Conditions follow from facts: each fact alone, each pair of facts, and suppressed conditions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -36,7 +35,7 @@ FULL = "The disk is full."
 
 @dataclass(frozen=True)
 class Case:
-    """Facts, and the condition that they give; `piece` is a part of its text."""
+    """Facts and the condition that they cause; `piece` is a part of its text."""
 
     component: str
     code: str
@@ -181,7 +180,7 @@ PAIRS = [
     for one, other in combinations(CASES, 2)
     if not CASES[one].facts.keys() & CASES[other].facts.keys()
 ]
-# Facts of one cause: the second one reports nothing of its own.
+# Facts of one cause: the second fact adds no condition.
 SAME_CAUSE = {
     ("cdc_raw_unreadable", "inotify_unavailable"),
     ("schema_not_refreshed", "cdc_raw_quota_unknown"),
@@ -193,13 +192,13 @@ def codes(facts: Facts) -> list[str]:
     return [each.code for each in conditions_of(facts)]
 
 
-def test_an_agent_without_faults_has_no_condition() -> None:
+def test_agent_without_faults_reports_no_condition() -> None:
     assert codes(facts_of(publication=Publication(("ks.t",), ("ks.t",)))) == []
     assert status_from(facts_of()).state is State.OK
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_each_fact_gives_one_condition_and_takes_it_away(name: str) -> None:
+def test_each_fact_causes_exactly_one_condition(name: str) -> None:
     each = CASES[name]
     facts = facts_of(**each.facts)
     (condition,) = conditions_of(facts)
@@ -212,7 +211,7 @@ def test_each_fact_gives_one_condition_and_takes_it_away(name: str) -> None:
 
 
 @pytest.mark.parametrize(("one", "other"), PAIRS)
-def test_two_facts_give_two_conditions_the_first_by_rank(one: str, other: str) -> None:
+def test_two_facts_cause_two_conditions_sorted_by_urgency(one: str, other: str) -> None:
     first, second = CASES[one], CASES[other]
     facts = facts_of(**first.facts, **second.facts)
     expected = {first.code} if (one, other) in SAME_CAUSE else {first.code, second.code}
@@ -222,18 +221,18 @@ def test_two_facts_give_two_conditions_the_first_by_rank(one: str, other: str) -
     assert urgencies == sorted(urgencies, reverse=True)
     worst = max(each.state.severity for each in conditions)
     assert status_from(facts).state.severity == worst
-    # Each goes alone.
+    # Each condition clears independently.
     assert codes(facts_of(**first.facts)) == [first.code]
 
 
-def test_everything_at_once_reports_every_cause_once() -> None:
+def test_all_facts_at_once_report_each_code_once() -> None:
     facts = facts_of(**{name: value for c in CASES.values() for name, value in c.facts.items()})
     found = codes(facts)
     assert len(found) == len(set(found))
     assert status_from(facts).state is State.FAILING
 
 
-def test_unlogged_writes_of_a_file_that_does_not_describe_them_are_no_condition() -> None:
+def test_unlogged_writes_unknown_in_schema_file_are_no_condition() -> None:
     assert (
         codes(facts_of(unlogged=UnloggedWrites(unknown="schema.file has no CREATE KEYSPACE.")))
         == []
@@ -246,17 +245,17 @@ def test_agent_without_a_schema_is_starting() -> None:
     away = replace(starting, tables=0, schema_error=AWAY)
     assert codes(away) == ["schema_unavailable"]
     assert status_from(away).state is State.FAILING
-    # Nothing of the pipeline counts before there is one.
+    # Faults of the pipeline count only once a pipeline exists.
     assert codes(replace(away, save_error=FULL)) == ["schema_unavailable"]
 
 
-def test_a_segment_that_waits_for_the_schema_reports_why_it_is_not_read() -> None:
+def test_segment_blocked_by_schema_reports_schema_error() -> None:
     (condition,) = conditions_of(facts_of(blocked=SCHEMA_HOLD, tables=3, schema_error=AWAY))
     assert condition.code == "segment_blocked"
     assert "ks.new is not known. Cassandra does not answer." in condition.message
 
 
-def test_a_segment_that_waits_for_the_registry_reports_the_registry() -> None:
+def test_segment_blocked_by_registry_reports_registry_component() -> None:
     hold = BlockedView(NAME, "the schema registry does not answer.", 1.0, "registry")
     error = "the schema registry does not answer."
     facts = facts_of(blocked=hold, registry_error=error)
@@ -265,13 +264,13 @@ def test_a_segment_that_waits_for_the_registry_reports_the_registry() -> None:
     assert codes(facts_of(registry_error=error)) == ["schema_registry_unavailable"]
 
 
-def test_a_sink_that_is_closed_at_the_end_is_no_fault() -> None:
+def test_sink_closed_at_stop_is_no_fault() -> None:
     closed = facts_of(sink=SinkState(False, "closed"), is_stopping=True)
     assert codes(closed) == []
     assert codes(replace(closed, unacknowledged_events=1)) == ["sink_unavailable"]
 
 
-def test_only_faults_of_the_checks_count_and_each_code_once() -> None:
+def test_check_faults_are_merged_into_one_condition_per_code() -> None:
     findings = (
         ok("node", "It answers."),
         warning("latency", "Late.", "Sync more often.", code="late"),
@@ -294,7 +293,7 @@ def test_only_faults_of_the_checks_count_and_each_code_once() -> None:
         ("keystore", {"blocked": BlockedView(NAME, "no key.", 1.0)}, "segment_blocked"),
     ],
 )
-def test_a_check_of_a_cause_that_the_pipeline_reports_adds_nothing(
+def test_check_finding_is_suppressed_by_pipeline_condition(
     subject: str, changed: dict[str, Any], code: str
 ) -> None:
     found = fault(subject, "The same.", "The same.", code="found")
@@ -302,7 +301,7 @@ def test_a_check_of_a_cause_that_the_pipeline_reports_adds_nothing(
     assert codes(facts_of(findings=(found,))) == ["found"]
 
 
-def test_rejected_events_name_the_ways_on() -> None:
+def test_rejected_event_condition_lists_remedies() -> None:
     usage = QuarantineUsage(9, 1, dead_letters=1, dead_letter_names=(NAME,))
     (condition,) = conditions_of(facts_of(quarantine=usage))
     assert "raise max.message.bytes of the topic" in condition.remedy
@@ -311,7 +310,7 @@ def test_rejected_events_name_the_ways_on() -> None:
     assert "`.events.ndjson` in the quarantine has its whole value" in condition.remedy
 
 
-def test_names_of_quarantined_segments_are_the_oldest_few() -> None:
+def test_quarantine_condition_lists_only_oldest_segments() -> None:
     usage = QuarantineUsage(
         9, 7, available=7, ranges=9, available_names=("a.log", "b.log", "c.log")
     )
@@ -326,7 +325,7 @@ def is_complete(condition: Condition) -> bool:
     return condition.message.rstrip("`").endswith((".", ";", "answers")) and bool(condition.remedy)
 
 
-def test_stopped_or_late_events_precede_lost_ones() -> None:
+def test_stopped_or_late_events_precede_lost_events() -> None:
     """The first condition is the message of `/health` and of the page."""
     lost = {"quarantine": QuarantineUsage(missing=1, missing_names=(NAME,))}
     first = {
@@ -344,7 +343,7 @@ def test_stopped_or_late_events_precede_lost_ones() -> None:
     assert "cdc_raw_quota_unknown" not in own
 
 
-def test_a_loss_that_goes_on_comes_first() -> None:
+def test_ongoing_loss_is_the_first_condition() -> None:
     facts = {**CASES["sink_unavailable"].facts, **CASES["writes_bypass_commitlog"].facts}
     status = status_from(facts_of(**facts))
     assert [each.code for each in status.conditions] == [

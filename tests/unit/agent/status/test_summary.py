@@ -1,4 +1,4 @@
-"""The agent's part of the page, the quarantine on it, and the attributes by Debezium's names."""
+"""The agent's part of the status page, its list of the quarantine, and Debezium's attributes."""
 
 from dataclasses import replace
 
@@ -32,7 +32,7 @@ def message(site: StatusHarness) -> str:
     return site.status.health().message
 
 
-def test_summary_names_the_pending_step_before_delivery(site: StatusHarness) -> None:
+def test_summary_before_delivery_is_starting_with_empty_attributes(site: StatusHarness) -> None:
     assert summary(site).state == "starting"
     assert streaming_attributes(None, site.harness.metrics) == {
         "CommitLogFilename": None,
@@ -43,7 +43,7 @@ def test_summary_names_the_pending_step_before_delivery(site: StatusHarness) -> 
     }
 
 
-def test_a_segment_on_its_way(begun: StatusHarness) -> None:
+def test_summary_tracks_progress_of_live_segment(begun: StatusHarness) -> None:
     log = begun.raw.live(1, 2, 1)
     begun.settle()
     shown = summary(begun)
@@ -64,7 +64,7 @@ def test_a_segment_on_its_way(begun: StatusHarness) -> None:
     assert told["CdcDirectoryTotalBytes"] == begun.harness.view.raw_bytes > 0
 
 
-def test_a_segment_that_has_left_is_still_named(begun: StatusHarness) -> None:
+def test_streaming_attributes_retain_last_removed_segment(begun: StatusHarness) -> None:
     log = begun.raw.completed(1, 2)
     begun.settle()
     begun.acknowledge()
@@ -73,7 +73,7 @@ def test_a_segment_that_has_left_is_still_named(begun: StatusHarness) -> None:
     assert told["CommitLogFilename"] == log.name.log
 
 
-def test_a_broker_that_is_away_is_the_sentence(begun: StatusHarness) -> None:
+def test_unavailable_broker_is_the_status_message(begun: StatusHarness) -> None:
     begun.harness.sink.go_away("no broker answers")
     begun.pass_time(1)
     assert summary(begun).state == "failing"
@@ -82,7 +82,7 @@ def test_a_broker_that_is_away_is_the_sentence(begun: StatusHarness) -> None:
     assert (begun.status.live().ok, begun.status.ready().ok) == (True, False)
 
 
-def test_a_blocked_segment_needs_attention(begun: StatusHarness) -> None:
+def test_blocked_segment_fails_the_status(begun: StatusHarness) -> None:
     begun.raw.completed(1).add(1, table="ks.new")
     begun.settle()
     shown = summary(begun)
@@ -92,8 +92,8 @@ def test_a_blocked_segment_needs_attention(begun: StatusHarness) -> None:
     assert b"cdc_blocked 1.0" in begun.status.metrics()
 
 
-def test_the_headline_names_a_quarantined_segment_and_its_command(begun: StatusHarness) -> None:
-    """The page reported that all changes are delivered."""
+def test_status_message_contains_quarantined_segment_and_remedy(begun: StatusHarness) -> None:
+    """Regression: the page reported that all changes are delivered."""
     log = begun.raw.completed(1, 2).add(1, is_damaged=True)
     begun.settle()
     begun.harness.sink.acknowledge()
@@ -123,7 +123,7 @@ def test_page_forecasts_when_cdc_raw_is_full(begun: StatusHarness) -> None:
     assert 0 < begun.status.raw_full_in_s < 1000
 
 
-def test_copies_of_tables_by_debeziums_names() -> None:
+def test_snapshot_attributes_use_debezium_names() -> None:
     begun = TableSnapshot("1", "ks.a", 1_000_000, offsets={TokenRange(0, 10): 5}, rows=7)
     done = TableSnapshot("2", "ks.b", 1_000_000, State.COMPLETED, rows=3)
     told = snapshot_attributes([begun, done], wall_s=61.5)
@@ -143,7 +143,7 @@ def test_copies_of_tables_by_debeziums_names() -> None:
     assert not snapshot_attributes([], 61.5)["SnapshotCompleted"]
 
 
-def test_the_page_notes_that_unlogged_writes_are_unknown(site: StatusHarness) -> None:
+def test_page_notes_unknown_unlogged_writes(site: StatusHarness) -> None:
     site.feeder.write_options = WriteOptions({}, {"ks.t": {}})
     site.begin()
     site.settle()
@@ -155,7 +155,7 @@ NAME = "CommitLog-7-1.log"
 COMMANDS = QuarantineCommands(" --config /etc/cdc.properties")
 
 
-def test_an_empty_quarantine_has_no_items() -> None:
+def test_empty_quarantine_lists_no_items() -> None:
     held = COMMANDS.content(QuarantineUsage())
     assert (held.message, held.items, held.commands) == ("The quarantine is empty.", (), ())
 
@@ -169,7 +169,9 @@ def test_an_empty_quarantine_has_no_items() -> None:
     ],
     ids=["readable", "missing", "snapshot"],
 )
-def test_an_item_has_its_commands(files: QuarantinedFiles, first: str, count: int) -> None:
+def test_quarantine_item_lists_its_commands(
+    files: QuarantinedFiles, first: str, count: int
+) -> None:
     usage = QuarantineUsage(5, 1, available=int(files.is_available), oldest=(files,))
     (item,) = COMMANDS.content(usage).items
     discard = f"agent quarantine discard {files.name} --config /etc/cdc.properties"
@@ -177,7 +179,7 @@ def test_an_item_has_its_commands(files: QuarantinedFiles, first: str, count: in
     assert [each.command for each in item.commands] == lines[:count]
 
 
-def test_content_causes_and_hidden_items_are_named() -> None:
+def test_quarantine_content_lists_causes_and_hidden_count() -> None:
     files = QuarantinedFiles(
         NAME, False, 1, 2, ("checksum",), "2026-01-31T12:00:00+00:00", is_retry_requested=True
     )

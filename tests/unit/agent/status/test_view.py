@@ -1,4 +1,4 @@
-"""What a person sees over HTTP."""
+"""The agent's status over HTTP."""
 
 from contextlib import closing
 from dataclasses import replace
@@ -12,7 +12,7 @@ from tests.support.node.fake_snapshot_node import FakeNode, running
 from tests.support.servers.processes import wait_until
 
 
-def test_agent_without_a_schema_lives_and_is_not_ready(site: StatusHarness) -> None:
+def test_agent_without_schema_is_live_but_not_ready(site: StatusHarness) -> None:
     assert site.status.live().ok
     assert not site.status.ready().ok
     assert not site.component("schema").ok
@@ -20,7 +20,7 @@ def test_agent_without_a_schema_lives_and_is_not_ready(site: StatusHarness) -> N
     assert b"cdc_schema_tables 0.0" in site.status.metrics()
 
 
-def test_the_agent_names_itself_its_destination_and_its_uptime(site: StatusHarness) -> None:
+def test_about_contains_instance_destination_and_uptime(site: StatusHarness) -> None:
     status = site.status
     known = replace(status.instance(), host="host-1", topic_prefix="shop")
     status.note_instance(known.located("lab", "node-1", "dc1", "r1"))
@@ -40,7 +40,7 @@ def test_the_agent_names_itself_its_destination_and_its_uptime(site: StatusHarne
     assert b'datacenter="dc1"' in line
 
 
-def test_the_history_has_the_values_of_the_view(site: StatusHarness) -> None:
+def test_history_sample_contains_values_of_view(site: StatusHarness) -> None:
     assert site.status.sample() == {"status": 2}
     site.begin()
     site.raw.live(1, 2)
@@ -69,7 +69,7 @@ def test_agent_without_faults_is_ready(begun: StatusHarness) -> None:
     assert b"cdc_schema_tables 1.0" in begun.status.metrics()
 
 
-def test_progress_that_cannot_be_saved_is_seen(begun: StatusHarness) -> None:
+def test_offset_save_error_is_reported(begun: StatusHarness) -> None:
     begun.raw.completed(1, 1)
     begun.harness.store.is_failing = True
     begun.settle()
@@ -78,7 +78,7 @@ def test_progress_that_cannot_be_saved_is_seen(begun: StatusHarness) -> None:
     assert "disk is full" in begun.component("offsets").message
 
 
-def test_progress_of_copies_that_cannot_be_saved_is_seen(tmp_path: Path) -> None:
+def test_snapshot_offset_save_error_is_reported(tmp_path: Path) -> None:
     with (
         running(FakeNode(), mode="never") as snapshot,
         closing(StatusHarness(tmp_path, snapshot)) as site,
@@ -95,8 +95,8 @@ def test_progress_of_copies_that_cannot_be_saved_is_seen(tmp_path: Path) -> None
         assert site.component("snapshot").ok
 
 
-def test_undelivered_events_stay_visible(begun: StatusHarness) -> None:
-    """Also after a restart, which sets the counters to nothing."""
+def test_undelivered_events_remain_visible_after_restart(begun: StatusHarness) -> None:
+    """A restart resets the counters."""
     assert begun.component("quarantine").message == "the quarantine is empty"
     begun.raw.completed(1, 2).add(1, is_damaged=True)
     begun.raw.completed(2, 2)
@@ -132,7 +132,7 @@ def test_status_lists_files_that_are_not_segments(begun: StatusHarness) -> None:
     assert begun.component("cdc_raw").details["no_segments"] == ("notes.txt",)
 
 
-def test_a_pipeline_that_hangs_is_not_alive(begun: StatusHarness) -> None:
+def test_hanging_pipeline_is_not_live(begun: StatusHarness) -> None:
     begun.settle()
     begun.harness.clock.advance(121)
     assert not begun.status.live().ok
@@ -147,10 +147,10 @@ def test_recovered_offsets_are_reported(begun: StatusHarness) -> None:
     assert "previous copy" in begun.component("offsets").message
 
 
-def test_an_index_that_cannot_be_read_is_seen(begun: StatusHarness) -> None:
+def test_unreadable_index_is_reported(begun: StatusHarness) -> None:
     log = begun.raw.segment(1, 2)
     index = begun.raw.directory / log.name.idx
-    # A directory stands for a file of another user, which root may read.
+    # A directory replaces a file of another user, which root could read.
     index.mkdir()
     begun.settle()
     assert not begun.component("cdc_raw").ok
@@ -163,14 +163,14 @@ def test_an_index_that_cannot_be_read_is_seen(begun: StatusHarness) -> None:
 
 
 def reread(site: StatusHarness, table: Options) -> None:
-    """The node reports these options of `ks.t`, and the agent asks it."""
+    """Let the node report these options of `ks.t`, and refresh the agent."""
     options = WriteOptions({"ks": {"durable_writes": "true"}}, {"ks.t": table})
     site.feeder.write_options = options
     site.holder.refresh("new options")
     wait_until(lambda: site.holder.write_options is options, "the options")
 
 
-def test_writes_that_bypass_the_commit_log_are_seen_until_they_do_not(site: StatusHarness) -> None:
+def test_bypassing_writes_are_reported_until_logged(site: StatusHarness) -> None:
     assert b"cdc_unlogged_tables NaN" in site.status.metrics()
     site.begin()
     site.settle()

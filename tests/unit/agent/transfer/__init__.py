@@ -1,1 +1,1 @@
-"""Tests of the ways out of `cdc_raw`."""
+"""Tests of the transfer of finished segments."""

@@ -59,7 +59,7 @@ def module(monkeypatch: pytest.MonkeyPatch) -> None:
         ("own_transfer:WrongMethod", "transfer cannot be called with one argument"),
     ],
 )
-def test_unusable_class_is_named(name: str, part: str) -> None:
+def test_unusable_transfer_class_is_reported(name: str, part: str) -> None:
     with pytest.raises(ConfigError) as raised:
         load_class(name)
     assert part in str(raised.value)
@@ -70,7 +70,7 @@ def store(**options: str) -> OwnClassStore:
     return OwnClassStore("own_transfer:Good", TransferSettings("node-1", options))
 
 
-def test_class_gets_files_and_settings(tmp_path: Path) -> None:
+def test_transfer_class_receives_files_and_settings(tmp_path: Path) -> None:
     store(file=str(tmp_path / "f")).transfer(Path("/u/a.log"), None, 3)
     assert (tmp_path / "f").read_text() == str(FinishedSegment(Path("/u/a.log"), None, 3))
 
@@ -83,7 +83,9 @@ def test_class_gets_files_and_settings(tmp_path: Path) -> None:
         ("disk", "FileNotFoundError", False),
     ],
 )
-def test_every_exception_keeps_the_segment(what: str, reason: str, is_alone: bool) -> None:
+def test_exception_of_transfer_class_becomes_store_error(
+    what: str, reason: str, is_alone: bool
+) -> None:
     with pytest.raises(StoreError) as raised:
         store(what=what).transfer(Path("/u/a.log"), None, 3)
     assert f"own_transfer:Good failed for a.log: {reason}" in str(raised.value)

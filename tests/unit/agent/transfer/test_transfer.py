@@ -41,7 +41,7 @@ def refuse_links(monkeypatch: pytest.MonkeyPatch, code: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["delete", "archive", "gcs", "s3"])
-def test_unfetched_segments_of_a_store_are_reported_at_the_start(
+def test_unfetched_remote_segments_are_reported_at_start(
     tmp_path: Path, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     created(name, tmp_path)
@@ -55,7 +55,7 @@ def test_unfetched_segments_of_a_store_are_reported_at_the_start(
 
 @pytest.mark.parametrize("missing", [(), (LOG,), (IDX,), (LOG, IDX)])
 @pytest.mark.parametrize("name", ["delete", "archive"])
-def test_both_files_leave_and_either_may_be_missing(
+def test_transfer_removes_segment_and_index_if_present(
     raw: Path, tmp_path: Path, name: str, missing: tuple[str, ...]
 ) -> None:
     for file_name in missing:
@@ -70,7 +70,7 @@ def test_both_files_leave_and_either_may_be_missing(
 
 
 @pytest.mark.parametrize("code", [None, errno.EXDEV, errno.EPERM])
-def test_the_archive_may_be_on_another_file_system(
+def test_archive_works_across_file_systems(
     raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int | None
 ) -> None:
     os.utime(raw / LOG, (1_000_000, 1_000_000))
@@ -83,7 +83,7 @@ def test_the_archive_may_be_on_another_file_system(
     assert {file.name for file in (tmp_path / "archive").iterdir()} == {LOG, IDX}
 
 
-def test_an_earlier_link_of_the_same_segment_is_replaced(raw: Path, tmp_path: Path) -> None:
+def test_existing_archive_link_of_segment_is_replaced(raw: Path, tmp_path: Path) -> None:
     archive = tmp_path / "archive"
     archive.mkdir()
     os.link(raw / LOG, archive / LOG)
@@ -95,7 +95,7 @@ def test_an_earlier_link_of_the_same_segment_is_replaced(raw: Path, tmp_path: Pa
     assert ((archive / IDX).read_bytes(), list(raw.iterdir())) == (b"5\nCOMPLETED", [])
 
 
-def test_a_move_that_fails_leaves_the_source(
+def test_failed_move_leaves_the_source(
     raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(self: Path, target: Path) -> Path:
@@ -111,13 +111,13 @@ def test_a_move_that_fails_leaves_the_source(
     assert not move(raw / LOG, tmp_path / LOG)
 
 
-def test_missing_target_directory_is_error_and_no_missing_source(raw: Path, tmp_path: Path) -> None:
+def test_missing_target_directory_is_an_error(raw: Path, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         move(raw / LOG, tmp_path / "away" / LOG)
     assert (raw / LOG).exists()
 
 
-def test_names_are_those_of_the_configuration(tmp_path: Path) -> None:
+def test_transfer_names_match_the_configuration(tmp_path: Path) -> None:
     assert isinstance(created("delete", tmp_path), DeleteTransfer)
     assert isinstance(created("archive", tmp_path), ArchiveTransfer)
     for name, scheme in (("gcs", "gs"), ("s3", "s3")):
@@ -126,7 +126,7 @@ def test_names_are_those_of_the_configuration(tmp_path: Path) -> None:
         assert uploads.backlog.destination == f"{scheme}://b/p/node-1/archive"
 
 
-def test_a_full_disk_is_named_and_not_kept_full(
+def test_full_disk_is_reported_and_partial_copy_removed(
     raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fill(copied: int, block: bytes, at: int) -> int:
@@ -143,7 +143,7 @@ def test_a_full_disk_is_named_and_not_kept_full(
 
 
 def test_holes_are_not_copied(raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Anybody who may write to `cdc_raw` can make a hole of a terabyte."""
+    """Any user with write access to `cdc_raw` can create a hole of a terabyte."""
     refuse_links(monkeypatch, errno.EXDEV)
     with (raw / LOG).open("r+b") as file:
         file.truncate(1 << 40)

@@ -1,4 +1,4 @@
-"""What goes on between the node and a store ends with the agent, though the store never answers."""
+"""Transfers to a store end with the agent even if the store never answers."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -32,7 +32,7 @@ def message(*, is_known: bool) -> tuple[bytes, dict[str, object]]:
     return key, orjson.loads(value or b"")
 
 
-def test_a_watermark_names_its_node_its_times_and_its_ranges() -> None:
+def test_watermark_contains_node_times_and_ranges() -> None:
     key, value = message(is_known=True)
     assert orjson.loads(key) == {"node_id": "node-1"}
     assert (value["complete_since_ms"], value["complete_until_ms"]) == (1, 9)
@@ -48,14 +48,14 @@ def test_a_watermark_names_its_node_its_times_and_its_ranges() -> None:
     ]
 
 
-def test_message_without_an_answer_of_the_node_is_unknown() -> None:
+def test_watermark_without_node_answer_contains_nulls() -> None:
     _, value = message(is_known=False)
     names = ("host_id", "complete_since_ms", "complete_until_ms", "sync_lag_ms", "hints")
     assert {value[name] for name in names} == {None}
     assert (value["gaps"], value["tables"], value["replication"]) == ([], {}, [])
 
 
-def test_the_page_lists_all_members() -> None:
+def test_watermark_page_lists_all_members() -> None:
     members = PAGE.read_text(encoding="utf-8").split("| obstacle |")[0]
     listed = re.findall(r"^\| `(\w+)` \|", members, re.MULTILINE)
     assert list(message(is_known=True)[1]) == listed

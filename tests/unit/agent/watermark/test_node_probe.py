@@ -1,4 +1,4 @@
-"""The answers of a node to a probe, and the thread that asks for them."""
+"""A node's answers to a probe, and the thread that requests them."""
 
 import threading
 from collections.abc import Mapping
@@ -71,7 +71,7 @@ def settings(**values: str) -> NodeSettings:
 PERIODIC = {"commitlog_sync": "periodic", "commitlog_sync_period": "10s"}
 
 
-def test_published_tables_with_the_ranges_of_their_keyspaces() -> None:
+def test_probe_contains_published_tables_and_keyspace_ranges() -> None:
     probe = NodeProber(Node(settings=PERIODIC), None, None, now_ms=lambda: 5).probe()
     assert (probe.asked_at_ms, probe.generation, probe.host_id) == (5, 1, "a")
     assert probe.tables == ("ks.t", "other.u")
@@ -92,21 +92,21 @@ def test_published_tables_with_the_ranges_of_their_keyspaces() -> None:
         (PERIODIC, 60_000, 60_000, True),
     ],
 )
-def test_the_sync_lag_follows_the_nodes_settings(
+def test_sync_lag_follows_settings_of_node(
     values: Mapping[str, str], configured_ms: int | None, lag_ms: int, loses_end: bool
 ) -> None:
     probe = NodeProber(Node(settings=values), None, configured_ms).probe()
     assert (probe.sync_lag_ms, probe.loses_end) == (lag_ms, loses_end)
 
 
-def test_the_configured_settings_serve_a_role_without_rights() -> None:
+def test_configured_settings_replace_unreadable_node_settings() -> None:
     node = Node(settings=None)
     assert NodeProber(node, settings(commitlog_sync="batch"), None).probe().sync_lag_ms == 0
     with pytest.raises(AccessDeniedError):
         NodeProber(node, None, None).probe()
 
 
-def test_settings_are_read_again_after_a_start_of_the_node() -> None:
+def test_settings_are_reread_after_node_restart() -> None:
     node = Node(settings=PERIODIC)
     prober = NodeProber(node, None, None)
     prober.probe()
@@ -116,7 +116,7 @@ def test_settings_are_read_again_after_a_start_of_the_node() -> None:
     assert prober.probe().sync_lag_ms == 0
 
 
-def test_hints_are_unknown_without_rights_and_not_asked_for_again() -> None:
+def test_hints_without_permission_are_unknown_and_queried_once() -> None:
     node = Node(settings=PERIODIC)
     node.may_read_hints = False
     prober = NodeProber(node, None, None)
@@ -124,13 +124,13 @@ def test_hints_are_unknown_without_rights_and_not_asked_for_again() -> None:
     assert sum("pending_hints" in query for query in node.queries) == 1
 
 
-def test_releases_before_4_1_have_no_table_of_hints() -> None:
+def test_hints_are_not_queried_before_release_4_1() -> None:
     node = Node("4.0.19", settings=PERIODIC)
     assert NodeProber(node, None, None).probe().hints is None
     assert not any("pending_hints" in query for query in node.queries)
 
 
-def test_releases_before_4_0_have_no_watermark() -> None:
+def test_watermarks_are_rejected_before_release_4_0() -> None:
     with pytest.raises(ConfigError, match=r"Cassandra 3\.11\.19 moves a segment"):
         NodeProber(Node("3.11.19"), None, None).probe()
 
@@ -152,7 +152,7 @@ class Prober:
         self.is_closed = True
 
 
-def test_each_request_gives_one_result() -> None:
+def test_each_probe_request_returns_one_result() -> None:
     prober, done = Prober(), threading.Event()
     watch = NodeWatch(cast(Any, prober), done.set)
     watch.start()

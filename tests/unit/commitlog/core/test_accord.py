@@ -1,4 +1,4 @@
-"""A recorded journal of Accord: the mutations in it are what the node answered."""
+"""The mutations read from a recorded Accord journal match the node's answers."""
 
 import random
 import zlib
@@ -35,7 +35,7 @@ def segments(folder: Path, data: bytes, limit: int = UNLIMITED) -> list[Path]:
         if read.stop != "full":
             assert (read.stop, read.error) == ("unwritten", "")
             return paths
-        # Another process goes on with what the last one stored.
+        # Another process resumes from the state that the last one stored.
         reader = AccordReader(reader.to_stored())
 
 
@@ -45,7 +45,7 @@ def events(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     return events_of(path)
 
 
-def test_every_live_value_has_an_event_of_its_write_time(events: list[dict[str, Any]]) -> None:
+def test_live_value_matches_event_with_same_write_time(events: list[dict[str, Any]]) -> None:
     compared = 0
     for table, rows in answers().items():
         for row in rows:
@@ -67,7 +67,7 @@ def test_every_live_value_has_an_event_of_its_write_time(events: list[dict[str, 
     assert compared == 14
 
 
-def test_a_condition_that_is_not_met_writes_nothing(events: list[dict[str, Any]]) -> None:
+def test_unmet_transaction_condition_writes_nothing(events: list[dict[str, Any]]) -> None:
     written = [
         event["value"]["after"]["v"]["value"]
         for event in events
@@ -77,7 +77,7 @@ def test_a_condition_that_is_not_met_writes_nothing(events: list[dict[str, Any]]
     assert written == [10, 15]
 
 
-def test_deletions_are_before_what_same_transaction_writes(
+def test_deletions_precede_writes_of_same_transaction(
     events: list[dict[str, Any]],
 ) -> None:
     deletions = [
@@ -101,7 +101,7 @@ def test_batches_and_clients_keep_their_write_times(events: list[dict[str, Any]]
     assert times == {8: 12345, 9: 1795711376895592, 10: 1795711376895592}
 
 
-def test_reading_in_parts_gives_same_events(events: list[dict[str, Any]], tmp_path: Path) -> None:
+def test_reading_in_parts_returns_same_events(events: list[dict[str, Any]], tmp_path: Path) -> None:
     paths = segments(tmp_path, journal_bytes(), limit=1)
     assert len(paths) > 15
     parts = [event for path in paths for event in events_of(path)]
@@ -110,7 +110,7 @@ def test_reading_in_parts_gives_same_events(events: list[dict[str, Any]], tmp_pa
     ]
 
 
-def test_data_that_end_in_an_entry_are_read_up_to_it() -> None:
+def test_partial_entry_is_read_once_complete() -> None:
     data, reader, offset = journal_bytes(), AccordReader(b""), 0
     mutations, wanted = 0, 0
     while offset < WRITTEN_BYTES:
@@ -124,7 +124,7 @@ def test_data_that_end_in_an_entry_are_read_up_to_it() -> None:
     assert reader.waiting == (0, None)
 
 
-def test_an_entry_that_is_not_wholly_written_is_waited_for() -> None:
+def test_incomplete_entry_is_reported_as_incomplete() -> None:
     data = bytearray(journal_bytes())
     data[WRITTEN_BYTES - 1] ^= 1
     read = AccordReader(b"").read(bytes(data), 0, schema(), column_ids(), UNLIMITED)
@@ -140,7 +140,7 @@ def test_an_entry_that_is_not_wholly_written_is_waited_for() -> None:
         (schema(), ColumnIds(entries()[:1]), "has no column with the id"),
     ],
 )
-def test_what_the_schema_lacks_blocks_and_is_read_later(
+def test_unknown_table_or_column_blocks_until_schema_arrives(
     known: Schema, ids: ColumnIds, error: str
 ) -> None:
     data, reader = journal_bytes(), AccordReader(b"")
@@ -155,7 +155,7 @@ def test_what_the_schema_lacks_blocks_and_is_read_later(
     assert (read.stop, read.mutations) == ("unwritten", MUTATIONS)
 
 
-def test_a_blocked_transaction_can_be_passed_over() -> None:
+def test_blocked_transaction_can_be_skipped() -> None:
     data, reader = journal_bytes(), AccordReader(b"")
     blocked = reader.read(data, 0, schema(), ColumnIds([]), UNLIMITED)
     offset = reader.skip(data[blocked.offset :], blocked.offset)
@@ -166,20 +166,20 @@ def test_a_blocked_transaction_can_be_passed_over() -> None:
     assert reader.skip(data[read.offset :], read.offset) is None
 
 
-def test_a_table_without_cdc_has_no_mutations() -> None:
+def test_table_without_cdc_yields_no_mutations() -> None:
     text = (Path(__file__).parents[3] / "fixtures/6.0-none/accord/schema.cql").read_text()
     without = Schema.from_cql(text.replace("cdc = true", "cdc = false"))
     read = AccordReader(b"").read(journal_bytes(), 0, without, column_ids(), UNLIMITED)
     assert (read.stop, read.mutations) == ("unwritten", 0)
 
 
-def test_other_stored_bytes_are_rejected() -> None:
+def test_unknown_version_of_stored_state_is_rejected() -> None:
     with pytest.raises(ValueError, match="version of stored transactions"):
         AccordReader(b"\x09")
 
 
 def entries_of(data: bytes) -> list[tuple[int, int]]:
-    """Start and end of each entry."""
+    """The start and the end of each entry."""
     found: list[tuple[int, int]] = []
     offset = 0
     while end := int.from_bytes(data[offset : offset + 4], "big"):
@@ -189,21 +189,21 @@ def entries_of(data: bytes) -> list[tuple[int, int]]:
 
 
 def with_checksums(data: bytearray, start: int, end: int) -> None:
-    """Makes both checksums of an entry right again (`journal/EntrySerializer`)."""
+    """Recompute both checksums of an entry (`journal/EntrySerializer`)."""
     head = zlib.crc32(data[start : start + 29], zlib.crc32(bytes.fromhex("fa2d55ca")))
     data[start + 29 : start + 33] = head.to_bytes(4, "big")
     data[end - 4 : end] = zlib.crc32(data[start + 33 : end - 4], head).to_bytes(4, "big")
 
 
-def test_the_checksums_are_those_of_the_recording() -> None:
+def test_computed_checksums_match_recording() -> None:
     data = bytearray(journal_bytes())
     for start, end in entries_of(journal_bytes()):
         with_checksums(data, start, end)
     assert bytes(data) == journal_bytes()
 
 
-def test_damage_under_right_checksums_is_reported() -> None:
-    """As from a version of Cassandra, or with a partitioner, whose entries have another form."""
+def test_damage_with_valid_checksums_is_reported() -> None:
+    """Simulates entries of another Cassandra version or partitioner."""
     numbers = random.Random(7)
     original = journal_bytes()
     spans = [span for span in entries_of(original) if span[0] > 46_000]

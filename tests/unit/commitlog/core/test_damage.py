@@ -1,5 +1,6 @@
-"""Damaged segments: the rest is delivered, what is lost is said, and nothing wrong comes out.
-What tells a segment from another file of its name, and the end of a read from another thread."""
+"""Damaged segments: intact records are delivered, losses are reported, nothing wrong is returned.
+
+Also fingerprints of segments, and reads that another thread interrupts."""
 
 import random
 from pathlib import Path
@@ -34,13 +35,13 @@ whole_segments = pytest.mark.parametrize("whole", [PLAIN, LZ4], ids=["plain", "l
 
 
 @whole_segments
-def test_any_flipped_bit(whole: bytes, tmp_path: Path) -> None:
+def test_flipped_bit_loses_only_damaged_records(whole: bytes, tmp_path: Path) -> None:
     lines, _ = read(whole, tmp_path)
     for bit, damaged in flips(whole, iter(range(len(whole) * 8))):
         check_damaged(f"bit {bit}", damaged, lines, tmp_path)
 
 
-def test_every_error_names_the_segment(tmp_path: Path) -> None:
+def test_segment_error_contains_segment_name(tmp_path: Path) -> None:
     for data, what in [
         (b"", "header is incomplete"),
         (bytes(4096), "header is damaged"),
@@ -60,8 +61,8 @@ def test_every_error_names_the_segment(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [0, 1, 9, 1 << 20, (1 << 31) - 1, (1 << 32) - 1])
-def test_hostile_record_sizes(size: int, tmp_path: Path) -> None:
-    """A size with a good checksum that cannot be: its section is lost, the next one is not."""
+def test_hostile_record_size_loses_only_its_section(size: int, tmp_path: Path) -> None:
+    """An impossible size with a valid checksum loses its section; the next section is read."""
     hostile = writer.be32(size) + writer.be32(crc32(writer.be32(size))) + bytes(8)
     first = b"".join(writer.record(payload) for payload in mutations(0, 1))
     start = writer.header(7, 1)
@@ -78,8 +79,8 @@ HOSTILE_VINTS = [writer.uvint(n) for n in (1 << 20, 1 << 31, (1 << 63) - 1, 1 <<
 
 
 @pytest.mark.parametrize("vint", HOSTILE_VINTS, ids=bytes.hex)
-def test_hostile_lengths_inside_a_payload(vint: bytes, tmp_path: Path) -> None:
-    """Every length and count of a payload, blown up: one record is refused, and no more."""
+def test_hostile_length_inside_payload_loses_only_its_record(vint: bytes, tmp_path: Path) -> None:
+    """Every length and count of a payload, replaced by a huge one."""
     good = mutations(0, 1)[0]
     for place in range(len(good)):
         hostile = good[:place] + vint + good[place + 1 :]
@@ -106,8 +107,8 @@ def _positions(reader: commitlog.SegmentReader) -> list[int]:
 
 
 @pytest.mark.parametrize("first", [0, 1, 2, 3, 4])
-def test_going_on_behind_a_marker_that_points_into_zeros(first: int, tmp_path: Path) -> None:
-    """The zeros of a value, or of room that was never written, look like the end of the chain."""
+def test_reader_resumes_after_marker_pointing_into_zeros(first: int, tmp_path: Path) -> None:
+    """Zeros of a value or of unwritten space look like the end of the chain."""
     values = [b"v" * 5, b"w" * 5, bytes(100), b"x" * 5, b"y" * 5]
     payloads = [
         writer.mutation(writer.update(TABLE, writer.insert(number, value)))
@@ -125,7 +126,7 @@ def test_going_on_behind_a_marker_that_points_into_zeros(first: int, tmp_path: P
     assert [gap.start for gap in reader.gaps][:1] in ([marker], [ends[2] - 50])
 
 
-def test_going_on_before_room_that_a_wrong_marker_points_into(tmp_path: Path) -> None:
+def test_reader_resumes_before_padding_with_wrong_marker(tmp_path: Path) -> None:
     records = [writer.record(payload) for payload in mutations(0, 3)]
     data = bytearray(writer.header(7, 1))
     markers, ends = [], []
@@ -151,7 +152,9 @@ def _smallest_real_segments() -> list[tuple[Scenario, Path, str]]:
 
 
 @pytest.mark.parametrize("entry", _smallest_real_segments(), ids=lambda e: f"{e[0]}/{e[2]}")
-def test_real_segments_with_flipped_bits(entry: tuple[Scenario, Path, str], tmp_path: Path) -> None:
+def test_recorded_segments_survive_flipped_bits(
+    entry: tuple[Scenario, Path, str], tmp_path: Path
+) -> None:
     scenario, packed, name = entry
     schema = schema_of(scenario)
     whole = read_bytes(packed)
@@ -166,7 +169,7 @@ def test_real_segments_with_flipped_bits(entry: tuple[Scenario, Path, str], tmp_
 
 
 @pytest.mark.parametrize("entry", _smallest_real_segments()[:2], ids=lambda e: f"{e[0]}/{e[2]}")
-def test_real_segments_cut_in_the_first_4_kib_and_around_each_section(
+def test_truncated_recorded_segments_yield_leading_lines(
     entry: tuple[Scenario, Path, str], tmp_path: Path
 ) -> None:
     scenario, packed, name = entry
@@ -206,7 +209,7 @@ def fingerprint(data: bytes) -> int:
     st.lists(st.lists(st.integers(0, 300), min_size=1, max_size=3), min_size=2, max_size=4),
     st.integers(0, 1 << 20),
 )
-def test_a_fingerprint_stays_while_the_node_appends(
+def test_fingerprint_stays_while_node_appends(
     framing: Framing, sections: list[list[int]], preallocated: int
 ) -> None:
     whole = written_sections(framing, 1, sections)
@@ -217,7 +220,7 @@ def test_a_fingerprint_stays_while_the_node_appends(
     assert fingerprint(written_sections(framing, 2, sections).data) != expected
 
 
-def test_an_interrupted_reader_reads_no_more(tmp_path: Path) -> None:
+def test_interrupted_reader_stops_reading(tmp_path: Path) -> None:
     path = tmp_path / "CommitLog-7-1.log"
     path.write_bytes(written_sections(FRAMINGS[0], 1, [[10]]).data)
     reader = commitlog.SegmentReader(str(path))

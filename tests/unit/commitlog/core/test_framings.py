@@ -1,4 +1,4 @@
-"""Compressed and encrypted segments: read, damaged, hostile, and with keys that do not fit."""
+"""Compressed and encrypted segments: intact, damaged, hostile, and with wrong keys."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -51,7 +51,7 @@ def segment(framing: Framing, sections: Iterable[Sequence[bytes]] = SECTIONS) ->
 
 
 def start_of(framing: Framing) -> bytes:
-    """The header of such a segment."""
+    """The header of a segment with this framing."""
     return header(7, 1, framing.parameters)
 
 
@@ -66,8 +66,10 @@ def test_round_trip(framing: Framing, tmp_path: Path) -> None:
 
 
 @every_framing
-def test_any_flipped_bit_after_the_header(framing: Framing, tmp_path: Path) -> None:
-    """What is lost lies in gaps, and is one section at most; what comes is at its own position."""
+def test_flipped_bit_after_header_loses_at_most_one_section(
+    framing: Framing, tmp_path: Path
+) -> None:
+    """Lost records lie in the reported gaps; found records keep their positions."""
     whole = segment(framing)
     lines, _ = read(whole, tmp_path, keys=framing.keys)
     start = len(start_of(framing))
@@ -81,8 +83,8 @@ def test_any_flipped_bit_after_the_header(framing: Framing, tmp_path: Path) -> N
 
 @every_framing
 def test_zeroed_range_loses_only_touched_records(framing: Framing, tmp_path: Path) -> None:
-    """Sixteen bytes anywhere but on a whole marker, which ends the chain by the format: sections
-    before stay, nothing wrong comes out, and what is lost is said."""
+    """Zeroes 16 bytes anywhere except on a whole marker, because a zeroed marker ends the chain.
+    Earlier sections stay readable, no wrong record is returned, and losses are reported."""
     written = write_segment(SECTIONS, framing=framing)
     whole, places = written.data, (*written.markers, written.chain_end)
     lines, _ = read(whole, tmp_path, keys=framing.keys)
@@ -100,7 +102,7 @@ def test_zeroed_range_loses_only_touched_records(framing: Framing, tmp_path: Pat
 
 
 @every_framing
-def test_cut_at_any_byte(framing: Framing, tmp_path: Path) -> None:
+def test_truncated_segment_yields_leading_records(framing: Framing, tmp_path: Path) -> None:
     whole = segment(framing)
     lines, _ = read(whole, tmp_path, keys=framing.keys)
     for length in range(len(start_of(framing)), len(whole)):
@@ -111,8 +113,9 @@ def test_cut_at_any_byte(framing: Framing, tmp_path: Path) -> None:
 
 
 @every_framing
-def test_damaged_section_before_position_moves_nothing(framing: Framing, tmp_path: Path) -> None:
-    """Its length is not believed when the reader passes over it either."""
+def test_damaged_length_before_position_does_not_move_reader(
+    framing: Framing, tmp_path: Path
+) -> None:
     whole = bytearray(segment(framing))
     lines, _ = read(bytes(whole), tmp_path, keys=framing.keys)
     length = len(start_of(framing)) + 8
@@ -129,7 +132,7 @@ def test_damaged_section_before_position_moves_nothing(framing: Framing, tmp_pat
 
 
 @every_cipher
-def test_a_key_that_is_missing_is_named(framing: Framing, tmp_path: Path) -> None:
+def test_missing_key_is_reported(framing: Framing, tmp_path: Path) -> None:
     with pytest.raises(commitlog.SegmentKeyError) as caught:
         read(segment(framing), tmp_path, keys={"other": KEY})
     assert str(caught.value) == f'{NAME}: the key "Testing:1" of this encrypted segment is missing'
@@ -137,7 +140,7 @@ def test_a_key_that_is_missing_is_named(framing: Framing, tmp_path: Path) -> Non
 
 
 @every_cipher
-def test_another_key_is_one_error_and_no_damage(framing: Framing, tmp_path: Path) -> None:
+def test_wrong_key_is_one_error_and_no_damage(framing: Framing, tmp_path: Path) -> None:
     for damage in (None, len(start_of(framing)) + 30):
         data = bytearray(segment(framing, SECTIONS * 50))
         if damage is not None:
@@ -153,8 +156,8 @@ def test_another_key_is_one_error_and_no_damage(framing: Framing, tmp_path: Path
 
 
 @every_cipher
-def test_the_right_key_is_known_in_spite_of_damage(framing: Framing, tmp_path: Path) -> None:
-    """The first section's only chunk is damaged where keys are told apart."""
+def test_right_key_is_recognized_despite_damage(framing: Framing, tmp_path: Path) -> None:
+    """The damaged chunk is the one by which the reader checks keys."""
     data = bytearray(segment(framing, [mutations(0, 1), mutations(1, 1)]))
     data[len(start_of(framing)) + 8 + 4 + 8] ^= 1
     lines, gaps = read(bytes(data), tmp_path, keys=framing.keys)
@@ -162,7 +165,7 @@ def test_the_right_key_is_known_in_spite_of_damage(framing: Framing, tmp_path: P
 
 
 @every_cipher
-def test_keys_of_other_sizes(framing: Framing, tmp_path: Path) -> None:
+def test_key_of_invalid_size_is_rejected(framing: Framing, tmp_path: Path) -> None:
     with pytest.raises(commitlog.SegmentKeyError, match="it has 5 bytes; AES needs 16, 24 or"):
         read(segment(framing), tmp_path, keys={"testing:1": bytes(5)})
 
@@ -191,7 +194,7 @@ def test_unknown_header_parameters_are_rejected_by_name(
     assert what in str(caught.value)
 
 
-def test_java_does_not_look_at_the_case_of_a_cipher(tmp_path: Path) -> None:
+def test_cipher_name_is_case_insensitive(tmp_path: Path) -> None:
     framing = aes_cbc(128)
     parameters = {**json.loads(framing.parameters), "encCipher": "aes/cbc/pkcs5padding"}
     data = segment(replace(framing, parameters=json.dumps(parameters).encode()))
@@ -209,11 +212,11 @@ SIZES = {
     "as large as a chunk": [[1024 * KIB, 1, 1024 * KIB], [1, 1024 * KIB - 12]],
 }
 VARIED = {"behind a small one", "as large as a chunk"}
-"""The others are rows of each framing in `make test-all` alone."""
+"""The other sizes run only in `make test-all`."""
 
 
 def check(sections: list[list[int]], framing: Framing, folder: Path) -> None:
-    """`sections`: the lengths of values."""
+    """Check a segment whose `sections` contain values of these lengths."""
     payloads = [[mutation(update(TABLE, insert(7, b"v" * n))) for n in sizes] for sizes in sections]
     segment = write_segment(payloads, framing=framing)
     path = folder / NAME
@@ -233,12 +236,14 @@ def check(sections: list[list[int]], framing: Framing, folder: Path) -> None:
         for name, sizes in SIZES.items()
     ],
 )
-def test_large_records(sections: list[list[int]], framing: Framing, tmp_path: Path) -> None:
+def test_large_records_are_read_whole(
+    sections: list[list[int]], framing: Framing, tmp_path: Path
+) -> None:
     check(sections, framing, tmp_path)
 
 
 @pytest.mark.parametrize("chunk_end", CHUNK_ENDS)
-def test_header_across_the_end_of_a_read(chunk_end: int, tmp_path: Path) -> None:
+def test_record_header_across_chunk_boundary_is_read(chunk_end: int, tmp_path: Path) -> None:
     overhead = len(mutation(update(TABLE, insert(7, bytes(chunk_end))))) + 12 - chunk_end
     for behind in range(-2, 14):
         check([[chunk_end - overhead - behind, 2000 * KIB, 1]], PLAIN, tmp_path)

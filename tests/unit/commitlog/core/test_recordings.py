@@ -1,4 +1,4 @@
-"""The parser against recordings of real nodes and Cassandra's own answers."""
+"""The parser compared with recordings of real nodes and Cassandra's own answers."""
 
 import os
 import shutil
@@ -26,7 +26,7 @@ REPLAYED = [
 ]
 SNAPSHOTS = sorted((SHARED / "fixtures").rglob("snap-*/CommitLog-*.log.gz"))
 
-# Folder, cells and hash as published beside the segments (Cassandra's CommitLogUpgradeTest).
+# Folder, cells and hash as published with the segments (Cassandra's CommitLogUpgradeTest).
 GOLDEN_SEGMENTS = [
     ("3.0.13-encrypted", 1404, -576744414),
     ("3.0.29-encrypted", 98, -325801478),
@@ -57,12 +57,12 @@ def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     return Recorded(scenario, schema, found)
 
 
-def test_every_line_equals_cassandras_own(recorded: Recorded) -> None:
+def test_parsed_lines_equal_cassandras_reader(recorded: Recorded) -> None:
     assert [*chain(*recorded.lines.values())] == recorded.scenario.expected()
 
 
-def test_segments_have_their_descriptors_and_no_early_end(recorded: Recorded) -> None:
-    """By the position that the index names."""
+def test_segments_match_descriptors_and_have_no_gaps(recorded: Recorded) -> None:
+    """The index file states where the segment ends."""
     is_encrypted = (recorded.scenario.folder / KEYSTORE).exists()
     for segment in recorded.lines:
         descriptor = commitlog.read_descriptor(str(segment))
@@ -77,8 +77,8 @@ def test_segments_have_their_descriptors_and_no_early_end(recorded: Recorded) ->
             assert gaps_by_index(segment, read_idx(index)) == []
 
 
-def test_every_way_of_reading_gives_the_same(recorded: Recorded) -> None:
-    """A scan, small chunks, and going on at the end of any record."""
+def test_every_way_of_reading_returns_same_lines(recorded: Recorded) -> None:
+    """A scan, small chunks, and resuming at the end of any record."""
     schema = recorded.schema
     for segment, lines in recorded.lines.items():
         scan = reader_of(segment).scan(schema)
@@ -93,10 +93,8 @@ def test_every_way_of_reading_gives_the_same(recorded: Recorded) -> None:
 
 
 @pytest.mark.parametrize("scenario", rows(REPLAYED))
-def test_a_replayed_segment_of_blocks_that_is_cut_or_zeroed_has_a_gap(
-    scenario: Scenario, tmp_path: Path
-) -> None:
-    """Beside COMPLETED stands the length of the file; the logical end is larger."""
+def test_cut_or_zeroed_replayed_block_segment_has_gap(scenario: Scenario, tmp_path: Path) -> None:
+    """COMPLETED carries the file length; the logical end is larger."""
     path, name = scenario.segments()[0]
     idx = read_idx(path.with_name(f"{Path(name).stem}_cdc.idx"))
     segment = unpacked(path, name, tmp_path)
@@ -113,7 +111,7 @@ def test_a_replayed_segment_of_blocks_that_is_cut_or_zeroed_has_a_gap(
 
 
 def gaps_by_index(segment: Path, idx: Idx) -> list[commitlog.Gap]:
-    """The gaps of a final segment that has this index."""
+    """The gaps of a final segment with this index."""
     reader = reader_of(segment)
     end, number = idx.synced_end(segment.stat().st_size), idx.completed_at or 0
     while not (seen := reader.verify(expected_end=end, completed_at=number)).done:
@@ -123,7 +121,7 @@ def gaps_by_index(segment: Path, idx: Idx) -> list[commitlog.Gap]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", SNAPSHOTS, ids=lambda path: f"{path.parts[-3]}-{path.parts[-2]}")
-def test_a_live_segment_is_read_up_to_its_index_file(path: Path, tmp_path: Path) -> None:
+def test_live_segment_is_read_up_to_index_position(path: Path, tmp_path: Path) -> None:
     index = path.with_name(path.name.replace(".log.gz", "_cdc.idx"))
     if not index.exists():
         return
@@ -138,8 +136,10 @@ def test_a_live_segment_is_read_up_to_its_index_file(path: Path, tmp_path: Path)
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("folder", "cells", "expected_hash"), GOLDEN_SEGMENTS)
-def test_golden_segments(folder: str, cells: int, expected_hash: int, tmp_path: Path) -> None:
-    """The hash is the sum of all bytes, each shifted by its place, in 32 bits with a sign."""
+def test_golden_segments_match_published_hashes(
+    folder: str, cells: int, expected_hash: int, tmp_path: Path
+) -> None:
+    """The hash sums all bytes, each shifted by its position, as a signed 32-bit number."""
     if not GOLDEN.is_dir():
         pytest.skip(f"no golden segments at {GOLDEN}")
     text = (GOLDEN / folder / "hash.txt").read_text()
@@ -161,7 +161,7 @@ def test_golden_segments(folder: str, cells: int, expected_hash: int, tmp_path: 
     assert (len(values), (total + (1 << 31)) % (1 << 32) - (1 << 31)) == (cells, expected_hash)
 
 
-def test_recordings_are_there() -> None:
-    """A clone without its own recordings would pass everything above."""
+def test_recordings_exist() -> None:
+    """Without recordings every test above would pass."""
     assert any(scenario.root.name == "fixtures" for scenario in SCENARIOS)
     assert os.environ.get("CDC_SHARED") is None or SHARED.is_dir()

@@ -1,4 +1,4 @@
-"""Batches: budgets, positions, filters, forms; what the agent builds on."""
+"""Batches: limits, positions, filters and the forms that the agent relies on."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.support.segments.segment_reading import FORMAT, dump
 TABLE = UUID("5a1c395e-b41f-11e5-9f22-ba0be0483c18")
 OTHER = UUID("6a1c395e-b41f-11e5-9f22-ba0be0483c18")
 LATER = UUID("7a1c395e-b41f-11e5-9f22-ba0be0483c18")
-# Derived from a name, as those of system tables are.
+# Derived from the table's name, like the ids of system tables.
 SYSTEM = UUID("5a1c395e-b41f-31e5-9f22-ba0be0483c18")
 
 
@@ -66,7 +66,7 @@ def clusterings(batches: list[commitlog.EventBatch]) -> list[int]:
 
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=12), st.integers(1, 9))
-def test_positions_move_at_mutations_only(
+def test_position_advances_only_at_mutation_ends(
     tmp_path_factory: pytest.TempPathFactory, sizes: list[int], max_events: int
 ) -> None:
     payloads = [writer.mutation(rows(TABLE, *range(size))) for size in sizes]
@@ -93,8 +93,8 @@ def test_positions_move_at_mutations_only(
     assert done == sum(sizes)
 
 
-def test_empty_rows_are_no_events(tmp_path: Path) -> None:
-    """An update that changes nothing leaves one; Cassandra's reader does not show it."""
+def test_empty_rows_yield_no_events(tmp_path: Path) -> None:
+    """An update that changes nothing leaves an empty row; Cassandra's reader skips it too."""
     empty = bytes([0]) + writer.uvint(0) + writer.be32(7) + writer.uvint(1)
     items = empty + writer.insert(1, b"v") + empty
     path = segment(tmp_path, writer.mutation(writer.update(TABLE, items)))
@@ -104,7 +104,7 @@ def test_empty_rows_are_no_events(tmp_path: Path) -> None:
     assert commitlog.SegmentReader(str(path)).scan(SCHEMA).rows == 1
 
 
-def test_messages_and_lines_say_the_same(tmp_path: Path) -> None:
+def test_messages_equal_lines(tmp_path: Path) -> None:
     path = segment(tmp_path, writer.mutation(rows(TABLE, 1, 2), rows(OTHER, 3)))
     (batch,) = read_all(path)
     lines = [json.loads(line) for line in batch.ndjson(0, 3).splitlines()]
@@ -127,7 +127,7 @@ def test_messages_and_lines_say_the_same(tmp_path: Path) -> None:
     assert batch.counts == {("k.t", "i"): 2, ("k.o", "i"): 1}
 
 
-def test_arguments_for_a_kafka_client_are_the_messages(tmp_path: Path) -> None:
+def test_kafka_client_arguments_equal_messages(tmp_path: Path) -> None:
     path = segment(tmp_path, writer.mutation(rows(TABLE, 1, 2), rows(OTHER, 3), rows(TABLE, 4)))
     (batch,) = read_all(path)
     counts: dict[str, int | None] = {"test.k.t": 3, "test.k.o": 5}
@@ -152,7 +152,7 @@ def test_arguments_for_a_kafka_client_are_the_messages(tmp_path: Path) -> None:
         batch.produce_arguments(0, 4, partitions, print)
 
 
-def test_the_partition_follows_the_partition_key(tmp_path: Path) -> None:
+def test_partition_follows_partition_key(tmp_path: Path) -> None:
     path = segment(tmp_path, writer.mutation(rows(TABLE, 1, 2)))
     by_partition = read_all(path)[0].messages(0, 2)
     by_key = read_all(path, event_format=form(partition_by="key"))[0].messages(0, 2)
@@ -185,13 +185,13 @@ def test_unpublished_updates_are_counted(
     assert (len(batch), batch.skipped, batch.mutations) == (0, skipped, 2)
 
 
-def test_a_pattern_is_a_regular_expression() -> None:
+def test_invalid_table_pattern_is_rejected() -> None:
     with pytest.raises(ValueError, match="regular expression"):
         form(include=["("])
 
 
-def test_a_batch_over_published_and_other_tables(tmp_path: Path) -> None:
-    """The published part of a mixed batch comes whole, whatever its place in it."""
+def test_mixed_batch_yields_published_part(tmp_path: Path) -> None:
+    """The order of the updates in the batch does not matter."""
     schema = commitlog.Schema.from_cql(table("t", TABLE) + table("o", OTHER, "cdc = false"))
     for updates in ((rows(TABLE, 1), rows(OTHER, 2)), (rows(OTHER, 2), rows(TABLE, 1))):
         path = segment(tmp_path, writer.mutation(*updates), writer.mutation(rows(TABLE, 3)))
@@ -199,7 +199,7 @@ def test_a_batch_over_published_and_other_tables(tmp_path: Path) -> None:
         assert (clusterings(batches), batches[0].skipped) == ([1, 3], {"not_cdc": 1})
 
 
-def test_system_tables_are_passed_over_by_their_id(tmp_path: Path) -> None:
+def test_system_tables_are_skipped_by_id(tmp_path: Path) -> None:
     path = segment(
         tmp_path, writer.mutation(rows(SYSTEM, 1), rows(SYSTEM, 2)), writer.mutation(rows(TABLE, 3))
     )
@@ -207,7 +207,7 @@ def test_system_tables_are_passed_over_by_their_id(tmp_path: Path) -> None:
     assert (clusterings([batch]), batch.skipped) == ([3], {"system": 2})
 
 
-def test_an_unknown_table_blocks_until_its_schema_comes(tmp_path: Path) -> None:
+def test_unknown_table_blocks_until_schema_arrives(tmp_path: Path) -> None:
     path = segment(
         tmp_path,
         writer.mutation(rows(TABLE, 1)),
@@ -228,7 +228,7 @@ def test_an_unknown_table_blocks_until_its_schema_comes(tmp_path: Path) -> None:
     assert (rest.stop, clusterings([rest])) == ("end", [2, 3, 4])
 
 
-def test_an_unknown_column_blocks_and_names_it(tmp_path: Path) -> None:
+def test_unknown_column_blocks_and_is_reported(tmp_path: Path) -> None:
     old = commitlog.Schema.from_cql(
         f"CREATE TABLE k.t (p text, c int, w text, PRIMARY KEY (p, c)) WITH ID = {TABLE}"
         " AND cdc = true;"
@@ -240,7 +240,7 @@ def test_an_unknown_column_blocks_and_names_it(tmp_path: Path) -> None:
     assert clusterings([reader.read(old.merged(SCHEMA), FORMAT, complete=True)]) == [1]
 
 
-def test_a_dropped_column_is_read_and_shown_where_it_was_written(tmp_path: Path) -> None:
+def test_dropped_column_appears_in_earlier_writes(tmp_path: Path) -> None:
     dropped = SCHEMA.merged(
         commitlog.Schema.from_cql(
             f"CREATE TABLE k.t (p text, c int, w text, PRIMARY KEY (p, c)) WITH ID = {TABLE}"

@@ -1,4 +1,4 @@
-"""Every event of recordings, against Cassandra's own reading of the same mutation."""
+"""Every event of the recordings matches Cassandra's own reading of the same mutation."""
 
 import base64
 from collections import defaultdict
@@ -30,7 +30,7 @@ def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 
 def test_events_match_cassandras_own_reader(recorded: Recorded) -> None:
-    """But for tables that give no events."""
+    """Views are excluded, because they yield no events."""
     scenario, events = recorded
     silent = {table.id for table in schema_of(scenario).tables() if table.kind == "view"}
     lines: dict[str, list[Json]] = defaultdict(list)
@@ -42,7 +42,7 @@ def test_events_match_cassandras_own_reader(recorded: Recorded) -> None:
 
 
 def test_after_equals_cells(recorded: Recorded) -> None:
-    """Two tellings of one change; of a counter `after` holds shards."""
+    """Counters are excluded: their `after` holds shards."""
     scenario, events = recorded
     text = (scenario.folder / "schema.cql").read_text(encoding="utf-8")
     tables, statics = parse_schema(text).tables, static_columns(text)
@@ -53,7 +53,7 @@ def test_after_equals_cells(recorded: Recorded) -> None:
             check_after(event, tables[UUID(table_id)], statics.get(table_id, set()))
 
 
-def test_events_of_one_mutation_are_in_order_and_counted_from_zero(recorded: Recorded) -> None:
+def test_events_of_mutation_are_ordered_and_numbered_from_zero(recorded: Recorded) -> None:
     _, events = recorded
     for found in events.values():
         positions: dict[int, int] = {}
@@ -67,7 +67,7 @@ def test_events_of_one_mutation_are_in_order_and_counted_from_zero(recorded: Rec
 
 
 def check_element_order(found: list[Event]) -> None:
-    """Elements come in the order of their type, and so must their keys."""
+    """Elements follow the order of their type, and so do their keys."""
     for event in found:
         last: dict[str, bytes] = {}
         for cell in event.value["cells"].get("cell", ()):
@@ -78,7 +78,7 @@ def check_element_order(found: list[Event]) -> None:
 
 
 def check_ids(found: list[Event]) -> None:
-    """Equal exactly where the content is."""
+    """Two ids are equal exactly if their contents are."""
     contents: dict[str, str] = {}
     ids: dict[str, str] = {}
     for event in found:
@@ -91,10 +91,10 @@ def check_ids(found: list[Event]) -> None:
 @pytest.mark.parametrize(
     "read", [sampled(SCENARIOS), pytest.param(SCENARIOS, marks=pytest.mark.slow)], ids=len
 )
-def test_ids_are_equal_where_the_content_is_on_all_replicas(
+def test_equal_content_has_equal_id_on_all_replicas(
     read: list[Scenario], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Every node of a three-node cluster reports each write that all have under one id."""
+    """Every node of a three-node cluster reports a replicated write under the same id."""
     every: list[Event] = []
     clusters = defaultdict(list)
     for scenario in read:

@@ -1,4 +1,4 @@
-"""Counters: shards as events, what a follower makes of them, and what is never told twice."""
+"""Counters: shards as events, the follower's totals, and deltas that are never repeated."""
 
 import json
 from pathlib import Path
@@ -48,7 +48,7 @@ def recorded(
     position: int = 0,
     max_events: int = 1000,
 ) -> list[Event]:
-    """Events of one node's segment from `position` on, as often as `max_events` lets it read."""
+    """Events of one node's segment from `position` on, read `max_events` at a time."""
     ((path, name),) = node.segments()
     segment = commitlog.SegmentReader(str(unpacked(path, name, folder)), position=position)
     reader = SkippingReader(segment)
@@ -70,7 +70,7 @@ def of_keyspace(events: list[Event], keyspace: str) -> list[Event]:
 
 
 @pytest.mark.parametrize("node", NODES, ids=lambda node: node.folder.name)
-def test_changes_since_the_first_write_equal_select(node: Scenario, tmp_path: Path) -> None:
+def test_counter_deltas_since_first_write_equal_select(node: Scenario, tmp_path: Path) -> None:
     """With three replicas every node's log holds every shard."""
     hits = Table()
     hits.apply(of_keyspace(recorded(node, tmp_path, history()), "triple"))
@@ -78,15 +78,15 @@ def test_changes_since_the_first_write_equal_select(node: Scenario, tmp_path: Pa
     assert hits.deltas > 50
 
 
-def test_one_replica_each_node_has_its_own(tmp_path: Path) -> None:
+def test_counters_with_one_replica_equal_select(tmp_path: Path) -> None:
     hits = Table()
     for node in NODES:
         hits.apply(of_keyspace(recorded(node, tmp_path, history()), "single"))
     hits.check(ANSWERS["single"])
 
 
-def test_event_ids_are_equal_on_all_replicas(tmp_path: Path) -> None:
-    """Deltas are no part of them: each node has seen another past."""
+def test_counter_event_ids_are_equal_on_all_replicas(tmp_path: Path) -> None:
+    """Ids exclude deltas, because each node has seen another history."""
     of_nodes = []
     for node, max_bytes in zip(NODES, (1 << 20, 0, 2000), strict=True):
         events = recorded(node, tmp_path, commitlog.CounterHistory(max_bytes))
@@ -97,10 +97,10 @@ def test_event_ids_are_equal_on_all_replicas(tmp_path: Path) -> None:
 
 @settings(max_examples=20, deadline=None)
 @given(data=st.data())
-def test_crashes_never_make_a_follower_wrong(
+def test_follower_total_is_right_after_crashes(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
-    """Each restart forgets everything and reads again from an earlier place."""
+    """Each restart discards the history and resumes at an earlier position."""
     folder = tmp_path_factory.mktemp("crashes")
     node = data.draw(st.sampled_from(NODES))
     whole = recorded(node, folder, history())
@@ -120,7 +120,7 @@ def test_crashes_never_make_a_follower_wrong(
     hits.check(ANSWERS["triple"])
 
 
-def test_the_size_of_a_read_changes_nothing(tmp_path: Path) -> None:
+def test_read_size_does_not_change_counter_events(tmp_path: Path) -> None:
     def without_clock(events: list[Event]) -> list[Any]:
         return [(e.key, e.value["after"], e.value["cells"], e.headers["cdc.id"]) for e in events]
 
@@ -130,7 +130,7 @@ def test_the_size_of_a_read_changes_nothing(tmp_path: Path) -> None:
     )
 
 
-def test_without_being_asked_for_they_are_counted(tmp_path: Path) -> None:
+def test_counter_updates_are_skipped_by_default_and_counted(tmp_path: Path) -> None:
     ((path, name),) = NODES[0].segments()
     reader = SkippingReader(commitlog.SegmentReader(str(unpacked(path, name, tmp_path))))
     event_format = commitlog.EventFormat(topic_prefix="t", cluster="c", node_id="n")
@@ -182,13 +182,13 @@ def reader_of(folder: Path, *payloads: bytes) -> commitlog.SegmentReader:
     return commitlog.SegmentReader(str(path))
 
 
-def test_repeats_and_late_shards_have_no_delta(tmp_path: Path) -> None:
+def test_repeated_and_late_shards_have_no_delta(tmp_path: Path) -> None:
     mutations = [
         written(shard(1, 10, 5)),
         written(shard(1, 30, 9)),
         written(shard(1, 30, 9)),
         written(shard(1, 20, 7)),
-        # What a read repair sends: all shards in one cell.
+        # A read repair sends all shards in one cell.
         written(shard(1, 40, 10), shard(2, 15, -3)),
         written(shard(2, 16, -4)),
     ]
@@ -205,13 +205,13 @@ def test_repeats_and_late_shards_have_no_delta(tmp_path: Path) -> None:
     assert (ids[1], len(set(ids))) == (ids[2], 5)
 
 
-def test_without_a_history_there_are_no_deltas(tmp_path: Path) -> None:
+def test_counter_events_without_history_omit_deltas(tmp_path: Path) -> None:
     reader = reader_of(tmp_path, written(shard(1, 1, 1)), written(shard(1, 2, 2)))
     batch = reader.read(SCHEMA, SHARDS, complete=True)
     assert told(batch) == [[(1, None, None)], [(2, None, None)]]
 
 
-def test_a_mutation_that_was_blocked_counts_as_new(tmp_path: Path) -> None:
+def test_blocked_counter_mutation_counts_as_new(tmp_path: Path) -> None:
     two_tables = writer.mutation(
         *(
             writer.update(table_id, writer.insert(1, b"\0\1\x80\0" + shard(1, 20, 8)))

@@ -1,4 +1,4 @@
-"""Decimals as doubles: each is the nearest one, as Python's `float(Decimal(…))`."""
+"""Decimals become the nearest double, as in Python's `float(Decimal(…))`."""
 
 import random
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
@@ -19,7 +19,7 @@ SCHEMA = commitlog.Schema.from_cql(
 )
 EXACT = Context(prec=200_000, Emax=MAX_EMAX, Emin=MIN_EMIN)
 MIDDLES = ((1 << 53) + 1, (1 << 53) + 3, (1 << 1024) - (1 << 970))
-"""Numbers in the middle between two doubles; the last double has infinity above it."""
+"""Numbers halfway between two doubles; above the last double lies infinity."""
 
 
 def long_number(seed: int, size: int) -> int:
@@ -52,7 +52,7 @@ def written(number: int, scale: int) -> bytes:
 @example(49 * 10**12_000, 324)
 @example(25 * 10**12_000, 325)
 @example(-24, 325)
-def test_it_is_the_nearest_double(tmp_path: Path, number: int, shift: int) -> None:
+def test_decimal_becomes_nearest_double(tmp_path: Path, number: int, shift: int) -> None:
     """Most results are finite: the scale is near the number of digits."""
     digits = Decimal(abs(number)).adjusted() if number else 0
     scale = max(0, digits - 50) + shift
@@ -63,7 +63,7 @@ def test_it_is_the_nearest_double(tmp_path: Path, number: int, shift: int) -> No
 
 
 @pytest.mark.parametrize("scale", [-(1 << 31), (1 << 31) - 1])
-def test_no_scale_takes_time(tmp_path: Path, scale: int) -> None:
+def test_extreme_scale_takes_no_time(tmp_path: Path, scale: int) -> None:
     path = tmp_path / NAME
     path.write_bytes(written(-7, scale))
     (event,) = events(path, SCHEMA)
@@ -71,7 +71,7 @@ def test_no_scale_takes_time(tmp_path: Path, scale: int) -> None:
 
 
 @pytest.mark.parametrize("scale", [102_000, 102_353, 102_700])
-def test_more_than_100_000_digits_are_rejected_within_the_range(tmp_path: Path, scale: int) -> None:
+def test_overlong_decimal_is_rejected_in_double_range(tmp_path: Path, scale: int) -> None:
     path = tmp_path / NAME
     path.write_bytes(written(1 << 340_000, scale))
     event_format = commitlog.EventFormat(topic_prefix="t", cluster="c", node_id="n")

@@ -93,14 +93,14 @@ GONE = f'{{"value":null,"deletion_ts":{TIME_US},"set":true}}'
     ],
     ids=["insert", "update", "delete"],
 )
-def test_a_row(op: str, row: Row, after: str, tmp_path: Path) -> None:
+def test_row_matches_debezium_1_layout(op: str, row: Row, after: str, tmp_path: Path) -> None:
     (value,) = values(segment(tmp_path, row))
     shown = SOURCE.replace("POS", str(json.loads(value)["source"]["pos"]))
     assert value == f'{{"ts_ms":0,"op":"{op}",{shown},"after":{{{ID},{DATE_SHOWN},{after}}}}}'
 
 
-def test_a_range_keeps_its_bounds(tmp_path: Path) -> None:
-    """The connector's releases 1.x sent no ranges at all."""
+def test_range_keeps_bounds(tmp_path: Path) -> None:
+    """The connector's releases 1.x sent no ranges."""
     bounds = (
         Bound("INCL_START_BOUND", (DATE,), DELETION),
         Bound("INCL_END_BOUND", (DATE,), DELETION),
@@ -117,7 +117,7 @@ ENCODINGS: tuple[Encoding, ...] = ("json", "json_with_schema", "avro", "string")
 
 @pytest.mark.parametrize("scenario", RECORDED, ids=str)
 @pytest.mark.parametrize(("encoding", "cells"), [*product(ENCODINGS[:3], [True, False])])
-def test_only_source_and_ranges_differ(
+def test_layouts_differ_only_in_source_and_ranges(
     scenario: Scenario, encoding: Encoding, cells: bool, tmp_path: Path
 ) -> None:
     compared = 0
@@ -133,7 +133,7 @@ def compare(old: list[tuple[Any, Any, Any]], new: list[tuple[Any, Any, Any]]) ->
     # Larger values make smaller batches.
     pairs = [*zip(old, new, strict=False)]
     for (old_key, old_value, headers), (key, value, new_headers) in pairs:
-        # As text: NaN is not equal to itself.
+        # Compared as text, because NaN does not equal itself.
         assert str((old_key, headers)) == str((key, new_headers))
         source, now = old_value.pop("source"), value.pop("source")
         assert source == {
@@ -190,8 +190,8 @@ def shown(data: bytes, encoding: Encoding, ids: Ids) -> Any:
 
 
 @pytest.mark.parametrize("layout", ["debezium-1.x", "debezium-3"])
-def test_rows_of_snapshots_say_so(layout: str) -> None:
-    """They have no epoch."""
+def test_snapshot_rows_are_marked(layout: str) -> None:
+    """Snapshot rows have no epoch."""
     schema = commitlog.Schema.from_cql(SNAPSHOT_DDL)
     form_of_rows = form(layout=layout, source_epoch=True)
     made = commitlog.SnapshotEncoder(
@@ -206,7 +206,7 @@ def test_rows_of_snapshots_say_so(layout: str) -> None:
         assert (source["snapshot"], source["epoch"]) == ("true", None)
 
 
-def test_the_text_has_no_comma_too_many(tmp_path: Path) -> None:
+def test_struct_text_has_no_extra_comma(tmp_path: Path) -> None:
     path = segment(tmp_path, written((text("email", b"a@b"),), is_insert=True))
     batch = reader_of(path).read(
         commitlog.Schema.from_cql(DDL), form(value="string"), complete=True
@@ -217,7 +217,7 @@ def test_the_text_has_no_comma_too_many(tmp_path: Path) -> None:
     assert value.endswith("email=Struct{value=a@b,set=true}}}")
 
 
-def test_the_property_has_the_same_names() -> None:
+def test_layout_property_accepts_encoder_names() -> None:
     field = EventProperties.model_fields["event_layout"]
     names = get_args(field.annotation)
     assert field.default in names
@@ -287,12 +287,12 @@ def typed_source(value: bytes, ids: Ids) -> Any:
         ("json", Ids(), json_source, 1),
         ("json_with_schema", Ids(), connect_source, 1),
         ("avro", Ids(), typed_source, 1),
-        # Each schema is compiled.
+        # A larger step, because compiling each schema takes time.
         ("protobuf", ProtobufIds(), typed_source, 9),
     ],
     ids=["json", "json_with_schema", "avro", "protobuf"],
 )
-def test_each_event_has_the_epoch_of_its_table(
+def test_event_contains_epoch_of_table(
     encoding: str, ids: Ids, source_of: Callable[[bytes, Ids], Any], step: int, tmp_path: Path
 ) -> None:
     found = all_values(FOLDER, epoch_form(encoding, ids), ids, tmp_path)
@@ -300,7 +300,7 @@ def test_each_event_has_the_epoch_of_its_table(
     assert [source_of(value, ids)["epoch"] for value in found[::step]] == EPOCHS[::step]
 
 
-def test_the_text_of_a_struct_has_it_too(tmp_path: Path) -> None:
+def test_struct_text_contains_epoch(tmp_path: Path) -> None:
     ids = Ids()
     found = all_values(FOLDER, epoch_form("string", ids), ids, tmp_path)
     assert all(
@@ -309,7 +309,7 @@ def test_the_text_of_a_struct_has_it_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["json", "avro"])
-def test_a_log_without_epochs_has_none(encoding: str, tmp_path: Path) -> None:
+def test_log_without_epochs_yields_null_epoch(encoding: str, tmp_path: Path) -> None:
     ids = Ids()
     found = all_values(OWN / "5.0-none" / "auto-repair", epoch_form(encoding, ids), ids, tmp_path)
     source_of = json_source if encoding == "json" else typed_source
@@ -319,7 +319,7 @@ def test_a_log_without_epochs_has_none(encoding: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "options", [{"source_epoch": False}, {"layout": "debezium-1.x"}], ids=["off", "1.x"]
 )
-def test_other_layouts_do_not_have_it(options: dict[str, Any], tmp_path: Path) -> None:
+def test_epoch_is_absent_in_other_layouts(options: dict[str, Any], tmp_path: Path) -> None:
     ids = Ids()
     found = all_values(FOLDER, epoch_form("json", ids, **options), ids, tmp_path)
     assert len(found) == len(EPOCHS)

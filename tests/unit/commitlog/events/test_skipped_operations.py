@@ -1,6 +1,7 @@
-"""Which events there are: `skipped_operations` leave the others the same; in tables with COMPACT
-STORAGE a row is one cell, and its tombstone deletes the row.
-"""
+"""Skipped operations and COMPACT STORAGE.
+
+`skipped_operations` leaves the other events unchanged. In a table with COMPACT STORAGE a row is one
+cell, and the cell's tombstone deletes the row."""
 
 from itertools import combinations
 from pathlib import Path
@@ -36,7 +37,7 @@ def row(clustering: int, *, is_insert: bool, deletion: Deletion | None = None) -
 
 
 def segment(folder: Path) -> Path:
-    """Mutations of one and of several events, with each operation alone and beside others."""
+    """Mutations with one event and with several; each operation occurs in both."""
     (table,) = parse_schema(DDL).tables.values()
     bounds = (
         Bound("INCL_START_BOUND", (b"\0\0\0\1",), DELETION),
@@ -75,7 +76,9 @@ def operations(batch: commitlog.EventBatch) -> dict[str, int]:
 
 @pytest.mark.parametrize("letters", SUBSETS, ids=lambda letters: "".join(sorted(letters)) or "none")
 @pytest.mark.parametrize("tombstones", [False, True])
-def test_other_events_are_the_same(letters: set[Letter], tombstones: bool, tmp_path: Path) -> None:
+def test_skipping_operations_leaves_other_events_unchanged(
+    letters: set[Letter], tombstones: bool, tmp_path: Path
+) -> None:
     path = segment(tmp_path)
     whole = read(path, set(), tombstones=tombstones)
     part = read(path, letters, tombstones=tombstones)
@@ -84,24 +87,24 @@ def test_other_events_are_the_same(letters: set[Letter], tombstones: bool, tmp_p
     assert operations(part) == kept
     skipped = sum(operations(whole).values()) - sum(kept.values())
     assert part.skipped == ({"skipped_operation": skipped} if skipped else {})
-    # Ids, places, keys and headers do not depend on what is skipped; nor does the position.
+    # Ids, places, keys, headers and the position do not depend on the skipped operations.
     found = part.messages(0, len(part))
-    # The clock of the reader is in the value.
+    # Values are not compared: they contain the reader's clock.
     wanted = [(m[0], m[1], m[3], m[4]) for m in whole.messages(0, len(whole))]
     others = [(m[0], m[1], m[3], m[4]) for m in found]
     assert [each for each in wanted if each in others] == others
     assert (part.end_position, part.mutations) == (whole.end_position, whole.mutations)
 
 
-def test_the_letters_do_not_depend_on_the_style(tmp_path: Path) -> None:
+def test_skipped_operation_letters_do_not_depend_on_op_style(tmp_path: Path) -> None:
     path = segment(tmp_path)
     assert operations(read(path, {"r"}, op_style="envelope")) == {"c": 4, "u": 4, "d": 3}
     with pytest.raises(ValueError, match='skipped_operations: "t" is not known'):
         read(path, {"t"})  # type: ignore[arg-type]
 
 
-def test_a_table_that_is_blocked_counts_its_skipped_events_once(tmp_path: Path) -> None:
-    """Its record is read again when the table has its schema ids."""
+def test_blocked_record_counts_skipped_events_once(tmp_path: Path) -> None:
+    """The record is read again once the table has its schema ids."""
     path = segment(tmp_path)
     ids = SchemaIds()
     event_format = commitlog.EventFormat(
@@ -118,7 +121,7 @@ START_US = 1_795_000_000_000_000
 TIME_S = START_US // 1_000_000
 TABLE_ID = "5a1c395e-b41f-11e5-9f22-ba0be0483c18"
 PARTITION = b"\0\0\0\7"
-# The columns, and those that Cassandra stores.
+# The declared columns, and the columns that Cassandra stores.
 TABLES = {
     "key only": (
         "k int, c int, PRIMARY KEY (k, c)",
@@ -134,7 +137,7 @@ def created(columns: str, options: str = "") -> str:
 
 
 def read_dense(path: Path, schema: commitlog.Schema) -> list[tuple[bytes, bytes | None, str]]:
-    """Keys, values and operations; without one for a tombstone."""
+    """Keys, values and operations; a tombstone has no operation."""
     event_format = commitlog.EventFormat(
         topic_prefix="p", cluster="c", node_id="n", tombstones=True
     )
@@ -159,7 +162,7 @@ def cell(random: Random, column: str, time_us: int) -> Cell:
 
 @pytest.mark.parametrize("name", TABLES)
 @given(seed=st.integers(0))
-def test_a_compacted_topic_has_the_rows_that_exist(
+def test_compacted_topic_holds_existing_rows(
     name: str, seed: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     declared, stored = TABLES[name]
@@ -206,7 +209,9 @@ def members(value: bytes | None) -> dict[str, Any]:
         ([], False),
     ],
 )
-def test_the_flags_of_a_table_decide(flags: list[str], is_dense: bool, tmp_path: Path) -> None:
+def test_table_flags_decide_compact_storage(
+    flags: list[str], is_dense: bool, tmp_path: Path
+) -> None:
     columns = (("k", "partition_key"), ("c", "clustering"), ("v", "regular"))
     rows = {
         "tables": [

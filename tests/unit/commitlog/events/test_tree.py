@@ -1,5 +1,4 @@
-"""The tree of segments: its updates, rows and cells are those of Cassandra and of the plain reader,
-its places are those of the bytes."""
+"""The tree of a segment matches the bytes, Cassandra's own reader and the plain reader."""
 
 import re
 from collections import Counter
@@ -124,7 +123,7 @@ def _times(entry: Json) -> str:
 
 
 @pytest.mark.parametrize("scenario", rows(scenarios()))
-def test_recordings_have_the_updates_of_cassandra(scenario: Scenario, tmp_path: Path) -> None:
+def test_tree_of_recordings_matches_cassandras_updates(scenario: Scenario, tmp_path: Path) -> None:
     found, schema, keys = [], schema_of(scenario), scenario.keys()
     for packed, name in scenario.segments():
         path = unpacked(packed, name, tmp_path)
@@ -145,11 +144,11 @@ def test_recordings_have_the_updates_of_cassandra(scenario: Scenario, tmp_path: 
 
 
 @pytest.mark.parametrize("whole", [PLAIN, LZ4], ids=["plain", "lz4"])
-def test_a_flipped_bit_changes_no_other_record(whole: bytes, tmp_path: Path) -> None:
+def test_flipped_bit_changes_no_other_record_of_tree(whole: bytes, tmp_path: Path) -> None:
     path = tmp_path / NAME
     path.write_bytes(whole)
     known = records(tree(path, SCHEMA))
-    # Each bit of a byte, and some bits of each part.
+    # The step of 37 covers each bit of a byte and some bits of each part.
     for bit, damaged in flips(whole, iter(range(0, len(whole) * 8, 37))):
         overwrite(path, damaged)
         try:
@@ -160,7 +159,7 @@ def test_a_flipped_bit_changes_no_other_record(whole: bytes, tmp_path: Path) -> 
         assert all(record in known for record in records(lines)), f"bit {bit}"
 
 
-def test_values_are_those_of_events(tmp_path: Path) -> None:
+def test_tree_shows_values_of_events(tmp_path: Path) -> None:
     path = tmp_path / NAME
     path.write_bytes(PLAIN)
     record = records(tree(path, SCHEMA))[0]
@@ -169,7 +168,7 @@ def test_values_are_those_of_events(tmp_path: Path) -> None:
     assert record[3].startswith('        v = "value-0" ts=')
 
 
-def test_an_unknown_table_ends_the_mutation(tmp_path: Path) -> None:
+def test_unknown_table_ends_mutation_in_tree(tmp_path: Path) -> None:
     unknown = UUID("6a1c395e-b41f-11e5-9f22-ba0be0483c18")
     updates = [writer.update(each, writer.insert(1, b"value")) for each in (TABLE, unknown, TABLE)]
     path = tmp_path / NAME
@@ -183,7 +182,7 @@ def test_an_unknown_table_ends_the_mutation(tmp_path: Path) -> None:
 
 
 def check_written(version: int, data: st.DataObject, folder: Path) -> None:
-    """A workload as each reader reads it: dump, plain reader and tree."""
+    """Compare how the dump, the plain reader and the tree read a workload."""
     workload = data.draw(workloads(version))
     framing = data.draw(st.sampled_from(FRAMINGS))
     payloads = [[write_mutation(*each) for each in section] for section in workload.sections]
@@ -207,7 +206,7 @@ def check_written(version: int, data: st.DataObject, folder: Path) -> None:
 each_version = pytest.mark.parametrize("version", [6, 7, 8, 9])
 written_examples = partial(
     settings,
-    # A failure says enough; making it smaller takes minutes.
+    # A failure is clear enough as it is; shrinking it takes minutes.
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
@@ -216,7 +215,7 @@ written_examples = partial(
 @each_version
 @written_examples(max_examples=4)
 @given(data=st.data())
-def test_every_reader_reads_written_segments(
+def test_all_readers_agree_on_written_segments(
     version: int, data: st.DataObject, tmp_path: Path
 ) -> None:
     """Random schemas and mutations in every version and framing."""
@@ -227,7 +226,7 @@ def test_every_reader_reads_written_segments(
 @each_version
 @written_examples(max_examples=100)
 @given(data=st.data())
-def test_every_reader_reads_many_written_segments(
+def test_all_readers_agree_on_many_written_segments(
     version: int, data: st.DataObject, tmp_path: Path
 ) -> None:
     check_written(version, data, tmp_path)

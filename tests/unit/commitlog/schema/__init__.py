@@ -1,1 +1,1 @@
-"""Schemas over time: what feeders and the log say, in whatever order, and what is read by it."""
+"""Schemas over time: definitions from feeders and the log in any order, and decoding with them."""

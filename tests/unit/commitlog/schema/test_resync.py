@@ -1,4 +1,4 @@
-"""Updates of unknown tables: what follows them is found, and nothing that was not written."""
+"""Reading resumes after updates of unknown tables and returns nothing that was not written."""
 
 import json
 from collections.abc import Sequence
@@ -24,9 +24,9 @@ pytestmark = pytest.mark.heavy
 IDS = [UUID(int=0x5A1C395EB41F11E59F22BA0BE0483C00 + number) for number in range(6)]
 
 LAST_BYTE = 0x01
-"""Of every update."""
+"""The last byte of every update."""
 
-# Which table, and the values of its rows.
+# A table's index, and the values of its rows.
 Written = tuple[int, Sequence[bytes]]
 
 
@@ -44,7 +44,7 @@ def schema_of(numbers: set[int], keyspaces: Sequence[str] = ("k",) * 6) -> Schem
 
 @cache
 def parsed(numbers: frozenset[int]) -> PlainSchema:
-    """For the plain reader."""
+    """The table for the plain reader."""
     return parse_schema(cql_of(set(numbers)))
 
 
@@ -60,7 +60,7 @@ def payload(updates: Sequence[Written]) -> bytes:
 def read(
     payloads: Sequence[bytes], schema: Schema, folder: Path, abandoned: set[int] | None = None
 ) -> tuple[list[tuple[int, int, str]], dict[str, int], Blocked | None, list[tuple[int, int]]]:
-    """Events as (record, table, value), what was skipped, what blocks, and the ranges lost."""
+    """Events as (record, table, value), skipped events, the blocking table, and the lost ranges."""
     segment = write_segment([list(payloads)])
     path = folder / "CommitLog-7-1.log"
     path.write_bytes(segment.data)
@@ -93,7 +93,7 @@ texts = st.lists(st.text(max_size=6).map(str.encode), min_size=1, max_size=3)
     max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(data=st.data())
-def test_known_tables_are_delivered(data: st.DataObject, tmp_path: Path) -> None:
+def test_known_tables_around_unknown_one_are_delivered(data: st.DataObject, tmp_path: Path) -> None:
     updates = [(table, data.draw(texts)) for table in data.draw(tables)]
     unknown = data.draw(st.sets(st.sampled_from(range(6)), max_size=4))
     known = set(range(6)) - unknown
@@ -121,11 +121,12 @@ def looks_like(table: int) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class LookAlike:
-    """A value of an unknown table that holds updates of a known one, and what follows it."""
+    """A value of an unknown table that contains updates of a known one, and the updates after
+    it."""
 
     unknown: int
     known: tuple[int, int]
-    """The value looks like updates of the first one, or of both. Updates of the second follow."""
+    """The value resembles updates of the first table, or of both; updates of the second follow."""
     value: bytes
     behind: Sequence[bytes] | None
 
@@ -139,7 +140,7 @@ class LookAlike:
 
     @property
     def explanations(self) -> int:
-        """Number of places from which the plain reader reads one update to the exact end."""
+        """Number of offsets from which the plain reader reads one update to the exact end."""
         schema = parsed(frozenset(self.known))
         ids = [IDS[number].bytes for number in self.known]
         written, found = self.payload, 0
@@ -176,8 +177,8 @@ def look_alikes(draw: st.DrawFn) -> LookAlike:
     return LookAlike(unknown, (first, second), value, draw(st.none() | texts))
 
 
-# The beginning of an update, up to the write time of its row. Read from there, the following update
-# is its values, up to the exact end. It is a place to resume only after the last byte of an update.
+# The start of an update, up to the write time of its row. Read from there, the next update becomes
+# the row's values, up to the exact end. Reading resumes only after the last byte of an update.
 BEGINNING = looks_like(1)[:32] + b"\0"
 CLEAR, AMBIGUOUS = (
     LookAlike(0, (1, 2), before + BEGINNING, (b"", b"0", "0000\x80".encode()))
@@ -191,9 +192,9 @@ CLEAR, AMBIGUOUS = (
 @example(case=CLEAR)
 @example(case=AMBIGUOUS)
 @given(case=look_alikes())
-def test_data_that_looks_like_updates_gives_no_events(case: LookAlike, tmp_path: Path) -> None:
-    """With one explanation its events are delivered, with several none. The record is reported as
-    lost in each case."""
+def test_data_resembling_updates_yields_no_events(case: LookAlike, tmp_path: Path) -> None:
+    """Events with one explanation are delivered, with several none. The record is always reported
+    as lost."""
     schema = schema_of(set(case.known))
     found, skipped, blocked, lost = read([case.payload], schema, tmp_path, {case.unknown})
     is_clear = case.explanations == 1
@@ -203,19 +204,19 @@ def test_data_that_looks_like_updates_gives_no_events(case: LookAlike, tmp_path:
     assert len(lost) == 1
 
 
-def test_the_recorded_cases_have_one_explanation_and_two() -> None:
+def test_example_cases_have_one_and_two_explanations() -> None:
     assert (CLEAR.explanations, AMBIGUOUS.explanations) == (1, 2)
 
 
-def test_tables_of_another_keyspace_are_not_looked_for(tmp_path: Path) -> None:
+def test_resync_ignores_tables_of_another_keyspace(tmp_path: Path) -> None:
     schema = schema_of({0, 2}, ["k", "k", "other", "k", "k", "k"])
     updates = [(0, [b"a"]), (1, [b"b"]), (2, [b"c"])]
     found, _, blocked, _ = read([payload(updates)], schema, tmp_path, {1})
     assert (found, blocked) == (events_of(0, updates[:1]), None)
 
 
-def test_mismatched_update_is_no_unknown_table(tmp_path: Path) -> None:
-    """The update in front has another form than its table: what is behind it has another key."""
+def test_mismatched_update_is_not_unknown_table(tmp_path: Path) -> None:
+    """The first update does not match its table, and the bytes after it have another key."""
     schema = schema_of({0})
     misread = mutation(
         update(IDS[0], insert(0, b"a")), IDS[1].bytes + b"\x01b" + update(IDS[1], b"")[18:]
@@ -227,7 +228,7 @@ def test_mismatched_update_is_no_unknown_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("count", [3000])
-def test_abandoned_records_pass_in_one_read(count: int, tmp_path: Path) -> None:
+def test_abandoned_records_are_skipped_in_one_read(count: int, tmp_path: Path) -> None:
     lost = [payload([(1, [b"x"])])] * count
     records = [*lost, payload([(0, [b"y"])]), *lost]
     found, skipped, blocked, ranges = read(records, schema_of({0}), tmp_path, {1})

@@ -1,4 +1,4 @@
-"""Names of fields in Avro, Protobuf and Connect while columns are added, one after the other."""
+"""Field names in Avro, Protobuf and Connect while columns are added one by one."""
 
 import json
 import re
@@ -28,8 +28,9 @@ def added_us(number: int) -> int:
 
 
 def node_schema(names: Sequence[str], number: int, *, has_times: bool) -> Schema:
-    """The rows of a node after that many columns were added. The column `number` is a tuple of
-    `number + 1` values, by which its field is recognized."""
+    """The rows of a node with the columns up to `number`.
+
+    Column n is a tuple of n + 1 values, which identify its field."""
     columns = [("k", "int", "partition_key")] + [
         (name, f"frozen<tuple<{', '.join(['int'] * (each + 1))}>>", "regular")
         for each, name in enumerate(names[: number + 1])
@@ -85,11 +86,13 @@ def field_names(schema: Schema, encoding: str) -> dict[int, str]:
 @pytest.mark.parametrize("encoding", ENCODINGS)
 @pytest.mark.parametrize("has_times", [True, False])
 @given(NAMES)
-def test_a_column_keeps_its_field(encoding: str, has_times: bool, names: list[str]) -> None:
+def test_added_columns_do_not_rename_existing_fields(
+    encoding: str, has_times: bool, names: list[str]
+) -> None:
     known = node_schema(names, 0, has_times=has_times)
     before: dict[int, str] = {}
     for number in range(len(names)):
-        # As after a restart: the history is stored with the agent's offsets.
+        # Simulates a restart: the history is stored with the agent's offsets.
         known = Schema.from_stored(known.to_stored())
         known = known.merged(node_schema(names, number, has_times=has_times))
         found = field_names(known, encoding)
@@ -97,5 +100,5 @@ def test_a_column_keeps_its_field(encoding: str, has_times: bool, names: list[st
         assert {width: found[width] for width in before} == before
         before = found
     if has_times:
-        # Another agent, which sees the table only now.
+        # Another agent that reads the table for the first time.
         assert field_names(node_schema(names, len(names) - 1, has_times=True), encoding) == before

@@ -1,5 +1,6 @@
-"""The schema out of the log itself, against recordings of real nodes and Cassandra's answers; that
-of 6.0 has the epochs of its cluster metadata."""
+"""The schema read from the log itself, compared with recordings of real nodes.
+
+The log of Cassandra 6.0 contains the epochs of its cluster metadata."""
 
 import json
 from collections.abc import Sequence
@@ -37,18 +38,18 @@ def of_tables(lines: Sequence[dict[str, Any]], ids: set[str]) -> list[dict[str, 
 
 
 @pytest.mark.parametrize("scenario", rows(READABLE))
-def test_tables_made_in_the_log_need_no_feeder(scenario: Scenario, tmp_path: Path) -> None:
+def test_tables_created_in_log_need_no_schema_feeder(scenario: Scenario, tmp_path: Path) -> None:
     expected = scenario.expected()
     read = dumped(unpacked(scenario, tmp_path), NOTHING)
     known = {table.id for table in read.schema.tables()}
     assert of_tables(read.lines, {line["id"] for line in expected}) == of_tables(expected, known)
-    # Those of a later stage were made in an earlier segment.
+    # Tables of a later stage were created in an earlier segment.
     if scenario.folder.name in ("types", "collections", "deletions", "ttl", "views"):
         assert {line["id"] for line in expected} <= known
 
 
 @pytest.mark.parametrize("scenario", CHURN, ids=str)
-def test_churn_in_any_order_of_feeders_and_log(
+def test_schema_churn_is_order_independent(
     scenario: Scenario, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     segments = unpacked(scenario, tmp_path_factory.mktemp("segments"))
@@ -56,7 +57,7 @@ def test_churn_in_any_order_of_feeders_and_log(
     ids = {line["id"] for line in expected}
     changes = changes_in(segments)
     said: list[Schema | SchemaChanges] = [*changes]
-    # The schema as a node answered at some stage; the last stage is the whole text.
+    # The schema as a node returned it at each stage; the last stage is the complete text.
     for stage in sorted(scenario.folder.glob("schema-*.cql")):
         text = stage.read_text(encoding="utf-8")
         said.append(Schema.from_cql(text, seen_at_us=STAGES[stage.stem]))
@@ -79,7 +80,7 @@ def together(said: Sequence[Schema | SchemaChanges]) -> Schema:
     return schema
 
 
-# When the stages of the recording were, between its statements.
+# Times of the recording's stages, between its statements.
 STAGES = {
     "schema-1-start": 1_795_278_809_200_000,
     "schema-2-added": 1_795_278_811_000_000,
@@ -92,7 +93,7 @@ STAGES = {
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the further recordings are not there")
-def test_there_is_churn() -> None:
+def test_recordings_of_schema_churn_exist() -> None:
     assert CHURN
 
 
@@ -118,7 +119,7 @@ def entries_in(segments: Sequence[Path]) -> list[MetadataLogEntry]:
 
 
 def rows_of(segments: Sequence[Path], schema: Schema) -> tuple[list[dict[str, Any]], Schema]:
-    """The columns that each event has a value of, and the schema at the end."""
+    """The columns with a value in each event, and the final schema."""
     rows = []
     for segment in segments:
         name = parse_log_name(segment.name)
@@ -134,7 +135,7 @@ def rows_of(segments: Sequence[Path], schema: Schema) -> tuple[list[dict[str, An
 EXPECTED = [dict(step.row) for step in STEPS]
 
 
-def test_each_statement_is_an_entry_with_its_epoch(segments: list[Path]) -> None:
+def test_each_ddl_statement_is_entry_with_next_epoch(segments: list[Path]) -> None:
     found = entries_in(segments)
     assert all(after.epoch == before.epoch + 1 for before, after in pairwise(found))
     assert [entry.error for entry in found if entry.error is not None] == []
@@ -143,19 +144,19 @@ def test_each_statement_is_an_entry_with_its_epoch(segments: list[Path]) -> None
         assert texts[step.ddl] == epochs.KEYSPACE
 
 
-def test_a_created_table_has_every_option(segments: list[Path]) -> None:
+def test_created_table_entry_lists_every_option(segments: list[Path]) -> None:
     (created,) = (e.cql for e in entries_in(segments) if (e.cql or "").startswith("CREATE TABLE"))
     assert created is not None and f"CREATE TABLE {epochs.KEYSPACE}.t (" in created
     assert "cdc = true" in created and "fast_path" in created
 
 
-def test_the_log_alone_gives_each_row_by_its_definition(segments: list[Path]) -> None:
+def test_rows_are_decoded_from_log_alone(segments: list[Path]) -> None:
     rows, _ = rows_of(segments, NOTHING)
     assert rows == EXPECTED
 
 
-def test_each_row_is_the_same_when_all_definitions_are_known(segments: list[Path]) -> None:
-    """As of a requeued segment, which is read after later schema changes."""
+def test_rows_stay_equal_with_all_definitions_known(segments: list[Path]) -> None:
+    """Simulates a requeued segment, which is read after later schema changes."""
     _, schema = rows_of(segments, NOTHING)
     again, same = rows_of(segments, schema)
     assert again == EXPECTED
@@ -166,19 +167,19 @@ def test_each_row_is_the_same_when_all_definitions_are_known(segments: list[Path
         assert all(row in EXPECTED for row in rows)
 
 
-def test_the_schema_file_and_the_log_agree(segments: list[Path]) -> None:
+def test_schema_file_and_log_agree(segments: list[Path]) -> None:
     """The file has no epochs; it is the schema after the last statement."""
     text = (OWN / "6.0" / "epochs" / "schema.cql").read_text(encoding="utf-8")
     schema = Schema.from_cql(text, seen_at_us=1_900_000_000_000_000)
     rows, schema = rows_of(segments, schema)
     by_key = {row["p"]: row for row in rows}
-    # Definitions before the first one in the log are those of the file.
+    # Before the first definition in the log, the definitions of the file apply.
     assert set(by_key) == {step.row["p"] for step in STEPS}
     again, _ = rows_of(segments, schema)
     assert again == EXPECTED
 
 
-def test_from_a_restart_on_the_log_is_enough(segments: list[Path]) -> None:
+def test_log_since_restart_is_sufficient(segments: list[Path]) -> None:
     """The segment begins with the rows of the whole schema, which have no entry."""
     rows, schema = rows_of(segments[1:], NOTHING)
     assert rows == EXPECTED[len(epochs.FIRST_RUN) :]
@@ -186,8 +187,9 @@ def test_from_a_restart_on_the_log_is_enough(segments: list[Path]) -> None:
     assert again == rows
 
 
-def test_columns_of_automatic_repair_do_not_hide_a_table(tmp_path: Path) -> None:
-    """`auto_repair` is a column of `system_schema.tables` only with a setting of the node."""
+def test_auto_repair_columns_do_not_hide_table(tmp_path: Path) -> None:
+    """`system_schema.tables` has the column `auto_repair` only with a certain setting of the
+    node."""
     segments = unpacked_to(OWN / "5.0-none" / "auto-repair", tmp_path)
     read = dumped(segments, NOTHING)
     assert [(table.keyspace, table.name, table.cdc) for table in read.schema.tables()] == [

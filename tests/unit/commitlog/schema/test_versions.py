@@ -1,4 +1,4 @@
-"""Columns that came back with another type: read by the type of their writing, or not at all."""
+"""Columns that returned with another type: decoded with the type at the write, or not at all."""
 
 import json
 from pathlib import Path
@@ -29,8 +29,8 @@ DROPPED_US = 1_700_000_000_000_000
 PRECISION_US = 1000
 NAME = "CommitLog-7-1.log"
 
-# Types with values that cannot be taken for one of another form: a varint of three bytes and its
-# length would be an int as well.
+# Types whose values cannot be mistaken for those of another type. For example, a varint of three
+# bytes with its length would also be an int.
 VALUES = {
     **{"int": b"\x00\x00\x00\x05", "bigint": b"\x00\x00\x00\x00\x00\x00\x01\x02"},
     **{"varint": b"\x01\x00\x07\x09\x02", "text": b"some text", "blob": b"\xff\xfe\x00\x01\x02"},
@@ -53,7 +53,7 @@ def table(column_type: str) -> Table:
 
 
 def schema(old: str, new: str | None, dropped_us: int = DROPPED_US) -> Schema:
-    """A table whose column `v` was dropped, and perhaps came back."""
+    """A table whose column `v` was dropped and, optionally, added again."""
     back = f" ALTER TABLE k.t ADD v {new};" if new else ""
     return Schema.from_cql(
         f"{text(old)} ALTER TABLE k.t DROP v USING TIMESTAMP {dropped_us};{back}"
@@ -100,10 +100,10 @@ types = st.sampled_from(sorted(VALUES))
     rows=st.integers(1, 3),
     overwrites=st.booleans(),
 )
-def test_write_times_decide(
+def test_write_time_selects_column_type(
     old: str, new: str, ages_us: list[int], rows: int, overwrites: bool, tmp_path: Path
 ) -> None:
-    """Before and after the drop, in any order of the records."""
+    """Writes before and after the drop, in any order of the records."""
     updates = []
     for age_us in ages_us:
         for column_type, time_us in (
@@ -125,12 +125,12 @@ def test_write_times_decide(
     is_old=st.booleans(),
     times_us=st.lists(st.integers(DROPPED_US - 10**6, DROPPED_US + 10**6), min_size=1, max_size=3),
 )
-def test_write_times_by_hand_never_give_another_value(
+def test_contradicting_write_times_never_yield_wrong_value(
     old: str, new: str, is_old: bool, times_us: list[int], tmp_path: Path
 ) -> None:
-    """Write times that contradict the drop: the record is read as it was written, or not at all.
+    """If write times contradict the drop, the record is read as written or not at all.
 
-    Types that have one form on the wire differ in nothing that the bytes could tell."""
+    Types with the same wire format cannot be distinguished."""
     column_type = old if is_old else new
     items = tuple(row(column_type, c, us, overwrites=False) for c, us in enumerate(times_us))
     updates = [PartitionUpdate(table(column_type), b"a", None, None, items)]
@@ -146,7 +146,7 @@ def test_write_times_by_hand_never_give_another_value(
 @pytest.mark.parametrize(
     ("old", "new"), [("int", "varint"), ("text", "blob"), ("int", "list<int>")]
 )
-def test_events_name_the_column_once(old: str, new: str, tmp_path: Path) -> None:
+def test_event_contains_retyped_column_once(old: str, new: str, tmp_path: Path) -> None:
     updates = [
         PartitionUpdate(table(each), b"a", None, None, (row(each, 1, us, overwrites=False),))
         for each, us in ((old, DROPPED_US - 5), (new, DROPPED_US + 5 * PRECISION_US))
@@ -162,8 +162,8 @@ def test_events_name_the_column_once(old: str, new: str, tmp_path: Path) -> None
         assert dict(after)["v"] is not None
 
 
-def test_read_marks_uncertain_values(tmp_path: Path) -> None:
-    """Text and blob look alike, and the write times lie on both sides of the drop."""
+def test_uncertain_column_type_blocks_record(tmp_path: Path) -> None:
+    """Text and blob have the same bytes, and the write times lie on both sides of the drop."""
     items = tuple(
         row("text", c, DROPPED_US + us, overwrites=False) for c, us in ((1, -9), (2, 9999))
     )

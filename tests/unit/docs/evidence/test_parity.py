@@ -1,4 +1,4 @@
-"""docs/evidence/parity.md has every feature of the table once."""
+"""docs/evidence/parity.md lists every feature once."""
 
 import re
 from pathlib import Path

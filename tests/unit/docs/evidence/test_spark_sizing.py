@@ -1,4 +1,4 @@
-"""What docs/evidence/spark-sizing.md computes from measured costs."""
+"""The figures of docs/evidence/spark-sizing.md follow from measured costs."""
 
 import re
 from pathlib import Path
@@ -26,19 +26,19 @@ LAWS = Laws(
 )
 
 
-def test_by_hand() -> None:
+def test_sizing_matches_manual_calculation() -> None:
     found = sizing(10_000, LAWS)
     assert (found.records, found.kafka_partitions, found.keys) == (30_000, 3, 10_000 * 6 * 3600)
     assert found.disk_gb == pytest.approx(6.48)
     assert found.checkpoint_mb_per_s == pytest.approx(0.4)
     assert found.scan_core_s == pytest.approx(216)
-    # Twice the records, a scan every 300 s, and four cores of ten left idle.
+    # Twice the records, a scan every 300 s, and four of ten cores idle.
     assert (found.cores_dedupe, found.cores_reconcile) == (12, 4)
     assert found.state_partitions == found.cores_dedupe
 
 
 @pytest.mark.parametrize("rate", RATES)
-def test_more_events_need_more(rate: int) -> None:
+def test_higher_event_rate_needs_more_resources(rate: int) -> None:
     smaller, larger = sizing(rate, LAWS), sizing(2 * rate, LAWS)
     assert larger.disk_gb == pytest.approx(2 * smaller.disk_gb)
     assert larger.cores_dedupe > smaller.cores_dedupe
@@ -46,28 +46,28 @@ def test_more_events_need_more(rate: int) -> None:
     assert larger.state_partitions > smaller.state_partitions
 
 
-def test_the_state_of_a_partition_is_bounded() -> None:
+def test_state_partition_size_is_bounded() -> None:
     found = sizing(1_000_000, LAWS)
     assert found.disk_gb * 1e9 / found.state_partitions <= 1e9
 
 
-def test_compaction_by_hand() -> None:
+def test_compaction_cost_matches_manual_calculation() -> None:
     assert compaction_core_s(1_000_000, LAWS) == pytest.approx(10)
     # An eighth or more is new, so the base is rewritten each time.
     assert compacted_cells(800, 100) == 900
-    # It is rewritten each fourth time, and the new cells until then on average as a sixteenth.
+    # Every fourth compaction rewrites the base. New cells are a sixteenth of it on average.
     assert compacted_cells(3200, 100) == 100 + 200 + 800
-    # 108 M new cells in nine micro-batches of 300 s; four cores of ten are left idle.
+    # 108 M new cells in nine micro-batches of 300 s; four of ten cores stay idle.
     assert compaction_cores(1_000_000_000, LAWS) == 7
 
 
-def test_larger_tables_need_more() -> None:
+def test_larger_table_needs_more_compaction() -> None:
     cells = [compacted_cells(cells, 1_000_000) for cells in TABLE_CELLS]
     assert cells == sorted(set(cells))
 
 
 def test_page_equals_the_computed_table() -> None:
-    """Its laws, by `sizing`: so a figure that was measured anew is carried to every row."""
+    """The test reads the page's laws and recomputes each row with `sizing`."""
     text = DOCUMENT.read_text(encoding="utf-8")
 
     def law(pattern: str) -> float:

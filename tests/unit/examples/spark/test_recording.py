@@ -1,4 +1,4 @@
-"""Samples of a job's JSON file, and their picture."""
+"""Samples of a job's JSON file, and the picture drawn from them."""
 
 import xml.etree.ElementTree as ET
 
@@ -11,15 +11,15 @@ TABLES = {
 STORE = {"bytes": 4096, "files": 2, "rows": 12}
 
 
-def test_a_sample_sums_all_tables() -> None:
+def test_sample_sums_all_tables() -> None:
     assert sample({"tables": TABLES, "store": STORE}, 2.0, 100.0) == Sample(2.0, 7, 10.0, 12, 4096)
 
 
-def test_a_job_that_has_applied_nothing_has_no_lag() -> None:
+def test_job_without_applied_batch_reports_no_lag() -> None:
     assert sample({"tables": {}, "store": None}, 1.0, 100.0) == Sample(1.0, 0, None, None, None)
 
 
-def test_the_picture_has_a_line_for_each_value() -> None:
+def test_picture_draws_line_per_value() -> None:
     samples = [Sample(1.0, 0, None, None, None), Sample(2.0, 7, 10.0, 12, 4096)]
     drawn = ET.fromstring(picture("A <run>", samples))
     lines = [each.get("points", "") for each in drawn.iter("{http://www.w3.org/2000/svg}polyline")]

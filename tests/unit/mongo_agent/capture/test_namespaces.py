@@ -1,4 +1,4 @@
-"""Which collections the lists of a configuration take."""
+"""The collections that the lists of a configuration select."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ from mongo_agent.capture.namespaces import Namespaces, split_patterns
         ("[{],b", ("[{]", "b")),
     ],
 )
-def test_commas_inside_of_an_expression_are_its_own(text: str, patterns: tuple[str, ...]) -> None:
+def test_comma_inside_expression_does_not_split(text: str, patterns: tuple[str, ...]) -> None:
     assert split_patterns(text) == patterns
 
 
@@ -32,7 +32,7 @@ def test_commas_inside_of_an_expression_are_its_own(text: str, patterns: tuple[s
         ({"include_collections": ("shop[.].*",)}, ["shop.a", "shop.a.b"], ["shops.a", "xshop.a"]),
         ({"exclude_collections": ("shop[.]a",)}, ["shop.ab", "x.a"], ["shop.a", "SHOP.A"]),
         ({"include_collections": (".*[.]x",)}, ["shop.y.x", "shop.x"], ["shop.xy"]),
-        # Anchored, the manuals' own example takes no collection at all.
+        # As a pattern for the whole name, the manuals' own example matches no collection.
         ({"include_collections": ("inventory[.]*",)}, [], ["inventory.orders"]),
         (
             {"include_databases": ("shop",), "exclude_collections": ("shop[.]b",)},
@@ -46,7 +46,7 @@ def test_commas_inside_of_an_expression_are_its_own(text: str, patterns: tuple[s
         ),
     ],
 )
-def test_names_are_compared_as_a_whole(
+def test_list_patterns_match_whole_names(
     lists: dict[str, Any], taken: list[str], left: list[str]
 ) -> None:
     namespaces = Namespaces(**lists)
@@ -72,13 +72,13 @@ def test_names_are_compared_as_a_whole(
         ("x.tmp.agg_out.7", True),
     ],
 )
-def test_temporary_collections_of_the_server(name: str, is_captured: bool) -> None:
+def test_temporary_server_collections_are_not_captured(name: str, is_captured: bool) -> None:
     assert Namespaces().captures("shop", name) == is_captured
     assert Namespaces(include_databases=("shop",)).captures("shop", name) == is_captured
 
 
 @pytest.mark.parametrize("what", ["database", "collection"])
-def test_lists_that_exclude_each_other_are_rejected(what: str) -> None:
+def test_include_and_exclude_list_together_are_rejected(what: str) -> None:
     lists: dict[str, Any] = {f"include_{what}s": ("a",), f"exclude_{what}s": ("b",)}
     with pytest.raises(ValueError, match=f"`{what}.include.list` and `{what}.exclude.list`"):
         Namespaces(**lists)

@@ -1,4 +1,4 @@
-"""Streams as the agent reads them, from a replica set that speaks the real protocol."""
+"""Streams as the agent reads them, from a replica set that speaks the wire protocol."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -30,7 +30,7 @@ def client(replica_set: MongoReplicaSet) -> Iterator[Client]:
         yield connected
 
 
-def test_a_cursor_that_is_left_is_closed(client: Client, replica_set: MongoReplicaSet) -> None:
+def test_cursor_closes_on_exit(client: Client, replica_set: MongoReplicaSet) -> None:
     with StreamCursor.open(client, Scope(), SHOP, Opening(), OPTIONS) as cursor:
         cursor.read()
         assert replica_set.open_cursors == 1

@@ -1,4 +1,4 @@
-"""How long schemas are waited for that a registry does not take, or does not answer for."""
+"""How long the agent waits for schemas that a registry rejects or does not answer."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -23,11 +23,11 @@ HANGING_S = 30.0
 HOUR_S = 3600.0
 
 Mood = Callable[[str], str]
-"""By the subject: `takes`, `refuses` or `hangs`."""
+"""Maps a subject to `takes`, `refuses` or `hangs`."""
 
 
 class Registry:
-    """Each question takes its time by the clock of the test."""
+    """Each request takes time on the test's clock."""
 
     def __init__(self, mood: Mood) -> None:
         self.mood = mood
@@ -52,7 +52,7 @@ class Registry:
 
 
 class Place:
-    """An encoder of Avro, with a registry behind it."""
+    """An Avro encoder with a registry."""
 
     def __init__(self, mood: Mood, hold_max_s: float = HOLD_S) -> None:
         self.registry = Registry(mood)
@@ -72,7 +72,7 @@ class Place:
         self.encoding = StreamEncoder(self.encoder, None, self.registration)
 
     def schemas(self, collections: Sequence[str]) -> list[Unregistered]:
-        """Key and value of each."""
+        """The key schema and the value schema of each collection."""
         return [
             schema for name in collections for schema in self.encoder.unregistered("shop", name)
         ]
@@ -87,7 +87,7 @@ def refuses(subject: str) -> str:
     return "refuses"
 
 
-def test_many_schemas_that_are_rejected_are_held_for_as_long_as_one() -> None:
+def test_many_rejected_schemas_block_as_long_as_one() -> None:
     place = Place(refuses)
     schemas = place.schemas([f"c{number}" for number in range(30)])
     assert len(schemas) == 60
@@ -98,7 +98,7 @@ def test_many_schemas_that_are_rejected_are_held_for_as_long_as_one() -> None:
     assert [each.event for each in refused] == [0, 1]
 
 
-def test_the_others_are_given_while_one_is_rejected() -> None:
+def test_other_schemas_are_registered_despite_rejected_one() -> None:
     place = Place(lambda subject: "refuses" if "shop.a" in subject else "takes")
     schemas = place.schemas("abc")
     assert place.registration.wait(schemas, place.closed)
@@ -106,7 +106,7 @@ def test_the_others_are_given_while_one_is_rejected() -> None:
     assert given == ["p.shop.b", "p.shop.b", "p.shop.c", "p.shop.c"]
 
 
-def test_time_in_which_the_registry_is_away_does_not_count() -> None:
+def test_registry_downtime_does_not_count_as_blocked_time() -> None:
     place = Place(refuses)
     back_at_s = 2 * HOUR_S
 
@@ -120,7 +120,7 @@ def test_time_in_which_the_registry_is_away_does_not_count() -> None:
 
 
 def test_unanswered_schema_does_not_renew_the_block_of_others() -> None:
-    """A registry that has too many questions, or fails at one subject."""
+    """The registry is overloaded, or fails for one subject."""
     place = Place(refuses)
 
     def mood(subject: str) -> str:
@@ -137,7 +137,7 @@ def test_unanswered_schema_does_not_renew_the_block_of_others() -> None:
     assert place.ids.get(unanswered) is not None
 
 
-def test_no_request_follows_an_unanswered_one() -> None:
+def test_unanswered_schema_request_postpones_further_requests() -> None:
     place = Place(refuses, hold_max_s=0.0)
     schemas = place.schemas("abc")
     assert place.registration.wait(schemas, place.closed)
@@ -148,7 +148,7 @@ def test_no_request_follows_an_unanswered_one() -> None:
         registry.asked.clear()
         place.registration.reconsider(place.closed)
         assert registry.asked == [first]
-        # Its time begins behind the answer that did not come.
+        # The pause starts after the request timed out.
         registry.now_s += HANGING_S
         place.registration.reconsider(place.closed)
         assert registry.asked == [first]
@@ -159,7 +159,7 @@ def test_no_request_follows_an_unanswered_one() -> None:
     assert not place.encoder.encode([inserted("a"), inserted("c")]).failures
 
 
-def test_nothing_is_asked_for_once_it_is_closed() -> None:
+def test_closed_encoding_sends_no_schema_requests() -> None:
     place = Place(refuses, hold_max_s=0.0)
     assert place.registration.wait(place.schemas("abc"), place.closed)
     registry = place.registry
@@ -175,14 +175,14 @@ def test_nothing_is_asked_for_once_it_is_closed() -> None:
     assert registry.asked == ["p.shop.a-key"]
     assert not place.registration.wait(place.schemas("d"), place.closed)
     assert registry.asked == ["p.shop.a-key"]
-    # What was given up is still known as such.
+    # The encoding still knows the abandoned schemas.
     registry.mood = lambda subject: "takes"
     registry.now_s += HOUR_S
     place.registration.reconsider(threading.Event())
     assert not place.encoder.encode([inserted("a"), inserted("b"), inserted("c")]).failures
 
 
-def test_begin_and_end_of_transactions_are_never_abandoned() -> None:
+def test_transaction_schemas_are_never_abandoned() -> None:
     place = Place(refuses, hold_max_s=0.0)
 
     def mood(subject: str) -> str:

@@ -1,4 +1,5 @@
-"""Each release reads, skips or refuses a large event, and advises what can work there."""
+"""Each release reads, skips or rejects a large event, and the error suggests only modes that work
+there."""
 
 from itertools import product
 
@@ -38,7 +39,9 @@ AT = StreamPosition({"_data": "8265C0FFEE"}, ClusterTime(1, 1), "f", "rs0")
 
 
 @pytest.mark.parametrize(("version", "mode"), [*product(RELEASES, MODES)])
-def test_large_events_by_release(version: tuple[int, ...], mode: OversizePolicy) -> None:
+def test_large_event_recovery_depends_on_release(
+    version: tuple[int, ...], mode: OversizePolicy
+) -> None:
     server = large_events_of(version)
     assert server == RELEASES[version]
     rules = RecoveryPolicy(oversize=mode, large_events=server)
@@ -48,7 +51,7 @@ def test_large_events_by_release(version: tuple[int, ...], mode: OversizePolicy)
         assert step.opening.is_split
         has_split = "$changeStreamSplitLargeEvent" in large_event_stage(server)
         assert has_split == (server == "split")
-        # A second one is too large in spite of the stage.
+        # A second event is too large despite the stage.
         step = recovery(Failure.TOO_LARGE, "BSONObj size is invalid", step.opening, AT, rules)
     assert isinstance(step, Abort)
     text = str(step.error)

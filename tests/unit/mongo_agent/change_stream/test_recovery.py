@@ -1,4 +1,4 @@
-"""Each class of failures has one answer."""
+"""Each class of failures has one recovery step."""
 
 import pytest
 
@@ -25,13 +25,15 @@ def of(
         (Failure.RESUMABLE, BEHIND, True),
         (Failure.OTHER, BEHIND, True),
         (Failure.AUTHORISATION, BEHIND, True),
-        # An invalidation, behind which the stream resumes at once.
+        # After an invalidation the stream resumes immediately.
         (None, BEHIND, False),
         (Failure.TOO_LARGE, Opening(start_after=TOKEN, is_split=True), False),
         (Failure.FILTERED_TOKEN, Opening(from_time=AT.time, sent=TOKEN), False),
     ],
 )
-def test_the_stream_opens_again(failure: Failure | None, opening: Opening, has_pause: bool) -> None:
+def test_stream_reopens_after_recoverable_failure(
+    failure: Failure | None, opening: Opening, has_pause: bool
+) -> None:
     step = of(failure)
     assert isinstance(step, Reopen)
     assert (step.opening, step.has_pause, step.lost) == (opening, has_pause, None)

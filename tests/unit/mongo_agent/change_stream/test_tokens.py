@@ -1,4 +1,4 @@
-"""Tokens and times of raw events, decoded."""
+"""Tokens and times decoded from raw events."""
 
 import bson
 import pytest
@@ -11,7 +11,7 @@ from mongo_agent.encoder import ChangeEvents
 TOKEN = {"_data": "8263D2A4F6000000022B0229296E04"}
 
 
-def test_tokens_and_times_by_index() -> None:
+def test_tokens_and_times_are_read_by_index() -> None:
     given = ({"_id": TOKEN}, {"_id": {"_data": "82"}, "clusterTime": Timestamp(9, 1)})
     events = ChangeEvents([bson.encode(each) for each in given])
     assert [token_at(events, index) for index in (0, -1)] == [TOKEN, {"_data": "82"}]
@@ -35,5 +35,5 @@ def test_damaged_bytes_are_unreadable() -> None:
         token_at(ChangeEvents([noise]), 0)
 
 
-def test_no_events() -> None:
+def test_no_events_constant_is_empty() -> None:
     assert list(NO_EVENTS) == []

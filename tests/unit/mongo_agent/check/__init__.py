@@ -1,1 +1,1 @@
-"""What `mongo-agent check` and `plan` decide, without a server."""
+"""Decisions of `mongo-agent check` and `plan`, without a server."""

@@ -1,4 +1,4 @@
-"""What becomes of collections, and which property says so."""
+"""The plan for each collection, and the property that decides it."""
 
 from pathlib import Path
 
@@ -37,7 +37,7 @@ ORDERS = CollectionInfo("shop", "orders", CollectionKind.PLAIN)
         ),
     ],
 )
-def test_kinds_of_collections(
+def test_collection_kind_is_recognized(
     entry: dict[str, object], kind: CollectionKind, has_images: bool
 ) -> None:
     found = collection_info("shop", entry)
@@ -68,7 +68,7 @@ def test_kinds_of_collections(
         ({"snapshot.include.collection.list": "a.b"}, True, False, "no list excludes it"),
     ],
 )
-def test_the_pattern_that_decides_is_named(
+def test_plan_reports_deciding_pattern(
     tmp_path: Path, changes: Settings, captured: bool, copied: bool, reason: str
 ) -> None:
     found = plan_of(ORDERS, load(tmp_path, changes))
@@ -100,9 +100,7 @@ LISTS = st.one_of(
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(lists=LISTS, database=NAMES, name=NAMES)
-def test_plan_matches_the_agent(
-    tmp_path: Path, lists: Namespaces, database: str, name: str
-) -> None:
+def test_plan_matches_agent(tmp_path: Path, lists: Namespaces, database: str, name: str) -> None:
     def text(patterns: tuple[str, ...]) -> str:
         return ",".join(patterns).replace("\\", "\\\\")
 

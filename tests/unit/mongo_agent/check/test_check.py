@@ -1,4 +1,4 @@
-"""Releases, collections, images: what is said of them, and how bad it is."""
+"""Findings on releases, collections and images, with their levels."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ PRE_IMAGES = {"capture.mode": "change_streams_with_pre_image"}
 POST_IMAGES = {"capture.mode.full.update.type": "post_image"}
 
 
-def test_a_present_release_has_everything(tmp_path: Path) -> None:
+def test_current_release_supports_every_feature(tmp_path: Path) -> None:
     config = load(tmp_path, {**PRE_IMAGES, **POST_IMAGES, "topic.schema.changes": "ddl"})
     assert list(check_features(config, (7, 0, 14))) == []
 
@@ -39,8 +39,8 @@ def test_check_reports_features_missing_in_older_releases(
 
 
 @pytest.mark.parametrize("version", [(3, 6, 23), (4, 0, 28)])
-def test_a_release_whose_tokens_have_another_form(tmp_path: Path, version: tuple[int, ...]) -> None:
-    """Bytes in MongoDB 3.6 and 4.0, where a dropped collection leaves a gap besides."""
+def test_release_with_other_token_format_is_fault(tmp_path: Path, version: tuple[int, ...]) -> None:
+    """MongoDB 3.6 and 4.0 encode tokens as binary, and a dropped collection leaves a gap."""
     deployment = Deployment("rs0", "rs0", version)
     sentence = texts(check_deployment(load(tmp_path), deployment), Level.FAULT)
     assert "its resume tokens have another format. Use MongoDB 4.2 or later." in sentence
@@ -50,7 +50,7 @@ def test_a_release_whose_tokens_have_another_form(tmp_path: Path, version: tuple
 @pytest.mark.parametrize(
     ("action", "level"), [("warn", Level.WARNING), ("fail", Level.FAULT), ("FAIL", Level.FAULT)]
 )
-def test_more_collections_than_are_allowed(tmp_path: Path, action: str, level: Level) -> None:
+def test_too_many_collections_are_reported(tmp_path: Path, action: str, level: Level) -> None:
     found = [CollectionInfo("shop", name, CollectionKind.PLAIN) for name in ("a", "b", "c")]
     limited = {"guardrail.collections.max": "2", "guardrail.collections.limit.action": action}
     said = texts(check_collections(load(tmp_path, limited), found), level)
@@ -59,7 +59,7 @@ def test_more_collections_than_are_allowed(tmp_path: Path, action: str, level: L
     assert texts(check_collections(narrow, found), level) == ""
 
 
-def test_images_that_are_wanted_and_not_kept(tmp_path: Path) -> None:
+def test_missing_images_are_reported(tmp_path: Path) -> None:
     kept = CollectionInfo("shop", "orders", CollectionKind.PLAIN, has_images=True)
     lost = CollectionInfo("shop", "people", CollectionKind.PLAIN)
     config = load(tmp_path, PRE_IMAGES)
@@ -72,7 +72,7 @@ def test_images_that_are_wanted_and_not_kept(tmp_path: Path) -> None:
     assert "images" not in {each.subject for each in check_collections(load(tmp_path), [lost])}
 
 
-def test_collections(tmp_path: Path) -> None:
+def test_collection_counts_are_reported(tmp_path: Path) -> None:
     config = load(tmp_path, {"database.include.list": "shop"})
     capped = CollectionInfo("shop", "log", CollectionKind.CAPPED)
     system = CollectionInfo("shop", "system.views", CollectionKind.SYSTEM)

@@ -1,4 +1,4 @@
-"""What stands behind a connection that does not come about."""
+"""The cause of a failed connection."""
 
 import pytest
 
@@ -27,7 +27,7 @@ ARBITER = {"setName": "rs0", "arbiterOnly": True}
         (ExpectedServer("rs0", is_direct=True), ARBITER, "The member at a:1 is an arbiter"),
     ],
 )
-def test_a_server_that_is_not_the_one_that_is_named(
+def test_unexpected_server_is_reported(
     wanted: ExpectedServer, hello: dict[str, object] | None, part: str | None
 ) -> None:
     sentence = mismatch(wanted, [SeedAnswer("b:1", None), SeedAnswer("a:1", hello)])
@@ -38,6 +38,6 @@ def test_a_server_that_is_not_the_one_that_is_named(
     ("speaks_tls", "part"),
     [(True, "`mongodb.ssl.enabled=true`"), (False, "does not use TLS"), (None, None)],
 )
-def test_a_server_that_speaks_otherwise(speaks_tls: bool | None, part: str | None) -> None:
+def test_tls_mismatch_of_server_is_reported(speaks_tls: bool | None, part: str | None) -> None:
     sentence = mismatch(ExpectedServer(), [SeedAnswer("a:1", None, speaks_tls)])
     assert sentence is None if part is None else part in (sentence or "")

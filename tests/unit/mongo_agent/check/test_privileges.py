@@ -1,4 +1,4 @@
-"""What a user lacks, by what `connectionStatus` says of its privileges."""
+"""Missing privileges, computed from the answer to `connectionStatus`."""
 
 import json
 
@@ -45,7 +45,7 @@ def test_missing_privileges_match_rejections_of_a_server(
 
 
 def lacking(user: User, scope: Scope, **deployment: bool) -> dict[str, bool]:
-    """What is missing, and whether it must be there."""
+    """The missing privileges, each with whether it is mandatory."""
     facts = {"is_sharded": False, "is_shard": False, **deployment}
     wanted = required_privileges([scope], version=(8, 0, 0), **facts)
     granted = [each.document() for each in user.all_privileges()]
@@ -55,12 +55,12 @@ def lacking(user: User, scope: Scope, **deployment: bool) -> dict[str, bool]:
 USEFUL = {"`replSetGetConfig` on the cluster": False, "`find` on admin.system.version": False}
 
 
-def test_the_roles_of_the_manual_are_enough() -> None:
+def test_documented_roles_are_sufficient() -> None:
     user = User("u", "p", (("readAnyDatabase", "admin"), ("read", "local")))
     assert lacking(user, Scope()) == USEFUL
 
 
-def test_a_reader_of_one_database_can_watch_only_that() -> None:
+def test_reader_of_one_database_watches_only_that_database() -> None:
     user = User("u", "p", (("read", "shop"),))
     missing_locally = {"`find` on local.oplog.rs": False, **USEFUL}
     assert lacking(user, Scope("shop")) == missing_locally
@@ -73,13 +73,13 @@ def test_a_reader_of_one_database_can_watch_only_that() -> None:
     assert lacking(user, Scope())["`changeStream` and `find` on all databases"]
 
 
-def test_only_the_action_that_is_missing_is_named() -> None:
+def test_only_missing_action_is_reported() -> None:
     of_shop = Privilege(("find", "listCollections"), "shop")
     user = User("u", "p", (("read", "local"),), (of_shop,))
     assert "`changeStream` on shop.orders" in lacking(user, Scope("shop", "orders"))
 
 
-def test_a_shard_asks_for_the_action_of_direct_connections() -> None:
+def test_shard_requires_privilege_for_direct_operations() -> None:
     user = User("u", "p", (("readAnyDatabase", "admin"), ("read", "local")))
     assert lacking(user, Scope(), is_shard=True) == {
         "`issueDirectShardOperations` on the cluster": True,
@@ -89,7 +89,7 @@ def test_a_shard_asks_for_the_action_of_direct_connections() -> None:
     assert not any("issueDirectShardOperations" in need.actions for need in before)
 
 
-def test_a_mongos_has_no_oplog() -> None:
+def test_mongos_requires_no_oplog_privilege() -> None:
     user = User("u", "p", (("readAnyDatabase", "admin"),))
     assert lacking(user, Scope(), is_sharded=True) == {"`find` on config.version": False}
 

@@ -1,4 +1,4 @@
-"""Collections of any names, and their topics."""
+"""The topics of collections with arbitrary names."""
 
 import pytest
 from hypothesis import given
@@ -33,7 +33,7 @@ def listed(names: set[str]) -> list[CollectionInfo]:
 
 
 @given(COLLECTIONS)
-def test_collections_that_share_a_topic_are_named(
+def test_collections_with_shared_topic_are_reported(
     default: MongoConfig, unicode: MongoConfig, names: set[str]
 ) -> None:
     captured = [each for each in listed(names) if not each.name.startswith("system.")]
@@ -45,13 +45,13 @@ def test_collections_that_share_a_topic_are_named(
 
 
 @given(st.sets(st.text("aä_.@ ", min_size=1, max_size=4), min_size=2, max_size=6))
-def test_the_remedy_separates_them(unicode: MongoConfig, names: set[str]) -> None:
+def test_suggested_naming_strategy_separates_topics(unicode: MongoConfig, names: set[str]) -> None:
     uses = topic_uses(unicode, listed(names))
     assert shared_topic_warnings(unicode, listed(names)) == []
     assert colliding_topics(uses, []) == []
 
 
-def test_a_shared_topic_with_compaction_ends_the_start(
+def test_compacted_shared_topic_prevents_start(
     default: MongoConfig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     compacted: list[str] = []

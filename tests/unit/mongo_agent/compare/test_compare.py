@@ -1,4 +1,4 @@
-"""What records say of documents, and what is said where the two differ."""
+"""Document states in records, and the report when topic and collection differ."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +16,7 @@ from tests.support.mongodb.encodings import encoder
 SINCE = ClusterTime(100, 1)
 KEY = b'{"id":"1"}'
 DOCUMENT = {"_id": 1, "n": Int64(7)}
-# In the bytes of a server: a high-water mark of the time is enough of a token here.
+# Events in the server's format; a high-water mark of their time serves as the token.
 TOKEN = {"_data": f"82{90:08X}{3:08X}2B0229296E04"}
 
 
@@ -49,7 +49,7 @@ def copied(document: Mapping[str, Any], layout: Any = "debezium-3") -> DocumentS
 
 
 @pytest.mark.parametrize("layout", ["debezium-3", "debezium-2.1", "debezium-1.x", "mongodb"])
-def test_a_document_is_the_same_copied_and_inserted(layout: str) -> None:
+def test_snapshot_and_insert_yield_same_document_state(layout: str) -> None:
     (inserted,) = said(event("insert", fullDocument=DOCUMENT), layout)
     read = copied(DOCUMENT, layout)
     assert inserted == DocumentState("shop.a.b", read.state, ClusterTime(90, 3))
@@ -58,7 +58,7 @@ def test_a_document_is_the_same_copied_and_inserted(layout: str) -> None:
 
 
 @pytest.mark.parametrize("layout", ["debezium-3", "mongodb"])
-def test_delete_update_without_document_and_event_without_document(layout: str) -> None:
+def test_document_state_after_delete_and_update_without_document(layout: str) -> None:
     deleted, tombstone = said(event("delete"), layout)
     assert deleted == DocumentState("shop.a.b", ABSENT, ClusterTime(90, 3))
     assert tombstone is None
@@ -71,8 +71,8 @@ def test_delete_update_without_document_and_event_without_document(layout: str) 
     assert all(each is None for each in said(bson.encode(raw), layout))
 
 
-def test_records_of_debezium_have_a_state_and_no_time() -> None:
-    """With a schema beside the payload too."""
+def test_debezium_record_yields_state_without_time() -> None:
+    """The record may contain its schema next to the payload."""
     value = {
         "after": '{"_id": 1,"n": {"$numberLong": "7"}}',
         "source": {"db": "shop", "collection": "a.b"},
@@ -93,7 +93,7 @@ def topic(*records: tuple[bytes, DocumentState]) -> TopicState:
     return found
 
 
-def test_the_last_record_of_a_document_counts() -> None:
+def test_last_record_of_document_counts() -> None:
     records = topic((KEY, DocumentState("a", b"old")), (KEY, DocumentState("a", b"new")))
     assert compare_collection("a", {KEY: b"new"}, records).is_equal
     different = compare_collection("a", {KEY: b"old"}, records)

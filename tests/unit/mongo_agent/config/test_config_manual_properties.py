@@ -1,7 +1,7 @@
-"""Each property of the manuals does what docs/evidence/mongodb-parity.md says: it is taken
-in silence (`done`), or taken with one sentence that it has no effect (`accepted`).
+"""Each property of the manuals behaves as docs/evidence/mongodb-parity.md states.
 
-The values are the manuals' defaults, and others that they name.
+A `done` property is accepted silently; an `accepted` one is accepted with a warning that it has no
+effect. The values are the manuals' defaults and further values from the manuals.
 """
 
 import re
@@ -96,7 +96,7 @@ SAMPLES: dict[str, tuple[Settings, ...]] = {
     "M-203": ({"topic.heartbeat.prefix": "__debezium-heartbeat"},),
     "M-204": ({"topic.transaction": "transaction"},),
 }
-# Settings of a worker, and the manual's mistake: each has tests of its own.
+# Settings of a worker, and the manual's mistake; other tests cover them.
 ELSEWHERE = {"M-205", "M-206"}
 
 
@@ -105,7 +105,7 @@ def states() -> dict[str, str]:
     return {number: state for number, state in rows.items() if _FIRST <= number <= _LAST}
 
 
-def test_every_row_is_looked_at() -> None:
+def test_every_property_row_is_tested() -> None:
     assert states().keys() == SAMPLES.keys() | ELSEWHERE
 
 
@@ -128,8 +128,8 @@ def test_manual_properties_are_accepted_as_listed(
         assert warnings == ()
 
 
-def test_another_name_is_rejected_with_the_nearest_one(tmp_path: Path) -> None:
-    """Whatever is misspelt, whether it would be taken, warned of or refused when spelt right."""
+def test_misspelt_property_is_rejected_with_nearest_name(tmp_path: Path) -> None:
+    """This includes properties that are accepted, ignored or rejected when spelt correctly."""
     for _, _, declaration in declarations(MongoProperties):
         if declaration.is_prefix:
             continue

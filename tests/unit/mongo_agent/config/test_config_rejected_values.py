@@ -1,4 +1,4 @@
-"""Every fault of the configuration is one sentence that names the property and the way out."""
+"""Every configuration fault is one sentence with the property and the remedy."""
 
 from pathlib import Path
 
@@ -152,7 +152,7 @@ FILTERS = "snapshot.collection.filter.overrides"
         ),
     ],
 )
-def test_error_names_the_property_and_the_remedy(
+def test_config_error_contains_property_and_remedy(
     tmp_path: Path, settings: Settings, part: str
 ) -> None:
     (problem,) = problems(tmp_path, settings)
@@ -161,7 +161,7 @@ def test_error_names_the_property_and_the_remedy(
     assert any(f"`{name}" in problem for name in settings)
 
 
-def test_files_of_certificates_are_looked_at(tmp_path: Path) -> None:
+def test_certificate_files_are_validated(tmp_path: Path) -> None:
     store = tmp_path / "keystore.p12"
     store.write_bytes(b"\x30\x82")
     settings = {
@@ -174,7 +174,7 @@ def test_files_of_certificates_are_looked_at(tmp_path: Path) -> None:
     assert "is not a PEM file" in wrong
 
 
-def test_options_that_the_driver_rejects_together(tmp_path: Path) -> None:
+def test_conflicting_driver_options_are_rejected(tmp_path: Path) -> None:
     settings = {
         "mongodb.hosts": None,
         "mongodb.connection.string": "mongodb://h/?directConnection=true&loadBalanced=true",
@@ -183,7 +183,7 @@ def test_options_that_the_driver_rejects_together(tmp_path: Path) -> None:
     assert "loadBalanced" in problem
 
 
-def test_all_contradictions_come_at_once(tmp_path: Path) -> None:
+def test_all_contradictions_are_reported_together(tmp_path: Path) -> None:
     text = f"mongodb.user=u capture.scope=database position.store=kafka {FILTERS}=a.b"
     found = problems(tmp_path, given(text))
     assert len(found) == 4

@@ -1,4 +1,4 @@
-"""Converters by the names that files for Kafka Connect have, and what follows from them."""
+"""Converters by their names in files for Kafka Connect, and the resulting settings."""
 
 from pathlib import Path
 
@@ -43,11 +43,13 @@ def test_converter_selects_the_value_encoding(
         ({"schema.name.adjustment.mode": "none", "field.name.adjustment.mode": "avro"}, "none"),
     ],
 )
-def test_names_of_schemas(tmp_path: Path, settings: Settings, names: str) -> None:
+def test_schema_name_adjustment_follows_settings(
+    tmp_path: Path, settings: Settings, names: str
+) -> None:
     assert load(tmp_path, settings).properties.schema_names == names
 
 
-def test_settings_without_effect_are_reported(tmp_path: Path) -> None:
+def test_converter_settings_without_effect_are_reported(tmp_path: Path) -> None:
     names = ("schemas.cache.size", "decimal.format", "replace.null.with.default")
     values = ("10", "NUMERIC", "false")
     settings = {f"value.converter.{name}": value for name, value in zip(names, values, strict=True)}

@@ -1,4 +1,4 @@
-"""What follows from the properties of the MongoDB agent."""
+"""Settings derived from the properties of the MongoDB agent."""
 
 import socket
 import sys
@@ -22,7 +22,7 @@ from sidecar.properties.show import rows
 from tests.support.mongodb.properties import load
 
 REPOSITORY = Path(__file__).resolve().parents[4]
-# As the manuals' example of a registration has it.
+# The example registration of the manuals.
 MANUAL_EXAMPLE = {
     "name": "inventory-connector",
     "connector.class": "io.debezium.connector.mongodb.MongoDbConnector",
@@ -40,12 +40,12 @@ MANUAL_EXAMPLE = {
 }
 
 
-def test_the_manual_is_made_from_the_model() -> None:
+def test_configuration_manual_is_generated_from_model() -> None:
     written = (REPOSITORY / "docs" / "reference" / "mongodb-configuration.md").read_text()
     assert written == configuration_document(), "run `make docs`"
 
 
-def test_the_example_of_the_manual_is_good(tmp_path: Path) -> None:
+def test_manual_example_loads_without_warnings(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("sesame\n")
     page = (REPOSITORY / "docs" / "how-to" / "mongodb-agent.md").read_text()
@@ -58,7 +58,7 @@ def test_the_example_of_the_manual_is_good(tmp_path: Path) -> None:
     assert config.client.options["password"] == "sesame"
 
 
-def test_the_minimum_is_enough(tmp_path: Path) -> None:
+def test_minimal_configuration_is_sufficient(tmp_path: Path) -> None:
     config = load(tmp_path)
     assert config.warnings == ()
     assert config.scopes == (Scope(),)
@@ -74,7 +74,7 @@ def test_the_minimum_is_enough(tmp_path: Path) -> None:
     assert config.snapshot == SnapshotSettings()
 
 
-def test_a_registration_of_the_manuals_is_taken(tmp_path: Path) -> None:
+def test_registration_example_of_manual_is_accepted(tmp_path: Path) -> None:
     config = load(tmp_path, MANUAL_EXAMPLE)
     assert config.properties.topic_prefix == "fullfillment"
     assert config.properties.snapshot_mode == "no_data"
@@ -83,13 +83,13 @@ def test_a_registration_of_the_manuals_is_taken(tmp_path: Path) -> None:
     warned = "\n".join(config.warnings)
     for name in ("name", "connector.class", "poll.interval.ms"):
         assert f"`{name}` (" in warned
-    # The example matches no collection, which nobody would be told elsewhere.
+    # The example matches no collection, and only this warning reports that.
     assert "`inventory[.]*` matches no collection" in warned
     assert not config.namespaces.captures("inventory", "products")
 
 
 @pytest.mark.parametrize(("name", "title"), [("snappy", "snappy"), ("zstd", "zstandard")])
-def test_a_compressor_without_its_package_is_a_warning(
+def test_compressor_without_package_is_a_warning(
     name: str, title: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for package in ("snappy", "backports", "compression"):
@@ -100,7 +100,7 @@ def test_a_compressor_without_its_package_is_a_warning(
     assert f"Wire protocol compression with {title} is not available" in warning
 
 
-def test_hosts_become_seeds_and_the_name_of_the_set(tmp_path: Path) -> None:
+def test_hosts_yield_seeds_and_replica_set_name(tmp_path: Path) -> None:
     hosts = "rs0/a:27018,[::1]:27019"
     login = {"mongodb.user": "u", "mongodb.password": "p", "mongodb.authsource": "users"}
     options = load(tmp_path, {"mongodb.hosts": hosts, **login}).client.options
@@ -142,7 +142,9 @@ def test_connection_string_keeps_options_without_property(tmp_path: Path) -> Non
         ("mongodb+srv://r/?tls=false", "mongodb://a:1,b:2/?tls=false"),
     ],
 )
-def test_a_shard_has_the_options_of_the_router(tmp_path: Path, uri: str, at_set: str) -> None:
+def test_shard_inherits_connection_string_options_of_router(
+    tmp_path: Path, uri: str, at_set: str
+) -> None:
     config = load(tmp_path, {"mongodb.hosts": None, "mongodb.connection.string": uri})
     found = settings_of_set(config.client, "shard0", ("a:1", "b:2"))
     assert found.options["host"] == at_set
@@ -150,7 +152,7 @@ def test_a_shard_has_the_options_of_the_router(tmp_path: Path, uri: str, at_set:
     assert found.address == "a:1,b:2"
 
 
-def test_a_shard_replaces_the_hosts(tmp_path: Path) -> None:
+def test_shard_replaces_hosts(tmp_path: Path) -> None:
     login = {"mongodb.hosts": "r:1", "mongodb.user": "u", "mongodb.password": "p"}
     found = settings_of_set(load(tmp_path, login).client, "shard0", ("a:1", "b:2"))
     assert found.options["host"] == ["a:1", "b:2"]
@@ -168,7 +170,7 @@ def test_a_shard_replaces_the_hosts(tmp_path: Path) -> None:
         (7, None, False, 7),
     ],
 )
-def test_a_new_shard_starts_when_it_was_added(
+def test_new_shard_starts_at_time_of_addition(
     tmp_path: Path, wanted: int | None, added: int | None, is_new: bool, start: int | None
 ) -> None:
     time = {} if wanted is None else {"capture.start.op.time": f"{wanted}:0"}
@@ -177,12 +179,12 @@ def test_a_new_shard_starts_when_it_was_added(
     assert found == (None if start is None else ClusterTime(start, 0))
 
 
-def test_proxied_address_is_the_only_one(tmp_path: Path) -> None:
+def test_disabled_discovery_connects_directly(tmp_path: Path) -> None:
     options = load(tmp_path, {"mongodb.members.auto.discover": "false"}).client.options
     assert options["directConnection"] is True
 
 
-def test_secrets_are_in_no_text(tmp_path: Path) -> None:
+def test_config_texts_contain_no_secrets(tmp_path: Path) -> None:
     uri = "mongodb://u:sesame@h/?tls=true"
     config = load(
         tmp_path,
@@ -212,7 +214,7 @@ def test_secrets_are_in_no_text(tmp_path: Path) -> None:
         ("Change_Streams_Update_Full_With_Pre_Image", "lookup", "updateLookup", "whenAvailable"),
     ],
 )
-def test_the_capture_mode_in_the_words_of_the_server(
+def test_capture_mode_selects_server_image_options(
     tmp_path: Path, mode: str, update_type: str, after: str, before: str
 ) -> None:
     changes = {"capture.mode": mode, "capture.mode.full.update.type": update_type}
@@ -220,7 +222,7 @@ def test_the_capture_mode_in_the_words_of_the_server(
     assert (stream.full_document, stream.full_document_before) == (after, before)
 
 
-def test_a_scope_has_a_stream_for_each_target(tmp_path: Path) -> None:
+def test_scope_yields_stream_per_target(tmp_path: Path) -> None:
     databases = {"capture.scope": "database", "capture.target": "shop, crm,shop"}
     assert load(tmp_path, databases).scopes == (Scope("shop"), Scope("crm"))
     collections = {"capture.scope": "collection", "capture.target": "shop.orders.eu"}
@@ -235,23 +237,25 @@ def test_a_scope_has_a_stream_for_each_target(tmp_path: Path) -> None:
         (str((1_700_000_000 << 32) + 7), ClusterTime(1_700_000_000, 7)),
     ],
 )
-def test_a_start_at_a_cluster_time(tmp_path: Path, text: str, time: ClusterTime | None) -> None:
+def test_start_time_is_parsed_as_cluster_time(
+    tmp_path: Path, text: str, time: ClusterTime | None
+) -> None:
     config = load(tmp_path, {"capture.start.op.time": text})
     assert config.properties.capture_start_op_time == time
 
 
-def test_skipped_operations_are_left_out_of_the_stream(tmp_path: Path) -> None:
+def test_skipped_operations_are_excluded_from_stream(tmp_path: Path) -> None:
     assert load(tmp_path, {"skipped.operations": "u,t"}).operations == ("insert", "delete")
     assert len(load(tmp_path, {"skipped.operations": "none"}).operations) == 4
 
 
-def test_a_comma_inside_of_brackets_does_not_end_a_pattern(tmp_path: Path) -> None:
+def test_comma_inside_braces_does_not_end_pattern(tmp_path: Path) -> None:
     config = load(tmp_path, {"collection.include.list": "shop[.]o{1,2}, crm\\\\.a"})
     assert config.properties.collection_include_list == ("shop[.]o{1,2}", "crm\\.a")
     assert config.namespaces.captures("shop", "oo")
 
 
-def test_a_subset_with_filters_is_copied(tmp_path: Path) -> None:
+def test_snapshot_takes_subset_and_filters(tmp_path: Path) -> None:
     snapshot = load(
         tmp_path,
         {
@@ -282,7 +286,7 @@ def test_snapshot_mode_selects_the_history_lost_policy(
     assert load(tmp_path, settings).history_lost_policy == policy
 
 
-def test_topics_are_named_as_debezium_names_them(tmp_path: Path) -> None:
+def test_topic_names_follow_debezium(tmp_path: Path) -> None:
     config = load(tmp_path)
     properties = config.properties
     assert properties.transaction_topic_name == "t.transaction"
@@ -299,7 +303,7 @@ def test_topics_are_named_as_debezium_names_them(tmp_path: Path) -> None:
     assert properties.heartbeat_topic_name == "hb-t"
 
 
-def test_nothing_is_connected_to(tmp_path: Path) -> None:
+def test_loading_configuration_opens_no_connection(tmp_path: Path) -> None:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()

@@ -5,7 +5,7 @@ from pathlib import Path
 from tests.support.mongodb.properties import load
 
 
-def test_topics_of_the_agent_itself(tmp_path: Path) -> None:
+def test_own_topics_follow_enabled_features(tmp_path: Path) -> None:
     assert list(load(tmp_path).properties.own_topics()) == []
     everything = {
         "provide.transaction.metadata": "true",

@@ -42,7 +42,7 @@ def option(name: str, value: str) -> Settings:
     return {**UNWRAP, f"transforms.unwrap.{name}": value}
 
 
-def test_a_file_for_the_connector_transforms_documents(tmp_path: Path) -> None:
+def test_connector_file_transforms_documents(tmp_path: Path) -> None:
     config = load(tmp_path, option("add.fields", "op"))
     making = encoder(config, Deployment("rs0", "c", (7, 0)))
     batch = making.encode([event("insert", 1, fullDocument={"_id": 1, "a": {"b": [1]}})])
@@ -51,7 +51,7 @@ def test_a_file_for_the_connector_transforms_documents(tmp_path: Path) -> None:
     assert value == b'{"_id":1,"a":{"b":[1]},"__op":"c"}'
 
 
-def test_the_json_converter_adds_the_schema_of_each_document(tmp_path: Path) -> None:
+def test_json_converter_adds_schema_to_transformed_document(tmp_path: Path) -> None:
     converter = {"value.converter": "org.apache.kafka.connect.json.JsonConverter"}
     config = load(tmp_path, {**option("add.fields", "op"), **converter})
     making = encoder(config, Deployment("rs0", "c", (7, 0)))
@@ -64,7 +64,7 @@ def test_the_json_converter_adds_the_schema_of_each_document(tmp_path: Path) -> 
     assert names == [("_id", "string"), ("__op", "string")]
 
 
-def test_the_first_transformation_whose_predicate_holds_applies(tmp_path: Path) -> None:
+def test_first_matching_transform_applies(tmp_path: Path) -> None:
     both = {
         **UNWRAP,
         **PREDICATE,
@@ -82,7 +82,7 @@ def test_the_first_transformation_whose_predicate_holds_applies(tmp_path: Path) 
     assert config.transform_of("shop", "orders") is None
 
 
-def test_an_expression_of_unbounded_time_is_a_warning(tmp_path: Path) -> None:
+def test_expression_with_unbounded_time_is_a_warning(tmp_path: Path) -> None:
     files: list[tuple[str, Settings]] = [
         ("predicates.p.pattern", {**UNWRAP, **PREDICATE, "transforms.unwrap.predicate": "p"}),
         ("transforms.outbox.route.topic.regex", ROUTER),
@@ -103,7 +103,7 @@ def test_an_expression_of_unbounded_time_is_a_warning(tmp_path: Path) -> None:
     assert not any("unbounded" in each for each in load(tmp_path, literal).warnings)
 
 
-def test_a_file_for_the_connector_routes_events(tmp_path: Path) -> None:
+def test_connector_file_routes_outbox_events(tmp_path: Path) -> None:
     config = load(
         tmp_path,
         {
@@ -130,7 +130,7 @@ def test_a_file_for_the_connector_routes_events(tmp_path: Path) -> None:
     )
     assert (topic, key, value, partition, time) == ("to.order", b'"a"', b'"x"', 3, 1000)
     assert headers[4:] == [("id", b"3"), ("m", b"1.5")]
-    # A partition that the topic lacks: that of the key.
+    # The topic lacks this partition, so the key selects the partition.
     [(_, _, _, partition, *_)] = batch.produce_arguments(0, 9, lambda _: 2, print)
     assert partition == batch.messages(0, 1)[0][4] % 2
 
@@ -162,7 +162,7 @@ def test_a_file_for_the_connector_routes_events(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_converters_of_an_outbox(
+def test_outbox_converter_selects_payload_format(
     tmp_path: Path, settings: Settings, payload: object, value: bytes
 ) -> None:
     config = load(tmp_path, {**ROUTER, **settings, "key.converter": STRING})
@@ -192,7 +192,7 @@ def test_transformed_documents_may_be_avro(tmp_path: Path) -> None:
         ({"delete.tombstone.handling.mode": "rewrite-with-tombstone"}, 2),
     ],
 )
-def test_deletes_by_old_and_current_options(
+def test_delete_handling_accepts_old_and_current_options(
     tmp_path: Path, options: dict[str, str], mode: int
 ) -> None:
     named = {f"transforms.unwrap.{name}": value for name, value in options.items()}
@@ -266,6 +266,6 @@ def test_deletes_by_old_and_current_options(
         ),
     ],
 )
-def test_each_mistake_names_its_property(tmp_path: Path, settings: Settings, part: str) -> None:
+def test_transform_error_contains_property(tmp_path: Path, settings: Settings, part: str) -> None:
     found = problems(tmp_path, settings)
     assert any(part in problem for problem in found), found

@@ -1,4 +1,4 @@
-"""What happens to collections and databases, as messages."""
+"""DDL events of collections and databases as messages."""
 
 import json
 
@@ -77,7 +77,7 @@ def test_ddl_events_without_a_topic_are_counted() -> None:
     assert len(batch) == 0
 
 
-def test_native_layout_uses_the_topics_of_their_collections() -> None:
+def test_native_ddl_events_use_topics_of_collections() -> None:
     making = encoder(layout="mongodb", topic_delimiter="-")
     events = [event("insert"), DROP, RENAME, DROP_DATABASE, INVALIDATE]
     batch = making.encode(events)
@@ -94,7 +94,7 @@ def test_native_layout_uses_the_topics_of_their_collections() -> None:
     assert [topic for topic, _ in placed(together)] == ["L.shop.cust", "S", "S", "S", "S"]
 
 
-def test_collections_that_are_not_captured_are_left_out() -> None:
+def test_uncaptured_collections_yield_no_ddl_events() -> None:
     making = encoder(schema_topic="S", captures=lambda _, collection: collection == "new")
     other = happened("rename", {"db": "shop", "coll": "a"}, to={"db": "shop", "coll": "b"})
     into = happened("rename", {"db": "shop", "coll": "a"}, to=_NEW)
@@ -104,7 +104,7 @@ def test_collections_that_are_not_captured_are_left_out() -> None:
     assert [batch.position_after(done) for done in range(4)] == [2, 3, 4, 5]
 
 
-def test_ids_identify_changes() -> None:
+def test_ddl_event_ids_identify_changes() -> None:
     later = bson.decode(DROP)
     later["clusterTime"] = Timestamp(1674749174, 3)
     looked_at_later = bson.decode(DROP)
@@ -118,7 +118,7 @@ def test_ids_identify_changes() -> None:
     assert ids[-1] == ids[0]
 
 
-def test_times_come_from_the_token_when_nothing_else_tells_them() -> None:
+def test_ddl_event_time_falls_back_to_token() -> None:
     read = bson.decode(DROP)
     del read["clusterTime"], read["wallTime"]
     batch = encoder(schema_topic="S").encode([encoded(read)])
@@ -128,7 +128,7 @@ def test_times_come_from_the_token_when_nothing_else_tells_them() -> None:
     assert batch.failures[0].cause == "the event has no clusterTime at byte 0"
 
 
-def test_ddl_events_end_a_transaction_except_their_own() -> None:
+def test_ddl_events_end_other_transactions_only() -> None:
     session: Json = {"lsid": {"id": "s"}, "txnNumber": 1}
     making = encoder(schema_topic="S", transaction_topic="T")
     create = happened("create", _NEW, **session)

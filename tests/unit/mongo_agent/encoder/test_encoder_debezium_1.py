@@ -1,4 +1,4 @@
-"""The layout of Debezium 1.x: patches and filters, rebuilt from change events."""
+"""The layout of Debezium 1.x: patches and filters rebuilt from change events."""
 
 import json
 import uuid
@@ -26,7 +26,7 @@ def value_of(raw: bytes, **choices: Any) -> Json:
     return read
 
 
-def test_an_insert() -> None:
+def test_debezium_1_insert_contains_document() -> None:
     value = value_of(event("insert", Int64(7), fullDocument=_DOCUMENT))
     assert list(value.items()) == [
         ("after", _STRICT_DOCUMENT),
@@ -74,20 +74,20 @@ def test_an_insert() -> None:
         ({"updatedFields": {}, "removedFields": [], "truncatedArrays": []}, {}),
     ],
 )
-def test_an_update_is_a_patch_and_a_filter(description: Json, patch: Json) -> None:
+def test_debezium_1_update_contains_patch_and_filter(description: Json, patch: Json) -> None:
     raw = event("update", Int64(7), updateDescription=description, fullDocument=_DOCUMENT)
     value = value_of(raw)
     assert list(json.loads(value["patch"]).items()) == [("$v", 1), *patch.items()]
     assert (value["after"], value["filter"], value["op"]) == (None, _STRICT_KEY, "u")
 
 
-def test_a_replacement_is_a_patch_of_the_whole_document() -> None:
+def test_debezium_1_replacement_patch_is_whole_document() -> None:
     value = value_of(event("replace", Int64(7), fullDocument=_DOCUMENT))
     assert (value["patch"], value["filter"]) == (_STRICT_DOCUMENT, _STRICT_KEY)
     assert (value["after"], value["op"]) == (None, "u")
 
 
-def test_a_delete_has_a_filter_with_the_shard_key() -> None:
+def test_debezium_1_delete_filter_contains_shard_key() -> None:
     raw = event("delete", documentKey={"country": "NL", "_id": Int64(7)})
     value = value_of(raw)
     assert value["filter"] == '{"country": "NL","_id": {"$numberLong": "7"}}'
@@ -96,21 +96,21 @@ def test_a_delete_has_a_filter_with_the_shard_key() -> None:
     assert batch.messages(0, 2)[1][1:3] == (b'{"id":"7"}', None)
 
 
-def test_a_copied_document() -> None:
+def test_debezium_1_snapshot_document_is_a_read() -> None:
     batch = copied(encoder(), _DOCUMENT, snapshot="last")
     value = json.loads(batch.messages(0, 1)[0][2] or b"")
     assert (value["after"], value["patch"], value["op"]) == (_STRICT_DOCUMENT, None, "r")
     assert value["source"]["snapshot"] == "last"
 
 
-def test_forms_of_json() -> None:
+def test_debezium_1_patch_follows_json_format() -> None:
     raw = event("update", updateDescription={"updatedFields": {"n": Int64(1)}})
     assert value_of(raw, document_json="relaxed")["patch"] == '{"$v": 1,"$set": {"n": 1}}'
     canonical = value_of(raw, document_json="extended")["patch"]
     assert canonical == '{"$v": {"$numberInt": "1"},"$set": {"n": {"$numberLong": "1"}}}'
 
 
-def test_a_transaction() -> None:
+def test_debezium_1_transaction_is_in_source() -> None:
     session = uuid.UUID(int=0x123456789ABCDEF0123456789ABCDEF0)
     raw = event("delete", lsid={"id": Binary.from_uuid(session)}, txnNumber=Int64(3))
     value = value_of(raw, transaction_topic="T")
@@ -124,7 +124,7 @@ def test_a_transaction() -> None:
     assert told["data_collections"] == [{"data_collection": "rs0.shop.cust", "event_count": 1}]
 
 
-def test_fields_that_are_left_out() -> None:
+def test_debezium_1_excluded_fields_are_omitted() -> None:
     raw = event(
         "update",
         documentKey={"country": "NL", "_id": 7},
@@ -139,8 +139,8 @@ def test_fields_that_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("snapshot", "is_initial"), [("true", True), ("last", True), ("incremental", False)]
 )
-def test_the_first_form_of_the_source(snapshot: Any, is_initial: bool) -> None:
-    """As `LegacyV1MongoDbSourceInfoStructMaker` of Debezium 1.7 has it."""
+def test_debezium_1_source_version_1_matches_debezium(snapshot: Any, is_initial: bool) -> None:
+    """The fields follow `LegacyV1MongoDbSourceInfoStructMaker` of Debezium 1.7."""
     changed = value_of(event("insert", Int64(7), fullDocument=_DOCUMENT), source_version="v1")
     expected = {
         "version": "0.1.0",

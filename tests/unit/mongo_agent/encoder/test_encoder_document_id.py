@@ -1,4 +1,4 @@
-"""`_id`s cut out of documents are those that the server wrote."""
+"""`_id`s extracted from documents equal those that the server wrote."""
 
 import struct
 from typing import Any
@@ -13,19 +13,19 @@ from hypothesis import given
 from mongo_agent.encoder import id_document
 from tests.support.mongodb.bson_documents import IDENTITIES
 
-# And of those that they do not take.
+# Values of types that the drivers do not accept.
 VALUES = [*IDENTITIES, [1, {"a": 2}], Regex("a.*", "i"), Code("f()", {"a": 1}), DBRef("c", 1)]
 
 
 @pytest.mark.parametrize("value", VALUES, ids=repr)
-def test_values_of_every_type(value: Any) -> None:
+def test_document_id_of_every_type_is_extracted(value: Any) -> None:
     wanted = bson.encode({"_id": value})
     assert id_document(bson.encode({"_id": value, "rest": 1})) == wanted
     others = {f"x{index}": each for index, each in enumerate(VALUES)}
     assert id_document(bson.encode({**others, "_id": value})) == wanted
 
 
-def test_types_that_drivers_do_not_write_any_more() -> None:
+def test_document_id_of_deprecated_type_is_extracted() -> None:
     pointer = b"\x0c_id\0" + struct.pack("<i", 2) + b"c\0" + bytes(12)
     symbol = b"\x0e_id\0" + struct.pack("<i", 2) + b"s\0"
     undefined = b"\x06_id\0"

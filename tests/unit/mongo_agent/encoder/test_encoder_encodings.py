@@ -1,4 +1,4 @@
-"""Keys and values in Avro and in JSON with schemas say what they say in JSON alone."""
+"""Keys and values in Avro and in JSON with schemas equal those in plain JSON."""
 
 import json
 from typing import Any
@@ -25,7 +25,7 @@ from tests.support.mongodb.encodings import (
 @pytest.mark.parametrize("layout", LAYOUTS)
 @settings(max_examples=20, deadline=None)
 @given(given=events(), source=st.sampled_from(["v1", "v2"]))
-def test_avro_values_equal_the_json_values(layout: str, given: list[bytes], source: str) -> None:
+def test_avro_values_equal_json_values(layout: str, given: list[bytes], source: str) -> None:
     choices: dict[str, Any] = {**TOPICS}
     if layout == "debezium-1.x":
         choices["source_version"] = source
@@ -56,7 +56,7 @@ def test_avro_values_equal_the_json_values(layout: str, given: list[bytes], sour
 @pytest.mark.parametrize("layout", LAYOUTS)
 @settings(max_examples=20, deadline=None)
 @given(given=events())
-def test_json_with_a_schema_has_the_same_payload(layout: str, given: list[bytes]) -> None:
+def test_json_with_schema_contains_same_payload(layout: str, given: list[bytes]) -> None:
     plain = encoder(layout, **TOPICS).encode(given, at_ns=AT_NS)
     making = encoder(layout, **TOPICS, key="json_with_schema", value="json_with_schema")
     batch = making.encode(given, at_ns=AT_NS)
@@ -76,7 +76,7 @@ def test_json_with_a_schema_has_the_same_payload(layout: str, given: list[bytes]
             assert value.endswith(b',"payload":' + value_2 + b"}")
 
 
-def test_invalid_text_is_replaced_as_in_json() -> None:
+def test_invalid_utf8_is_replaced_in_avro_as_in_json() -> None:
     raw = event("insert", fullDocument={"_id": 7, "n": "XYZ"}, lsid=LSID, txnNumber=Int64(1))
     broken = raw.replace(b"XYZ", b"\xff\xfeZ")
     ids = Ids()
@@ -89,7 +89,7 @@ def test_invalid_text_is_replaced_as_in_json() -> None:
     assert "\ufffd\ufffdZ" in ids.decoded(value)["after"]
 
 
-def test_copied_documents_have_the_schemas_of_the_stream() -> None:
+def test_snapshot_documents_use_schemas_of_stream() -> None:
     ids = Ids()
     making = encoder("debezium-3", key="avro", value="avro", schema_ids=ids.ids)
     lacking = making.unregistered("shop", "cust")
@@ -111,7 +111,7 @@ def test_copied_documents_have_the_schemas_of_the_stream() -> None:
     assert streamed.unregistered == []
 
 
-def test_a_batch_without_ids_names_every_schema_once() -> None:
+def test_batch_lists_unregistered_schemas_once() -> None:
     making = encoder("debezium-3", **TOPICS, value="avro")
     given = [
         event("insert", 1, fullDocument={"_id": 1}, lsid=LSID, txnNumber=Int64(1)),
@@ -145,7 +145,7 @@ def test_abandoned_schema_is_rejected_and_others_continue() -> None:
     assert registered(making, ids, given).failures == []
 
 
-def test_heartbeats() -> None:
+def test_heartbeat_is_encoded_with_registered_schema() -> None:
     ids = Ids()
     making = encoder("debezium-3", key="json_with_schema", value="avro", schema_ids=ids.ids)
     assert making.heartbeat("hb", "L", 5) is None
@@ -171,7 +171,7 @@ def test_heartbeats() -> None:
         ),
     ],
 )
-def test_names_of_schemas(names: str, of_json: str, of_avro: str) -> None:
+def test_schema_names_follow_adjustment_mode(names: str, of_json: str, of_avro: str) -> None:
     given = [event("insert", ns={"db": "shop", "coll": "a-b_1.2x"}, fullDocument={"_id": 7})]
     with_schema = encoder("debezium-3", names=names, key="json_with_schema").encode(given)
     assert json.loads(with_schema.messages(0, 1)[0][1])["schema"]["name"] == of_json

@@ -1,5 +1,6 @@
-"""Extended JSON from raw BSON: pymongo reads the same documents out of it, and MongoDB's driver for
-Java writes the same bytes."""
+"""Extended JSON from raw BSON.
+
+pymongo reads the same documents from it, and MongoDB's Java driver writes the same bytes."""
 
 import json
 import math
@@ -53,7 +54,7 @@ def read_back(text: str) -> bytes:
 
 
 @given(documents(_ALL_DOUBLES))
-def test_nothing_is_lost_in_canonical_and_strict_json(document: Json) -> None:
+def test_canonical_and_strict_json_are_lossless(document: Json) -> None:
     raw = encoded(document)
     canonical, fields = texts(raw, "extended")
     assert canonical == fields
@@ -93,13 +94,13 @@ def test_relaxed_json_equals_pymongo(document: Json) -> None:
         (-math.inf, '{"$numberDouble": "-Infinity"}'),
     ],
 )
-def test_doubles(number: float, text: str) -> None:
+def test_doubles_are_written_as_in_java(number: float, text: str) -> None:
     assert texts(encoded({"v": number}), "relaxed")[0] == f'{{"v": {text}}}'
 
 
 @pytest.mark.slow
 @pytest.mark.servers
-def test_the_bytes_are_those_of_the_driver_for_java() -> None:
+def test_extended_json_equals_java_driver_output() -> None:
     found: list[bytes] = []
 
     @settings(max_examples=500, database=None, phases=[Phase.generate])
@@ -118,7 +119,7 @@ def test_the_bytes_are_those_of_the_driver_for_java() -> None:
 @pytest.mark.slow
 @pytest.mark.servers
 def test_deprecated_types_are_encoded() -> None:
-    """pymongo reads them as other types, so here are their bytes."""
+    """The test builds the bytes, because pymongo reads these types as other types."""
     text = struct.pack("<i", 7) + "größ".encode() + b"\0"
     members = (
         b"\x06undefined\0"

@@ -1,5 +1,7 @@
-"""Fields that are left out or renamed: what Debezium's FieldExcludeListIT and FieldRenamesIT show,
-and a second implementation over plain dictionaries."""
+"""Excluded and renamed fields.
+
+Expectations come from Debezium's FieldExcludeListIT and FieldRenamesIT, and from a second
+implementation over plain dictionaries."""
 
 import json
 from collections.abc import Iterable
@@ -71,7 +73,7 @@ UPDATED = [
 
 
 @pytest.mark.parametrize(("excluded", "renaming", "fields", "left", "renamed"), UPDATED)
-def test_updated_fields(
+def test_field_rules_apply_to_updated_fields(
     excluded: str, renaming: str, fields: Json, left: Json, renamed: Json | None
 ) -> None:
     assert described(encoder([excluded]), updatedFields=fields)["updatedFields"] == left
@@ -80,7 +82,7 @@ def test_updated_fields(
         assert list(shown.items()) == list(renamed.items())
 
 
-def test_removed_fields_and_truncated_arrays() -> None:
+def test_field_rules_apply_to_removals_and_truncations() -> None:
     description = {
         "updatedFields": {},
         "removedFields": ["name", "address.number", "address.city", "items.0.price"],
@@ -98,12 +100,12 @@ def test_removed_fields_and_truncated_arrays() -> None:
     renamed = described(encoder((), names), **description)
     assert renamed["removedFields"] == ["n", "a.no", "a.city", "items.0.p"]
     assert renamed["truncatedArrays"][1] == {"field": "items.0.ps", "size": 2}
-    # What is inside of a removed field says nothing of the field itself.
+    # A rule for a nested field does not affect its removed parent.
     inside = described(encoder(["name.first"], ["tags.x:y"]), **description)
     assert inside["removedFields"] == description["removedFields"]
 
 
-def test_a_name_that_is_taken_is_rejected() -> None:
+def test_rename_to_existing_field_is_rejected() -> None:
     making = encoder((), ["address.street:city"])
     batch = making.encode([event("insert", fullDocument=_SALLY), event("insert")])
     assert [refused.event for refused in batch.failures] == [0]
@@ -115,14 +117,14 @@ def test_a_name_that_is_taken_is_rejected() -> None:
     assert len(encoder((), ["a.street:city"]).encode([update]).failures) == 1
 
 
-def test_other_collections_are_as_they_are() -> None:
+def test_field_rules_ignore_other_collections() -> None:
     elsewhere = event("insert", fullDocument=_SALLY, ns={"db": "shop", "coll": "custom"})
     [ruled] = encoder(["name"]).encode([elsewhere], at_ns=1).messages(0, 1)
     [plain] = encoder().encode([elsewhere], at_ns=1).messages(0, 1)
     assert ruled == plain
 
 
-def test_key_and_id_do_not_depend_on_rules() -> None:
+def test_key_and_event_id_ignore_field_rules() -> None:
     raw = event("insert", fullDocument=_SALLY)
     _, key, _, headers, _ = encoder(["_id", "name"]).encode([raw], at_ns=1).messages(0, 1)[0]
     _, plain_key, _, plain_headers, _ = encoder().encode([raw], at_ns=1).messages(0, 1)[0]
@@ -131,7 +133,7 @@ def test_key_and_id_do_not_depend_on_rules() -> None:
     assert copied_key == key
 
 
-def test_the_native_event() -> None:
+def test_field_rules_apply_to_native_layout() -> None:
     raw = event(
         "update",
         documentKey={"_id": 7, "country": "NL"},
@@ -158,17 +160,19 @@ def test_the_native_event() -> None:
         ([], ["a.b.c:c"], "`a.b.c:c` renames a field to its own name"),
     ],
 )
-def test_rules_that_are_none(excluded: list[str], renamed: list[str], said: str) -> None:
+def test_invalid_field_rules_are_rejected(
+    excluded: list[str], renamed: list[str], said: str
+) -> None:
     with pytest.raises(ValueError, match="^" + said.replace(".", r"\.") + "$"):
         encodings.encoder(excluded_fields=excluded, renamed_fields=renamed)
 
 
 class TakenError(Exception):
-    """There is a field of the new name."""
+    """A field with the new name exists."""
 
 
 def ruled(document: Any, path: list[str], new_name: str | None) -> Any:
-    """One rule over a plain document."""
+    """The plain document after applying one rule."""
     if not isinstance(document, dict):
         return document
     name, *deeper = path
@@ -206,7 +210,7 @@ _PATHS = st.lists(_NAMES, min_size=1, max_size=3)
     st.lists(_PATHS, max_size=3),
     st.lists(st.tuples(_PATHS, st.sampled_from("abcd")), max_size=3),
 )
-def test_documents_are_those_of_a_second_implementation(
+def test_field_rules_match_second_implementation(
     document: Json, excluded: list[list[str]], renamed: list[tuple[list[str], str]]
 ) -> None:
     renamed = [(path, name) for path, name in renamed if path[-1] != name]
@@ -231,5 +235,5 @@ def test_documents_are_those_of_a_second_implementation(
         return
     deleted = json.loads(batch.messages(1, 2)[0][2] or b"")
     texts = (value_of(batch)["after"], deleted["before"], value_of(copies)["after"])
-    # A renamed field is the last one of its document.
+    # A renamed field becomes the last field of its document.
     assert [json.dumps(json.loads(text)) for text in texts] == [json.dumps(expected)] * 3

@@ -1,4 +1,4 @@
-"""Messages of MongoDB's events as Python sees them: keys, headers, tombstones, refusals."""
+"""Messages for MongoDB's events as Python sees them: keys, headers, tombstones, rejections."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +13,7 @@ from tests.support.mongodb.encodings import AT_NS, copied, encoder
 _DOCUMENT = {"_id": Int64(7), "n": "x"}
 
 
-def test_a_message() -> None:
+def test_message_contains_key_headers_and_value() -> None:
     batch = encoder().encode([event("insert", Int64(7), fullDocument=_DOCUMENT)], at_ns=AT_NS)
     [(topic, key, value, headers, partition_hash)] = batch.messages(0, 9)
     assert (topic, key) == ("L.shop.cust", b'{"id":"7"}')
@@ -31,7 +31,7 @@ def test_a_message() -> None:
     assert batch.last_write_ts_us == 1674749174123000
 
 
-def test_lines_of_json() -> None:
+def test_json_lines_equal_messages() -> None:
     batch = encoder().encode([event("delete")])
     lines = [json.loads(line) for line in batch.ndjson(0, 2).splitlines()]
     assert lines[0]["key"] == {"id": "7"}
@@ -40,7 +40,7 @@ def test_lines_of_json() -> None:
     assert lines[1]["headers"]["cdc.kind"] == "tombstone"
 
 
-def test_arguments_of_a_kafka_client() -> None:
+def test_kafka_arguments_equal_messages() -> None:
     batch = encoder().encode([event("delete")])
 
     def delivered() -> None: ...
@@ -60,7 +60,7 @@ def test_arguments_of_a_kafka_client() -> None:
     assert batch.produce_arguments(0, 2, dict[str, int]().get, delivered) == []
 
 
-def test_views_are_taken_as_they_are() -> None:
+def test_memoryviews_are_encoded_like_bytes() -> None:
     raw = event("insert", fullDocument=_DOCUMENT)
     views = [memoryview(raw), memoryview(b"." + raw)[1:]]
     batch = encoder().encode([raw, *views], at_ns=AT_NS)
@@ -68,7 +68,7 @@ def test_views_are_taken_as_they_are() -> None:
     assert all(other == first for other in others)
 
 
-def test_other_inputs_are_rejected() -> None:
+def test_invalid_encoder_arguments_are_rejected() -> None:
     with pytest.raises(ValueError, match=r'layout: "debezium-9" is not known'):
         encoder(layout="debezium-9")
     with pytest.raises(ValueError, match=r'document_json: "bson" is not known'):
@@ -85,7 +85,7 @@ def in_collection(name: str) -> bytes:
     return event("insert", ns={"db": "shop", "coll": name})
 
 
-def test_each_collection_is_asked_for_once() -> None:
+def test_collection_filter_is_called_once_per_collection() -> None:
     asked = []
 
     def captures(database: str, collection: str) -> bool:
@@ -103,7 +103,7 @@ def test_each_collection_is_asked_for_once() -> None:
     assert len(everything) == 1
 
 
-def test_error_of_a_filter_is_raised() -> None:
+def test_error_of_collection_filter_is_raised() -> None:
     def captures(database: str, collection: str) -> bool:
         raise LookupError(f"{database}.{collection}")
 
@@ -112,8 +112,8 @@ def test_error_of_a_filter_is_raised() -> None:
     assert encoder(captures=captures).encode([]).position_after(0) == 0
 
 
-def test_any_number_of_collections_is_asked_for() -> None:
-    """More than are remembered: some are asked for again, and all answers are right."""
+def test_collection_filter_is_right_beyond_cache_size() -> None:
+    """The encoder repeats calls for evicted collections."""
     names = [f"c{number}" for number in range(10_500)]
     making = encoder(captures=lambda _, collection: collection.endswith("7"))
     for _ in range(2):
@@ -122,7 +122,7 @@ def test_any_number_of_collections_is_asked_for() -> None:
         assert batch.skipped == {"not captured": 9450}
 
 
-def test_threads_share_an_encoder_that_asks() -> None:
+def test_threads_share_encoder_with_collection_filter() -> None:
     names = [f"c{number}" for number in range(200)]
     making = encoder(captures=lambda _, collection: collection.endswith("7"))
     events = [in_collection(name) for name in names]
@@ -131,8 +131,8 @@ def test_threads_share_an_encoder_that_asks() -> None:
     assert {len(batch) for batch in batches} == {20}
 
 
-def test_ids_do_not_depend_on_the_batch() -> None:
-    """Forms of many sizes, hashed side by side or one by one."""
+def test_event_ids_do_not_depend_on_batch() -> None:
+    """Events of many sizes, hashed in parallel or one by one."""
     events = [
         event("delete" if number % 5 == 0 else "insert", number, fullDocument={"n": "x" * number})
         for number in range(0, 4000, 17)

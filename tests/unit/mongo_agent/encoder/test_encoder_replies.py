@@ -1,4 +1,4 @@
-"""Replies taken apart, by what pymongo writes and reads."""
+"""Parsed replies, compared with the values that pymongo writes and reads."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def reply_of(events: list[bytes], batch: str = "nextBatch", **cursor: Any) -> by
     return encoded({"cursor": told, "ok": 1.0, "operationTime": Timestamp(1, 2)})
 
 
-def test_a_reply_is_its_events_and_its_cursor() -> None:
+def test_reply_contains_events_and_cursor() -> None:
     given_events = [bson.encode({"n": content}) for content in (b"", b"\0", b"abc")]
     reply = reply_of(given_events, "firstBatch", postBatchResumeToken=TOKEN)
     for raw in (reply, memoryview(bytearray(reply))):
@@ -31,7 +31,7 @@ def test_a_reply_is_its_events_and_its_cursor() -> None:
     assert StreamReply(reply_of([])).token is None
 
 
-def test_events_are_reached_by_their_number() -> None:
+def test_events_are_accessed_by_index() -> None:
     given_events = [bson.encode({"n": number}) for number in range(3)]
     events = StreamReply(reply_of(given_events)).events
     assert [events[0], events[2], events[-1], events[-3]] == [
@@ -43,7 +43,7 @@ def test_events_are_reached_by_their_number() -> None:
             events[beyond]
 
 
-def test_events_outlive_their_reply() -> None:
+def test_events_outlive_reply() -> None:
     given_events = [event("update", number, fullDocument={"n": number}) for number in range(50)]
     events: ChangeEvents = StreamReply(reply_of(given_events)).events
     batch, expected = (ENCODER.encode(each, at_ns=1) for each in (events, given_events))
@@ -51,7 +51,7 @@ def test_events_outlive_their_reply() -> None:
     assert batch.position_after(50) == 50
 
 
-def test_a_part_without_its_first_and_other_numbers_are_errors() -> None:
+def test_invalid_fragments_and_indexes_are_errors() -> None:
     part = ChangeEvents([encoded({"_id": TOKEN, "splitEvent": {"fragment": 2, "of": 2}})])
     with pytest.raises(ValueError, match="found fragment 2 of 2; expected fragment 1 of 2"):
         FragmentJoiner().join(part)

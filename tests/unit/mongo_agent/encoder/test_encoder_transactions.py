@@ -1,4 +1,4 @@
-"""Transactions begin once, count their events, and end as soon as that can be known."""
+"""Transactions begin once, count their events, and end as soon as the end is known."""
 
 import json
 from collections import Counter
@@ -37,7 +37,7 @@ def in_transaction(transaction: int | None, collection: str, increment: int = 1)
 
 @dataclass(frozen=True)
 class Told:
-    """A message: of a transaction its value, of a document the member `transaction`."""
+    """A message: the value of a transaction message, or the `transaction` member of a document."""
 
     topic: str
     value: Json | None
@@ -98,7 +98,7 @@ def test_transaction_has_begin_and_end_messages() -> None:
     assert len({message.headers["cdc.id"] for message in messages}) == 6
 
 
-def test_names_of_collections_have_the_replica_set_in_front_in_the_old_layout() -> None:
+def test_old_layout_prefixes_collections_with_replica_set() -> None:
     batch = encoder("debezium-2.1").encode([in_transaction(1, "a"), in_transaction(None, "a")])
     end = told(batch)[2].value
     assert end is not None
@@ -114,7 +114,7 @@ def test_no_transaction_messages_without_a_topic() -> None:
     assert batch.transaction_after(1) is None
 
 
-def test_invalid_stored_state_is_rejected() -> None:
+def test_invalid_stored_transaction_is_rejected() -> None:
     with pytest.raises(ValueError, match="not a transaction: missing field `time`"):
         MongoTransaction.from_json('{"id": "x"}')
     made = MongoTransaction(id="x", time=(1, 2), ts_ms=3, counts={"a.b": 4})
@@ -122,7 +122,7 @@ def test_invalid_stored_state_is_rejected() -> None:
     assert made != MongoTransaction(id="x", time=(1, 2), ts_ms=3, counts={})
 
 
-def test_a_later_token_ends_it() -> None:
+def test_later_token_ends_transaction() -> None:
     making = encoder()
     state = making.encode([in_transaction(1, "a", 4)]).transaction_after(1)
     assert state is not None
@@ -135,7 +135,7 @@ def test_a_later_token_ends_it() -> None:
     assert end.messages(0, 1) == by_event.messages(0, 1)
 
 
-def test_a_large_one_has_several_times() -> None:
+def test_large_transaction_has_several_times() -> None:
     making = encoder()
     state = making.encode([in_transaction(1, "a", 1), in_transaction(1, "a", 4)])
     open_one = state.transaction_after(2)
@@ -144,7 +144,7 @@ def test_a_large_one_has_several_times() -> None:
     assert len(making.end_transaction(open_one, (9, 5))) == 1
 
 
-def test_event_without_message_ends_the_stream_uncounted() -> None:
+def test_event_without_message_ends_transaction_uncounted() -> None:
     making = encoder(captures=lambda _, collection: collection != "x")
     events = [
         in_transaction(1, "x"),
@@ -164,16 +164,16 @@ def test_event_without_message_ends_the_stream_uncounted() -> None:
         ("L.shop.b", None),
         (_TOPIC, "END"),
     ]
-    # The end is told with the event that shows it, which gives no message of its own.
+    # The END message belongs to the event that reveals it; that event yields no other message.
     assert [batch.position_after(done) for done in range(7)] == [1, 1, 3, 4, 4, 5, 6]
 
 
-def test_an_event_that_is_rejected_leaves_no_trace() -> None:
-    """Its lsid can be read, so its transaction has begun, when its document turns out damaged."""
+def test_rejected_event_does_not_change_transaction() -> None:
+    """The lsid is readable, so the transaction begins before the document turns out damaged."""
     good = in_transaction(2, "a")
     damaged = bytearray(in_transaction(2, "a"))
     place = damaged.index(b"fullDocument") + len(b"fullDocument\0")
-    # A document that has an element of no type, in the room of an empty one.
+    # A document with an element of an unknown type replaces an empty document.
     damaged[place : place + 5] = b"\x08\0\0\0\x20x\0\0"
     damaged[:4] = len(damaged).to_bytes(4, "little")
     making = encoder()
@@ -194,10 +194,10 @@ histories = st.lists(
 
 
 @given(histories, st.data())
-def test_everything_started_is_closed(
+def test_every_transaction_begin_has_an_end(
     history: list[tuple[int | None, str]], data: st.DataObject
 ) -> None:
-    """Over a restart behind any message, with what is repeated then carrying the same ids."""
+    """The encoder restarts after any message, and repeated messages have the same ids."""
     making = encoder()
     events = [in_transaction(*each, number) for number, each in enumerate(history)]
     whole = making.encode(events, at_ns=1)

@@ -1,4 +1,4 @@
-"""A stream goes on behind what was delivered, whatever has changed since."""
+"""A stream resumes after the last delivered event, even if filters or tokens changed."""
 
 from dataclasses import replace
 
@@ -25,12 +25,12 @@ MARK = {"_data": "8265C0FFEE000000032B0229296E04"}
 AT = StreamPosition(EVENT, TIME, "f1", "rs0")
 
 
-def test_a_position_is_kept() -> None:
+def test_position_round_trips() -> None:
     assert parse_position(decode(encode(AT.values())), "rs0") == AT
     assert parse_position({}, "rs0") is None
 
 
-def test_the_binary_part_of_a_token_is_kept() -> None:
+def test_binary_part_of_token_round_trips() -> None:
     token = {**EVENT, "_typeBits": b"\x82\x40\x01"}
     at = replace(AT, token=token)
     assert parse_position(decode(encode(at.values())), "rs0") == at
@@ -46,14 +46,12 @@ def test_the_binary_part_of_a_token_is_kept() -> None:
         ({"cluster.time": "5:1"}, r"damaged: its resume token is of the cluster time 1707147246:3"),
     ],
 )
-def test_a_position_that_means_nothing_here_is_rejected(
-    change: dict[str, str], message: str
-) -> None:
+def test_foreign_or_damaged_position_is_rejected(change: dict[str, str], message: str) -> None:
     with pytest.raises(OffsetStoreError, match=message):
         parse_position(AT.values() | change, "rs0")
 
 
-def test_offsets_of_something_else_are_rejected() -> None:
+def test_offsets_of_other_program_are_rejected() -> None:
     with pytest.raises(OffsetStoreError, match=r"has no `token`, `cluster\.time`"):
         parse_position({"CommitLog-7-1.log": "5"}, "rs0")
 
@@ -63,7 +61,7 @@ def test_stream_opens_after_its_token() -> None:
     assert opening(AT, "f1") == Opening(start_after=EVENT)
 
 
-def test_other_filters_open_it_by_its_time() -> None:
+def test_changed_filters_open_stream_by_time() -> None:
     found = opening(AT, "f2")
     assert found == Opening(from_time=TIME, sent=EVENT)
     assert found.sent is not None
@@ -71,7 +69,7 @@ def test_other_filters_open_it_by_its_time() -> None:
     assert list(events.after(found.sent["_data"])) == [events[2]]
 
 
-def test_a_token_of_no_event_passes_every_filter() -> None:
+def test_high_water_mark_token_passes_every_filter() -> None:
     mark = StreamPosition(MARK, TIME, "f1", "rs0")
     assert opening(mark, "f2") == Opening(start_after=MARK)
 
@@ -96,7 +94,7 @@ def test_reopening_depends_on_the_failure(
     assert reopening(last, AT, failure) == again
 
 
-def test_stream_without_a_position_opens_as_before() -> None:
+def test_stream_without_position_reopens_unchanged() -> None:
     first = Opening(from_time=TIME)
     assert reopening(first, None, Failure.RESUMABLE) == first
     assert reopening(first, None, Failure.TOO_LARGE) == Opening(from_time=TIME, is_split=True)

@@ -1,4 +1,4 @@
-"""Where the agent goes on when its sink, which stores the position, was closed in the middle."""
+"""Where the agent resumes after its sink, which stores the position, was closed midway."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -29,7 +29,7 @@ def both(deployment: int, orders: int) -> AgentOffsets:
 
 
 class Topic:
-    """A store that can be set."""
+    """A store with a settable position."""
 
     def __init__(self, position: AgentOffsets) -> None:
         self.position = position
@@ -41,7 +41,7 @@ class Topic:
         raise AssertionError("the sink stores")
 
 
-def test_a_commit_whose_answer_was_lost_counts() -> None:
+def test_commit_with_lost_reply_counts() -> None:
     topic = Topic(both(1, 1))
     stored = KafkaOffsets(topic, topic.load(), "rs0")
     topic.position = both(5, 3)
@@ -50,7 +50,7 @@ def test_a_commit_whose_answer_was_lost_counts() -> None:
     assert stored.reload(both(6, 3)) == both(7, 3)
 
 
-def test_without_a_commit_added_entries_remain() -> None:
+def test_uncommitted_new_entries_remain_after_reload() -> None:
     topic = Topic(both(1, 1))
     stored = KafkaOffsets(topic, topic.load(), "rs0")
     due = replace(
@@ -59,7 +59,7 @@ def test_without_a_commit_added_entries_remain() -> None:
     assert stored.reload(both(1, 1).moved("", due)) == both(1, 1).moved("", due)
 
 
-def test_streams_that_are_read_no_more_stay_away() -> None:
+def test_reload_omits_streams_no_longer_read() -> None:
     topic = Topic(AgentOffsets())
     stored = KafkaOffsets(topic, topic.load(), "rs0")
     topic.position = both(5, 3)
@@ -69,7 +69,7 @@ def test_streams_that_are_read_no_more_stay_away() -> None:
 @pytest.mark.parametrize(
     ("prefix", "cluster", "is_used"), [("p", "rs0", True), ("q", "rs0", False), ("p", "rs1", False)]
 )
-def test_the_offsets_of_the_file_before_the_topic_has_any(
+def test_file_offsets_apply_while_topic_is_empty(
     tmp_path: Path, prefix: str, cluster: str, is_used: bool
 ) -> None:
     values = AgentOffsets({"": at(3)}).values()

@@ -1,4 +1,4 @@
-"""Lines of messages that the agent makes itself."""
+"""Lines of the agent's own messages, and positions of a batch."""
 
 import base64
 import json
@@ -16,14 +16,14 @@ from tests.support.mongodb.encodings import encoder
 
 POSITION = StreamOffset(StreamPosition({}, ClusterTime(1, 1), "f", "rs0"), None, SnapshotProgress())
 AVRO = b"\0\0\0\0\x0a\x02p"
-"""Behind the id 10, which holds a byte that ends lines."""
+"""A value after the schema id 10, whose byte is a line feed."""
 
 
 @pytest.mark.parametrize(
     ("part", "shown"),
     [(b'{"serverName":"p"}', {"serverName": "p"}), (AVRO, base64.b64encode(AVRO).decode())],
 )
-def test_each_message_is_a_line(part: bytes, shown: object) -> None:
+def test_own_messages_are_json_lines(part: bytes, shown: object) -> None:
     message = ("hb", part, part, [("h", b"x")], 0)
     lines = OwnMessages((message, message), POSITION).ndjson(0, 2)
     expected = {"topic": "hb", "key": shown, "value": shown, "headers": {"h": "x"}}
@@ -31,12 +31,12 @@ def test_each_message_is_a_line(part: bytes, shown: object) -> None:
     assert [json.loads(line) for line in lines.splitlines()] == [expected] * 2
 
 
-def test_no_value_is_null() -> None:
+def test_missing_value_of_own_message_is_null() -> None:
     line = OwnMessages((("hb", b"{}", None, [], 0),), POSITION).ndjson(0, 1)
     assert json.loads(line)["value"] is None
 
 
-def test_position_after_a_damaged_event_is_that_of_the_event_before() -> None:
+def test_damaged_event_keeps_previous_position() -> None:
     damaged = event("insert").replace(b"\x03_id\0", b"\x42_id\0")
     events = ChangeEvents([damaged, event("insert"), damaged, damaged, event("insert")])
     batch = encoder().encode(events)

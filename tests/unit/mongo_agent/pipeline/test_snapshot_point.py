@@ -1,4 +1,4 @@
-"""A copy is put where the output is exactly the state of the collections."""
+"""A snapshot is placed where the output equals the state of the collections."""
 
 from dataclasses import replace
 
@@ -20,7 +20,7 @@ def at(number: int) -> ClusterTime:
 
 
 def read(token: int, *events: int) -> StreamBatch:
-    """A reply with events of these times; its token has no event, or is that of the last one."""
+    """A reply with events of these times. Its token has no event, or belongs to the last event."""
     position = StreamPosition({}, at(token), "f", "rs0")
     blank = StreamBatch(NO_EVENTS, NOTHING, position, None)
     if not events:
@@ -33,14 +33,14 @@ def test_snapshot_point_follows_a_token_without_event() -> None:
     assert exact_point(StreamWatermark(at(3), at(9)), None) == at(8)
 
 
-def test_no_snapshot_point_after_an_event_with_possible_siblings() -> None:
+def test_snapshot_point_never_follows_event_with_possible_siblings() -> None:
     assert exact_point(StreamWatermark(at(3), at(3)), None) is None
     assert exact_point(StreamWatermark(at(3), at(3)), read(3, 3)) is None
 
 
 def test_snapshot_point_follows_the_last_event() -> None:
-    """An entry of the oplog is never told in part with nothing behind it; but of several shards
-    another one may have an event of the same time."""
+    """A reply never ends within an oplog entry. With several shards, another shard may still have
+    an event of the same time."""
     placed = StreamWatermark(at(0), at(0)).after(read(3, 3))
     assert exact_point(placed, None) is None
     assert exact_point(placed.after(read(3)), None) == at(3)
@@ -50,7 +50,7 @@ def test_snapshot_point_follows_the_last_event() -> None:
 
 
 def test_opaque_tokens_have_no_time() -> None:
-    """The time of a reply without events is one up to which nothing is missing."""
+    """The time of a reply without events marks a point up to which nothing is missing."""
     opaque = StreamPosition({"_data": "opaque"}, at(7), "f", "rs0")
     placed = StreamWatermark(at(3), at(3)).after(replace(read(7), position=opaque))
     assert placed.through == at(7)
@@ -63,16 +63,18 @@ def test_snapshot_point_precedes_a_later_event() -> None:
     assert exact_point(StreamWatermark(at(3), at(3)), read(7, 5, 7)) == at(4)
 
 
-def test_the_first_increment_of_a_second() -> None:
+def test_cluster_time_steps_across_seconds() -> None:
     assert ClusterTime(7, 0).before == ClusterTime(6, 2**32 - 1)
     assert ClusterTime(6, 2**32 - 1).after == ClusterTime(7, 0)
     assert ClusterTime(6, 5).after.before == ClusterTime(6, 5)
 
 
 @given(st.lists(st.tuples(st.integers(1, 50), st.booleans()), min_size=1, max_size=12), st.data())
-def test_no_event_is_on_the_wrong_side(steps: list[tuple[int, bool]], data: st.DataObject) -> None:
-    """Events come in the order of their times, cut into replies anywhere; a reply ends with the
-    token of its last event, or with one that is later than it."""
+def test_snapshot_point_separates_earlier_and_later_events(
+    steps: list[tuple[int, bool]], data: st.DataObject
+) -> None:
+    """Events arrive in the order of their times, split into replies anywhere. A reply ends with the
+    token of its last event or a later token."""
     times = sorted(number * 2 for number, _ in steps)
     cut = data.draw(st.integers(1, len(times)))
     before, after = times[:cut], times[cut:]

@@ -1,4 +1,4 @@
-"""Positions behind what a stream places."""
+"""Positions after the events of a stream."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,11 +43,11 @@ def snapshotter() -> Iterator[Snapshotter]:
         yield made
 
 
-def test_position_after_its_event_contains_the_signal(
+def test_position_after_signal_event_contains_signal(
     snapshotter: Snapshotter, tmp_path: Path
 ) -> None:
-    """Else a kill behind the event and in front of the next one would lose it. In front of it, it
-    comes again, and is known by then."""
+    """Otherwise a crash after the event would lose the signal. After a crash before the event, the
+    agent reads the event again and recognizes the signal."""
     data = {"data-collections": ["shop.a"]}
     events = ChangeEvents(
         [inserted(5, "a", {}), inserted(6, "signals", {"type": "execute-snapshot", "data": data})]

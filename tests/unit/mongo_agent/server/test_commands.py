@@ -1,4 +1,4 @@
-"""Replies that cannot be decoded are errors of the driver, and leave no memory behind."""
+"""Undecodable replies are driver errors and do not leak memory."""
 
 import gc
 import weakref
@@ -11,11 +11,11 @@ from mongo_agent.server.commands import decode_replies
 
 
 class Reply:
-    """Bytes have no weak references."""
+    """Unlike bytes, this type supports weak references."""
 
 
 def failing(error: Exception) -> Callable[[], list[weakref.ref[Reply]]]:
-    """A read whose frame refers to its own error, as frames of the driver do."""
+    """A read whose frame references its own error, like the driver's frames."""
     replies: list[weakref.ref[Reply]] = []
 
     def read() -> list[weakref.ref[Reply]]:
@@ -37,7 +37,7 @@ def failing(error: Exception) -> Callable[[], list[weakref.ref[Reply]]]:
 
 
 @pytest.mark.parametrize("error", [ProtocolError("too long"), OSError("timed out")])
-def test_a_failed_read_keeps_no_reply(error: Exception) -> None:
+def test_failed_read_releases_reply(error: Exception) -> None:
     gc.disable()
     try:
         (reply,) = failing(error)()
@@ -46,7 +46,7 @@ def test_a_failed_read_keeps_no_reply(error: Exception) -> None:
         gc.enable()
 
 
-def test_an_error_of_a_decoder_names_its_kind() -> None:
+def test_decoder_error_reports_exception_type() -> None:
     message = r"cannot be decoded \(ValueError: no length\)"
     with pytest.raises(ProtocolError, match=message), decode_replies():
         raise ValueError("no length")

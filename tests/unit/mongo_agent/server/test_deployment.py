@@ -1,4 +1,4 @@
-"""What the agent is pointed at, and what it says of it: each topology as an operator meets it."""
+"""The agent's reports about each topology that an operator may point it at."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.heavy
 
 @pytest.fixture(scope="module")
 def mixed() -> Iterator[MongoReplicaSet]:
-    """A primary and a secondary that clients are told of, an arbiter, a hidden secondary."""
+    """A primary, a visible secondary, an arbiter and a hidden secondary."""
     with MongoReplicaSet(members=2, arbiters=1, hidden=1) as started:
         yield started
 
@@ -27,15 +27,15 @@ def alone(address: str, options: str = "") -> str:
 
 
 def sentence_of_start(directory: Path, connection_string: str, **properties: Any) -> str:
-    """What the agent ends by."""
+    """The error message with which the agent exits."""
     with RunningAgent(directory, connection_string, **properties) as agent:
         error = agent.wait_until_ended()
     assert isinstance(error, ConfigError)
     return str(error)
 
 
-def test_config_servers_are_rejected_and_name_the_routers_that_they_know(tmp_path: Path) -> None:
-    """MongoDB's old manuals had connectors pointed at them."""
+def test_config_servers_are_rejected_and_report_known_routers(tmp_path: Path) -> None:
+    """MongoDB's old manuals pointed connectors at config servers."""
     with MongoReplicaSet(name="configRepl", is_config_server=True) as config_servers:
         with Client(config_servers.connection_string) as client:
             client.config.mongos.insert_many(
@@ -54,34 +54,32 @@ def test_config_servers_are_rejected_and_name_the_routers_that_they_know(tmp_pat
     assert "Name a mongos of the cluster (such as router-2:27017, router-1:27017)" in sentence
 
 
-def test_config_servers_that_hold_data_are_a_shard() -> None:
+def test_config_servers_with_data_are_a_shard() -> None:
     shard = Deployment("config", "config", (8, 0, 0), is_shard=True)
     assert deployment_error(shard, "shard", "a:1") is None
     assert "is a shard" in (deployment_error(shard, "auto", "a:1") or "")
 
 
-def test_a_direct_connection_to_an_arbiter_is_rejected(
-    tmp_path: Path, mixed: MongoReplicaSet
-) -> None:
+def test_direct_connection_to_arbiter_is_rejected(tmp_path: Path, mixed: MongoReplicaSet) -> None:
     sentence = sentence_of_start(tmp_path, alone(mixed.members[2]))
     assert f"The member at {mixed.members[2]} is an arbiter" in sentence
     assert "`directConnection`" in sentence
 
 
-def test_an_arbiter_that_knows_no_users_is_not_taken_for_a_wrong_password(tmp_path: Path) -> None:
+def test_arbiter_without_users_is_not_a_login_error(tmp_path: Path) -> None:
     with MongoReplicaSet(arbiters=1, users=[User("cdc", "secret")]) as replica_set:
         address = f"cdc:secret@{replica_set.members[1]}"
         sentence = sentence_of_start(tmp_path, alone(address))
     assert "is an arbiter" in sentence
 
 
-def test_the_members_are_found_by_an_arbiter(tmp_path: Path, mixed: MongoReplicaSet) -> None:
+def test_agent_finds_members_through_arbiter(tmp_path: Path, mixed: MongoReplicaSet) -> None:
     string = f"mongodb://{mixed.members[2]}/?replicaSet=rs0"
     with RunningAgent(tmp_path, string) as agent:
         agent.wait_until_streaming()
 
 
-def test_a_direct_connection_names_its_member_and_place() -> None:
+def test_direct_connection_reports_member_datacenter_and_rack() -> None:
     tags = [{"dc": "east", "rack": "r1", "use": "reports"}]
     with MongoReplicaSet(members=2, tags=tags) as server:
         first, second = server.members
@@ -99,10 +97,10 @@ def test_a_direct_connection_names_its_member_and_place() -> None:
 
 
 @pytest.mark.parametrize("number", [1, 3], ids=["secondary", "hidden"])
-def test_agent_of_a_secondary_reads_from_it_alone(
+def test_agent_of_secondary_reads_only_that_member(
     tmp_path: Path, mixed: MongoReplicaSet, number: int
 ) -> None:
-    """A direct connection, as that of a sidecar in the pod of one member."""
+    """A direct connection, as from a sidecar in a member's pod."""
     address = mixed.members[number]
     with (
         Client(mixed.connection_string) as writer,
@@ -116,7 +114,7 @@ def test_agent_of_a_secondary_reads_from_it_alone(
         agent.wait_until(lambda: number in [each.id for each in agent.of_documents()], "the event")
 
 
-def test_a_member_that_is_not_initiated_is_waited_for(tmp_path: Path) -> None:
+def test_agent_waits_for_uninitiated_member(tmp_path: Path) -> None:
     with MongoReplicaSet(is_initiated=False) as replica_set:
         hasty = {"mongodb.server.selection.timeout.ms": 300}
         for string in (replica_set.connection_string, alone(replica_set.members[0])):
@@ -130,7 +128,7 @@ def test_a_member_that_is_not_initiated_is_waited_for(tmp_path: Path) -> None:
             agent.wait_until_streaming()
 
 
-def test_a_shard_that_a_router_does_not_reach_is_waited_for(tmp_path: Path) -> None:
+def test_agent_waits_for_shard_unreachable_by_router(tmp_path: Path) -> None:
     patience = {"connect.max.attempts": 1000}
     with (
         MongoShardedCluster() as cluster,
@@ -150,7 +148,7 @@ def test_a_shard_that_a_router_does_not_reach_is_waited_for(tmp_path: Path) -> N
         assert [each.id for each in agent.wait_for(2)] == [1, 2]
 
 
-def test_a_load_balancer_is_rejected(tmp_path: Path) -> None:
+def test_load_balancer_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="has `loadBalanced=true`, which sends"):
         RunningAgent(tmp_path, "mongodb://127.0.0.1:1/?loadBalanced=true")
 
@@ -166,7 +164,7 @@ def test_a_load_balancer_is_rejected(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_release_without_a_requested_feature_is_rejected(
+def test_release_without_requested_feature_is_rejected(
     tmp_path: Path, version: str, properties: dict[str, object], part: str
 ) -> None:
     if version.startswith("4.0"):
@@ -178,7 +176,8 @@ def test_release_without_a_requested_feature_is_rejected(
 
 
 def test_unreadable_cluster_identity_is_retried() -> None:
-    """A router without its config servers does not know which cluster it is of: waited for."""
+    """A router without its config servers does not know the id of its cluster, so the agent
+    waits."""
     with MongoShardedCluster() as cluster, Client(cluster.connection_string) as router:
         data = {"failCommands": ["find"], "errorCode": 6}
         router.admin.command("configureFailPoint", "failCommand", mode="alwaysOn", data=data)

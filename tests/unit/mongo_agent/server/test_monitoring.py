@@ -1,4 +1,4 @@
-"""What goes wrong slowly is seen before it hurts."""
+"""Slow failures are detected before they cause a loss."""
 
 import pytest
 
@@ -19,7 +19,7 @@ WARNINGS = WarningThresholds(headroom_ms=3_600_000, stall_ms=60_000, lag_ms=60_0
 WELL = StreamLag(headroom_s=90_000, stalled_s=2.0, behind_s=1.0)
 
 
-def test_figures() -> None:
+def test_stream_lag_is_computed_from_times() -> None:
     times = StreamTimes(ClusterTime(1000, 1), ClusterTime(1600, 1), moved_at_s=50.0)
     assert stream_lag(times, ClusterTime(400, 7), 55.0, 1601.5) == StreamLag(600, 5.0, 1.5)
     assert stream_lag(times, None, 55.0, 1599.0) == StreamLag(None, 5.0, 0.0)
@@ -37,20 +37,20 @@ def test_figures() -> None:
         (StreamLag(None, 2.0, 1.0), ""),
     ],
 )
-def test_sentences(findings: StreamLag, part: str) -> None:
+def test_stream_warning_reports_worst_finding(findings: StreamLag, part: str) -> None:
     worst = stream_warning(findings, WARNINGS)
     assert (worst is not None) == bool(part)
     assert worst is None or part in worst.sentence
     assert stream_warning(findings, WarningThresholds(0, 0, 0)) is None
 
 
-def test_short_limits_are_looked_at_often() -> None:
+def test_short_limits_shorten_check_interval() -> None:
     assert WARNINGS.interval_s == 10.0
     assert WarningThresholds(0, 400, 60_000).interval_s == 0.1
     assert WarningThresholds(0, 0, 0).interval_s == 10.0
 
 
-def test_a_stream_that_stands_still_is_found() -> None:
+def test_stalled_stream_is_reported() -> None:
     now_s = 0.0
     read = ClusterTime(2_000_000_000, 1)
     watch = OplogMonitor(

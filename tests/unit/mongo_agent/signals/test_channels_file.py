@@ -1,4 +1,4 @@
-"""Signals from a file, taken once whatever happens in between."""
+"""Signals from a file are applied once, even across restarts."""
 
 import json
 from concurrent.futures import Future
@@ -20,7 +20,7 @@ def line(name: str, end: str = "\n") -> str:
 
 
 class Agent:
-    """Applies signals as the pipeline does; without `stores` it ends before it answers."""
+    """Applies signals like the pipeline; without `stores` it ends before it answers."""
 
     def __init__(self, progress: SnapshotProgress | None = None, *, stores: bool = True) -> None:
         self.progress = progress or SnapshotProgress()
@@ -46,7 +46,7 @@ def wait_until_empty(folder: Path) -> None:
     wait_until(lambda: not any(folder.iterdir()), "an empty directory")
 
 
-def test_lines_are_signals_each_with_a_name_of_its_own() -> None:
+def test_lines_become_signals_with_unique_occurrences() -> None:
     content = (line("a") + "\n" + line("b", "")).encode()
     first, second = file_signals(content, "s.1.taken")
     assert (first.id, first.type, first.channel) == ("a", "execute-snapshot", "file")
@@ -60,7 +60,7 @@ def test_invalid_line_is_rejected_and_skipped(noise: bytes) -> None:
     assert not answer.is_accepted
 
 
-def test_a_file_is_taken_and_removed_and_the_next_one_too(tmp_path: Path) -> None:
+def test_signal_files_are_processed_and_removed(tmp_path: Path) -> None:
     path, agent = tmp_path / "signals.txt", Agent()
     with watched(path, agent):
         path.write_text(line("a") + line("b", end=""))

@@ -1,4 +1,4 @@
-"""Signals over HTTP, to a pipeline that answers as a real one does, through a real socket."""
+"""Signals over HTTP through a real socket, to a simulated pipeline."""
 
 from collections.abc import Iterator
 
@@ -33,7 +33,7 @@ def client(agent: Agent) -> Iterator[SignalClient]:
         yield SignalClient(local_url("127.0.0.1", server.port))
 
 
-def test_a_signal_is_answered(pages: FlaskClient, agent: Agent) -> None:
+def test_http_signal_is_accepted(pages: FlaskClient, agent: Agent) -> None:
     reply = pages.post("/signals", json=EXECUTE)
     assert reply.status_code == 202
     assert reply.get_json()["accepted"] is True
@@ -57,10 +57,10 @@ def test_invalid_signal_is_rejected_with_a_message(pages: FlaskClient) -> None:
         (b"type=pause-snapshot", "application/x-www-form-urlencoded", 415),
     ],
 )
-def test_bodies_that_are_no_signal(
+def test_invalid_signal_body_is_rejected(
     pages: FlaskClient, agent: Agent, body: bytes, content_type: str, status: int
 ) -> None:
-    """A form of another site comes with none of the types of JSON."""
+    """A cross-site form cannot send a JSON content type."""
     reply = pages.post("/signals", data=body, content_type=content_type)
     assert reply.status_code == status
     assert reply.get_json()["accepted"] is False
@@ -74,7 +74,7 @@ def test_agent_without_answer_is_reported(pages: FlaskClient, agent: Agent) -> N
     assert "it is starting or stopping" in reply.get_json()["message"]
 
 
-def test_the_client_speaks_to_a_running_agent(client: SignalClient) -> None:
+def test_client_controls_running_agent(client: SignalClient) -> None:
     assert client.send("pause-snapshot", {}).is_accepted
     refused = client.send("stop-snapshot", {})
     assert not refused.is_accepted

@@ -1,4 +1,4 @@
-"""Documents of the signalling collection as signals."""
+"""Documents of the signal collection as signals."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def event(document: Any, operation: str = "insert", collection: str = "signals")
     )
 
 
-def test_inserts_into_the_collection_are_signals() -> None:
+def test_inserts_into_signal_collection_are_signals() -> None:
     data = {"type": "incremental", "data-collections": ["shop.a"]}
     document = {"_id": ObjectId("596e275826f08b2730779e1f"), "type": "stop-snapshot", "data": data}
     signal = source_signal(event(document), "shop.signals")
@@ -30,7 +30,7 @@ def test_inserts_into_the_collection_are_signals() -> None:
     assert signal.occurrence == "8265"
 
 
-def test_data_may_be_a_text() -> None:
+def test_signal_data_may_be_json_text() -> None:
     document = {"_id": 1, "type": "log", "data": '{"message": "hello"}'}
     signal = source_signal(event(document), "shop.signals")
     assert signal is not None
@@ -51,11 +51,11 @@ def test_data_may_be_a_text() -> None:
         b"noise",
     ],
 )
-def test_other_events_are_none(other: bytes) -> None:
+def test_other_events_are_not_signals(other: bytes) -> None:
     assert source_signal(other, "shop.signals") is None
 
 
-def test_a_read_gives_its_signals_in_order() -> None:
+def test_signals_of_read_keep_their_order() -> None:
     read = [event({"_id": 1}), event({"_id": 2}, "delete"), event({"_id": 3})]
     assert [each.id for each in signals_among(read, "shop.signals")] == ["1", "3"]
     assert list(signals_among(read, None)) == []

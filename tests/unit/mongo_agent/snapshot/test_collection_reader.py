@@ -1,4 +1,4 @@
-"""Replies with documents of any size, from a server whose large replies do not arrive."""
+"""Replies with documents of any size, from a server whose large replies time out."""
 
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -60,7 +60,7 @@ class Cursor:
 
 class Reader(CollectionReader):
     def __init__(self, documents: list[bytes], bound: int) -> None:
-        # Chunks hold all documents.
+        # Each chunk contains all documents.
         settings = SnapshotSettings(chunk_size=len(documents), chunk_bytes=1 << 40)
         super().__init__(cast(Client, OfflineClient()), settings)
         self.all, self.bound = documents, bound
@@ -80,7 +80,7 @@ class Reader(CollectionReader):
 
 
 @given(st.integers(0), st.integers(LARGEST_BYTES, 16 << 20))
-def test_replies_shrink_until_they_arrive(seed: int, bound: int) -> None:
+def test_timed_out_replies_shrink_until_they_arrive(seed: int, bound: int) -> None:
     random = Random(seed)
     largest = [random.choice([10, 10_000, LARGEST_BYTES]) for _ in range(6)]
     sizes = [random.randint(1, each) for each in largest for _ in range(random.choice([1, 20]))]

@@ -48,14 +48,14 @@ def names(begun: SnapshotProgress) -> list[tuple[str, ClusterTime, bool]]:
     return [(each.collection, each.since, bool(each.chunks)) for each in begun.collections]
 
 
-def test_a_renamed_collection_begins_anew() -> None:
+def test_renamed_collection_restarts_its_snapshot() -> None:
     found = after(progress("a", "b"), rename("a", "c"))
     assert names(found) == [("b", LISTED, True), ("c", LATER, False)]
     assert found.finished[-1].outcome is SnapshotOutcome.RENAMED
     assert found.initial is InitialSnapshot.RUNNING
 
 
-def test_the_last_collection_of_an_initial_snapshot_keeps_it_running() -> None:
+def test_rename_of_last_collection_keeps_initial_snapshot_running() -> None:
     found = after(progress("a"), rename("a", "c"))
     assert found.initial is InitialSnapshot.RUNNING
     gone = after(progress("a"), rename("a", "c"), namespaces=Namespaces(("shop",), (), ("shop.a",)))
@@ -64,45 +64,45 @@ def test_the_last_collection_of_an_initial_snapshot_keeps_it_running() -> None:
 
 
 @pytest.mark.parametrize("begun", [progress("a", "b"), progress("a"), progress("b")])
-def test_a_replaced_collection_begins_anew_once(begun: SnapshotProgress) -> None:
-    """Also if the renamed collection itself has no unfinished snapshot."""
+def test_replaced_collection_restarts_its_snapshot_once(begun: SnapshotProgress) -> None:
+    """The renamed collection itself need not have an unfinished snapshot."""
     found = after(begun, rename("a", "b"))
     assert names(found) == [("b", LATER, False)]
     assert names(after(found, rename("a", "b"))) == names(found)
 
 
-def test_names_that_a_list_has_already_stay() -> None:
+def test_ddl_events_at_listing_time_keep_listed_names() -> None:
     earlier = rename("x", "a", LISTED)
     assert names(after(progress("a"), earlier)) == names(progress("a"))
     dropped = DdlEvent(LISTED, "shop", "a")
     assert names(after(progress("a"), dropped)) == names(progress("a"))
 
 
-def test_a_list_that_was_read_before_the_rename_of_its_time() -> None:
-    """Both names may have been read. Nothing is left out."""
+def test_rename_at_listing_time_keeps_both_names() -> None:
+    """The listing may contain either name, so the snapshot omits neither."""
     found = after(progress("a"), rename("a", "c", LISTED))
     assert names(found) == [("a", LISTED, True), ("c", LISTED, False)]
 
 
-def test_other_renames_change_nothing() -> None:
+def test_rename_of_uncaptured_collection_changes_nothing() -> None:
     begun = progress("a")
     assert after(begun, rename("y", "z")) == begun
 
 
 @pytest.mark.parametrize("collection", ["a", None])
-def test_a_dropped_collection_ends(collection: str | None) -> None:
+def test_drop_ends_collection_snapshot(collection: str | None) -> None:
     found = after(progress("a"), DdlEvent(LATER, "shop", collection))
     assert found.is_idle
     assert found.finished[-1].outcome is SnapshotOutcome.DROPPED
 
 
-def test_a_drop_of_another_shard_ends_nothing() -> None:
+def test_drop_on_another_shard_does_not_end_snapshot() -> None:
     begun = progress("a")
     found = after(begun, rename("a", "b"), DdlEvent(ClusterTime(6, 2), "shop", "b"), is_merged=True)
     assert [each.collection for each in found.collections] == ["b"]
 
 
-def test_events_are_read_as_the_server_writes_them() -> None:
+def test_ddl_events_are_parsed_from_server_format() -> None:
     ns, time = {"db": "shop", "coll": "a"}, Timestamp(6, 1)
     events: list[dict[str, Any]] = [
         {"operationType": "insert", "ns": ns, "clusterTime": time},
@@ -118,7 +118,7 @@ def test_events_are_read_as_the_server_writes_them() -> None:
     ]
 
 
-def test_batches_without_such_events_are_not_read() -> None:
+def test_batches_without_ddl_events_are_not_parsed() -> None:
     assert not has_ddl_events({"not captured": 3}, {("shop.a", "insert"): 1})
     assert has_ddl_events({"rename": 1}, {})
     assert has_ddl_events({}, {("shop.a", "schema"): 1})

@@ -1,4 +1,4 @@
-"""Drops and renames of captured collections, and the command that ends their reports."""
+"""Drops and renames of captured collections, and the command that clears their report."""
 
 from dataclasses import replace
 from typing import Any
@@ -61,7 +61,7 @@ def entries(progress: SnapshotProgress) -> list[tuple[str, str, bool]]:
         (renamed("x", "y"), []),
     ],
 )
-def test_a_captured_name_that_changes_is_on_record(
+def test_replaced_collections_are_recorded(
     event: DdlEvent, found: list[tuple[str, str, bool]]
 ) -> None:
     assert entries(after(event)) == found
@@ -69,7 +69,7 @@ def test_a_captured_name_that_changes_is_on_record(
     assert after(event).is_idle
 
 
-def test_the_last_event_of_a_name_counts_and_a_repeated_one_does_not() -> None:
+def test_last_ddl_event_of_name_counts_once() -> None:
     swap = [renamed("a", "x"), renamed("b", "a", LATER)]
     found = after(*swap)
     assert entries(found) == [("b", "renamed to shop.a", False), ("a", "replaced by shop.b", True)]
@@ -81,7 +81,7 @@ def test_the_last_event_of_a_name_counts_and_a_repeated_one_does_not() -> None:
     )
 
 
-def test_documents_that_a_snapshot_reads_are_not_missing() -> None:
+def test_documents_read_by_snapshot_are_not_missing() -> None:
     initial = EMPTY.requested(SnapshotRequest(SnapshotReason.INITIAL))
     assert [each.is_missing for each in after(renamed("x", "a"), progress=initial).replaced] == [
         False
@@ -93,7 +93,7 @@ def test_documents_that_a_snapshot_reads_are_not_missing() -> None:
     assert after(renamed("x", "a", ClusterTime(7, 1)), progress=begun).replaced[0].is_missing
 
 
-def test_resnapshot_requests_both_or_what_the_agent_can() -> None:
+def test_resnapshot_policy_requests_deletes_if_possible() -> None:
     found = after(renamed("a", "b"), policy="resnapshot")
     assert [each.is_requested for each in found.replaced] == [True, True]
     assert [each.names for each in found.requests] == [(r"(?-i:shop\.b)",)]
@@ -105,7 +105,7 @@ def test_resnapshot_requests_both_or_what_the_agent_can() -> None:
     assert len(partly.requests) == 1
 
 
-def test_entries_are_bounded() -> None:
+def test_replaced_collection_entries_are_bounded() -> None:
     progress = EMPTY
     for number in range(KEPT_REPLACED + 3):
         progress = progress.with_replaced(ReplacedCollection("shop", f"c{number}", TIME, "dropped"))
@@ -113,7 +113,7 @@ def test_entries_are_bounded() -> None:
     assert progress.replaced[-1].collection == f"c{KEPT_REPLACED + 2}"
 
 
-def test_a_start_forgets_what_is_no_longer_captured() -> None:
+def test_start_forgets_uncaptured_replaced_collections() -> None:
     found = after(renamed("a", "b"))
     started = progress_at_start(found, "initial", Namespaces(include_collections=("shop[.]b",)))
     assert [each.collection for each in started.replaced] == ["b"]
@@ -127,7 +127,7 @@ def ordered(
     return apply_signal(progress, signal, SHOP, ReplacementRules("report", no_deletes))
 
 
-def test_a_command_requests_what_an_entry_needs() -> None:
+def test_replace_command_requests_missing_documents_and_deletes() -> None:
     found = after(renamed("a", "b"), dropped("c"))
     progress, result = ordered(found, "shop.[bc]")
     assert result.is_accepted
@@ -140,7 +140,7 @@ def test_a_command_requests_what_an_entry_needs() -> None:
     assert len(progress.requests) == 1
 
 
-def test_a_command_without_deletes_ends_the_report() -> None:
+def test_replace_command_without_deletes_ends_report() -> None:
     found = after(renamed("a", "b"))
     progress, result = ordered(found, ".*", no_deletes="the topic is Avro")
     assert progress.replaced == ()
@@ -148,7 +148,7 @@ def test_a_command_without_deletes_ends_the_report() -> None:
     assert "no deletes, because the topic is Avro" in result.message
 
 
-def test_a_command_for_a_collection_without_an_event() -> None:
+def test_replace_command_accepts_collection_without_event() -> None:
     progress, result = ordered(EMPTY, "shop.d")
     assert result.is_accepted
     assert [(each.collection, each.is_requested) for each in progress.replaced] == [("d", True)]
@@ -169,7 +169,7 @@ def test_a_command_for_a_collection_without_an_event() -> None:
         ),
     ],
 )
-def test_a_command_that_selects_nothing(
+def test_replace_command_without_selection_is_rejected(
     names: list[str], data: dict[str, Any], message: str
 ) -> None:
     progress, result = ordered(EMPTY, *names, **data)

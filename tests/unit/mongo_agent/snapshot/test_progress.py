@@ -1,4 +1,4 @@
-"""The algebra of progress: whatever happens between plan and delivery, nothing is missed."""
+"""The algebra of progress: no event between plan and delivery loses a document."""
 
 from bisect import bisect_left
 
@@ -25,8 +25,10 @@ SHOP = SnapshotRequest(SnapshotReason.INITIAL)
 
 
 class Copies(RuleBasedStateMachine):
-    """Two collections of numbers; a bound is a number as two bytes. Chunks are planned, delivered
-    in any order, whole or in part, and what was stored last comes back by a crash."""
+    """Two collections of numbers; a bound is a number as two bytes.
+
+    Chunks are planned and delivered in any order, whole or in part. A crash restores the state that
+    was stored last."""
 
     @initialize(sizes=st.tuples(st.integers(0, 9), st.integers(0, 9)))
     def begin(self, sizes: tuple[int, int]) -> None:
@@ -66,7 +68,7 @@ class Copies(RuleBasedStateMachine):
 
     @rule(number=st.sampled_from([1, 2]), value=st.integers(0, 30))
     def insert_where_nothing_is_done(self, number: int, value: int) -> None:
-        """A chunk may grow until it is delivered."""
+        """A chunk may grow until its delivery."""
         entry = self.progress.entry(number)
         if entry is None or value in self.ids[number]:
             return
@@ -176,7 +178,7 @@ progresses = st.builds(
 
 
 @given(progresses)
-def test_progress_round_trips(progress: SnapshotProgress) -> None:
+def test_snapshot_progress_round_trips(progress: SnapshotProgress) -> None:
     assert SnapshotProgress.from_json(progress.to_json()) == progress
 
 
@@ -191,12 +193,12 @@ def test_progress_round_trips(progress: SnapshotProgress) -> None:
         ('{"version":2}', "has version 2; this agent supports 1"),
     ],
 )
-def test_progress_of_another_form_is_rejected(text: str, said: str) -> None:
+def test_snapshot_progress_of_unknown_format_is_rejected(text: str, said: str) -> None:
     with pytest.raises(OffsetStoreError, match=said):
         SnapshotProgress.from_json(text)
 
 
-def test_finished_snapshots_are_bounded() -> None:
+def test_finished_snapshot_entries_are_bounded() -> None:
     progress = SnapshotProgress()
     for _ in range(3):
         selected = [selected_collection(SHOP, f"v{each}", skipped="a view") for each in range(150)]
@@ -206,7 +208,7 @@ def test_finished_snapshots_are_bounded() -> None:
     assert progress.initial is InitialSnapshot.DONE
 
 
-def test_plans_of_a_copy_that_was_stopped_change_nothing() -> None:
+def test_plans_of_stopped_snapshot_change_nothing() -> None:
     progress = SnapshotProgress().requested(SHOP).resolved(SHOP, [selected_collection(SHOP, "a")])
     stopped = progress.ended(1, SnapshotOutcome.STOPPED)
     assert stopped.planned(1, [b"x"], is_whole=True) == stopped
@@ -214,7 +216,7 @@ def test_plans_of_a_copy_that_was_stopped_change_nothing() -> None:
     assert stopped.resolved(SHOP, [selected_collection(SHOP, "a")]) == stopped
 
 
-def test_an_initial_copy_that_was_stopped_is_aborted_until_the_next_one() -> None:
+def test_stopped_initial_snapshot_is_aborted_until_next_request() -> None:
     asked = SnapshotProgress().requested(SHOP)
     begun = asked.resolved(SHOP, [selected_collection(SHOP, "a")])
     for stopped in (asked.without_requests(), begun.ended(1, SnapshotOutcome.STOPPED)):

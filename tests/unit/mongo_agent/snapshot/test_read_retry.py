@@ -1,4 +1,4 @@
-"""How long a missing privilege is waited for."""
+"""How long a snapshot waits for a missing privilege."""
 
 import pytest
 from pymongo.errors import OperationFailure
@@ -13,7 +13,7 @@ DENIED = OperationFailure("not authorized on shop to execute command listCollect
 
 
 @pytest.mark.parametrize("waits", [True, False])
-def test_a_missing_privilege(waits: bool) -> None:
+def test_missing_privilege_is_retried_or_fails(waits: bool) -> None:
     assert classify_read_failure(DENIED, None) is ReadFailure.DENIED
     now_s, tries = 0.0, 0
     retry = ReadRetry(RetryPause(1.0, 120.0, 4), lambda: now_s, 0, waits_when_denied=waits)

@@ -1,4 +1,4 @@
-"""What is copied at a start."""
+"""The snapshots that a start requests."""
 
 import pytest
 
@@ -33,13 +33,13 @@ def done(namespaces: Namespaces = ALL) -> SnapshotProgress:
 
 
 @pytest.mark.parametrize("mode", COPYING)
-def test_at_the_first_start_all_is_copied(mode: SnapshotMode) -> None:
+def test_first_start_snapshots_all_collections(mode: SnapshotMode) -> None:
     progress = progress_at_start(SnapshotProgress(), mode, ALL)
     assert progress.requests == (INITIAL,)
     assert progress.initial is InitialSnapshot.RUNNING
 
 
-def test_no_data_copies_nothing_and_never_makes_up_for_it() -> None:
+def test_no_data_mode_never_snapshots_existing_documents() -> None:
     progress = progress_at_start(SnapshotProgress(), "no_data", ALL)
     assert progress.is_idle
     assert progress_at_start(progress, "initial", ALL).is_idle
@@ -51,12 +51,12 @@ def test_interrupted_snapshot_resumes(mode: SnapshotMode) -> None:
 
 
 @pytest.mark.parametrize(("mode", "is_copied"), [("always", True), ("initial", False)])
-def test_a_second_start_copies_only_in_one_mode(mode: SnapshotMode, is_copied: bool) -> None:
+def test_second_start_snapshots_only_in_mode_always(mode: SnapshotMode, is_copied: bool) -> None:
     progress = progress_at_start(done(), mode, ALL)
     assert progress.requests == ((INITIAL,) if is_copied else ())
 
 
-def test_a_lost_position_is_a_reason_to_copy_in_two_modes() -> None:
+def test_lost_position_starts_snapshot_in_two_modes() -> None:
     for mode in COPYING:
         progress = progress_at_start(done(), mode, ALL, is_lost=True)
         assert bool(progress.requests) == (mode in ("always", "when_needed"))
@@ -70,30 +70,30 @@ def test_full_restart_abandons_running_snapshots() -> None:
     assert [each.outcome for each in progress.finished] == [SnapshotOutcome.STOPPED] * 2
 
 
-def test_collections_that_are_captured_since_are_copied() -> None:
-    """And only those: one that was created while its changes were streamed is not."""
+def test_newly_captured_collections_are_snapshotted() -> None:
+    """A collection created while its changes were streamed needs no snapshot."""
     progress = progress_at_start(done(SHOP), "initial", ALL)
     assert progress.requests == (SnapshotRequest(SnapshotReason.INCLUDED, known=SHOP),)
-    # Before that is looked up, the filters change once more.
+    # The filters change once more before the agent lists the collections.
     third = Namespaces(include_databases=("shop", "crm"))
     later = progress_at_start(progress, "initial", third)
     assert later.requests == progress.requests
     assert later.scope == third
 
 
-def test_other_filters_before_anything_was_looked_up() -> None:
+def test_filter_change_before_listing_keeps_one_request() -> None:
     assert progress_at_start(
         progress_at_start(SnapshotProgress(), "initial", SHOP), "initial", ALL
     ).requests == (INITIAL,)
 
 
-def test_collections_that_are_not_captured_any_more_are_not_copied() -> None:
+def test_collections_no_longer_captured_end_their_snapshot() -> None:
     progress = progress_at_start(begun(), "initial", SHOP)
     assert [each.namespace for each in progress.collections] == ["shop.a"]
     assert progress.finished[-1].note == "no longer captured"
 
 
-def test_no_data_abandons_the_initial_snapshot_and_keeps_requested_ones() -> None:
+def test_no_data_mode_abandons_only_initial_snapshot() -> None:
     asked = begun().requested(SIGNAL)
     progress = progress_at_start(asked, "no_data", ALL)
     assert progress.collections == ()

@@ -1,4 +1,4 @@
-"""Keys of documents that a topic does not delete."""
+"""Keys of live documents in a topic."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -44,8 +44,10 @@ def encoded(
     ),
     most=st.integers(1, 10),
 )
-def test_a_share_at_a_time_is_all_of_them(changes: list[tuple[str, int, str]], most: int) -> None:
-    """However few keys memory may hold."""
+def test_topic_sweep_in_shares_finds_all_live_keys(
+    changes: list[tuple[str, int, str]], most: int
+) -> None:
+    """The number of keys in memory does not matter."""
     records = [each for change in changes for each in encoded(*change)]
     live: set[int] = set()
     for operation, identity, collection in changes:
@@ -60,7 +62,7 @@ def test_a_share_at_a_time_is_all_of_them(changes: list[tuple[str, int, str]], m
     assert sorted(found) == sorted(f'{{"id":"{each}"}}'.encode() for each in live)
 
 
-def test_a_stop_ends_the_reading_of_a_long_topic() -> None:
+def test_stop_ends_sweep_of_long_topic() -> None:
     reader = CollectionReader(MongoClient(connect=False), SnapshotSettings())
     record = TopicRecord(b"k", None, [])
     with ThreadPoolExecutor(1) as threads:
@@ -72,7 +74,7 @@ def test_a_stop_ends_the_reading_of_a_long_topic() -> None:
 
 @pytest.mark.parametrize("schemas", [False, True])
 @pytest.mark.parametrize("identity", IDENTITIES, ids=repr)
-def test_an_id_has_the_same_key_again(identity: Any, schemas: bool) -> None:
+def test_id_read_from_key_yields_same_key(identity: Any, schemas: bool) -> None:
     typed = dict.fromkeys(("key", "value"), "json_with_schema") if schemas else {}
     making = encoder(**typed)
     (inserted,) = encoded("insert", identity, making=making)
@@ -82,11 +84,11 @@ def test_an_id_has_the_same_key_again(identity: Any, schemas: bool) -> None:
 
 
 @pytest.mark.parametrize("key", [b"", b"no JSON", b"[]", b'{"id":"{"}', b'{"other":"1"}', b'"x"'])
-def test_a_key_that_is_no_id_is_left_out(key: bytes) -> None:
+def test_key_without_id_is_skipped(key: bytes) -> None:
     assert list(_id_of(key)) == []
 
 
-def test_a_topic_without_json_names_the_remedy() -> None:
+def test_non_json_topic_error_contains_remedy() -> None:
     record = TopicRecord(b"k", b"\x00\x00\x00\x00\x01", [])
     with pytest.raises(SidecarError, match=r"collection\.replaced\.policy=skip"):
         list(live_keys(lambda *_: [record], ENTRY))

@@ -1,4 +1,4 @@
-"""What people see of copies."""
+"""The status view of snapshots."""
 
 import json
 
@@ -10,7 +10,7 @@ from tests.support.mongodb.given_streams import selected_collection
 REQUEST = SnapshotRequest(SnapshotReason.SIGNAL, (".*",), signal="s1")
 
 
-def test_percent_and_remaining_time() -> None:
+def test_snapshot_view_computes_percent_and_remaining_time() -> None:
     selected = [
         selected_collection(REQUEST, "a", estimated=100),
         selected_collection(REQUEST, "b", estimated=50),
@@ -34,13 +34,13 @@ def test_percent_and_remaining_time() -> None:
     assert "percent" not in shown["collections"][3]
 
 
-def test_nothing_to_copy() -> None:
+def test_snapshot_view_without_snapshots_is_idle() -> None:
     view = view_of(SnapshotProgress())
     assert not view.is_running
     assert (view.remaining_documents, view.remaining_s) == (0, None)
 
 
-def test_an_estimate_that_was_too_low_is_no_more_than_all() -> None:
+def test_low_estimate_is_capped_at_100_percent() -> None:
     progress = SnapshotProgress().requested(REQUEST)
     progress = progress.resolved(REQUEST, [selected_collection(REQUEST, "a", estimated=0)])
     progress = progress.planned(1, [b"x"], is_whole=False)

@@ -1,4 +1,4 @@
-"""What the MongoDB agent reports follows from its facts: every fact alone and every pair."""
+"""The conditions of the MongoDB agent follow from its facts: every fact and every pair."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -30,7 +30,7 @@ OPEN = stream_view()
 WARNINGS = WarningThresholds(headroom_ms=3_600_000, stall_ms=60_000, lag_ms=60_000)
 DROPPED = ReplacedCollection("shop", "a", NEVER, "dropped")
 RENAMED = ReplacedCollection("shop", "b c", NEVER, "renamed to shop.d")
-# What is set, and the condition that it gives: state, code, component, a piece of its text.
+# The changed facts and the expected condition: state, code, component and a part of its text.
 CASES: Mapping[str, tuple[dict[str, Any], str]] = {
     "stalled": ({"stalled_s": 121.0}, "FAILING, pipeline_stalled, pipeline, for 2 min."),
     "sink": (
@@ -92,12 +92,12 @@ def codes(facts: Facts) -> list[str]:
     return [each.code for each in conditions_of(facts)]
 
 
-def test_an_agent_without_faults_has_no_condition() -> None:
+def test_agent_without_faults_has_no_condition() -> None:
     assert codes(Facts()) == []
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_each_fact_gives_one_condition(case: str) -> None:
+def test_each_fact_yields_one_condition(case: str) -> None:
     changed, wanted = CASES[case]
     (condition,) = conditions_of(Facts(**changed))
     *found, piece = wanted.split(", ", 3)
@@ -107,7 +107,7 @@ def test_each_fact_gives_one_condition(case: str) -> None:
 
 
 @pytest.mark.parametrize(("one", "other"), PAIRS)
-def test_two_facts_give_two_conditions_the_worse_first(one: str, other: str) -> None:
+def test_two_facts_yield_two_conditions_by_severity(one: str, other: str) -> None:
     first, second = CASES[one], CASES[other]
     conditions = status_from(Facts(**first[0], **second[0])).conditions
     assert sorted(each.code for each in conditions) == sorted(
@@ -117,13 +117,13 @@ def test_two_facts_give_two_conditions_the_worse_first(one: str, other: str) -> 
     assert severities == sorted(severities, reverse=True)
 
 
-def test_a_starting_agent_is_failing() -> None:
+def test_starting_agent_is_failing() -> None:
     assert codes(Facts(is_started=False)) == ["starting"]
     assert codes(Facts(is_started=False, start_error="No primary.")) == ["start_blocked"]
 
 
-def test_an_agent_that_does_not_lead() -> None:
-    """On standby all is well: another one delivers."""
+def test_standby_agent_is_healthy() -> None:
+    """A standby agent needs no pipeline, because the leader delivers."""
     of_group = partial(ElectionFacts, "g")
     assert codes(Facts(is_started=False, election=of_group(Role.STANDBY))) == []
     assert codes(Facts(is_started=False, election=of_group(Role.LEADER))) == ["starting"]
@@ -139,7 +139,7 @@ def test_an_agent_that_does_not_lead() -> None:
     assert condition.message.endswith("delivers nor stands by: No broker.")
 
 
-def test_a_sink_that_is_closed_at_the_end_is_no_fault() -> None:
+def test_sink_closed_at_stop_is_no_fault() -> None:
     assert codes(Facts(sink=SinkState(False, "closed"), is_stopping=True)) == []
 
 
@@ -154,21 +154,19 @@ def test_a_sink_that_is_closed_at_the_end_is_no_fault() -> None:
         (StreamLag(None, 0.0, 0.0), None),
     ],
 )
-def test_an_oplog_that_is_short_and_a_stream_that_stands_still(
-    findings: StreamLag, code: str | None
-) -> None:
+def test_oplog_and_stream_lag_select_warning_code(findings: StreamLag, code: str | None) -> None:
     found = stream_warning(findings, WARNINGS)
     assert (None if found is None else found.code) == code
 
 
-def test_a_stream_that_ended_blames_no_server() -> None:
+def test_ended_stream_does_not_blame_servers() -> None:
     stream = stream_view(closed="An event exceeds 16 MB.", has_ended=True)
     (condition,) = conditions_of(Facts(streams=(stream,)))
     assert "An event exceeds 16 MB." in condition.message
     assert "Start the servers" not in condition.remedy
 
 
-def test_rejected_events_name_the_ways_on() -> None:
+def test_rejected_events_condition_lists_remedies() -> None:
     facts = Facts(quarantine=Usage(9, dead_letters=1), quarantine_directory="/q")
     (condition,) = conditions_of(facts)
     assert "/q/refused.ndjson" in condition.message
@@ -178,7 +176,7 @@ def test_rejected_events_name_the_ways_on() -> None:
     assert "whole in that file" in condition.remedy
 
 
-def test_many_replaced_collections_have_one_command() -> None:
+def test_many_replaced_collections_share_one_command() -> None:
     many = [replace(DROPPED, collection=f"c{number}") for number in range(6)]
     stream = stream_view(replaced=many, no_deletes="the agent reads only topics of Kafka")
     (condition,) = conditions_of(Facts(streams=(stream,)))
@@ -188,7 +186,7 @@ def test_many_replaced_collections_have_one_command() -> None:
     assert "`mongo-agent snapshot start --replace '.*'`" in condition.remedy
 
 
-def test_quarantine_counts_its_content(tmp_path: Path) -> None:
+def test_quarantine_counts_dead_letters_and_gaps(tmp_path: Path) -> None:
     quarantine = Quarantine(tmp_path / "quarantine", 10_000, "1.2.3")
     assert quarantine.usage() == Usage()
     quarantine.keep(DeadLetter("p.a", b"1", b"2", (), "message too large"))
@@ -196,7 +194,7 @@ def test_quarantine_counts_its_content(tmp_path: Path) -> None:
     quarantine.keep(LostTimeRange({"rs": "token"}, "the oplog is short"))
     usage = quarantine.usage()
     assert (usage.dead_letters, usage.gaps) == (2, 1)
-    # A new agent counts the same, and what is settled goes.
+    # A new agent counts the same entries; handled entries disappear.
     again = Quarantine(tmp_path / "quarantine", 10_000, "1.2.3")
     assert again.usage() == usage
     (tmp_path / "quarantine" / "refused.ndjson").unlink()
@@ -214,7 +212,7 @@ def test_quarantine_counts_its_content(tmp_path: Path) -> None:
         ("directories", {"save_error": "The disk is full."}, "offsets_not_saved"),
     ],
 )
-def test_a_cause_that_a_check_finds_too_is_reported_once(
+def test_cause_also_found_by_check_is_reported_once(
     subject: str, changed: dict[str, Any], code: str
 ) -> None:
     found = fault(subject, "The same.", "The same.", code="found")

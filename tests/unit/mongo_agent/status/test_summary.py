@@ -1,4 +1,4 @@
-"""What the page tells of the MongoDB agent, and what Debezium's names tell, without a server."""
+"""The status page and Debezium's attributes for the MongoDB agent, without a server."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -42,14 +42,14 @@ COPYING = replace(
 
 @dataclass(frozen=True)
 class Looked:
-    """Of a pipeline what the status looks at."""
+    """The parts of a pipeline that the status reads."""
 
     view: View
     last_tick_s: float = NOW_S
 
 
 class NoWatch:
-    """An oplog that was not looked at yet."""
+    """An oplog monitor before its first check."""
 
     def details(self, stream: str) -> dict[str, object]:
         return {}
@@ -79,7 +79,7 @@ def metrics() -> MongoMetrics:
 
 
 def summary(shown: View | None) -> tuple[Summary, str]:
-    """What the page shows, and its headline."""
+    """The page's summary and its headline."""
     counted = metrics()
     status = MongoStatus("1.2.3", counted, 500, clock=lambda: NOW_S)
     if shown is not None:
@@ -106,13 +106,13 @@ def summary(shown: View | None) -> tuple[Summary, str]:
         (view(is_open=False), "failing", "no primary answers"),
     ],
 )
-def test_headline_of_the_page(shown: View | None, state: str, words: str) -> None:
+def test_summary_headline_reflects_state(shown: View | None, state: str, words: str) -> None:
     told, message = summary(shown)
     assert told.state == state
     assert words in message
 
 
-def test_streams_copies_and_counts() -> None:
+def test_summary_lists_streams_snapshots_and_counts() -> None:
     told, _ = summary(view(COPYING))
     assert [(bar.name, bar.state, bar.done / bar.size) for bar in told.progress] == [
         ("stream", "reading", 1.0),
@@ -123,14 +123,14 @@ def test_streams_copies_and_counts() -> None:
     assert told.counts[0].by_kind == {"inserts": 3, "snapshot reads": 25}
 
 
-def test_debeziums_attributes_have_nothing_to_say_before_the_start() -> None:
+def test_debezium_attributes_are_empty_before_start() -> None:
     assert attributes_of(None, metrics()) == {}
     told = attributes_of(view(), metrics())
     assert told["streaming"]["TotalNumberOfCreateEventsSeen"] == 3
     assert told["streaming"]["Connected"] is True
 
 
-def test_quarantine_shows_each_file_with_its_commands() -> None:
+def test_summary_lists_quarantine_files_with_commands() -> None:
     parts = MongoSummaryParts("/var/lib/cdc/a b", [Path("/etc/mongo.properties")])
     assert parts.quarantine(view()).items == ()
     held = parts.quarantine(replace(view(), quarantine=Usage(9, dead_letters=1, gaps=2)))

@@ -1,4 +1,4 @@
-"""The status of an agent of a group that has no pipeline, because it is not the leader."""
+"""The status of an agent without a pipeline, because another member of its group leads."""
 
 from dataclasses import dataclass
 from typing import cast
@@ -38,12 +38,12 @@ def status_of(member: Member) -> MongoStatus:
         (Member(Role.LEADER), False, "starting"),
     ],
 )
-def test_ready_names_the_reason(member: Member, is_ready: bool, message: str) -> None:
+def test_readiness_message_contains_reason(member: Member, is_ready: bool, message: str) -> None:
     ready = status_of(member).ready()
     assert (ready.ok, ready.message) == (is_ready, message)
 
 
-def test_the_pipeline_of_a_standby_does_not_run() -> None:
+def test_standby_pipeline_component_is_on_standby() -> None:
     found = {
         each.name: each.message for each in status_of(Member(Role.STANDBY)).health().components
     }

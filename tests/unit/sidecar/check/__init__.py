@@ -1,1 +1,1 @@
-"""Findings, and what runs checks."""
+"""Tests of findings and of the check runner."""

@@ -18,7 +18,9 @@ PROPERTIES = cast(SidecarProperties, SimpleNamespace(kafka_producer={}))
     [NOT_OPEN, CLOSED, SinkState(True, ""), SinkState(False, "no topic", ("t",), "topic_missing")],
     ids=str,
 )
-def test_the_broker_answers(monkeypatch: pytest.MonkeyPatch, state: SinkState) -> None:
+def test_broker_is_queried_unless_sink_reports_outage(
+    monkeypatch: pytest.MonkeyPatch, state: SinkState
+) -> None:
     """A sink that is not open yet, or waits for topics, does not mean that the broker is
     unavailable."""
     monkeypatch.setattr("sidecar.check.broker.existing_topics", lambda *_: {"shop": 1})
@@ -26,7 +28,7 @@ def test_the_broker_answers(monkeypatch: pytest.MonkeyPatch, state: SinkState) -
     assert (answer.topics, answer.error) == ({"shop": 1}, None)
 
 
-def test_no_request_while_the_sink_does_not_reach_the_broker() -> None:
+def test_broker_is_not_queried_during_sink_outage() -> None:
     answer = broker_of_run(SinkState(False, "No broker answers."), PROPERTIES)
     assert isinstance(answer.error, UnavailableError)
     assert str(answer.error) == "No broker answers."
@@ -36,7 +38,7 @@ def test_no_request_while_the_sink_does_not_reach_the_broker() -> None:
 def test_compacted_topics_of_row_changes_are_a_fault(
     monkeypatch: pytest.MonkeyPatch, asked: list[str]
 ) -> None:
-    """Only of the topics that exist. Other topics of the agent may be compacted."""
+    """Only existing topics count, and other topics of the agent may be compacted."""
     monkeypatch.setattr(
         "sidecar.check.broker.compacted_topics", lambda _, topics, *__: [*{"b", "c"} & set(topics)]
     )

@@ -1,4 +1,4 @@
-"""Every code that a warning or a fault has is in the documentation, and every code there exists."""
+"""The documentation lists exactly the codes of warnings and faults."""
 
 import ast
 import re
@@ -10,7 +10,7 @@ ROOMS = ("sidecar/check", "sidecar/cli", "agent/check", "mongo_agent/check")
 
 
 def calls() -> Iterator[ast.Call]:
-    """Calls that make a warning or a fault."""
+    """Calls that create a warning or a fault."""
     for room in ROOMS:
         for file in sorted((REPOSITORY / room).rglob("*.py")):
             for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
@@ -28,7 +28,7 @@ def codes() -> set[str]:
     return found
 
 
-def test_every_code_is_documented() -> None:
+def test_every_check_code_is_documented() -> None:
     text = (REPOSITORY / "docs" / "reference" / "conditions.md").read_text(encoding="utf-8")
     section = text.partition("\n## Checks\n")[2].partition("\n## ")[0]
     table = [line for line in section.splitlines() if line.startswith("| ")][2:]

@@ -1,4 +1,4 @@
-"""Credentials that leave the machine without encryption are a warning, in both agents."""
+"""Both agents warn about credentials that leave the machine unencrypted."""
 
 import os
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ def of_value(settings: dict[str, str]) -> dict[str, str]:
     return REGISTRY | {f"{VALUE}.{name}": value for name, value in settings.items()}
 
 
-# What sends credentials to HOST in clear, the property to name, and a change that ends it.
+# Settings that send credentials to HOST in clear text, the reported property, and the remedy.
 SHARED: list[tuple[dict[str, str], str, dict[str, str]]] = [
     (SASL, "security.protocol", {"kafka.producer.security.protocol": "SASL_SSL"}),
     (of_value(BASIC), URL, {URL: "https://HOST:8081"}),
@@ -97,7 +97,7 @@ def findings(package: Any, settings: dict[str, str], host: str, folder: Path) ->
         *(pytest.param(mongodb, *row, id=f"mongodb-{row[1]}") for row in MONGODB),
     ],
 )
-def test_each_way_is_named_and_has_an_end(
+def test_clear_text_credentials_are_reported_with_a_remedy(
     package: Any, settings: dict[str, str], name: str, remedy: dict[str, str], tmp_path: Path
 ) -> None:
     host = "10.1.2.3"
@@ -118,7 +118,9 @@ FORMS = st.sampled_from(["{}", "{}:9092", "http://{}", "http://u:p@{}:80/x", "HT
 
 
 @given(form=FORMS, far=HOSTS, near=LOOPBACK, is_encrypted=st.booleans())
-def test_loopback_and_tls_are_exempt(form: str, far: str, near: str, is_encrypted: bool) -> None:
+def test_loopback_and_tls_are_exempt_from_clear_text_check(
+    form: str, far: str, near: str, is_encrypted: bool
+) -> None:
     has_scheme = "://" in form
     assert is_clear(form.format(far), is_encrypted=is_encrypted) == (has_scheme or not is_encrypted)
     assert not is_clear(form.format(near), is_encrypted=is_encrypted)

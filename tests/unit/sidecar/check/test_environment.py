@@ -1,4 +1,4 @@
-"""The machine around a sidecar: address, token, transform, file, quarantine, registry."""
+"""Checks of the environment: address, token, transform, file, quarantine, registry."""
 
 import os
 import subprocess
@@ -59,13 +59,13 @@ with DirectoryLock(Path(sys.argv[1])):
 """
 
 
-def test_a_free_address_and_port_0(tmp_path: Path) -> None:
+def test_free_http_address_is_ok(tmp_path: Path) -> None:
     chosen = properties(tmp_path, http__host="127.0.0.1", http__port=0)
     assert only(check_address(chosen))[:2] == (Level.OK, "http_address_free")
     assert list(check_host(chosen)) == []
 
 
-def test_an_address_of_another_machine(tmp_path: Path) -> None:
+def test_http_address_of_another_machine_is_a_fault(tmp_path: Path) -> None:
     chosen = properties(tmp_path, http__host="10.255.255.1")
     for found in (check_address(chosen), check_host(chosen)):
         level, code, message = only(found)
@@ -81,7 +81,9 @@ def test_an_address_of_another_machine(tmp_path: Path) -> None:
     ],
     ids=["another program", "an agent of other directories"],
 )
-def test_an_address_that_another_process_has(tmp_path: Path, answer: bytes, message: str) -> None:
+def test_http_address_of_another_process_is_a_fault(
+    tmp_path: Path, answer: bytes, message: str
+) -> None:
     with fake_agents([answer]) as (other,):
         level, code, shown = only(check_address(properties(tmp_path, http__port=other.port)))
     assert (level, code) == (Level.FAULT, "http_address_in_use")
@@ -89,17 +91,17 @@ def test_an_address_that_another_process_has(tmp_path: Path, answer: bytes, mess
     assert message in shown
 
 
-def test_the_agent_of_the_same_directories_has_the_address(tmp_path: Path) -> None:
+def test_http_address_of_own_running_agent_is_ok(tmp_path: Path) -> None:
     with DirectoryLock(tmp_path), fake_agents([BUILD]) as (own,):
         level, code, message = only(check_address(properties(tmp_path, http__port=own.port)))
     assert (level, code) == (Level.OK, "http_address_own")
     assert f"(process {os.getpid()})" in message
 
 
-def test_the_agent_of_the_same_directories_runs_and_another_program_has_the_address(
+def test_own_running_agent_does_not_excuse_foreign_http_address(
     tmp_path: Path,
 ) -> None:
-    """The port was changed in the file after that agent had started."""
+    """The configured port changed after the agent had started."""
     command = [sys.executable, "-c", HOLDER, str(tmp_path)]
     with (
         fake_agents([HELLO]) as (other,),
@@ -122,7 +124,7 @@ def test_the_agent_of_the_same_directories_runs_and_another_program_has_the_addr
     ],
     ids=["missing", "empty", "binary", "open", "closed"],
 )
-def test_the_token(
+def test_unusable_or_readable_token_file_is_reported(
     tmp_path: Path, content: bytes | None, mode: int, level: Level, code: str
 ) -> None:
     file = tmp_path / "token"
@@ -134,7 +136,7 @@ def test_the_token(
     assert "open sesame" not in found[2]
 
 
-def test_a_token_readable_by_others_is_mended_by_the_command(tmp_path: Path) -> None:
+def test_remedy_command_fixes_mode_of_token_file(tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_bytes(TOKEN)
     file.chmod(0o644)
@@ -150,12 +152,12 @@ def test_a_token_readable_by_others_is_mended_by_the_command(tmp_path: Path) -> 
     ("name", "level"),
     [("nomodule:fn", Level.FAULT), ("os:nofunction", Level.FAULT), ("os:fspath", Level.OK)],
 )
-def test_the_transform(tmp_path: Path, name: str, level: Level) -> None:
+def test_unusable_transform_is_a_fault(tmp_path: Path, name: str, level: Level) -> None:
     assert only(check_transform(properties(tmp_path, event__transform=name)))[0] is level
     assert list(check_transform(properties(tmp_path))) == []
 
 
-def test_tracing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unusable_tracing_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(check_tracing(False)) == []
 
     def refuse(*arguments: object) -> None:
@@ -166,8 +168,10 @@ def test_tracing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("kind", ["directory", "pipe", "denied", "missing", "file"])
-def test_the_file_of_the_sink(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The check says what the sink says when it opens the file."""
+def test_unusable_sink_file_is_a_fault(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The check reports the same error as the sink that opens the file."""
     path = tmp_path / "events.ndjson"
     match kind:
         case "directory":
@@ -178,7 +182,7 @@ def test_the_file_of_the_sink(tmp_path: Path, kind: str, monkeypatch: pytest.Mon
             path.write_bytes(b"{}\n")
         case "denied":
             path.write_bytes(b"{}\n")
-            # Tests may run as root, whom no mode refuses.
+            # Tests may run as root, to which file modes do not apply.
             monkeypatch.setattr("os.access", lambda *arguments, **named: False)
     chosen = properties(tmp_path, sink="file", file__path=path)
     before = sorted(tmp_path.iterdir())
@@ -198,7 +202,9 @@ def test_the_file_of_the_sink(tmp_path: Path, kind: str, monkeypatch: pytest.Mon
     ("max_bytes", "used_bytes", "level"),
     [(0, 0, Level.WARNING), (100, 90, Level.WARNING), (100, 89, Level.OK)],
 )
-def test_the_room_of_the_quarantine(max_bytes: int, used_bytes: int, level: Level) -> None:
+def test_missing_quarantine_space_is_a_warning(
+    max_bytes: int, used_bytes: int, level: Level
+) -> None:
     quarantine: Any = SimpleNamespace(
         directory=Path("/moved/error"), max_bytes=max_bytes, size_bytes=lambda: used_bytes
     )
@@ -212,7 +218,7 @@ def registry(url: str) -> Registries:
     return {"key": settings, "value": settings}
 
 
-def test_a_registry_that_answers_is_asked_once_and_nothing_is_registered() -> None:
+def test_registry_is_queried_once_without_registering_a_schema() -> None:
     with FakeRegistry() as server:
         found = only(check_registry(registry(server.url), "shop-value"))
         assert found[:2] == (Level.OK, "schema_registry_answers")
@@ -224,7 +230,7 @@ def test_a_registry_that_answers_is_asked_once_and_nothing_is_registered() -> No
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_a_registry_that_rejects_the_agent(status: int) -> None:
+def test_registry_access_denied_is_a_fault(status: int) -> None:
     with FakeRegistry() as server:
         server.mood = lambda method, subject: (status, {"message": "who are you?"})
         level, code, message = only(check_registry(registry(server.url), "shop-value"))
@@ -232,7 +238,7 @@ def test_a_registry_that_rejects_the_agent(status: int) -> None:
     assert f"answers {status}: who are you?" in message
 
 
-def test_a_registry_that_is_away_or_is_none() -> None:
+def test_unavailable_or_foreign_registry_is_a_fault() -> None:
     with fake_agents([http_answer("<html>", 404)]) as (other,):
         found = only(check_registry(registry(f"http://{other.address}"), "shop-value"))
         assert found[:2] == (Level.FAULT, "schema_registry_unavailable")

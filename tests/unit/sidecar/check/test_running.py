@@ -1,4 +1,4 @@
-"""Lists of checks: each finding as it is made, servers at the same time, a check that fails."""
+"""The check runner: immediate findings, concurrent servers and failing checks."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ def asking(name: str, find: Callable[[], Iterator[Finding]]) -> Check[None]:
     return Check(name, lambda probe: find(), server=lambda probe: f"the {name}")
 
 
-def test_a_check_that_raises_is_a_fault_and_the_others_still_run() -> None:
+def test_check_exception_is_a_fault_without_stopping_other_checks() -> None:
     def divide(probe: None) -> Iterator[Finding]:
         yield ok("first", "It began.")
         raise ZeroDivisionError("by nothing")
@@ -35,9 +35,9 @@ def test_a_check_that_raises_is_a_fault_and_the_others_still_run() -> None:
     assert found[2].message == "The check of `b` failed: p: 7; 3 is the largest value. Lower it."
 
 
-def test_servers_are_asked_at_the_same_time_and_each_finding_comes_at_once() -> None:
-    """Each of two checks ends only when the other has begun; the third one only when its caller has
-    seen the findings of both."""
+def test_server_checks_run_concurrently_and_report_immediately() -> None:
+    """Two checks each wait for the other's start; the third one waits until the caller has both
+    findings."""
     begun = [threading.Event(), threading.Event()]
     seen = threading.Event()
 
@@ -66,7 +66,7 @@ def test_servers_are_asked_at_the_same_time_and_each_finding_comes_at_once() -> 
     assert found[3:] == ["last"]
 
 
-def test_check_reports_pending_answers_at_once() -> None:
+def test_check_reports_pending_servers_immediately() -> None:
     said: list[Waiting] = []
     released = threading.Event()
 
@@ -82,7 +82,7 @@ def test_check_reports_pending_answers_at_once() -> None:
     assert said[0].servers == ("the broker",)
 
 
-def test_an_answer_is_asked_for_once() -> None:
+def test_cached_answer_is_requested_once() -> None:
     asked: list[int] = []
 
     def ask() -> int:
@@ -100,7 +100,7 @@ def test_an_answer_is_asked_for_once() -> None:
 
 
 class Answering:
-    """A check whose finding a test sets, and which counts its calls."""
+    """A check with a settable finding that counts its calls."""
 
     def __init__(self, finding: Finding) -> None:
         self.finding = finding
@@ -114,7 +114,7 @@ class Answering:
 GOOD, BAD = ok("quota", "Known."), fault("quota", "Not known.", "GRANT …;", code="quota_unknown")
 
 
-def test_checks_are_repeated_every_minute_and_sooner_while_they_find_a_fault() -> None:
+def test_failing_checks_are_repeated_sooner_than_passing_checks() -> None:
     clock, changes = FakeClock(), list[tuple[Finding, ...]]()
     changing, start_only, other = Answering(BAD), Answering(GOOD), Answering(GOOD)
     checks = [
@@ -143,7 +143,7 @@ def test_checks_are_repeated_every_minute_and_sooner_while_they_find_a_fault() -
     assert len(changes) == 4
 
 
-def test_a_check_of_the_start_is_repeated_while_it_finds_a_fault() -> None:
+def test_start_check_is_repeated_while_failing() -> None:
     clock, check = FakeClock(), Answering(BAD)
     periodic = PeriodicChecks(
         [Check("transfer", check, interval_s=None, retry_s=60)], lambda: None, clock=clock
@@ -157,7 +157,7 @@ def test_a_check_of_the_start_is_repeated_while_it_finds_a_fault() -> None:
     assert periodic.findings() == (GOOD,)
 
 
-def test_a_probe_that_cannot_be_made_is_made_again() -> None:
+def test_failed_probe_creation_is_retried() -> None:
     clock, probes = FakeClock(), iter([ValueError("no"), None])
     seen: list[tuple[Finding, ...]] = []
 
@@ -173,8 +173,8 @@ def test_a_probe_that_cannot_be_made_is_made_again() -> None:
     assert seen == [(), (ok("a", "Well."),)]
 
 
-def test_a_check_that_waits_does_not_keep_the_agent_from_ending() -> None:
-    """The other findings are there meanwhile."""
+def test_hanging_check_does_not_delay_agent_stop() -> None:
+    """Other findings are available meanwhile."""
     never = threading.Event()
 
     def hang(probe: None) -> Iterator[Finding]:

@@ -29,7 +29,7 @@ def created(topics: list[str], existing: list[str]) -> set[str]:
 
 
 @given(TOPICS, TOPICS)
-def test_every_topic_that_kafka_rejects_is_found(topics: list[str], existing: list[str]) -> None:
+def test_every_topic_that_kafka_rejects_is_reported(topics: list[str], existing: list[str]) -> None:
     there = created(topics, existing)
     rejected = {use.topic for use, _ in colliding_topics(uses_of(topics), existing)}
     assert rejected == set(topics) - there
@@ -40,7 +40,7 @@ def test_every_topic_that_kafka_rejects_is_found(topics: list[str], existing: li
 
 
 @given(TOPICS, st.sets(st.text("a._-", min_size=1, max_size=4)), st.booleans())
-def test_every_shared_topic_is_named(
+def test_every_shared_topic_is_reported(
     topics: list[str], with_compaction: set[str], is_chosen: bool
 ) -> None:
     uses = uses_of(topics)
@@ -57,7 +57,7 @@ def test_every_shared_topic_is_named(
     assert levels == expected
 
 
-def test_a_finding_names_topics_and_sources() -> None:
+def test_collision_finding_lists_topics_and_sources() -> None:
     uses = [TopicUse("cdc.a_b.c", "a_b.c"), TopicUse("cdc.a.b_c", "a.b_c")]
     (found,) = check_collisions(uses, [], "Rename one.")
     assert "cdc.a.b_c (a.b_c) and cdc.a_b.c (a_b.c)" in found.message

@@ -1,1 +1,1 @@
-"""Tests of what command lines share."""
+"""Tests of the shared command-line code."""

@@ -1,4 +1,4 @@
-"""Findings as a person and a program see them: at once, with what is waited for, and as JSON."""
+"""Output of findings on terminals, in pipes and as JSON, with pending servers."""
 
 import json
 import os
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.heavy
 
 @contextmanager
 def silent_servers(agent_dir: AgentDir) -> Iterator[Path]:
-    """A configuration whose node and broker take connections and never answer."""
+    """A configuration whose node and broker accept connections but never answer."""
     with (
         socket.create_server(("127.0.0.1", 0)) as node,
         socket.create_server(("127.0.0.1", 0)) as broker,
@@ -40,8 +40,8 @@ def silent_servers(agent_dir: AgentDir) -> Iterator[Path]:
         )
 
 
-def test_findings_are_shown_at_once_with_the_servers_that_are_waited_for(tmp_path: Path) -> None:
-    """In a pipe and on a terminal, while the servers have not answered."""
+def test_findings_are_printed_immediately_with_pending_servers(tmp_path: Path) -> None:
+    """Findings appear in a pipe and on a terminal before the servers answer."""
     ours, theirs = pty.openpty()
     with silent_servers(AgentDir(tmp_path)) as path:
         command = [str(AGENT), "check", "--config", str(path)]
@@ -61,7 +61,7 @@ def test_findings_are_shown_at_once_with_the_servers_that_are_waited_for(tmp_pat
     assert first.startswith(b"ok       http: ")
 
 
-def test_a_pipe_names_the_servers_in_one_line(
+def test_pending_servers_are_one_line_in_a_pipe(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sidecar.cli.findings._QUIET_S", 0.0)
@@ -92,7 +92,9 @@ BAD = fault("broker", "Away.", "Start it.", code="broker_unavailable")
 
 
 @pytest.mark.parametrize(("found", "code"), [([ok("a", "Well.")], 0), ([ok("a", "Well."), BAD], 1)])
-def test_the_document(capsys: pytest.CaptureFixture[str], found: list[Finding], code: int) -> None:
+def test_findings_document_contains_findings_summary_and_exit_code(
+    capsys: pytest.CaptureFixture[str], found: list[Finding], code: int
+) -> None:
     assert run([Check("a", lambda probe: found)], as_json=True) == code
     document = json.loads(capsys.readouterr().out)
     well = {"code": "a_ok", "level": "ok", "subject": "a", "message": "Well.", "remedy": ""}
@@ -108,7 +110,7 @@ def test_the_document(capsys: pytest.CaptureFixture[str], found: list[Finding], 
     assert document["summary"] == {"ok": 1, "warning": 0, "fault": code}
 
 
-def test_a_message_of_several_lines_is_one_line_in_a_pipe(
+def test_multiline_message_is_one_line_in_a_pipe(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     several = fault("a", "One.\nTwo.", "Do.", code="a_b")
@@ -116,8 +118,8 @@ def test_a_message_of_several_lines_is_one_line_in_a_pipe(
     assert capsys.readouterr().out == "fault    a: One. Two. Do.\n"
 
 
-def test_a_reader_that_leaves_is_no_traceback(agent_dir: AgentDir) -> None:
-    """As `agent check | head -1`."""
+def test_closed_output_pipe_prints_no_traceback(agent_dir: AgentDir) -> None:
+    """The test imitates `agent check | head -1`."""
     command = [str(AGENT), "check", "--config", str(agent_dir.configuration({}))]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -128,7 +130,7 @@ def test_a_reader_that_leaves_is_no_traceback(agent_dir: AgentDir) -> None:
     assert "Traceback" not in errors
 
 
-def test_mistakes_of_the_configuration_are_findings(capsys: pytest.CaptureFixture[str]) -> None:
+def test_configuration_errors_are_findings_in_json(capsys: pytest.CaptureFixture[str]) -> None:
     def load() -> None:
         raise ConfigError("a: 1; 0 is the largest.", "b: missing.")
 

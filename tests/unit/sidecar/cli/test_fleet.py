@@ -31,18 +31,18 @@ def run(*arguments: object) -> Result:
 
     invocation: Invocation[Any] = Invocation("agent", load, lambda config: [])
     words = [*map(str, arguments), "--timeout", "600"]
-    # A group returns the code of its command; here the command stands alone.
+    # A group returns the exit code of its command; here the command runs without a group.
     return CliRunner().invoke(fleet, words, obj=invocation, standalone_mode=False)
 
 
 def run_over(folder: Path, addresses: Sequence[str], *options: object) -> Result:
-    """The command with a file of these targets."""
+    """Run the command with a file of these targets."""
     file = folder / "nodes.txt"
     file.write_text("\n".join(addresses))
     return run("--targets", file, *options)
 
 
-def test_the_cells_have_human_values() -> None:
+def test_fleet_cells_are_human_readable() -> None:
     conditions = [{"code": "segment_quarantined"}]
     assert cells_of(report_of(TARGET, health("degraded", conditions=conditions))) == (
         "lab/dc1/r1/host-1",
@@ -60,7 +60,7 @@ def test_the_cells_have_human_values() -> None:
     assert set(cells_of(report_of(TARGET, {"status": "ok"}))) == {"node-1", "ok", "-"}
 
 
-def test_a_pipe_gets_aligned_columns_and_the_summary() -> None:
+def test_fleet_prints_aligned_columns_and_summary_to_pipe() -> None:
     lines = plain_lines(fleet_of([report_of(TARGET, health()), unreachable(TARGET, "away")]))
     assert lines[0].split("  ")[0] == "NODE"
     column = lines[0].index("STATE")
@@ -72,14 +72,16 @@ def test_a_pipe_gets_aligned_columns_and_the_summary() -> None:
 @pytest.mark.parametrize(
     ("statuses", "code"), [(["ok", "ok"], 0), (["ok", "degraded"], 7), (["ok", "failing"], 8)]
 )
-def test_the_exit_code_is_that_of_the_worst(tmp_path: Path, statuses: list[str], code: int) -> None:
+def test_fleet_exit_code_follows_worst_agent(
+    tmp_path: Path, statuses: list[str], code: int
+) -> None:
     with fake_agents(*([health_answer(health(status))] for status in statuses)) as agents:
         found = run_over(tmp_path, [agent.address for agent in agents])
     assert found.return_value == code
     assert len(found.stdout.splitlines()) >= 3
 
 
-def test_an_agent_without_an_answer_is_a_row(tmp_path: Path) -> None:
+def test_unreachable_agent_is_a_row_of_fleet(tmp_path: Path) -> None:
     with fake_agents([health_answer(health())]) as (agent,):
         found = run_over(tmp_path, [agent.address, closed_address()], "--json")
     assert found.return_value == 8
@@ -88,7 +90,7 @@ def test_an_agent_without_an_answer_is_a_row(tmp_path: Path) -> None:
     assert document["summary"]["text"] == "2 agents: 1 unreachable, 1 ok."
 
 
-def test_differences_count_where_that_is_wanted(tmp_path: Path) -> None:
+def test_require_same_option_fails_on_differences(tmp_path: Path) -> None:
     answers = [
         [health_answer(health(instance={"version": version, "node_id": version}))]
         for version in ("0.2.0", "0.3.0")
@@ -99,7 +101,7 @@ def test_differences_count_where_that_is_wanted(tmp_path: Path) -> None:
         assert run_over(tmp_path, addresses, "--require-same").return_value == 7
 
 
-def test_the_token_is_sent(tmp_path: Path) -> None:
+def test_fleet_sends_the_token(tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text("secret-token\n")
     with fake_agents([health_answer(health())]) as (agent,):
@@ -107,13 +109,13 @@ def test_the_token_is_sent(tmp_path: Path) -> None:
     assert b"\r\nAuthorization: Bearer secret-token\r\n" in agent.requests[0]
 
 
-def test_a_name_is_resolved() -> None:
+def test_fleet_resolves_dns_name() -> None:
     with fake_agents([health_answer(health())]) as (agent,):
         found = run("--dns", f"127.0.0.1:{agent.port}", "--json")
     assert json.loads(found.stdout)["agents"][0]["target"] == "127.0.0.1 (127.0.0.1)"
 
 
-def test_pods_are_listed(tmp_path: Path) -> None:
+def test_fleet_lists_kubernetes_pods(tmp_path: Path) -> None:
     with fake_agents([health_answer(health())]) as (agent,):
         states = ({"phase": "Running", "podIP": "127.0.0.1"}, {"phase": "Pending"})
         items = [
@@ -130,7 +132,7 @@ def test_pods_are_listed(tmp_path: Path) -> None:
     ]
 
 
-def test_the_targets_of_a_configuration_are_those_of_file_and_name(tmp_path: Path) -> None:
+def test_targets_combine_file_and_name_without_duplicates(tmp_path: Path) -> None:
     file = tmp_path / "nodes.txt"
     file.write_text("127.0.0.1:8123\n10.0.0.1")
     found = named_targets(file, "127.0.0.1:8123", 9000)
@@ -150,7 +152,7 @@ def test_the_targets_of_a_configuration_are_those_of_file_and_name(tmp_path: Pat
         (("--dns", "x", "--token-file", "/no/such/file"), "--token-file: /no/such/file"),
     ],
 )
-def test_unusable_options_are_named(arguments: tuple[str, ...], reason: str) -> None:
+def test_unusable_fleet_options_are_reported(arguments: tuple[str, ...], reason: str) -> None:
     error = run(*arguments).exception
     assert isinstance(error, ConfigError)
     assert reason in str(error)

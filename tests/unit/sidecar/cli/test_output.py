@@ -1,5 +1,5 @@
-"""`--json`: each command has it, its schema is documented, and its real output is valid. Colours
-and boxes: on a terminal, not with `NO_COLOR`, never in a pipe."""
+"""Every command supports `--json`, with a documented schema and valid output. Colours and boxes
+appear on a terminal, not with `NO_COLOR`, never in a pipe."""
 
 import gzip
 import json
@@ -62,13 +62,13 @@ WITH_SERVERS = frozenset({"plan", "compare", "offsets import"})
 """Commands of `mongo-agent` that need MongoDB; their results are validated without it."""
 
 
-def test_every_command_has_json_or_a_reason() -> None:
+def test_every_command_supports_json_or_is_exempt() -> None:
     for program, group in PROGRAMS.items():
         for name, command in commands(group):
             assert (json_form(command) is None) == (name in WITHOUT_JSON), f"{program} {name}"
 
 
-def test_the_schemas_and_the_page_are_current() -> None:
+def test_json_schemas_and_page_are_current() -> None:
     for program in PROGRAMS:
         assert json.loads((SCHEMAS / f"{program}.json").read_text()) == schema_document(program)
     assert PAGE.read_text() == page()
@@ -103,7 +103,7 @@ def site(agent_dir: AgentDir) -> Iterator[Path]:
 
 
 def quarantine(agent_dir: AgentDir, segments: Iterable[int]) -> None:
-    """Segments, the first of which has a reason."""
+    """Quarantine segments; only the first one has a reason file."""
     kept = agent_dir.relocation / DIRECTORY
     kept.mkdir()
     for number in segments:
@@ -138,7 +138,7 @@ CASES = (
 """Commands of `agent` with their options; `{0}` is the folder of the agent."""
 
 
-def test_real_output_of_every_command_of_agent_is_valid(
+def test_json_output_of_every_agent_command_is_valid(
     site: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert {command for command, _ in CASES} == forms("agent").keys()
@@ -164,7 +164,7 @@ MONGO_CASES = (
 )
 
 
-def test_real_output_of_commands_of_mongo_agent_is_valid(
+def test_json_output_of_mongo_agent_commands_is_valid(
     site: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     known = {name for name, *_ in MONGO_CASES}
@@ -188,7 +188,7 @@ def test_real_output_of_commands_of_mongo_agent_is_valid(
     validate("mongo-agent", "check", mongo_agent("check", "--json", "--config", file).output)
 
 
-def test_results_of_commands_that_need_mongodb_are_valid(
+def test_json_results_of_commands_needing_mongodb_are_valid(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     collection = CollectionInfo("shop", "a", CollectionKind.PLAIN)
@@ -211,7 +211,7 @@ def test_results_of_commands_that_need_mongodb_are_valid(
         (("snapshot", "status", "--json", "--url", "http://127.0.0.1:1"), 1),
     ],
 )
-def test_a_failure_is_a_document_too(
+def test_failure_is_a_json_document(
     capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], exit_code: int
 ) -> None:
     done = runner(capsys)(*arguments)
@@ -220,7 +220,9 @@ def test_a_failure_is_a_document_too(
     validate("agent", "error", done.output)
 
 
-def test_a_rejected_table_is_a_failure(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rejected_snapshot_table_fails_the_command(
+    site: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     run: Run = runner(capsys)
     arguments = ("snapshot", "start", "ks.unknown", "--config", site / "cdc.properties")
     done = run(*arguments, "--json")
@@ -228,7 +230,7 @@ def test_a_rejected_table_is_a_failure(site: Path, capsys: pytest.CaptureFixture
     assert run(*arguments).exit_code == 4
 
 
-def test_pipes_get_plain_columns(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tables_are_plain_columns_in_a_pipe(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run: Run = runner(capsys)
     packed = site / "relocation" / f"{'long' * 40}"
     packed.mkdir()
@@ -267,7 +269,7 @@ _BOX = re.compile("[\u2500-\u257f]")
 
 @pytest.fixture
 def configuration(agent_dir: AgentDir) -> Path:
-    """Of an agent with one quarantined segment; `check` finds a fault."""
+    """Configure an agent with one quarantined segment, for which `check` finds a fault."""
     quarantine(agent_dir, segments=(1,))
     return agent_dir.configuration({"file.path": "/nowhere/events.ndjson"})
 
@@ -278,14 +280,14 @@ def command(words: tuple[str, ...], configuration: Path) -> list[str]:
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """That of a terminal with colours, whatever runs the tests."""
+    """Return the environment of a colour terminal, independent of the test runner."""
     left_out = {"NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"}
     kept = {name: value for name, value in os.environ.items() if name not in left_out}
     return {**kept, "TERM": "xterm-256color", "COLUMNS": "200", **changes}
 
 
 def on_terminal(arguments: list[str], **changes: str) -> str:
-    """What the command prints to a terminal of its own."""
+    """Return the output of the command on a separate terminal."""
     ours, theirs = pty.openpty()
     try:
         with subprocess.Popen(
@@ -309,7 +311,9 @@ def _read(terminal: int) -> bytes:
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
-def test_a_pipe_gets_neither_colours_nor_boxes(words: tuple[str, ...], configuration: Path) -> None:
+def test_output_in_pipe_contains_neither_colours_nor_boxes(
+    words: tuple[str, ...], configuration: Path
+) -> None:
     done = agent(*command(words, configuration)[1:])
     printed = done.output + done.errors
     assert COMMANDS[words] in printed
@@ -317,7 +321,7 @@ def test_a_pipe_gets_neither_colours_nor_boxes(words: tuple[str, ...], configura
     assert not _BOX.search(printed)
 
 
-def test_a_terminal_gets_colours_without_no_color_and_boxes(configuration: Path) -> None:
+def test_terminal_output_contains_boxes_and_respects_no_color(configuration: Path) -> None:
     assert _COLOUR.search(on_terminal(command(("check",), configuration)))
     for words in (("check",), ("quarantine", "list")):
         printed = on_terminal(command(words, configuration), NO_COLOR="1")

@@ -1,4 +1,4 @@
-"""Rows and findings: a table for a person, lines for a program."""
+"""Rows and findings: a table on a terminal, lines in a pipe."""
 
 import sys
 
@@ -20,12 +20,12 @@ def on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
 
 
-def test_rows_are_lines_for_a_program(capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_are_lines_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
     print_rows(("name", "why"), [("a", PATTERN)], lambda *cells: "\t".join(cells))
     assert capsys.readouterr().out == f"a\t{PATTERN}\n"
 
 
-def test_rows_are_a_table_for_a_person(
+def test_rows_are_a_table_on_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     on_a_terminal(monkeypatch)
@@ -40,7 +40,7 @@ def test_rows_are_a_table_for_a_person(
     ("more", "code"),
     [([], 0), ([fault("broker", "Away.", "Start it.", code="broker_unavailable")], 1)],
 )
-def test_only_a_fault_is_an_exit_code(
+def test_only_faults_change_the_exit_code(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     more: list[Finding],

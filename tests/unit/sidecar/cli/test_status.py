@@ -41,7 +41,7 @@ def port(status: FakeStatus) -> Iterator[int]:
         yield server.port
 
 
-def test_a_healthy_agent_gives_zero_and_plain_columns(agent: Run, port: int) -> None:
+def test_status_of_healthy_agent_exits_0_with_plain_columns(agent: Run, port: int) -> None:
     shown = agent("status", "--port", port)
     assert (shown.exit_code, shown.errors) == (0, "")
     first, second, *_ = shown.output.splitlines()
@@ -49,7 +49,9 @@ def test_a_healthy_agent_gives_zero_and_plain_columns(agent: Run, port: int) -> 
     assert second.split(maxsplit=1) == ["message", "All is delivered."]
 
 
-def test_causes_have_detail_and_next_command(agent: Run, port: int, status: FakeStatus) -> None:
+def test_status_conditions_include_detail_and_next_step(
+    agent: Run, port: int, status: FakeStatus
+) -> None:
     status.conditions = [AWAY]
     shown = agent("status", "--url", f"http://{HOST}:{port}")
     assert shown.exit_code == 1
@@ -66,7 +68,9 @@ def test_terminal_colours_the_status(status_word: str, colour: str) -> None:
     assert f"\x1b[{colour}m{status_word}" in console.file.getvalue()
 
 
-def test_json_has_the_document_of_health(agent: Run, port: int, status: FakeStatus) -> None:
+def test_status_json_contains_the_health_document(
+    agent: Run, port: int, status: FakeStatus
+) -> None:
     status.conditions = [AWAY]
     shown = agent("status", "--json", "--host", HOST, "--port", port)
     document = json.loads(shown.output)
@@ -76,14 +80,14 @@ def test_json_has_the_document_of_health(agent: Run, port: int, status: FakeStat
     assert document["instance"]["version"] == "1.2.3"
 
 
-def test_the_address_comes_from_the_configuration(
+def test_status_reads_address_from_configuration(
     agent: Run, agent_dir: AgentDir, port: int
 ) -> None:
     configuration = agent_dir.configuration({"http.host": HOST, "http.port": str(port)})
     assert agent("status", "--config", configuration).exit_code == 0
 
 
-def test_an_agent_that_does_not_answer_has_an_exit_code_of_its_own(agent: Run, port: int) -> None:
+def test_unavailable_agent_has_separate_exit_code(agent: Run, port: int) -> None:
     away = agent("status", "--port", 1)
     assert away.exit_code == EXIT_NO_ANSWER
     assert "No agent answers at http://127.0.0.1:1" in away.errors
@@ -94,7 +98,7 @@ def test_an_agent_that_does_not_answer_has_an_exit_code_of_its_own(agent: Run, p
     assert "No agent answers" in document["error"]
 
 
-def test_the_url_may_be_host_and_port(agent: Run, port: int) -> None:
+def test_status_url_may_be_host_and_port(agent: Run, port: int) -> None:
     assert agent("status", "--url", f"{HOST}:{port}").exit_code == 0
     assert agent("status", "--url", f"{HOST}:{port}", "--port", port).exit_code == 2
     for mistake in ("ftp://host", "http://host:port", "a host"):
@@ -103,14 +107,14 @@ def test_the_url_may_be_host_and_port(agent: Run, port: int) -> None:
         assert f"--url: `{mistake}`: " in shown.errors
 
 
-def test_a_server_that_speaks_no_http_is_no_agent(agent: Run) -> None:
+def test_server_without_http_counts_as_no_answer(agent: Run) -> None:
     with fake_agents([b"\x04\x00\x00\x00 not HTTP\r\n"]) as (database,):
         shown = agent("status", "--port", database.port)
     assert shown.exit_code == EXIT_NO_ANSWER
     assert "the answer is not HTTP" in shown.errors
 
 
-def test_sizes_and_times_are_for_people() -> None:
+def test_status_sizes_and_times_are_human_readable() -> None:
     raw: dict[str, object] = {
         "bytes": 1_059_715,
         "limit_bytes": 1 << 26,

@@ -1,4 +1,4 @@
-"""`--watch`: rounds follow each other until Ctrl-C, and an agent that is away ends nothing."""
+"""`--watch` repeats until Ctrl-C, and an unavailable agent does not end the command."""
 
 import json
 from collections.abc import Callable
@@ -19,7 +19,7 @@ FORMS: Forms[int] = Forms(
 
 
 def rounds(*results: int | BaseException) -> Callable[[], int]:
-    """Returns or raises one result after the other; the last one is Ctrl-C."""
+    """Return or raise the results in turn; the last one is Ctrl-C."""
     left = iter([*results, KeyboardInterrupt()])
 
     def fetch() -> int:
@@ -31,14 +31,14 @@ def rounds(*results: int | BaseException) -> Callable[[], int]:
     return fetch
 
 
-def test_a_pipe_gets_paragraphs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_watch_prints_paragraphs_to_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(KeyboardInterrupt):
         watch(rounds(1, UnavailableError("Away."), 2), FORMS, 0, as_json=False)
     first, second = (f"first of {number}\nsecond of {number}\n\n" for number in (1, 2))
     assert capsys.readouterr().out == f"{first}Away.\n{second}"
 
 
-def test_json_has_one_line_for_each_round(capsys: pytest.CaptureFixture[str]) -> None:
+def test_watch_prints_one_json_line_per_round(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(KeyboardInterrupt):
         watch(rounds(1, UnavailableError("Away."), 2), FORMS, 0, as_json=True)
     first, failure, second = map(json.loads, capsys.readouterr().out.splitlines())
@@ -47,7 +47,7 @@ def test_json_has_one_line_for_each_round(capsys: pytest.CaptureFixture[str]) ->
     jsonschema.validate(failure, command_schema("agent", "error"))
 
 
-def test_a_mistake_ends_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_config_error_ends_the_watch(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(ConfigError):
         watch(rounds(1, ConfigError("No such file.")), FORMS, 0, as_json=True)
     assert json.loads(capsys.readouterr().out) == {"number": 1}

@@ -18,7 +18,7 @@ def line_of(value: bytes, key: bytes = b'{"id":1}') -> bytes:
     return event_line(DeadLetter("shop", key, value, [("cdc.id", b"\1")], "too large"), "0.2.0")
 
 
-def test_json_is_kept_byte_for_byte() -> None:
+def test_json_value_is_preserved_byte_for_byte() -> None:
     for value in (LARGE, b'{"a": 1.10, "a": 123456789012345678901234567890}', b"null"):
         assert b'"value":' + value + b',"headers"' in line_of(value)
 
@@ -36,7 +36,7 @@ def test_json_is_kept_byte_for_byte() -> None:
     ],
     ids=["struct", "text", "empty", "indented JSON", "Avro", "compressed", "no UTF-8"],
 )
-def test_other_values_and_keys_are_whole_in_one_line(value: bytes, shown: str) -> None:
+def test_non_json_dead_letter_is_complete_in_one_line(value: bytes, shown: str) -> None:
     line = line_of(value, key=value)
     assert line.endswith(b"}\n")
     assert line.count(b"\n") == 1

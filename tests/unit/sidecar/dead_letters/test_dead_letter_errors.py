@@ -8,7 +8,7 @@ import pytest
 from sidecar.dead_letters.dead_letter import RecordingErrors, full, not_writable
 
 
-def test_an_error_lasts_until_its_operation_succeeds(caplog: pytest.LogCaptureFixture) -> None:
+def test_quarantine_error_lasts_until_operation_succeeds(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     errors = RecordingErrors(logging.getLogger("test"))
     errors.report("keep", "The quarantine is full.")
@@ -22,7 +22,7 @@ def test_an_error_lasts_until_its_operation_succeeds(caplog: pytest.LogCaptureFi
     assert caplog.messages.count("The agent can write to the quarantine again.") == 1
 
 
-def test_messages_name_the_directory_the_cause_and_the_remedy() -> None:
+def test_quarantine_messages_contain_directory_cause_and_remedy() -> None:
     error = OSError(28, "No space left on device")
     assert not_writable(Path("/q"), error, "delivery waits") == (
         "The quarantine /q cannot be written, so delivery waits: No space left on device."

@@ -1,4 +1,4 @@
-"""The dead-letter topic: what it sends, when an event counts as done, and what a file takes."""
+"""The dead-letter topic: its messages, completion of events, and the fallback to a file."""
 
 from dataclasses import dataclass
 
@@ -34,7 +34,7 @@ def topic(sink: MemorySink) -> DeadLetterTopic:
     return DeadLetterTopic("dlq", sink, connector="shop", clock=lambda: float(next(times)))
 
 
-def test_event_is_done_when_the_topic_has_acknowledged_it(
+def test_rejected_event_completes_once_dead_letter_is_acknowledged(
     topic: DeadLetterTopic, sink: MemorySink
 ) -> None:
     assert not sink.is_open, "no client without a dead letter"
@@ -46,7 +46,9 @@ def test_event_is_done_when_the_topic_has_acknowledged_it(
     assert len(sink.messages) == 1
 
 
-def test_message_has_key_value_and_context(topic: DeadLetterTopic, sink: MemorySink) -> None:
+def test_dead_letter_contains_key_value_and_context(
+    topic: DeadLetterTopic, sink: MemorySink
+) -> None:
     topic.keep(Rejected())
     ((_, (name, key, value, headers, place)),) = sink.messages
     assert (name, key, value, place) == ("dlq", b"key", b"value", 7)
@@ -59,12 +61,12 @@ def test_message_has_key_value_and_context(topic: DeadLetterTopic, sink: MemoryS
     assert found["cdc.dead.letter.position"] == b"10-90"
 
 
-def test_context_can_be_left_out(sink: MemorySink) -> None:
+def test_dead_letter_context_can_be_omitted(sink: MemorySink) -> None:
     DeadLetterTopic("dlq", sink, connector="shop", has_context=False).keep(Rejected())
     assert sink.messages[0][1][3] == MESSAGE[3]
 
 
-def test_event_that_the_topic_rejects_stays_rejected_until_it_is_stored(
+def test_event_rejected_by_dead_letter_topic_remains_rejected(
     topic: DeadLetterTopic, sink: MemorySink, caplog: pytest.LogCaptureFixture
 ) -> None:
     topic.keep(Rejected())
@@ -84,7 +86,7 @@ def test_event_that_the_topic_rejects_stays_rejected_until_it_is_stored(
     assert topic.discard(5) is Outcome.REJECTED
 
 
-def test_missing_topic_and_denied_login_reject(
+def test_missing_topic_and_denied_login_reject_dead_letters(
     topic: DeadLetterTopic, sink: MemorySink, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sink.raise_next(AccessDeniedError("no"))
@@ -96,7 +98,7 @@ def test_missing_topic_and_denied_login_reject(
     assert outcome is Outcome.REJECTED
 
 
-def test_lost_event_is_sent_again(topic: DeadLetterTopic, sink: MemorySink) -> None:
+def test_lost_dead_letter_is_resent(topic: DeadLetterTopic, sink: MemorySink) -> None:
     topic.keep(Rejected())
     sink.raise_next(SinkRestartError("events were lost"))
     while len(sink.messages) < 2:
@@ -105,9 +107,7 @@ def test_lost_event_is_sent_again(topic: DeadLetterTopic, sink: MemorySink) -> N
     assert topic.keep(Rejected()) is Outcome.ACKNOWLEDGED
 
 
-def test_unavailable_broker_is_waited_for_and_shown(
-    topic: DeadLetterTopic, sink: MemorySink
-) -> None:
+def test_dead_letter_waits_for_unavailable_broker(topic: DeadLetterTopic, sink: MemorySink) -> None:
     assert not topic.state
     topic.keep(Rejected())
     sink.go_away("no Kafka broker answers")

@@ -16,7 +16,7 @@ AWAY = SinkState(False, "no Kafka broker answers")
 
 
 class StatedSink(MemorySink):
-    """A sink in memory that accepts nothing, with the state that a test sets."""
+    """An in-memory sink with a settable state that acknowledges no event."""
 
     shown = SinkState(True, "")
 
@@ -35,7 +35,7 @@ class RejectingSink(StatedSink):
 
 
 def rejecting(max_events: int) -> tuple[Delivery[str, int], StatedSink]:
-    """Its first event waits for the dead-letter topic."""
+    """Create a delivery whose first event waits for the dead-letter topic."""
     dead_letters = StatedSink()
     dead_letters.shown = AWAY
     sink = RejectingSink()
@@ -61,7 +61,7 @@ def rejecting(max_events: int) -> tuple[Delivery[str, int], StatedSink]:
     [(100, SinkState(True, ""), True), (1, SinkState(True, ""), False), (100, OWN, False)],
     ids=["with room", "full window", "transaction"],
 )
-def test_waiting_dead_letters_are_named_with_their_cause(
+def test_waiting_dead_letters_are_reported_with_their_cause(
     max_events: int, own: SinkState, is_healthy: bool
 ) -> None:
     delivery, sink = rejecting(max_events)
@@ -73,7 +73,9 @@ def test_waiting_dead_letters_are_named_with_their_cause(
 
 @pytest.mark.parametrize("max_events", [1, 100])
 @pytest.mark.parametrize("own", [AWAY, SinkState(False, "no topic", ("t",), "topic_missing")])
-def test_an_unavailable_sink_is_the_cause_that_is_reported(max_events: int, own: SinkState) -> None:
+def test_unavailable_sink_takes_precedence_over_dead_letters(
+    max_events: int, own: SinkState
+) -> None:
     delivery, sink = rejecting(max_events)
     sink.shown = own
     assert delivery.sink_state == own
@@ -84,10 +86,10 @@ def test_an_unavailable_sink_is_the_cause_that_is_reported(max_events: int, own:
     reads=st.tuples(st.integers(1, 8), st.integers(1, 1000)),
     window=st.tuples(st.integers(8, 20), st.integers(1000, 4000)),
 )
-def test_a_sink_is_unhealthy_as_soon_as_the_next_read_does_not_fit(
+def test_sink_is_unhealthy_once_next_read_does_not_fit(
     events: list[int], reads: tuple[int, int], window: tuple[int, int]
 ) -> None:
-    """All events are of a topic that waits; reading stops before the window is full."""
+    """All events belong to a missing topic; reading stops before the window is full."""
     sink = StatedSink()
     sink.shown = SinkState(True, "the topic t is missing", ("t",), "topic_missing")
     delivery: Delivery[str, int] = Delivery(

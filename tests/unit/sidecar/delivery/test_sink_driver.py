@@ -1,5 +1,5 @@
-"""The state of a sink over its life is true at every moment: at the start, while it is open, after
-it lost events or denied access, and at the end of the agent."""
+"""The reported sink state is correct before opening, while open, after lost events or denied
+access, and after closing."""
 
 from typing import Literal
 
@@ -17,7 +17,7 @@ from tests.support.sinks.memory_sink import MemorySink
 Step = Literal["tick", "deliver", "restart", "denied", "close"]
 STEPS = st.lists(st.sampled_from(["tick", "deliver", "restart", "denied", "close"]), max_size=8)
 HEALTHY = ""
-# What the condition says after the last step that changed the sink.
+# Expected text of the condition after the last step that changed the sink.
 TRUE = {
     "start": "not open yet",
     "open": HEALTHY,
@@ -28,7 +28,7 @@ TRUE = {
 
 
 @given(STEPS)
-def test_states_over_a_life(steps: list[Step]) -> None:
+def test_sink_state_is_correct_after_every_step(steps: list[Step]) -> None:
     now_s = 0.0
     metrics = DeliveryMetrics("agent", "1")
     delivery: Delivery[str, int] = Delivery(

@@ -1,4 +1,4 @@
-"""The window against a model that knows every event by itself."""
+"""The window against a model that tracks every event individually."""
 
 from dataclasses import dataclass
 
@@ -29,7 +29,7 @@ class NaiveBatch:
 
 
 class WindowMachine(RuleBasedStateMachine):
-    """Adds batches of several sources and acknowledges anything at any time."""
+    """Add batches of several sources and acknowledge events in any order."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ class WindowMachine(RuleBasedStateMachine):
         return number
 
     def position(self, source: str) -> int | None:
-        """What a reader of the definition says: the furthest mutation end that is safe."""
+        """Return the furthest acknowledged mutation end, computed by definition."""
         position = None
         for batch in self.batches:
             if batch.source != source or batch.first > self.watermark():
@@ -75,7 +75,7 @@ class WindowMachine(RuleBasedStateMachine):
 
     @rule(source=st.sampled_from("abc"), moved=st.integers(1, 5))
     def add_without_events(self, source: str, moved: int) -> None:
-        """A stretch that gave no events moves the position all the same."""
+        """A batch without events also advances the position."""
         start = self.positions.get(source, 0) + 10 * moved
         self.window.add(source, ListBatch(start, ()))
         self.batches.append(NaiveBatch(source, ListBatch(start, ()), self.next_number))
@@ -91,7 +91,7 @@ class WindowMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.watermark() < self.next_number)
     @rule(data=st.data())
     def acknowledge_a_run(self, data: st.DataObject) -> None:
-        """Of any batches, also of such that are done and gone."""
+        """Acknowledge a run over any batches, including completed ones."""
         first = data.draw(st.integers(0, self.watermark()))
         run = range(first, data.draw(st.integers(first, self.next_number)))
         self.window.acknowledge([run])
@@ -170,7 +170,7 @@ TestWindow = WindowMachine.TestCase
 TestWindow.settings = settings(max_examples=80, stateful_step_count=40, deadline=None)
 
 
-def test_empty_batches_take_no_memory_while_events_wait() -> None:
+def test_empty_batches_use_no_memory_while_events_wait() -> None:
     window: Window[str, int] = Window(100, 1000)
     window.add("a", ListBatch(0, (1,)))
     for position in range(10, 100_000, 10):
@@ -187,13 +187,13 @@ def test_next_window_continues_the_numbering() -> None:
     assert (window.watermark, window.unacknowledged) == (52, 0)
 
 
-def test_a_number_that_was_never_given_is_an_error() -> None:
+def test_acknowledging_unknown_event_number_is_an_error() -> None:
     window: Window[str, int] = Window(100, 1000)
     window.add("a", ListBatch(0, (2,)))
     with pytest.raises(ValueError, match="event 2: no event has this number"):
         window.acknowledge([range(3)])
 
 
-def test_a_window_needs_room() -> None:
+def test_window_without_capacity_is_rejected() -> None:
     with pytest.raises(ValueError, match="room"):
         Window(0, 1)

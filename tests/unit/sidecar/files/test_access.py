@@ -1,4 +1,4 @@
-"""Who refuses to let a process read a file, as another user sees it."""
+"""Access denials of files and directories, as another user sees them."""
 
 import os
 import subprocess
@@ -33,7 +33,7 @@ def test_readable_file_has_no_access_denial(tmp_path: Path) -> None:
 
 
 @needs_root
-def test_a_file_of_another_user_is_named_with_its_facts_and_the_command(
+def test_access_denial_contains_owner_mode_and_command(
     reachable_folder: Path,
 ) -> None:
     file = reachable_folder / "CommitLog-7-1.log"
@@ -50,7 +50,7 @@ def test_a_file_of_another_user_is_named_with_its_facts_and_the_command(
 
 
 @needs_root
-def test_the_command_of_the_message_resolves_it(reachable_folder: Path) -> None:
+def test_command_of_access_denial_resolves_the_problem(reachable_folder: Path) -> None:
     directory = reachable_folder / "cdc_raw"
     directory.mkdir(mode=0o700)
     file = directory / "f"
@@ -65,7 +65,7 @@ def test_the_command_of_the_message_resolves_it(reachable_folder: Path) -> None:
 
 
 @needs_root
-def test_the_directory_that_cannot_be_searched_is_named(reachable_folder: Path) -> None:
+def test_unsearchable_directory_is_reported(reachable_folder: Path) -> None:
     directory = reachable_folder / "cdc_raw"
     directory.mkdir(mode=0o700)
     (directory / "f").touch()

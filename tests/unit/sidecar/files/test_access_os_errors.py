@@ -1,4 +1,4 @@
-"""A message with the text of an error has a remedy that ends this error."""
+"""Messages with an OS error contain the remedy for this error."""
 
 import errno
 import os
@@ -23,7 +23,7 @@ NAMED = {
 
 
 @pytest.mark.parametrize("number", NAMED)
-def test_each_condition_and_finding_has_it(number: int) -> None:
+def test_conditions_and_findings_contain_remedy_of_os_error(number: int) -> None:
     message = f"/data/cdc_raw cannot be read: {os.strerror(number)}."
     own = Condition("cdc_raw_unreadable", State.FAILING, "cdc_raw", message, OTHERWISE)
     other = fault("directories", message, OTHERWISE, code="directories_unusable")
@@ -38,16 +38,16 @@ def test_each_condition_and_finding_has_it(number: int) -> None:
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM, errno.ENOENT])
-def test_rights_and_names_are_known_better_by_the_source(number: int) -> None:
+def test_permission_and_path_errors_retain_remedy_of_source(number: int) -> None:
     assert remedy_of(f"it cannot be read: {os.strerror(number)}", OTHERWISE) == OTHERWISE
 
 
-def test_the_source_may_know_where_to_free_space() -> None:
+def test_full_disk_retains_remedy_that_frees_space() -> None:
     otherwise = "Free space in commit.log.relocation.dir."
     assert remedy_of(f"full: {os.strerror(errno.ENOSPC)}", otherwise) == otherwise
 
 
-def test_what_is_well_has_no_remedy() -> None:
+def test_ok_finding_has_no_remedy() -> None:
     text = f"last month: {os.strerror(errno.EMFILE)}"
     check: Check[None] = Check("x", lambda probe: [ok("x", text)])
     (found,) = findings_of(check, None)

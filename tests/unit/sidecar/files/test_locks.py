@@ -1,4 +1,4 @@
-"""One instance a directory."""
+"""Locks that allow one instance per directory."""
 
 import fcntl
 import os
@@ -17,8 +17,8 @@ from sidecar.files.locks import LOCK_FILE, DirectoryLock
 from sidecar.files.regular import open_regular
 
 
-def test_a_second_lock_is_rejected_until_the_first_is_gone(tmp_path: Path) -> None:
-    """And nothing is written into the directory."""
+def test_second_lock_is_rejected_until_first_is_released(tmp_path: Path) -> None:
+    """The lock writes nothing into the directory."""
     second = DirectoryLock(tmp_path)
     with DirectoryLock(tmp_path), pytest.raises(LockedError, match=str(tmp_path)):
         assert list(tmp_path.iterdir()) == []
@@ -51,9 +51,9 @@ def plain_lock(path: Path, uid: int, kind: int) -> Iterator[subprocess.Popen[str
         process.kill()
 
 
-def test_another_process_is_named_and_its_death_frees_the_lock(tmp_path: Path) -> None:
+def test_lock_of_another_process_ends_with_the_process(tmp_path: Path) -> None:
     with plain_lock(tmp_path, os.geteuid(), fcntl.LOCK_EX) as process:
-        # The kernel does not tell the process on every file system.
+        # The kernel does not report the process on every file system.
         with pytest.raises(LockedError, match=f"the process {process.pid}|another process"):
             DirectoryLock(tmp_path).acquire()
         process.kill()
@@ -67,10 +67,10 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="another user needs ro
 
 @needs_root
 @pytest.mark.parametrize("kind", [fcntl.LOCK_EX, fcntl.LOCK_SH])
-def test_a_lock_of_another_user_stops_no_agent(
+def test_lock_of_another_user_does_not_stop_agent(
     reachable_folder: Path, kind: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Every user who may read the directory can lock it. Two agents still exclude each other."""
+    """Every user with read access can lock the directory. Two agents still exclude each other."""
     with plain_lock(reachable_folder, STRANGER, kind):
         second = DirectoryLock(reachable_folder, private=reachable_folder)
         with (
@@ -83,7 +83,7 @@ def test_a_lock_of_another_user_stops_no_agent(
 
 
 @pytest.mark.parametrize("kind", [fcntl.LOCK_EX, fcntl.LOCK_SH])
-def test_a_release_that_locks_the_directory_alone_is_respected(tmp_path: Path, kind: int) -> None:
+def test_directory_lock_of_older_release_is_respected(tmp_path: Path, kind: int) -> None:
     with plain_lock(tmp_path, os.geteuid(), kind), pytest.raises(LockedError, match="locked by"):
         DirectoryLock(tmp_path, private=tmp_path).acquire()
     holder = DirectoryLock(tmp_path, private=tmp_path)
@@ -91,7 +91,7 @@ def test_a_release_that_locks_the_directory_alone_is_respected(tmp_path: Path, k
         DirectoryLock(tmp_path).acquire()
 
 
-def test_only_this_user_can_open_the_lock_file(tmp_path: Path) -> None:
+def test_lock_file_is_private_to_the_user(tmp_path: Path) -> None:
     (tmp_path / LOCK_FILE).touch(0o666)
     with DirectoryLock(tmp_path, private=tmp_path):
         found = (tmp_path / LOCK_FILE).stat()
@@ -119,8 +119,8 @@ KINDS = ["link", "pipe", "hard link", pytest.param("another user's", marks=needs
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_lock_file_that_is_planted_or_left_behind_is_replaced(tmp_path: Path, kind: str) -> None:
-    """By a process of another user that was killed, for instance."""
+def test_planted_or_stale_lock_file_is_replaced(tmp_path: Path, kind: str) -> None:
+    """A killed process of another user may leave such a file."""
     offsets, other = tmp_path / "offsets", tmp_path / "other"
     offsets.mkdir()
     plant(kind, offsets / LOCK_FILE, other)
@@ -134,10 +134,8 @@ def test_a_lock_file_that_is_planted_or_left_behind_is_replaced(tmp_path: Path, 
 
 @needs_root
 @pytest.mark.parametrize("kind", [*KINDS, "directory"])
-def test_a_foreign_lock_file_beside_a_foreign_lock_is_rejected(
-    reachable_folder: Path, kind: str
-) -> None:
-    """It could be that of an agent of another user."""
+def test_foreign_lock_file_with_foreign_lock_is_rejected(reachable_folder: Path, kind: str) -> None:
+    """The file could belong to an agent of another user."""
     with TemporaryDirectory() as name, plain_lock(reachable_folder, STRANGER, fcntl.LOCK_EX):
         plant(kind, reachable_folder / LOCK_FILE, Path(name) / "other")
         with pytest.raises(ConfigError, match="If no agent runs, delete it"):
@@ -145,16 +143,16 @@ def test_a_foreign_lock_file_beside_a_foreign_lock_is_rejected(
         assert os.path.lexists(reachable_folder / LOCK_FILE)
 
 
-def test_a_directory_in_place_of_the_lock_file_is_rejected(tmp_path: Path) -> None:
+def test_directory_in_place_of_lock_file_is_rejected(tmp_path: Path) -> None:
     plant("directory", tmp_path / LOCK_FILE, tmp_path / "other")
     with pytest.raises(ConfigError, match="If no agent runs, delete it"):
         DirectoryLock(tmp_path, private=tmp_path).acquire()
 
 
-def test_a_lock_file_that_its_holder_deletes_is_no_lock(
+def test_deleted_lock_file_is_recreated_before_locking(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between the opening of the file and its lock."""
+    """The holder deletes the file between opening and locking."""
     opened: list[Path] = []
 
     def open_late(path: Path, flags: int, mode: int) -> int:
@@ -171,7 +169,7 @@ def test_a_lock_file_that_its_holder_deletes_is_no_lock(
             DirectoryLock(tmp_path, private=tmp_path).acquire()
 
 
-def test_all_or_none(tmp_path: Path) -> None:
+def test_directory_locks_are_acquired_all_or_none(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     first.mkdir()
     second.mkdir()
@@ -181,7 +179,7 @@ def test_all_or_none(tmp_path: Path) -> None:
         pass
 
 
-def test_one_directory_under_two_names_counts_once(tmp_path: Path) -> None:
+def test_directory_under_two_names_is_locked_once(tmp_path: Path) -> None:
     link = tmp_path / "link"
     real = tmp_path / "real"
     real.mkdir()
@@ -190,7 +188,7 @@ def test_one_directory_under_two_names_counts_once(tmp_path: Path) -> None:
         pass
 
 
-def test_a_missing_directory_is_a_mistake_in_the_configuration(tmp_path: Path) -> None:
+def test_missing_lock_directory_is_a_config_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="No such file"):
         DirectoryLock(tmp_path / "missing").acquire()
     (tmp_path / "file").touch()

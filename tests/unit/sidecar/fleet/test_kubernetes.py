@@ -33,7 +33,7 @@ def path_of(api: FakeAgent, number: int = 0) -> tuple[str, dict[str, list[str]]]
     return parts.path, parse_qs(parts.query)
 
 
-def test_running_pods_are_targets_and_others_have_a_problem() -> None:
+def test_running_pods_are_targets_and_pending_pods_are_problems() -> None:
     items = [
         pod("a", "10.0.0.1"),
         pod("b", "2001:db8::1"),
@@ -73,17 +73,19 @@ def test_all_pages_of_all_namespaces_are_read() -> None:
         (b"HTTP/1.1 200 OK\r\n\r\n<html>", UnavailableError, "not JSON"),
     ],
 )
-def test_a_rejection_names_its_cause(answer: bytes, error: type[Exception], reason: str) -> None:
+def test_kubernetes_rejection_is_reported_with_its_cause(
+    answer: bytes, error: type[Exception], reason: str
+) -> None:
     with fake_agents([answer]) as (api,), pytest.raises(error, match=reason):
         list_pods(QUERY, api=f"http://{api.address}")
 
 
-def test_an_api_that_does_not_answer_is_unavailable() -> None:
+def test_unreachable_kubernetes_api_is_unavailable() -> None:
     with pytest.raises(UnavailableError, match="Connection refused"):
         list_pods(QUERY, api=f"http://{closed_address()}")
 
 
-def test_outside_of_a_pod_the_remedy_is_named(tmp_path: Path) -> None:
+def test_config_error_outside_a_pod_contains_remedy(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="kubectl proxy"):
         list_pods(QUERY, environment={})
     inside = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": "1"}
@@ -91,7 +93,7 @@ def test_outside_of_a_pod_the_remedy_is_named(tmp_path: Path) -> None:
         list_pods(QUERY, account=tmp_path, environment=inside)
 
 
-def test_the_namespace_is_that_of_the_account(tmp_path: Path) -> None:
+def test_namespace_defaults_to_service_account(tmp_path: Path) -> None:
     (tmp_path / "namespace").write_text("prod\n")
     with fake_agents([http_answer({"items": []})]) as (api,):
         assert list_pods(PodQuery(8000), api=f"http://{api.address}", account=tmp_path) == []
@@ -100,7 +102,7 @@ def test_the_namespace_is_that_of_the_account(tmp_path: Path) -> None:
         list_pods(PodQuery(8000), api="http://127.0.0.1:1", account=tmp_path / "none")
 
 
-def test_the_service_account_signs_in_over_https(tmp_path: Path) -> None:
+def test_service_account_authenticates_over_https(tmp_path: Path) -> None:
     authority = Authority()
     authority.pem(tmp_path / "ca.crt")
     (tmp_path / "token").write_text("a-token\n")

@@ -1,4 +1,4 @@
-"""Many agents at once, in every state."""
+"""Concurrent polling of many agents in every state."""
 
 import tracemalloc
 
@@ -17,7 +17,7 @@ from tests.support.agents.fake_agents import (
 from tests.support.servers.processes import DEADLINE_S
 
 
-def test_every_agent_gets_its_row() -> None:
+def test_every_agent_yields_one_report() -> None:
     with fake_agents(
         [health_answer(health())],
         [health_answer(health("degraded"))],
@@ -43,14 +43,14 @@ def test_every_agent_gets_its_row() -> None:
     ]
 
 
-def test_a_silent_agent_does_not_delay_the_others_beyond_its_time() -> None:
+def test_silent_agent_is_unreachable_after_timeout() -> None:
     with fake_agents([None], [health_answer(health())]) as agents:
         reports = poll([parse_target(each.address) for each in agents], 1.0)
     assert [each.state for each in reports] == ["unreachable", "ok"]
     assert reports[0].message == "no answer within 1 s"
 
 
-def test_more_agents_than_threads() -> None:
+def test_poll_handles_more_agents_than_threads() -> None:
     with fake_agents([health_answer(health())]) as (agent,):
         target = parse_target(agent.address)
         reports = poll([target] * (2 * THREADS + 1), DEADLINE_S)
@@ -58,13 +58,13 @@ def test_more_agents_than_threads() -> None:
     assert len(reports) == 2 * THREADS + 1
 
 
-def test_no_targets_are_no_reports() -> None:
+def test_poll_without_targets_returns_no_reports() -> None:
     assert poll([], DEADLINE_S) == []
 
 
 @pytest.mark.parametrize("part", [b"[],", b"{},", b'"\xc4\x80",'])
-def test_hostile_peers_take_bounded_memory(part: bytes) -> None:
-    """One takes at most 6 MiB, so all that are asked at the same time at most 192 MiB."""
+def test_hostile_peers_use_bounded_memory(part: bytes) -> None:
+    """One answer uses at most 6 MiB, so concurrent answers use at most 192 MiB."""
     body = (
         b'{"status":"ok","conditions":[' + part * ((MAX_ANSWER_BYTES - 300) // len(part)) + b"1]}"
     )
@@ -80,7 +80,7 @@ def test_hostile_peers_take_bounded_memory(part: bytes) -> None:
     assert report.state in ("ok", "unreachable")
 
 
-def test_a_peer_that_is_longer_than_any_health_is_unreachable() -> None:
+def test_peer_with_oversized_answer_is_unreachable() -> None:
     with fake_agents([b"HTTP/1.1 200 OK\r\n\r\n" + b" " * (MAX_ANSWER_BYTES + 1)]) as (agent,):
         (report,) = poll([Target("a", f"http://{agent.address}")], DEADLINE_S)
     assert report.message == "the answer has more than 256 KiB"

@@ -1,4 +1,4 @@
-"""One agent from its answer, whatever that is."""
+"""The report of one agent, for any answer."""
 
 from dataclasses import asdict
 from typing import Any
@@ -19,7 +19,7 @@ JSON = st.recursive(
 )
 
 
-def test_every_value_of_an_answer() -> None:
+def test_report_contains_every_value_of_health() -> None:
     conditions = [{"code": "segment_quarantined"}, {"code": "sink_away"}]
     found = report_of(TARGET, health("degraded", conditions=conditions))
     assert asdict(found) == {
@@ -48,17 +48,19 @@ def test_every_value_of_an_answer() -> None:
         ({"snapshot": {"is_running": True, "is_paused": True}}, "paused"),
     ],
 )
-def test_snapshots_of_both_agents(components: dict[str, Any], state: str | None) -> None:
+def test_report_summarizes_snapshots_of_both_agents(
+    components: dict[str, Any], state: str | None
+) -> None:
     assert report_of(TARGET, health(components=components)).snapshot == state
 
 
-def test_the_quarantine_of_mongodb_counts_dead_letters_and_gaps() -> None:
+def test_mongodb_quarantine_count_includes_dead_letters_and_gaps() -> None:
     parts = {"quarantine": {"dead_letters": 2, "gaps": 1}}
     assert report_of(TARGET, health(components=parts)).quarantined == 3
 
 
 @pytest.mark.parametrize(("is_ok", "state"), [(True, "ok"), (False, "failing")])
-def test_an_unknown_status_follows_the_answer(is_ok: bool, state: str) -> None:
+def test_unknown_status_follows_http_status(is_ok: bool, state: str) -> None:
     assert report_of(TARGET, {"status": "well"}, is_ok=is_ok).state == state
 
 
@@ -70,7 +72,7 @@ def test_control_characters_never_reach_a_terminal() -> None:
 
 
 @given(st.dictionaries(st.sampled_from([*health(), "snapshot"]), JSON), JSON)
-def test_any_answer_gives_a_report(document: dict[str, Any], part: Any) -> None:
+def test_any_answer_yields_a_report(document: dict[str, Any], part: Any) -> None:
     names = ("sink", "quarantine", "cdc_raw", "snapshot")
     for answer in (document, health(components=dict.fromkeys(names, part))):
         assert report_of(TARGET, answer).state

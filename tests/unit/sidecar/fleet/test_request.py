@@ -1,4 +1,4 @@
-"""One bounded GET."""
+"""A GET with bounded time and size."""
 
 import time
 from pathlib import Path
@@ -16,7 +16,7 @@ def soon() -> float:
     return time.monotonic() + DEADLINE_S
 
 
-def test_an_answer_has_status_and_body() -> None:
+def test_get_returns_status_and_body() -> None:
     with fake_agents([http_answer({"a": 1}, 503)]) as (agent,):
         answer = get(
             f"http://{agent.address}/health", soon(), Access({"Authorization": "Bearer x"})
@@ -50,19 +50,19 @@ def test_a_redirect_is_not_followed() -> None:
         (b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 3000, "more than"),
     ],
 )
-def test_other_answers_are_errors(answer: bytes, reason: str) -> None:
+def test_invalid_answers_are_errors(answer: bytes, reason: str) -> None:
     with fake_agents([answer]) as (agent,), pytest.raises(OSError, match=reason):
         get(f"http://{agent.address}/", soon(), max_bytes=2048)
 
 
-def test_a_closed_port_and_an_unknown_name_are_errors() -> None:
+def test_closed_port_and_unknown_name_are_errors() -> None:
     with pytest.raises(ConnectionRefusedError):
         get(f"http://{closed_address()}/", soon())
     with pytest.raises(OSError, match="cannot be resolved"):
         get("http://no-such-host.invalid/", soon())
 
 
-def test_a_plain_server_is_no_https_server() -> None:
+def test_https_request_to_plain_server_fails() -> None:
     with fake_agents([http_answer({})]) as (agent,), pytest.raises(OSError, match="TLS handshake"):
         get(f"https://{agent.address}/", soon())
 

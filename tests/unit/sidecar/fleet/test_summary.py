@@ -17,7 +17,7 @@ def agent(number: int, status: str = "ok", version: str = "0.2.0") -> AgentRepor
 DEAD = unreachable(Target("node-9", "http://10.0.0.9:8000"), "Connection refused")
 
 
-def test_the_worst_is_first() -> None:
+def test_fleet_lists_worst_agents_first() -> None:
     lagging = replace(agent(2), lag_s=90.0)
     filling = replace(agent(3), cdc_raw_time_to_full_s=60.0)
     kept = replace(agent(4, "degraded"), quarantined=2.0)
@@ -26,7 +26,7 @@ def test_the_worst_is_first() -> None:
     assert places == ["node-9", "host-6", "host-4", "host-5", "host-3", "host-2", "host-1"]
 
 
-def test_an_agent_behind_two_addresses_is_listed_once() -> None:
+def test_agent_with_two_addresses_is_listed_once() -> None:
     second = replace(agent(1), target="v6", url="http://[::1]:8000", uptime_s=60.4)
     assert len(fleet_of([agent(1), second]).agents) == 1
     restarted = replace(second, uptime_s=1.0)
@@ -34,7 +34,7 @@ def test_an_agent_behind_two_addresses_is_listed_once() -> None:
     assert len(fleet_of([agent(1), restarted, other_port]).agents) == 3
 
 
-def test_the_summary_is_one_line() -> None:
+def test_fleet_summary_is_one_line() -> None:
     assert fleet_of([agent(1)]).summary.text == "1 agent: 1 ok."
     assert fleet_of([]).summary.text == "0 agents: none."
     found = fleet_of([agent(1), agent(2), agent(3, version="0.1.0"), agent(4, "failing"), DEAD])
@@ -54,7 +54,7 @@ def test_configurations_are_compared_within_a_topic_prefix() -> None:
     )
 
 
-def test_exit_codes() -> None:
+def test_fleet_exit_codes_follow_states_and_differences() -> None:
     old = agent(2, version="0.1.0")
     assert fleet_of([agent(1), old]).summary.exit_code() == 0
     assert fleet_of([agent(1), old]).summary.exit_code(requires_same=True) == 7
@@ -63,7 +63,7 @@ def test_exit_codes() -> None:
     assert fleet_of([agent(1), DEAD]).summary.exit_code() == 8
 
 
-def test_the_report_has_totals_and_agents() -> None:
+def test_fleet_contains_totals_and_agents() -> None:
     found = fleet_of([agent(1), DEAD])
     assert found.summary == FleetSummary("2 agents: 1 unreachable, 1 ok.", 2, 1, 0, 0, 1, ())
     assert [each.state for each in found.agents] == ["unreachable", "ok"]

@@ -51,12 +51,12 @@ def test_an_address_becomes_a_url(text: str, url: str) -> None:
         ("http://[::1", "Invalid IPv6"),
     ],
 )
-def test_an_unusable_address_is_named(text: str, reason: str) -> None:
+def test_unusable_address_is_rejected(text: str, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         parse_target(text)
 
 
-def test_a_file_has_comments_and_empty_lines(tmp_path: Path) -> None:
+def test_targets_file_allows_comments_and_empty_lines(tmp_path: Path) -> None:
     file = tmp_path / "nodes.txt"
     file.write_text("\ufeff# all nodes\nnode-1 # the first\n\nnode-2:9000\nnode-1:8000\n")
     assert [target.url for target in read_targets(file)] == [
@@ -65,7 +65,7 @@ def test_a_file_has_comments_and_empty_lines(tmp_path: Path) -> None:
     ]
 
 
-def test_every_mistake_has_its_line(tmp_path: Path) -> None:
+def test_every_invalid_target_is_reported_with_line(tmp_path: Path) -> None:
     file = tmp_path / "nodes.txt"
     file.write_text("a\nftp://b\nc d\n")
     with pytest.raises(ConfigError) as error:
@@ -76,7 +76,7 @@ def test_every_mistake_has_its_line(tmp_path: Path) -> None:
     ]
 
 
-def test_a_file_without_agents_is_a_mistake(tmp_path: Path) -> None:
+def test_unusable_targets_file_is_rejected(tmp_path: Path) -> None:
     file = tmp_path / "nodes.txt"
     file.write_text("# nothing\n")
     with pytest.raises(ConfigError, match="names no agent"):
@@ -88,7 +88,7 @@ def test_a_file_without_agents_is_a_mistake(tmp_path: Path) -> None:
         read_targets(file)
 
 
-def test_every_address_is_an_agent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_resolved_address_is_a_target(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
 
     def resolve(host: str, port: int, **options: Any) -> list[Any]:
@@ -105,16 +105,16 @@ def test_every_address_is_an_agent(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
-def test_the_default_port() -> None:
+def test_resolved_targets_use_the_default_port() -> None:
     assert "http://127.0.0.1:8123" in [each.url for each in resolve_targets("localhost", 8123)]
 
 
-def test_a_name_without_an_address_is_unavailable() -> None:
+def test_unresolvable_name_is_unavailable() -> None:
     with pytest.raises(UnavailableError, match=r"no-such-host.invalid has no address"):
         resolve_targets("no-such-host.invalid", 8000)
 
 
 @pytest.mark.parametrize("name", ["https://host", "http://host/path", "a b", ""])
-def test_a_url_is_no_name(name: str) -> None:
+def test_dns_name_rejects_urls_and_paths(name: str) -> None:
     with pytest.raises(ValueError, match="must be"):
         resolve_targets(name, 8000)

@@ -1,4 +1,4 @@
-"""The status follows from the conditions alone."""
+"""The status follows only from the conditions."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,8 +11,8 @@ def _condition(code: str, state: State, rank: Rank = Rank.NONE) -> Condition:
 
 
 @given(st.lists(st.builds(_condition, st.text(), st.sampled_from(State), st.sampled_from(Rank))))
-def test_rank_orders_conditions_and_the_worst_gives_the_state(conditions: list[Condition]) -> None:
-    """Those of one rank and state keep their order."""
+def test_conditions_sort_by_urgency_and_worst_sets_state(conditions: list[Condition]) -> None:
+    """Conditions of equal rank and state keep their order."""
     status = status_of(conditions)
     by_urgency = sorted(conditions, key=lambda each: each.urgency, reverse=True)
     assert list(status.conditions) == by_urgency
@@ -26,8 +26,8 @@ def test_rank_orders_conditions_and_the_worst_gives_the_state(conditions: list[C
     )
 
 
-def test_every_message_is_a_whole_sentence() -> None:
-    """Another sentence follows it in the page's headline and in `/health`."""
+def test_condition_message_ends_with_a_period() -> None:
+    """Another sentence follows the message on the page and in `/health`."""
     (shown,) = status_of(
         [Condition("sink_unavailable", State.FAILING, "sink", "Connection refused", "Start it.")]
     ).conditions

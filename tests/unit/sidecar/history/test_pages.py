@@ -5,8 +5,8 @@ from flask import Flask
 from sidecar.history.pages import history_pages
 
 
-def test_many_clients_share_one_text() -> None:
-    """To make it for each of them would keep the threads from probes."""
+def test_clients_share_one_cached_history_document() -> None:
+    """One document per client would keep the threads from serving probes."""
     made: list[int] = []
     now_s = 100.0
 
@@ -22,7 +22,7 @@ def test_many_clients_share_one_text() -> None:
     assert [client.get("/history").json for _ in range(5)] == [{"samples": [2]}] * 5
 
 
-def test_the_document_is_json() -> None:
+def test_history_document_is_json() -> None:
     app = Flask("test")
     app.register_blueprint(history_pages(lambda: {"samples": [[60, None, 1.5]]}))
     answer = app.test_client().get("/history")

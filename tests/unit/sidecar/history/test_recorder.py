@@ -1,4 +1,4 @@
-"""One sample a minute from many, and the document of /history."""
+"""The recorder: one sample per minute, and the document of /history."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,7 +44,7 @@ def samples(found: HistoryRecorder) -> Any:
     return found.document()["samples"]
 
 
-def test_the_document_names_its_columns(tmp_path: Path) -> None:
+def test_history_document_lists_columns(tmp_path: Path) -> None:
     assert recorder(tmp_path, Source()).document() == {
         "interval_s": 60,
         "columns": ["epoch_s", "lag_s", "events_per_s", "limit"],
@@ -52,14 +52,14 @@ def test_the_document_names_its_columns(tmp_path: Path) -> None:
     }
 
 
-def test_the_first_look_is_shown_at_once(tmp_path: Path) -> None:
+def test_first_sample_appears_immediately(tmp_path: Path) -> None:
     source = Source(values={"lag_s": 1.5, "events_per_s": 10})
     found = recorder(tmp_path, source)
     found.look()
     assert samples(found) == [[MINUTE_S, 1.5, None, None]]
 
 
-def test_a_minute_has_the_worst_lag_the_rate_and_the_last_limit(tmp_path: Path) -> None:
+def test_minute_sample_contains_worst_lag_rate_and_last_limit(tmp_path: Path) -> None:
     source = Source(values={"lag_s": 1, "events_per_s": 100, "limit": 7})
     found = recorder(tmp_path, source)
     found.look()
@@ -90,7 +90,7 @@ def test_minutes_without_the_agent_are_null(tmp_path: Path) -> None:
     ]
 
 
-def test_a_day_is_the_limit(tmp_path: Path) -> None:
+def test_history_is_limited_to_one_day(tmp_path: Path) -> None:
     source = Source(values={"lag_s": 1})
     found = recorder(tmp_path, source)
     for _ in range(1500):
@@ -100,7 +100,7 @@ def test_a_day_is_the_limit(tmp_path: Path) -> None:
     assert samples(found)[-1][0] == int(source.wall_s)
 
 
-def test_a_clock_that_is_set_back_hides_the_future(tmp_path: Path) -> None:
+def test_clock_set_back_hides_future_samples(tmp_path: Path) -> None:
     source = Source(values={"lag_s": 1})
     found = recorder(tmp_path, source)
     for _ in range(3):
@@ -122,7 +122,7 @@ def test_a_rate_never_depends_on_the_wall_clock(tmp_path: Path) -> None:
     assert samples(found)[-1][2] == 10
 
 
-def test_a_sample_that_fails_is_a_gap(tmp_path: Path) -> None:
+def test_failed_sample_is_a_gap(tmp_path: Path) -> None:
     source = Source(error=RuntimeError("no view"))
     found = recorder(tmp_path, source)
     found.look()

@@ -1,4 +1,4 @@
-"""The history on disk: it survives restarts, and no fault of the disk reaches the caller."""
+"""The history on disk survives restarts, and disk errors do not reach the caller."""
 
 import errno
 import os
@@ -24,14 +24,14 @@ def rows(found: RingFile, now_s: float = NOW_S) -> dict[int, Values]:
     return dict(found.rows(now_s))
 
 
-def test_samples_survive_a_restart(tmp_path: Path) -> None:
+def test_history_samples_survive_a_restart(tmp_path: Path) -> None:
     first = ring(tmp_path)
     for ago in (3, 2, 1):
         first.put(NOW_S - 60 * ago, (float(ago),))
     assert rows(ring(tmp_path)) == rows(first) == {59820: (3.0,), 59880: (2.0,), 59940: (1.0,)}
 
 
-def test_the_file_has_a_fixed_size(tmp_path: Path) -> None:
+def test_history_file_has_fixed_size(tmp_path: Path) -> None:
     filled = ring(tmp_path)
     for number in range(35):
         filled.put(NOW_S + 60 * number, (1.0,))
@@ -40,7 +40,7 @@ def test_the_file_has_a_fixed_size(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == [FILE_NAME]
 
 
-def test_samples_from_before_the_window_and_from_the_future_are_left_out(tmp_path: Path) -> None:
+def test_samples_outside_the_window_are_omitted(tmp_path: Path) -> None:
     found = ring(tmp_path)
     for time_s in (NOW_S - 540, NOW_S - 480, NOW_S, NOW_S + 120):
         found.put(time_s, (1.0,))
@@ -54,7 +54,7 @@ def test_samples_from_before_the_window_and_from_the_future_are_left_out(tmp_pat
     [b"", b"damage", b"\0" * 5000, bytes(range(256)) * 40, b"x" * (2 << 20)],
     ids=["empty", "text", "zeros", "noise", "too large"],
 )
-def test_a_damaged_file_is_replaced(
+def test_damaged_history_file_is_replaced(
     tmp_path: Path, content: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / FILE_NAME).write_bytes(content)
@@ -66,7 +66,7 @@ def test_a_damaged_file_is_replaced(
     assert found.path.stat().st_size == LAYOUT.file_bytes
 
 
-def test_a_cut_file_keeps_its_samples_and_grows_again(tmp_path: Path) -> None:
+def test_truncated_history_file_retains_samples_and_regrows(tmp_path: Path) -> None:
     whole = encode_file(LAYOUT, {NOW_S: (5.0,)})
     end = LAYOUT.offset_of(NOW_S) + LAYOUT.slot_bytes
     (tmp_path / FILE_NAME).write_bytes(whole[:end])
@@ -83,7 +83,7 @@ def test_columns_of_another_release_are_dropped(tmp_path: Path) -> None:
     assert rows(ring(tmp_path)) == {NOW_S - 60: (3.0,), NOW_S: (2.0,)}
 
 
-def test_a_full_disk_does_not_reach_the_caller(
+def test_disk_full_error_does_not_reach_caller(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = ring(tmp_path)
@@ -103,7 +103,7 @@ def test_a_full_disk_does_not_reach_the_caller(
     assert rows(ring(tmp_path)) == {59880: (1.0,), 59940: (2.0,), 60000: (4.0,)}
 
 
-def test_a_nearly_full_disk_is_left_to_the_offsets(
+def test_history_is_not_written_on_nearly_full_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usage = shutil.disk_usage(tmp_path)._replace(free=(8 << 20) - 1)
@@ -114,7 +114,9 @@ def test_a_nearly_full_disk_is_left_to_the_offsets(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_failed_write_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_history_write_leaves_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(path: Path, content: bytes) -> None:
         path.write_bytes(content[:100])
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -124,7 +126,7 @@ def test_a_failed_write_leaves_no_file(tmp_path: Path, monkeypatch: pytest.Monke
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_directory_that_is_gone_does_not_reach_the_caller(tmp_path: Path) -> None:
+def test_missing_history_directory_does_not_raise(tmp_path: Path) -> None:
     found = ring(tmp_path / "gone")
     found.put(NOW_S, (1.0,))
     assert rows(found) == {NOW_S: (1.0,)}
@@ -134,9 +136,7 @@ def test_a_directory_that_is_gone_does_not_reach_the_caller(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("change", ["deleted", "emptied", "linked"])
-def test_a_file_that_another_program_changes_is_written_again_whole(
-    tmp_path: Path, change: str
-) -> None:
+def test_externally_changed_history_file_is_rewritten(tmp_path: Path, change: str) -> None:
     found, target = ring(tmp_path), tmp_path / "other"
     target.write_text("precious")
     found.put(NOW_S - 120, (1.0,))

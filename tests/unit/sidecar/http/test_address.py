@@ -1,4 +1,4 @@
-"""Addresses that HTTP is served on, and hosts that it cannot be served on."""
+"""HTTP listen addresses, and rejected hosts."""
 
 import socket
 
@@ -7,7 +7,7 @@ import pytest
 from sidecar.http.address import address_problem, listening_socket, local_url
 
 
-def test_a_host_with_a_part_that_is_too_long_is_rejected_with_its_property() -> None:
+def test_host_with_overlong_label_is_rejected() -> None:
     problem = address_problem("é" * 300)
     assert problem is not None
     assert problem.startswith("http.host=é")
@@ -25,13 +25,13 @@ def accepted_from(listener: socket.socket, address: str) -> str:
 
 @pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="this machine has no IPv6")
 @pytest.mark.parametrize("host", ["*", "::"])
-def test_all_addresses_are_those_of_both_protocols(host: str) -> None:
+def test_wildcard_host_accepts_ipv4_and_ipv6(host: str) -> None:
     with listening_socket(host, 0) as listener:
         assert accepted_from(listener, "::1") == "::1"
         assert accepted_from(listener, "127.0.0.1") == "::ffff:127.0.0.1"
 
 
-def test_all_addresses_of_a_machine_without_ipv6_are_those_of_ipv4(
+def test_wildcard_host_without_ipv6_accepts_ipv4(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(socket, "has_dualstack_ipv6", lambda: False)
@@ -49,5 +49,5 @@ def test_all_addresses_of_a_machine_without_ipv6_are_those_of_ipv4(
         ("fd00::1", "http://[fd00::1]:8000"),
     ],
 )
-def test_commands_reach_an_agent_at_its_own_address(host: str, url: str) -> None:
+def test_local_url_matches_the_listen_host(host: str, url: str) -> None:
     assert local_url(host, 8000) == url

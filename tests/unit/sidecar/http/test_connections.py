@@ -1,4 +1,4 @@
-"""Clients that hold connections cannot keep probes from their answers."""
+"""Clients that hold connections cannot block answers to probes."""
 
 import http.client
 import re
@@ -67,7 +67,7 @@ def _connect(port: int) -> socket.socket:
 
 
 def _server_ends(port: int) -> int:
-    """Established connections of the server's side, from the kernel."""
+    """Count established server-side connections, as the kernel lists them."""
     lines = Path("/proc/self/net/tcp").read_text().splitlines()[1:]
     return sum(
         1 for line in lines if line.split()[1].endswith(f":{port:04X}") and line.split()[3] == "01"
@@ -89,14 +89,14 @@ def test_probes_are_answered_while_clients_hold_connections(misuse: bytes) -> No
             try:
                 client.sendall(misuse)
             except OSError:
-                # The server closed it for a newer one.
+                # The server closed the connection in favour of a newer one.
                 continue
         assert [_get(server.port, path) for path in ("/ping", "/live", "/ready")] == [200] * 3
-        # The clients' own ends, and at most the limit of the server's.
+        # The clients' ends, and at most the limit of the server's ends.
         assert _descriptors() - before <= _CLIENTS + _LIMIT + 1
 
 
-def test_the_connection_that_has_owed_a_request_for_longest_is_closed() -> None:
+def test_longest_idle_connection_is_closed_at_the_limit() -> None:
     with _running() as server, ExitStack() as clients:
         held = [clients.enter_context(_connect(server.port)) for _ in range(_LIMIT + 1)]
         assert held[0].recv(1) == b""
@@ -104,7 +104,7 @@ def test_the_connection_that_has_owed_a_request_for_longest_is_closed() -> None:
         assert held[1].recv(15) == b"HTTP/1.1 200 OK"
 
 
-def test_a_request_that_does_not_end_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unfinished_request_is_closed_after_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "REQUEST_TIMEOUT_S", 0)
     with _running() as server, _connect(server.port) as client:
         client.sendall(_SLOW_BODY)
@@ -112,10 +112,10 @@ def test_a_request_that_does_not_end_is_closed(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("misuse", [_UNREAD_ANSWER, _PIPELINED_UNREAD])
-def test_an_answer_that_is_not_read_is_closed(
+def test_unread_answer_is_closed_after_timeout(
     monkeypatch: pytest.MonkeyPatch, misuse: bytes
 ) -> None:
-    """Also when complete requests wait behind it."""
+    """Pipelined requests do not extend the timeout."""
     monkeypatch.setattr(connections, "ANSWER_TIMEOUT_S", 0)
     with _running() as server, _connect(server.port) as client:
         client.sendall(misuse)
@@ -125,7 +125,7 @@ def test_an_answer_that_is_not_read_is_closed(
         assert first == b"HTTP/1.1 200"
 
 
-def test_clients_that_pipeline_and_never_read_hold_no_thread() -> None:
+def test_pipelining_clients_that_never_read_hold_no_thread() -> None:
     with _running() as server, ExitStack() as clients:
         for _ in range(THREADS):
             client = clients.enter_context(_connect(server.port))
@@ -135,8 +135,8 @@ def test_clients_that_pipeline_and_never_read_hold_no_thread() -> None:
         assert [_get(server.port, "/live") for _ in range(10)] == [200] * 10
 
 
-def test_unread_answers_are_bounded_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 8 MiB each."""
+def test_total_size_of_unread_answers_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each answer has 8 MiB."""
     monkeypatch.setattr(connections, "UNREAD_BYTES", 20 << 20)
     with _running() as server, ExitStack() as clients:
         for _ in range(10):
@@ -148,8 +148,8 @@ def test_unread_answers_are_bounded_together(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("size", [1, 7, 40, 8192])
-def test_pipelined_requests_are_answered_in_their_order(size: int) -> None:
-    """Whatever the pieces in which they arrive; a body is no request."""
+def test_pipelined_requests_are_answered_in_order(size: int) -> None:
+    """The order holds for any fragmentation, and a body is not parsed as a request."""
     page = Blueprint("echo", __name__)
 
     @page.post("/echo/<name>")
@@ -182,7 +182,7 @@ def test_probes_overtake_other_requests() -> None:
     assert waiting == ["/ping", "/ready", "/live", "/history", "/metrics", "/livelier"]
 
 
-def test_requests_that_wait_leave_threads_for_probes() -> None:
+def test_blocked_requests_leave_threads_for_probes() -> None:
     release = threading.Event()
     waiting = threading.Semaphore(0)
     page = Blueprint("wait", __name__)
@@ -208,15 +208,15 @@ def test_requests_that_wait_leave_threads_for_probes() -> None:
 
 
 @given(open_files=st.integers(0, 1 << 20))
-def test_connections_leave_descriptors_to_the_agent(open_files: int) -> None:
+def test_connection_limit_leaves_descriptors_to_the_agent(open_files: int) -> None:
     limit = connection_limit(open_files)
     assert LEAST_CONNECTIONS <= limit <= MOST_CONNECTIONS
     assert limit == LEAST_CONNECTIONS or open_files - limit >= 3 * open_files // 4
     assert connection_limit(resource.RLIM_INFINITY) == MOST_CONNECTIONS == connection_limit(1024)
 
 
-def test_idle_clients_of_a_small_limit_leave_files_to_open() -> None:
-    """200 of them would take all of 64 descriptors."""
+def test_idle_clients_leave_descriptors_at_small_limit() -> None:
+    """Without a limit, 200 clients would use all 64 descriptors."""
     done = subprocess.run([sys.executable, "-c", _FEW_FILES], capture_output=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, b"")
 

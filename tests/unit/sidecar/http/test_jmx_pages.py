@@ -1,4 +1,4 @@
-"""What those who watch Debezium by Prometheus and Grafana get from the agents."""
+"""Debezium's metrics for existing Prometheus and Grafana setups."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def client_of(
 
 
 def selected(client: FlaskClient, metric: str, /, **labels: str) -> list[float]:
-    """What PromQL selects by `metric{label="value"}`."""
+    """Return the values that PromQL selects by `metric{label="value"}`."""
     return [
         sample.value
         for family in text_string_to_metric_families(client.get("/metrics/jmx").text)
@@ -51,24 +51,26 @@ def selected(client: FlaskClient, metric: str, /, **labels: str) -> list[float]:
         ("TotalNumberOfEventsSeen", "streaming", [7]),
         ("SnapshotRunning", "snapshot", [0]),
         ("RowsScanned", "snapshot", [5, 2]),
-        # The exporter has numbers alone.
+        # The exporter exposes only numbers.
         ("LastEvent", "streaming", []),
         ("CapturedTables", "streaming", []),
     ],
 )
-def test_a_panel_of_debeziums_dashboard(attribute: str, context: str, values: list[float]) -> None:
+def test_jmx_metrics_match_panels_of_debezium_dashboard(
+    attribute: str, context: str, values: list[float]
+) -> None:
     client = client_of(CONTEXTS)
     name = f"debezium_metrics_{attribute}"
     assert selected(client, name, plugin="mongodb", name="shop", context=context) == values
     assert selected(client, name, context="other") == []
 
 
-def test_rows_are_counted_by_table() -> None:
+def test_jmx_row_counts_are_labelled_by_table() -> None:
     assert selected(client_of(CONTEXTS), "debezium_metrics_RowsScanned", table="shop.a") == [5]
     assert selected(client_of(CONTEXTS), "debezium_metrics_RowsScanned", table='a"b\\') == [2]
 
 
-def test_all_attributes_are_json() -> None:
+def test_all_jmx_attributes_are_served_as_json() -> None:
     assert client_of(CONTEXTS).get("/metrics.json").json == CONTEXTS
 
 
@@ -78,7 +80,9 @@ values = st.one_of(
 
 
 @given(st.dictionaries(st.text(), values), st.dictionaries(st.text(min_size=1), st.text()))
-def test_any_names_and_values_are_valid_text(rows: dict[str, Any], tags: dict[str, str]) -> None:
+def test_any_attribute_names_and_values_render_valid_metrics(
+    rows: dict[str, Any], tags: dict[str, str]
+) -> None:
     client = client_of({"snapshot": {"RowsScanned": rows}}, tags)
     found = selected(client, "debezium_metrics_RowsScanned", plugin="mongodb")
     numbers = [float(each) for each in rows.values() if isinstance(each, bool | int | float)]
@@ -86,6 +90,6 @@ def test_any_names_and_values_are_valid_text(rows: dict[str, Any], tags: dict[st
 
 
 @pytest.mark.parametrize("path", ["/jolokia", "/jolokia/list", "/jolokia/" + "a" * 4000 + "!"])
-def test_jolokias_protocol_is_not_spoken(path: str) -> None:
+def test_jolokia_protocol_is_not_served(path: str) -> None:
     assert client_of(CONTEXTS).get(path).status_code == 404
     assert client_of(CONTEXTS).post(path, json={"type": "list"}).status_code == 404

@@ -1,4 +1,4 @@
-"""What the parser of waitress sees: its expressions take quadratic time for other heads."""
+"""Request heads that reach the parser of waitress, which needs quadratic time for others."""
 
 import pytest
 from hypothesis import given
@@ -13,7 +13,7 @@ LONG = MAX_HEAD_BYTES - 200
 
 
 def seen(monkeypatch: pytest.MonkeyPatch, *pieces: bytes) -> tuple[list[bytes], RequestParser]:
-    """The heads that waitress parses, of a request that comes in pieces."""
+    """Return the heads that waitress parses for a request sent in pieces."""
     heads: list[bytes] = []
     parse = HTTPRequestParser.parse_header
 
@@ -40,17 +40,15 @@ def seen(monkeypatch: pytest.MonkeyPatch, *pieces: bytes) -> tuple[list[bytes], 
     ],
     ids=["spaces", "tabs", "port", "scheme", "method"],
 )
-def test_a_head_of_quadratic_time_is_not_parsed(
-    monkeypatch: pytest.MonkeyPatch, head: bytes
-) -> None:
+def test_quadratic_time_head_is_not_parsed(monkeypatch: pytest.MonkeyPatch, head: bytes) -> None:
     heads, parser = seen(monkeypatch, head)
     assert heads == []
     assert parser.error is not None
     assert parser.completed
 
 
-def test_a_head_that_is_too_long_is_not_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether its end has come or not."""
+def test_overlong_head_is_not_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The head is rejected with and without its end."""
     for end in (b"", b"\r\n\r\n"):
         heads, parser = seen(monkeypatch, b"GET / HTTP/1.1\r\nX: " + b" " * MAX_HEAD_BYTES + end)
         assert all(len(head) < 100 for head in heads)
@@ -58,7 +56,7 @@ def test_a_head_that_is_too_long_is_not_parsed(monkeypatch: pytest.MonkeyPatch) 
 
 
 @given(st.data())
-def test_pieces_do_not_matter(data: st.DataObject) -> None:
+def test_request_is_parsed_from_any_pieces(data: st.DataObject) -> None:
     request = b"\r\nPOST /a?b HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\n\r\n\0"
     cuts = sorted(data.draw(st.sets(st.integers(1, len(request) - 1), max_size=6)))
     parser = RequestParser(SETTINGS)

@@ -33,7 +33,7 @@ def client(status: FakeStatus) -> FlaskClient:
     return create_app(status).test_client()
 
 
-def test_buildinfo(client: FlaskClient) -> None:
+def test_buildinfo_contains_the_instance(client: FlaskClient) -> None:
     assert client.get("/buildinfo").json == {
         "service_name": "agent",
         "version": "1.2.3",
@@ -47,7 +47,9 @@ def test_buildinfo(client: FlaskClient) -> None:
 
 
 @pytest.mark.parametrize("ok", [True, False])
-def test_live_and_ready(client: FlaskClient, status: FakeStatus, ok: bool) -> None:
+def test_live_and_ready_return_200_or_503(
+    client: FlaskClient, status: FakeStatus, ok: bool
+) -> None:
     status.is_live = status.is_ready = ok
     for path in ("/live", "/ready"):
         answer = client.get(path)
@@ -58,10 +60,10 @@ def test_live_and_ready(client: FlaskClient, status: FakeStatus, ok: bool) -> No
 
 
 @pytest.mark.parametrize("conditions", [[], [FULL], [FULL, AWAY]])
-def test_health_names_every_condition_with_its_remedy(
+def test_health_lists_every_condition_with_remedy(
     status: FakeStatus, conditions: list[Condition]
 ) -> None:
-    """Over a socket. An agent that is degraded is not healthy, and is ready."""
+    """A degraded agent is not healthy, but ready."""
     status.conditions = conditions
     ordered = conditions[::-1]
     with HttpServer(status, HOST, 0) as server:
@@ -100,7 +102,7 @@ def answer_of(server: HttpServer, path: str) -> tuple[int, Any]:
             return error.code, json.load(error)
 
 
-def test_ping_offsets_and_metrics(client: FlaskClient) -> None:
+def test_ping_offsets_and_metrics_are_served(client: FlaskClient) -> None:
     assert client.get("/ping").text == "pong"
     assert client.get("/offsets").json == {"stored": {"a.log": 5}}
     answer = client.get("/metrics")
@@ -108,14 +110,14 @@ def test_ping_offsets_and_metrics(client: FlaskClient) -> None:
     assert answer.content_type.startswith("text/plain; version=0.0.4")
 
 
-def test_other_paths_and_methods(client: FlaskClient) -> None:
+def test_unknown_paths_and_methods_are_rejected_with_help(client: FlaskClient) -> None:
     for answer in (client.get("/nope"), client.post("/ping")):
         assert answer.status_code in (404, 405)
         assert answer.mimetype == "text/plain"
         assert "/health" in answer.text
 
 
-def test_json_that_is_nested_too_deeply_is_none(status: FakeStatus) -> None:
+def test_deeply_nested_json_counts_as_invalid(status: FakeStatus) -> None:
     pages = Blueprint("echo", __name__)
 
     @pages.post("/echo")
@@ -127,8 +129,8 @@ def test_json_that_is_nested_too_deeply_is_none(status: FakeStatus) -> None:
     assert (answer.status_code, answer.text) == (200, "None")
 
 
-def test_requests_leave_no_heap_of_garbage(client: FlaskClient) -> None:
-    """Its collection holds the interpreter."""
+def test_requests_leave_little_garbage(client: FlaskClient) -> None:
+    """A garbage collection blocks the interpreter."""
     gc.collect()
     gc.disable()
     try:
@@ -157,7 +159,7 @@ def test_close_cuts_open_connections_and_frees_the_port(status: FakeStatus) -> N
 
 @pytest.fixture
 def eager_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The loop finds what it is given before the thread that gives it has woken it."""
+    """The loop sees new work before the thread that adds the work wakes the loop."""
     pull_at_once = vars(trigger.trigger)["_physical_pull"]
 
     def pull_late(pulled: Any) -> None:
@@ -170,14 +172,14 @@ def eager_loop(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("eager_loop")
-def test_close_while_the_loop_is_awake(status: FakeStatus) -> None:
+def test_close_ends_server_while_loop_is_awake(status: FakeStatus) -> None:
     server = HttpServer(status, HOST, 0)
     server.start()
     server.close()
     assert not any(thread.name == "http" for thread in threading.enumerate())
 
 
-def test_a_port_in_use_is_a_mistake_in_the_configuration(status: FakeStatus) -> None:
+def test_http_port_in_use_is_a_config_error(status: FakeStatus) -> None:
     with (
         HttpServer(status, HOST, 0) as first,
         pytest.raises(ConfigError, match=rf"{HOST}:{first.port}.*http\.port"),
@@ -185,13 +187,13 @@ def test_a_port_in_use_is_a_mistake_in_the_configuration(status: FakeStatus) -> 
         HttpServer(status, HOST, first.port).start()
 
 
-def test_a_foreign_address_is_a_mistake_in_the_configuration(status: FakeStatus) -> None:
+def test_foreign_http_address_is_a_config_error(status: FakeStatus) -> None:
     with pytest.raises(ConfigError, match=r"http\.host=256\.1\.1\.1"):
         HttpServer(status, "256.1.1.1", 0).start()
 
 
-def test_secrets_are_hidden_in_json(status: FakeStatus) -> None:
-    """Metrics are for machines, and have no sentences."""
+def test_secrets_are_hidden_in_json_pages(status: FakeStatus) -> None:
+    """Metrics contain no messages."""
     message = "The login with open sesame failed."
     status.conditions = [Condition("login", State.FAILING, "sink", message, "Correct it.")]
     app = create_app(status, hide=lambda text: text.replace("open sesame", "********"))

@@ -1,4 +1,4 @@
-"""What may be asked of an agent without its token, and what not."""
+"""HTTP requests that need the token, and requests that do not."""
 
 from pathlib import Path
 
@@ -43,14 +43,14 @@ def bearer(token: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
-def test_looking_needs_no_token(client: FlaskClient) -> None:
+def test_read_requests_need_no_token(client: FlaskClient) -> None:
     for path in ("/ping", "/live", "/health", "/offsets", "/metrics"):
         assert client.get(path).status_code == 200
     assert client.post("/look").text == "seen"
     assert client.post("/nowhere").status_code == 401
 
 
-def test_changing_needs_the_token(client: FlaskClient, file: Path) -> None:
+def test_change_requests_need_the_token(client: FlaskClient, file: Path) -> None:
     file.write_text("t-1\n")
     answer = client.post("/change")
     assert answer.status_code == 401
@@ -61,7 +61,7 @@ def test_changing_needs_the_token(client: FlaskClient, file: Path) -> None:
     assert client.post("/change", headers=bearer("t-1")).text == "done"
 
 
-def test_a_new_token_counts_at_once(client: FlaskClient, file: Path) -> None:
+def test_new_token_takes_effect_immediately(client: FlaskClient, file: Path) -> None:
     file.write_text("t-2")
     assert client.post("/change", headers=bearer("t-2")).text == "done"
     file.unlink()
@@ -70,12 +70,12 @@ def test_a_new_token_counts_at_once(client: FlaskClient, file: Path) -> None:
     assert str(file) in answer.text
 
 
-def test_without_a_file_nothing_is_asked() -> None:
+def test_change_requests_without_token_file_are_allowed() -> None:
     assert create_app(FakeStatus(), [pages()]).test_client().post("/change").text == "done"
 
 
 @pytest.mark.parametrize(("content", "part"), [(None, "cannot be read"), ("\n", "is empty")])
-def test_a_file_without_a_token_is_a_mistake_in_the_configuration(
+def test_token_file_without_token_is_a_config_error(
     tmp_path: Path, content: str | None, part: str
 ) -> None:
     file = tmp_path / "token"

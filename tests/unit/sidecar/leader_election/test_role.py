@@ -1,4 +1,4 @@
-"""Events of assignment and fencing, and the role that follows."""
+"""Group events of assignment and fencing, and the resulting role."""
 
 import random
 
@@ -29,7 +29,7 @@ CANDIDATE, STANDBY, LEADER = (Membership(role, 3) for role in Role)
         (CANDIDATE, Assigned(FIRST), Membership(Role.LEADER, 4)),
         (STANDBY, Assigned(BOTH), Membership(Role.LEADER, 4)),
         (STANDBY, Assigned(NONE), STANDBY),
-        # A rebalance that changes nothing is no new term.
+        # A rebalance without changes starts no new term.
         (LEADER, Assigned(NONE), LEADER),
         (LEADER, Assigned(OTHER), LEADER),
         (LEADER, Revoked(OTHER), LEADER),
@@ -45,13 +45,13 @@ CANDIDATE, STANDBY, LEADER = (Membership(role, 3) for role in Role)
         (CANDIDATE, Fenced(3), CANDIDATE),
     ],
 )
-def test_an_event_decides_the_role(
+def test_group_event_decides_the_role(
     before: Membership, event: GroupEvent, expected: Membership
 ) -> None:
     assert after(before, event) == expected
 
 
-def test_a_fenced_leader_leads_again_only_after_it_has_left_the_group() -> None:
+def test_fenced_leader_must_leave_group_before_leading_again() -> None:
     fenced = after(LEADER, Fenced(3))
     assert after(fenced, Assigned(FIRST)) == fenced
     left = after(fenced, SessionLost())
@@ -60,7 +60,7 @@ def test_a_fenced_leader_leads_again_only_after_it_has_left_the_group() -> None:
 
 
 def test_only_the_owner_of_the_first_partition_leads() -> None:
-    """Whatever happens: a leader owns partition 0, and each term has a number of its own."""
+    """A leader always owns partition 0, and each term has a unique number."""
     seed = draw_seed()
     chance = random.Random(seed)
     membership, owns, terms = Membership(), False, [0]

@@ -1,4 +1,4 @@
-"""Errors of a group, with what the operator has to do."""
+"""Errors of the consumer group, with the operator's remedy."""
 
 import pytest
 from confluent_kafka import KafkaError
@@ -17,12 +17,14 @@ from sidecar.leader_election.role import group_error
         (KafkaError.INCONSISTENT_GROUP_PROTOCOL, ConfigError, "members of another kind"),
     ],
 )
-def test_errors_that_need_the_operator(code: int, kind: type[SidecarError], part: str) -> None:
+def test_permanent_group_errors_contain_remedy(
+    code: int, kind: type[SidecarError], part: str
+) -> None:
     found = group_error(KafkaError(code), "g", 3000)
     assert isinstance(found, kind)
     assert part in str(found)
 
 
 @pytest.mark.parametrize("code", [KafkaError._TRANSPORT, KafkaError.COORDINATOR_NOT_AVAILABLE])
-def test_errors_that_the_client_resolves(code: int) -> None:
+def test_transient_group_errors_are_ignored(code: int) -> None:
     assert group_error(KafkaError(code), "g", 3000) is None

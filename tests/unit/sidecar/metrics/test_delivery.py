@@ -1,4 +1,4 @@
-"""What `/metrics` answers."""
+"""Content of `/metrics`."""
 
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -6,7 +6,7 @@ from sidecar.instance import Instance
 from sidecar.metrics import DeliveryMetrics
 
 
-def test_every_name_is_served_with_its_unit() -> None:
+def test_rendered_metrics_have_known_prefixes_and_values() -> None:
     collected = DeliveryMetrics("agent", "1.2.3")
     collected.events_sent.inc(5)
     collected.unacknowledged_age_seconds.set(1.5)
@@ -18,7 +18,7 @@ def test_every_name_is_served_with_its_unit() -> None:
     assert "process_resident_memory_bytes" in samples
 
 
-def test_the_identity_replaces_the_labels_of_one_series() -> None:
+def test_instance_replaces_labels_of_build_info() -> None:
     collected = DeliveryMetrics("agent", "1.2.3")
     known = Instance("agent", "1.2.3", "host-1", "shop")
     for instance in (known, known.located("lab", "node-1", "dc1", "r1")):
@@ -39,7 +39,7 @@ def test_the_identity_replaces_the_labels_of_one_series() -> None:
     }
 
 
-def test_two_registries_do_not_meet() -> None:
+def test_metrics_of_two_registries_are_independent() -> None:
     first, second = DeliveryMetrics("a", "1"), DeliveryMetrics("b", "1")
     first.events_failed.inc()
     assert second.registry.get_sample_value("cdc_events_failed_total") == 0

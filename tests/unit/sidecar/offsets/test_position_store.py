@@ -1,4 +1,4 @@
-"""Positions as Kafka has them, and the stores."""
+"""Positions in Kafka, and position stores."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -35,33 +35,33 @@ def properties(directory: Path, *assignments: str) -> SidecarProperties:
 
 
 @given(st.dictionaries(st.text(), st.dictionaries(st.text(), st.text())))
-def test_positions_round_trip(positions: dict[str, dict[str, str]]) -> None:
+def test_positions_survive_round_trip(positions: dict[str, dict[str, str]]) -> None:
     assert read_positions(position_bytes(positions)) == positions
 
 
-def test_the_values_of_all_sources_are_those_of_an_offset_file() -> None:
+def test_values_of_all_sources_merge_into_one_mapping() -> None:
     positions = {"": {"token": "x"}, "shop.orders": {"shop.orders/token": "y"}}
     assert all_values(positions) == {"token": "x", "shop.orders/token": "y"}
 
 
 @pytest.mark.parametrize("value", [b"", b"[]", b'{"a":1}', b'{"a":{"b":1}}', b"\xff"])
-def test_other_bytes_are_no_position(value: bytes) -> None:
+def test_invalid_position_bytes_are_rejected(value: bytes) -> None:
     with pytest.raises(ValueError, match="not a JSON object of objects of strings"):
         read_positions(value)
 
 
-def test_the_name_is_key_and_transactional_id() -> None:
+def test_connector_name_is_record_key_and_transactional_id() -> None:
     assert (RECORDS.key, RECORDS.transactional_id) == (b"shop", "cdc-sidecar-shop")
 
 
-def test_store_of_a_sink_returns_its_positions_and_saves_nothing() -> None:
+def test_sink_position_store_loads_but_saves_nothing() -> None:
     sink: Any = SimpleNamespace(load=lambda: StoredOffsets({"position": "7"}))
     store: PositionStore = SinkPositions(sink)
     store.save({"position": "8"})
     assert store.load().values == {"position": "7"}
 
 
-def test_file_store_works_with_any_sink(tmp_path: Path) -> None:
+def test_file_store_works_with_stdout_sink(tmp_path: Path) -> None:
     sink, store = create_sink_and_store(properties(tmp_path, "sink=stdout"), "p.properties", None)
     assert isinstance(sink, StdoutSink)
     assert isinstance(store, PropertiesStore)
@@ -70,7 +70,7 @@ def test_file_store_works_with_any_sink(tmp_path: Path) -> None:
     assert store.load().values == values
 
 
-def test_kafka_with_the_sink_kafka_alone(tmp_path: Path) -> None:
+def test_kafka_position_store_requires_kafka_sink(tmp_path: Path) -> None:
     kafka = properties(tmp_path, "kafka.producer.bootstrap.servers=127.0.0.1:9")
     sink, store = create_sink_and_store(kafka, "p.properties", RECORDS)
     assert isinstance(sink, TransactionalKafkaSink)

@@ -1,4 +1,4 @@
-"""Stored progress survives torn, flipped and missing files, and a crash between any two steps."""
+"""Stored offsets survive torn, flipped and missing files, and a crash at any step."""
 
 import os
 from collections.abc import Callable
@@ -33,12 +33,12 @@ def reopened(store: PropertiesStore) -> PropertiesStore:
     return PropertiesStore(store.path.parent, store.path.name)
 
 
-def test_nothing_stored_is_no_progress(store: PropertiesStore) -> None:
+def test_empty_store_loads_no_values(store: PropertiesStore) -> None:
     stored = store.load()
     assert (stored.values, stored.recovered_from_previous) == ({}, None)
 
 
-def test_people_can_read_it(store: PropertiesStore) -> None:
+def test_offset_file_is_human_readable(store: PropertiesStore) -> None:
     store.save({"b.log": "2", "a.log": "1"})
     lines = store.path.read_text().splitlines()
     assert [line for line in lines if not line.startswith("#")] == ["a.log=1", "b.log=2"]
@@ -48,8 +48,8 @@ COMMENTS = "#fingerprint."
 
 
 @given(st.dictionaries(st.text().filter(lambda name: not name.startswith(COMMENTS)), st.text()))
-def test_any_text_round_trips(values: dict[str, str]) -> None:
-    """The values of comments are checksums, so they are no texts."""
+def test_any_text_survives_round_trip(values: dict[str, str]) -> None:
+    """Comment entries are excluded because their values are checksums."""
     text = encode(values)
     assert decode(text) == values
     assert javaproperties.loads(text.decode("ascii")) == values
@@ -60,7 +60,7 @@ def flipped(whole: bytes, bit: int) -> bytes:
     return whole[:index] + bytes([whole[index] ^ 1 << shift]) + whole[index + 1 :]
 
 
-def test_every_truncation_and_every_flipped_bit_is_damage() -> None:
+def test_every_truncation_and_flipped_bit_is_detected() -> None:
     whole = encode(SECOND)
     for length in range(len(whole)):
         with pytest.raises(ValueError, match=r"empty|checksum"):
@@ -81,7 +81,7 @@ def test_every_truncation_and_every_flipped_bit_is_damage() -> None:
         (lambda whole: None, "it is missing"),
     ],
 )
-def test_a_file_that_is_damaged_edited_or_gone_leads_to_the_previous_copy(
+def test_unusable_offset_file_falls_back_to_previous_copy(
     twice_saved: PropertiesStore, changed: Callable[[bytes], bytes | None], reason: str
 ) -> None:
     content = changed(twice_saved.path.read_bytes())
@@ -94,7 +94,7 @@ def test_a_file_that_is_damaged_edited_or_gone_leads_to_the_previous_copy(
     assert reason in (stored.recovered_from_previous or "")
 
 
-def test_two_bad_files_name_the_remedy(twice_saved: PropertiesStore) -> None:
+def test_two_damaged_files_are_an_error_with_remedy(twice_saved: PropertiesStore) -> None:
     twice_saved.path.write_bytes(b"")
     twice_saved.previous_path.write_bytes(b"#sha256=0\nx=1\n")
     with pytest.raises(OffsetStoreError) as caught:
@@ -106,14 +106,14 @@ def test_two_bad_files_name_the_remedy(twice_saved: PropertiesStore) -> None:
     assert caught.value.policy is Policy.STOP
 
 
-def test_a_damaged_first_file_is_no_fresh_start(store: PropertiesStore) -> None:
+def test_damaged_first_offset_file_is_an_error(store: PropertiesStore) -> None:
     store.save(FIRST)
     store.path.write_bytes(store.path.read_bytes()[:-3])
     with pytest.raises(OffsetStoreError, match="No stored offsets"):
         reopened(store).load()
 
 
-def test_a_damaged_file_never_becomes_the_previous_copy(twice_saved: PropertiesStore) -> None:
+def test_damaged_offset_file_never_becomes_previous_copy(twice_saved: PropertiesStore) -> None:
     twice_saved.path.write_bytes(b"torn")
     store = reopened(twice_saved)
     store.load()
@@ -122,7 +122,7 @@ def test_a_damaged_file_never_becomes_the_previous_copy(twice_saved: PropertiesS
     assert reopened(store).load().values == {"c": "3"}
 
 
-def test_a_save_without_a_load_keeps_a_good_copy_only(twice_saved: PropertiesStore) -> None:
+def test_save_without_load_retains_intact_previous_copy(twice_saved: PropertiesStore) -> None:
     twice_saved.path.write_bytes(b"torn")
     store = reopened(twice_saved)
     store.save({"c": "3"})
@@ -134,7 +134,7 @@ class Crash(BaseException):
 
 
 @pytest.mark.parametrize("step", ["fsync", "link", "rename", "rename-2", "fsync-2"])
-def test_a_crash_at_any_step_leaves_good_progress(
+def test_crash_at_any_save_step_leaves_valid_offsets(
     twice_saved: PropertiesStore, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     store = twice_saved
@@ -175,7 +175,7 @@ def test_a_half_written_temporary_file_is_harmless(twice_saved: PropertiesStore)
     assert reopened(store).load().values == FIRST
 
 
-def test_a_full_disk_can_be_survived(
+def test_save_error_on_full_disk_is_retryable(
     twice_saved: PropertiesStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(descriptor: int) -> None:
@@ -191,13 +191,13 @@ def test_a_full_disk_can_be_survived(
     assert reopened(twice_saved).load().values == {"x": "1"}
 
 
-def test_a_directory_that_is_gone_can_be_survived(store: PropertiesStore) -> None:
+def test_missing_directory_is_a_save_error(store: PropertiesStore) -> None:
     missing = PropertiesStore(store.path.parent / "gone", NAME)
     with pytest.raises(OffsetSaveError, match="No such file"):
         missing.save(FIRST)
 
 
-def test_a_file_system_without_hard_links(
+def test_save_works_without_hard_links(
     twice_saved: PropertiesStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*arguments: object, **options: object) -> None:
@@ -208,7 +208,7 @@ def test_a_file_system_without_hard_links(
     assert decode(twice_saved.previous_path.read_bytes()) == SECOND
 
 
-def test_a_file_that_cannot_be_read(store: PropertiesStore) -> None:
+def test_unreadable_offset_file_is_an_error(store: PropertiesStore) -> None:
     store.path.mkdir()
     with pytest.raises(OffsetStoreError, match="cannot be read"):
         store.load()

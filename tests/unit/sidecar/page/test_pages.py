@@ -1,5 +1,5 @@
-"""The page without a browser: its HTML, its script, what it may load, and that it is told all that
-it shows. `make test-page` opens it in a browser."""
+"""The page without a browser: HTML, script, content policy and data. `make test-page` opens the
+page in a browser."""
 
 import base64
 import hashlib
@@ -104,9 +104,9 @@ def javascript(setting: str = "") -> quickjs.Context:
 LINKS = {"#main", "health", "offsets", "metrics", "metrics.json"}
 
 
-def test_the_html_has_no_mistake_and_loads_nothing_from_elsewhere() -> None:
+def test_page_html_is_valid_and_loads_nothing_external() -> None:
     text = page_text()
-    # Raises at the first one.
+    # The strict parser raises at the first error.
     justhtml.JustHTML(text, strict=True)
     assert not re.findall(r"https?://(?!www\.w3\.org/2000/svg)", text)
     assert not re.findall(r"<(?:script|style)[ ]|<link (?!rel=\"icon\" href=\"data:,\")", text)
@@ -114,7 +114,7 @@ def test_the_html_has_no_mistake_and_loads_nothing_from_elsewhere() -> None:
     assert set(re.findall(r'(?:href|src)="([^"]*)"', text)) == {"data:,", *LINKS}
 
 
-def test_the_html_has_landmarks_names_and_headings() -> None:
+def test_page_html_contains_landmarks_names_and_headings() -> None:
     page = justhtml.JustHTML(page_text(), sanitize=False)
 
     def attributes(selector: str) -> list[dict[str, str | None]]:
@@ -133,20 +133,20 @@ def test_the_html_has_landmarks_names_and_headings() -> None:
     assert all("aria-labelledby" in each for each in attributes("section"))
     assert all(each.get("type") == "button" for each in attributes("button"))
     for each in attributes(".scroll"):
-        # A region that scrolls is reached by keyboard and has a name.
+        # A scrolling region is reachable by keyboard and has a name.
         assert each["tabindex"] == "0"
         assert each.get("aria-label") or each.get("aria-labelledby")
     live = attributes("[role=status], [aria-live]")
     assert [each["id"] for each in live] == ["announcement"]
 
 
-def test_the_style_suits_readers() -> None:
+def test_page_style_supports_focus_motion_and_dark_mode() -> None:
     text = page_text()
     for wanted in (":focus-visible", "prefers-reduced-motion", "prefers-color-scheme: dark"):
         assert wanted in text
 
 
-def test_a_screen_reader_hears_changes_of_the_state_alone() -> None:
+def test_screen_reader_announces_only_state_changes() -> None:
     context = javascript()
     values = {"state": "ok", "conditions": [], "message": "x 1 s"}
     same = {**values, "message": "x 2 s"}
@@ -176,7 +176,7 @@ def test_a_chart_has_gaps_and_round_ticks() -> None:
         assert json.loads(shown) == ticks, (most, unit)
 
 
-def test_the_policy_lets_only_its_own_script_and_style_run(client: FlaskClient) -> None:
+def test_content_policy_allows_only_own_script(client: FlaskClient) -> None:
     answer = client.get("/")
     policy = answer.headers["Content-Security-Policy"]
     directives = dict(each.split(" ", 1) for each in policy.split("; "))
@@ -189,28 +189,28 @@ def test_the_policy_lets_only_its_own_script_and_style_run(client: FlaskClient) 
     assert answer.content_type.startswith("text/html")
 
 
-def test_nothing_can_be_changed_by_it(client: FlaskClient) -> None:
+def test_page_rejects_post_requests(client: FlaskClient) -> None:
     assert "POST" not in script()
     for path in ("/", "/page.json"):
         assert client.post(path).status_code == 405
 
 
-def test_page_json_has_every_value_that_the_script_shows(client: FlaskClient) -> None:
+def test_page_json_contains_every_value_of_the_script(client: FlaskClient) -> None:
     told = client.get("/page.json").json
     assert set(re.findall(r"\bvalues\.(\w+)", script())) <= set(told or {})
     assert (told or {})["service_name"] == "agent"
-    # Not a number is no JSON.
+    # NaN is not valid JSON.
     assert (told or {})["stats"][1]["value"] is None
 
 
 @pytest.mark.parametrize("summary", [SUMMARY, Summary("starting")])
-def test_its_script_shows_it(summary: Summary) -> None:
+def test_page_script_renders_the_summary(summary: Summary) -> None:
     trouble = RecentWarnings()
     told = application(summary, trouble).test_client().get("/page.json").text
     javascript(DOM).eval(f"show({told}); show({told});")
 
 
-def test_its_script_shows_a_history_with_gaps() -> None:
+def test_page_script_renders_history_with_gaps() -> None:
     samples = [
         [1_700_000_000 + 60 * at, at % 7, 5.5, None] for at in range(90) if at not in (9, 10)
     ]
@@ -233,7 +233,7 @@ def test_page_lists_the_last_warnings_and_errors() -> None:
     ]
 
 
-def test_rates_are_of_the_time_between_two_looks() -> None:
+def test_page_rate_is_change_between_two_polls() -> None:
     context = javascript()
 
     def rate(before: object, after: object) -> Any:
@@ -241,7 +241,7 @@ def test_rates_are_of_the_time_between_two_looks() -> None:
 
     assert rate({"ms": 0, "total": 10}, {"ms": 2000, "total": 30}) == 10
     assert rate(None, {"ms": 2000, "total": 30}) is None
-    # The agent began anew.
+    # The agent restarted.
     assert rate({"ms": 0, "total": 10}, {"ms": 2000, "total": 0}) is None
 
 

@@ -1,4 +1,4 @@
-"""Optional packages: a missing one is named with the command that installs it."""
+"""A missing optional package is reported with the command that installs it."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ from sidecar.process import extras
 from sidecar.store.base import RemoteDirectory, StoreSettings
 from sidecar.store.gcs import GcsStore
 
-# An interpreter that finds no third-party package of the named prefix.
+# An interpreter that finds no third-party package of the given names.
 WITHOUT = """
 import sys
 class Absent:
@@ -29,14 +29,14 @@ def run_without(names: set[str], code: str, *arguments: str) -> subprocess.Compl
     )
 
 
-def test_gcs_store_names_the_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gcs_store_reports_the_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extras, "find_spec", lambda module: None)
     with pytest.raises(ConfigError) as raised:
         GcsStore(RemoteDirectory("bucket", "prefix"), StoreSettings())
     assert "pip install 'cdc-sidecar[gcs]'" in str(raised.value)
 
 
-def test_mongo_agent_names_the_missing_extra() -> None:
+def test_mongo_agent_reports_the_missing_extra() -> None:
     done = run_without(
         {"pymongo", "bson", "gridfs"}, "from mongo_agent.start import main; main()", "--version"
     )
@@ -45,7 +45,7 @@ def test_mongo_agent_names_the_missing_extra() -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_cassandra_agent_and_its_service_need_no_optional_package() -> None:
+def test_cassandra_agent_needs_no_optional_package() -> None:
     done = run_without(
         {"google", "google_crc32c", "pymongo", "bson", "gridfs", "opentelemetry"},
         "import agent.service, agent.pipeline, agent.transfer.registry, agent.check.checks\n"

@@ -1,4 +1,4 @@
-"""Signals, deadlines and exit codes, in processes of their own where signals are meant."""
+"""Signals, deadlines and exit codes; signal tests use separate processes."""
 
 import logging
 import select
@@ -60,7 +60,7 @@ def test_a_signal_stops_the_service_with_time_to_drain(number: signal.Signals) -
         assert (out, err, process.returncode) == ("stops\ndrained True\n", "", 0)
 
 
-def test_a_second_signal_ends_at_once() -> None:
+def test_second_signal_ends_process_immediately() -> None:
     with program("stubborn") as process:
         process.terminate()
         assert process.stdout is not None
@@ -69,7 +69,7 @@ def test_a_second_signal_ends_at_once() -> None:
         assert process.wait() == -signal.SIGTERM
 
 
-def test_the_deadline_ends_a_service_that_does_not(
+def test_deadline_ends_a_hanging_service(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sidecar.process.lifecycle._GRACE_S", 0.01)
@@ -105,7 +105,7 @@ def run_failing(error: Exception) -> int:
         (AccessDeniedError("the broker refuses us."), 4),
     ],
 )
-def test_errors_become_sentences_and_exit_codes(
+def test_errors_become_log_messages_and_exit_codes(
     error: Exception, code: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)]
@@ -115,7 +115,7 @@ def test_errors_become_sentences_and_exit_codes(
     assert [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)] == before
 
 
-def test_an_unexpected_error_keeps_its_traceback_for_debugging(
+def test_traceback_of_unexpected_error_is_logged_at_debug(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -126,14 +126,14 @@ def test_an_unexpected_error_keeps_its_traceback_for_debugging(
     assert debug.exc_info is not None
 
 
-def test_an_interrupt_is_a_stop_on_request() -> None:
+def test_keyboard_interrupt_exits_with_0() -> None:
     def interrupted() -> None:
         raise KeyboardInterrupt
 
     assert exit_code(interrupted) == 0
 
 
-def test_the_deadline_counts_from_the_first_request() -> None:
+def test_stop_deadline_counts_from_first_request() -> None:
     now_s = 10.0
     stop = Stop(2000, clock=lambda: now_s)
     try:
@@ -148,7 +148,7 @@ def test_the_deadline_counts_from_the_first_request() -> None:
         stop.close()
 
 
-def test_a_part_stops_alone_at_once_or_with_the_whole_in_time() -> None:
+def test_part_stop_ends_immediately_or_with_the_whole() -> None:
     whole = Stop(2000, clock=lambda: 10.0)
     alone, together = PartStop(whole), PartStop(whole)
     try:
@@ -166,7 +166,7 @@ def test_a_part_stops_alone_at_once_or_with_the_whole_in_time() -> None:
             each.close()
 
 
-def test_a_request_from_a_thread_wakes_the_waiting_one() -> None:
+def test_stop_request_from_thread_wakes_the_waiter() -> None:
     stop = Stop(1000)
     thread = threading.Thread(target=stop.request)
     thread.start()

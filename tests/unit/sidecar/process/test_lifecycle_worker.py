@@ -1,11 +1,11 @@
-"""A thread beside the loop, from `with` to its end."""
+"""A worker thread, from `with` to its end."""
 
 import threading
 
 from sidecar.process.lifecycle import Worker
 
 
-def test_the_work_runs_until_it_is_asked_to_stop() -> None:
+def test_worker_runs_until_stopped() -> None:
     rounds = threading.Event()
 
     def work(stopped: threading.Event) -> None:
@@ -18,7 +18,7 @@ def test_the_work_runs_until_it_is_asked_to_stop() -> None:
     assert worker.is_stopping
 
 
-def test_work_that_hangs_does_not_delay_the_end() -> None:
+def test_hanging_worker_does_not_delay_the_end() -> None:
     hangs = threading.Event()
 
     def work(stopped: threading.Event) -> None:

@@ -1,4 +1,4 @@
-"""What the process keeps of memory that it freed."""
+"""Reuse of freed memory by the process."""
 
 import platform
 import subprocess
@@ -32,8 +32,8 @@ def page_faults(*arguments: str) -> int:
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other allocators have no mallopt")
-def test_batches_get_the_pages_of_those_before_them() -> None:
+def test_batches_reuse_memory_pages_of_earlier_batches() -> None:
     a_round = _BATCHES * _BATCH_BYTES // _PAGE_BYTES
     assert page_faults("keep") < a_round
-    # So it is no test of what would be anyway.
+    # Without tuning the process does not reuse the pages, so the test is meaningful.
     assert page_faults() > a_round * _ROUNDS // 2

@@ -16,7 +16,7 @@ def stop() -> Iterator[Stop]:
     made.close()
 
 
-def test_pauses_double_up_to_the_longest_and_start_again() -> None:
+def test_retry_pauses_double_up_to_limit_and_reset() -> None:
     pause = RetryPause(1.0, 5.0)
     assert [pause.failed() for _ in range(5)] == [1.0, 2.0, 4.0, 5.0, 5.0]
     pause.succeeded()
@@ -24,7 +24,7 @@ def test_pauses_double_up_to_the_longest_and_start_again() -> None:
     assert not pause.is_spent
 
 
-def test_attempts_are_spent_after_one_more_failure() -> None:
+def test_retry_attempts_are_exhausted_after_one_more_failure() -> None:
     pause = RetryPause(1.0, 5.0, attempts=2)
     spent = [pause.is_spent for _ in range(3) if pause.failed()]
     assert spent == [False, False, True]
@@ -32,12 +32,12 @@ def test_attempts_are_spent_after_one_more_failure() -> None:
     assert not pause.is_spent
 
 
-def test_a_jittered_pause_is_shorter_by_a_quarter_at_most() -> None:
+def test_jitter_shortens_pause_by_at_most_a_quarter() -> None:
     pause = RetryPause(8.0, 8.0)
     assert all(6.0 <= pause.failed(is_jittered=True) <= 8.0 for _ in range(100))
 
 
-def test_an_answer_is_waited_for(stop: Stop) -> None:
+def test_wait_retries_until_an_answer_arrives(stop: Stop) -> None:
     failures = [UnavailableError("no broker answers"), AccessDeniedError("wrong password")]
     errors: list[str] = []
 
@@ -51,7 +51,7 @@ def test_an_answer_is_waited_for(stop: Stop) -> None:
     assert (found, errors) == (7, ["no broker answers", "wrong password"])
 
 
-def test_a_rejection_is_raised_unless_the_agent_waits(stop: Stop) -> None:
+def test_access_denied_is_raised_unless_waiting_is_configured(stop: Stop) -> None:
     def ask() -> int:
         raise AccessDeniedError("wrong password")
 

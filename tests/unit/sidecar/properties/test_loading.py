@@ -1,4 +1,4 @@
-"""From text to a model: everything that is wrong is said at once, with its place."""
+"""Loading properties into a model: all problems are reported at once, with their lines."""
 
 import threading
 from pathlib import Path
@@ -31,7 +31,7 @@ def problems(path: Path, text: str, *, environment: dict[str, str] | None = None
     return [problem.replace(str(path), "FILE") for problem in caught.value.problems]
 
 
-def test_every_kind_of_value(path: Path) -> None:
+def test_every_kind_of_property_value_is_loaded(path: Path) -> None:
     text = """
         topic.prefix=shop
         http.port = 9
@@ -79,12 +79,12 @@ def test_every_kind_of_value(path: Path) -> None:
         ("1g", 1 << 30),
     ],
 )
-def test_sizes(path: Path, text: str, size: int) -> None:
+def test_sizes_are_parsed_with_units(path: Path, text: str, size: int) -> None:
     properties = loaded(path, f"topic.prefix=x\nsize.max.bytes={text}").properties
     assert properties.size_bytes == size
 
 
-def test_a_model_cannot_be_changed(path: Path) -> None:
+def test_loaded_properties_are_immutable(path: Path) -> None:
     properties = loaded(path, "topic.prefix=shop\nkafka.producer.acks=all").properties
     with pytest.raises(ValidationError):
         properties.port = 1  # type: ignore[misc]
@@ -92,12 +92,12 @@ def test_a_model_cannot_be_changed(path: Path) -> None:
         properties.producer["acks"] = "1"  # type: ignore[index]
 
 
-def test_secrets_are_not_in_the_text_of_a_model(path: Path) -> None:
+def test_repr_of_properties_hides_secrets(path: Path) -> None:
     text = "topic.prefix=shop\npassword=hidden-1\nkafka.producer.sasl.password=hidden-2"
     assert "hidden" not in repr(loaded(path, text))
 
 
-def test_all_mistakes_at_once(path: Path) -> None:
+def test_all_config_errors_are_reported_at_once(path: Path) -> None:
     text = """http.prt=1
         http.port=http
         ratio=0
@@ -153,25 +153,27 @@ def test_all_mistakes_at_once(path: Path) -> None:
         ("mode=http://u:pw@h", "must be 'initial' or 'never', not `http://********@h`"),
     ],
 )
-def test_a_value_out_of_range(path: Path, line: str, problem: str) -> None:
+def test_invalid_property_value_is_reported_with_reason(
+    path: Path, line: str, problem: str
+) -> None:
     text = line if line.startswith("topic.") else f"{line}\ntopic.prefix=x"
     name = line.partition("=")[0]
     assert problems(path, text) == [f"`{name}` (FILE:1) {problem}."]
 
 
-def test_never_in_java_is_a_time_that_clocks_take(path: Path) -> None:
+def test_java_long_maximum_is_a_valid_timeout(path: Path) -> None:
     longest = loaded(path, f"topic.prefix=x\ntimeout.ms={2**63 - 1}").properties.timeout_ms
     assert 3_000_000_000 < longest / 1000 < threading.TIMEOUT_MAX
 
 
-def test_a_property_stands_once_in_a_file(path: Path) -> None:
+def test_duplicate_property_in_file_is_rejected(path: Path) -> None:
     assert problems(path, "topic.prefix=a\nkafka.topic.prefix=b\nhttp.port=1\nhttp.port=1") == [
         "`kafka.topic.prefix` (FILE:2) is already set at `topic.prefix` (FILE:1).",
         "`http.port` (FILE:4) is already set at `http.port` (FILE:3).",
     ]
 
 
-def test_later_files_and_the_command_line_win(path: Path, tmp_path: Path) -> None:
+def test_later_files_and_command_line_take_precedence(path: Path, tmp_path: Path) -> None:
     path.write_text("topic.prefix=a\nhttp.port=1\nratio=0.1\nkafka.producer.acks=all")
     second = tmp_path / "local.properties"
     second.write_text("http.port=2\nratio=0.2\nkafka.producer.linger.ms=5")
@@ -182,7 +184,7 @@ def test_later_files_and_the_command_line_win(path: Path, tmp_path: Path) -> Non
     assert properties.producer == {"acks": "all", "linger.ms": "5"}
 
 
-def test_names_without_effect_are_warned_about(path: Path) -> None:
+def test_properties_without_effect_are_warned_about(path: Path) -> None:
     result = loaded(path, "topic.prefix=a\nmax.queue.size=8192\nratio=2")
     assert [warning.replace(str(path), "FILE") for warning in result.warnings] == [
         "`max.queue.size` (FILE:2) has no effect here: the window is bounded elsewhere",
@@ -190,7 +192,7 @@ def test_names_without_effect_are_warned_about(path: Path) -> None:
     ]
 
 
-def test_references(path: Path, tmp_path: Path) -> None:
+def test_references_are_resolved(path: Path, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("from a file\n")
     store = tmp_path / "secrets.properties"
@@ -206,7 +208,7 @@ def test_references(path: Path, tmp_path: Path) -> None:
     assert properties.producer["sasl.password"] == "from a store"
 
 
-def test_references_that_lead_nowhere(path: Path, tmp_path: Path) -> None:
+def test_unresolvable_references_are_reported(path: Path, tmp_path: Path) -> None:
     (tmp_path / "store").write_text("a=1")
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
     text = f"""topic.prefix=${{env:NOT_SET}}
@@ -225,7 +227,7 @@ def test_references_that_lead_nowhere(path: Path, tmp_path: Path) -> None:
     ]
 
 
-def test_a_secret_is_not_in_its_own_error(path: Path) -> None:
+def test_error_message_hides_invalid_secret(path: Path) -> None:
     class Model(Properties):
         pin: SecretStr = prop("pin", doc="Pin.", secret=True, min_length=8)
 
@@ -235,22 +237,22 @@ def test_a_secret_is_not_in_its_own_error(path: Path) -> None:
     assert "1234" not in str(caught.value)
 
 
-def test_a_secret_must_have_a_type_that_hides_it() -> None:
+def test_secret_property_must_be_a_secret_str() -> None:
     with pytest.raises(TypeError, match="must be a SecretStr"):
 
         class Model(Properties):
             pin: str = prop("pin", doc="Pin.", secret=True)
 
 
-def test_a_field_needs_a_declaration() -> None:
+def test_property_field_needs_a_declaration() -> None:
     with pytest.raises(TypeError, match=r"declared by prop\(\)"):
 
         class Model(Properties):
             pin: str
 
 
-def test_references_to_files_are_read_again(path: Path, tmp_path: Path) -> None:
-    """A changed password; a change of the properties file needs a restart."""
+def test_file_references_are_reread(path: Path, tmp_path: Path) -> None:
+    """A changed secret file takes effect; a changed properties file needs a restart."""
     secret = tmp_path / "secret"
     secret.write_text("first\n")
     text = f"topic.prefix=shop\npassword=${{file:{secret}}}\nkafka.producer.a=${{file:{secret}}}\n"
@@ -266,7 +268,9 @@ def test_references_to_files_are_read_again(path: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("fault", ["absent", "rejected"])
-def test_an_unusable_file_leaves_the_settings(path: Path, tmp_path: Path, fault: str) -> None:
+def test_unusable_reference_file_leaves_properties_unchanged(
+    path: Path, tmp_path: Path, fault: str
+) -> None:
     port = tmp_path / "port"
     port.write_text("9")
     at_start = loaded(path, f"topic.prefix=shop\nhttp.port=${{file:{port}}}\n").properties
@@ -277,7 +281,7 @@ def test_an_unusable_file_leaves_the_settings(path: Path, tmp_path: Path, fault:
     assert at_start.reread() is at_start.latest is at_start
 
 
-def test_without_a_file_nothing_is_read_again(path: Path) -> None:
+def test_properties_without_file_references_are_not_reread(path: Path) -> None:
     environment = {"WORD": "secret"}
     at_start = loaded(
         path, "topic.prefix=shop\npassword=${env:WORD}\n", environment=environment
@@ -287,7 +291,7 @@ def test_without_a_file_nothing_is_read_again(path: Path) -> None:
 
 
 @pytest.mark.parametrize("written", ["~/off", "$HOME/off"])
-def test_a_path_of_a_shell_has_its_whole_form_as_the_remedy(
+def test_shell_path_is_rejected_with_expanded_path(
     path: Path, monkeypatch: pytest.MonkeyPatch, written: str
 ) -> None:
     monkeypatch.setenv("HOME", "/home/cdc")
@@ -315,8 +319,8 @@ def test_names_of_debezium_server_are_recognised(path: Path) -> None:
     ]
 
 
-def test_contradictions_are_reported_beside_other_mistakes(path: Path) -> None:
-    """Not those that a mistake may have caused."""
+def test_contradictions_are_reported_with_other_errors(path: Path) -> None:
+    """Contradictions of invalid properties are not reported."""
 
     def cross(properties: ShopProperties) -> list[str]:
         assert properties.timeout_ms == 7

@@ -1,4 +1,4 @@
-"""What is a secret by its name or its look, and how known ones are taken out of texts."""
+"""Detection of secrets by name or value, and the removal of known secrets from texts."""
 
 import json
 from collections.abc import Callable
@@ -26,10 +26,10 @@ SECRETS = {
     "ssl.keystore.password",
     "ssl.truststore.password",
 }
-"""Of all settings that a Kafka producer takes."""
+"""Secret settings among all settings of a Kafka producer."""
 
 
-def test_of_the_settings_of_a_producer_exactly_these_are_secret() -> None:
+def test_secret_producer_settings_match_known_list() -> None:
     assert {name for name in KNOWN if is_secret_name(name)} == SECRETS
 
 
@@ -48,7 +48,7 @@ def test_of_the_settings_of_a_producer_exactly_these_are_secret() -> None:
         "heartbeat.PASSWD",
     ],
 )
-def test_names_of_others_are_known_by_their_words(name: str) -> None:
+def test_secret_names_are_recognised_by_keywords(name: str) -> None:
     assert is_secret_name(name)
 
 
@@ -65,7 +65,7 @@ def test_names_of_others_are_known_by_their_words(name: str) -> None:
         "kafka.producer.sasl.oauthbearer.client.credentials.client.id",
     ],
 )
-def test_where_a_secret_is_may_be_seen(name: str) -> None:
+def test_locations_of_secrets_are_not_secret(name: str) -> None:
     assert not is_secret_name(name)
 
 
@@ -80,7 +80,7 @@ def test_where_a_secret_is_may_be_seen(name: str) -> None:
         ("https://host/topic", "https://host/topic"),
     ],
 )
-def test_a_secret_is_known_by_its_look(value: str, shown: str) -> None:
+def test_secret_values_are_recognised_by_content(value: str, shown: str) -> None:
     assert shown_text(value).startswith(shown)
     assert "hidden" not in shown_value("some.setting", value)
 
@@ -97,7 +97,7 @@ def test_secret_next_to_a_reference_is_hidden(tmp_path: Path) -> None:
     assert "${env:TAIL}" in repr(shown)
 
 
-def test_the_other_values_of_a_login_stay_in_texts(tmp_path: Path) -> None:
+def test_non_secret_login_values_remain_in_texts(tmp_path: Path) -> None:
     path = tmp_path / "cdc.properties"
     path.write_text(
         "topic.prefix=shop\n"
@@ -120,7 +120,7 @@ SECRET = 'Pa"ss wörd-1'
 
 @pytest.fixture
 def hide(tmp_path: Path) -> Callable[[str], str]:
-    """Of a configuration with secrets of every kind."""
+    """Return the function that hides secrets of every kind."""
     (tmp_path / "key.pem").write_text("-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG\n")
     text = "\n".join(
         [
@@ -159,19 +159,19 @@ def test_secrets_are_removed_from_foreign_messages(hide: Callable[[str], str], s
         assert secret not in hidden
 
 
-def test_short_secrets_plain_words_and_names_stay_in_texts(hide: Callable[[str], str]) -> None:
-    """They would be found where nobody tells them."""
+def test_short_secrets_and_plain_words_remain_in_texts(hide: Callable[[str], str]) -> None:
+    """Such values also occur in unrelated texts."""
     said = "4711 events of user-name-1 at http://registry:8081; changeit"
     assert hide(said) == said
 
 
-def test_without_secrets_texts_stay(tmp_path: Path) -> None:
+def test_texts_remain_unchanged_without_secrets(tmp_path: Path) -> None:
     path = tmp_path / "cdc.properties"
     path.write_text("topic.prefix=shop")
     assert hiding(load(ShopProperties, [path]))("any text") == "any text"
 
 
-def test_a_secret_that_is_read_later_is_hidden_too(tmp_path: Path) -> None:
+def test_reread_secret_is_hidden_too(tmp_path: Path) -> None:
     secret, path = tmp_path / "secret", tmp_path / "cdc.properties"
     secret.write_text("first-secret-1")
     path.write_text(f"topic.prefix=shop\npassword=${{file:{secret}}}\n")

@@ -1,4 +1,4 @@
-"""`config show` and the table of the manual."""
+"""`config show` and the table of the documentation."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ kafka.producer.sasl.password=${env:PIN}
 """
 
 
-def test_rows_have_values_origins_and_no_secret(tmp_path: Path) -> None:
+def test_config_rows_contain_values_and_origins_without_secrets(tmp_path: Path) -> None:
     path = tmp_path / "cdc.properties"
     path.write_text(TEXT)
     environment = {"PIN": "hidden-4", "FOLDER": "/data"}
@@ -56,7 +56,7 @@ def test_a_secret_default_is_masked(tmp_path: Path) -> None:
     assert (table["pin"], table["password"]) == ("********", "")
 
 
-def test_the_table_of_the_manual() -> None:
+def test_documentation_table_lists_every_property() -> None:
     assert documentation_table(ShopProperties) == (
         "| property | value | default | meaning |\n"
         "| --- | --- | --- | --- |\n"

@@ -1,4 +1,4 @@
-"""Commands in messages have the options that select the configuration."""
+"""Commands in messages include the options that select the configuration."""
 
 import shlex
 from pathlib import Path
@@ -19,12 +19,12 @@ from tests.support.agents.property_models import ShopProperties
         ("the agent retries; `agents`", "the agent retries; `agents`"),
     ],
 )
-def test_a_command_names_the_file(text: str, expected: str) -> None:
+def test_command_in_message_includes_config_option(text: str, expected: str) -> None:
     assert runnable(text, [Path("/etc/a.properties")]) == expected
     assert runnable(text, []) == text
 
 
-def test_a_name_with_a_space_is_one_word(tmp_path: Path) -> None:
+def test_config_path_with_space_is_quoted_in_commands(tmp_path: Path) -> None:
     path = tmp_path / "a b.properties"
     path.write_text("topic.prefix=shop\npassword=very-secret-1\n")
     text = presenting(load(ShopProperties, [path]))("very-secret-1 `agent check`")

@@ -24,7 +24,7 @@ def fingerprint(**settings: str) -> str:
     return configuration_fingerprint(loaded.properties)
 
 
-def test_it_is_short_and_stable() -> None:
+def test_config_fingerprint_is_short_and_stable() -> None:
     assert len(fingerprint()) == 12
     assert int(fingerprint(), 16) >= 0
     assert fingerprint() == fingerprint()
@@ -47,17 +47,17 @@ def test_it_is_short_and_stable() -> None:
         ("kafka.producer.bootstrap.servers", "broker2:9092", False),
     ],
 )
-def test_properties_of_one_node_alone_do_not_change_it(
+def test_fingerprint_ignores_node_specific_properties(
     name: str, value: str, is_of_the_node: bool
 ) -> None:
     assert (fingerprint(**{name: value}) == fingerprint()) is is_of_the_node
 
 
-def test_a_default_that_is_written_down_does_not_change_it() -> None:
+def test_fingerprint_ignores_explicit_defaults() -> None:
     assert fingerprint(**{"inflight.max.events": "100000"}) == fingerprint()
 
 
-def test_a_secret_does_not_change_it(tmp_path: Path) -> None:
+def test_fingerprint_ignores_secrets(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("a-long-password")
     login = {"cassandra.username": "cdc", "cassandra.password": f"${{file:{secret}}}"}
@@ -66,6 +66,6 @@ def test_a_secret_does_not_change_it(tmp_path: Path) -> None:
     assert fingerprint(**login) == first
 
 
-def test_the_order_of_settings_does_not_change_it() -> None:
+def test_fingerprint_ignores_order_of_settings() -> None:
     settings = {"kafka.producer.linger.ms": "5", "kafka.producer.acks": "all"}
     assert fingerprint(**settings) == fingerprint(**dict(reversed(settings.items())))

@@ -1,4 +1,4 @@
-"""Java properties files, with the place of each value."""
+"""Java properties files, with the line of each value."""
 
 import json
 from pathlib import Path
@@ -18,9 +18,7 @@ def read(tmp_path: Path, content: bytes) -> dict[str, tuple[str, int | None]]:
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
-def test_lines_are_counted_over_comments_blanks_and_continuations(
-    tmp_path: Path, end: bytes
-) -> None:
+def test_line_numbers_include_comments_blanks_and_continuations(tmp_path: Path, end: bytes) -> None:
     lines = [
         b"# comment \\",
         b"! another",
@@ -42,13 +40,13 @@ def test_lines_are_counted_over_comments_blanks_and_continuations(
     }
 
 
-def test_encodings(tmp_path: Path) -> None:
+def test_properties_are_decoded_from_utf_8_or_latin_1(tmp_path: Path) -> None:
     assert read(tmp_path, "\ufeffa=grün".encode()) == {"a": ("grün", 1)}
     assert read(tmp_path, "a=grün".encode("latin-1")) == {"a": ("grün", 1)}
     assert read(tmp_path, rb"a=gr\u00fcn") == {"a": ("grün", 1)}
 
 
-def test_a_bad_escape_names_its_line(tmp_path: Path) -> None:
+def test_invalid_escape_is_reported_with_line(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"cdc\.properties:2: "):
         read(tmp_path, b"a=1\nb=\\u00zz\n")
 
@@ -61,12 +59,12 @@ def test_unpaired_surrogate_escapes_are_rejected(tmp_path: Path, escape: bytes) 
         read(tmp_path, b"a=\\ud83d\\ude00\nb=x" + escape)
 
 
-def test_a_missing_file(tmp_path: Path) -> None:
+def test_missing_properties_file_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot be read: No such file"):
         read_properties(tmp_path / "missing")
 
 
-def test_the_command_line() -> None:
+def test_command_line_settings_are_parsed() -> None:
     origin = Origin("command line")
     assert command_line_settings(["a=1", "b = x=y"]) == [
         Setting("a", "1", origin),
@@ -77,7 +75,7 @@ def test_the_command_line() -> None:
 
 
 @pytest.mark.parametrize("is_nested", [True, False])
-def test_the_json_of_kafka_connect_is_a_configuration(tmp_path: Path, is_nested: bool) -> None:
+def test_kafka_connect_json_is_read_as_configuration(tmp_path: Path, is_nested: bool) -> None:
     config = {"topic.prefix": "shop\u00fc", "tasks.max": 1, "enabled": True}
     document = {"name": "x", "config": config} if is_nested else config
     found = read(tmp_path, json.dumps(document, indent=1).encode())
@@ -89,6 +87,6 @@ def test_the_json_of_kafka_connect_is_a_configuration(tmp_path: Path, is_nested:
 
 
 @pytest.mark.parametrize("content", ['{"name": ', '{"config": []}'])
-def test_torn_json_is_reported(tmp_path: Path, content: str) -> None:
+def test_invalid_kafka_connect_json_is_reported(tmp_path: Path, content: str) -> None:
     with pytest.raises(ConfigError, match=r"starts as JSON of Kafka Connect .* `name=value`"):
         read(tmp_path, content.encode())

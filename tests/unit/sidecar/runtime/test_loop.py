@@ -1,4 +1,4 @@
-"""The loop over a source that a test drives."""
+"""The loop over a source that the test controls."""
 
 from collections import deque
 
@@ -14,14 +14,14 @@ from tests.support.sinks.memory_sink import MemorySink
 
 
 class Source:
-    """Reads batches that are given to it, and notes what the loop asks of it."""
+    """A source that reads the given batches and records the loop's calls."""
 
     is_finished = False
     is_reading = False
     may_read = True
 
     def __init__(self, *sizes: int) -> None:
-        """`sizes` are those of the batches, in events."""
+        """`sizes` are the numbers of events per batch."""
         ends = [sum(sizes[: index + 1]) for index in range(len(sizes))]
         self.unread = deque(
             UndatedBatch(POSITION_STEP * (end - size), (1,) * size)
@@ -114,7 +114,7 @@ class LoopHarness:
         raise AssertionError("the loop never rests")
 
 
-def test_everything_that_is_read_is_delivered_and_noted() -> None:
+def test_read_batches_are_delivered_and_positions_saved() -> None:
     harness = LoopHarness(Source(2, 3))
     harness.settle()
     assert harness.source.reached == 5 * POSITION_STEP
@@ -124,7 +124,7 @@ def test_everything_that_is_read_is_delivered_and_noted() -> None:
     assert harness.source.calls[-2:] == ["save_last", "close"]
 
 
-def test_a_dead_letter_that_cannot_be_kept_stops_the_position() -> None:
+def test_unstorable_dead_letter_stops_the_position() -> None:
     source = Source(3)
     harness = LoopHarness(source, automatic=False)
     harness.settle()
@@ -139,7 +139,7 @@ def test_a_dead_letter_that_cannot_be_kept_stops_the_position() -> None:
     harness.loop.close(1.0)
 
 
-def test_a_sink_that_restarts_gets_unacknowledged_events_again() -> None:
+def test_sink_restart_resends_unacknowledged_events() -> None:
     source = Source(2)
     harness = LoopHarness(source, automatic=False)
     harness.settle()
@@ -154,7 +154,7 @@ def test_a_sink_that_restarts_gets_unacknowledged_events_again() -> None:
     harness.loop.close(1.0)
 
 
-def test_a_rejection_ends_the_loop_unless_it_waits() -> None:
+def test_access_denied_ends_the_loop_without_saving() -> None:
     harness = LoopHarness(Source(1), automatic=False, waits_when_denied=False)
     harness.settle()
     harness.now_s += 2.0
@@ -165,7 +165,7 @@ def test_a_rejection_ends_the_loop_unless_it_waits() -> None:
     assert "save_last" not in harness.source.calls
 
 
-def test_a_stop_drains_and_saves() -> None:
+def test_loop_stop_drains_and_saves() -> None:
     source = Source(2)
     harness = LoopHarness(source)
     harness.settle()

@@ -1,4 +1,4 @@
-"""Protobuf's text with other comments and spaces is the same schema; other fields are not."""
+"""Protobuf texts that differ only in comments and spaces are the same schema."""
 
 from collections.abc import Iterator
 
@@ -45,14 +45,14 @@ def settings(registry: FakeRegistry, **more: str) -> RegistryClient:
     )
 
 
-def test_space_and_comments_do_not_count() -> None:
+def test_canonical_protobuf_ignores_space_and_comments() -> None:
     assert canonical_protobuf(SCHEMA) == canonical_protobuf(REFORMATTED)
     for one, two in (("int32", "int64"), ("id = 1", "id = 3"), ("a // b", "a")):
         assert canonical_protobuf(SCHEMA) != canonical_protobuf(SCHEMA.replace(one, two))
     assert canonical_protobuf("optional int32 a") != canonical_protobuf("optionalint32 a")
 
 
-def test_the_type_of_the_schema_is_sent(registry: FakeRegistry) -> None:
+def test_registry_client_sends_the_schema_type(registry: FakeRegistry) -> None:
     number = settings(registry).schema_id("s-value", SCHEMA)
     assert registry.answer("GET", f"/schemas/ids/{number}", b"") == (
         200,
@@ -60,7 +60,7 @@ def test_the_type_of_the_schema_is_sent(registry: FakeRegistry) -> None:
     )
 
 
-def test_the_latest_version_is_used_if_it_is_the_same(registry: FakeRegistry) -> None:
+def test_latest_protobuf_version_is_used_if_equivalent(registry: FakeRegistry) -> None:
     settings(registry).schema_id("s", REFORMATTED)
     asking = settings(registry, auto_register_schemas="false", use_latest_version="true")
     assert asking.schema_id("s", SCHEMA) == 0
@@ -77,7 +77,9 @@ def test_the_latest_version_is_used_if_it_is_the_same(registry: FakeRegistry) ->
         ("schema.registry.url", "", "must be set for the Protobuf converter"),
     ],
 )
-def test_a_mistake_has_one_message(name: str, value: str, problem: str) -> None:
+def test_invalid_protobuf_converter_setting_is_rejected(
+    name: str, value: str, problem: str
+) -> None:
     found = {"schema.registry.url": "http://r:1", name: value}
     with pytest.raises(ConfigError, match=problem):
         registry_settings("value.converter.", found, "value", "PROTOBUF")

@@ -44,7 +44,7 @@ def test_a_schema_is_registered_once(registry: FakeRegistry) -> None:
     assert registry.subjects == {"demo.ks.t-value": [SCHEMA], "other/one": ['"string"']}
 
 
-def test_schemas_that_are_not_to_be_registered_are_looked_up(registry: FakeRegistry) -> None:
+def test_schema_is_looked_up_without_auto_registration(registry: FakeRegistry) -> None:
     asking = client(registry, auto_register_schemas="false")
     with pytest.raises(SchemaRejectedError, match=r"s-value: .*404: Schema not found"):
         asking.schema_id("s-value", SCHEMA)
@@ -52,7 +52,7 @@ def test_schemas_that_are_not_to_be_registered_are_looked_up(registry: FakeRegis
     assert asking.schema_id("s-value", SCHEMA) == 0
 
 
-def test_the_latest_version_is_taken_if_it_gives_the_same_bytes(registry: FakeRegistry) -> None:
+def test_latest_avro_version_is_used_if_encoding_matches(registry: FakeRegistry) -> None:
     asking = client(registry, auto_register_schemas="false", use_latest_version="true")
     documented = json.loads(SCHEMA) | {"doc": "of orders", "name": "a.b.Key"}
     del documented["namespace"]
@@ -66,7 +66,7 @@ def test_the_latest_version_is_taken_if_it_gives_the_same_bytes(registry: FakeRe
         asking.schema_id("s", SCHEMA)
 
 
-def test_an_id_stands_for_a_schema_or_not(registry: FakeRegistry) -> None:
+def test_schema_id_is_verified_against_the_schema(registry: FakeRegistry) -> None:
     asking = client(registry)
     number = asking.schema_id("s", SCHEMA)
     other = asking.schema_id("s", SCHEMA.replace('"Key"', '"Other"'))
@@ -82,7 +82,7 @@ def test_an_id_stands_for_a_schema_or_not(registry: FakeRegistry) -> None:
         *((status, UnavailableError, "as planned") for status in (429, 500, 503)),
     ],
 )
-def test_an_answer_with_an_error_is_one_of_the_schema_the_login_or_the_registry(
+def test_registry_error_status_maps_to_error_type(
     registry: FakeRegistry, status: int, error: type[Exception], message: str
 ) -> None:
     registry.mood = lambda method, subject: (status, {"message": "as planned"})
@@ -94,7 +94,7 @@ def test_an_answer_with_an_error_is_one_of_the_schema_the_login_or_the_registry(
     ("timeout_ms", "is_closed", "message"),
     [("20", False, "does not answer"), ("3600000", True, "registry is closed")],
 )
-def test_a_registry_that_is_slow_is_away_and_a_client_that_is_closed_waits_for_nothing(
+def test_slow_registry_or_closed_client_raises_unavailable(
     registry: FakeRegistry, timeout_ms: str, is_closed: bool, message: str
 ) -> None:
     is_over = threading.Event()
@@ -119,7 +119,7 @@ def test_answer_without_schema_id_counts_as_unavailable(registry: FakeRegistry) 
         client(registry).schema_id("s", SCHEMA)
 
 
-def test_the_next_address_is_asked(registry: FakeRegistry) -> None:
+def test_next_registry_address_is_tried(registry: FakeRegistry) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         gone = f"http://127.0.0.1:{server.getsockname()[1]}"
     asking = client_of({"schema.registry.url": f"{gone}, {registry.url}/"})
@@ -142,7 +142,7 @@ def test_client_sends_its_credentials(
     assert registry.requests[0][2]["authorization"] == header
 
 
-def test_user_and_password_stand_in_the_address(registry: FakeRegistry) -> None:
+def test_registry_credentials_are_read_from_url(registry: FakeRegistry) -> None:
     settings = registry_settings(
         PREFIX, {"schema.registry.url": registry.url.replace("//", "//me:w%6frd@")}, "value"
     )
@@ -151,7 +151,7 @@ def test_user_and_password_stand_in_the_address(registry: FakeRegistry) -> None:
     assert registry.requests[0][2]["authorization"] == "Basic bWU6d29yZA=="
 
 
-def test_subjects_by_each_strategy() -> None:
+def test_subject_follows_the_naming_strategy() -> None:
     def subject(name: str) -> str:
         settings = {"schema.registry.url": "http://h:1", "value.subject.name.strategy": name}
         strategy = registry_settings(PREFIX, settings, "value").strategy
@@ -185,14 +185,14 @@ def test_subjects_by_each_strategy() -> None:
         ({"avro.remove.java.properties": "true"}, "is not a known setting of the Avro converter"),
     ],
 )
-def test_a_mistake_is_one_sentence(settings: dict[str, str], problem: str) -> None:
+def test_invalid_registry_setting_yields_one_error(settings: dict[str, str], problem: str) -> None:
     with pytest.raises(ConfigError) as raised:
         registry_settings(PREFIX, {"schema.registry.url": "http://h:1", **settings}, "value")
     assert len(raised.value.problems) == 1
     assert problem in raised.value.problems[0]
 
 
-def test_denied_access_reads_the_login_again(registry: FakeRegistry) -> None:
+def test_denied_access_rereads_the_login(registry: FakeRegistry) -> None:
     password = "first"
 
     def now() -> RegistrySettings:

@@ -1,4 +1,4 @@
-"""Ids in use are those that the registry has, whatever happens to it."""
+"""Schema ids in use match the registry, even after the registry lost its schemas."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ class Named:
 
 @dataclass
 class Ids:
-    """As `sidecar.encoding.SchemaIds`."""
+    """Stand-in for `sidecar.encoding.SchemaIds`."""
 
     known: dict[Named, int] = field(default_factory=dict)
 
@@ -69,7 +69,7 @@ class Registry:
         return self.answers_ids and self.schemas.get(number) == schema
 
     def wipe(self, others: int) -> None:
-        """And its first ids are given to others."""
+        """Delete all schemas and assign the first ids to other schemas."""
         self.schemas = {number: f"other {number}" for number in range(1, others + 1)}
         self.next_id = others + 1
 
@@ -97,7 +97,7 @@ def registrar_of(registry: Registry, ids: Ids) -> Registrar[Named]:
         max_size=5,
     ),
 )
-def test_after_each_look_the_ids_in_use_are_those_of_the_registry(
+def test_ids_in_use_match_registry_after_each_verification(
     used: list[Named], before: int, steps: Sequence[tuple[str, int]]
 ) -> None:
     registry, ids = Registry(), Ids()
@@ -131,7 +131,7 @@ def test_after_each_look_the_ids_in_use_are_those_of_the_registry(
         assert registrar.registered == len(used)
 
 
-def test_a_registry_without_that_question_changes_nothing() -> None:
+def test_registry_without_id_lookup_changes_no_ids() -> None:
     registry, ids = Registry(answers_ids=False), Ids()
     registrar = registrar_of(registry, ids)
     registrar.register(SCHEMAS)
@@ -140,7 +140,7 @@ def test_a_registry_without_that_question_changes_nothing() -> None:
     assert (registrar.changed_ids, ids.known) == (None, known)
 
 
-def test_the_state_is_failing_until_all_are_registered_again() -> None:
+def test_registrar_is_failing_until_all_schemas_are_reregistered() -> None:
     registry, ids = Registry(), Ids()
     registrar = registrar_of(registry, ids)
     registrar.register(SCHEMAS)

@@ -1,4 +1,4 @@
-"""Lines in a file: whole, synced before they are acknowledged, and good after a crash."""
+"""Lines in a file: complete, synced before acknowledgement, and valid after a crash."""
 
 import json
 import os
@@ -36,7 +36,7 @@ def sink(path: Path) -> Iterator[FileSink]:
     sink.close(0)
 
 
-def test_events_are_appended_and_acknowledged(sink: FileSink, path: Path) -> None:
+def test_file_sink_appends_and_acknowledges_events(sink: FileSink, path: Path) -> None:
     assert sink.send(numbered(3), 1, 1.0) == 2
     assert sink.send(numbered(2, first=3), 0, 1.0) == 2
     assert sink.poll(0) == DeliveryResult(acknowledged=(range(1, 3), range(3, 5)))
@@ -45,7 +45,7 @@ def test_events_are_appended_and_acknowledged(sink: FileSink, path: Path) -> Non
     assert sink.state().healthy
 
 
-def test_nothing_is_acknowledged_before_it_is_synced(
+def test_file_sink_syncs_before_acknowledging(
     sink: FileSink, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     synced: list[int] = []
@@ -56,7 +56,7 @@ def test_nothing_is_acknowledged_before_it_is_synced(
     assert len(synced) == 1
 
 
-def test_close_acknowledges_the_rest_and_open_appends(path: Path) -> None:
+def test_file_sink_close_acknowledges_and_reopen_appends(path: Path) -> None:
     sink = FileSink(path)
     for first in (0, 2):
         sink.open()
@@ -67,7 +67,7 @@ def test_close_acknowledges_the_rest_and_open_appends(path: Path) -> None:
 
 @pytest.mark.parametrize("torn", [b"{", b'{"key":', b"x" * 200_000])
 @pytest.mark.parametrize("whole", [0, 3])
-def test_a_torn_last_line_is_cut_off(path: Path, torn: bytes, whole: int) -> None:
+def test_torn_last_line_is_truncated_at_open(path: Path, torn: bytes, whole: int) -> None:
     path.parent.mkdir()
     path.write_bytes(numbered(whole).batch.ndjson(0, whole) + torn)
     sink = FileSink(path)
@@ -77,14 +77,14 @@ def test_a_torn_last_line_is_cut_off(path: Path, torn: bytes, whole: int) -> Non
     assert lines(path) == list(range(whole + 1))
 
 
-def test_a_full_disk_is_waited_for(
+def test_file_sink_waits_for_free_disk_space(
     sink: FileSink, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sink.send(numbered(2), 0, 1.0)
     original = os.write
 
     def nearly_full(descriptor: int, data: bytes) -> int:
-        """Takes ten bytes, then nothing."""
+        """Write ten bytes, then fail."""
         if len(data) <= 10:
             return original(descriptor, data)
         original(descriptor, data[:10])
@@ -103,7 +103,9 @@ def test_a_full_disk_is_waited_for(
     assert lines(path) == [0, 1, 2, 3]
 
 
-def test_a_failed_sync_starts_again(sink: FileSink, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_sync_restarts_the_file_sink(
+    sink: FileSink, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken(descriptor: int) -> None:
         raise OSError(5, "Input/output error")
 
@@ -123,7 +125,7 @@ def test_two_sinks_cannot_write_one_file(sink: FileSink, path: Path) -> None:
         FileSink(path).open()
 
 
-def test_a_path_that_cannot_be_written(tmp_path: Path) -> None:
+def test_unwritable_file_path_is_a_config_error(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     with pytest.raises(ConfigError, match=r"file\.path.*Is a directory"):
         FileSink(tmp_path / "folder").open()

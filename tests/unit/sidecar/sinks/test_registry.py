@@ -19,7 +19,7 @@ def properties(*assignments: str) -> SidecarProperties:
     return load(SidecarProperties, [], overrides=overrides, environment={}).properties
 
 
-def test_the_registry_has_the_names_of_the_property() -> None:
+def test_sink_registry_matches_names_of_the_property() -> None:
     assert set(sink_names()) == set(get_args(SinkName))
 
 
@@ -31,7 +31,7 @@ def test_the_registry_has_the_names_of_the_property() -> None:
         (["kafka.producer.bootstrap.servers=localhost:1"], KafkaSink),
     ],
 )
-def test_each_name_gives_its_sink(assignments: list[str], kind: type) -> None:
+def test_each_sink_name_creates_the_matching_sink(assignments: list[str], kind: type) -> None:
     assert isinstance(create_sink(properties(*assignments)), kind)
 
 
@@ -48,14 +48,12 @@ def test_each_name_gives_its_sink(assignments: list[str], kind: type) -> None:
         ),
     ],
 )
-def test_required_sink_properties_are_checked_with_the_others(
-    assignments: list[str], problem: str
-) -> None:
+def test_required_sink_properties_are_checked(assignments: list[str], problem: str) -> None:
     with pytest.raises(ConfigError, match=problem):
         properties(*assignments)
 
 
-def test_settings_of_the_producer_without_effect_are_warned_about() -> None:
+def test_ineffective_producer_settings_are_warned_about() -> None:
     overrides = command_line_settings(
         ["offset.backing.store.dir=/tmp", "sink=stdout", "kafka.producer.max.block.ms=1"]
     )
@@ -64,7 +62,7 @@ def test_settings_of_the_producer_without_effect_are_warned_about() -> None:
 
 
 @pytest.mark.parametrize("name", ["partitions", "replication.factor"])
-def test_topic_creation_needs_numbers(name: str) -> None:
+def test_topic_creation_requires_positive_numbers(name: str) -> None:
     with pytest.raises(ConfigError, match="must be a positive number or -1, not `0`"):
         properties(
             "kafka.producer.bootstrap.servers=localhost:1",

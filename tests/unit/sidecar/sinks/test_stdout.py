@@ -1,4 +1,4 @@
-"""Lines on a pipe: acknowledged once the pipe has them, and never blocking for long."""
+"""Lines on a pipe: acknowledged once written, without blocking for long."""
 
 import json
 import os
@@ -23,7 +23,7 @@ def numbered(events: int, first: int = 0) -> NumberedBatch[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Pipe:
-    """Each end closes once: another thread may own the number of a closed end."""
+    """Each end closes once, since another thread may reuse the descriptor of a closed end."""
 
     reader: FileIO
     writer: FileIO
@@ -39,7 +39,7 @@ def pipe() -> Iterator[Pipe]:
         yield Pipe(reader, writer)
 
 
-def test_events_are_written_and_acknowledged(pipe: Pipe) -> None:
+def test_stdout_sink_writes_and_acknowledges_events(pipe: Pipe) -> None:
     sink = StdoutSink(pipe.writer.fileno())
     sink.open()
     assert sink.send(numbered(10), 4, 1.0) == 6
@@ -49,7 +49,7 @@ def test_events_are_written_and_acknowledged(pipe: Pipe) -> None:
     assert sink.close(0) == DeliveryResult()
 
 
-def test_a_slow_reader_holds_the_sink_back_without_blocking_it(pipe: Pipe) -> None:
+def test_slow_reader_throttles_stdout_sink_without_blocking(pipe: Pipe) -> None:
     sink = StdoutSink(pipe.writer.fileno())
     sink.open()
     batch = numbered(3000)
@@ -73,7 +73,7 @@ def test_a_slow_reader_holds_the_sink_back_without_blocking_it(pipe: Pipe) -> No
     assert sink.state().healthy
 
 
-def test_a_reader_that_is_gone_ends_it(pipe: Pipe) -> None:
+def test_closed_pipe_ends_the_stdout_sink(pipe: Pipe) -> None:
     sink = StdoutSink(pipe.writer.fileno())
     sink.open()
     pipe.reader.close()

@@ -7,7 +7,7 @@ from sidecar.sinks.base import DEAD_LETTERS_WAITING, SinkState
 from sidecar.status.facts import TOPICS, ServiceFacts, undelivered
 
 
-def test_waiting_dead_letters_have_a_condition_of_their_own() -> None:
+def test_waiting_dead_letters_cause_a_separate_condition() -> None:
     waits = SinkState(True, "rejected events wait", ("dlq",), DEAD_LETTERS_WAITING, "Start it.")
     for healthy, state, start in (
         (True, State.DEGRADED, "Events of some tables are not delivered: "),
@@ -34,6 +34,6 @@ def test_unavailable_topics_are_failing_when_no_event_is_delivered(
     )
 
 
-def test_agent_that_stops_without_events_has_no_condition() -> None:
+def test_stopping_agent_without_events_reports_no_condition() -> None:
     facts = ServiceFacts(is_stopping=True, sink=SinkState(False, "closed"))
     assert not list(undelivered(facts, subject="tables", check="agent check"))

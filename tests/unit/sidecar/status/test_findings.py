@@ -1,4 +1,4 @@
-"""A fault that has ended is not reported again by a check that began before its end."""
+"""A check that began before the end of a fault does not report the fault again."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +13,7 @@ SAME_CAUSE = {"broker": frozenset((AWAY.code,))}
 
 
 class Outage:
-    """A broker that is away for a time, an agent that notices it, and a check that is slow."""
+    """A temporary broker outage, an agent that notices the outage, and a slow check."""
 
     def __init__(self, away_s: range, check_s: int) -> None:
         self._away_s = away_s
@@ -48,7 +48,7 @@ class Outage:
 
 
 @given(st.integers(1, 100), st.integers(1, 100), st.integers(0, 20))
-def test_a_masked_finding_stays_hidden_until_its_check_ran_again(
+def test_masked_finding_remains_hidden_until_next_check(
     begin_s: int, outage_s: int, check_s: int
 ) -> None:
     away_s = range(begin_s, begin_s + outage_s)
@@ -58,7 +58,7 @@ def test_a_masked_finding_stays_hidden_until_its_check_ran_again(
         assert codes == ((AWAY.code,) if at_s in away_s else ()), at_s
 
 
-def test_a_fault_that_remains_is_shown_by_the_next_check() -> None:
+def test_persistent_fault_is_reported_by_next_check() -> None:
     now_s = 0.0
     lasting = fault("broker", "No answer.", "Start it.", code="no_answer")
     check: Check[None] = Check("broker", lambda probe: [lasting])

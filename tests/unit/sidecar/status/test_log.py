@@ -18,7 +18,7 @@ STARTING = Condition("starting", State.FAILING, "schema", "It starts.", "Wait.")
 
 
 class Log:
-    """A log of conditions, and what it has written since the last look."""
+    """A log of conditions, with the lines written since the last call."""
 
     def __init__(self, caplog: pytest.LogCaptureFixture) -> None:
         caplog.set_level(logging.INFO)
@@ -43,7 +43,7 @@ def log(caplog: pytest.LogCaptureFixture) -> Iterator[Log]:
     yield Log(caplog)
 
 
-def test_a_condition_is_logged_once_and_its_end_once(log: Log) -> None:
+def test_condition_is_logged_once_at_start_and_end(log: Log) -> None:
     assert log.shows(FULL) == []
     assert log.shows(FULL) == [("WARNING", FULL.message)]
     assert log.fields()["remedy"] == "Make room."
@@ -55,13 +55,13 @@ def test_a_condition_is_logged_once_and_its_end_once(log: Log) -> None:
     assert log.shows() == []
 
 
-def test_a_moment_is_not_logged(log: Log) -> None:
+def test_momentary_condition_is_not_logged(log: Log) -> None:
     assert log.shows(AWAY) == []
     assert log.shows() == []
     assert log.shows(AWAY) == []
 
 
-def test_a_counter_in_a_message_is_no_news_and_another_reason_is(log: Log) -> None:
+def test_condition_is_logged_again_only_for_new_reason(log: Log) -> None:
     log.shows(FULL)
     log.shows(FULL)
     log.clock.advance(61)
@@ -69,13 +69,13 @@ def test_a_counter_in_a_message_is_no_news_and_another_reason_is(log: Log) -> No
     assert log.shows(counted) == []
     changed = Condition("disk_full", FULL.state, "offsets", "It is read-only.", "Mount it anew.")
     assert log.shows(changed) == [("WARNING", "It is read-only.")]
-    # At most once a minute, and not forgotten.
+    # A change is logged at most once a minute, and not forgotten.
     assert log.shows(FULL) == []
     log.clock.advance(61)
     assert log.shows(FULL) == [("WARNING", FULL.message)]
 
 
-def test_names_with_digits_are_news(log: Log) -> None:
+def test_changed_segment_name_is_logged_again(log: Log) -> None:
     def kept(name: str) -> Condition:
         return Condition("kept", State.DEGRADED, "quarantine", f"1 segment: {name}.", "x")
 
@@ -85,7 +85,7 @@ def test_names_with_digits_are_news(log: Log) -> None:
     assert log.shows(kept("CommitLog-7-2.log")) == [("WARNING", "1 segment: CommitLog-7-2.log.")]
 
 
-def test_a_start_is_not_logged(log: Log) -> None:
+def test_starting_condition_is_not_logged(log: Log) -> None:
     assert log.shows(STARTING) + log.shows(STARTING) == []
 
 
@@ -97,7 +97,7 @@ def test_summary_lists_remaining_conditions_worst_last(
     assert log.fields()["event"] == "the agent stops and a condition still exists"
 
 
-def test_watch_logs_a_fault_and_continues(caplog: pytest.LogCaptureFixture) -> None:
+def test_status_watch_continues_after_an_exception(caplog: pytest.LogCaptureFixture) -> None:
     answers: list[Status | Exception] = [RuntimeError("once"), status_of((AWAY,))]
 
     def ask() -> Status:
@@ -112,7 +112,7 @@ def test_watch_logs_a_fault_and_continues(caplog: pytest.LogCaptureFixture) -> N
     assert caplog.messages.count(AWAY.message) == 2
 
 
-def test_metrics_have_the_status_and_the_conditions_that_exist() -> None:
+def test_status_metrics_contain_status_and_current_conditions() -> None:
     registry = CollectorRegistry()
     metrics = StatusMetrics(registry)
     metrics.set(status_of((AWAY, FULL)))

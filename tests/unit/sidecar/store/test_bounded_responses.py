@@ -1,4 +1,4 @@
-"""Responses of a store without end: neither memory nor disk takes them."""
+"""Endless responses of a store use neither unbounded memory nor unbounded disk space."""
 
 import io
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ MIB = 1 << 20
 
 
 def endless(request: bytes) -> tuple[bytes, bytes]:
-    """Objects of nine bytes by their headers; bodies without end."""
+    """Headers announce objects of nine bytes; bodies are endless."""
     head = OK + b'ETag: "0"\r\n'
     if request.startswith(b"HEAD"):
         return head + b"Content-Length: 9\r\n\r\n", b""
@@ -31,18 +31,18 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[S3Store]:
         yield S3Store(RemoteDirectory("bucket", "p", "s3"), settings)
 
 
-def test_listing_of_s3_without_end_is_not_kept(store: S3Store) -> None:
+def test_endless_s3_listing_is_rejected(store: S3Store) -> None:
     with pytest.raises(StoreError, match="exceeds 4 MiB"):
         store.names()
 
 
-def test_object_of_s3_without_end_stops_at_its_size(store: S3Store, tmp_path: Path) -> None:
+def test_endless_s3_object_stops_at_announced_size(store: S3Store, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="more bytes than the size"):
         store.get("CommitLog-7-1.log", tmp_path / "CommitLog-7-1.log")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_bounded_file_takes_its_size_and_no_more() -> None:
+def test_bounded_file_rejects_bytes_beyond_the_size() -> None:
     content = io.BytesIO()
     file = BoundedFile(content, 3)
     file.write(b"abc")

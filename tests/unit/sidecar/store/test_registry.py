@@ -17,7 +17,7 @@ from sidecar.store.registry import STORES, parse_remote_directory, store_kind
         ("s3://Old_Bucket", "s3://Old_Bucket"),
     ],
 )
-def test_a_remote_directory_is_written_in_several_ways(text: str, shown: str) -> None:
+def test_remote_directory_is_parsed_in_several_forms(text: str, shown: str) -> None:
     assert str(parse_remote_directory(text)) == shown
 
 
@@ -35,13 +35,13 @@ def test_invalid_remote_directory_is_rejected(texts: list[str], example: str) ->
             parse_remote_directory(text)
 
 
-def test_objects_are_named_inside_the_prefix() -> None:
+def test_object_names_include_the_prefix() -> None:
     directory = RemoteDirectory("b", "p", "s3").inside("node", "archive")
     assert directory.object_name("f") == "p/node/archive/f"
     assert RemoteDirectory("b", "").object_name("f") == "f"
 
 
-def test_each_kind_is_found_by_its_schemes() -> None:
+def test_store_kind_is_found_by_scheme() -> None:
     for kind in STORES.values():
         for scheme in kind.schemes:
             directory = parse_remote_directory(f"{scheme}://bucket/prefix")

@@ -1,4 +1,4 @@
-"""Errors of S3 and of its client: each is named with the cause and with what to do."""
+"""Errors of S3 and of its client are reported with cause and remedy."""
 
 import pytest
 from botocore import exceptions as client
@@ -63,7 +63,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("error", "parts", "is_forbidden"), CASES)
-def test_error_is_one_line_with_cause_and_remedy(
+def test_s3_error_is_one_line_with_cause_and_remedy(
     error: Exception, parts: tuple[str, ...], is_forbidden: bool
 ) -> None:
     options = S3Options(kms_key_id="key-1", storage_class="COLD")
@@ -78,6 +78,6 @@ def test_error_is_one_line_with_cause_and_remedy(
     assert not found.is_segment_specific
 
 
-def test_server_is_named_by_its_endpoint() -> None:
+def test_s3_error_contains_the_custom_endpoint() -> None:
     context = S3Context(DIRECTORY, S3Options(endpoint=URL))
     assert URL in str(to_s3_error(response(403, "AccessDenied"), "f", context, ()))

@@ -1,4 +1,4 @@
-"""A store worked with by a process of its own: what it answers, and when that process ends."""
+"""A store in a separate process: the answers, and the end of the process."""
 
 import errno
 import os
@@ -74,7 +74,7 @@ def test_errors_of_the_store_are_raised(store: SubprocessStore, tmp_path: Path) 
     assert store.put(segment(tmp_path)), "the process is the same, and well"
 
 
-def test_it_leaves_the_processor_to_delivery(store: SubprocessStore) -> None:
+def test_store_process_runs_at_lower_priority(store: SubprocessStore) -> None:
     store.names()
     assert store.pid is not None
     ours = os.getpriority(os.PRIO_PROCESS, 0)
@@ -97,7 +97,7 @@ def test_killed_store_process_is_reported_and_restarted(
     assert store.pid != first
 
 
-def test_a_fault_of_the_store_ends_its_process_alone(
+def test_store_exception_ends_only_the_store_process(
     store: SubprocessStore, tmp_path: Path
 ) -> None:
     with pytest.raises(StoreError, match="ended with exit code 1; the agent restarts it"):
@@ -131,7 +131,7 @@ def test_failed_start_of_the_store_process_is_reported(
     assert store.names() == []
 
 
-def test_missing_socket_is_reported(
+def test_exhausted_descriptors_at_store_start_are_reported(
     store: SubprocessStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def no_more() -> None:
@@ -145,9 +145,7 @@ def test_missing_socket_is_reported(
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
-def test_signals_to_the_whole_group_are_left_to_the_agent(
-    store: SubprocessStore, name: str
-) -> None:
+def test_store_process_ignores_group_signals(store: SubprocessStore, name: str) -> None:
     store.names()
     first = store.pid
     assert first is not None
@@ -180,7 +178,7 @@ def test_stop_abandons_hanging_and_later_calls(
         store.names()
 
 
-def test_a_stop_before_the_first_request_begins_nothing(store: SubprocessStore) -> None:
+def test_stop_before_first_request_starts_no_process(store: SubprocessStore) -> None:
     store.stop()
     with pytest.raises(StoreStoppedError):
         store.names()
@@ -200,8 +198,8 @@ store.put(Path(sys.argv[2]))
 """
 
 
-def test_it_ends_with_an_agent_that_is_killed(folder: Path, tmp_path: Path) -> None:
-    """In the middle of a request too."""
+def test_store_process_ends_with_killed_agent(folder: Path, tmp_path: Path) -> None:
+    """The process also ends in the middle of a request."""
     words = [sys.executable, "-c", _AGENT, str(folder), str(segment(tmp_path, HANGING))]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as agent:
         assert agent.stdout is not None

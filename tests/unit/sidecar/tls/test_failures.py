@@ -1,4 +1,4 @@
-"""Why TLS failed: one clause for each cause, with the names of the server's settings."""
+"""Causes of TLS failures: one clause per cause, with the names of the server's settings."""
 
 import pytest
 
@@ -67,18 +67,18 @@ QUIET = TlsServer("the server", "url", "ca", "key", "", "")
         ),
     ],
 )
-def test_each_cause_has_one_clause(text: str, clause: str) -> None:
+def test_each_tls_failure_yields_one_clause(text: str, clause: str) -> None:
     assert tls_failure(text, BROKER) == clause
 
 
 @pytest.mark.parametrize(
     "text", ["connection refused", "WRONG_VERSION_NUMBER", "EOF occurred in violation of protocol"]
 )
-def test_other_texts_are_not_about_tls(text: str) -> None:
+def test_other_errors_are_not_tls_failures(text: str) -> None:
     assert tls_failure(text, QUIET) is None
 
 
-def test_settings_that_a_server_lacks_are_left_out() -> None:
+def test_missing_server_settings_are_omitted_from_clause() -> None:
     assert tls_failure("UNSUPPORTED_PROTOCOL", QUIET) == (
         "the server supports neither TLS 1.2 nor 1.3: enable TLS 1.2 there"
     )

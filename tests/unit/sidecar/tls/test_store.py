@@ -1,4 +1,4 @@
-"""Stores as Java's keytool makes them, and as other tools do."""
+"""Certificate stores created by Java's keytool and by other tools."""
 
 import subprocess
 import uuid
@@ -33,7 +33,7 @@ def keytool(*arguments: object) -> None:
 
 
 def converted(path: Path, store_type: str) -> Path:
-    """The same store in another of Java's forms."""
+    """Convert the store to another of Java's formats."""
     target = path.with_suffix(f".{store_type.lower()}")
     passwords = ["-srcstorepass", PASSWORD, "-deststorepass", PASSWORD]
     types = ["-srcstoretype", "PKCS12", "-deststoretype", store_type]
@@ -41,7 +41,7 @@ def converted(path: Path, store_type: str) -> Path:
     return target
 
 
-def test_a_key_is_the_same_in_every_form(tmp_path: Path, authority: Authority) -> None:
+def test_key_is_equal_in_every_store_format(tmp_path: Path, authority: Authority) -> None:
     identity = authority.signed()
     made = identity.pkcs12(tmp_path / "key.p12", PASSWORD)
     found = read_store(made, PASSWORD)
@@ -52,7 +52,7 @@ def test_a_key_is_the_same_in_every_form(tmp_path: Path, authority: Authority) -
         assert again.identity == found.identity
 
 
-def test_a_trusted_certificate_is_the_same_in_every_form(
+def test_trusted_certificate_is_equal_in_every_store_format(
     tmp_path: Path, authority: Authority
 ) -> None:
     pem = authority.pem(tmp_path / "ca.pem")
@@ -80,7 +80,9 @@ def test_unreadable_stores_are_reported(tmp_path: Path, authority: Authority) ->
 
 
 @given(st.one_of(st.binary(), st.binary().map(bytes.fromhex("feedfeed").__add__)))
-def test_other_bytes_are_rejected(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+def test_arbitrary_store_bytes_are_rejected(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes
+) -> None:
     path = tmp_path_factory.getbasetemp() / "noise"
     path.write_bytes(data)
     with pytest.raises(UnreadableStoreError):
@@ -88,13 +90,13 @@ def test_other_bytes_are_rejected(tmp_path_factory: pytest.TempPathFactory, data
 
 
 def _open_files() -> Iterator[str]:
-    """What this process has open."""
+    """Targets of the open file descriptors of this process."""
     for path in Path("/proc/self/fd").iterdir():
         with suppress(OSError):
             yield str(path.readlink())
 
 
-def test_a_file_in_memory_is_there_as_long_as_it_is_wanted() -> None:
+def test_memory_file_exists_until_released() -> None:
     name = f"secret-{uuid.uuid4()}"
     file = MemoryFile(name, b"one\ntwo")
     path = Path(file.path)

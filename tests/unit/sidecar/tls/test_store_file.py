@@ -7,11 +7,11 @@ from sidecar.tls.store_file import client_context
 from tests.support.servers.certificates import Authority
 
 
-def test_certificates_without_key_identifiers_are_accepted_by_every_interpreter() -> None:
+def test_client_context_accepts_certificates_without_key_identifiers() -> None:
     assert not client_context().verify_flags & ssl.VERIFY_X509_STRICT
 
 
-def test_servers_are_verified(tmp_path: Path) -> None:
+def test_client_context_verifies_servers(tmp_path: Path) -> None:
     context = client_context(cafile=Authority().pem(tmp_path / "ca.pem"))
     assert context.verify_mode is ssl.CERT_REQUIRED
     assert context.check_hostname

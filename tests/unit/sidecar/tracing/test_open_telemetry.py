@@ -1,4 +1,4 @@
-"""Spans of batches and segments, and the header that carries them on."""
+"""Spans of batches and segments, and the header that propagates the spans."""
 
 import importlib
 import sys
@@ -17,7 +17,7 @@ from tests.support.sinks.memory_sink import MemorySink
 
 
 class TracingHarness:
-    """A delivery to memory whose spans are kept."""
+    """A delivery to memory that records spans."""
 
     def __init__(self) -> None:
         self.exporter = InMemorySpanExporter()
@@ -51,7 +51,7 @@ def harness() -> TracingHarness:
     return TracingHarness()
 
 
-def test_a_batch_is_a_span_until_all_of_it_is_acknowledged(harness: TracingHarness) -> None:
+def test_batch_span_ends_after_full_acknowledgement(harness: TracingHarness) -> None:
     harness.add(0, 2, 1)
     first = harness.sink.waiting[0]
     harness.sink.acknowledge([first])
@@ -72,7 +72,7 @@ def test_a_batch_is_a_span_until_all_of_it_is_acknowledged(harness: TracingHarne
     }
 
 
-def test_every_event_carries_its_batch(harness: TracingHarness) -> None:
+def test_every_event_contains_trace_parent_of_batch(harness: TracingHarness) -> None:
     harness.add(0, 2)
     harness.add(10, 1)
     harness.acknowledge()
@@ -86,14 +86,14 @@ def test_every_event_carries_its_batch(harness: TracingHarness) -> None:
     assert carried == [wanted[0], wanted[0], wanted[1]]
 
 
-def test_a_batch_without_events_is_no_span(harness: TracingHarness) -> None:
+def test_batch_without_events_creates_no_span(harness: TracingHarness) -> None:
     harness.add(0)
     harness.acknowledge()
     harness.tracing.close(1)
     assert harness.ended() == []
 
 
-def test_retried_delivery_gets_its_own_span(harness: TracingHarness) -> None:
+def test_forgotten_delivery_ends_span_with_error(harness: TracingHarness) -> None:
     harness.add(0, 2)
     harness.delivery.close(0)
     harness.delivery.forget()
@@ -102,13 +102,13 @@ def test_retried_delivery_gets_its_own_span(harness: TracingHarness) -> None:
     assert span.status.description == "the batch is read and sent again"
 
 
-def test_stop_ends_open_spans(harness: TracingHarness) -> None:
+def test_stop_ends_open_segment_span(harness: TracingHarness) -> None:
     harness.add(0, 1)
     harness.tracing.close(1)
     assert harness.ended() == ["segment"]
 
 
-def test_it_is_asked_for_and_needs_its_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tracing_is_optional_and_requires_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     assert create_tracing(False, "agent", "1.2.3") is None
     monkeypatch.delitem(sys.modules, "sidecar.tracing.open_telemetry", raising=False)
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.resources", None)

@@ -1,4 +1,4 @@
-"""A function of the user's over every event."""
+"""A user function applied to every event."""
 
 import json
 import sys
@@ -27,7 +27,7 @@ def routed_and_masked(event: Event) -> Event:
 BATCH = ListBatch(0, (1, 1, 1), (message("eu-1"), message("secret"), message("eu-2")))
 
 
-def test_events_are_routed_and_masked() -> None:
+def test_transform_routes_and_masks_events() -> None:
     sink = MemorySink()
     sink.open()
     batch = TransformedBatch(BATCH, routed_and_masked)
@@ -41,7 +41,7 @@ def test_events_are_routed_and_masked() -> None:
     assert (len(batch), batch.position_after(2), batch.size_bytes) == (3, 20, BATCH.size_bytes)
 
 
-def test_a_partition_is_chosen_among_those_of_the_topic_that_it_goes_to() -> None:
+def test_partition_is_chosen_for_the_routed_topic() -> None:
     counts: dict[str, int | None] = {"shop": 4, "shop.eu": 5}
     batch = TransformedBatch(BATCH, routed_and_masked)
     ready = batch.produce_arguments(0, 3, counts.get, print)
@@ -50,7 +50,7 @@ def test_a_partition_is_chosen_among_those_of_the_topic_that_it_goes_to() -> Non
     assert len(batch.produce_arguments(0, 3, counts.get, print)) == 1, "up to the one that waits"
 
 
-def test_lines_are_those_of_a_file() -> None:
+def test_transformed_event_is_written_as_json_line() -> None:
     line = TransformedBatch(BATCH, routed_and_masked).ndjson(1, 2)
     assert line.endswith(b"}\n")
     assert json.loads(line) == {
@@ -66,7 +66,7 @@ def failing(event: Event) -> Event:
 
 
 def leaving(event: Event) -> Event:
-    """Exit code 0 would say that everything was delivered."""
+    """Exit code 0 would report complete delivery."""
     sys.exit(0)
 
 
@@ -80,14 +80,18 @@ def leaving(event: Event) -> Event:
         (lambda event: event._replace(value={}), "returned Event for"),
     ],
 )
-def test_nothing_is_sent_as_it_was(transform: object, part: str) -> None:
+def test_failing_transform_raises_instead_of_sending_unchanged_event(
+    transform: object, part: str
+) -> None:
     with pytest.raises(TransformError) as raised:
         TransformedBatch(BATCH, transform).messages(0, 1)  # type: ignore[arg-type]  # what users may write
     assert part in str(raised.value)
     assert "\n" not in str(raised.value)
 
 
-def test_a_function_is_found_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_transform_function_is_imported_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "my_rules.py").write_text("def route(event):\n    return event\nnumber = 1\n")
     (tmp_path / "my_bad_rules.py").write_text("1 / 0\n")
     (tmp_path / "my_leaving_rules.py").write_text("raise SystemExit(0)\n")

@@ -1,4 +1,4 @@
-"""Whole rows and events as Arrow columns: keys in one piece, carried columns, what is refused."""
+"""Rows and events as Arrow columns: whole keys, carried columns, rejected input."""
 
 import pickle
 import struct
@@ -34,13 +34,13 @@ def number(value: int) -> bytes:
     return struct.pack(">i", value)
 
 
-def test_columns_stand_as_select_shows_them() -> None:
+def test_decoder_columns_match_select() -> None:
     found = Decoder(SCHEMA, "ks", "t").schema
     assert found.names == ["a", "b", "c", "d", "S", "s", "Z", "m", "z"]
     assert found.field("m").type == pa.map_(pa.int32(), pa.string())
 
 
-def test_keys_are_taken_apart() -> None:
+def test_decoder_splits_keys_into_columns() -> None:
     decoder = Decoder(SCHEMA, "ks", "t", partition_key="key", clustering="cks", carry=["ts"])
     batch = pa.record_batch(
         {
@@ -64,21 +64,21 @@ def test_keys_are_taken_apart() -> None:
     ]
 
 
-def test_a_key_of_one_column_is_its_value() -> None:
+def test_single_column_key_is_plain_value() -> None:
     decoder = Decoder(SCHEMA, "ks", "one", partition_key="key")
     typed = decoder.decode(pa.record_batch({"key": pa.array([number(7)], pa.binary())}))
     assert typed.to_pylist() == [{"k": 7, "v": None}]
 
 
-def test_a_slice_of_a_batch_is_read_as_one() -> None:
+def test_sliced_batch_is_decoded() -> None:
     values = pa.array([number(at) if at % 3 else None for at in range(1000)], pa.binary())
     batch = pa.record_batch({"k": values}).slice(500, 77)
     typed = Decoder(SCHEMA, "ks", "one").decode(batch)
     assert typed.column("k").to_pylist() == [at if at % 3 else None for at in range(500, 577)]
 
 
-def test_an_empty_array_needs_no_offsets() -> None:
-    """Spark 4.1 sends empty arrays whose buffer of offsets has no bytes of their own."""
+def test_empty_array_needs_no_offsets() -> None:
+    """Spark 4.1 sends empty arrays whose offset buffer contains foreign bytes."""
     stray = pa.py_buffer(number(-189_153_672))
     empty = pa.Array.from_buffers(pa.binary(), 0, [None, stray, pa.py_buffer(b"")])
     zeros = pa.py_buffer(bytes(8))
@@ -89,7 +89,7 @@ def test_an_empty_array_needs_no_offsets() -> None:
     assert (row["a"], row["c"]) == (7, None)
 
 
-def test_a_decoder_travels() -> None:
+def test_decoder_survives_pickling() -> None:
     decoder = Decoder(SCHEMA, "ks", "t", show={"Z": "decimal(9,2)"}, partition_key="key")
     there = pickle.loads(pickle.dumps(decoder))
     assert there.schema == decoder.schema
@@ -97,7 +97,7 @@ def test_a_decoder_travels() -> None:
     assert there.decode(batch).equals(decoder.decode(batch))
 
 
-def test_a_large_batch() -> None:
+def test_large_batch_is_decoded() -> None:
     rows = 1_000_000
     keys = pa.array([number(at) for at in range(rows)], pa.binary())
     texts = pa.array([b"text of a row"] * rows, pa.binary())
@@ -115,7 +115,7 @@ def test_a_large_batch() -> None:
         ({"table_id": ID.format(9)}, SchemaError, "there is no such table"),
     ],
 )
-def test_choices_that_are_rejected(
+def test_invalid_decoder_options_are_rejected(
     choices: dict[str, Any], error: type[Exception], cause: str
 ) -> None:
     with pytest.raises(error, match=rf"ks\.t.*{cause}"):
@@ -140,7 +140,7 @@ def test_tables_of_one_name_are_distinguished_by_id() -> None:
         ({"m": [b""]}, "column m: expected a list of struct"),
     ],
 )
-def test_columns_that_are_rejected(columns: dict[str, list[Any]], cause: str) -> None:
+def test_invalid_columns_are_rejected(columns: dict[str, list[Any]], cause: str) -> None:
     with pytest.raises(ValueError, match=rf"ks\.t, {cause}"):
         Decoder(SCHEMA, "ks", "t").decode(pa.record_batch(columns))
 
@@ -153,13 +153,13 @@ def test_columns_that_are_rejected(columns: dict[str, list[Any]], cause: str) ->
         ({"key": [COMPOSITE], "cks": [[b"abc"]]}, "column c, row 0 .*int value: 3 bytes"),
     ],
 )
-def test_keys_that_are_rejected(columns: dict[str, list[Any]], cause: str) -> None:
+def test_malformed_keys_are_rejected(columns: dict[str, list[Any]], cause: str) -> None:
     decoder = Decoder(SCHEMA, "ks", "t", partition_key="key", clustering="cks")
     with pytest.raises(MalformedValueError, match=cause):
         decoder.decode(pa.record_batch(columns))
 
 
-def test_anything_but_a_batch_is_rejected() -> None:
+def test_non_batch_argument_is_rejected() -> None:
     decoder = Decoder(SCHEMA, "ks", "t")
     for nothing in (None, pa.array([1])):
         with pytest.raises(TypeError, match="record batch"):
@@ -167,7 +167,9 @@ def test_anything_but_a_batch_is_rejected() -> None:
 
 
 @given(st.data(), st.lists(st.none() | st.binary(max_size=60), max_size=5))
-def test_any_bytes_are_read_or_rejected(data: st.DataObject, values: list[bytes | None]) -> None:
+def test_arbitrary_bytes_are_decoded_or_rejected(
+    data: st.DataObject, values: list[bytes | None]
+) -> None:
     schema = Schema.from_cql(schema_text({"v": data.draw(types())}))
     batch = pa.record_batch({"v": pa.array(values, pa.binary())})
     try:
@@ -191,7 +193,7 @@ def batch(folder: Path) -> commitlog.EventBatch:
     return reader.read(schema_of(RECORDING), event_format, complete=True, abandoned=[])
 
 
-def test_columns_have_the_values_and_headers_of_the_messages(tmp_path: Path) -> None:
+def test_arrow_columns_equal_values_and_headers_of_messages(tmp_path: Path) -> None:
     events = batch(tmp_path)
     columns = pa.record_batch(events)
     assert [(each.name, str(each.type)) for each in columns.schema] == [
@@ -210,7 +212,7 @@ def test_columns_have_the_values_and_headers_of_the_messages(tmp_path: Path) -> 
     assert None in [value for *_, value in expected]
 
 
-def test_a_batch_without_events_has_no_rows(tmp_path: Path) -> None:
+def test_batch_without_events_has_no_rows(tmp_path: Path) -> None:
     reader = reader_of(unpacked(*RECORDING.segments()[0], tmp_path))
     nothing = commitlog.EventFormat(
         topic_prefix="t", cluster="c", node_id="n", include=["no\\.table"]

@@ -1,5 +1,6 @@
-"""Every type, nested three levels deep, against the Python driver's own reading of the bytes;
-collections and user types that come as elements, one a cell, in any order."""
+"""Every type, nested three levels deep, compared with the Python driver's decoding.
+
+Multi-cell collections and user types arrive as elements, one per cell, in any order."""
 
 import struct
 from typing import Any
@@ -37,7 +38,7 @@ def decoded(cql_type: CqlType, values: list[bytes | None], **choices: Any) -> pa
 
 
 @given(st.data())
-def test_values_are_those_of_the_driver(data: st.DataObject) -> None:
+def test_decoded_values_match_driver(data: st.DataObject) -> None:
     cql_type = data.draw(types())
     values = data.draw(st.lists(nullable(cql_type), min_size=1, max_size=4))
     expected = [driver_value(cql_type, value) for value in values]
@@ -47,14 +48,14 @@ def test_values_are_those_of_the_driver(data: st.DataObject) -> None:
 @pytest.mark.parametrize("name", SCALARS)
 @settings(max_examples=30)
 @given(st.data())
-def test_native_values_are_those_of_the_driver(name: str, data: st.DataObject) -> None:
+def test_native_values_match_driver(name: str, data: st.DataObject) -> None:
     cql_type = CqlType(name)
     values = data.draw(st.lists(nullable(cql_type), min_size=1, max_size=20))
     expected = [driver_value(cql_type, value) for value in values]
     assert exact(decoded(cql_type, values).to_pylist()) == exact(expected)
 
 
-def test_a_type_for_each_native_one() -> None:
+def test_native_types_have_arrow_types() -> None:
     schema = Schema.from_cql(schema_text({name: CqlType(name) for name in SCALARS}))
     text, long = pa.string(), pa.int64()
     duration = pa.struct([("months", pa.int32()), ("days", pa.int32()), ("nanoseconds", long)])
@@ -84,8 +85,8 @@ def test_a_type_for_each_native_one() -> None:
     assert {name: found.field(name).type for name in SCALARS} == expected
 
 
-def test_every_day_and_every_time_that_has_microseconds() -> None:
-    """What lies outside of the years 1 to 9999 is there all the same."""
+def test_extreme_dates_and_timestamps_are_decoded() -> None:
+    """Values outside the years 1 to 9999 are decoded too."""
     days = decoded(CqlType("date"), [struct.pack(">I", day) for day in (0, 1 << 31, 2**32 - 1)])
     assert days.cast(pa.int32()).to_pylist() == [-(2**31), 0, 2**31 - 1]
     millis = 2**63 // 1000
@@ -94,7 +95,7 @@ def test_every_day_and_every_time_that_has_microseconds() -> None:
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False, places=3, max_value=10**15))
-def test_decimals_of_one_scale(value: Any) -> None:
+def test_decimals_of_one_scale_become_decimal128(value: Any) -> None:
     sign, digits, exponent = value.as_tuple()
     unscaled = int("".join(map(str, digits))) * (-1 if sign else 1)
     written = struct.pack(">i", -exponent) + unscaled.to_bytes(20, "big", signed=True)
@@ -104,7 +105,7 @@ def test_decimals_of_one_scale(value: Any) -> None:
 
 
 @given(VALUES["varint"])
-def test_whole_numbers_as_decimals(written: bytes) -> None:
+def test_varints_become_decimal128(written: bytes) -> None:
     number = int.from_bytes(written, "big", signed=True)
     if abs(number) < 10**38:
         found = decoded(CqlType("varint"), [written], show={"v": "decimal(38,0)"})
@@ -112,7 +113,7 @@ def test_whole_numbers_as_decimals(written: bytes) -> None:
 
 
 @given(st.data())
-def test_raw_values_stay_as_they_are(data: st.DataObject) -> None:
+def test_raw_values_stay_unchanged(data: st.DataObject) -> None:
     cql_type = data.draw(types(depth=2))
     values = data.draw(st.lists(st.none() | raw(cql_type), max_size=4))
     assert decoded(cql_type, values, show={"v": "raw"}).to_pylist() == values
@@ -140,7 +141,7 @@ def element_types() -> st.SearchStrategy[CqlType]:
 
 
 @given(st.data())
-def test_lists_stand_by_the_time_of_their_paths(data: st.DataObject) -> None:
+def test_lists_are_ordered_by_time_of_paths(data: st.DataObject) -> None:
     of = data.draw(element_types())
     paths = st.uuids(version=1).map(lambda path: path.bytes)
     elements: Elements = data.draw(
@@ -165,10 +166,10 @@ def test_lists_stand_by_the_time_of_their_paths(data: st.DataObject) -> None:
     ],
 )
 @given(st.data())
-def test_sets_and_maps_stand_in_the_order_of_their_type(
+def test_sets_and_maps_are_ordered_by_type(
     name: str, ordered: list[bytes], data: st.DataObject
 ) -> None:
-    """As `SELECT` shows them; the order of the bytes is another one."""
+    """The order is that of `SELECT`, not that of the bytes."""
     shuffled = data.draw(st.permutations(ordered))
     of = CqlType(name)
     in_order = [driver_value(of, value) for value in ordered]
@@ -182,7 +183,7 @@ def test_sets_and_maps_stand_in_the_order_of_their_type(
 
 
 @given(st.data())
-def test_user_types_have_a_place_for_each_field(data: st.DataObject) -> None:
+def test_user_type_contains_every_field(data: st.DataObject) -> None:
     of = data.draw(st.lists(element_types(), min_size=1, max_size=4))
     cql_type = cql_types.user_type("outer", [(f"f{at}", field) for at, field in enumerate(of)])
     values = [data.draw(st.none() | raw(field)) for field in of]
@@ -194,8 +195,8 @@ def test_user_types_have_a_place_for_each_field(data: st.DataObject) -> None:
     assert exact(decoded_elements(cql_type, [shuffled]).to_pylist()) == exact([expected])
 
 
-def test_without_elements_there_is_nothing() -> None:
-    """Cassandra knows no empty collection that is not frozen."""
+def test_collection_without_elements_is_null() -> None:
+    """In Cassandra an empty multi-cell collection is null."""
     for cql_type in (
         cql_types.list_of(CqlType("int")),
         cql_types.set_of(CqlType("int")),
@@ -205,7 +206,7 @@ def test_without_elements_there_is_nothing() -> None:
         assert decoded_elements(cql_type, [None, []]).to_pylist() == [None, None]
 
 
-def test_raw_elements_stay_as_they_are() -> None:
+def test_raw_elements_stay_unchanged() -> None:
     rows: list[Elements | None] = [[(b"b", b"1"), (b"a", None)], None]
     found = decoded_elements(cql_types.set_of(CqlType("text")), rows, show={"v": "raw"})
     assert found.to_pylist() == [
@@ -224,7 +225,7 @@ def test_raw_elements_stay_as_they_are() -> None:
         (cql_types.user_type("outer", [("f0", CqlType("int"))]), b"\0", b"", "1 bytes; expected 2"),
     ],
 )
-def test_elements_that_do_not_fit_are_rejected(
+def test_malformed_elements_are_rejected(
     cql_type: CqlType, path: bytes, value: bytes, cause: str
 ) -> None:
     with pytest.raises(MalformedValueError, match=rf"ks\.t, column v, row 1.*{cause}"):

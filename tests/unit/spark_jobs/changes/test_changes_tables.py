@@ -1,4 +1,4 @@
-"""The tables of changes over repeated batches and new columns."""
+"""The tables of changes with repeated batches and new columns."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ SECOND = BegunBatch(2, POSITION, Position(18, POSITION.second), {}, {"t": {0: 9,
 
 
 def verify_batches(spark: SparkSession, table: ChangeSink) -> None:
-    """Write two batches, the last one twice. Between them the source gets a column."""
+    """Write two batches, the second one twice. Between them the source gains a column."""
     existing = changes_frame(spark, [Change(None, ROW)])
     later_row = {"amount": 5, **ROW}
     later = changes_frame(
@@ -46,13 +46,13 @@ def assert_each_change_once(table: DataFrame) -> None:
     assert len({bytes(row.id) for row in rows}) == len(rows)
 
 
-def test_delta_has_each_change_once(spark: SparkSession, tmp_path: Path) -> None:
+def test_delta_table_contains_each_change_once(spark: SparkSession, tmp_path: Path) -> None:
     verify_batches(spark, ChangesTable(str(tmp_path), ORDERS, "app"))
     assert_each_change_once(spark.read.format("delta").load(str(tmp_path)))
     assert read_store_offsets(spark, str(tmp_path)) == SECOND.offsets
 
 
-def test_delta_has_columns_of_any_name(spark: SparkSession, tmp_path: Path) -> None:
+def test_delta_table_accepts_any_column_name(spark: SparkSession, tmp_path: Path) -> None:
     table = ChangesTable(str(tmp_path), ORDERS, "app")
     row = {**ROW, "a b": 1, "(ü)": 2}
     changes = changes_frame(spark, [Change(None, row)], f"`a b` int, `(ü)` int, {ORDERS_ROW}")
@@ -61,7 +61,7 @@ def test_delta_has_columns_of_any_name(spark: SparkSession, tmp_path: Path) -> N
     assert stored.after.asDict() == row
 
 
-def test_iceberg_has_each_change_once(spark: SparkSession, tmp_path: Path) -> None:
+def test_iceberg_table_contains_each_change_once(spark: SparkSession, tmp_path: Path) -> None:
     name = ("lake", tmp_path.name, "orders")
     table = IcebergChangesTable(spark, name, ORDERS, "app")
     verify_batches(spark, table)
@@ -69,7 +69,7 @@ def test_iceberg_has_each_change_once(spark: SparkSession, tmp_path: Path) -> No
     position = newest_position(IcebergTypedTable(spark, name).commits())
     assert position is not None
     assert position.offsets == {"t": {"0": 9, "1": 2}}
-    # A batch of another checkpoint is another batch.
+    # The same number in another checkpoint is another batch.
     other = IcebergChangesTable(spark, name, ORDERS, "other")
     other.write(changes_frame(spark, [Change(None, ROW)]), SECOND, is_resumed=True)
     assert spark.table(".".join(name)).count() == 4

@@ -58,7 +58,7 @@ def read(schema: str, data: bytes) -> Any:
     return fastavro.schemaless_reader(io.BytesIO(data[5:]), parsed, None)
 
 
-def test_an_event_has_every_type(spark: SparkSession) -> None:
+def test_avro_event_supports_every_type(spark: SparkSession) -> None:
     empty = dict.fromkeys(SAMPLE) | {"id": 7, "seq": 3}
     changes = changes_frame(spark, [Change(None, SAMPLE), Change(SAMPLE, empty, 1)], ROW)
     row = struct_of(changes, "after")
@@ -81,7 +81,7 @@ def test_an_event_has_every_type(spark: SparkSession) -> None:
     assert update["transaction"] is None
 
 
-def test_schemas_have_the_names_that_connect_expects(spark: SparkSession) -> None:
+def test_avro_schemas_use_names_of_connect(spark: SparkSession) -> None:
     row = struct_of(changes_frame(spark, [], ROW), "after")
     schema = json.loads(avro_schema(value_schema(row, ORDERS)))
     assert (schema["namespace"], schema["name"]) == ("c1.shop.orders", "Envelope")
@@ -97,20 +97,20 @@ def test_schemas_have_the_names_that_connect_expects(spark: SparkSession) -> Non
     assert fields["by_number"][1]["items"]["connect.internal.type"] == "MapEntry"
 
 
-def test_records_of_different_types_have_different_names() -> None:
+def test_avro_records_of_different_types_have_different_names() -> None:
     inner, other = (StructType([StructField(name, IntegerType())]) for name in "xy")
     place = StructType([StructField("address", inner)])
     types = {"billing": place, "billing_address": other, "again": place}
     row = StructType([StructField(name, kind) for name, kind in types.items()])
     schema = json.loads(avro_schema(value_schema(row, ORDERS)))
-    # Fails for a name with two definitions.
+    # The parser rejects a name with two definitions.
     fastavro.parse_schema(schema)
     fields = {field["name"]: field["type"][1] for field in schema["fields"][0]["type"][1]["fields"]}
     assert fields["billing"]["fields"][0]["type"][1]["name"] == "Value_billing_address"
     assert fields["billing_address"]["name"] == "Value_billing_address_"
 
 
-def test_two_columns_with_one_name_in_avro_are_an_error(spark: SparkSession) -> None:
+def test_columns_with_equal_avro_names_are_an_error(spark: SparkSession) -> None:
     row = struct_of(changes_frame(spark, [], "`a-b` int, `a b` int"), "after")
     with pytest.raises(ConfigError, match=r"`a-b` and `a b` are both `a_b` in Avro"):
         avro_schema(value_schema(row, ORDERS))

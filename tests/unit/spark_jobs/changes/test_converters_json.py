@@ -13,14 +13,14 @@ from tests.support.spark.changes import NOW_US, ORDERS, POSITION, Change, change
 
 
 def form(kind: str, name: str | None = None, **members: Any) -> dict[str, Any]:
-    """The schema of a value; named ones are those of Debezium."""
+    """The schema of a value; named schemas are Debezium's."""
     named = {"name": f"io.debezium.time.{name}", "version": 1} if name else {}
     return {"type": kind, "optional": True, **named, **members}
 
 
 DAY, AT = form("int32", "Date"), form("int64", "Timestamp")
 INT, TEXT, FLOAT = form("int32"), form("string"), form("double")
-# Type in Spark, value in SQL, value in JSON, schema.
+# Spark type, SQL value, JSON value, schema.
 TYPES: dict[str, tuple[str, str, Any, dict[str, Any]]] = {
     "id": ("int", "7", 7, INT),
     "seq": ("int", "3", 3, INT),
@@ -73,7 +73,7 @@ FORMS = {name: value for name, (_, _, value, _) in TYPES.items()}
 
 
 def event_of(spark: SparkSession, *, has_schema: bool) -> tuple[Any, Any]:
-    """Key and value of an update whose rows have every type."""
+    """The key and the value of an update whose rows contain every type."""
     typed = spark.createDataFrame([()], "").select(
         F.struct(
             *(
@@ -98,14 +98,14 @@ def event_of(spark: SparkSession, *, has_schema: bool) -> tuple[Any, Any]:
     return json.loads(bytes_of.key), json.loads(bytes_of.value)
 
 
-def test_an_event_has_every_type(spark: SparkSession) -> None:
+def test_json_event_supports_every_type(spark: SparkSession) -> None:
     key, value = event_of(spark, has_schema=False)
     assert key == {"id": 7, "seq": 3}
     assert value["after"] == value["before"] == FORMS
     assert list(value["after"]) == list(TYPES)
 
 
-def test_an_event_has_the_schema_of_its_payload(spark: SparkSession) -> None:
+def test_json_event_contains_schema_of_payload(spark: SparkSession) -> None:
     key, value = event_of(spark, has_schema=True)
     assert key["payload"] == {"id": 7, "seq": 3}
     assert key["schema"]["name"] == "c1.shop.orders.Key"

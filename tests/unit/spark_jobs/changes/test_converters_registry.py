@@ -58,11 +58,11 @@ def test_each_schema_is_registered_once() -> None:
     assert len(registry.subjects["c1.shop.orders-key"]) == 1
 
 
-def test_confluents_deserializer_reads_keys_and_values(spark: SparkSession) -> None:
+def test_confluent_deserializer_reads_keys_and_values(spark: SparkSession) -> None:
     before, after = ({"id": 7, "seq": 3, "note": note} for note in ("a", None))
     changes = changes_frame(spark, [Change(before, after), Change(after, None, 1)], ORDERS_ROW)
     with FakeRegistry() as registry:
-        # Real ids begin at 1.
+        # Real ids start at 1.
         registry.schemas.append('"null"')
         encoding = encoding_of(ORDERS, options_with(registry))(struct_of(changes, "after"))
         found = envelopes(changes, ORDERS, POSITION, is_snapshot=False, now_us=NOW_US)

@@ -1,4 +1,4 @@
-"""The journal of batches over restarts and interrupted writes."""
+"""The journal of batches after restarts and interrupted writes."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from spark_jobs.storage import Folder
 FIRST, SECOND = Position(1, 100), Position(2, 110)
 
 
-def test_a_restart_finds_the_begun_batch(spark: SparkSession, tmp_path: Path) -> None:
+def test_journal_returns_begun_batch_after_restart(spark: SparkSession, tmp_path: Path) -> None:
     folder = Folder(spark, str(tmp_path))
     journal = BatchJournal(folder)
     assert (journal.position, journal.begun) == (None, None)
@@ -25,9 +25,7 @@ def test_a_restart_finds_the_begun_batch(spark: SparkSession, tmp_path: Path) ->
     assert BatchJournal(folder).position == FIRST
 
 
-def test_a_batch_may_begin_after_the_position_of_the_last_one(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_batch_may_begin_after_position_of_last_batch(spark: SparkSession, tmp_path: Path) -> None:
     journal = BatchJournal(Folder(spark, str(tmp_path)))
     journal.skip_to(FIRST)
     assert journal.begin(SECOND, Position(3, 120), {}).before == SECOND

@@ -63,7 +63,7 @@ def tables(tmp_path: Path) -> tuple[SourceTable, ...]:
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_shared_targets_are_rejected(name: str, tables: tuple[SourceTable, ...]) -> None:
+def test_shared_change_targets_are_rejected(name: str, tables: tuple[SourceTable, ...]) -> None:
     settings, stored, expected = BAD[name]
     options = options_of(ChangesJobOptions, GOOD | settings)
     with pytest.raises(ConfigError) as raised:
@@ -72,11 +72,11 @@ def test_shared_targets_are_rejected(name: str, tables: tuple[SourceTable, ...])
 
 
 @pytest.mark.parametrize("name", ACCEPTED)
-def test_other_targets_are_accepted(name: str, tables: tuple[SourceTable, ...]) -> None:
+def test_separate_change_targets_are_accepted(name: str, tables: tuple[SourceTable, ...]) -> None:
     require_own_targets(options_of(ChangesJobOptions, GOOD | ACCEPTED[name]), tables)
 
 
-def test_a_topic_of_the_store_is_rejected(spark: SparkSession, tmp_path: Path) -> None:
+def test_topic_of_store_is_rejected(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "schema.cql").write_text(SCHEMA)
     store = VersionStore(spark, str(tmp_path / "store"), buckets=1)
     store.append(spark.createDataFrame([], EVENTS), Batch("a", 0, {"c1.shop.orders": {0: 1}}))

@@ -1,4 +1,4 @@
-"""Messages of changes, and those of an interrupted batch that are not sent yet."""
+"""Messages of changes, and the unsent messages of an interrupted batch."""
 
 import json
 from collections import defaultdict
@@ -42,7 +42,7 @@ def messages_of(
     return messages(found, AS_JSON, AS_JSON, has_tombstones=not is_snapshot)
 
 
-def test_a_row_has_its_messages_in_order(spark: SparkSession) -> None:
+def test_messages_of_row_are_ordered(spark: SparkSession) -> None:
     changes = [*reversed(LIFE), STATIC, UNCHANGED]
     found = in_order(messages_of(spark, changes)).collect()
     assert {bytes(each.key) for each in found} == {b'{"id":7,"seq":3}', b'{"id":7,"seq":null}'}
@@ -92,7 +92,7 @@ def test_a_row_has_its_messages_in_order(spark: SparkSession) -> None:
     assert values[4]["source"]["ts_ns"] is None
 
 
-def test_existing_rows_are_read(spark: SparkSession) -> None:
+def test_existing_rows_become_snapshot_reads(spark: SparkSession) -> None:
     (found,) = messages_of(spark, LIFE[:1], is_snapshot=True).collect()
     value = json.loads(found.value)
     assert (value["op"], value["source"]["snapshot"]) == ("r", "true")
@@ -107,8 +107,8 @@ SENT = {
 }
 
 
-def test_a_resumed_batch_continues_where_its_messages_end(spark: SparkSession) -> None:
-    """Each case is a row of its own, with the changes of `LIFE`."""
+def test_resumed_batch_sends_only_missing_messages(spark: SparkSession) -> None:
+    """Each case is a separate row with the changes of `LIFE`."""
     lives = [
         replace(change, before=as_row(change.before, number), after=as_row(change.after, number))
         for number in range(len(SENT))

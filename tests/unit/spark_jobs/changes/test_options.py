@@ -1,4 +1,4 @@
-"""Options of the job."""
+"""Options of the changes job."""
 
 import pytest
 
@@ -51,26 +51,26 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_an_error_names_the_mistake(name: str) -> None:
+def test_changes_option_error_describes_mistake(name: str) -> None:
     settings, expected = BAD[name]
     with pytest.raises(ConfigError) as raised:
         options_of(ChangesJobOptions, settings)
     assert expected in str(raised.value).replace(" (command line)", "")
 
 
-def test_topics_are_optional() -> None:
+def test_changes_job_topics_are_optional() -> None:
     assert not options_of(ChangesJobOptions, GOOD).has_source
     assert options_of(ChangesJobOptions, {**GOOD, "topics": "a"}).has_source
 
 
-def test_names_of_targets() -> None:
+def test_target_names_follow_templates() -> None:
     options = options_of(ChangesJobOptions, {**TO_DELTA, "topic.template": "{table}-changes"})
     assert options.topic_of("shop", "orders") == "orders-changes"
     assert options.changes_table_of("shop", "orders") == "/changes/shop/orders"
     assert options_of(ChangesJobOptions, GOOD).topic_of("shop", "orders") == "c1.shop.orders"
 
 
-def test_each_side_has_its_strategy() -> None:
+def test_subject_strategy_is_set_per_side() -> None:
     strategies = {
         "converter.key.subject.name.strategy": "RecordNameStrategy",
         "converter.value.subject.name.strategy": "TopicRecordNameStrategy",

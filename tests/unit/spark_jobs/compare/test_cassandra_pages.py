@@ -1,4 +1,4 @@
-"""Failures of Cassandra that end a read, and those that pass."""
+"""Failures of Cassandra that end a read, and transient failures."""
 
 import time
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ def failing(*errors: Exception) -> Iterator[Exception | None]:
 @pytest.mark.parametrize(
     ("errors", "expected"), [(PASSING, [1.0, 2.0]), (PASSING * 3, [1.0, 2.0, 4.0, 8.0])]
 )
-def test_passing_failures_are_retried(
+def test_transient_failures_are_retried(
     pauses: list[float], errors: tuple[Exception, ...], expected: list[float]
 ) -> None:
     outcomes = failing(*errors)
@@ -56,7 +56,7 @@ def test_passing_failures_are_retried(
 
 
 @pytest.mark.parametrize("error", FINAL)
-def test_a_rejection_is_not_retried(pauses: list[float], error: Exception) -> None:
+def test_rejection_is_not_retried(pauses: list[float], error: Exception) -> None:
     def action() -> None:
         raise error
 
@@ -86,10 +86,10 @@ class Session:
 
 
 @given(st.integers(0), st.integers(5_000_000, 64 << 20))
-def test_pages_follow_the_size_of_rows(seed: int, bound: int) -> None:
+def test_page_size_adapts_to_row_size(seed: int, bound: int) -> None:
     random = Random(seed)
     largest = [random.choice([10, 10_000, 5_000_000]) for _ in range(10)]
-    # So many large rows are some pages too.
+    # This number of large rows still fills several pages.
     counts = [random.choice([1, 30 if each < 1_000_000 else 6]) for each in largest]
     sizes = [
         random.randint(1, each)

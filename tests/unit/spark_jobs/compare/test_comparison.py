@@ -1,4 +1,4 @@
-"""A comparison that ends between its reads and starts again, with the causes that it finds."""
+"""A comparison that is interrupted between its reads and resumed, with the reported causes."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,14 +26,14 @@ LATER_US = READ_AT_US + 3600 * SECOND_US
 SAME = [row(k, 1, v=v(k, 100)) for k in (0, 4, 5, 6)]
 LIVE = [*SAME, row(3, 1, v=v(3, 100)), row(1, 1, v=v(1, 100))]
 STORE = [*SAME, row(1, 1, v=v(9, LATER_US)), row(2, 1, v=v(2, 100))]
-"""It lacks a row and the deletion of another one, and has a later write, in two ranges."""
+"""The store lacks a row and a deletion, and contains a later write, in two ranges."""
 RANGES = 2
 
 
 def read_live(
     session: SparkSession, reader: LiveReader, ranges: Sequence[TokenRange], _: int
 ) -> DataFrame:
-    """The rows of the live table, in the place of those that a node returns."""
+    """Rows of the live table, in place of those from a node."""
     merged = MERGER.rows([events_of(LIVE)], now_s=reader.now_s)
     rows = [
         each
@@ -44,7 +44,7 @@ def read_live(
     return session.createDataFrame(rows, from_arrow_schema(MERGER.rows_schema))
 
 
-def test_a_comparison_continues_and_names_each_cause(
+def test_comparison_resumes_and_reports_each_cause(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "schema.cql").write_text(DDL)

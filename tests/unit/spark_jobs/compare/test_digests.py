@@ -1,4 +1,4 @@
-"""Digests of ranges, and rows that differ: a page of a live table against stored rows."""
+"""Digests of ranges, and differing rows: a page of a live table compared with stored rows."""
 
 import random
 import uuid
@@ -43,14 +43,14 @@ LIVE = [
 
 
 @pytest.mark.parametrize(("at_least", "ranges"), [(1, 1), (2, 2), (3, 4), (64, 64), (1000, 1024)])
-def test_ranges_cover_the_ring_once(at_least: int, ranges: int) -> None:
+def test_token_ranges_cover_ring_once(at_least: int, ranges: int) -> None:
     found = token_ranges(at_least)
     assert [each.number for each in found] == list(range(ranges))
     assert (found[0].after, found[-1].to) == (MIN_TOKEN, MAX_TOKEN)
     assert all(one.to == other.after for one, other in pairwise(found))
 
 
-def test_each_token_is_in_its_range(spark: SparkSession) -> None:
+def test_each_token_belongs_to_its_range(spark: SparkSession) -> None:
     seed = 7
     tokens = [random.Random(seed + each).randint(MIN_TOKEN + 1, MAX_TOKEN) for each in range(50)]
     ends = [each.to for ranges in COUNTS for each in token_ranges(ranges)]
@@ -72,9 +72,9 @@ def frame(spark: SparkSession, table: pa.Table) -> DataFrame:
 
 
 def as_stored(table: pa.Table) -> list[dict[str, Any]]:
-    """The rows as a log gives them: with row markers, and other positions in lists.
+    """The rows as stored from a log: with row markers and other list positions.
 
-    The bytes of these positions are in another order than their times.
+    The bytes of these positions sort differently from their times.
     """
     paths = [uuid.UUID(fields=(low, 1, 0x1001, 0x80, 0, 0)).bytes for low in (1, 2)]
     paths[1] = uuid.UUID(fields=(0, 2, 0x1001, 0x80, 0, 0)).bytes
@@ -104,7 +104,9 @@ def test_equal_content_has_equal_digests(sides: tuple[DataFrame, DataFrame]) -> 
     assert differing_rows(live, store, RANGES, COLUMNS).count() == 0
 
 
-def test_differences_are_explained(spark: SparkSession, sides: tuple[DataFrame, DataFrame]) -> None:
+def test_differing_rows_are_explained(
+    spark: SparkSession, sides: tuple[DataFrame, DataFrame]
+) -> None:
     changed = [
         row(1, 1, v=v(5, 100), l=a_list(8, 7), st=(b"y", long(9), None)),
         row(1, 2, v=v(6, 95), st=(b"y", long(9), None)),

@@ -1,4 +1,4 @@
-"""A comparison whose version of the store was removed."""
+"""A comparison whose store version was removed."""
 
 from pathlib import Path
 
@@ -9,12 +9,12 @@ from spark_jobs.compare.job import explain_removed_version
 from spark_jobs.errors import CheckpointError
 
 
-def test_other_errors_stay_unchanged() -> None:
+def test_unrelated_errors_stay_unchanged() -> None:
     with pytest.raises(ZeroDivisionError), explain_removed_version("/state"):
         raise ZeroDivisionError
 
 
-def test_a_removed_file_names_the_remedy(spark: SparkSession, tmp_path: Path) -> None:
+def test_removed_store_file_error_contains_remedy(spark: SparkSession, tmp_path: Path) -> None:
     table = str(tmp_path / "table")
     spark.range(1).coalesce(1).write.format("delta").save(table)
     (file,) = Path(table).glob("*.parquet")

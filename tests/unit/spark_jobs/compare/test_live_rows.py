@@ -1,4 +1,4 @@
-"""The rows of a live table: limits and tokens."""
+"""Rows of a live table: limits and tokens."""
 
 import pyarrow as pa
 
@@ -10,7 +10,7 @@ from tests.support.pipeline.fakes import FakeClock
 from tests.support.spark.live_table import SCHEMA, encoder_of, events_of
 
 
-def test_a_throttle_limits_rows() -> None:
+def test_throttle_limits_rows_per_second() -> None:
     clock, pauses = FakeClock(), list[float]()
 
     def pause(seconds: float) -> None:
@@ -28,8 +28,8 @@ def test_a_throttle_limits_rows() -> None:
     assert pauses == [0.5, 0.5]
 
 
-def test_values_that_look_like_tokens() -> None:
-    """The token is that of the partition."""
+def test_values_resembling_tokens_do_not_replace_tokens() -> None:
+    """The token always belongs to the partition."""
     text = b'{"token": 5, "cells": {"token":7}}'
     rows = [
         row(1, 2, v=(integer(5), long(1000), None), st=(text, long(7), None)),
@@ -45,7 +45,7 @@ def test_values_that_look_like_tokens() -> None:
     ]
 
 
-def test_counters() -> None:
+def test_live_counters_are_read() -> None:
     table_id = "5a1c0000-0000-1000-8000-000000000003"
     schema = Schema.from_cql(
         "CREATE TABLE ks.hits (k int, c int, n counter, s counter static, PRIMARY KEY (k, c))"
@@ -67,7 +67,7 @@ def test_counters() -> None:
         [[(each["column"], each["value"]) for each in row[name]] for name in ("cells", "statics")]
         for row in rows
     ]
-    # The token of the key 1 is the smaller one.
+    # The key 1 has the smaller token.
     assert values == [
         [[("n", long(5))], [("s", long(9))]],
         [[], [("s", long(9))]],

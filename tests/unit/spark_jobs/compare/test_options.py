@@ -24,7 +24,7 @@ def options(**settings: str) -> CompareOptions:
     return options_of(CompareOptions, SETTINGS | named)
 
 
-def test_the_connection(tmp_path: Path) -> None:
+def test_compare_options_configure_connection(tmp_path: Path) -> None:
     assert options().contact() == Contact(("a", "b"), 9042)
     ca = tmp_path / "ca.pem"
     ca.write_text("PEM")
@@ -41,11 +41,11 @@ def test_the_connection(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", ["2026-11-26T20:15:00Z", "1795724100000"])
-def test_times(value: str) -> None:
+def test_complete_until_accepts_iso_time_and_milliseconds(value: str) -> None:
     assert options(complete__until=value).complete_until_ms == 1_795_724_100_000
 
 
-def test_a_read_may_miss_writes_from_before_it() -> None:
+def test_read_times_are_widened_by_skew_and_timeout() -> None:
     times = ReadTimes(60_000_000, 70_000_000, 71_000_000)
     assert options().widened(times) == ReadTimes(49_000_000, 71_000_000, 71_000_000)
     exact = options(clock__skew__ms="0", write__timeout__ms="0")
@@ -65,6 +65,6 @@ REJECTED = {
 
 
 @pytest.mark.parametrize("message", REJECTED)
-def test_mistakes(message: str) -> None:
+def test_invalid_compare_options_are_rejected(message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         options(**REJECTED[message])

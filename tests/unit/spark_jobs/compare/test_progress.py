@@ -1,4 +1,4 @@
-"""What a comparison has read so far."""
+"""Stored progress of a comparison, and its time budget."""
 
 from dataclasses import replace
 from typing import Any
@@ -27,19 +27,19 @@ def test_finished_groups_are_not_read_again() -> None:
     assert (found.live_rows, found.live_oldest_us, found.last_read_us) == (2, 5, 20)
 
 
-def test_ranges_whose_digests_differ() -> None:
+def test_ranges_with_different_digests_are_listed() -> None:
     found = BEGUN.with_digests(FIRST, {0: RangeDigest(1, 5, 3), 1: RangeDigest(2, 99)})
     store = {0: RangeDigest(1, 5), 1: RangeDigest(2, 98), 3: RangeDigest(1, 1)}
     assert found.differing(store) == [1, 3]
     assert found.with_rows(ReadRanges((3,), 30, 40)).to_store([1, 3]) == [1]
 
 
-def test_groups() -> None:
+def test_ranges_are_grouped() -> None:
     assert groups_of([1, 2, 3], 2) == [[1, 2], [3]]
     assert groups_of([], 2) == []
 
 
-def test_a_finished_comparison_is_read_back_and_another_document_is_not() -> None:
+def test_progress_round_trips_and_rejects_other_formats() -> None:
     assert not BEGUN.is_finished
     assert progress_from_json(progress_to_json(replace(BEGUN, is_finished=True))).is_finished
     with pytest.raises(ValueError, match="format"):
@@ -47,7 +47,7 @@ def test_a_finished_comparison_is_read_back_and_another_document_is_not() -> Non
 
 
 def new_budget(seconds: float) -> tuple[FakeClock, list[float], WaitBudget]:
-    """A clock that pauses move, the pauses, and a budget with them."""
+    """A clock that the pauses advance, the pauses, and their budget."""
     clock, pauses = FakeClock(), list[float]()
 
     def pause(wait_s: float) -> None:
@@ -61,12 +61,12 @@ def never(_: Any) -> bool:
     return False
 
 
-def test_waits_share_the_time_and_nothing_else_uses_it() -> None:
+def test_only_waits_consume_time_budget() -> None:
     clock, pauses, budget = new_budget(7)
     numbers = iter(range(10))
     assert budget.until(lambda: next(numbers), lambda number: number == 2) == 2
     assert pauses == [2, 2]
-    # Between two waits.
+    # Time between two waits is free.
     clock.advance(1000)
     assert budget.until(lambda: next(numbers), never) == 5
     assert pauses == [2, 2, 2, 1]
@@ -74,7 +74,7 @@ def test_waits_share_the_time_and_nothing_else_uses_it() -> None:
     assert pauses == [2, 2, 2, 1]
 
 
-def test_only_later_observations_use_the_time() -> None:
+def test_first_observation_is_free_of_time_budget() -> None:
     clock, pauses, budget = new_budget(5)
     numbers = iter(range(10))
 
@@ -87,7 +87,7 @@ def test_only_later_observations_use_the_time() -> None:
     assert budget.until(slow, never) == 2
 
 
-def test_without_time_there_is_one_observation() -> None:
+def test_empty_time_budget_allows_one_observation() -> None:
     numbers = iter(range(10))
     _, pauses, budget = new_budget(0)
     assert budget.until(lambda: next(numbers), never) == 0

@@ -39,7 +39,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("causes", "verdict", "exit_code"), CASES)
-def test_verdict(causes: dict[str, int], verdict: str, exit_code: int) -> None:
+def test_verdict_follows_from_causes(causes: dict[str, int], verdict: str, exit_code: int) -> None:
     found = report(**causes)
     assert (found.verdict, found.exit_code) == (verdict, exit_code)
     assert found.values()["verdict"] == verdict
@@ -48,7 +48,7 @@ def test_verdict(causes: dict[str, int], verdict: str, exit_code: int) -> None:
         assert (f"  {cause}: {rows} rows" in found.message()) == bool(rows)
 
 
-def test_an_incomplete_store_is_explained() -> None:
+def test_report_explains_incomplete_store() -> None:
     early = report(not_there_yet=1)
     assert "It is not known until when the store is complete. Run" in early.message()
     known = replace(early, complete_until_us=1_500_000)
@@ -76,7 +76,7 @@ TARGET_CASES: list[tuple[dict[str, int], dict[str, int], Verdict]] = [
 
 
 @pytest.mark.parametrize(("live", "typed", "verdict"), TARGET_CASES)
-def test_verdict_with_a_typed_table(
+def test_verdict_includes_typed_table(
     live: dict[str, int], typed: dict[str, int], verdict: Verdict
 ) -> None:
     found = replace(report(**live), target=target(**typed))
@@ -87,7 +87,7 @@ def test_verdict_with_a_typed_table(
         assert f"  {cause}: {rows} rows" in found.message()
 
 
-def test_the_json_follows_its_schema() -> None:
+def test_json_report_follows_schema() -> None:
     schema = json.loads(SCHEMA.read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(
@@ -106,7 +106,7 @@ def test_the_json_follows_its_schema() -> None:
         assert part["properties"]["rows"]["items"]["properties"]["cause"]["enum"] == names
 
 
-def test_the_page_is_valid_and_alone() -> None:
+def test_report_page_is_valid_and_self_contained() -> None:
     page = report_page(replace(report(loss=1, expired=2), target=target(extra_row=1)))
     assert JustHTML(page, collect_errors=True).errors == []
     assert "&lt;loss&gt;" in page

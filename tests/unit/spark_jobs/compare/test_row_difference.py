@@ -1,4 +1,4 @@
-"""Why a row of the live table and of the store differ."""
+"""Causes of a difference between a live row and a stored row."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ def marked(ts: int, ldt: int | None = None) -> dict[str, Any]:
 V, LOSS, LOST = cell("v", 5), Cause.LOSS, Cause.LOST_DELETE
 AFTER, EXPIRED = Cause.WRITTEN_AFTER, Cause.EXPIRED
 TO_S = TO_US // 1_000_000
-# Live, stored, and the causes by column.
+# Live row, stored row, and the cause by column.
 SETTLED_CASES: dict[str, tuple[Any, Any, dict[str | None, Cause]]] = {
     "a dropped event": (row(V), None, {"v": LOSS}),
     "an older value": (row(V), row(cell("v", 4)), {"v": LOSS}),
@@ -87,14 +87,14 @@ SETTLED_CASES: dict[str, tuple[Any, Any, dict[str | None, Cause]]] = {
 
 
 @pytest.mark.parametrize("case", SETTLED_CASES)
-def test_causes_once_the_store_is_complete(case: str) -> None:
+def test_row_difference_causes_with_complete_store(case: str) -> None:
     live, store, expected = SETTLED_CASES[case]
     assert causes(live, store) == expected
 
 
 @pytest.mark.parametrize("times", UNSETTLED)
 @pytest.mark.parametrize("case", SETTLED_CASES)
-def test_a_store_that_is_behind_has_lost_nothing(case: str, times: ReadTimes) -> None:
+def test_incomplete_store_reports_no_loss(case: str, times: ReadTimes) -> None:
     live, store, settled = SETTLED_CASES[case]
     later = {Cause.LOSS, Cause.LOST_DELETE}
     expected = {
@@ -118,7 +118,7 @@ EQUAL_CASES = {
 
 
 @pytest.mark.parametrize("case", EQUAL_CASES)
-def test_values_that_cql_does_not_return_are_no_difference(case: str) -> None:
+def test_values_hidden_by_cql_are_no_difference(case: str) -> None:
     live, store = EQUAL_CASES[case]
     assert causes(live, store) == {}
 
@@ -143,7 +143,7 @@ rows = st.none() | st.lists(cells, max_size=4).map(distinct)
 
 
 @given(rows, rows, st.sampled_from([SETTLED, *UNSETTLED]))
-def test_properties(live: Any, store: Any, times: ReadTimes) -> None:
+def test_row_differences_are_consistent(live: Any, store: Any, times: ReadTimes) -> None:
     found = row_differences(live, store, times, COLUMNS)
     names = [each.column for each in found]
     assert len(names) == len(set(names))
@@ -160,5 +160,5 @@ def test_properties(live: Any, store: Any, times: ReadTimes) -> None:
             assert each.column not in values
 
 
-def test_several_old_partitions_suggest_a_truncate() -> None:
+def test_several_old_partitions_suggest_truncation() -> None:
     assert [is_truncation(partitions) for partitions in range(3)] == [False, False, True]

@@ -1,4 +1,4 @@
-"""Up to which time the store has every acknowledged write, by token range."""
+"""The time until which the store contains every acknowledged write, by token range."""
 
 from spark_jobs.compare.digests import token_ranges
 from spark_jobs.compare.store_rows import complete_until_us
@@ -7,7 +7,7 @@ from spark_jobs.watermarks.table_watermark import RangeWatermark
 MIN_TOKEN, MAX_TOKEN = -(1 << 63), (1 << 63) - 1
 
 
-def test_the_smallest_watermark_of_a_range_counts() -> None:
+def test_smallest_watermark_of_range_counts() -> None:
     watermarks = [
         RangeWatermark(MIN_TOKEN, 5, 0, until_ms=3),
         RangeWatermark(5, MAX_TOKEN, 0, until_ms=2),

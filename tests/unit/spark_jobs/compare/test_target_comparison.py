@@ -1,4 +1,4 @@
-"""Typed tables of both formats against the store that fills them."""
+"""Typed tables of both formats, compared with the store that fills them."""
 
 import threading
 import time
@@ -35,7 +35,7 @@ ROWS = [row(k, 1, v=v(k, 100), m=a_map(a=1, b=2)) for k in range(8)]
 
 
 class Lake:
-    """A store, and a typed table that follows it."""
+    """A store, and a typed table that follows the store."""
 
     def __init__(self, spark: SparkSession, folder: Path, target: TargetOptions) -> None:
         self.spark = spark
@@ -79,7 +79,7 @@ class Lake:
 
     @property
     def name(self) -> str:
-        """The typed table in SQL."""
+        """The SQL name of the typed table."""
         return open_table(self.spark, self.target, "ks.t").sql_name
 
     def execute(self, statement: str) -> None:
@@ -113,7 +113,7 @@ def new_lake(spark: SparkSession, folder: Path, table_format: str) -> Lake:
 
 
 @pytest.mark.parametrize("table_format", [pytest.param("delta", marks=pytest.mark.slow), "iceberg"])
-def test_each_fault_of_a_typed_table_is_found(
+def test_each_fault_of_typed_table_is_reported(
     spark: SparkSession, tmp_path: Path, table_format: str
 ) -> None:
     lake = new_lake(spark, tmp_path, table_format)
@@ -137,7 +137,9 @@ def test_each_fault_of_a_typed_table_is_found(
 
 
 @pytest.mark.slow
-def test_writes_after_the_position_are_no_faults(spark: SparkSession, tmp_path: Path) -> None:
+def test_writes_after_typed_table_position_are_no_faults(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     lake = new_lake(spark, tmp_path, "delta")
     lake.write(ROWS)
     with pytest.raises(ConfigError, match="does not exist"):

@@ -1,4 +1,4 @@
-"""Digests of typed rows: which values are equal."""
+"""Digests of typed rows, and which values are equal."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ OTHERS: dict[str, tuple[str, tuple[Any, ...]]] = {
 }
 """Rows that differ from `ROW` in one column."""
 BUCKETS = 1 << 20
-"""So many that each row has one of its own."""
+"""Enough buckets that each row has its own."""
 
 
 @pytest.fixture(scope="module")
@@ -48,14 +48,14 @@ def one(spark: SparkSession) -> Any:
     return digest(spark, ROW)
 
 
-def test_the_order_of_a_map_does_not_count(spark: SparkSession, one: Any) -> None:
+def test_typed_row_digest_ignores_map_order(spark: SparkSession, one: Any) -> None:
     frame, kind = one
     same, _ = digest(spark, (*ROW[:4], {"b": [2], "a": [1]}))
     assert bucket_digests(same, 1, kind) == bucket_digests(frame, 1, kind)
     assert differences(frame, same, kind, ["k"]).count() == 0
 
 
-def test_other_values_have_other_digests(spark: SparkSession) -> None:
+def test_different_typed_values_have_different_digests(spark: SparkSession) -> None:
     frame, kind = digest(spark, *[ROW] * len(OTHERS))
     others, _ = digest(spark, *(other for _, other in OTHERS.values()))
     known, found = (bucket_digests(rows, BUCKETS, kind) for rows in (frame, others))
@@ -68,7 +68,7 @@ def test_other_values_have_other_digests(spark: SparkSession) -> None:
     ]
 
 
-def test_expired_values(spark: SparkSession, one: Any) -> None:
+def test_expired_typed_values_are_reported_by_read_time(spark: SparkSession, one: Any) -> None:
     shown = one[0].selectExpr("cdc_row_id", "row", "5L AS token", "100L AS next_expiry_s")
     found = [
         later_expiries(shown, second, read_from_us, ["k"])

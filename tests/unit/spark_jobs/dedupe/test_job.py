@@ -1,4 +1,4 @@
-"""Deduplication over micro-batches, restarts and repeated batches."""
+"""Deduplication across micro-batches, restarts and repeated batches."""
 
 import threading
 from collections.abc import Mapping, Sequence
@@ -38,10 +38,10 @@ def copy(number: int, node: str = "n1", *, ts_us: int = NOW_US, offset: int = 0)
         ),
     ],
 )
-def test_each_event_once_over_micro_batches_restarts_and_repeats(
+def test_dedupe_writes_each_event_once_across_restarts(
     stream: DedupeStream, settings: Mapping[str, str], invalid: Sequence[Record]
 ) -> None:
-    """The only copy of a slow replica survives; a watermark on write time would drop it.
+    """A late event from one slow replica survives; a watermark on write time would drop it.
 
     The first run is continuous and stops on request. Before the second, a crash loses the commit of
     the last micro-batch, so Spark repeats it.
@@ -83,7 +83,7 @@ def test_each_event_once_over_micro_batches_restarts_and_repeats(
         ]
 
 
-def test_an_invalid_record_fails_the_query_before_any_write(stream: DedupeStream) -> None:
+def test_invalid_record_fails_query_before_any_write(stream: DedupeStream) -> None:
     stream.add(copy(1))
     stream.add(copy(2), Record(None, offset=7))
     for _ in range(2):
@@ -92,11 +92,9 @@ def test_an_invalid_record_fails_the_query_before_any_write(stream: DedupeStream
     assert stream.ids() == [event_id(1)]
 
 
-def test_a_copy_within_the_ttl_is_dropped_and_a_later_one_is_an_event(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    """The test sets the times: 90 and 121 minutes after the first, and back. Spark would drop the
-    rows of the last micro-batch as late."""
+def test_replica_copy_is_dropped_only_within_ttl(spark: SparkSession, tmp_path: Path) -> None:
+    """The test sets the times: 90 and 121 minutes after the first record, then back. Spark would
+    drop the rows of the last micro-batch as late."""
     records = RecordStream(spark, tmp_path / "records")
     for number, minute in ((1, 0), (1, 90), (2, 121), (3, 122), (1, 123), (4, 1)):
         records.add([copy(number, ts_us=NOW_US + minute * MINUTE_US)])
@@ -118,8 +116,8 @@ def test_a_copy_within_the_ttl_is_dropped_and_a_later_one_is_an_event(
     assert removed == 1
 
 
-def test_known_cells_in_a_new_event_are_dropped(stream: DedupeStream) -> None:
-    """A repair writes rows of SSTables, which combine old statements in new events."""
+def test_event_with_only_known_cells_is_dropped(stream: DedupeStream) -> None:
+    """A repair sends rows of SSTables, which combine old statements in new events."""
 
     def bundle(number: int, *cells: tuple[str, int]) -> Record:
         listed = ",".join(f'{{"col":"{col}","ts":{ts},"val":"YQ=="}}' for col, ts in cells)

@@ -29,14 +29,14 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_an_error_names_the_mistake(name: str) -> None:
+def test_dedupe_option_error_describes_mistake(name: str) -> None:
     settings, expected = BAD[name]
     with pytest.raises(ConfigError) as raised:
         job_options(**settings)
     assert expected in str(raised.value)
 
 
-def test_the_producer_inherits_settings_of_the_source() -> None:
+def test_producer_inherits_settings_of_source() -> None:
     same = job_options(**TO_KAFKA, sink_kafka_compression_type="zstd")
     assert same.producer_settings() == {
         "kafka.bootstrap.servers": "127.0.0.1:1",
@@ -48,7 +48,7 @@ def test_the_producer_inherits_settings_of_the_source() -> None:
     assert other.producer_settings() == {"kafka.bootstrap.servers": "k:1"}
 
 
-def test_fixed_options_of_a_checkpoint() -> None:
+def test_checkpoint_records_fixed_options() -> None:
     options = job_options(**GOOD, state_partitions="4", ttl_ms="1000", trigger="once")
     assert options.fixed() == {
         "identity": "event",

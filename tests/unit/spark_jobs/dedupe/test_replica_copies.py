@@ -67,7 +67,7 @@ DIFFERENT = [
 
 
 def with_schema(record: Record) -> Record:
-    """The record as Connect's `JsonConverter` writes it."""
+    """The record in the format of Connect's `JsonConverter`."""
     payload = json.loads(record.value or b"")
     return replace(record, value=json.dumps({"schema": {}, "payload": payload}).encode())
 
@@ -97,7 +97,7 @@ def with_schema(record: Record) -> Record:
         ),
     ],
 )
-def test_the_identity_of_a_cell(
+def test_cell_identity_covers_every_part(
     spark: SparkSession, records: Sequence[Record], distinct: int
 ) -> None:
     found = with_cell_identity(events(frame(spark, records)), "cell").select("cell").collect()
@@ -107,8 +107,8 @@ def test_the_identity_of_a_cell(
 
 
 @pytest.mark.parametrize("options", [DedupeOptions(), CELL], ids=lambda o: o.identity)
-def test_one_copy_of_each_stays_unchanged(spark: SparkSession, options: DedupeOptions) -> None:
-    """A tombstone is no copy of its delete, and invalid records are never copies."""
+def test_dedupe_leaves_one_unchanged_copy(spark: SparkSession, options: DedupeOptions) -> None:
+    """A tombstone does not count as a copy of its delete, and invalid records are never copies."""
     copies = [
         replace(each, key=key, partition=partition, offset=offset)
         for key, each in ((b"1", PLAIN), (b"2", row(2, cell("c"))))
@@ -144,7 +144,7 @@ def test_one_copy_of_each_stays_unchanged(spark: SparkSession, options: DedupeOp
         b'{"cells":{"pk":"AA==","cell":[{"ts":1,"val":"AA=="}]}}',
     ],
 )
-def test_invalid_cells_fail_the_query(spark: SparkSession, value: bytes) -> None:
+def test_invalid_cells_fail_query(spark: SparkSession, value: bytes) -> None:
     records = [PLAIN, Record(headers_of(event_id(2)), value, offset=5)]
     with pytest.raises(PySparkException) as raised:
         with_cell_identity(events(frame(spark, records)), "cell").collect()
@@ -158,7 +158,7 @@ EventValue = dict[str, Any]
 
 
 def list_attempts(values: list[EventValue]) -> Iterator[EventValue]:
-    """A coordinator that retries creates new ids for the elements of a list."""
+    """When a coordinator retries, it creates new ids for list elements."""
     for value in copy.deepcopy(values):
         elements = [each for each in value["cells"].get("cell", ()) if _is_time_uuid(each)]
         for cell in elements:
@@ -168,7 +168,7 @@ def list_attempts(values: list[EventValue]) -> Iterator[EventValue]:
 
 
 def later_attempts(values: list[EventValue]) -> Iterator[EventValue]:
-    """A coordinator that sets the write time sets another one when it retries."""
+    """When a coordinator retries, it sets a new write time."""
     for value in copy.deepcopy(values):
         cells = value["cells"]
         single = [cells.get("live"), cells.get("del")]
@@ -192,7 +192,7 @@ NEW: tuple[Case, ...] = (
 )
 
 
-def test_cells_of_repeated_writes_are_known_and_others_are_new(spark: SparkSession) -> None:
+def test_repeated_writes_yield_known_cells(spark: SparkSession) -> None:
     recorded = [event for folder in RECORDINGS for event in read(folder, NODES[0])]
     values = [event.value for event in recorded]
     headers = recorded[0].headers

@@ -1,4 +1,4 @@
-"""Statistics of a run."""
+"""Statistics of a dedupe run."""
 
 import json
 from pathlib import Path
@@ -33,7 +33,7 @@ PROGRESS = {
 BATCH = BatchStats(4, AT_MS, 10, 1, 3, frozenset("ab"), 7, 8, 150, 2, 1500)
 
 
-def test_batch_stats_come_from_spark_s_progress() -> None:
+def test_batch_stats_are_read_from_spark_progress() -> None:
     assert batch_stats(PROGRESS) == BATCH
     idle = batch_stats({**PROGRESS, "observedMetrics": {}, "stateOperators": []})
     assert (idle.records, idle.events, idle.nodes) == (0, 0, frozenset())
@@ -41,7 +41,7 @@ def test_batch_stats_come_from_spark_s_progress() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50), st.sampled_from("abc"))))
-def test_sums(parts: list[tuple[int, int, str]]) -> None:
+def test_run_stats_sum_batches(parts: list[tuple[int, int, str]]) -> None:
     stats = RunStats()
     for number, (events, copies, node) in enumerate(parts):
         at_ms = AT_MS + number
@@ -56,13 +56,13 @@ def test_sums(parts: list[tuple[int, int, str]]) -> None:
     assert stats.newest_write_us == (len(parts) - 1 if parts else None)
 
 
-def test_the_replica_that_is_idle_longest_comes_first() -> None:
+def test_longest_idle_replica_is_listed_first() -> None:
     stats = RunStats(node_seen_ms={"a": AT_MS - 10, "b": AT_MS - 7_200_000, "c": AT_MS + 5})
     assert stats.idle_ms(AT_MS) == {"b": 7_200_000, "a": 10, "c": 0}
     assert "3, 1 idle\n  b idle for 7,200 s" in stats.summary(AT_MS, 3_600_000)
 
 
-def test_a_run_without_events_has_a_summary() -> None:
+def test_run_without_events_has_summary() -> None:
     assert "replica copies per event  -" in RunStats().summary(AT_MS, 1)
 
 
@@ -70,7 +70,7 @@ AT_MS = 1_795_277_866_260
 BATCH = BatchStats(4, AT_MS, 10, 1, 3, frozenset("ab"), 7, 8, 150, 2, 1500)
 
 
-def test_prometheus_names() -> None:
+def test_dedupe_metrics_have_documented_names() -> None:
     text = generate_latest(registry_of(RunStats().plus(BATCH), AT_MS + 2000)).decode()
     for line in (
         "cdc_dedupe_records_total 10.0",
@@ -84,7 +84,7 @@ def test_prometheus_names() -> None:
         assert line in text
 
 
-def test_files_hold_the_latest_stats(tmp_path: Path) -> None:
+def test_metrics_files_contain_latest_stats(tmp_path: Path) -> None:
     files = [tmp_path / "stats.json", tmp_path / "stats.prom"]
     paths = {"metrics.json.file": str(files[0]), "metrics.prometheus.file": str(files[1])}
     options = options_of(StreamOptions, {"checkpoint": "/c", **paths})

@@ -1,4 +1,4 @@
-"""The rows that determine changes: touched keys, due keys, new events."""
+"""The rows that determine changes: touched keys, due keys and new events."""
 
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ def table(*, has_statics: bool = False) -> SourceTable:
 
 @pytest.fixture(scope="module")
 def store(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> VersionStore:
-    """Three partitions with three rows and an event of the partition each, then new events."""
+    """Three partitions, each with three rows and a partition event, then new events."""
     store = VersionStore(spark, str(tmp_path_factory.mktemp("rows") / "store"), buckets=2)
     old = [(token, ck) for token in (1, 2, 3) for ck in (None, b"a", b"b", b"c")]
     append(store, "old", old)
@@ -68,7 +68,7 @@ def test_static_columns_touch_whole_partitions(store: VersionStore) -> None:
     ]
 
 
-def test_due_values_touch_their_rows(
+def test_expiring_values_touch_their_rows(
     spark: SparkSession, tmp_path: Path, store: VersionStore
 ) -> None:
     index = ExpiryIndex(spark, str(tmp_path))
@@ -80,21 +80,21 @@ def test_due_values_touch_their_rows(
     assert events(rows, is_new=True) == []
 
 
-def test_a_first_fill_has_new_rows_alone(store: VersionStore) -> None:
+def test_first_fill_reads_only_new_rows(store: VersionStore) -> None:
     rows = rows_to_merge(ReadPlan("none", has_new=True), store, table(), None, BEFORE)
     assert events(rows) == []
     assert len(events(rows, is_new=True)) == 12
 
 
-def test_a_whole_table_is_read(store: VersionStore) -> None:
+def test_full_plan_reads_whole_table(store: VersionStore) -> None:
     rows = rows_to_merge(ReadPlan("all", has_new=True), store, table(), BEFORE, AFTER)
     assert (len(events(rows)), len(events(rows, is_new=True))) == (12, 4)
 
 
-def test_stored_rows_are_scanned_once_and_not_exchanged(
+def test_stored_rows_are_scanned_once_without_exchange(
     spark: SparkSession, tmp_path: Path, store: VersionStore
 ) -> None:
-    """Only the keys are exchanged, to be made distinct; both joins broadcast them."""
+    """Spark exchanges only the keys, to deduplicate them; both joins broadcast the keys."""
     keys = spark.createDataFrame([(1, b"a")], "token BIGINT, ck BINARY")
     keys.write.parquet(str(tmp_path / "keys"))
     touched = spark.read.parquet(str(tmp_path / "keys"))
@@ -116,7 +116,7 @@ VACUUM_SETTINGS = {
 }
 
 
-def test_the_error_tells_to_fill_the_target_anew(spark: SparkSession, tmp_path: Path) -> None:
+def test_removed_files_error_suggests_refilling_target(spark: SparkSession, tmp_path: Path) -> None:
     store = VersionStore(spark, str(tmp_path / "store"), buckets=1, max_uncompacted_files=1)
     described = schema(tmp_path, TABLE)
     (table,) = described.tables

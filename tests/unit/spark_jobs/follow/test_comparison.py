@@ -28,10 +28,10 @@ RENAMED = (
     .replace("(pk, day)", "(pk, old)")
     .replace("item", "number")
 )
-"""A key has the name of a dropped column, and a new column that of a key."""
+"""A key takes the name of a dropped column, and a new column takes the name of a key."""
 
 
-def test_a_renamed_key_changes_no_row(spark: SparkSession, tmp_path: Path) -> None:
+def test_renamed_key_changes_no_row(spark: SparkSession, tmp_path: Path) -> None:
     before = schema(tmp_path, TABLE)
     rows = [event for event in EVENTS if "old" not in str(event)]
     store = filled_store(spark, tmp_path, before, rows)
@@ -45,19 +45,19 @@ def test_a_renamed_key_changes_no_row(spark: SparkSession, tmp_path: Path) -> No
     assert changes.collect() == []
 
 
-def test_maps_are_compared_by_their_entries(spark: SparkSession) -> None:
+def test_maps_are_compared_by_entries(spark: SparkSession) -> None:
     def rows(value: int) -> DataFrame:
         row = {"id": 1, "seq": 2, "m": {b"a": value, b"b": 2}}
         return changes_frame(spark, [Change(None, row)], "id int, seq int, m map<binary, int>")
 
     assert compared(rows(1), rows(1), 2, NOW_S).isEmpty()
-    # Before Spark 4.1 `collect` fails for blobs as keys.
+    # Before Spark 4.1 `collect` fails for map keys of type binary.
     (change,) = compared(rows(1), rows(3), 2, NOW_S).select("op", "after.id").collect()
     assert change == ("u", 1)
 
 
-def test_zeros_have_a_sign_and_nans_are_alike(spark: SparkSession) -> None:
-    """As a reader sees them, also within a value."""
+def test_signed_zeros_differ_and_nans_are_equal(spark: SparkSession) -> None:
+    """This matches what a reader sees, also within a value."""
     pairs = [(0.0, -0.0), (-0.0, 0.0), (math.nan, -math.nan), (0.0, 0.0), (-0.0, -0.0)]
 
     def rows(values: Iterable[float]) -> DataFrame:
@@ -85,7 +85,7 @@ def test_zeros_have_a_sign_and_nans_are_alike(spark: SparkSession) -> None:
 NUMBER = (1 << 40).to_bytes(8)
 ROWS = [
     *EVENTS,
-    # Visible only with the new column.
+    # Rows that only the new column makes visible.
     row(10, [cell("fresh", NUMBER)]),
 ]
 
@@ -103,7 +103,7 @@ def settings(folder: Path, trigger: str = "available-now") -> dict[str, str]:
 
 @pytest.fixture
 def start(spark: SparkSession, tmp_path: Path) -> Callable[..., int]:
-    """Starts a job with a schema; it follows the store once. Returns the number of batches."""
+    """Start a job with a schema and follow the store once. Returns the number of batches."""
     filled_store(spark, tmp_path, schema(tmp_path, TABLE), ROWS)
 
     def run(job: Any, model: Any, text: str, **options: str) -> int:
@@ -133,7 +133,7 @@ def test_changes_of_a_comparison_are_published(
         patch.delattr(ChangesTable, "write")
         with pytest.raises(AttributeError):
             publish(CHANGED)
-    # Another change, before the batch is finished.
+    # The schema changes again before the batch is finished.
     again = CHANGED.replace("ADD fresh", "ADD other int; ALTER TABLE shop.carts ADD fresh")
     assert publish(again) == 2
     rows = spark.read.format("delta").load(str(tmp_path / "changes" / "carts"))
@@ -147,7 +147,7 @@ def test_changes_of_a_comparison_are_published(
     }
 
 
-def test_the_new_rows_of_a_comparison_are_inserted(
+def test_new_rows_of_comparison_are_inserted(
     start: Callable[..., int], spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def keep(text: str) -> int:

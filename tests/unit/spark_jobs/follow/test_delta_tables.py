@@ -1,4 +1,4 @@
-"""The expiry index, and rows without a typed form, which go to the dead letters."""
+"""The expiry index, and rows without a typed form, which become dead letters."""
 
 import json
 import random
@@ -31,10 +31,10 @@ def keys(due: DataFrame) -> list[tuple[int, bytes | None]]:
     return sorted((token, None if ck is None else bytes(ck)) for token, ck in found)
 
 
-def test_an_index_stays_small(
+def test_expiry_index_stays_small(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An hour has few files, and a past one none."""
+    """An hour has few files, and a past hour has none."""
     monkeypatch.setattr(delta_tables, "_RETENTION", "interval 0 hours")
     index = ExpiryIndex(spark, str(tmp_path))
     with session_conf(spark, {"spark.databricks.delta.autoCompact.minNumFiles": "3"}):
@@ -91,7 +91,7 @@ def event(key: int, millis: int, ts: int) -> Record:
     return Record(None, json.dumps({"cells": cells}).encode())
 
 
-def test_other_rows_of_the_table_are_applied(spark: SparkSession, tmp_path: Path) -> None:
+def test_rejected_rows_do_not_block_other_rows(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "schema.cql").write_text(DDL)
     schema = read_schema(tmp_path / "schema.cql")
     store = VersionStore(spark, str(tmp_path / "store"), buckets=1)

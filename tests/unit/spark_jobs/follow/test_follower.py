@@ -1,6 +1,6 @@
-"""A follower applies the changes of a store: its targets have the rows that the merge shows.
+"""A follower applies the changes of a store: its targets contain the merge's visible rows.
 
-The algebra of changes is proved without Spark, in `tests/unit/spark_jobs/merge/test_changes.py`.
+`tests/unit/spark_jobs/merge/test_changes.py` proves the algebra of changes without Spark.
 """
 
 import random
@@ -80,7 +80,7 @@ class Source:
 @pytest.mark.parametrize(
     ("name", "each"), [(TABLE, True), pytest.param(COUNTERS, False, marks=pytest.mark.slow)]
 )
-def test_a_target_follows_events_expiry_compaction_and_truncation(
+def test_target_follows_events_expiry_compaction_and_truncation(
     spark: SparkSession, tmp_path: Path, name: str, each: bool
 ) -> None:
     source, target = Source(spark, tmp_path, name, events=60), RecordingHandler(each=each)
@@ -91,7 +91,7 @@ def test_a_target_follows_events_expiry_compaction_and_truncation(
         if number == 1:
             assert compact(source.store, source.schema, now_s)
             source.store.truncate(source.table.id, 0)
-        # A new follower each time, as after a restart.
+        # Each step uses a new follower, which simulates a restart.
         follower = source.follower(target)
         assert follower.step() == 1
         source.expect(target, truncated_us=0 if number else None)
@@ -106,7 +106,7 @@ def test_a_target_follows_events_expiry_compaction_and_truncation(
                 0,
                 0,
             )
-    # Nothing but time passes.
+    # Only time passes.
     source.now_s = 100
     assert follower.step() == (name == TABLE)
     source.expect(target, truncated_us=0)
@@ -114,10 +114,11 @@ def test_a_target_follows_events_expiry_compaction_and_truncation(
     assert follower.stats[name].position == Position(source.store.version(), 100)
 
 
-def test_a_target_follows_a_store_that_changes_other_tables(
+def test_target_position_advances_when_other_tables_change(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its position is stored once a minute; truncations are read only when there are new ones."""
+    """The follower stores the position once a minute and reads truncations only if there are new
+    ones."""
     monkeypatch.delattr(VersionStore, "truncated_us")
     reads: list[int] = []
     truncated_tables = VersionStore.truncated_tables
@@ -142,7 +143,7 @@ def test_a_target_follows_a_store_that_changes_other_tables(
     table_id, position = source.table.id, Position(3, start_s + IDLE_S)
     assert target.calls[1:] == [(table_id, Position(1, start_s), position, {"shop": {0: 0}}, 0)]
     assert target.positions[table_id] == position
-    # Neither a stored position nor a first fill that the target skips is a batch.
+    # Storing a position does not count as a batch, nor does a first fill that the target skips.
     assert (follower.stats[TABLE].batches, follower.stats[TABLE].created) == (0, 0)
     assert reads == [1, 2, 3]
     target.positions[table_id] = Position(7, 0)
@@ -150,7 +151,7 @@ def test_a_target_follows_a_store_that_changes_other_tables(
         source.follower(target)
 
 
-def test_a_table_that_the_target_cannot_store_leaves_the_others(
+def test_unsupported_table_does_not_stop_other_tables(
     spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Target(RecordingHandler):
@@ -191,7 +192,7 @@ FAULTS: dict[str, Exception] = {
 
 @pytest.fixture
 def empty_tables(spark: SparkSession, tmp_path: Path) -> tuple[VersionStore, SourceSchema]:
-    """A table for each fault, and one more."""
+    """One table per fault, and one more."""
     path = tmp_path / "schema.cql"
     path.write_text(
         "".join(
@@ -203,7 +204,7 @@ def empty_tables(spark: SparkSession, tmp_path: Path) -> tuple[VersionStore, Sou
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_fault_of_one_table_leaves_the_others(
+def test_fault_of_one_table_does_not_stop_others(
     empty_tables: tuple[VersionStore, SourceSchema],
     tmp_path: Path,
     place: str,
@@ -245,7 +246,7 @@ def test_a_fault_of_one_table_leaves_the_others(
     assert bool(followed.rejected) != is_tried_again
 
 
-def test_a_fault_of_all_tables_ends_the_job(
+def test_fault_of_all_tables_ends_job(
     empty_tables: tuple[VersionStore, SourceSchema], tmp_path: Path
 ) -> None:
     class Target(RecordingHandler):

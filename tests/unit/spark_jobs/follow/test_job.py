@@ -1,4 +1,4 @@
-"""A job that follows a store reports after each step, also when it fails."""
+"""A job that follows a store reports after each step, also after a failure."""
 
 import json
 import threading
@@ -19,7 +19,7 @@ from tests.support.spark.options import options_of
 
 
 class Steps:
-    """A follower that stops its job in the third step, or fails in it."""
+    """A follower that stops its job in the third step, or fails there."""
 
     def __init__(self, stop: threading.Event, *, fails: bool) -> None:
         self.rejected: dict[str, ColumnNameError] = {}
@@ -73,7 +73,7 @@ def run(folder: Path, *, fails: bool, rejected: str = "") -> tuple[list[str], st
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_each_step_is_reported(tmp_path: Path, fails: bool) -> None:
+def test_follower_job_reports_each_step(tmp_path: Path, fails: bool) -> None:
     (tmp_path / "schema.cql").touch()
     shown, metrics, batches = run(tmp_path, fails=fails)
     assert [line.split(" ")[0] for line in shown] == ["1", "2", "3"]
@@ -82,7 +82,7 @@ def test_each_step_is_reported(tmp_path: Path, fails: bool) -> None:
     assert batches == 3
 
 
-def test_a_rejected_table_fails_the_run_of_the_others(tmp_path: Path) -> None:
+def test_rejected_table_fails_run_after_others_are_followed(tmp_path: Path) -> None:
     (tmp_path / "schema.cql").touch()
     shown, metrics, batches = run(tmp_path, fails=False, rejected="shop.bad")
     assert all(line.endswith("; rejected: shop.bad") for line in shown)

@@ -1,4 +1,4 @@
-"""A change of the schema: the whole table is compared once."""
+"""After a schema change the follower compares the whole table once."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from tests.support.spark.recording_handler import RecordingHandler
 from tests.support.spark.view_cases import CHANGED, EVENTS, NOW_S, TABLE, cell, number, row, schema
 
 
-def test_a_dropped_column_removes_rows_and_values_once(spark: SparkSession, tmp_path: Path) -> None:
+def test_dropped_column_removes_rows_and_values_once(spark: SparkSession, tmp_path: Path) -> None:
     before, target = schema(tmp_path, TABLE), RecordingHandler(each=True)
     store = filled_store(spark, tmp_path, before, EVENTS)
 
@@ -34,11 +34,11 @@ def test_a_dropped_column_removes_rows_and_values_once(spark: SparkSession, tmp_
     assert {item: change["op"] for item, change in by_item.items()} == {8: "d", 9: "u"}
     assert (by_item[9]["before"]["fresh"], by_item[9]["after"]["fresh"]) == (None, 1 << 40)
     assert all(change["existed"] and change["is_last"] for change in target.changes[1])
-    # The target has the comparison, although the follower ended before it recorded that.
+    # The target contains the comparison, although the follower crashed before recording it.
     assert follower(changed).step() == 0
 
 
-def test_a_change_that_shows_the_same_is_no_change(spark: SparkSession, tmp_path: Path) -> None:
+def test_invisible_schema_change_is_ignored(spark: SparkSession, tmp_path: Path) -> None:
     folder = Folder(spark, str(tmp_path / "follower"))
     before = schema(tmp_path, TABLE)
     (table,) = before.tables
@@ -63,7 +63,7 @@ RENAMED = (
 )
 
 
-def test_new_names_and_fields_are_no_change_of_rows(spark: SparkSession, tmp_path: Path) -> None:
+def test_new_names_and_fields_change_no_rows(spark: SparkSession, tmp_path: Path) -> None:
     before, after = schema(tmp_path, TABLE), schema(tmp_path, RENAMED)
     (table,), (renamed,) = before.tables, after.tables
     store = filled_store(spark, tmp_path, before, EVENTS)

@@ -1,4 +1,4 @@
-"""What is read for which commits."""
+"""The rows that a follower reads for given commits."""
 
 from collections.abc import Sequence
 
@@ -33,10 +33,10 @@ CASES: dict[str, tuple[Sequence[Commit], bool, ReadPlan | None]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_rows_to_read(case: str) -> None:
+def test_plan_reads_rows_by_commits(case: str) -> None:
     commits, has_due, expected = CASES[case]
     assert plan_read("t", BEFORE, AFTER, commits, has_due=has_due) == expected
 
 
-def test_a_first_fill_reads_everything_as_new() -> None:
+def test_first_fill_plan_reads_everything_as_new() -> None:
     assert plan_read("t", None, AFTER, (), has_due=False) == ReadPlan("none", has_new=True)

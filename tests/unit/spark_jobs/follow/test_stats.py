@@ -20,7 +20,7 @@ def batch(created: int, updated: int, deleted: int, newest_write_us: int | None)
 STATS = TableStats().plus(batch(2, 0, 0, 7_000_000), 3.0).plus(batch(1, 4, 1, None), 0.5)
 
 
-def test_batches_are_summed() -> None:
+def test_follower_stats_sum_batches() -> None:
     assert TableStats(2, 3, 4, 1, 7_000_000, 0.5) == STATS
     late = STATS.plus(batch(0, 1, 0, 5), 1.0)
     assert late.newest_write_us == STATS.newest_write_us
@@ -29,7 +29,7 @@ def test_batches_are_summed() -> None:
     )
 
 
-def test_metrics_name_the_job_and_the_table() -> None:
+def test_follower_metrics_have_job_and_table_labels() -> None:
     registry = CollectorRegistry()
     placed = TableStats(2, 3, 4, 1, 7_000_000, 0.5, Position(9, 1_795_277_866))
     add_metrics(registry, "tables", {"shop.a": placed, "shop.b": TableStats()})

@@ -1,4 +1,4 @@
-"""Changes lead from what was visible to what is visible, step by step."""
+"""Changes lead from the earlier visible rows to the later ones, step by step."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -47,7 +47,7 @@ def written_us(event: Mapping[str, Any]) -> int:
 
 
 class Folded:
-    """A copy of the visible rows that changes keep up to date."""
+    """A copy of the visible rows that changes update."""
 
     def __init__(self) -> None:
         self.rows: dict[bytes, Any] = {}
@@ -73,7 +73,7 @@ class Folded:
 
 
 def check_sequence(found: list[Change], visible: Iterable[bytes]) -> None:
-    """Each row has numbers from 0 on, and its last change is marked."""
+    """Each row's numbers start at 0, and its last change is marked."""
     of_rows: dict[bytes, list[Change]] = {}
     for change in found:
         of_rows.setdefault(change["cdc_row_id"], []).append(change)
@@ -91,7 +91,7 @@ def check_sequence(found: list[Change], visible: Iterable[bytes]) -> None:
 
 @st.composite
 def calls(draw: st.DrawFn) -> list[tuple[list[EventValue], int, int | None]]:
-    """The new events, the second and the truncation of each call."""
+    """New events, the read time and the truncation of each call."""
     seconds = sorted(draw(st.lists(st.integers(9, 14), min_size=1, max_size=4)))
     truncated_us = draw(st.none() | TIMES_US)
     return [
@@ -101,7 +101,7 @@ def calls(draw: st.DrawFn) -> list[tuple[list[EventValue], int, int | None]]:
 
 
 @given(calls(), st.booleans())
-def test_changes_lead_from_call_to_call(
+def test_changes_transform_each_visible_state_into_next(
     stages: list[tuple[list[EventValue], int, int | None]], each: bool
 ) -> None:
     folded = Folded()
@@ -133,14 +133,14 @@ def test_changes_lead_from_call_to_call(
                 (s for s in range(after_s + 1, 16) if by_key(typed_rows(table, s)).get(key) != row),
                 None,
             )
-            # A static row that rows will hide has no expiry of its own.
+            # A static row that other rows will hide has no separate expiry.
             if end_s is not None:
                 assert after_s < folded.next_expiry_s[row_id] <= end_s
         before_s, before_truncated_us = after_s, truncated_us
 
 
 @given(EVENTS, EVENTS, st.integers(9, 12), st.integers(0, 3))
-def test_each_step_has_its_changes(
+def test_each_write_time_yields_its_changes(
     old: list[EventValue], new: list[EventValue], before_s: int, passed_s: int
 ) -> None:
     after_s = before_s + passed_s
@@ -167,12 +167,12 @@ def fold(visible: dict[Key, Any], found: Iterable[Change]) -> None:
 
 
 @given(EVENTS, st.booleans())
-def test_repeated_events_change_nothing(events: list[EventValue], each: bool) -> None:
+def test_repeated_events_yield_no_changes(events: list[EventValue], each: bool) -> None:
     assert changes(events, events[::2], before_s=11, after_s=11, each=each) == []
 
 
 @given(EVENTS, EVENTS, st.booleans())
-def test_states_change_nothing_in_changes(
+def test_row_states_yield_same_changes_as_events(
     old: list[EventValue], new: list[EventValue], each: bool
 ) -> None:
     options: dict[str, Any] = {"before_s": 10, "after_s": 12, "each": each}
@@ -186,7 +186,7 @@ def test_states_change_nothing_in_changes(
     assert found == changes(old, new, **options)
 
 
-def test_row_ids_are_the_same_on_every_run() -> None:
+def test_row_ids_are_stable_across_runs() -> None:
     event = {
         "cells": {
             **{"kind": "row", "pk": "AAAAAQ==", "token": 7, "ck": "QAE=", "ckv": ["AQ=="]},
@@ -213,5 +213,5 @@ def test_row_ids_are_the_same_on_every_run() -> None:
     (batch,) = MERGER.typed(input_batches(items([event])), now_s=3)
     assert batch.column("cdc_row_id").to_pylist() == [change["cdc_row_id"]]
     assert len(change["cdc_row_id"]) == 16
-    # Spark reads no binary of a fixed size.
+    # Spark cannot read fixed-size binary values.
     assert batch.schema.field("cdc_row_id").type == pa.binary()

@@ -1,4 +1,5 @@
-"""Row states replace their events, in any mix, order and number of compactions; so of counters."""
+"""Row states replace their events, for any mix, order and number of compactions; also for
+counters."""
 
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -49,7 +50,9 @@ def expected(events: Iterable[Mapping[str, Any]]) -> list[Any]:
 
 
 @given(st.data(), EVENTS)
-def test_any_mix_of_states_and_events(data: st.DataObject, events: list[EventValue]) -> None:
+def test_mixed_states_and_events_show_same_rows(
+    data: st.DataObject, events: list[EventValue]
+) -> None:
     content = items(events)
     for _ in range(data.draw(st.integers(1, 3))):
         is_compacted = data.draw(
@@ -73,10 +76,10 @@ def test_superseded_states_keep_earlier_times(events: list[EventValue], until_us
 
 
 @given(st.data(), EVENTS, TIMES_US, st.integers(9, 14))
-def test_history_over_compactions_that_purge(
+def test_purging_compactions_retain_superseded_history(
     data: st.DataObject, events: list[EventValue], until_us: int, before_s: int
 ) -> None:
-    """States that were dropped at any compaction are in its superseded states."""
+    """The superseded states of a compaction contain the states that it dropped."""
     base: list[Item] = []
     history: list[Item] = []
     left = items(events)
@@ -97,10 +100,10 @@ def test_history_over_compactions_that_purge(
 
 
 @given(EVENTS, EVENTS, st.integers(9, 15), TIMES_US)
-def test_purge(
+def test_purge_leaves_rows_that_later_writes_need(
     events: list[EventValue], later: list[EventValue], before_s: int, truncated_us: int
 ) -> None:
-    """Later writes meet exactly what the purge left."""
+    """Later writes merge with the purged state exactly as with the purged table."""
     base = compacted(items(events), purge_before_s=before_s, truncated_us=truncated_us)
     table = table_of(events, truncated_us)
     table.purge(before_s)
@@ -113,7 +116,7 @@ def test_purge(
 
 
 @given(EVENTS, st.integers(9, 15))
-def test_a_purge_changes_no_later_read(events: list[EventValue], before_s: int) -> None:
+def test_purge_changes_no_later_read(events: list[EventValue], before_s: int) -> None:
     base = compacted(items(events), purge_before_s=before_s)
     for now_s in range(before_s, 16):
         assert raw_rows(MERGER.rows(input_batches(base), now_s=now_s)) == table_of(events).rows(
@@ -122,7 +125,7 @@ def test_a_purge_changes_no_later_read(events: list[EventValue], before_s: int) 
 
 
 @given(EVENTS)
-def test_nothing_remains_of_deleted_partitions_once_their_deletions_are_purged(
+def test_purge_removes_deleted_partitions_with_their_deletions(
     events: list[EventValue],
 ) -> None:
     partitions = {(each["cells"]["pk"], each["cells"]["token"]) for each in events}
@@ -134,11 +137,11 @@ def test_nothing_remains_of_deleted_partitions_once_their_deletions_are_purged(
 
 
 @pytest.mark.parametrize("option", [{}, {"purge_before_s": 12}, {"truncated_us": 2}])
-def test_nothing_gives_nothing(option: dict[str, Any]) -> None:
+def test_compaction_of_empty_input_is_empty(option: dict[str, Any]) -> None:
     assert list(MERGER.compact([], **option)) == []
 
 
-def test_the_columns_of_the_output() -> None:
+def test_compaction_output_has_documented_columns() -> None:
     event = {
         "cells": {
             **{"kind": "row", "pk": "AAAAAQ==", "token": 7, "ck": "AQ==", "ckv": ["AQ=="]},
@@ -162,7 +165,7 @@ def test_the_columns_of_the_output() -> None:
         (b"\1\1\0\0\0\0\0\0", "it has bytes after its end"),
     ],
 )
-def test_other_bytes_are_no_state(state: bytes, cause: str) -> None:
+def test_invalid_row_state_is_rejected(state: bytes, cause: str) -> None:
     batch = next(input_batches([(3, state, False)]))
     with pytest.raises(ValueError, match=f"row state of token 3 is invalid: {cause}"):
         list(MERGER.rows([batch], now_s=0))
@@ -181,7 +184,7 @@ def shown_counters(content: Iterable[Item], **options: Any) -> dict[RowKey, Row]
 
 
 @given(COUNTER_EVENTS, st.none() | st.integers(0, 4))
-def test_rows_are_those_of_the_plain_merge(
+def test_counter_rows_match_plain_merge(
     events: list[dict[str, Any]], truncated_us: int | None
 ) -> None:
     assert shown_counters(items(events), truncated_us=truncated_us) == counters_of(
@@ -190,7 +193,7 @@ def test_rows_are_those_of_the_plain_merge(
 
 
 @given(st.data(), COUNTER_EVENTS)
-def test_any_mix_of_states_and_events_of_counters(
+def test_mixed_counter_states_and_events_show_same_sums(
     data: st.DataObject, events: list[dict[str, Any]]
 ) -> None:
     count = data.draw(st.integers(0, len(events)))
@@ -200,14 +203,16 @@ def test_any_mix_of_states_and_events_of_counters(
 
 
 @given(COUNTER_EVENTS)
-def test_a_purge_leaves_the_sums(events: list[dict[str, Any]]) -> None:
+def test_purge_preserves_counter_sums(events: list[dict[str, Any]]) -> None:
     base = states(COUNTERS.compact(input_batches(items(events)), purge_before_s=100))
     assert shown_counters(base) == counters_of(events).rows(0)
 
 
 @given(COUNTER_EVENTS, st.integers(0, 4))
-def test_superseded_states_keep_earlier_sums(events: list[dict[str, Any]], until_us: int) -> None:
-    """Sums of the shards that were written up to a time."""
+def test_superseded_counter_states_keep_earlier_sums(
+    events: list[dict[str, Any]], until_us: int
+) -> None:
+    """The sums cover the shards written up to a given time."""
     batches = list(COUNTERS.compact(input_batches(items(events)), keep_superseded=True))
     content = [*states(batches), *states(batches, is_superseded=True)]
     kept = []
@@ -231,10 +236,10 @@ def sums(rows: dict[RowKey, Row]) -> dict[bytes | None, int]:
 
 
 @given(COUNTER_EVENTS, COUNTER_EVENTS, st.booleans())
-def test_changes_lead_to_the_sums(
+def test_counter_changes_lead_to_sums(
     old: list[dict[str, Any]], new: list[dict[str, Any]], each: bool
 ) -> None:
-    # The clustering values of the strategy's events are empty; `ck` tells the rows apart.
+    # Events of the strategy have empty clustering values; `ck` distinguishes the rows.
     content = [*items(old), *items(new, is_new=True)]
     visible = sums(shown_counters(items(old)))
     batches = COUNTERS.changes(input_batches(content), before_s=0, after_s=0, each=each)
@@ -247,7 +252,7 @@ def test_changes_lead_to_the_sums(
     assert visible == sums(counters_of([*old, *new]).rows(0))
 
 
-def test_a_sum_is_an_integer() -> None:
+def test_counter_sum_is_an_integer() -> None:
     value = text(context((LEADERS[0], 1, -7), (LEADERS[1], 1, 3)))
     cells = {"kind": "row", "pk": "aw==", "token": 1, "ck": "", "ckv": [""]}
     event = {"cells": cells | {"cell": [{"col": "n", "ts": 1, "val": value}]}}
@@ -267,7 +272,7 @@ def test_a_sum_is_an_integer() -> None:
     ],
     ids=["empty", "short", "cut header", "cut shard", "remote", "local"],
 )
-def test_a_context_without_totals_is_rejected(raw: bytes) -> None:
+def test_counter_context_without_totals_is_rejected(raw: bytes) -> None:
     cells = {"kind": "row", "pk": "aw==", "token": 1, "ck": "", "ckv": [""]}
     event = {"cells": cells | {"cell": [{"col": "n", "ts": 1, "val": text(raw)}]}}
     cause = f"The value {raw.hex().upper()} is not a counter context .* Leave its table out"

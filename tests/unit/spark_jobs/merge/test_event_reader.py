@@ -1,4 +1,4 @@
-"""Every value is either an event that a merge accepts, or has a reason to be rejected."""
+"""Every value is either an event that a merge accepts, or is rejected with a reason."""
 
 import json
 import pickle
@@ -33,7 +33,7 @@ def base64(draw: random.Random, *, length: int = 12) -> str:
 
 
 def drawn_json(draw: random.Random, depth: int = 0) -> str:
-    """Any JSON value; texts, names, numbers and levels are sometimes far longer than usual."""
+    """Any JSON value; strings, names, numbers and nesting are sometimes far longer than usual."""
     match draw.randrange(6 if depth < 4 else 2):
         case 0:
             return draw.choice(NUMBERS)
@@ -52,7 +52,7 @@ def drawn_json(draw: random.Random, depth: int = 0) -> str:
 
 
 def drawn_cells(draw: random.Random) -> dict[str, Any]:
-    """The `cells` of an event, as agents write them."""
+    """The `cells` of an event, in the agents' format."""
     kind = draw.choice(["row", "static", "partition", "range"])
     deletion = {"ts": draw.randrange(-(1 << 63), 1 << 63), "ldt": draw.randrange(1 << 31)}
     cells: dict[str, Any] = {
@@ -74,7 +74,7 @@ def drawn_cells(draw: random.Random) -> dict[str, Any]:
 
 
 def damaged(draw: random.Random, cells: dict[str, Any]) -> dict[str, Any]:
-    """The same with a member that is missing or has another value."""
+    """The value with a missing or changed member."""
     place = draw.choice([cells, *(cells[name] for name in ("del",) if name in cells)])
     place = draw.choice([place, *cells.get("cell", ())])
     name = draw.choice(sorted(place))
@@ -103,7 +103,7 @@ def read(*values: bytes) -> list[dict[str, Any]]:
 
 
 def merge(row: dict[str, Any]) -> Iterator[pa.RecordBatch]:
-    """All that can be read of the table of a stored event."""
+    """All rows that can be read from a stored event."""
     merger = MERGERS[row["table"]]
     columns = {"token": pa.int64(), "event": pa.string(), "state": pa.binary()}
     batch = pa.table({name: [row.get(name)] for name in columns}, pa.schema(columns))
@@ -122,8 +122,8 @@ def merge(row: dict[str, Any]) -> Iterator[pa.RecordBatch]:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_what_an_agent_writes_is_read_whole(seed: int) -> None:
-    """Whatever else the value has, and however long its parts are."""
+def test_events_of_agent_are_read_completely(seed: int) -> None:
+    """Values have further members and parts of any length."""
     draw = random.Random(seed)
     written = [drawn_cells(draw) for _ in range(20)]
     rows = read(*(wrapped(draw, json.dumps(each)).encode() for each in written))
@@ -136,8 +136,8 @@ def test_what_an_agent_writes_is_read_whole(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_merge_accepts_what_is_not_rejected(seed: int) -> None:
-    """Cells with wrong members, cut values, and bytes that are no text."""
+def test_merge_accepts_every_event_not_rejected(seed: int) -> None:
+    """The values contain wrong members, truncations and invalid UTF-8."""
     draw = random.Random(seed)
     values = []
     for _ in range(60):
@@ -157,8 +157,8 @@ def test_a_merge_accepts_what_is_not_rejected(seed: int) -> None:
     assert rejected
 
 
-def test_a_value_beyond_the_limits_of_other_parsers() -> None:
-    """The largest value of a Cassandra cell that fits into Kafka's default requests, and more."""
+def test_very_large_value_is_read() -> None:
+    """The value exceeds the largest Cassandra cell that fits into Kafka's default requests."""
     cells = drawn_cells(random.Random(3)) | {"kind": "row", "id": TABLE, "ck": "", "ckv": []}
     size = random.randrange(16 << 20, 24 << 20)
     cells["cell"] = [{"col": "v", "ts": 1, "val": b64encode(bytes(size)).decode()}]
@@ -170,6 +170,6 @@ def test_a_value_beyond_the_limits_of_other_parsers() -> None:
     assert len(rows.column("v")[0].as_py()) == size
 
 
-def test_a_batch_without_values_is_rejected() -> None:
+def test_batch_without_values_is_rejected() -> None:
     with pytest.raises(KeyError):
         list(READER.read_all([pa.record_batch([pa.array(["x"])], names=["place"])]))

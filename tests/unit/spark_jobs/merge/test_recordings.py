@@ -1,5 +1,6 @@
-"""Events of recorded segments, with the types of real tables, merge as in plain Python; so they do
-with what retries, repairs and expiry of a real cluster add to them."""
+"""Events of recorded segments, with the types of real tables, merge as in plain Python.
+
+They still do with the events that retries, repairs and expiry of a real cluster add."""
 
 import copy
 import json
@@ -102,7 +103,7 @@ FAR_S = 4_000_000_000
 
 
 def one_copy(events: list[EventValue]) -> list[EventValue]:
-    """A write in only one log."""
+    """A write in a single log."""
     return []
 
 
@@ -112,7 +113,7 @@ def seven_copies(events: list[EventValue]) -> list[EventValue]:
 
 
 def attempts(events: list[EventValue]) -> list[EventValue]:
-    """A statement that is retried two seconds later: equal write times, other local ones."""
+    """A statement retried two seconds later: equal write times, different local deletion times."""
     tried = copy.deepcopy(events)
     for event in tried:
         cells = event["cells"]
@@ -191,7 +192,7 @@ def rows_of_table(
     return raw_rows(merger.rows(input_batches(items(values)), now_s=now_s))
 
 
-def test_every_case_returns_the_rows_of_cassandra(
+def test_repeated_and_repaired_events_yield_rows_of_cassandra(
     recorded: tuple[commitlog.Schema, list[EventValue]],
 ) -> None:
     schema, values = recorded
@@ -210,14 +211,14 @@ def test_every_case_returns_the_rows_of_cassandra(
         assert all(shown[case] == shown[one_copy] for case in ABSORBED)
 
 
-def test_every_case_adds_events(tmp_path: Path) -> None:
+def test_retry_and_repair_cases_add_events(tmp_path: Path) -> None:
     values = [
         event.value for name in RECORDINGS for event in read(Scenario(OWN, OWN / name), tmp_path)
     ]
     assert all(list(case(values)) for case in CASES if case is not one_copy)
 
 
-def test_a_merged_counter_context_changes_nothing() -> None:
+def test_merged_counter_context_changes_nothing() -> None:
     """Read repair sends all shards of a counter in one cell."""
 
     def counted(ts: int, *shards: tuple[bytes, int, int]) -> EventValue:

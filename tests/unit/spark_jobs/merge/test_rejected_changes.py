@@ -1,4 +1,4 @@
-"""Rows with a value that no typed column holds: they are not visible, and every other row is."""
+"""Rows with a value that no typed column can hold are invisible; every other row is visible."""
 
 import json
 import random
@@ -48,7 +48,7 @@ def integer(draw: random.Random) -> bytes:
 
 
 class Values:
-    """Draws values of a table, and remembers whether all of them have a typed form."""
+    """Draws values of a table, and records whether all of them have a typed form."""
 
     def __init__(self, draw: random.Random) -> None:
         self.draw = draw
@@ -57,7 +57,7 @@ class Values:
     def timestamp(self) -> bytes:
         limits = [LAST_MS, -LAST_MS, LAST_MS + 1, -LAST_MS - 1, (1 << 63) - 1, -(1 << 63)]
         millis = self.draw.choice([0, 1, *limits]) if self.draw.random() < 0.3 else 5
-        # 64-bit microseconds reach a part of a millisecond further into the past.
+        # 64-bit microseconds reach a fraction of a millisecond further into the past.
         self.fit &= abs(millis) <= LAST_MS
         return struct.pack(">q", millis)
 
@@ -118,7 +118,7 @@ class Table:
         return cells | row | {"live": {"ts": ts}, "cell": written}
 
     def visible(self) -> tuple[set[tuple[bytes, bytes]], set[tuple[bytes, bytes]]]:
-        """The rows that a target has, and those that it cannot have."""
+        """The rows that a target contains, and the rows that it cannot contain."""
         fits = {row: fits and self.statics.get(row[0], True) for row, fits in self.rows.items()}
         return {row for row in fits if fits[row]}, {row for row in fits if not fits[row]}
 
@@ -135,7 +135,7 @@ def batches(events: list[tuple[dict[str, Any], bool]]) -> Iterator[pa.RecordBatc
 
 
 def changes(merger: Merger, events: list[tuple[dict[str, Any], bool]]) -> list[dict[str, Any]]:
-    """Net changes. Of `before` and `after`, whether they are there: Python has no such years."""
+    """Net changes, with `before` and `after` as flags, because Python lacks such years."""
     rows = []
     for batch in merger.changes(batches(events), before_s=5, after_s=5, each=False):
         sides = {name: batch.column(name).is_valid() for name in ("before", "after")}
@@ -146,8 +146,8 @@ def changes(merger: Merger, events: list[tuple[dict[str, Any], bool]]) -> list[d
 
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("number", range(len(KEYS)))
-def test_a_target_has_every_row_with_typed_forms(seed: int, number: int) -> None:
-    """A row enters, leaves and enters the target again as its values get and lose a typed form."""
+def test_target_contains_exactly_typed_rows(seed: int, number: int) -> None:
+    """A row enters and leaves the target as its values gain and lose a typed form."""
     draw = random.Random(seed)
     table = Table(draw, number)
     merger = Merger(SCHEMA, "ks", f"t{number}")
@@ -182,7 +182,7 @@ def test_a_target_has_every_row_with_typed_forms(seed: int, number: int) -> None
     assert rejected
 
 
-def test_a_rejected_row_is_named_by_its_key() -> None:
+def test_rejected_row_is_reported_by_key() -> None:
     values = Values(random.Random(0))
     cells = {
         "id": IDS[0],

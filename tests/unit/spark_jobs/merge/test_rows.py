@@ -33,7 +33,7 @@ def raw(events: Iterable[Any], now_s: int = 11, **options: Any) -> dict[RowKey, 
 
 
 @given(EVENTS, st.sampled_from([1, 3, 1000]))
-def test_rows_are_those_of_the_plain_merge(events: list[EventValue], size: int) -> None:
+def test_rows_match_plain_merge(events: list[EventValue], size: int) -> None:
     table = table_of(events)
     for now_s in NOWS_S:
         found = raw_rows(MERGER.rows(input_batches(items(events), size), now_s=now_s))
@@ -42,26 +42,26 @@ def test_rows_are_those_of_the_plain_merge(events: list[EventValue], size: int) 
 
 
 @given(one_cell_events())
-def test_ties_are_those_of_the_plain_merge(events: list[EventValue]) -> None:
+def test_ties_match_plain_merge(events: list[EventValue]) -> None:
     for now_s in NOWS_S:
         assert raw(events, now_s) == table_of(events).rows(now_s)
 
 
 @given(st.data(), EVENTS)
-def test_order_and_repetitions_do_not_matter(data: st.DataObject, events: list[EventValue]) -> None:
+def test_merge_ignores_order_and_repetitions(data: st.DataObject, events: list[EventValue]) -> None:
     again = data.draw(st.permutations([*events, *events[::2]]))
     for now_s in NOWS_S:
         assert raw(again, now_s) == table_of(events).rows(now_s)
 
 
 @given(EVENTS)
-def test_partitions_of_one_token_do_not_mix(events: list[EventValue]) -> None:
+def test_partitions_with_equal_token_stay_separate(events: list[EventValue]) -> None:
     events = [{"cells": event["cells"] | {"token": 5}} for event in events]
     assert raw(events) == table_of(events).rows(11)
 
 
 @given(EVENTS)
-def test_typed_rows_have_the_columns_of_select(events: list[EventValue]) -> None:
+def test_typed_rows_match_columns_of_select(events: list[EventValue]) -> None:
     for now_s in NOWS_S:
         batches = list(MERGER.typed(input_batches(items(events)), now_s=now_s))
         rows = [row for batch in batches for row in batch.to_pylist()]
@@ -71,8 +71,10 @@ def test_typed_rows_have_the_columns_of_select(events: list[EventValue]) -> None
 
 
 @given(EVENTS, TIMES_US, TIMES_US)
-def test_views_without_some_writes(events: list[EventValue], first_us: int, last_us: int) -> None:
-    """Of truncated tables, up to a time, and without a window."""
+def test_views_exclude_truncated_late_and_windowed_writes(
+    events: list[EventValue], first_us: int, last_us: int
+) -> None:
+    """A view may exclude writes before a truncation, after a time, or within a window."""
     assert raw(events, truncated_us=first_us) == table_of(events, first_us).rows(11)
     assert raw(events, until_us=first_us) == table_of(until(events, first_us)).rows(11)
     kept = without(events, first_us, last_us)
@@ -80,7 +82,7 @@ def test_views_without_some_writes(events: list[EventValue], first_us: int, last
 
 
 @given(EVENTS, TIMES_US, TIMES_US)
-def test_first_changes_are_the_typed_rows(
+def test_first_changes_equal_typed_rows(
     events: list[EventValue], first_us: int, last_us: int
 ) -> None:
     for options in (
@@ -99,8 +101,10 @@ def test_first_changes_are_the_typed_rows(
 
 
 @given(EVENTS, st.dictionaries(st.sampled_from("abms"), st.integers(0, 3)))
-def test_dropped_columns(events: list[EventValue], dropped: dict[str, int]) -> None:
-    """A column that returned shows cells after its drop; one that is gone shows none."""
+def test_dropped_columns_hide_earlier_cells(
+    events: list[EventValue], dropped: dict[str, int]
+) -> None:
+    """A column that was added again shows only cells after its drop."""
     text = """CREATE TABLE ks.t (k int, c blob, a blob, b blob, m map<blob, blob>,
         me map<blob, blob>, s blob static, ms map<blob, blob> static, PRIMARY KEY (k, c)
         ) WITH ID = 5a1c395e-b41f-11e5-9f22-ba0be0483c01;"""
@@ -111,12 +115,12 @@ def test_dropped_columns(events: list[EventValue], dropped: dict[str, int]) -> N
     merger = Merger(type(SCHEMA).from_cql(text), "ks", "t")
     table = table_of(events)
     for column, ts_us in dropped.items():
-        # `dropped_columns` has milliseconds.
+        # `dropped_columns` stores milliseconds.
         table.drop(column, ts_us)
     assert raw_rows(merger.rows(input_batches(items(events)), now_s=11)) == table.rows(11)
 
 
-def test_columns_that_the_table_does_not_have_are_not_visible() -> None:
+def test_unknown_columns_are_not_visible() -> None:
     cells = {"kind": "row", "pk": "AAAAAQ==", "token": 1, "ck": "", "ckv": [""]}
     cell = {"col": "x", "ts": 1, "val": "AA=="}
     batches = list(input_batches(items([{"cells": cells | {"cell": [cell]}}])))
@@ -125,7 +129,7 @@ def test_columns_that_the_table_does_not_have_are_not_visible() -> None:
     assert raw_rows(MERGER.rows(input_batches(items([live])), now_s=0)) == {(b"\0\0\0\1", b""): {}}
 
 
-def test_a_merger_travels() -> None:
+def test_merger_survives_pickling() -> None:
     merger = pickle.loads(pickle.dumps(Merger(SCHEMA, "ks", "t")))
     assert (merger.typed_schema, list(merger.rows([], now_s=1))) == (MERGER.typed_schema, [])
 
@@ -145,14 +149,14 @@ def test_a_merger_travels() -> None:
         ('{"cells": {"kind": "partition", "pk": "AA==", "del": {"ts": 1.5}}}', "expected i64"),
     ],
 )
-def test_values_that_are_no_events(value: str, cause: str) -> None:
+def test_invalid_event_values_are_rejected(value: str, cause: str) -> None:
     batch = pa.record_batch({"token": pa.array([1]), "event": pa.array([value])})
     with pytest.raises(ValueError, match=cause) as error:
         list(MERGER.rows([batch], now_s=0))
     assert str(error.value).startswith(f"The value {value[:100]}")
 
 
-def test_an_envelope_of_connect_is_read() -> None:
+def test_connect_envelope_is_read() -> None:
     cells = {"kind": "row", "pk": "AAAAAQ==", "ck": "", "ckv": [""], "live": {"ts": 1}}
     for value in (
         {"schema": {"cells": [1]}, "payload": {"after": {"cells": 1}, "cells": cells}},
@@ -170,7 +174,7 @@ def test_an_envelope_of_connect_is_read() -> None:
         ({"token": pa.array([1]), "event": pa.array([None], pa.string())}, "an event or a state"),
     ],
 )
-def test_other_batches_are_rejected(columns: dict[str, Any], cause: str) -> None:
+def test_invalid_batches_are_rejected(columns: dict[str, Any], cause: str) -> None:
     with pytest.raises(ValueError, match=cause):
         list(MERGER.rows([pa.record_batch(columns)], now_s=0))
 
@@ -181,7 +185,7 @@ def test_large_strings_are_read() -> None:
     assert len(raw_rows(MERGER.rows([batch], now_s=0))) == 1
 
 
-def test_a_large_partition_is_read_in_batches() -> None:
+def test_large_partition_is_read_in_batches() -> None:
     count = 20_000
     events = [
         f'{{"cells": {{"kind": "row", "pk": "AAAAAQ==", "ck": "{number:08d}", "ckv": ["AA=="],'
@@ -204,7 +208,7 @@ def test_a_large_partition_is_read_in_batches() -> None:
         (None, 0, None),
     ],
 )
-def test_raw_rows_have_their_row_marker(
+def test_raw_rows_contain_row_marker(
     live: dict[str, int] | None, now_s: int, shown: dict[str, int | None] | None
 ) -> None:
     cell = {"col": "a", "ts": 1, "val": "AAAAAQ=="}

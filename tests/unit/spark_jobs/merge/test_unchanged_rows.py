@@ -1,4 +1,5 @@
-"""A change changes something that a reader sees: values that look alike have different bytes."""
+"""Every change alters a value that a reader sees, although equal values may have different
+bytes."""
 
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping
@@ -14,7 +15,7 @@ from tests.support.events.merge_batches import Item, input_batches, items
 
 Event = dict[str, Any]
 Row = str
-"""The values of a row as a reader sees them: all NaNs look alike, 0.0 and -0.0 do not."""
+"""The values of a row as a reader sees them: all NaNs are equal, 0.0 and -0.0 are not."""
 
 TEXT = """
 CREATE TYPE ks.place (x int, y double);
@@ -74,11 +75,11 @@ _VALUES: Mapping[str, tuple[tuple[bytes, ...], ...]] = {
     "md": _NUMBERS,
     "u": _NUMBERS,
 }
-"""Values by column, or those of its elements. Those of one tuple look alike."""
+"""Values by column or for its elements. The values of one tuple look equal to a reader."""
 _LISTS = ("sl", "l", "lf")
 _ELEMENTS = (*_LISTS, "sd", "md", "u")
 _KEYS = {_NAN: b"\xff", _OTHER_NAN: b"\xff", _ZERO: b"\x80", _MINUS_ZERO: b"\x7f"}
-"""What equal elements have in common."""
+"""The common part of equal elements."""
 _POSITIONS, _LATER_POSITIONS = (
     [bytes.fromhex(f"0000000{number}000011e18000000000000000") for number in numbers]
     for numbers in (range(4), range(4, 8))
@@ -106,7 +107,7 @@ def _cell(draw: st.DrawFn, values: tuple[bytes, ...], ts_us: int) -> Event:
 
 @st.composite
 def _path(draw: st.DrawFn, column: str) -> Event:
-    """The place of an element."""
+    """The path of an element."""
     if column in _LISTS:
         return {"path": _text(draw(st.sampled_from(_POSITIONS)))}
     if column == "u":
@@ -143,7 +144,7 @@ def _write(draw: st.DrawFn, column: str, rows: int) -> Event:
 
 @st.composite
 def _rewritten(draw: st.DrawFn, event: Event) -> Event:
-    """A later write of values that look alike; elements of lists get new positions."""
+    """A later write of values that look equal; list elements get new positions."""
     members: Event = {**event["cells"], "cell": []}
     if "live" in members:
         members["live"] = {"ts": members["live"]["ts"] + _LATER_US}
@@ -162,7 +163,7 @@ def _rewritten(draw: st.DrawFn, event: Event) -> Event:
 
 @st.composite
 def _histories(draw: st.DrawFn) -> tuple[list[Event], list[Event]]:
-    """Old and new writes of one column, or of two. Half of the new ones are rewritten old ones."""
+    """Old and new writes of one or two columns. Half of the new writes rewrite old ones."""
     columns = draw(st.lists(st.sampled_from(tuple(_VALUES)), min_size=1, max_size=2, unique=True))
     rows = draw(st.integers(1, len(_CLUSTERINGS)))
     write = st.sampled_from(columns).flatmap(lambda column: _write(column, rows))
@@ -183,10 +184,10 @@ def _rows(events: Iterable[Event], now_s: int) -> dict[bytes, Row | None]:
 
 
 @given(_histories(), st.integers(9, 13), st.integers(0, 3), st.booleans())
-def test_a_change_changes_what_a_reader_sees(
+def test_every_change_is_visible_to_readers(
     history: tuple[list[Event], list[Event]], before_s: int, passed_s: int, each: bool
 ) -> None:
-    """And nothing that a reader sees is left out."""
+    """Conversely, every visible difference is a change."""
     old, new = history
     after_s = before_s + passed_s
     rows = _rows(old, before_s)

@@ -49,21 +49,21 @@ def is_scattered(collection: Collection) -> bool:
 
 
 @pytest.mark.parametrize("options", [MongoOptions(), BY_TOPIC], ids=["cluster time", "topic"])
-def test_order_and_repetitions_do_not_matter(
+def test_document_table_ignores_order_and_repetitions(
     spark: SparkSession, collections: list[Collection], options: MongoOptions
 ) -> None:
-    """Neither do elections and the clocks of primaries: a table equals its collection."""
+    """Elections and the primaries' clocks do not matter either: a table equals its collection."""
     read = [each for each in collections if options is not BY_TOPIC or not is_scattered(each)]
     records = records_of(read) * 3
     random.shuffle(records)
     assert live(latest(changes(frame(spark, records), options))) == expected(read)
 
 
-def test_a_table_over_repeated_batches(
+def test_document_table_is_right_after_repeated_batches(
     spark: SparkSession, tmp_path: Path, collections: list[Collection]
 ) -> None:
-    """A change without the document makes it unknown, and a later delete or full document known
-    again. Deletes are purged after the retention."""
+    """A change without the document makes the document unknown until a later delete or full
+    document. Deletes are purged after the retention."""
     update = {"updatedFields": '{"n": "y"}', "removedFields": None, "truncatedArrays": None}
     shop = [
         *(
@@ -95,7 +95,7 @@ def test_a_table_over_repeated_batches(
 
 
 def ddl(offset: int, time: tuple[int, int], name: str, to: str | None, *, wrapped: bool) -> Record:
-    """A drop or a rename as `topic.schema.changes` has it, with and without a schema."""
+    """A drop or a rename as sent to `topic.schema.changes`, with and without a schema."""
     event = {"ns": {"db": name, "coll": "cust"}}
     if to is not None:
         event["to"] = {"db": to, "coll": "cust"}
@@ -107,7 +107,7 @@ def ddl(offset: int, time: tuple[int, int], name: str, to: str | None, *, wrappe
 
 
 def test_drops_and_renames_end_documents_in_any_order(spark: SparkSession, tmp_path: Path) -> None:
-    """As the policy `resnapshot` sends them: a snapshot follows a rename to a captured name."""
+    """With the policy `resnapshot` a snapshot follows a rename to a captured name."""
     seed = draw_seed()
     chosen = random.Random(seed)
     held: dict[str, dict[str, str]] = {name: {} for name in ("a", "b", "c")}
@@ -149,7 +149,7 @@ def test_drops_and_renames_end_documents_in_any_order(spark: SparkSession, tmp_p
     assert {state for of in documents.counts().values() for state in of} <= {"live", "deleted"}
 
 
-def test_payloads_with_schemas_and_every_type_of_key(spark: SparkSession) -> None:
+def test_changes_with_schemas_and_every_key_type_are_read(spark: SparkSession) -> None:
     keys = ("1234", "12.34", '"1234"', '{"hi": "kafka","nums": [10.0,100.0]}')
     records = []
     for offset, key in enumerate(keys):
@@ -184,7 +184,7 @@ INVALID = (
 )
 
 
-def test_the_reasons_of_records_that_are_no_changes(spark: SparkSession) -> None:
+def test_invalid_change_records_have_reasons(spark: SparkSession) -> None:
     given = frame(spark, [each for each, _ in INVALID])
     found = changes(given, keep_invalid=True).orderBy("offset").collect()
     for offset, (row, (_, cause)) in enumerate(zip(found, INVALID, strict=True)):
@@ -192,7 +192,7 @@ def test_the_reasons_of_records_that_are_no_changes(spark: SparkSession) -> None
         assert cause in row["error"]
 
 
-def test_a_record_that_is_not_a_change_is_an_error(spark: SparkSession) -> None:
+def test_invalid_change_record_is_an_error(spark: SparkSession) -> None:
     with pytest.raises(Exception) as caught:
         changes(frame(spark, [INVALID[2][0]])).collect()
     fault = mapped_error(caught.value)
@@ -207,13 +207,13 @@ def test_a_record_that_is_not_a_change_is_an_error(spark: SparkSession) -> None:
         ([((7, 1), 0, 5), (None, 0, 6)], "follows L.shop.cust/0/5 of the same document"),
     ],
 )
-def test_changes_without_a_known_order_are_an_error(
+def test_changes_without_known_order_are_an_error(
     spark: SparkSession,
     tmp_path: Path,
     places: list[tuple[tuple[int, int] | None, int, int]],
     cause: str,
 ) -> None:
-    """Neither in one batch nor beside those of the table."""
+    """This applies within one batch and between a batch and the table."""
     records = [
         record(offset, "7", envelope("u", "{}", 5), time=time, partition=partition)
         for time, partition, offset in places
@@ -232,7 +232,7 @@ def test_changes_without_a_known_order_are_an_error(
     assert_rejected(records[1:])
 
 
-def test_a_table_of_another_release_is_recognized(spark: SparkSession, tmp_path: Path) -> None:
+def test_document_table_of_another_release_is_rejected(spark: SparkSession, tmp_path: Path) -> None:
     uri = str(tmp_path / "table")
     old = "struct<cluster_ms: bigint, ord: int, is_stream: boolean, step: bigint, offset: bigint>"
     spark.sql(f"CREATE TABLE delta.`{uri}` (position {old}) USING delta")

@@ -1,6 +1,6 @@
-"""Options of the jobs from properties files and `--set`, and their mistakes.
+"""Options of the jobs from properties files and `--set`, and their errors.
 
-The error comes before Spark starts, so these tests need no JVM.
+Errors are reported before Spark starts, so these tests need no JVM.
 """
 
 import json
@@ -152,7 +152,7 @@ MISTAKES: list[tuple[type[SessionOptions], Settings, tuple[str, ...]]] = [
         for model, changes, _ in MISTAKES
     ],
 )
-def test_an_invalid_option_is_an_error_with_code_2(
+def test_invalid_job_option_exits_with_code_2(
     model: type[SessionOptions],
     changes: Settings,
     parts: tuple[str, ...],
@@ -190,7 +190,7 @@ TYPED = [
 
 
 @pytest.mark.parametrize(("model", "name", "value"), TYPED)
-def test_each_option_names_itself_and_its_value(
+def test_option_error_contains_name_and_value(
     model: type[SessionOptions], name: str, value: str
 ) -> None:
     (problem,) = problems(model, {name: value.replace("\\u0000", "\0")})
@@ -217,7 +217,7 @@ def test_each_option_names_itself_and_its_value(
         (ViewOptions, {"at.s": "1700000000"}, "at_s", 1_700_000_000),
     ],
 )
-def test_usual_forms_work(
+def test_common_option_formats_are_accepted(
     model: type[SessionOptions], changes: Settings, field: str, expected: object
 ) -> None:
     assert getattr(loaded(model, changes).properties, field) == expected
@@ -239,14 +239,14 @@ def test_usual_forms_work(
         (ReconcileOptions, {"counter.tables": "a.b", "tables": "a.c"}, "but `tables` does not"),
     ],
 )
-def test_an_option_without_effect_is_a_warning(
+def test_option_without_effect_is_a_warning(
     model: type[SessionOptions], changes: Settings, part: str
 ) -> None:
     (warning,) = loaded(model, changes).warnings
     assert part in warning
 
 
-def test_an_unreadable_schema_is_an_error_before_spark_starts(
+def test_unreadable_schema_is_an_error_before_spark_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def never(*words: object, **named: object) -> None:
@@ -268,14 +268,14 @@ def test_an_unreadable_schema_is_an_error_before_spark_starts(
 
 @pytest.mark.parametrize("option", ["--spark", "--delta", "--unity-catalog", "--kafka-clients"])
 @pytest.mark.parametrize("value", ["", "newest", "4"])
-def test_an_invalid_release_is_an_error(option: str, value: str, tmp_path: Path) -> None:
+def test_invalid_jar_release_is_an_error(option: str, value: str, tmp_path: Path) -> None:
     done = click.testing.CliRunner().invoke(fetch_jars, [option, value, str(tmp_path)])
     assert done.exit_code == 2
     assert f"`{value}` is not a release" in done.output
 
 
 @pytest.mark.parametrize("model", GOOD)
-def test_a_file_may_have_the_properties_of_all_jobs(
+def test_properties_file_may_contain_options_of_all_jobs(
     model: type[SessionOptions], tmp_path: Path
 ) -> None:
     own = {name for _, _, each in declarations(model) for name in each.names}
@@ -307,7 +307,7 @@ def options(**changes: str) -> Options:
     return options_of(Options, ANY_JOB | changes)
 
 
-def test_options_of_the_kafka_source() -> None:
+def test_kafka_source_options_become_reader_options() -> None:
     found = options(**{"kafka.security.protocol": "SSL", "max.offsets.per.trigger": "7000"})
     assert found.reader_options() == {
         "kafka.bootstrap.servers": "k:9092",
@@ -320,14 +320,14 @@ def test_options_of_the_kafka_source() -> None:
     }
 
 
-def test_a_pattern_replaces_topics() -> None:
+def test_topic_pattern_replaces_topics() -> None:
     found = options(**{"topics": "", "topics.pattern": "shop\\..*"})
     assert found.reader_options()["subscribePattern"] == "^(?:shop\\..*)$"
     assert "subscribe" not in found.reader_options()
     assert found.subscription() == "shop\\..*"
 
 
-def test_triggers() -> None:
+def test_trigger_options_become_spark_arguments() -> None:
     assert options().trigger_arguments() == {"availableNow": True}
     assert options(trigger="Processing-Time").trigger_arguments() == {
         "processingTime": "60000 milliseconds"
@@ -346,7 +346,7 @@ def words_of(settings: Mapping[str, str]) -> list[str]:
     return [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
 
 
-def test_a_command_reads_files_and_overrides(tmp_path: Path) -> None:
+def test_command_reads_files_and_overrides(tmp_path: Path) -> None:
     file = tmp_path / "job.properties"
     file.write_text("".join(f"{name}={value}\n" for name, value in ANY_JOB.items()))
     seen: list[Options] = []
@@ -359,7 +359,7 @@ def test_a_command_reads_files_and_overrides(tmp_path: Path) -> None:
     [((), "differs\n"), (("--json",), {"message": "differs", "records": 3})],
     ids=["text", "json"],
 )
-def test_a_report_is_text_or_json_and_has_an_exit_code(
+def test_command_prints_report_and_returns_exit_code(
     capsys: pytest.CaptureFixture[str], words: tuple[str, ...], printed: Any
 ) -> None:
     report = JobReport("differs", {"records": 3}, 7)
@@ -373,7 +373,7 @@ def test_a_report_is_text_or_json_and_has_an_exit_code(
     [(["--set", "topics=a"], "checkpoint"), (["--tpoics"], "--tpoics")],
     ids=["option", "argument"],
 )
-def test_a_failure_is_a_json_document(
+def test_failure_is_printed_as_json(
     capsys: pytest.CaptureFixture[str], words: list[str], part: str
 ) -> None:
     code = run(*words, "--json")
@@ -385,7 +385,7 @@ def test_a_failure_is_a_json_document(
     assert document["problems"]
 
 
-def test_help_names_every_option(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_lists_every_option(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--help") == 0
     printed = capsys.readouterr().out
     for name in ("kafka.*", "topics.pattern", "checkpoint (required)", "spark.*", "jars.dir"):

@@ -1,4 +1,4 @@
-"""Statements that turn the rows of a table into those of another time."""
+"""Statements that restore the rows of a table to an earlier time."""
 
 from typing import Any
 
@@ -41,8 +41,8 @@ def rows(spark: SparkSession, values: dict[int, tuple[int, int]], static: int) -
     return spark.createDataFrame(pa.Table.from_pylist(found, schema))
 
 
-def test_different_rows_and_static_values_are_set_back(spark: SparkSession) -> None:
-    """A write time alone is no difference."""
+def test_undo_statements_restore_rows_and_static_values(spark: SparkSession) -> None:
+    """A different write time alone needs no statement."""
     now = rows(spark, {1: (10, 3), 2: (20, 3), 3: (30, 3)}, static=5)
     then = rows(spark, {1: (10, 2), 2: (21, 2), 4: (40, 2)}, static=6)
     writer = StatementWriter(table_layout(SCHEMA, ID), 100)

@@ -1,4 +1,4 @@
-"""A rebuilt table in each format, from archived segments."""
+"""A table rebuilt from archived segments, in each format."""
 
 from pathlib import Path
 
@@ -39,7 +39,7 @@ def rebuild(spark: SparkSession, folder: Path, **settings: str) -> JobReport:
     return run(spark, options, read_schema(options.schema_file))
 
 
-def test_rows_and_statements(spark: SparkSession, folder: Path) -> None:
+def test_rebuild_writes_rows_and_statements(spark: SparkSession, folder: Path) -> None:
     report = rebuild(spark, folder)
     rows = spark.read.parquet(str(folder / "rebuilt"))
     assert report.values["rows"] == rows.count() > 0
@@ -58,12 +58,12 @@ def test_rows_and_statements(spark: SparkSession, folder: Path) -> None:
     assert all(line.startswith(("INSERT INTO", "UPDATE")) for line in statements)
 
 
-def test_a_table_of_iceberg(spark: SparkSession, folder: Path) -> None:
+def test_rebuild_writes_iceberg_table(spark: SparkSession, folder: Path) -> None:
     report = rebuild(spark, folder, target="lake.rebuilt.key_08", format="iceberg")
     assert report.values["rows"] == spark.table("lake.rebuilt.key_08").count() > 0
 
 
-def test_segments_that_do_not_reach_back_are_an_error(spark: SparkSession, folder: Path) -> None:
+def test_segments_that_start_too_late_are_an_error(spark: SparkSession, folder: Path) -> None:
     archived = folder / "segments" / "node1" / "archive"
     (archived / "CommitLog-7-9.log").unlink()
     for log in list(archived.glob("CommitLog-*.log")):
@@ -75,10 +75,10 @@ def test_segments_that_do_not_reach_back_are_an_error(spark: SparkSession, folde
 @pytest.mark.parametrize(
     "window", [AT, {"without.from": "2029-01-01T00:00:00Z", "without.to": "2029-01-02T00:00:00Z"}]
 )
-def test_a_row_with_a_far_timestamp_is_named(
+def test_rebuild_reports_row_with_far_timestamp(
     spark: SparkSession, tmp_path: Path, window: dict[str, str]
 ) -> None:
-    """CQL allows times beyond 64-bit microseconds; the target has the other rows."""
+    """CQL allows times beyond 64-bit microseconds; the target receives the other rows."""
     store = far_timestamps.fill(spark, tmp_path)
     given = {"table": far_timestamps.NAME, "target": str(tmp_path / "rebuilt")}
     settings = {**store, **given, **window, "accept.incomplete": "true"}
@@ -91,8 +91,8 @@ def test_a_row_with_a_far_timestamp_is_named(
 
 
 @pytest.mark.parametrize("form", ["parquet", "delta"])
-def test_rows_replace_the_target(spark: SparkSession, tmp_path: Path, form: Format) -> None:
-    """Also those of a table that was created for names without spaces."""
+def test_rebuilt_rows_replace_target(spark: SparkSession, tmp_path: Path, form: Format) -> None:
+    """Also in a table that was created for names without spaces."""
     target = str(tmp_path / "rebuilt")
     spark.range(1).write.format(form).save(target)
     for rows in (1, 2):

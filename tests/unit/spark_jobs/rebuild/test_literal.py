@@ -1,4 +1,4 @@
-"""Literals of raw values, which Cassandra reads as the same value."""
+"""Literals of raw values; Cassandra reads them as the same values."""
 
 import struct
 from uuid import UUID
@@ -85,23 +85,23 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_literals(name: str) -> None:
+def test_literals_represent_raw_values(name: str) -> None:
     of = parse_class(PACKAGE + name)
     assert {raw: literal(of, raw) for raw in CASES[name]} == CASES[name]
 
 
-def test_names_are_quoted() -> None:
+def test_cql_names_are_quoted() -> None:
     assert quoted('a"B') == '"a""B"'
 
 
-def test_types_as_columns_have_them() -> None:
+def test_column_type_classes_are_parsed() -> None:
     assert parse_class(USER).is_multi_cell
     frozen = parse_class(f"{PACKAGE}FrozenType({USER})")
     assert not frozen.is_multi_cell and frozen.fields == ("x", "Y")
     assert parse_class(f"{PACKAGE}ReversedType({PACKAGE}Int32Type)").name == "int"
 
 
-def test_an_unknown_class_has_no_literals() -> None:
+def test_unknown_type_class_has_no_literals() -> None:
     of = parse_class("com.example.Own(a)")
     assert not of.is_known
     with pytest.raises(ValueError, match=r"no literals of the type com\.example\.Own"):

@@ -20,7 +20,7 @@ def window(**settings: str) -> Window:
     return options(**settings).window(NOW_US)
 
 
-def test_times_are_iso_8601_or_microseconds() -> None:
+def test_rebuild_times_are_iso_8601_or_microseconds() -> None:
     expected = Window(NOW_US, until_us=1_764_187_200_000_001)
     assert window(at="2025-11-26T20:00:00.000001Z") == expected
     assert window(at="2025-11-26T21:00:00.000001+01:00") == expected
@@ -44,20 +44,20 @@ INVALID = {
 
 
 @pytest.mark.parametrize("text", INVALID)
-def test_an_invalid_option_is_an_error(text: str) -> None:
+def test_invalid_rebuild_option_is_an_error(text: str) -> None:
     given = dict(setting.split("=", 1) for setting in text.split())
     settings = {name: value for name, value in {**BASE, **given}.items() if value}
     with pytest.raises(ConfigError, match=INVALID[text]):
         options_of(RebuildOptions, settings)
 
 
-def test_keys_of_encrypted_segments_are_not_shown() -> None:
+def test_segment_encryption_keys_are_hidden() -> None:
     found = options(at="1795723200000000", **{"segments.key.testing:1": "0aff"})
     assert found.keys() == {"testing:1": b"\n\xff"}
     assert "0aff" not in repr(found)
     assert found.warnings() == ()
 
 
-def test_a_time_in_another_unit_is_a_warning() -> None:
+def test_rebuild_time_in_wrong_unit_is_a_warning() -> None:
     (warning,) = options(at="1795723200").warnings()
     assert "multiply a time in seconds" in warning

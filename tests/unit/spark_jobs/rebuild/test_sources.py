@@ -28,7 +28,7 @@ LATER = row(8, [cell("ckv", b"later", 30)])
 
 
 class Store:
-    """A version store with one event a commit, of which some were compacted."""
+    """A version store with one event per commit; some events are compacted."""
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
         self.spark = spark
@@ -80,23 +80,23 @@ UNTIL = Window(NOW_US, until_us=15)
 WITHOUT = Window(NOW_US, without_us=(15, 25))
 
 
-def test_values_that_compaction_dropped(store: Store) -> None:
+def test_values_dropped_by_compaction_are_rebuilt(store: Store) -> None:
     store.append(OLD, row(7, [cell("ckv", b"older", 5)]))
     store.compact(history_s=NOW_S)
     version = str(store.store.version())
     store.append(BAD, LATER)
     store.compact(history_s=NOW_S)
-    # From the first commit on, from a version before the window, and from superseded states.
+    # Read from the first commit, from a version before the window, and from superseded states.
     for settings in ({}, {"store_version": version}, {"history_retention_seconds": str(NOW_S)}):
         assert store.values(WITHOUT, **settings) == {7: "old", 8: "later"}
-    # A truncation in the window is left out too.
+    # A truncation in the window is excluded too.
     store.store.truncate(ID, 20)
     truncations_us = store.sources(WITHOUT, {}).truncations_us
     assert truncations_us == [20]
     assert WITHOUT.truncated_us(truncations_us) is None
 
 
-def test_a_store_that_does_not_exist_is_not_created(spark: SparkSession, tmp_path: Path) -> None:
+def test_missing_store_is_not_created(spark: SparkSession, tmp_path: Path) -> None:
     options = options_of(
         RebuildOptions,
         {

@@ -111,7 +111,7 @@ LOADED = {
 
 
 @pytest.mark.parametrize("name", LOADED)
-def test_statements_that_load_a_row(writer: StatementWriter, name: str) -> None:
+def test_load_statements_write_row(writer: StatementWriter, name: str) -> None:
     given, expected = LOADED[name]
     assert list(writer.load(given, with_statics=True)) == expected
 
@@ -154,12 +154,12 @@ UNDONE: dict[str, tuple[Row | None, Row | None, list[str]]] = {
 
 
 @pytest.mark.parametrize("name", UNDONE)
-def test_statements_that_undo_a_change(writer: StatementWriter, name: str) -> None:
+def test_undo_statements_restore_row(writer: StatementWriter, name: str) -> None:
     now, then, expected = UNDONE[name]
     assert list(writer.undo(now, then, 50)) == expected
 
 
-def test_static_values_are_set_back(writer: StatementWriter) -> None:
+def test_undo_statements_restore_static_values(writer: StatementWriter) -> None:
     then = [cell("s", integer(1))]
     assert list(writer.undo_statics(PK, [], then, 50)) == [
         f'UPDATE "ks"."T" USING TIMESTAMP 50 SET "s" = 1 WHERE {PARTITION};'
@@ -177,7 +177,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_a_table_that_statements_cannot_write_is_an_error(text: str) -> None:
+def test_table_unsupported_by_statements_is_an_error(text: str) -> None:
     schema = commitlog.Schema.from_cql(f"{text} WITH ID = {ID};")
     with pytest.raises(ConfigError, match=REFUSED[text]):
         table_layout(schema, ID)

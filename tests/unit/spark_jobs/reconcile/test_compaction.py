@@ -1,6 +1,6 @@
-"""Order, batches, repetitions, compaction and purge do not change what is visible.
+"""Order, batches, repetitions, compaction and purge do not change the visible rows.
 
-`tests/unit/spark_jobs/merge` proves it without Spark for thousands of histories.
+`tests/unit/spark_jobs/merge` proves this without Spark for thousands of histories.
 """
 
 import random
@@ -24,9 +24,11 @@ HISTORY_S = 100
 HISTORIES = 60
 
 
-def test_compaction_and_purge_change_no_visible_row(spark: SparkSession, tmp_path: Path) -> None:
-    """A store with shuffled copies of all events: a major compaction, a minor one after a few late
-    events, and a purge."""
+def test_compaction_and_purge_leave_visible_rows_unchanged(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """The store contains shuffled copies of all events. A major compaction, a minor compaction
+    after a few late events, and a purge follow."""
     schema = random_schema(tmp_path)
     counters = ["shop.counters"]
     tables = select_tables(schema, ["shop.t", *counters], counters)
@@ -65,7 +67,7 @@ def test_compaction_and_purge_change_no_visible_row(spark: SparkSession, tmp_pat
 
 
 def static_value(token: int, ts_us: int) -> EventValue:
-    """A write of a static value, in a partition of its own for each token."""
+    """A write of a static value, in a separate partition for each token."""
     place = {"kind": "static", "id": T, "pk": b64encode(token.to_bytes(8)).decode(), "token": token}
     value = b64encode(ts_us.to_bytes(8)).decode()
     return {"cells": place | {"cell": [{"col": "s", "ts": ts_us, "val": value}]}}
@@ -86,7 +88,7 @@ def state_bytes(store: VersionStore) -> int:
     ("events", "recent", "base", "level"),
     [(5, 0, 0, "base"), (5, 7, 100, "recent"), (5, 8, 100, "base"), (0, 0, 9, "recent")],
 )
-def test_the_base_is_rewritten_when_an_eighth_is_new(
+def test_compaction_rewrites_base_when_an_eighth_is_new(
     events: int, recent: int, base: int, level: str
 ) -> None:
     rows = {"events": events, "recent": recent, "base": base, "history": 1_000}

@@ -1,4 +1,4 @@
-"""The streaming job: micro-batches, and a crash between two of them."""
+"""The streaming job: micro-batches, and a crash between two micro-batches."""
 
 import json
 from pathlib import Path
@@ -29,7 +29,7 @@ class CrashError(Exception):
 
 
 class CrashingStore(VersionStore):
-    """A store that crashes once, after it has written a micro-batch."""
+    """A store that crashes once, after writing a micro-batch."""
 
     crashes_in = 1
 
@@ -40,8 +40,8 @@ class CrashingStore(VersionStore):
             raise CrashError(f"in micro-batch {batch.number}")
 
 
-def test_a_crash_during_a_run_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
-    """Spark repeats the micro-batch, whose events are already stored."""
+def test_reconcile_is_right_after_crash_during_run(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark repeats a micro-batch whose events are already stored."""
     schema = read_schema(SCHEMA)
     records = of_busiest_tables(three_copies([RECORDING]), TABLES)
     tables = algebra_of(records)
@@ -63,7 +63,7 @@ def test_a_crash_during_a_run_changes_nothing(spark: SparkSession, tmp_path: Pat
     failed = 'cdc_spark_run_failed{spark_job="reconcile"}'
     assert f"{failed} 1.0" in (tmp_path / "stats.prom").read_text().splitlines()
     stats = job().run(events(stream.read()), options)
-    # The repeated batch is not even read.
+    # The job does not even read the repeated batch.
     assert stats.micro_batches == 1
     assert stats.records == len(records[2::BATCHES])
     assert stats.compacted_buckets > 0

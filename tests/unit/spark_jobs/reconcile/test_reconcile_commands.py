@@ -37,7 +37,7 @@ def run(spark: SparkSession, tmp_path: Path, run_module: RunModule) -> Run:
     return run_command
 
 
-def test_the_view_reflects_truncations_and_purges(
+def test_view_reflects_truncations_and_purges(
     spark: SparkSession, tmp_path: Path, run: Run
 ) -> None:
     store = filled_store(spark, tmp_path, schema(tmp_path, ANEW), EVENTS, buckets=BUCKETS)
@@ -67,10 +67,8 @@ def test_the_view_reflects_truncations_and_purges(
     assert "was created with `buckets=2`, not 4" in told
 
 
-def test_the_view_names_a_row_with_a_far_timestamp(
-    spark: SparkSession, tmp_path: Path, run: Run
-) -> None:
-    """CQL allows times beyond 64-bit microseconds; the view has the other rows."""
+def test_view_reports_row_with_far_timestamp(spark: SparkSession, tmp_path: Path, run: Run) -> None:
+    """CQL allows times beyond 64-bit microseconds; the view contains the other rows."""
     far_timestamps.fill(spark, tmp_path, buckets=BUCKETS)
     code, said, _ = run(
         "view", table=far_timestamps.NAME, view_output=tmp_path / "view", at_s=NOW_S
@@ -89,7 +87,7 @@ def test_the_view_names_a_row_with_a_far_timestamp(
         ({"layout": "merge"}, "cannot be `merge`: the store has one layout. Remove `layout`, and "),
     ],
 )
-def test_a_mismatch_with_the_table_is_an_error(
+def test_mismatch_with_store_table_is_an_error(
     tmp_path: Path, run: Run, settings: dict[str, str], sentence: str
 ) -> None:
     schema(tmp_path, ANEW)
@@ -101,8 +99,9 @@ def test_a_mismatch_with_the_table_is_an_error(
         assert sentence in told
 
 
-def test_help_names_the_options() -> None:
-    """As a process: Python would warn of a module that its package has imported."""
+def test_view_help_lists_options() -> None:
+    """A separate process detects Python's warning about a module that its package already
+    imported."""
     module = "spark_jobs.reconcile.view"
     command = [sys.executable, "-W", "error::RuntimeWarning", "-m", module, "--help"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

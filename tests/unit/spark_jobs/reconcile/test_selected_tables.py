@@ -1,4 +1,4 @@
-"""The events of selected tables, and the reasons to reject others."""
+"""Events of the selected tables, and the reasons to reject other events."""
 
 import json
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ DDL = f"""
 CREATE TABLE shop.hits (p int PRIMARY KEY, n counter) WITH ID = {HITS} AND cdc = true;
 CREATE TABLE shop.orders (p int PRIMARY KEY, n text) WITH ID = {ORDERS} AND cdc = true;
 """
-# One shard of 60 of one leader, as docs/reference/event-format.md shows it.
+# One shard of one leader, with the count 60, from docs/reference/event-format.md.
 CONTEXT = "AAGAABneb9fYo0kkgAfuPhYuFscABmDL6xJh8AAAAAAAAAA8"
 WHOLE = {"whole_counters": ["shop.hits"]}
 
@@ -46,7 +46,7 @@ def record(table: str, value: str = "YQ==") -> Record:
 
 
 def numbered(records: Sequence[Record]) -> list[Record]:
-    """The records with offsets and event ids of their own."""
+    """The records with separate offsets and event ids."""
     return [
         replace(each, headers=headers_of(number.to_bytes(16)), offset=number)
         for number, each in enumerate(records)
@@ -54,12 +54,12 @@ def numbered(records: Sequence[Record]) -> list[Record]:
 
 
 def stored(spark: SparkSession, tables: SelectedTables, *records: Record) -> list[str]:
-    """The tables of the events that the store gets."""
+    """The tables of the stored events."""
     return [row["table"] for row in tables.events(events(frame(spark, records))).collect()]
 
 
-def test_the_reasons_of_rejected_events(spark: SparkSession, schema: SourceSchema) -> None:
-    """Each names the place of its record."""
+def test_rejected_events_have_reasons(spark: SparkSession, schema: SourceSchema) -> None:
+    """Each reason contains the place of its record."""
     rejected = {
         "has no `cells`. ": replace(record(ORDERS), value=b'{"op": "i"}'),
         f"is of a table that {schema.path} does not describe. Describe the schema again; if the "
@@ -84,7 +84,7 @@ def test_the_reasons_of_rejected_events(spark: SparkSession, schema: SourceSchem
     ],
     ids=["no headers", "a table that is not described", "a context that is cut"],
 )
-def test_an_invalid_record_is_an_error_with_its_place(
+def test_invalid_record_error_contains_place(
     spark: SparkSession,
     schema: SourceSchema,
     rejected: Record,
@@ -107,12 +107,12 @@ def test_whole_counters_are_stored_once_and_unselected_tables_are_skipped(
     assert sorted(stored(spark, select_tables(schema, **WHOLE), *records[:3])) == [HITS, ORDERS]
 
 
-def test_an_undescribed_table_is_an_error(schema: SourceSchema) -> None:
+def test_table_missing_in_schema_is_an_error(schema: SourceSchema) -> None:
     with pytest.raises(ConfigError, match=r"describes no table shop\.a\. It describes shop\.hits"):
         select_tables(schema, ["shop.a"])
 
 
-# The time of a UUID begins with its last digits.
+# The time of a UUID starts with its last digits.
 CREATED_AGAIN = (
     ("00000000-b41f-11e5-9f22-ba0be0483c18", "p.shop.orders", False),
     ("7a1c395e-b41f-11e5-9f22-ba0be0483c18", "p.shop.orders", True),
@@ -126,8 +126,10 @@ CREATED_AGAIN = (
 )
 
 
-def test_a_table_that_was_created_again(spark: SparkSession, schema: SourceSchema) -> None:
-    """Events of an earlier one are skipped; a later one needs another `schema.file`."""
+def test_events_of_earlier_and_later_tables_are_separated(
+    spark: SparkSession, schema: SourceSchema
+) -> None:
+    """Events of an earlier table are skipped; a later table needs another `schema.file`."""
     others = [replace(record(table), topic=topic) for table, topic, _ in CREATED_AGAIN]
     given = numbered([record(ORDERS), *others])
     accepted, rejected = select_tables(schema, ["shop.orders"]).split(events(frame(spark, given)))
@@ -171,8 +173,9 @@ def copy(number: int, cells: dict[str, Any], *, position: int = 0, after: Any = 
     return Record(headers, value.encode(), offset=9 - position)
 
 
-def test_replica_copies_and_nothing_else_are_dropped(spark: SparkSession) -> None:
-    """Copies differ in their source alone; attempts of a statement also in local deletion times."""
+def test_only_replica_copies_are_dropped(spark: SparkSession) -> None:
+    """Copies differ only in their source; retried statements also differ in local deletion
+    times."""
     records = [
         *(copy(1, CELLS, position=at) for at in range(3)),
         *(copy(2, each) for each in ATTEMPTS * 2),
@@ -194,7 +197,7 @@ def test_replica_copies_and_nothing_else_are_dropped(spark: SparkSession) -> Non
     )
 
 
-def test_the_events_are_the_same_without_replica_copies(spark: SparkSession) -> None:
+def test_dropping_replica_copies_preserves_events(spark: SparkSession) -> None:
     records = three_copies(["5.0/three-nodes"])
     all_events = events(frame(spark, records))
     ours = read_cells(drop_replica_copies(all_events)).collect()

@@ -39,10 +39,10 @@ def test_schemas_are_read_in_every_format(tmp_path: Path) -> None:
     ],
     ids=["time-based", "after an upgrade to 6.0", "epoch-based"],
 )
-def test_of_two_tables_with_one_name_the_newest_counts(
+def test_newest_of_tables_with_one_name_counts(
     tmp_path: Path, older: str, newer: str, is_older_first: bool
 ) -> None:
-    """A description may contain dropped tables. Ids do not sort like their times."""
+    """A schema may contain dropped tables. Ids do not sort by their times."""
     texts = [TABLE.replace(ID, table_id) for table_id in (older, newer)]
     path = tmp_path / "schema.cql"
     path.write_text("".join(texts if is_older_first else texts[::-1]))
@@ -51,7 +51,7 @@ def test_of_two_tables_with_one_name_the_newest_counts(
     assert source.table("shop.orders").id == newer
 
 
-def test_rows_of_a_node_are_read(tmp_path: Path) -> None:
+def test_schema_rows_of_node_are_read(tmp_path: Path) -> None:
     place = {"keyspace_name": "shop", "table_name": "hits"}
     column = {**place, "position": -1, "clustering_order": "none"}
     rows = {
@@ -68,7 +68,7 @@ def test_rows_of_a_node_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"CREATE TABLE", b"{", b"\x1f\x8b", b"\xff"])
-def test_an_invalid_schema_is_an_error(tmp_path: Path, content: bytes) -> None:
+def test_invalid_schema_is_an_error(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "schema"
     path.write_bytes(content)
     with pytest.raises(ConfigError, match=f"Cannot read the schema from {path}: "):

@@ -1,4 +1,4 @@
-"""The typed view: keys, statics, collections, and a source table that changes."""
+"""The typed view: keys, static columns, collections, and a changing source table."""
 
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ NOTHING = {"ckv": None, "l": None, "s": None, "m": None, "u": None, "f": None}
 FULL = {"ckv": "v", "l": [1, 2], "s": [-1, 2], "m": {"k": 4}, "u": (None, "y"), "f": [5, 6]}
 
 
-def test_the_view_follows_the_source_table(spark: SparkSession, tmp_path: Path) -> None:
+def test_view_follows_schema_of_source_table(spark: SparkSession, tmp_path: Path) -> None:
     before = schema(tmp_path, TABLE)
     store = filled_store(spark, tmp_path, before, EVENTS, buckets=2)
 
@@ -43,12 +43,12 @@ def test_the_view_follows_the_source_table(spark: SparkSession, tmp_path: Path) 
     ]
 
 
-def test_a_recreated_table_starts_empty(spark: SparkSession, tmp_path: Path) -> None:
+def test_recreated_table_starts_empty(spark: SparkSession, tmp_path: Path) -> None:
     again = "5a1c395e-b41f-11e9-9f22-ba0be0483c18"
     both = schema(tmp_path, TABLE + TABLE[TABLE.index("CREATE TABLE") :].replace(ID, again))
     values = [*EVENTS, named(again, row(9, [], live={"ts": 5}))]
     store = filled_store(spark, tmp_path, both, values, buckets=2)
     shown = table_at(store, both, both.table("shop.carts"), NOW_S).collect()
     assert [(each["item"], each["owner"]) for each in shown] == [(9, None)]
-    # A job for the name alone skips events of the old table.
+    # A job that selects by name skips events of the old table.
     assert [table.id for table in select_tables(both, ("shop.carts",)).tables] == [again]

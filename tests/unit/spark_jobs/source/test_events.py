@@ -26,7 +26,7 @@ INVALID_RECORDS: dict[str, tuple[tuple[Header, ...] | None, str]] = {
 }
 
 
-def test_headers_become_columns(spark: SparkSession) -> None:
+def test_record_headers_become_columns(spark: SparkSession) -> None:
     record = Record(headers_of(ID, node="n2", position=41, ts_us=-7), b"v", b"k", "t.x", 3, 12)
     found = events(frame(spark, [record])).collect()
     assert found[0].asDict(recursive=True) == {
@@ -44,14 +44,14 @@ def test_headers_become_columns(spark: SparkSession) -> None:
     assert tuple(found[0].asDict()) == EVENT_COLUMNS
 
 
-def test_headers_are_found_at_any_position_and_a_value_may_lack(spark: SparkSession) -> None:
+def test_headers_are_found_at_any_position(spark: SparkSession) -> None:
     others = (("trace", b"1"), *reversed(headers_of(ID)), ("cdc.id", b"second"))
     (row,) = events(frame(spark, [Record(others, value=None)])).collect()
     assert (row.id, row.source, row.ts_us, row.kind) == (ID, "n1/7/0/0", 1, "row")
     assert row.value is None
 
 
-def test_an_invalid_record_is_an_error_with_its_place(spark: SparkSession) -> None:
+def test_invalid_event_record_error_contains_place(spark: SparkSession) -> None:
     records = [Record(headers_of(ID)), Record(None, partition=2, offset=9)]
     with pytest.raises(PySparkException) as raised:
         events(frame(spark, records)).select("id").collect()
@@ -62,7 +62,7 @@ def test_an_invalid_record_is_an_error_with_its_place(spark: SparkSession) -> No
 
 
 def test_invalid_records_can_be_kept(spark: SparkSession) -> None:
-    """The column `error` has the text that fails the query otherwise."""
+    """The column `error` contains the text that would otherwise fail the query."""
     records = [Record(headers, offset=n) for n, (headers, _) in enumerate(INVALID_RECORDS.values())]
     records.append(Record(headers_of(ID), offset=len(records)))
     *invalid, valid = events(frame(spark, records), keep_invalid=True).orderBy("offset").collect()

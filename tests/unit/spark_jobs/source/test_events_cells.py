@@ -29,14 +29,14 @@ def counter(raw: bytes) -> EventValue:
 
 
 def rows(spark: SparkSession, *values: Any, keep_invalid: bool = False) -> DataFrame:
-    """The rows of values, of which text is no JSON of a test."""
+    """The rows of values; a string is passed on as raw text."""
     texts = [value if isinstance(value, str) else json.dumps(value) for value in values]
     records = [Record(None, text.encode(), offset=n) for n, text in enumerate(texts)]
     return read_cells(frame(spark, records), counters=["c"], keep_invalid=keep_invalid)
 
 
-def test_events_become_rows_with_their_text(spark: SparkSession) -> None:
-    """Every other event has the schema of Connect's `JsonConverter`, and members before `cells`."""
+def test_event_cells_become_store_rows(spark: SparkSession) -> None:
+    """The second pass wraps events in the schema of Connect's `JsonConverter`."""
     schema = {"type": "struct", "fields": [], "optional": False, "cells": "no member of this"}
     shards = [(leader, 1, 5) for leader in LEADERS]
     values = [
@@ -68,7 +68,7 @@ INVALID = {
 }
 
 
-def test_the_reasons_of_invalid_values(spark: SparkSession) -> None:
+def test_invalid_cells_have_reasons(spark: SparkSession) -> None:
     given = [value for value, _ in INVALID.values()]
     found = rows(spark, *given, keep_invalid=True).orderBy("place").collect()
     assert [row["table"] for row in found] == [None] * len(given)
@@ -76,7 +76,7 @@ def test_the_reasons_of_invalid_values(spark: SparkSession) -> None:
         assert message in row["error"]
 
 
-def test_an_invalid_value_fails_the_query(spark: SparkSession) -> None:
+def test_invalid_cells_fail_query(spark: SparkSession) -> None:
     with pytest.raises(PySparkException, match=MISSING_CELLS):
         rows(spark, {"op": "i", "after": {}}).collect()
 

@@ -1,4 +1,4 @@
-"""A record that a job cannot use stops no other one: it becomes a dead letter with its reason."""
+"""An unusable record becomes a dead letter with its reason and does not stop other records."""
 
 import hashlib
 import json
@@ -43,8 +43,10 @@ KINDS_OF_ORDER = (
     ((True, False), (0,)),
     ((False,), (0, 1)),
 )
-"""Whether each change of a batch has a cluster time, and the partitions: two with an order, one
-with a change that follows one with a time, and one whose changes may be in both partitions."""
+"""Whether each change of a batch has a cluster time, and the partitions.
+
+Two kinds have an order. In one an untimed change follows a timed one, and in one the changes may be
+in both partitions."""
 
 
 def event(table_id: str) -> bytes:
@@ -53,7 +55,7 @@ def event(table_id: str) -> bytes:
 
 
 def numbered(records: Iterable[Record]) -> list[Record]:
-    """The records with their own event ids and offsets."""
+    """The records with separate event ids and offsets."""
     return [
         Record(each.headers, each.value, each.key, each.topic, 0, offset)
         for offset, each in enumerate(records)
@@ -87,7 +89,7 @@ OF_EVENTS = {
 def assert_dead(
     spark: SparkSession, path: Path, broken: Mapping[str, tuple[Record, str]]
 ) -> list[Any]:
-    """Verify that the dead letters are these records, which follow the first of the topic."""
+    """Verify that the dead letters are these records, which follow the topic's first record."""
     found = spark.read.format("delta").load(str(path)).orderBy("offset").collect()
     assert [(bytes(dead["value"]), dead["offset"]) for dead in found] == [
         (record.value, offset) for offset, (record, _) in enumerate(broken.values(), 1)
@@ -97,7 +99,9 @@ def assert_dead(
     return found
 
 
-def test_reconcile_stores_the_other_events(spark: SparkSession, tmp_path: Path) -> None:
+def test_reconcile_stores_events_around_invalid_records(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     (tmp_path / "schema.cql").write_text(DDL)
     schema = read_schema(tmp_path / "schema.cql")
     stream = RecordStream(spark, tmp_path / "topic")
@@ -113,7 +117,7 @@ def test_reconcile_stores_the_other_events(spark: SparkSession, tmp_path: Path) 
         assert set(dead.asDict()) == {*RAW_COLUMNS, "error"}
 
 
-def test_without_dead_letters_reconcile_fails(spark: SparkSession, tmp_path: Path) -> None:
+def test_reconcile_fails_at_invalid_record_by_default(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "schema.cql").write_text(DDL)
     schema = read_schema(tmp_path / "schema.cql")
     stream = RecordStream(spark, tmp_path / "topic")
@@ -152,7 +156,7 @@ def mongo_options(folder: Path) -> MongoJobOptions:
 
 
 @pytest.mark.parametrize("is_kept", [True, False], ids=["dead-letter", "fail"])
-def test_mongo_reconcile_merges_the_other_changes(
+def test_mongo_reconcile_merges_changes_around_invalid_records(
     spark: SparkSession, tmp_path: Path, is_kept: bool
 ) -> None:
     stream = RecordStream(spark, tmp_path / "topic")
@@ -175,11 +179,11 @@ def test_mongo_reconcile_merges_the_other_changes(
     assert_dead(spark, tmp_path / "dead", OF_CHANGES)
 
 
-def test_mongo_reconcile_keeps_documents_apart_from_those_without_an_order(
+def test_mongo_reconcile_rejects_only_changes_without_order(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Documents with and without cluster times, in one or two partitions, over two batches. Of the
-    changes of a document, those that have no known order are dead letters."""
+    """Documents have changes with and without cluster times, in one or two partitions and two
+    batches. Only changes without a known order become dead letters."""
     seed = draw_seed()
     chance = random.Random(seed)
     stream = RecordStream(spark, tmp_path / "topic")
@@ -222,7 +226,7 @@ def test_mongo_reconcile_keeps_documents_apart_from_those_without_an_order(
     assert dead_ids == late | moved
 
 
-def test_the_table_is_apart_from_the_others(tmp_path: Path) -> None:
+def test_dead_letter_path_must_not_overlap_other_paths(tmp_path: Path) -> None:
     (tmp_path / "s.cql").write_text(DDL)
     given = {
         "kafka.bootstrap.servers": "b:1",

@@ -1,4 +1,4 @@
-"""JSON beyond Jackson's limits, and members that do not fit."""
+"""JSON beyond Jackson's limits, and members with wrong types."""
 
 import ast
 import json
@@ -16,7 +16,7 @@ LIMITED = {"from_json", "get_json_object", "json_tuple", "schema_of_json", "try_
 WRONG = ["true", '"x"', "1.5", "[]", "{}", "1" * 30, "nul"]
 
 
-def test_one_function_parses_json_in_spark() -> None:
+def test_json_is_parsed_by_one_function() -> None:
     found = {
         (file.relative_to(SPARK_JOBS).as_posix(), node.attr)
         for file in SPARK_JOBS.rglob("*.py")
@@ -26,8 +26,8 @@ def test_one_function_parses_json_in_spark() -> None:
     assert found == {("source/events.py", "from_json")}
 
 
-def test_no_value_becomes_null(spark: SparkSession) -> None:
-    """Every member has the value of Python's parser, or `UNREAD` has the text."""
+def test_no_json_value_silently_becomes_null(spark: SparkSession) -> None:
+    """Every member equals Python's parsed value, or `UNREAD` contains the text."""
     draw = random.Random(7)
     texts = []
     for _ in range(300):
@@ -61,8 +61,8 @@ def test_no_value_becomes_null(spark: SparkSession) -> None:
     assert 50 < read < len(texts)
 
 
-def test_texts_of_any_length_are_read(spark: SparkSession) -> None:
-    """As large as a document of MongoDB or a cell of Cassandra becomes in JSON."""
+def test_json_text_beyond_jackson_limit_is_read(spark: SparkSession) -> None:
+    """MongoDB documents and Cassandra cells can reach this size in JSON."""
     size = random.randrange(20_000_001, 30_000_000)
     text = F.concat(F.lit('{"text":"'), F.repeat(F.lit("a"), size), F.lit('"}'))
     value = json_value(text, MEMBERS)

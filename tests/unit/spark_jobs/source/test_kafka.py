@@ -1,4 +1,4 @@
-"""Topics that are created, deleted, created again and compacted between the runs of a job."""
+"""Topics that are created, deleted, recreated and compacted between the runs of a job."""
 
 import json
 import random
@@ -48,10 +48,8 @@ class Broker:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_run_never_reads_another_topic_of_the_same_name(
-    monkeypatch: pytest.MonkeyPatch, seed: int
-) -> None:
-    """A run fails exactly when a topic that an earlier run read was replaced, also meanwhile."""
+def test_recreated_topic_is_never_read(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    """A run fails exactly if a topic of an earlier run was replaced, also during the run."""
     draw = random.Random(seed)
     broker = Broker(monkeypatch)
     read: dict[str, str] = {}
@@ -65,7 +63,7 @@ def test_a_run_never_reads_another_topic_of_the_same_name(
             case 1 if draw.random() < 0.3:
                 broker.topics.pop(name, None)
             case 2:
-                # A new checkpoint.
+                # The job starts with a new checkpoint.
                 if draw.random() < 0.1:
                     broker.files, read, job = {}, {}, None
             case _:
@@ -88,7 +86,7 @@ def test_a_run_never_reads_another_topic_of_the_same_name(
     assert failures or seed
 
 
-def test_brokers_without_ids_are_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_brokers_without_topic_ids_are_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     broker = Broker(monkeypatch, has_ids=False)
     broker.create("a")
     job = SourceTopics(SESSION, OPTIONS, compacted="reject")
@@ -97,10 +95,10 @@ def test_brokers_without_ids_are_accepted(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize("compacted", ["reject", "warn", "accept"])
-def test_compacted_topics(
+def test_compacted_topics_are_handled_by_policy(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, compacted: Compacted
 ) -> None:
-    """A job that rebuilds rows rejects them; others report them, or read whole states."""
+    """A job that rebuilds rows rejects compacted topics; others warn, or read whole states."""
     broker = Broker(monkeypatch)
     broker.create("a")
     broker.create("b", is_compacted=True)

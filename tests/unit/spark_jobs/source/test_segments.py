@@ -15,7 +15,7 @@ from tests.support.segments.segment_reading import schema_of
 NODES = {node: recording(f"5.0/three-nodes/{node}") for node in ("node1", "node2", "node3")}
 
 
-def test_the_events_of_all_nodes_and_the_ranges_without_events(
+def test_segments_yield_events_of_all_nodes_and_unread_ranges(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     archive(NODES, tmp_path)
@@ -43,16 +43,14 @@ def test_the_events_of_all_nodes_and_the_ranges_without_events(
     assert str(unread).startswith(f"file:{damaged}: positions 0 to the end: ")
 
 
-def test_a_folder_without_segments_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
+def test_folder_without_segments_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "CommitLog-7-5_cdc.idx").write_text("7\nCOMPLETED\n")
     (tmp_path / "CommitLog-7-5.log.tmp").write_text("")
     with pytest.raises(ConfigError, match=r"has no segment .* archive segments"):
         find_segments(spark, str(tmp_path))
 
 
-def test_a_segment_without_its_key_fails_with_the_remedy(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_encrypted_segment_error_contains_remedy(spark: SparkSession, tmp_path: Path) -> None:
     scenario = recording("5.0/encrypted")
     archive({"node1": scenario}, tmp_path)
     schema = schema_of(scenario)

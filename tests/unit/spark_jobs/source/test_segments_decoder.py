@@ -1,4 +1,4 @@
-"""Segments in Arrow batches: the events of the agent, and reports of what cannot be read."""
+"""Segments in Arrow batches: the agent's events, and reports of unreadable ranges."""
 
 import gzip
 import json
@@ -17,7 +17,7 @@ from tests.oracle.reference.segment import read_bytes
 from tests.support.segments.archive import agents_events, recording
 from tests.support.segments.segment_reading import schema_of
 
-# With deletions, counters, compressed, with schema changes.
+# Recordings with deletions, counters, compression and schema changes.
 RECORDINGS = ("4.1/lz4", "5.0/deletions", "5.0/counter-shards/node1", "6.0/epochs")
 
 
@@ -54,7 +54,7 @@ def ids(rows: list[dict[str, Any]]) -> list[bytes]:
 
 
 @pytest.mark.parametrize("name", RECORDINGS)
-def test_the_events_are_those_of_the_agent(name: str, tmp_path: Path) -> None:
+def test_decoder_yields_events_of_agent(name: str, tmp_path: Path) -> None:
     scenario = recording(name)
     found = {}
     for table in schema_of(scenario).tables():
@@ -70,7 +70,7 @@ def test_the_events_are_those_of_the_agent(name: str, tmp_path: Path) -> None:
     assert found == agents_events(scenario, tmp_path)
 
 
-def test_a_compressed_file_has_the_same_events() -> None:
+def test_compressed_segment_file_yields_same_events() -> None:
     scenario = recording("5.0/deletions")
     table = schema_of(scenario).tables()[0]
     decode = decoder(scenario, table)
@@ -78,7 +78,7 @@ def test_a_compressed_file_has_the_same_events() -> None:
     assert plain and plain == ids(decoded(decode, segments(scenario, ending=".gz")))
 
 
-def test_an_encrypted_segment_needs_its_key() -> None:
+def test_encrypted_segment_needs_key() -> None:
     scenario = recording("5.0/encrypted")
     table = schema_of(scenario).tables()[0]
     with_key = decoder(scenario, table, keys=scenario.keys())
@@ -88,7 +88,7 @@ def test_an_encrypted_segment_needs_its_key() -> None:
         decoded(decoder(scenario, table), segments(scenario))
 
 
-def test_damage_is_reported_and_the_rest_is_decoded() -> None:
+def test_damaged_range_is_reported_and_rest_is_decoded() -> None:
     scenario = recording("5.0/types")
     table = next(each for each in schema_of(scenario).tables() if each.kind == "table")
     (path, name), *_ = scenario.segments()
@@ -106,7 +106,7 @@ def test_damage_is_reported_and_the_rest_is_decoded() -> None:
     assert set(events) <= set(whole)
 
 
-def test_an_unreadable_segment_is_one_range() -> None:
+def test_unreadable_segment_is_one_unread_range() -> None:
     scenario = recording("5.0/types")
     table = schema_of(scenario).tables()[0]
     rows = decoded(
@@ -119,7 +119,7 @@ def test_an_unreadable_segment_is_one_range() -> None:
     ] * 2
 
 
-def test_a_cut_segment_has_a_gap_up_to_the_number_in_its_index() -> None:
+def test_cut_segment_has_gap_up_to_index_position() -> None:
     scenario = recording("5.0/types")
     table = schema_of(scenario).tables()[0]
     (path, name), *_ = scenario.segments()

@@ -32,7 +32,7 @@ def struct(**fields: DataType) -> StructType:
     return StructType([StructField(name, kind) for name, kind in fields.items()])
 
 
-def test_a_type_in_sql_quotes_the_names_of_fields() -> None:
+def test_sql_type_quotes_field_names() -> None:
     kind = MapType(TEXT, ArrayType(struct(**{"a b": INT, "c`d": TEXT})))
     assert sql_type(kind) == "MAP<STRING, ARRAY<STRUCT<`a b`: INT, `c``d`: STRING>>>"
 
@@ -40,7 +40,7 @@ def test_a_type_in_sql_quotes_the_names_of_fields() -> None:
 K, V = {"k": INT}, ("v",)
 XY = struct(x=INT, y=TEXT)
 NAMED = K | {"v": TEXT}
-# Columns before and after, the columns of the key, the changes.
+# Columns before and after, the number of key columns, the changes.
 CHANGES: dict[str, tuple[Columns, Columns, int, list[ColumnChange]]] = {
     "equal columns": (K | {"v": struct(x=INT)}, K | {"v": struct(x=INT)}, 1, []),
     "a key has another name at its place": (
@@ -90,12 +90,12 @@ CHANGES: dict[str, tuple[Columns, Columns, int, list[ColumnChange]]] = {
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_changes_of_columns(name: str) -> None:
+def test_column_changes_are_derived(name: str) -> None:
     existing, wanted, keys, expected = CHANGES[name]
     assert column_changes(existing, wanted, keys) == expected
 
 
-def test_a_column_that_was_dropped_and_added_again_starts_empty() -> None:
+def test_column_added_again_starts_empty() -> None:
     assert column_changes(NAMED, NAMED, 1, frozenset(V)) == [Drop(V), Add(V, TEXT)]
 
 
@@ -108,11 +108,11 @@ def test_a_column_that_was_dropped_and_added_again_starts_empty() -> None:
         (Widen(("v",), INT, LongType()), "ALTER COLUMN `v` TYPE BIGINT"),
     ],
 )
-def test_statements(change: ColumnChange, statement: str) -> None:
+def test_alter_statement_expresses_column_change(change: ColumnChange, statement: str) -> None:
     assert alter_statement("t", change) == f"ALTER TABLE t {statement}"
 
 
-def test_a_field_named_key_is_no_key_of_a_map() -> None:
+def test_field_named_key_is_not_a_map_key() -> None:
     item = struct(key=INT, m=MapType(struct(x=INT), struct(key=INT)))
     columns = {"k": INT, "v": ArrayType(item)}
     element = ("v", "element")

@@ -20,17 +20,17 @@ SECOND = replace(FIRST, store_version=8)
 
 
 @pytest.mark.parametrize("part", Part)
-def test_a_position_is_read_as_it_was_written(part: Part) -> None:
+def test_commit_position_round_trips(part: Part) -> None:
     position = FIRST.as_part(part)
     assert read_position(position.to_json()) == position
 
 
 @pytest.mark.parametrize("text", [None, "", "a comment", "[]", "{}", '{"part": "merge"}'])
-def test_metadata_of_another_program_is_no_position(text: str | None) -> None:
+def test_metadata_of_another_program_yields_no_position(text: str | None) -> None:
     assert read_position(text) is None
 
 
-def test_numbers_grow_with_each_commit() -> None:
+def test_commit_numbers_grow_with_each_commit() -> None:
     commits = [
         FIRST.as_part(Part.MERGE),
         FIRST.as_part(Part.INSERT),
@@ -51,21 +51,21 @@ def test_progress_is_the_newest_complete_batch() -> None:
     assert progress([inserted, FIRST.as_part(Part.MERGE)]) == Progress(inserted)
 
 
-def test_progress_names_a_batch_without_its_new_rows() -> None:
+def test_progress_includes_batch_without_its_inserts() -> None:
     merged = SECOND.as_part(Part.MERGE)
     # Maintenance repeats the position.
     assert progress([merged, None, merged, FIRST]) == Progress(FIRST, merged)
     assert progress([merged, FIRST]).merged == merged
 
 
-def test_a_fingerprint_changes_with_type_and_drop() -> None:
+def test_column_fingerprint_changes_with_type_and_drop() -> None:
     known = fingerprints({"v": IntegerType()}, {})
     assert fingerprints({"v": IntegerType()}, {"w": 4}) == known
     assert fingerprints({"v": LongType()}, {}) != known
     assert fingerprints({"v": IntegerType()}, {"v": 4}) != known
 
 
-def test_a_column_is_replaced_if_it_was_dropped_and_has_another_type() -> None:
+def test_column_dropped_and_retyped_is_replaced() -> None:
     known = fingerprints({"v": IntegerType()}, {"v": 2})
     for kind, dropped_us, is_replaced in (
         (IntegerType(), 2, False),

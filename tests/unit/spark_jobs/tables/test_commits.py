@@ -1,4 +1,4 @@
-"""Batches of changes, some applied twice or by half, and actions that conflict with commits."""
+"""Batches of changes, some applied twice or partially, and actions with commit conflicts."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -35,7 +35,7 @@ TABLE = cast(
 
 
 def commit(conflicts: int) -> Callable[[], str]:
-    """An action with a number of conflicts ahead."""
+    """An action with a number of conflicts before its success."""
     ahead = [OSError("another commit came first")] * conflicts
 
     def act() -> str:
@@ -46,13 +46,13 @@ def commit(conflicts: int) -> Callable[[], str]:
     return act
 
 
-def test_an_action_is_retried_until_it_has_no_conflict() -> None:
+def test_conflicting_action_is_retried_until_limit() -> None:
     assert retry(TABLE, commit(ATTEMPTS - 1)) == "committed"
     with pytest.raises(ConflictError, match=f"carts: {ATTEMPTS} attempts conflicted"):
         retry(TABLE, commit(ATTEMPTS))
 
 
-def test_another_error_is_raised_at_once() -> None:
+def test_unrelated_error_is_raised_immediately() -> None:
     with pytest.raises(ZeroDivisionError):
         retry(TABLE, lambda: 1 / 0)
 
@@ -81,7 +81,7 @@ FOLD = {row_id(key): row(key, value) for key, value in ((1, "b"), (2, "a"), (3, 
         pytest.param("iceberg", {"iceberg.deletes": "equality"}, marks=pytest.mark.slow),
     ],
 )
-def test_a_table_is_the_fold_of_its_batches(
+def test_table_equals_fold_of_batches(
     spark: SparkSession,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -93,7 +93,7 @@ def test_a_table_is_the_fold_of_its_batches(
     table = new_table(session, options, COLUMNS)
     apply_batch(table, batch_of(session, COLUMNS, FIRST), position(1), None)
 
-    # Maintenance comes first. Then the process ends between the updates and the new rows.
+    # Maintenance runs first. Then the process crashes between the updates and the new rows.
     raised = [
         KeyboardInterrupt(),
         RuntimeError("DELTA_CONCURRENT_APPEND, or ValidationException of Iceberg"),
@@ -112,7 +112,7 @@ def test_a_table_is_the_fold_of_its_batches(
             apply_batch(table, batch, position(2), position(1))
     visible = stored_rows(table.read())
     assert visible == {row_id(number): after for number, _, after in FIRST}
-    # The next process has read nothing of the table.
+    # The next process has not read the table yet.
     table = open_table(session, options, NAME)
     apply_batch(table, batch, position(2), position(1))
     assert stored_rows(table.read()) == FOLD

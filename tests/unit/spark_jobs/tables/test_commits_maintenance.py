@@ -1,4 +1,4 @@
-"""The commands compact, expire and history: the position stays, old versions can be read."""
+"""The commands compact, expire and history keep the position and readable old versions."""
 
 import json
 from collections.abc import Callable
@@ -32,7 +32,7 @@ FIRST, SECOND = (CommitPosition(APP, TABLE_ID, number, 1_700_000_000) for number
 
 @pytest.fixture
 def run(run_module: RunModule) -> Callable[..., tuple[int, dict[str, Any]]]:
-    """Runs a command with --json. Returns its exit code and its document."""
+    """Run a command with --json. Returns its exit code and its document."""
 
     def run_command(name: str, **settings: Any) -> tuple[int, dict[str, Any]]:
         code, printed, _ = run_module(f"spark_jobs.tables.{name}", settings, "--json")

@@ -1,4 +1,4 @@
-"""The handler: restarts after a kill and after schema changes, and tables of other owners."""
+"""The handler after crashes and schema changes, and tables of other owners."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -44,7 +44,7 @@ FIRST, SECOND, THIRD = Position(1, 100), Position(2, 100), Position(2, 160)
 
 
 class Source:
-    """A version store with changes made by hand, by the later position."""
+    """A version store with changes set by the test, keyed by position."""
 
     def __init__(self, session: SparkSession, options: TargetOptions) -> None:
         self.session = session
@@ -59,7 +59,7 @@ class Source:
         return counts_of(self.changes[before, after])
 
     def handler(self, app: str = APP) -> TypedTables:
-        """A handler, as after a start of the job."""
+        """A handler as created at the start of the job."""
 
         def typed(_: SourceTable) -> StructType:
             return StructType([StructField(*column) for column in self.columns.items()])
@@ -83,7 +83,7 @@ def source(spark: SparkSession, tmp_path: Path, table_format: str) -> Source:
 
 
 @pytest.mark.parametrize("table_format", ["delta", pytest.param("iceberg", marks=pytest.mark.slow)])
-def test_columns_follow_the_source(source: Source) -> None:
+def test_typed_columns_follow_source_table(source: Source) -> None:
     source.changes[None, FIRST] = [
         (1, "c", {"k": 1, "v": "a", "n": 5}),
         (2, "c", {"k": 2, "v": "b", "n": None}),
@@ -92,8 +92,8 @@ def test_columns_follow_the_source(source: Source) -> None:
     assert handler.position(TABLE) is None
     source.apply(handler, TABLE, None, FIRST)
 
-    # The key has a new name, a column is gone, another was dropped and added again with another
-    # type, one is new.
+    # The key is renamed, one column is dropped, another is dropped and added with another type, and
+    # one is new.
     items = ArrayType(StructType([StructField("a", IntegerType())]))
     source.columns = {"id": IntegerType(), "items": items, "n": StringType()}
     changed = replace(TABLE, columns={"items": True, "n": False}, dropped={"v": 5, "n": 7})
@@ -112,7 +112,7 @@ def test_columns_follow_the_source(source: Source) -> None:
 
 
 @pytest.mark.parametrize("table_format", ["delta"])
-def test_a_start_finishes_the_batch_of_a_killed_job(
+def test_start_finishes_batch_of_killed_job(
     source: Source, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source.changes[None, FIRST] = [(1, "c", {"k": 1, "v": "a", "n": None})]
@@ -142,7 +142,7 @@ def test_a_start_finishes_the_batch_of_a_killed_job(
         with pytest.raises(TargetError, match=text):
             source.handler(app).position(replace(TABLE, id=table_id))
 
-    # Another program has expired the commits that name a position.
+    # Another program has expired the commits with a position.
     unnamed = [replace(commit, position=None) for commit in target.commits()]
     monkeypatch.setattr(delta.DeltaTypedTable, "commits", lambda *_: unnamed)
     with pytest.raises(TargetError, match="no longer names a position"):

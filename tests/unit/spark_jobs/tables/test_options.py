@@ -1,4 +1,4 @@
-"""Options of the job and of its commands."""
+"""Options of the tables job and its commands."""
 
 import pytest
 
@@ -17,18 +17,20 @@ JOB = {"checkpoint": "/c", "output": "/versions", "schema.file": "schema.cql", "
         ("iceberg", "lake.raw", ("lake", "raw", "shop", "orders")),
     ],
 )
-def test_the_place_of_a_table(table_format: str, target: str, name: tuple[str, ...]) -> None:
+def test_target_name_follows_format_and_target(
+    table_format: str, target: str, name: tuple[str, ...]
+) -> None:
     options = options_of(TargetOptions, {"format": table_format, "target": target})
     assert options.target_name("shop.orders") == name
 
 
-def test_a_notebook_names_options_by_field() -> None:
+def test_notebook_sets_options_by_field() -> None:
     options = TargetOptions(format="delta", target="/tables")
     assert options == options_of(TargetOptions, {"format": "delta", "target": "/tables"})
     assert options.partition_by == {}
 
 
-def test_topics_are_optional() -> None:
+def test_tables_job_topics_are_optional() -> None:
     assert not options_of(TablesJobOptions, JOB).has_source
     broker = {"topics": "a", "kafka.bootstrap.servers": "broker:9092"}
     assert options_of(TablesJobOptions, {**JOB, **broker}).has_source
@@ -48,12 +50,12 @@ def test_topics_are_optional() -> None:
         ({"format": "hudi"}, "format"),
     ],
 )
-def test_mistakes(settings: dict[str, str], sentence: str) -> None:
+def test_invalid_tables_option_is_rejected(settings: dict[str, str], sentence: str) -> None:
     with pytest.raises(ConfigError, match=sentence):
         options_of(TablesJobOptions, {**JOB, **settings})
 
 
-def test_versions_are_kept_for_an_hour_at_least() -> None:
+def test_table_versions_are_retained_for_at_least_an_hour() -> None:
     settings = {"target": "/tables", "tables": "shop.orders"}
     assert options_of(ExpireOptions, {**settings, "retain.seconds": "7d"}).retain_s == 7 * 86_400
     with pytest.raises(ConfigError, match=r"retain\.seconds"):

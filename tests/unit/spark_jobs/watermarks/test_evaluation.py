@@ -1,4 +1,4 @@
-"""Watermarks of all tables, as rows, metrics and a column."""
+"""Watermarks of all tables as rows, metrics and a column."""
 
 from datetime import UTC, datetime
 
@@ -21,18 +21,18 @@ RULES = WatermarkRules("ONE", 0, 0)
 KNOWN = report("a", 2000, replicas=1)
 
 
-def test_all_reported_tables_are_evaluated_unless_some_are_named() -> None:
+def test_all_reported_tables_are_evaluated_unless_selected() -> None:
     assert list(evaluate([KNOWN], RULES, 0, {})) == [TABLE]
     other = evaluate([KNOWN], RULES, 0, {}, tables=["ks.other"])
     assert other["ks.other"].until_ms is None
     known = evaluate([KNOWN], RULES, 0, {})
     assert list(evaluate([], RULES, 0, known)) == [TABLE]
-    # A table that is not named is forgotten, such as a dropped one.
+    # An unselected table, such as a dropped one, is forgotten.
     named = evaluate([], RULES, 0, {**known, "ks.dropped": known[TABLE]}, tables=[TABLE])
     assert list(evaluate([], RULES, 0, named)) == [TABLE]
 
 
-def test_hints_are_named_when_they_exist_or_are_unknown() -> None:
+def test_existing_or_unknown_hints_are_reported() -> None:
     reports = [report("a", 1, hints=None), report("b", 1, hints=(Hints("host-c", 1000),))]
     assert hint_notes([*reports, report("c", 1)]) == (
         "Node a does not report its hints.",
@@ -40,7 +40,7 @@ def test_hints_are_named_when_they_exist_or_are_unknown() -> None:
     )
 
 
-def test_metrics_are_in_seconds_and_the_report_has_texts() -> None:
+def test_watermarks_are_seconds_in_metrics_and_text_in_report() -> None:
     tables = evaluate([KNOWN], RULES, 0, {})
     registry = registry_of(WatermarkState(in_topics=tables))
     labels = {"table": TABLE}
@@ -57,7 +57,7 @@ def test_metrics_are_in_seconds_and_the_report_has_texts() -> None:
     }
 
 
-def test_rows_and_a_column_for_typed_tables(spark: SparkSession) -> None:
+def test_watermarks_become_rows_and_typed_table_column(spark: SparkSession) -> None:
     tables = evaluate([KNOWN], RULES, 0, {})
     (row,) = watermark_rows(spark, tables).collect()
     assert (row["table"], row["after"], row["to"]) == (TABLE, MIN_TOKEN, MAX_TOKEN)

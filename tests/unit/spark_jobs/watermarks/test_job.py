@@ -11,7 +11,7 @@ from spark_jobs.watermarks.job import read_reports, repeat
 from tests.support.seeds import draw_seed
 
 
-def test_an_evaluation_is_repeated_until_the_job_is_stopped() -> None:
+def test_evaluation_repeats_until_job_is_stopped() -> None:
     stop, count, shown = threading.Event(), 0, list[str]()
 
     def evaluate() -> JobReport:
@@ -26,10 +26,10 @@ def test_an_evaluation_is_repeated_until_the_job_is_stopped() -> None:
     assert repeat(evaluate, None, threading.Event(), shown.append).message == "4\n"
 
 
-def test_the_last_report_of_a_node_is_that_of_the_topic_whatever_its_clock(
+def test_last_report_of_node_follows_topic_order(
     spark: SparkSession,
 ) -> None:
-    """Clocks jump back and forth between reports; each node has one partition."""
+    """Clocks jump back and forth between reports; each node uses one partition."""
     seed = draw_seed()
     numbers = random.Random(seed)
     rows, last = [], {}
@@ -48,7 +48,7 @@ def test_the_last_report_of_a_node_is_that_of_the_topic_whatever_its_clock(
 
 
 def _report(node: str, at_ms: int, number: int) -> dict[str, object]:
-    """A report whose interval is its number."""
+    """A report whose interval is its offset."""
     return {
         "version": 1,
         "node_id": node,

@@ -18,7 +18,7 @@ def needed(consistency: WriteConsistency, options: dict[str, str]) -> dict[str |
 
 @pytest.mark.parametrize("replicas", range(1, 8))
 @pytest.mark.parametrize("consistency", ["ONE", "TWO", "THREE", "QUORUM", "ALL"])
-def test_any_so_many_replicas_have_one_that_acknowledged(
+def test_needed_complete_replicas_include_an_acknowledging_one(
     replicas: int, consistency: WriteConsistency
 ) -> None:
     few = {"ONE": 1, "TWO": 2, "THREE": 3, "QUORUM": replicas // 2 + 1, "ALL": replicas}
@@ -31,11 +31,11 @@ def test_any_so_many_replicas_have_one_that_acknowledged(
         assert all(
             set(acknowledged) & set(complete) for complete in combinations(range(replicas), count)
         )
-    # One fewer would not do.
+    # One replica fewer would not suffice.
     assert count == 1 or replicas - written >= count - 1
 
 
-def test_levels_of_data_centers() -> None:
+def test_consistency_level_applies_per_data_center() -> None:
     assert needed("QUORUM", TWO) == {None: 3}
     assert needed("LOCAL_QUORUM", TWO) == {"dc1": 2, "dc2": 1}
     assert needed("LOCAL_ONE", TWO) == {"dc1": 3, "dc2": 2}
@@ -46,11 +46,11 @@ def test_levels_of_data_centers() -> None:
     assert needed("LOCAL_QUORUM", simple) == {None: 2}
 
 
-def test_transient_replicas_count_and_data_centers_without_replicas_do_not() -> None:
+def test_transient_replicas_count_but_empty_data_centers_do_not() -> None:
     assert needed("ALL", {"class": CLASS, "dc1": "3/1", "dc2": "0"}) == {None: 1}
 
 
-def test_other_replications_are_rejected() -> None:
+def test_unsupported_replication_is_rejected() -> None:
     with pytest.raises(InputError, match="EverywhereStrategy"):
         replica_rule({"class": "org.apache.cassandra.locator.EverywhereStrategy"}, "ONE")
     with pytest.raises(InputError, match="no replicas"):

@@ -1,4 +1,4 @@
-"""Watermarks of the topics, and which of them a consumer has reached."""
+"""Watermarks of the topics, and the watermarks that a consumer has reached."""
 
 import json
 
@@ -30,7 +30,7 @@ def reaches(*offsets: int) -> dict[str, dict[str, dict[int, int]]]:
     return {TABLE: at(*offsets)}
 
 
-def test_a_consumer_reaches_a_watermark_at_its_end_offsets() -> None:
+def test_consumer_reaches_watermark_at_its_end_offsets() -> None:
     state = WatermarkState().published(tables(1), at(10, 5)).published(tables(2), at(12, 5))
     assert state.reached(reaches(9, 9)).consumed == {}
     first = state.reached(reaches(10, 5))
@@ -40,7 +40,7 @@ def test_a_consumer_reaches_a_watermark_at_its_end_offsets() -> None:
     assert last.reached(reaches(12, 6)) == last
 
 
-def test_each_table_reaches_a_watermark_by_itself() -> None:
+def test_each_table_reaches_its_watermark_independently() -> None:
     both = {**tables(1), "ks.u": TableWatermark("ks.u", (RangeWatermark(-5, 5, 0, 1, ()),))}
     ends = {**at(10), "shop.ks.u": {0: 3}}
     state = WatermarkState().published(both, ends)
@@ -53,19 +53,19 @@ def test_each_table_reaches_a_watermark_by_itself() -> None:
     assert state.reached({}) == state
 
 
-def test_a_table_without_a_topic_reaches_no_watermark() -> None:
+def test_table_without_topic_reaches_no_watermark() -> None:
     renamed = {"orders": {0: 0}}
     state = WatermarkState().published(tables(1), renamed)
     assert state.reached({TABLE: renamed}).consumed == {}
 
 
-def test_a_partition_that_was_never_read_is_not_reached() -> None:
+def test_unread_partition_is_not_reached() -> None:
     assert not is_reached(at(0, 1), {"shop.ks.t": {0: 7}})
     assert is_reached(at(0, 0), {})
     assert is_reached({}, {})
 
 
-def test_a_consumer_far_behind_keeps_the_oldest_and_the_newest_watermark() -> None:
+def test_lagging_consumer_keeps_oldest_and_newest_watermark() -> None:
     state = WatermarkState()
     for number in range(1, 2 * MAX_PENDING):
         state = state.published(tables(number), at(number))
@@ -74,8 +74,8 @@ def test_a_consumer_far_behind_keeps_the_oldest_and_the_newest_watermark() -> No
     assert state.pending[-1].tables == state.in_topics == tables(2 * MAX_PENDING - 1)
 
 
-def test_a_table_that_is_never_reached_does_not_stop_the_others() -> None:
-    """The other one is always one evaluation behind."""
+def test_unreached_table_does_not_stop_other_tables() -> None:
+    """The other table is always one evaluation behind."""
     unread = TableWatermark("ks.u", (RangeWatermark(-5, 5, 0, 1, ()),))
     state = WatermarkState()
     for number in range(1, 3 * MAX_PENDING):
@@ -86,18 +86,18 @@ def test_a_table_that_is_never_reached_does_not_stop_the_others() -> None:
         assert len(state.pending) <= MAX_PENDING
 
 
-def test_a_state_is_read_back() -> None:
+def test_watermark_state_round_trips() -> None:
     state = WatermarkState().published(tables(1), at(10)).published(tables(2), at(11))
     state = state.reached(reaches(10))
     assert state_from_json(state_to_json(state)) == state
 
 
-def test_a_state_of_another_format_is_rejected() -> None:
+def test_watermark_state_of_another_format_is_rejected() -> None:
     with pytest.raises(ValueError, match="format 2"):
         state_from_json(json.dumps({"format": 2}))
 
 
-def test_the_offsets_of_a_table_are_the_largest_of_its_commits() -> None:
+def test_table_offsets_are_largest_of_its_commits() -> None:
     texts = [
         '{"kind": "append", "offsets": {"shop.ks.t": {"0": 7, "1": 2}}}',
         '{"kind": "append", "offsets": {"shop.ks.t": {"0": 5, "1": 3}}}',

@@ -1,4 +1,4 @@
-"""The watermark of a table: it never claims a write that no complete replica has."""
+"""The watermark of a table never covers a write that no complete replica has."""
 
 import random
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ GAP = report("a", 90, gaps=[(30, 40)])
 BLOCKED = report("b", 50, obstacles=[("segment_blocked", "it waits")], ts_ms=1000)
 LOW, HIGH = ReplicatedRange(MIN_TOKEN, 0, 0), ReplicatedRange(0, MAX_TOKEN, 0)
 THREE = (report("a", 90), report("b", 50), report("c", 70))
-# Reports, rules, the end of the watermark, and what it names as missing.
+# Reports, rules, the end of the watermark, and its missing parts.
 ONCE: dict[str, tuple[Sequence[NodeReport], WatermarkRules, int | None, tuple[str, ...]]] = {
     "QUORUM needs two of three replicas": (THREE, QUORUM, 70, ()),
     "ONE needs all replicas": (THREE, ALL_NEEDED, 50, ()),
@@ -80,7 +80,7 @@ ONCE: dict[str, tuple[Sequence[NodeReport], WatermarkRules, int | None, tuple[st
 
 
 @pytest.mark.parametrize("name", ONCE)
-def test_the_watermark_of_reports(name: str) -> None:
+def test_watermark_follows_reports_and_rules(name: str) -> None:
     reports, rules, until_ms, missing = ONCE[name]
     found = watermark(*reports, rules=rules, now_ms=1000 if BLOCKED in reports else 0)
     assert found.until_ms == until_ms
@@ -89,8 +89,8 @@ def test_the_watermark_of_reports(name: str) -> None:
     assert len(found.missing) >= len(missing)
 
 
-def test_a_watermark_begins_when_enough_agents_have_begun() -> None:
-    """Agents start one after the other, or see a new table at different times."""
+def test_watermark_starts_once_enough_agents_have_started() -> None:
+    """Agents start one after another, or discover a new table at different times."""
     first = watermark(report("a", 200, since_ms=100))
     assert (first.since_ms, first.until_ms) == (100, None)
     both = [report("a", 400, since_ms=100), report("b", 400, since_ms=300)]
@@ -101,7 +101,7 @@ def test_a_watermark_begins_when_enough_agents_have_begun() -> None:
     assert (last.since_ms, last.until_ms) == (300, 400)
 
 
-def test_a_watermark_continues_and_never_moves_back() -> None:
+def test_watermark_continues_and_never_moves_back() -> None:
     before = watermark(report("a", 90), report("b", 90), report("c", 90))
     after = watermark(report("a", 95), before=before)
     assert (after.since_ms, after.until_ms) == (0, 90)
@@ -109,20 +109,20 @@ def test_a_watermark_continues_and_never_moves_back() -> None:
     assert later.until_ms == 95
 
 
-def test_a_baseline_passes_what_the_log_lacks() -> None:
+def test_baseline_covers_times_before_the_log() -> None:
     late = [report(node, 90, since_ms=60) for node in "abc"]
     before = watermark(*(report(node, 50) for node in "abc"))
     assert watermark(*late, before=before).until_ms == 50
     assert watermark(*late, before=before, baseline_ms=70).until_ms == 90
 
 
-def test_clocks_and_timeouts_shorten_the_covered_times() -> None:
+def test_clock_skew_and_timeout_shorten_covered_times() -> None:
     rules = WatermarkRules("ALL", clock_skew_ms=5, write_timeout_ms=20)
     found = watermark(report("a", 90, replicas=1), rules=rules)
     assert (found.since_ms, found.until_ms) == (25, 85)
 
 
-def test_a_replica_that_moved_is_complete_from_its_beginning() -> None:
+def test_moved_replica_is_complete_from_its_start() -> None:
     before = watermark(report("a", 50, replicas=1))
     ranges = (ReplicatedRange(MIN_TOKEN, MAX_TOKEN, 60),)
     moved = report("b", 90, replicas=1, ranges=ranges)
@@ -133,7 +133,7 @@ def test_a_replica_that_moved_is_complete_from_its_beginning() -> None:
 
 @dataclass
 class Replica:
-    """A node: the log by its own clock, and what its agent published."""
+    """A node: its log by its own clock, and the ranges that its agent published."""
 
     skew_ms: int
     since_ms: int
@@ -143,7 +143,7 @@ class Replica:
     gaps: list[tuple[int, int]] = field(default_factory=list)
 
     def published(self) -> set[int]:
-        """Writes that are surely in the topics: acknowledged in the covered times."""
+        """Writes that are certainly in the topics: acknowledged in the covered times."""
         return {
             write
             for at_ms, write in self.log
@@ -169,10 +169,10 @@ SKEW_MS, TIMEOUT_MS = 6, 15
 
 @settings(max_examples=300)
 @given(st.sampled_from(sorted(WRITTEN)), st.integers(0, 400), st.integers(0, 1 << 32))
-def test_every_write_up_to_the_watermark_is_published_by_a_replica(
+def test_every_write_up_to_watermark_is_published(
     consistency: WriteConsistency, writes: int, seed: int
 ) -> None:
-    """One range, three replicas, of which one is replaced by a fourth node in the middle."""
+    """One range with three replicas; a fourth node replaces one of them midway."""
     rng = random.Random(seed)
     nodes = [Replica(rng.randint(-SKEW_MS, SKEW_MS), rng.choice([0, 0, 30, 300])) for _ in range(4)]
     moved_ms = rng.randint(0, 1000)
@@ -189,7 +189,7 @@ def test_every_write_up_to_the_watermark_is_published_by_a_replica(
         for _ in range(rng.randint(0, 2)):
             start = rng.randint(0, 1000)
             node.gaps.append((start, start + rng.randint(1, 200)))
-    # The replaced node stops with its last range; its agent reports nothing later.
+    # The replaced node stops with its last range; its agent sends no later report.
     last_ms = [moved_ms + nodes[0].skew_ms, 1100, 1100, 1100]
     rules = WatermarkRules(consistency, SKEW_MS, TIMEOUT_MS)
     before: TableWatermark | None = None

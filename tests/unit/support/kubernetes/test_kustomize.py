@@ -1,4 +1,4 @@
-"""The small Kustomize of the tests says what the real one says."""
+"""The tests' own Kustomize produces the same objects as kubectl."""
 
 import json
 import shutil
@@ -23,7 +23,7 @@ def in_order(objects: list[Object]) -> list[str]:
 
 
 @pytest.mark.parametrize("directory", KUSTOMIZATIONS, ids=lambda each: each.name)
-def test_it_agrees_with_kubectl(directory: Path) -> None:
+def test_built_in_kustomize_agrees_with_kubectl(directory: Path) -> None:
     objects = finished(build(directory))
     assert objects
     kubectl = shutil.which("kubectl")

@@ -1,5 +1,5 @@
-//! A table that is altered at random by a node whose clock jumps by up to five minutes: every
-//! update is read with the definition of its epoch, whatever the write times say.
+//! A node whose clock jumps by up to five minutes alters a table at random. Every update is read
+//! with the definition of its epoch, regardless of write times.
 
 use proptest::prelude::*;
 
@@ -100,7 +100,7 @@ impl Node {
         }
     }
 
-    /// Everything, as at a start.
+    /// The complete state, as at a start.
     fn whole(&mut self, time_us: i64) {
         let mut columns = vec![
             column_row("p", "int", Kind::PartitionKey),
@@ -172,7 +172,7 @@ impl Node {
                 self.rows(time_us, |change| change.types = vec![(time_us, row)]);
             }
             Op::Comment => {
-                // Only the metadata log has it.
+                // Only the metadata log contains the change.
                 self.entry("COMMENT ON COLUMN t.p IS 'x'");
             }
             Op::Restart => self.whole(time_us),
@@ -273,9 +273,9 @@ proptest! {
         prop_assert!(schema.is_same(&Schema::from_stored(schema.to_stored().as_bytes()).unwrap()));
     }
 
-    /// The newest state of the table is that of the last epoch, whatever the write times say.
+    /// The newest state of the table is that of the last epoch, regardless of write times.
     #[test]
-    fn the_last_epoch_is_the_present_state(ops in ops()) {
+    fn newest_state_is_that_of_last_epoch(ops in ops()) {
         let node = node(&ops);
         let schema = Schema::default().with_changes(&node.log);
         let table = schema.table(TableId::parse(ID).unwrap()).unwrap();
@@ -324,7 +324,7 @@ fn type_at(schema: &Schema, epoch: i64) -> CqlType {
 }
 
 #[test]
-fn a_node_knows_since_when_a_table_is_as_it_is() {
+fn rows_of_node_are_certain_since_last_change() {
     let log = [
         (7, "ALTER TABLE t ADD v text"),
         (8, "ALTER TABLE other ADD v text"),
@@ -337,7 +337,7 @@ fn a_node_knows_since_when_a_table_is_as_it_is() {
         let known = schema.epochs.certain(TableId::parse(ID).unwrap(), epoch);
         assert!(known.is_some(), "{epoch}");
     }
-    // Without a change in the part of the log that was read, it is older than that part.
+    // Without a change in the log read so far, the definition is older than that part of the log.
     let schema = node_rows("text", 10, &log[1..2]);
     assert!(
         schema
@@ -349,8 +349,8 @@ fn a_node_knows_since_when_a_table_is_as_it_is() {
 }
 
 #[test]
-fn a_node_whose_clock_is_ahead_and_the_log_agree() {
-    // The agent read the schema by a clock that is ahead of the one that ALTER was written by.
+fn node_with_fast_clock_and_log_agree() {
+    // The agent's clock was ahead of the clock that timestamped ALTER.
     let node = node_rows("text", 10, &[(9, "ALTER TABLE t ADD v text")]).seen_at(START_US);
     let mut later = Node {
         epoch: 10,
@@ -390,7 +390,7 @@ fn a_node_whose_clock_is_ahead_and_the_log_agree() {
 }
 
 #[test]
-fn an_epoch_whose_rows_are_missing_is_not_guessed() {
+fn epoch_without_rows_is_not_guessed() {
     let node = node(&[(Op::Add(0, 0), 0)]);
     let schema = Schema::default().with_changes(&node.log);
     let mut later = Node {

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn definitions_are_found_from_both_sides() {
+    fn definitions_are_found_before_and_after_epoch() {
         let mut known = Definitions::default();
         known.change(9, table("c"));
         known.observe(5, 7, table("b"));
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_last_gets_its_number_later() {
+    fn latest_definition_is_numbered_later() {
         let mut known = Definitions::default();
         known.change(5, table("b"));
         known.observe(NOW, NOW, table("c"));
@@ -133,13 +133,13 @@ mod tests {
     }
 
     #[test]
-    fn one_definition_of_several_sources_is_one() {
+    fn equal_definitions_of_several_sources_merge() {
         let mut known = Definitions::default();
         known.change(5, table("b"));
         known.observe(5, 20, table("b"));
         known.observe(18, 20, table("b"));
         assert_eq!(bounds(&known), [(5, 20)]);
-        // The log knows of a change that the observer did not know.
+        // The log contains a change that the observer did not know.
         known.change(11, table("c"));
         assert_eq!(bounds(&known), [(11, 20)]);
         for epoch in 100..200 {

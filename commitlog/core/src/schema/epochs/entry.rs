@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn schema_changes_of_every_version() {
+    fn schema_changes_of_every_version_are_parsed() {
         for version in 0..=10 {
             let bytes = write(version, Some("k"), b"ALTER TABLE t ADD x int");
             let entry = MetadataLogEntry::parse(12, 4, &bytes);
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_modified_utf_8() {
+    fn texts_are_decoded_as_modified_utf_8() {
         // NUL, "é", "€" and U+1F600 as a surrogate pair.
         let cql = b"\xc0\x80\xc3\xa9\xe2\x82\xac\xed\xa0\xbd\xed\xb8\x80";
         let entry = MetadataLogEntry::parse(1, 4, &write(9, None, cql));
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn other_kinds_and_another_form() {
+    fn other_kinds_and_unreadable_entries_are_reported() {
         let entry = MetadataLogEntry::parse(3, 29, b"anything");
         assert_eq!(entry.content, EntryContent::Other { kind: 29 });
         let entry = MetadataLogEntry::parse(3, 4, &[&write(10, None, b"x")[..], b"y"].concat());

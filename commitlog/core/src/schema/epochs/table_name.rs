@@ -41,7 +41,7 @@ mod tests {
     use super::table_name;
 
     #[test]
-    fn names_of_tables() {
+    fn table_name_is_read_from_statement() {
         let named = |cql| table_name(cql).unwrap_or_default();
         assert_eq!(named("ALTER TABLE t ADD x int"), "t");
         assert_eq!(named("alter table if exists k.\"T\" drop x"), "T");

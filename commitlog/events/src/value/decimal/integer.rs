@@ -173,7 +173,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_fast_division_divides(
+        fn fast_division_matches_plain_division(
             high in prop_oneof![0..CHUNK, Just(0), Just(CHUNK - 1)],
             low in prop_oneof![any::<u64>(), Just(0), Just(u64::MAX)],
         ) {

@@ -31,7 +31,7 @@ fn double(bytes: &[u8]) -> f64 {
 }
 
 #[test]
-fn plain_text() {
+fn decimals_are_written_as_plain_text() {
     let cases = [
         (0, 0, "0"),
         (3, 0, "0.000"),
@@ -62,7 +62,7 @@ fn plain_text_is_bounded() {
 }
 
 #[test]
-fn scientific_text_as_java_chooses_it() {
+fn scientific_text_matches_java() {
     assert_eq!(scientific(2, 12345), "123.45");
     assert_eq!(scientific(7, -10), "-0.0000010");
     assert_eq!(scientific(8, -10), "-1.0E-7");
@@ -74,7 +74,7 @@ fn scientific_text_as_java_chooses_it() {
 }
 
 #[test]
-fn doubles_of_extreme_scales() {
+fn extreme_scales_become_doubles() {
     assert_eq!(double(&decimal_bytes(i32::MIN, 1)), f64::INFINITY);
     assert_eq!(double(&decimal_bytes(i32::MIN, -1)), f64::NEG_INFINITY);
     assert_eq!(double(&decimal_bytes(i32::MAX, 1)), 0.0);
@@ -87,7 +87,7 @@ fn doubles_of_extreme_scales() {
 }
 
 #[test]
-fn doubles_of_long_values() {
+fn long_values_become_doubles() {
     let mut long = 2500_i32.to_be_bytes().to_vec();
     long.resize(4 + 1040, 0x5a);
     let mut longer = 25_000_i32.to_be_bytes().to_vec();
@@ -119,14 +119,14 @@ fn doubles_are_bounded() {
 }
 
 #[test]
-fn too_few_bytes() {
+fn too_few_bytes_are_rejected() {
     for length in 0..5 {
         assert!(Decimal::parse(&[0; 5][..length]).is_err());
     }
 }
 
 #[test]
-fn integers_of_any_length() {
+fn integers_of_any_length_are_written() {
     let text = |bytes: &[u8]| {
         let mut out = Vec::new();
         Integer::new(bytes).write_text(&mut out);
@@ -150,20 +150,23 @@ fn integers_of_any_length() {
 
 proptest! {
     #[test]
-    fn the_double_is_the_nearest(unscaled: i128, scale in -400_i32..400) {
+    fn decimal_becomes_nearest_double(unscaled: i128, scale in -400_i32..400) {
         let expected: f64 = format!("{unscaled}e{}", -scale).parse().unwrap();
         prop_assert_eq!(double(&decimal_bytes(scale, unscaled)), expected);
     }
 
     #[test]
-    fn small_doubles_are_the_nearest(unscaled in -1_000_000_000_i128..1_000_000_000, scale in -25_i32..25) {
+    fn small_decimal_becomes_nearest_double(
+        unscaled in -1_000_000_000_i128..1_000_000_000,
+        scale in -25_i32..25,
+    ) {
         let expected: f64 = format!("{unscaled}e{}", -scale).parse().unwrap();
         prop_assert_eq!(double(&decimal_bytes(scale, unscaled)), expected);
     }
 
     #[test]
     fn long_digits_agree_with_short_ones(high: u64, low in 0_u64..1_000_000_000_000_000_000) {
-        // high × 10^18 + low, with zero bytes in front so that the long way is taken.
+        // high × 10^18 + low, with leading zero bytes to select the path for long numbers.
         let number = i128::from(high) * 1_000_000_000_000_000_000 + i128::from(low);
         let mut out = Vec::new();
         super::integer::write_long(&mut out, &number.to_be_bytes());

@@ -98,7 +98,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_the_library_writes(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
+        fn base64_matches_library(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
             let mut out = Vec::new();
             write_base64(&mut out, &bytes);
             let text = base64_simd::STANDARD.encode_to_string(&bytes);

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes_what_json_demands() {
+    fn required_characters_are_escaped() {
         assert_eq!(string(b""), r#""""#);
         assert_eq!(string("h\u{e9}llo".as_bytes()), "\"h\u{e9}llo\"");
         assert_eq!(
@@ -152,7 +152,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn plain_is_what_needs_no_escape(
+        fn plain_text_needs_no_escape(
             plain in "[ !#-Z^-~]{0,40}",
             other: u8,
             place: prop::sample::Index,
@@ -168,13 +168,13 @@ mod tests {
         }
 
         #[test]
-        fn reads_back(text in "(?s).{0,200}") {
+        fn strings_round_trip(text in "(?s).{0,200}") {
             let read: String = serde_json::from_str(&string(text.as_bytes())).unwrap();
             prop_assert_eq!(read, text);
         }
 
         #[test]
-        fn any_bytes_give_json(bytes: Vec<u8>) {
+        fn arbitrary_bytes_become_json(bytes: Vec<u8>) {
             let read: String = serde_json::from_str(&string(&bytes)).unwrap();
             prop_assert_eq!(read, String::from_utf8_lossy(&bytes));
         }

@@ -1,4 +1,4 @@
-"""When a message that was refused is known to be the cause."""
+"""When a rejected message is known to be the cause of the rejection."""
 
 import pytest
 from confluent_kafka import KafkaError
@@ -17,7 +17,7 @@ SENT = delivery_report("shop", b"", bytes(300))
 VERY_LARGE = delivery_report("shop", b"", bytes(2000))
 
 
-def test_the_messages_of_a_batch_are_not_alone_because_the_next_one_is_smaller() -> None:
+def test_smaller_next_batch_keeps_messages_together() -> None:
     sizes, _ = growing()
     for _ in range(2):
         assert not sizes.was_alone(SENT)
@@ -26,7 +26,7 @@ def test_the_messages_of_a_batch_are_not_alone_because_the_next_one_is_smaller()
     assert sizes.was_alone(SENT)
 
 
-def test_batches_are_as_they_were_when_it_was_the_clock() -> None:
+def test_clock_error_restores_batch_size() -> None:
     sizes, _ = growing()
     sizes.shrink(SENT, INVALID)
     sizes.settings()
@@ -54,7 +54,7 @@ def test_only_oversized_events_are_reported_with_their_size() -> None:
 
 
 def growing(size_bytes: int = 1600) -> tuple[BatchSize, FakeClock]:
-    """Sizes that are in use, and their clock."""
+    """Return batch sizes in use, and their clock."""
     clock = FakeClock()
     sizes = BatchSize({"batch.size": str(size_bytes)}, clock=clock)
     sizes.settings()
@@ -62,14 +62,14 @@ def growing(size_bytes: int = 1600) -> tuple[BatchSize, FakeClock]:
 
 
 def refused(sizes: BatchSize) -> None:
-    """Until it is alone, and known."""
+    """Shrink batches until the message is alone and reported."""
     while not sizes.was_alone(SENT):
         sizes.shrink(SENT, INVALID)
         sizes.settings()
     sizes.reason_alone(SENT, INVALID)
 
 
-def test_batches_grow_when_nothing_is_rejected_for_longer_each_time() -> None:
+def test_batches_grow_after_increasing_quiet_times() -> None:
     sizes, clock = growing()
     assert not sizes.should_grow
     for quiet_s in (60, 120, 240, 480, 960, 1920, 3600, 3600):
@@ -83,7 +83,7 @@ def test_batches_grow_when_nothing_is_rejected_for_longer_each_time() -> None:
         assert [*seen, sizes.should_grow] == [False, True, False]
 
 
-def test_a_rejection_long_after_batches_grew_is_the_first_of_its_kind() -> None:
+def test_quiet_time_resets_long_after_growth() -> None:
     sizes, clock = growing()
     for _ in range(5):
         refused(sizes)
@@ -93,7 +93,7 @@ def test_a_rejection_long_after_batches_grew_is_the_first_of_its_kind() -> None:
         clock.advance(3600)
 
 
-def test_one_that_is_too_large_for_any_batch_tells_nothing_of_batches() -> None:
+def test_oversized_event_does_not_delay_batch_growth() -> None:
     sizes, clock = growing()
     refused(sizes)
     for _ in range(3):
@@ -103,7 +103,7 @@ def test_one_that_is_too_large_for_any_batch_tells_nothing_of_batches() -> None:
     assert sizes.should_grow
 
 
-def test_one_that_cannot_grow_is_asked_again_later() -> None:
+def test_postponed_batch_growth_is_retried_later() -> None:
     sizes, clock = growing()
     refused(sizes)
     clock.advance(60)
@@ -115,7 +115,7 @@ def test_one_that_cannot_grow_is_asked_again_later() -> None:
     assert sizes.was_alone(SENT), "they are small still"
 
 
-def test_a_rejection_begins_the_quiet_time_anew() -> None:
+def test_rejection_restarts_the_quiet_time() -> None:
     sizes, clock = growing()
     refused(sizes)
     clock.advance(59)
@@ -126,7 +126,7 @@ def test_a_rejection_begins_the_quiet_time_anew() -> None:
     assert [*seen, sizes.should_grow] == [False, True]
 
 
-def test_batches_do_not_stay_small_for_one_event_that_was_too_large() -> None:
+def test_batches_may_grow_after_one_oversized_event() -> None:
     sizes, clock = growing(160000)
     while not sizes.was_alone(VERY_LARGE):
         sizes.shrink(VERY_LARGE, LARGE)
@@ -137,7 +137,7 @@ def test_batches_do_not_stay_small_for_one_event_that_was_too_large() -> None:
     assert sizes.largest_settings() == {"batch.size": 160000}
 
 
-def test_batches_that_a_topic_finds_too_large_stay_small() -> None:
+def test_batches_too_large_for_topic_stay_small() -> None:
     sizes, clock = growing(160000)
     sizes.shrink(SENT, LARGE)
     assert sizes.settings() == {"batch.size": 10000}

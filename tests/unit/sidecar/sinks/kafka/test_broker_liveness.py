@@ -1,4 +1,4 @@
-"""What is known about a broker, by an injected clock."""
+"""Liveness of a broker, with an injected clock."""
 
 import pytest
 
@@ -19,23 +19,25 @@ def liveness(clock: FakeClock) -> BrokerLiveness:
     return liveness
 
 
-def test_the_first_question_is_due_at_once(clock: FakeClock) -> None:
+def test_first_probe_is_due_immediately(clock: FakeClock) -> None:
     assert BrokerLiveness("a:1", clock).is_probe_due()
 
 
-def test_without_a_doubt_nothing_is_asked(liveness: BrokerLiveness, clock: FakeClock) -> None:
+def test_live_broker_is_not_probed_without_cause(
+    liveness: BrokerLiveness, clock: FakeClock
+) -> None:
     clock.now_s += 3600
     assert (liveness.is_probe_due(), liveness.error()) == (False, None)
 
 
-def test_an_error_of_a_connection_is_a_doubt_and_no_verdict(liveness: BrokerLiveness) -> None:
+def test_connection_error_only_triggers_a_probe(liveness: BrokerLiveness) -> None:
     liveness.connection_failed("a:1: connection refused")
     assert (liveness.is_probe_due(), liveness.error()) == (True, None)
     liveness.probed(True)
     assert (liveness.is_probe_due(), liveness.error()) == (False, None)
 
 
-def test_a_broker_that_does_not_answer_is_away_until_it_does(
+def test_unanswered_probe_marks_broker_unavailable_until_answer(
     liveness: BrokerLiveness, clock: FakeClock
 ) -> None:
     liveness.connection_failed("a:1: connection refused")
@@ -52,7 +54,7 @@ def test_a_broker_that_does_not_answer_is_away_until_it_does(
     assert (liveness.is_unavailable(), liveness.error()) == (False, None)
 
 
-def test_an_acknowledgement_settles_every_doubt(liveness: BrokerLiveness, clock: FakeClock) -> None:
+def test_acknowledgement_marks_broker_available(liveness: BrokerLiveness, clock: FakeClock) -> None:
     liveness.connection_failed("x")
     liveness.probed(False)
     liveness.acknowledged(waiting=0)
@@ -80,7 +82,7 @@ def test_silent_broker_is_probed_and_then_reported(
     assert "acknowledged nothing for 16 s; are enough replicas in sync?" in trouble
 
 
-def test_silence_counts_from_the_last_acknowledgement(
+def test_broker_silence_counts_from_last_acknowledgement(
     liveness: BrokerLiveness, clock: FakeClock
 ) -> None:
     liveness.events_sent()
@@ -95,9 +97,7 @@ def test_silence_counts_from_the_last_acknowledgement(
     assert (liveness.error(), liveness.is_probe_due()) == (None, False)
 
 
-def test_events_that_were_taken_back_leave_no_silence(
-    liveness: BrokerLiveness, clock: FakeClock
-) -> None:
+def test_aborted_events_clear_broker_silence(liveness: BrokerLiveness, clock: FakeClock) -> None:
     liveness.events_sent()
     clock.now_s += 60
     assert (liveness.is_probe_due(), liveness.error() is None) == (True, False)
@@ -105,7 +105,7 @@ def test_events_that_were_taken_back_leave_no_silence(
     assert (liveness.is_probe_due(), liveness.error()) == (False, None)
 
 
-def test_broker_that_answered_once_is_not_reported_unconnected(
+def test_answered_probe_discards_earlier_connection_error(
     liveness: BrokerLiveness, clock: FakeClock
 ) -> None:
     liveness.connection_failed("a:1: connection refused")

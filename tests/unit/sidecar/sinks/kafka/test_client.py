@@ -26,7 +26,7 @@ DENIED = TopicProblem("topic_access_denied", "the topic is denied", "Allow it.")
     rejected=st.sets(st.sampled_from(NAMES)),
     others_pass=st.booleans(),
 )
-def test_a_sink_without_any_topic_to_write_to_is_unhealthy(
+def test_sink_without_writable_topic_is_unhealthy(
     answers: dict[str, int | None], rejected: set[str], others_pass: bool
 ) -> None:
     """`rejected` topics exist, and the broker rejects events in them."""
@@ -55,8 +55,8 @@ def test_a_sink_without_any_topic_to_write_to_is_unhealthy(
         assert ("no event of any topic" in state.message) is not state.healthy
 
 
-def test_each_connection_has_the_settings_of_now() -> None:
-    """An unusable keystore is perhaps half written, so the settings stay."""
+def test_each_connection_uses_current_settings() -> None:
+    """An unusable keystore may be half written, so the settings remain."""
 
     def settings(password: str) -> dict[str, str]:
         return {

@@ -1,4 +1,4 @@
-"""What the client's words become."""
+"""Translation of the client's error messages."""
 
 import pytest
 from confluent_kafka import KafkaError
@@ -19,24 +19,24 @@ _AT = "ssl://127.0.0.1:9093/bootstrap"
         "Disconnected: connection reset by peer (after 4ms in state SSL_HANDSHAKE)",
     ],
 )
-def test_a_listener_that_ends_the_handshake(said: str) -> None:
-    """Kafka's plaintext listener does so, in one of these ways."""
+def test_closed_tls_handshake_suggests_plaintext_listener(said: str) -> None:
+    """Kafka's plaintext listener closes the handshake in one of these ways."""
     clause = reason(KafkaError(KafkaError._TRANSPORT, f"{_AT}: {said}"))
     assert "as a listener without TLS does: check kafka.producer.security.protocol" in clause
 
 
-def test_a_connection_that_ends_later() -> None:
+def test_later_disconnect_is_reported_unchanged() -> None:
     said = f"{_AT}: Disconnected: SSL connection closed by peer (after 8ms in state UP)"
     assert reason(KafkaError(KafkaError._TRANSPORT, said)) == said
 
 
 @pytest.mark.parametrize("code", [KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE])
-def test_an_event_that_is_too_large_has_a_remedy(code: int) -> None:
+def test_oversized_event_rejection_contains_remedy(code: int) -> None:
     assert rejection(KafkaError(code, "Broker: too large")) == (
         "Broker: too large; raise max.message.bytes of the topic and "
         "kafka.producer.max.request.size, or exclude the column or field with field.exclude.list"
     )
 
 
-def test_another_rejection_has_no_such_remedy() -> None:
+def test_other_rejections_contain_no_size_remedy() -> None:
     assert rejection(KafkaError(KafkaError.INVALID_RECORD, "Broker: invalid")) == "Broker: invalid"

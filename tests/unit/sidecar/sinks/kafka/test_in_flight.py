@@ -1,4 +1,4 @@
-"""What becomes of messages that share a callback, whatever the client reports and when."""
+"""Messages that share a callback, for any content and order of delivery reports."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,7 +18,7 @@ FATES = st.sampled_from([SAFE, SAFE, SAFE, ALONE, LOST, UNREPORTED])
 
 
 class Answers:
-    """What the sink would make of it."""
+    """Record acknowledgements and failures in place of the sink."""
 
     def __init__(self) -> None:
         self.acknowledged: list[range] = []
@@ -51,8 +51,8 @@ def report(sent: InFlightBatch, content: int, error: KafkaError | None = None) -
 
 
 @given(st.data())
-def test_every_event_is_answered_once_and_none_that_is_lost(data: st.DataObject) -> None:
-    """Contents repeat: events that are equal stand for each other, so as many of them fail."""
+def test_every_event_is_resolved_once_unless_lost(data: st.DataObject) -> None:
+    """Contents repeat; equal events are interchangeable, so only the number of failures counts."""
     contents = data.draw(st.lists(st.integers(0, 20), min_size=1, max_size=30))
     first = data.draw(st.integers(0, len(contents) - 1))
     taken = data.draw(st.integers(0, len(contents) - first))
@@ -80,7 +80,7 @@ def test_every_event_is_answered_once_and_none_that_is_lost(data: st.DataObject)
     assert all(run for run in answers.acknowledged)
 
 
-def test_reports_that_come_before_the_count_is_known() -> None:
+def test_delivery_reports_before_confirmed_count_are_counted() -> None:
     answers = Answers()
     sent = handed_over([1, 2], 0, answers)
     report(sent, 1)
@@ -90,7 +90,7 @@ def test_reports_that_come_before_the_count_is_known() -> None:
     assert answers.acknowledged == [range(1000, 1002)]
 
 
-def test_a_report_on_something_else_is_no_event_of_these() -> None:
+def test_foreign_delivery_report_matches_no_event() -> None:
     answers = Answers()
     sent = handed_over([1, 2], 0, answers)
     sent.confirm(2)

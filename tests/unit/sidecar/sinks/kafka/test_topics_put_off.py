@@ -1,4 +1,4 @@
-"""Topics whose events the client or the broker rejects for a while."""
+"""Topics whose events the client or the broker rejects temporarily."""
 
 from collections import deque
 from collections.abc import Callable
@@ -26,7 +26,7 @@ CODES = st.sampled_from(
 
 
 class FakeProducer:
-    """Rejects events of the topics in `closed` when it accepts or when it reports them."""
+    """Rejects events of the topics in `closed`, in `produce` or in the delivery report."""
 
     def __init__(self, capacity: int) -> None:
         self.closed: dict[str, int] = {}
@@ -62,7 +62,7 @@ class FakeProducer:
 
 
 @given(st.data())
-def test_a_topic_that_the_client_rejects_holds_up_no_other(data: st.DataObject) -> None:
+def test_rejected_topic_does_not_delay_other_topics(data: st.DataObject) -> None:
     topics = data.draw(st.lists(st.sampled_from(TOPICS), min_size=1, max_size=40))
     batch = batch_of([message(topic, number, number) for number, topic in enumerate(topics)])
     numbered: NumberedBatch[Any, Any] = NumberedBatch("s", batch, 1000)
@@ -71,7 +71,7 @@ def test_a_topic_that_the_client_rejects_holds_up_no_other(data: st.DataObject) 
     sink = KafkaSink({"bootstrap.servers": "localhost:9"}, clock=lambda: now_s[0])
     reports = [lambda: data.draw(st.integers(0, 10))]
     nothing = {"events_sent": lambda: None, "acknowledged": lambda waiting: None}
-    # Of a broker that has every topic; `poll` gives as many reports as drawn.
+    # The broker has every topic; `poll` returns as many reports as drawn.
     client: Any = SimpleNamespace(
         **{"missing": {}, "waits_when_denied": True, "liveness": SimpleNamespace(**nothing)},
         **{"producer": lambda: producer, "partition_count": lambda topic, timeout_s: 3},

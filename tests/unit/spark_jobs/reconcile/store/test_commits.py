@@ -1,4 +1,4 @@
-"""Commits from files of the Delta log."""
+"""Commits read from files of the Delta log."""
 
 import json
 from typing import Any
@@ -24,7 +24,7 @@ def log_file(*actions: dict[str, Any]) -> str:
     return "".join(json.dumps(action) + "\n" for action in actions)
 
 
-def test_an_append_has_rows_and_offsets() -> None:
+def test_append_commit_has_rows_and_offsets() -> None:
     metadata = user_metadata("append", {"shop.a": {0: 7, 12: 9}})
     text = log_file(
         {"commitInfo": {"userMetadata": metadata}}, added("t", 2), added("u", 5), added("t", 1)
@@ -33,7 +33,7 @@ def test_an_append_has_rows_and_offsets() -> None:
     assert read_commit(4, text) == expected
 
 
-def test_a_compaction_adds_no_rows() -> None:
+def test_compaction_commit_adds_no_rows() -> None:
     text = log_file(
         {"commitInfo": {"userMetadata": user_metadata("compact")}},
         added("t", 2, is_change=False),
@@ -43,20 +43,20 @@ def test_a_compaction_adds_no_rows() -> None:
 
 
 @pytest.mark.parametrize("metadata", [None, "no JSON", "[]", '{"kind": "vacuum"}'])
-def test_a_commit_of_another_program_has_no_kind(metadata: str | None) -> None:
+def test_commit_of_another_program_has_kind_other(metadata: str | None) -> None:
     assert read_commit(6, log_file({"commitInfo": {"userMetadata": metadata}})).kind == "other"
 
 
-def test_an_entry_of_the_offset_log_has_end_offsets() -> None:
+def test_offset_log_entry_yields_end_offsets() -> None:
     entry = 'v1\n{"batchWatermarkMs":0}\n{"shop.a":{"0":7,"12":9}}'
     assert offsets_of_batch(entry) == {"shop.a": {0: 7, 12: 9}}
 
 
 @pytest.mark.parametrize("entry", ["v1", 'v1\n{}\n{"logOffset":0}', "v1\n{}\n0", "v1\n{}\n-"])
-def test_another_source_has_no_offsets(entry: str) -> None:
+def test_offset_log_entry_of_another_source_is_empty(entry: str) -> None:
     assert offsets_of_batch(entry) == {}
 
 
-def test_the_largest_offsets_count() -> None:
+def test_largest_offsets_of_commits_count() -> None:
     commits = [{"a": {0: 5, 1: 2}}, {}, {"a": {0: 4}, "b": {0: 1}}]
     assert largest_offsets(commits) == {"a": {0: 5, 1: 2}, "b": {0: 1}}

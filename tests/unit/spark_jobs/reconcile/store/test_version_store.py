@@ -23,7 +23,7 @@ def texts(rows: DataFrame) -> list[str]:
     return sorted(row["event"] for row in rows.collect())
 
 
-def test_a_batch_is_appended_once_with_its_offsets(spark: SparkSession, tmp_path: Path) -> None:
+def test_batch_is_appended_once_with_offsets(spark: SparkSession, tmp_path: Path) -> None:
     store = make_store(spark, tmp_path)
     batch = Batch("app", 0, {"shop.a": {0: 3}})
     events = frame(spark, ("t", 1, b"r", "one"), ("t", 2, None, "two"), ("u", 1, b"", "three"))
@@ -37,7 +37,7 @@ def test_a_batch_is_appended_once_with_its_offsets(spark: SparkSession, tmp_path
     assert store.uncompacted_files() == {("t", 0): 1, ("t", 1): 1, ("u", 1): 1}
 
 
-def test_a_version_shows_what_it_had(spark: SparkSession, tmp_path: Path) -> None:
+def test_store_version_shows_its_own_rows(spark: SparkSession, tmp_path: Path) -> None:
     store = make_store(spark, tmp_path)
     store.append(frame(spark, ("t", 1, b"r", "one")))
     store.append(frame(spark, ("t", 1, b"r", "two"), ("u", 1, b"r", "other")))
@@ -55,7 +55,7 @@ def test_a_version_shows_what_it_had(spark: SparkSession, tmp_path: Path) -> Non
     assert [commit.kind for commit in store.commits_after(2)] == ["truncate", "truncate"]
 
 
-def test_the_change_feed_lacks_replaced_buckets(spark: SparkSession, tmp_path: Path) -> None:
+def test_added_rows_exclude_replaced_buckets(spark: SparkSession, tmp_path: Path) -> None:
     store = make_store(spark, tmp_path)
     store.append(frame(spark, ("t", 1, b"r", "one"), ("t", 2, b"r", "even"), ("u", 1, b"r", "u")))
     base = spark.createDataFrame(
@@ -71,13 +71,13 @@ def test_the_change_feed_lacks_replaced_buckets(spark: SparkSession, tmp_path: P
     assert store.uncompacted_files() == {("t", 0): 1, ("u", 1): 1}
 
 
-def test_the_number_of_buckets_cannot_change(spark: SparkSession, tmp_path: Path) -> None:
+def test_bucket_count_of_store_cannot_change(spark: SparkSession, tmp_path: Path) -> None:
     store = make_store(spark, tmp_path)
     with pytest.raises(JobError, match="was created with `buckets=2`, not 4"):
         VersionStore(spark, store.path, buckets=4)
 
 
-def test_another_table_is_rejected(spark: SparkSession, tmp_path: Path) -> None:
+def test_unrelated_delta_table_is_rejected(spark: SparkSession, tmp_path: Path) -> None:
     spark.range(1).write.format("delta").save(str(tmp_path / "store"))
     with pytest.raises(JobError, match=r"Read the topics again with a new `output`"):
         make_store(spark, tmp_path)

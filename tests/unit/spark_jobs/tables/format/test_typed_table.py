@@ -1,4 +1,4 @@
-"""Positions of commits, among them positions that maintenance repeats late."""
+"""Positions of commits, including positions that maintenance repeats late."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -33,14 +33,14 @@ def positions(*newest_first: CommitPosition | None) -> list[CommitPosition | Non
     return [commit.position for commit in settled(commits(*newest_first))]
 
 
-def test_a_late_repetition_shows_the_newer_batch() -> None:
+def test_position_repeated_by_maintenance_yields_to_newer_batch() -> None:
     assert positions(FIRST, SECOND, FIRST) == [SECOND, SECOND, FIRST]
     assert positions(FIRST, MERGED, FIRST) == [MERGED, MERGED, FIRST]
     assert positions(MERGED, SECOND, MERGED, FIRST) == [SECOND, SECOND, MERGED, FIRST]
     assert newest_position(settled(commits(None, FIRST, SECOND))) == SECOND
 
 
-def test_other_commits_stay() -> None:
+def test_other_commit_positions_stay_unchanged() -> None:
     assert positions() == []
     assert positions(None, RELABELLED, SECOND, None) == [None, RELABELLED, SECOND, None]
     assert [commit.version for commit in settled(commits(SECOND, FIRST))] == [2, 1]
@@ -50,7 +50,7 @@ def test_other_commits_stay() -> None:
     ("newer", "limits"),
     [([], [16]), ([None] * 15, [16]), ([None] * 16, [16, None]), ([MERGED] * 16, [16, None])],
 )
-def test_the_newest_commits_are_read_first(
+def test_newest_commits_are_read_first(
     newer: list[CommitPosition | None], limits: list[int | None]
 ) -> None:
     asked: list[int | None] = []

@@ -1,4 +1,4 @@
-"""The plan of a MERGE."""
+"""The plan of a MERGE statement."""
 
 from pathlib import Path
 
@@ -14,14 +14,14 @@ COLUMNS = {"k": IntegerType(), "v": StringType()}
 
 
 @pytest.mark.parametrize("table_format", ["iceberg"])
-def test_a_merge_sends_the_changes_to_the_tasks_that_read_row_ids(
+def test_merge_broadcasts_changes_to_row_id_scan(
     spark: SparkSession, tmp_path: Path, table_format: str
 ) -> None:
     session = spark.newSession()
     session.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
     table = new_table(session, target_options(session, tmp_path, table_format), COLUMNS)
     frame = changes_frame(session, COLUMNS, [(1, "u", {"k": 1, "v": "a"})]).persist()
-    # The follower has read the changes, so their size is known.
+    # The follower has already read the changes, so Spark knows their size.
     assert frame.count() == 1
     changes = net_changes(frame, COLUMNS, {"c": 0, "u": 1, "d": 0})
     changes.frame.createOrReplaceTempView("changes")

@@ -1,4 +1,4 @@
-"""One member for all tests, and a client for each; or a real server, where one is given."""
+"""One simulated member for all tests and a client for each, or a real server if configured."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -19,7 +19,7 @@ def shared_set() -> Iterator[MongoReplicaSet]:
 
 @pytest.fixture
 def replica_set() -> Iterator[MongoReplicaSet]:
-    """Of its test alone, which gives it faults or elections."""
+    """A replica set for one test, which injects faults or elections."""
     needs_own_server()
     with MongoReplicaSet() as started:
         yield started
@@ -27,10 +27,10 @@ def replica_set() -> Iterator[MongoReplicaSet]:
 
 @pytest.fixture
 def client(request: pytest.FixtureRequest) -> Iterator[Client]:
-    """A client of the test's own set, else of a shared one without databases."""
+    """A client of the test's own set, or of a shared set without databases."""
     server = "replica_set" if "replica_set" in request.fixturenames else "shared_set"
     target = given_server() or request.getfixturevalue(server).connection_string
     drop_databases(target)
-    # A fail point changes nothing that a member would report at once.
+    # A fail point has no effect that a member would report immediately.
     with MongoClient[dict[str, Any]](target, heartbeatFrequencyMS=500) as connected:
         yield connected

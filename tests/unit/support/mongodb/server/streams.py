@@ -1,4 +1,4 @@
-"""What the cases share: a stream's events as pairs, and commands that must fail."""
+"""Shared helpers: a stream's events as pairs, and commands that must fail."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -30,7 +30,7 @@ def fetched(client: Client, cursor: Document, target: str = WATCHED) -> Document
 
 
 def events(client: Client, *stages: Document, target: str | int = WATCHED, **stage: Any) -> Any:
-    """What a stream that is opened now gives at once."""
+    """The events that a newly opened stream returns immediately."""
     cursor = opened(client, *stages, target=target, **stage)
     name = target if isinstance(target, str) else "$cmd.aggregate"
     return fetched(client, cursor, name)["nextBatch"]
@@ -41,14 +41,14 @@ def kinds(found: Iterable[Document]) -> list[str]:
 
 
 def now(client: Client) -> Any:
-    """The time after everything that was written."""
+    """The time after all writes so far."""
     return client.admin.command("ping")["operationTime"]
 
 
 def refused(
     client: Client, code: int, *stages: Document, target: str | int = WATCHED, **stage: Any
 ) -> None:
-    """The stream does not open, or its first batch is this error."""
+    """The stream fails to open, or its first batch fails, with this error."""
     with pytest.raises(OperationFailure) as raised:
         events(client, *stages, target=target, **stage)
     assert raised.value.code == code

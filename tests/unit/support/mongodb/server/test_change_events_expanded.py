@@ -62,7 +62,7 @@ def _uuid(client: Client) -> Binary:
         ({"d.o.t.": {"sub": 2, "list": [_LONG, "truncated"]}, "short": [1]}, {}),
     ],
 )
-def test_disambiguated_paths_of_pipelines(
+def test_pipeline_update_reports_disambiguated_paths(
     client: Client, after: Document, description: Document
 ) -> None:
     """expanded_update_description.js"""
@@ -95,7 +95,9 @@ def _described(client: Client, document: Document, update: Any) -> Document:
         {"validator": {"a": 1}, "validationLevel": "off", "validationAction": "warn"},
     ],
 )
-def test_a_create_shows_its_options(client: Client, target: str | int, options: Document) -> None:
+def test_create_event_contains_options(
+    client: Client, target: str | int, options: Document
+) -> None:
     """ddl_create_event.js"""
     cursor, name = _opened(client, target)
     client.shop.command("create", WATCHED, **options)
@@ -106,7 +108,7 @@ def test_a_create_shows_its_options(client: Client, target: str | int, options: 
     assert event["ns"] == {"db": "shop", "coll": WATCHED}
 
 
-def test_an_insert_creates_its_collection_first(client: Client) -> None:
+def test_insert_creates_collection_first(client: Client) -> None:
     """ddl_create_event.js"""
     cursor, name = _opened(client, 1)
     client.shop[WATCHED].insert_one({"_id": 0})
@@ -118,11 +120,11 @@ def test_an_insert_creates_its_collection_first(client: Client) -> None:
 
 @pytest.mark.parametrize("target", [1, WATCHED])
 @pytest.mark.parametrize("is_empty", [True, False])
-def test_indexes_come_together_on_documents_alone(
+def test_index_events_are_combined_only_for_nonempty_collection(
     client: Client, target: str | int, is_empty: bool
 ) -> None:
-    """ddl_create_drop_index_events.js: an event for each index of an empty collection, and for each
-    index that goes."""
+    """ddl_create_drop_index_events.js: an empty collection gets one event per index, and each
+    dropped index gets one."""
     client.shop.create_collection(WATCHED)
     if not is_empty:
         client.shop[WATCHED].insert_one({"b": 1})
@@ -143,7 +145,7 @@ def test_indexes_come_together_on_documents_alone(
 
 
 @pytest.mark.parametrize("target", [1, WATCHED])
-def test_a_modify_shows_the_options_before(client: Client, target: str | int) -> None:
+def test_modify_event_contains_previous_options(client: Client, target: str | int) -> None:
     """ddl_coll_mod_event.js"""
     client.shop.create_collection(WATCHED)
     cursor, name = _opened(client, target)
@@ -166,8 +168,8 @@ def _use_a_view(client: Client) -> None:
     client.shop.view.drop()
 
 
-def test_a_stream_of_a_database_shows_views(client: Client) -> None:
-    """ddl_view_events.js: without an identity, and each event is a place to resume."""
+def test_database_stream_contains_view_events(client: Client) -> None:
+    """ddl_view_events.js: view events have no collection UUID, and each one is a resume point."""
     client.shop.base.insert_one({"_id": 1})
     cursor, name = _opened(client, 1)
     _use_a_view(client)
@@ -185,7 +187,7 @@ def test_a_stream_of_a_database_shows_views(client: Client) -> None:
         assert later == found[number + 1 :]
 
 
-def test_an_ordinary_stream_shows_no_views(client: Client) -> None:
+def test_ordinary_stream_omits_view_events(client: Client) -> None:
     """whole_db_metadata_notifications.js, ddl_view_events.js"""
     client.shop.base.insert_one({"_id": 1})
     ordinary, (of_base, _) = opened(client, target=1), _opened(client, "base")
@@ -199,7 +201,7 @@ def test_an_ordinary_stream_shows_no_views(client: Client) -> None:
     assert create["operationDescription"] == {"idIndex": _ID_INDEX}
 
 
-def test_an_ordinary_stream_shows_no_expanded_events(client: Client) -> None:
+def test_ordinary_stream_omits_expanded_events(client: Client) -> None:
     """document_source_change_stream.cpp: the filter of classic events"""
     began = now(client)
     client.shop.create_collection(WATCHED)

@@ -10,8 +10,8 @@ from tests.unit.support.mongodb.server.streams import WATCHED, events, fetched, 
 _FIRST, _UPDATED, _AGAIN = ({"_id": 1, "x": x} for x in (1, 3, 5))
 
 
-def test_a_looked_up_document_is_the_present_one(client: Client) -> None:
-    """lookup_post_image.js: as it is when the event is read, null once it is gone."""
+def test_looked_up_document_is_current_version(client: Client) -> None:
+    """lookup_post_image.js: the document at the time of reading, null after its deletion."""
     customers = client.shop[WATCHED]
     customers.insert_one(_FIRST)
     cursor = opened(client, fullDocument="updateLookup")
@@ -26,8 +26,8 @@ def test_a_looked_up_document_is_the_present_one(client: Client) -> None:
     assert "fullDocument" not in delete
 
 
-def test_a_looked_up_document_is_of_the_same_collection(client: Client) -> None:
-    """lookup_post_image.js: not of a new collection of the same name."""
+def test_looked_up_document_belongs_to_same_collection(client: Client) -> None:
+    """lookup_post_image.js: a new collection of the same name is not read."""
     customers = client.shop[WATCHED]
     customers.insert_one(_FIRST)
     start = opened(client)["postBatchResumeToken"]

@@ -1,4 +1,4 @@
-"""What a change stream shows and where it resumes: rules that no test of a driver states."""
+"""The contents and resume points of a change stream that no driver's tests state."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def write_some(client: Client) -> None:
 
 
 def all_events(client: Client, **options: Any) -> list[Document]:
-    """What a stream over everything gives until it is at the end."""
+    """The events of a cluster-wide stream up to its end."""
     found = []
     with client.watch(max_await_time_ms=1, **options) as stream:
         while (event := stream.try_next()) is not None:
@@ -36,7 +36,7 @@ def all_events(client: Client, **options: Any) -> list[Document]:
 
 
 @pytest.mark.parametrize("version", ["6.0.20", "7.0.14"])
-def test_every_token_resumes_at_its_place(version: str) -> None:
+def test_every_resume_token_resumes_at_its_event(version: str) -> None:
     needs_own_server()
     with (
         MongoReplicaSet(version=version) as replica_set,
@@ -66,7 +66,9 @@ def test_every_token_resumes_at_its_place(version: str) -> None:
         ({"ns.coll": {"$not": {"$eq": "orders"}}}, [0, 2]),
     ],
 )
-def test_filters(client: Client, condition: Document, numbers: list[int]) -> None:
+def test_stream_filters_select_events(
+    client: Client, condition: Document, numbers: list[int]
+) -> None:
     stages = [{"$match": condition}]
     with client.watch() as whole, client.watch(stages, max_await_time_ms=1) as filtered:
         client.shop.customers.insert_one({"_id": 1, "n": 1})
@@ -78,7 +80,7 @@ def test_filters(client: Client, condition: Document, numbers: list[int]) -> Non
         assert filtered.try_next() is None
 
 
-def test_projections(client: Client) -> None:
+def test_stream_projections_shape_events(client: Client) -> None:
     stages: list[Document] = [
         {"$project": {"kind": "$operationType", "ns": 1, "fixed": "text", "no": "$nothing"}},
         {"$addFields": {"where.coll": "$ns.coll"}},
@@ -98,7 +100,7 @@ def test_projections(client: Client) -> None:
 
 
 @pytest.mark.parametrize("name", ["admin", "local", "config"])
-def test_events_of_internal_databases_are_not_shown(client: Client, name: str) -> None:
+def test_stream_omits_internal_databases(client: Client, name: str) -> None:
     with client.watch() as stream:
         # `local` has no retryable writes.
         client[name].command("insert", "things", documents=[{}])
@@ -106,9 +108,7 @@ def test_events_of_internal_databases_are_not_shown(client: Client, name: str) -
         assert stream.next()["ns"]["db"] == "shop"
 
 
-def test_without_a_majority_streams_stand_still(
-    client: Client, replica_set: MongoReplicaSet
-) -> None:
+def test_stream_stalls_without_majority(client: Client, replica_set: MongoReplicaSet) -> None:
     collection = client.shop.get_collection("customers", write_concern=WriteConcern(w=1))
     with collection.watch(max_await_time_ms=1) as stream:
         assert stream.try_next() is None
@@ -120,7 +120,7 @@ def test_without_a_majority_streams_stand_still(
         assert stream.next()["documentKey"] == {"_id": 1}
 
 
-def test_a_batch_is_of_at_most_16_mb(client: Client) -> None:
+def test_stream_batch_is_limited_to_16_mb(client: Client) -> None:
     start = client.admin.command("ping")["operationTime"]
     for key in range(3):
         client.shop.customers.insert_one({"_id": key, "text": "x" * 7_000_000})

@@ -1,4 +1,4 @@
-"""When a stream ends, and what may be resumed afterwards.
+"""The end of a stream, and resuming afterwards.
 
 Sources: jstests/change_streams/metadata_notifications.js, start_after_invalidation_exception.js,
 whole_db_metadata_notifications.js, whole_cluster_metadata_notifications.js, ddl_rename_cross_db.js.
@@ -30,7 +30,7 @@ def _live_and_die(client: Client) -> None:
     customers.drop()
 
 
-def test_a_stream_of_a_missing_collection_waits_for_it(client: Client) -> None:
+def test_stream_waits_for_missing_collection(client: Client) -> None:
     """metadata_notifications.js: opening, getMore and dropDatabase show nothing."""
     cursor = opened(client)
     assert fetched(client, cursor) == {**fetched(client, cursor), "nextBatch": []}
@@ -41,7 +41,7 @@ def test_a_stream_of_a_missing_collection_waits_for_it(client: Client) -> None:
     assert kinds(fetched(client, cursor)["nextBatch"]) == ["insert"]
 
 
-def test_a_drop_closes_the_cursor_with_an_invalidate(client: Client) -> None:
+def test_drop_closes_cursor_with_invalidate(client: Client) -> None:
     """metadata_notifications.js"""
     cursor = opened(client)
     _live_and_die(client)
@@ -54,17 +54,19 @@ def test_a_drop_closes_the_cursor_with_an_invalidate(client: Client) -> None:
 @pytest.mark.parametrize(
     ("start", "at", "expected"),
     [
-        # Of an ordinary event, also after the collection went.
+        # The token of an ordinary event, also after the drop of the collection.
         ("resumeAfter", 0, _DROPPED[1:]),
         ("startAfter", 0, _DROPPED[1:]),
-        # Of the drop: its invalidate is next, although the collection is there again.
+        # The token of the drop: the invalidate follows, although the collection exists again.
         ("resumeAfter", 3, ["invalidate"]),
         ("startAfter", 3, ["invalidate"]),
-        # Of the invalidate: what the new collection of this name gives.
+        # The token of the invalidate: events of the new collection with this name follow.
         ("startAfter", 4, ["insert"]),
     ],
 )
-def test_resuming_around_a_drop(client: Client, start: str, at: int, expected: list[str]) -> None:
+def test_stream_resumes_around_drop(
+    client: Client, start: str, at: int, expected: list[str]
+) -> None:
     """metadata_notifications.js"""
     began = now(client)
     _live_and_die(client)
@@ -73,7 +75,7 @@ def test_resuming_around_a_drop(client: Client, start: str, at: int, expected: l
     assert kinds(events(client, **{start: token})) == expected
 
 
-def test_an_invalidate_token_does_not_resume(client: Client) -> None:
+def test_invalidate_token_does_not_resume(client: Client) -> None:
     """metadata_notifications.js"""
     began = now(client)
     _live_and_die(client)
@@ -81,7 +83,7 @@ def test_an_invalidate_token_does_not_resume(client: Client) -> None:
     refused(client, 260, resumeAfter=token)
 
 
-def test_a_filtered_invalidate_closes_the_cursor(client: Client) -> None:
+def test_filtered_invalidate_closes_cursor(client: Client) -> None:
     """metadata_notifications.js, start_after_invalidation_exception.js"""
     began = now(client)
     _live_and_die(client)
@@ -96,7 +98,7 @@ def test_a_filtered_invalidate_closes_the_cursor(client: Client) -> None:
     assert [event["documentKey"] for event in found] == [{"_id": 7}]
 
 
-def test_a_waiting_getmore_returns_when_a_filtered_invalidate_ends_it(client: Client) -> None:
+def test_filtered_invalidate_ends_waiting_getmore(client: Client) -> None:
     """start_after_invalidation_exception.js"""
     client.shop[WATCHED].insert_one({"_id": 0})
     with client.shop[WATCHED].watch([{"$match": {"operationType": "insert"}}]) as stream:
@@ -106,7 +108,7 @@ def test_a_waiting_getmore_returns_when_a_filtered_invalidate_ends_it(client: Cl
 
 
 @pytest.mark.parametrize(("source", "target"), [(WATCHED, "other"), ("other", WATCHED)])
-def test_a_rename_ends_the_streams_of_both_names(client: Client, source: str, target: str) -> None:
+def test_rename_ends_streams_of_both_names(client: Client, source: str, target: str) -> None:
     """metadata_notifications.js"""
     client.shop[source].insert_one({"_id": 0})
     cursor = opened(client)
@@ -124,7 +126,7 @@ def test_a_rename_ends_the_streams_of_both_names(client: Client, source: str, ta
     assert kinds(found) == kind
 
 
-def test_a_rename_onto_a_watched_collection_shows_no_drop(client: Client) -> None:
+def test_rename_onto_watched_collection_yields_no_drop(client: Client) -> None:
     """metadata_notifications.js, whole_db_metadata_notifications.js: dropTarget"""
     for name in ("source", WATCHED):
         client.shop[name].insert_one({"_id": 0})
@@ -134,7 +136,7 @@ def test_a_rename_onto_a_watched_collection_shows_no_drop(client: Client) -> Non
     assert kinds(fetched(client, of_database, "$cmd.aggregate")["nextBatch"]) == ["rename"]
 
 
-def test_only_its_own_drop_ends_the_stream_of_a_database(client: Client) -> None:
+def test_database_stream_ends_only_with_its_drop(client: Client) -> None:
     """whole_db_metadata_notifications.js"""
     for database in ("shop", "other"):
         client[database].c.insert_one({"_id": 0})
@@ -150,7 +152,7 @@ def test_only_its_own_drop_ends_the_stream_of_a_database(client: Client) -> None
     assert last["id"] == 0
 
 
-def test_nothing_ends_the_stream_of_a_cluster(client: Client) -> None:
+def test_drops_do_not_end_cluster_stream(client: Client) -> None:
     """whole_cluster_metadata_notifications.js"""
     with client.watch(max_await_time_ms=1) as stream:
         client.shop.c.insert_one({"_id": 0})
@@ -161,7 +163,7 @@ def test_nothing_ends_the_stream_of_a_cluster(client: Client) -> None:
 
 
 @pytest.mark.parametrize("drops_target", [False, True])
-def test_a_rename_to_another_database_copies(client: Client, drops_target: bool) -> None:
+def test_rename_to_another_database_copies_documents(client: Client, drops_target: bool) -> None:
     """ddl_rename_cross_db.js"""
     client.shop.source.insert_many([{"_id": number} for number in range(2)])
     client.shop.source.create_index("a")
@@ -188,7 +190,7 @@ def test_a_rename_to_another_database_copies(client: Client, drops_target: bool)
     assert client.other.target.count_documents({}) == 2
 
 
-def test_a_rename_to_an_existing_name_needs_drop_target(client: Client) -> None:
+def test_rename_to_existing_name_needs_drop_target(client: Client) -> None:
     """ddl_rename_cross_db.js"""
     client.shop.source.insert_one({})
     client.other.target.insert_one({})

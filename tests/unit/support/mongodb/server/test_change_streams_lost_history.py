@@ -1,4 +1,4 @@
-"""What happens to streams when the oplog rolls over.
+"""Streams after the oplog rolled over.
 
 Source: jstests/noPassthrough/change_streams_oplog_rollover.js.
 """
@@ -22,13 +22,13 @@ from tests.unit.support.mongodb.server.streams import (
 _DAWN = Timestamp(1, 1)
 
 
-def test_a_whole_oplog_is_read_from_any_time(client: Client, replica_set: object) -> None:
-    """An oplog that still begins with the initiation of its set has lost nothing."""
+def test_complete_oplog_is_read_from_any_time(client: Client, replica_set: object) -> None:
+    """An oplog that still begins with the set's initiation has lost nothing."""
     client.shop[WATCHED].insert_one({"_id": 1})
     assert kinds(events(client, startAtOperationTime=_DAWN)) == ["insert"]
 
 
-def test_lost_history_is_an_error(client: Client, replica_set: MongoReplicaSet) -> None:
+def test_lost_oplog_history_is_an_error(client: Client, replica_set: MongoReplicaSet) -> None:
     began, mark = now(client), opened(client)["postBatchResumeToken"]
     client.shop[WATCHED].insert_many([{"_id": 1}, {"_id": 2}])
     open_one = opened(client, startAtOperationTime=_DAWN)

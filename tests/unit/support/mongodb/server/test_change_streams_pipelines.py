@@ -1,4 +1,4 @@
-"""Where a stream may open, and which stages may follow it.
+"""Valid namespaces and pipeline stages of a stream.
 
 Sources: jstests/change_streams/allowlist.js, pipeline_cannot_modify_id_field.js, error_label.js,
 invalid_namespaces.js, ban_from_views.js, split_large_event.js,
@@ -48,7 +48,7 @@ _SPLIT: Document = {"$changeStreamSplitLargeEvent": {}}
 
 
 @pytest.mark.parametrize("stages", [*([each] for each in _ALLOWED), _ALLOWED])
-def test_stages_that_a_stream_allows(client: Client, stages: list[Document]) -> None:
+def test_allowed_pipeline_stages_are_accepted(client: Client, stages: list[Document]) -> None:
     """allowlist.js"""
     began = now(client)
     client.shop[WATCHED].insert_one({"_id": 1})
@@ -56,7 +56,7 @@ def test_stages_that_a_stream_allows(client: Client, stages: list[Document]) -> 
 
 
 @pytest.mark.parametrize("stage", _BANNED)
-def test_stages_that_a_stream_refuses(client: Client, stage: Document) -> None:
+def test_banned_pipeline_stages_are_rejected(client: Client, stage: Document) -> None:
     """allowlist.js"""
     refused(client, 20, stage)
 
@@ -74,11 +74,11 @@ def test_stages_that_a_stream_refuses(client: Client, stage: Document) -> None:
         {"$addFields": {"_id.other": "new"}},
         {"$unset": "_id"},
         {"$replaceRoot": {"newRoot": {"other": "$_id"}}},
-        # Prunes each document without an `_id`, and so the token, which is one.
+        # Prunes each document without an `_id`, including the token.
         {"$redact": {"$cond": {"if": {"$gt": ["$_id", {}]}, "then": "$$DESCEND", "else": _PRUNE}}},
     ],
 )
-def test_a_pipeline_must_keep_the_token(client: Client, stage: Document) -> None:
+def test_pipeline_must_not_change_resume_token(client: Client, stage: Document) -> None:
     """pipeline_cannot_modify_id_field.js, error_label.js: the first event is an error."""
     began = now(client)
     cursor = opened(client, stage, startAtOperationTime=began)
@@ -101,7 +101,7 @@ def test_a_pipeline_must_keep_the_token(client: Client, stage: Document) -> None
         [{"$redact": "$$KEEP"}],
     ],
 )
-def test_stages_that_keep_the_token(client: Client, stages: list[Document]) -> None:
+def test_stages_that_preserve_token_are_accepted(client: Client, stages: list[Document]) -> None:
     """pipeline_cannot_modify_id_field.js"""
     began = now(client)
     client.shop[WATCHED].insert_one({"_id": 1})
@@ -129,7 +129,7 @@ def test_stages_that_keep_the_token(client: Client, stages: list[Document]) -> N
         ("shop", 1, {"fullDocumentBeforeChange": "default"}, 2),
     ],
 )
-def test_where_a_stream_opens(
+def test_stream_opens_only_on_valid_namespaces(
     client: Client, database: str, target: Any, stage: Any, code: int | None
 ) -> None:
     """invalid_namespaces.js, document_source_change_stream.cpp"""
@@ -142,7 +142,7 @@ def test_where_a_stream_opens(
     assert raised.value.code == code
 
 
-def test_a_view_has_no_stream(client: Client) -> None:
+def test_view_rejects_change_stream(client: Client) -> None:
     """ban_from_views.js"""
     client.shop[WATCHED].insert_one({"_id": 1})
     client.shop.create_collection("view", viewOn=WATCHED, pipeline=[{"$match": {"_id": 1}}])
@@ -158,19 +158,19 @@ def test_a_view_has_no_stream(client: Client) -> None:
     ("stages", "code"),
     [([_SPLIT, _SPLIT], 7182802), ([_SPLIT, {"$project": {"fullDocument": 0}}], 7182802)],
 )
-def test_the_split_comes_last(client: Client, stages: list[Document], code: int) -> None:
+def test_split_stage_must_be_last(client: Client, stages: list[Document], code: int) -> None:
     """split_large_event.js"""
     refused(client, code, *stages)
 
 
-def test_only_a_stream_splits(client: Client) -> None:
+def test_split_stage_requires_change_stream(client: Client) -> None:
     """split_large_event.js"""
     with pytest.raises(OperationFailure) as raised:
         client.shop[WATCHED].aggregate([_SPLIT])
     assert raised.value.code == 20
 
 
-def test_how_a_split_event_resumes() -> None:
+def test_split_event_resumes_at_fragment() -> None:
     """split_large_event.js: three large fields give three fragments."""
     with (
         MongoReplicaSet(version="7.0.14", max_event_bytes=40_000) as replica_set,
@@ -188,16 +188,16 @@ def test_how_a_split_event_resumes() -> None:
             {"fragment": number, "of": 3} for number in (1, 2, 3)
         ]
         tokens = [part["_id"] for part in parts]
-        # A filter on the whole event does not make it too large.
+        # A filter on the whole event does not make the event too large.
         wanted = [{name: {"$exists": True}} for name in ("fullDocument", "updateDescription")]
         filtered = events(client, {"$match": {"$or": wanted}}, _SPLIT, **images, **start)
         assert filtered == parts
         assert events(client, _SPLIT, **images, resumeAfter=tokens[1]) == parts[2:]
-        # Without the stage, or where the event splits in another way, there is no such place.
+        # The resume point does not exist without the stage, or if the event splits differently.
         refused(client, 280, **images, resumeAfter=tokens[1])
         less = {"$project": {"fullDocument.text": 0}}
         refused(client, 280, less, _SPLIT, **images, resumeAfter=tokens[2])
         refused(client, 280, _SPLIT, resumeAfter=tokens[2])
-        # Without images it is not too large.
+        # Without images the event is not too large.
         (whole,) = events(client, _SPLIT, **start)
         assert "splitEvent" not in whole

@@ -1,4 +1,4 @@
-"""Where a stream starts, and which starts are refused.
+"""The start of a stream, and rejected start options.
 
 Sources: src/mongo/db/pipeline/document_source_change_stream.cpp (the checks of a specification),
 jstests/change_streams/start_at_cluster_time.js, resume_from_high_water_mark_token.js,
@@ -24,7 +24,7 @@ from tests.unit.support.mongodb.server.streams import (
 
 
 def _tokens(client: Client) -> Document:
-    """A start of each kind, from before some events and from them."""
+    """A start token of each kind, from before and within some events."""
     mark = opened(client)["postBatchResumeToken"]
     began = now(client)
     client.shop[WATCHED].insert_many([{"_id": 1}, {"_id": 2}])
@@ -57,7 +57,9 @@ def _tokens(client: Client) -> Document:
         ({"startAfter": "dropDatabase"}, 260),
     ],
 )
-def test_starts_that_are_refused(client: Client, starts: dict[str, str], code: int) -> None:
+def test_conflicting_start_options_are_rejected(
+    client: Client, starts: dict[str, str], code: int
+) -> None:
     """document_source_change_stream.cpp"""
     tokens = _tokens(client)
     refused(client, code, **{name: tokens[kind] for name, kind in starts.items()})
@@ -65,15 +67,15 @@ def test_starts_that_are_refused(client: Client, starts: dict[str, str], code: i
 
 @pytest.mark.parametrize("kind", ["mark", "event", "drop", "dropDatabase"])
 @pytest.mark.parametrize("start", ["resumeAfter", "startAfter"])
-def test_starts_of_a_database(client: Client, start: str, kind: str) -> None:
-    """document_source_change_stream.cpp: its stream takes tokens with and without a collection."""
+def test_database_stream_accepts_tokens_of_any_kind(client: Client, start: str, kind: str) -> None:
+    """document_source_change_stream.cpp: tokens with and without a collection."""
     token = _tokens(client)[kind]
     every = ["insert", "insert", "drop", "dropDatabase", "invalidate"]
     at = {"mark": 0, "event": 1, "drop": 3, "dropDatabase": 4}[kind]
     assert kinds(events(client, target=1, **{start: token})) == every[at:]
 
 
-def test_a_start_at_a_time_includes_it(client: Client) -> None:
+def test_stream_start_time_is_inclusive(client: Client) -> None:
     """start_at_cluster_time.js"""
     began = now(client)
     client.shop[WATCHED].insert_many([{"_id": 1}, {"_id": 2}])
@@ -83,7 +85,7 @@ def test_a_start_at_a_time_includes_it(client: Client) -> None:
     assert events(client, startAtOperationTime=both[1]["clusterTime"]) == both[1:]
 
 
-def test_a_start_in_the_future_waits(client: Client) -> None:
+def test_stream_with_future_start_waits(client: Client) -> None:
     """start_at_cluster_time.js"""
     time = now(client)
     later = Timestamp(time.time + 6 * 3600, 1)
@@ -93,8 +95,8 @@ def test_a_start_in_the_future_waits(client: Client) -> None:
 
 
 @pytest.mark.parametrize("start", ["resumeAfter", "startAfter"])
-def test_a_high_water_mark_outlives_its_collection(client: Client, start: str) -> None:
-    """resume_from_high_water_mark_token.js: from before the collection, after it, and again."""
+def test_high_water_mark_outlives_collection(client: Client, start: str) -> None:
+    """resume_from_high_water_mark_token.js: before, during and after the collection's existence."""
     mark = opened(client)["postBatchResumeToken"]
     customers = client.shop[WATCHED]
     customers.insert_one({"_id": 1})
@@ -105,7 +107,7 @@ def test_a_high_water_mark_outlives_its_collection(client: Client, start: str) -
     assert kinds(events(client, **{start: mark})) == ["insert", "drop", "invalidate"]
 
 
-def test_a_stream_that_sees_nothing_moves_on(client: Client) -> None:
+def test_stream_without_events_advances_token(client: Client) -> None:
     """shell_helper_resume_token.js"""
     cursor = opened(client)
     client.shop.unrelated.insert_one({})
@@ -121,10 +123,9 @@ def test_a_stream_that_sees_nothing_moves_on(client: Client) -> None:
 @pytest.mark.parametrize(
     "stages", [[{"$match": {"fullDocument._id": {"$gt": 1}}}], [{"$match": {"a": 1}}]]
 )
-def test_a_filter_must_not_hide_the_event_to_resume_after(
-    client: Client, stages: list[Any]
-) -> None:
-    """filter_excludes_resume_point.js: the first event that passes the filter shows it."""
+def test_filter_must_not_hide_resume_event(client: Client, stages: list[Any]) -> None:
+    """filter_excludes_resume_point.js: the error appears with the first event that passes the
+    filter."""
     began = now(client)
     client.shop[WATCHED].insert_many([{"_id": 1}, {"_id": 2}])
     token = events(client, startAtOperationTime=began)[0]["_id"]

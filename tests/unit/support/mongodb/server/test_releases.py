@@ -1,4 +1,4 @@
-"""What older releases of the server lack, as a client meets it."""
+"""Features that older server releases lack, as a client sees them."""
 
 from collections.abc import Callable
 from functools import partial
@@ -15,7 +15,7 @@ IMAGES: dict[str, Any] = {"changeStreamPreAndPostImages": {"enabled": True}}
 
 
 def code_of(action: Callable[..., object], *arguments: Any, **options: Any) -> int | None:
-    """The code that an action fails with."""
+    """The error code of a failed action."""
     try:
         action(*arguments, **options)
     except OperationFailure as error:
@@ -24,7 +24,7 @@ def code_of(action: Callable[..., object], *arguments: Any, **options: Any) -> i
 
 
 @pytest.mark.parametrize("version", RELEASES)
-def test_a_release_has_what_its_number_promises(version: str) -> None:
+def test_simulated_release_supports_features_of_version(version: str) -> None:
     with (
         MongoReplicaSet(version=version) as replica_set,
         Client(replica_set.connection_string) as client,
@@ -39,7 +39,7 @@ def test_a_release_has_what_its_number_promises(version: str) -> None:
             position: Any = stream.resume_token
         assert ("wallTime" in insert) == (version >= "6")
         assert ("truncatedArrays" in update["updateDescription"]) == (version >= "5")
-        # Behind the time stands the version of the token.
+        # The version of the token follows the time.
         assert position["_data"][18:22] == ("2B04" if version >= "7" else "2B02")
         time = client.admin.command("ping")["operationTime"]
         concern = {"level": "snapshot", "atClusterTime": time}

@@ -1,4 +1,4 @@
-"""CRUD against a plain dictionary, and the change stream against the same history."""
+"""CRUD compared with a plain dictionary, and the change stream with the same history."""
 
 import copy
 from collections.abc import Callable
@@ -49,12 +49,12 @@ def expected_after(before: Document, kind: str, field: str, value: Any) -> Docum
 
 
 def is_same(left: Document, right: Document) -> bool:
-    """Equal, and not because True is 1 in Python."""
+    """Equal, and not only because True is 1 in Python."""
     return repr(left) == repr(right)
 
 
 def applied(before: Document, description: Document) -> Document:
-    """`updateDescription` over a document, by its paths."""
+    """The document after applying `updateDescription` by paths."""
     after = copy.deepcopy(before)
     for path, value in description["updatedFields"].items():
         *parents, last = path.split(".")
@@ -77,7 +77,9 @@ def applied(before: Document, description: Document) -> Document:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
 @given(st.lists(STEPS, max_size=25))
-def test_any_history(client: Client, steps: list[tuple[str, int, str, Any]]) -> None:
+def test_random_history_matches_model(
+    client: Client, steps: list[tuple[str, int, str, Any]]
+) -> None:
     collection = client.shop.customers
     collection.drop()
     model: dict[int, Document] = {}
@@ -108,7 +110,7 @@ def test_any_history(client: Client, steps: list[tuple[str, int, str, Any]]) -> 
                 if before is None:
                     continue
                 model[key] = expected_after(before, kind, field, value)
-                # A replacement without `_id` is a write, also of equal fields.
+                # A replacement without `_id` is a write, even if its fields are equal.
                 is_changed = kind == "replace" or not is_same(before, model[key])
                 assert result.modified_count == is_changed
                 if is_changed:
@@ -131,7 +133,7 @@ def test_any_history(client: Client, steps: list[tuple[str, int, str, Any]]) -> 
         assert stream.try_next() is None
 
 
-def test_bounds_follow_the_collation_of_the_collection(client: Client) -> None:
+def test_bounds_follow_collation_of_collection(client: Client) -> None:
     folding = client.shop.create_collection("f", collation={"locale": "en", "strength": 2})
     plain = client.shop.plain
     names = ["b", "A", "C", "a2", 1]
@@ -148,15 +150,13 @@ def test_bounds_follow_the_collation_of_the_collection(client: Client) -> None:
 
 
 @pytest.mark.parametrize("query", [{"$or": True}, {"$and": []}, {"a": {"$unknown": 1}}])
-def test_a_malformed_query_is_an_error_without_documents(
-    client: Client, query: dict[str, Any]
-) -> None:
+def test_malformed_query_fails_without_documents(client: Client, query: dict[str, Any]) -> None:
     with pytest.raises(OperationFailure) as raised:
         client.shop.customers.find_one(query)
     assert raised.value.code == 2
 
 
-def test_a_capped_collection_is_not_read_at_a_time(client: Client) -> None:
+def test_capped_collection_rejects_snapshot_read(client: Client) -> None:
     client.shop.create_collection("c", capped=True, size=4096)
     client.shop.c.insert_one({"_id": 1})
     command = {"find": "c", "readConcern": {"level": "snapshot"}}

@@ -10,7 +10,7 @@ from tests.support.mongodb.server import MongoReplicaSet
 from tests.support.mongodb.server.client import Client
 
 
-def test_a_large_transaction_resumes_inside(client: Client) -> None:
+def test_stream_resumes_inside_large_transaction(client: Client) -> None:
     customers = client.shop.customers
     customers.insert_one({"_id": -1})
     with customers.watch() as stream:
@@ -36,7 +36,7 @@ def find_at(client: Client, time: Timestamp, **options: Any) -> list[Any]:
     return found
 
 
-def test_every_state_can_be_read_again(client: Client, replica_set: MongoReplicaSet) -> None:
+def test_past_states_are_readable_by_time(client: Client, replica_set: MongoReplicaSet) -> None:
     customers = client.shop.customers
     states = [(replica_set.write_noop(), list(customers.find().sort("_id")))]
     for number in range(6):
@@ -54,7 +54,7 @@ def test_every_state_can_be_read_again(client: Client, replica_set: MongoReplica
     assert find_at(client, time, **bounds, sort={"_id": 1}) == documents[1:]
 
 
-def test_times_outside_of_the_history(client: Client, replica_set: MongoReplicaSet) -> None:
+def test_reads_outside_history_are_errors(client: Client, replica_set: MongoReplicaSet) -> None:
     client.shop.customers.insert_one({"_id": 1})
     old = replica_set.cluster_time
     replica_set.expire_history()
@@ -64,7 +64,7 @@ def test_times_outside_of_the_history(client: Client, replica_set: MongoReplicaS
         assert caught.value.code == code
 
 
-def test_the_length_of_history_can_be_read(client: Client, replica_set: MongoReplicaSet) -> None:
+def test_oplog_start_is_readable(client: Client, replica_set: MongoReplicaSet) -> None:
     first = client.local["oplog.rs"].find_one(sort=[("$natural", 1)])
     assert first is not None
     replica_set.write_noop()

@@ -1,4 +1,4 @@
-"""A router and its shards, as pymongo meets them."""
+"""A router and its shards, as pymongo sees them."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -32,7 +32,7 @@ def order(key: int) -> dict[str, Any]:
     return {"_id": key, "region": REGIONS[key % len(REGIONS)]}
 
 
-def test_one_stream_has_the_events_of_all_shards_in_order(
+def test_router_stream_merges_shard_events_in_order(
     cluster: MongoShardedCluster, router: Client
 ) -> None:
     with router.watch() as stream:
@@ -46,7 +46,7 @@ def test_one_stream_has_the_events_of_all_shards_in_order(
     assert list(keys[0]) == ["region", "_id"]
     tokens = [event["_id"]["_data"] for event in events]
     assert tokens == sorted(tokens)
-    # Every place can be gone on from, also such that only one of the shards knows.
+    # Every position is a resume point, also one that only a single shard knows.
     for number in range(0, 40, 7):
         with router.watch(resume_after=events[number]["_id"]) as stream:
             assert [stream.next() for _ in range(39 - number)] == events[number + 1 :]
@@ -64,7 +64,7 @@ def test_one_stream_has_the_events_of_all_shards_in_order(
     assert all(parts)
 
 
-def test_a_silent_shard_holds_the_stream_until_it_says_that_it_has_nothing() -> None:
+def test_idle_shard_blocks_router_stream_until_noop() -> None:
     with (
         MongoShardedCluster(noop_interval_s=3600) as cluster,
         Client(cluster.connection_string) as router,
@@ -76,7 +76,7 @@ def test_a_silent_shard_holds_the_stream_until_it_says_that_it_has_nothing() -> 
         assert stream.next()["documentKey"] == {"_id": 1}
 
 
-def test_a_transaction_over_several_shards_is_one(
+def test_transaction_over_several_shards_is_one(
     cluster: MongoShardedCluster, router: Client
 ) -> None:
     with router.watch() as stream, router.start_session() as session:

@@ -1,4 +1,4 @@
-"""Tokens against such as MongoDB servers gave out, and the order of keys against BSON's."""
+"""Tokens match those of real MongoDB servers, and keys sort as in BSON."""
 
 import base64
 from typing import Any
@@ -13,7 +13,7 @@ from tests.support.mongodb.server.errors import CommandError
 from tests.support.mongodb.server.key_string import order, type_bits
 from tests.support.mongodb.server.tokens import event_token, high_water_mark, parse_token
 
-# From the manual (change streams, "Resume Tokens") and from events that users printed.
+# From the manual (change streams, "Resume Tokens") and from events that users published.
 MARK_V2 = "8263515EAC000000022B0429296E1404"
 INSERT_V2 = (
     "82635019A0000000012B042C0100296E5A1004AB1154ACACD849A48C61756D70D3B21F463C6F7065726174696F6E54"
@@ -54,7 +54,7 @@ def collection_in(token: str) -> UUID:
     return UUID(token.partition("5A1004")[2][:32])
 
 
-def test_a_high_water_mark() -> None:
+def test_high_water_mark_matches_recorded_token() -> None:
     assert high_water_mark(Timestamp(1666277036, 2), 2) == MARK_V2
     assert high_water_mark(Timestamp(1666277036, 2), 1) == "8263515EAC000000022B0229296E04"
 
@@ -73,7 +73,7 @@ def made(token: str, version: int, operation: str, key: Any, is_invalidate: bool
     return str(found["_data"])
 
 
-def test_events() -> None:
+def test_event_tokens_match_recorded_tokens() -> None:
     key = ObjectId("635019a078be67426d7cf4d2")
     assert made(INSERT_V2, 2, "insert", key) == INSERT_V2
     assert made(INVALIDATE_V2, 2, "drop", None, is_invalidate=True) == INVALIDATE_V2
@@ -81,7 +81,7 @@ def test_events() -> None:
 
 
 @pytest.mark.parametrize("key", NUMBER_KEYS_V1)
-def test_keys_that_are_numbers(key: float) -> None:
+def test_number_keys_match_recorded_tokens(key: float) -> None:
     assert made(NUMBER_KEYS_V1[key], 1, "insert", key) == NUMBER_KEYS_V1[key]
 
 
@@ -103,15 +103,16 @@ def test_keys_that_are_numbers(key: float) -> None:
         ),
     ],
 )
-def test_types_of_numbers(version: int, identifier: Any, types: str) -> None:
-    """Beside such tokens as users printed; an int32 and a text have none."""
+def test_type_bits_encode_number_types(version: int, identifier: Any, types: str) -> None:
+    """Expected values come from tokens that users published; an int32 and a text need no type
+    bits."""
     time, collection = Timestamp(1, 1), collection_in(INSERT_V1)
     found = type_bits(time, version, 128, 0, False, collection, identifier)
     assert base64.b64encode(found).decode() == types
 
 
 @pytest.mark.parametrize("token", [MARK_V2, INSERT_V2, INVALIDATE_V2, INSERT_V1])
-def test_reading_a_token(token: str) -> None:
+def test_token_is_parsed(token: str) -> None:
     position = parse_token({"_data": token})
     assert position.time == time_in(token)
     assert position.version == (1 if token is INSERT_V1 else 2)
@@ -135,7 +136,7 @@ def test_reading_a_token(token: str) -> None:
         ({"_data": INSERT_V2[:60]}, 15),
     ],
 )
-def test_invalid_tokens(token: Any, code: int) -> None:
+def test_invalid_token_is_rejected(token: Any, code: int) -> None:
     with pytest.raises(CommandError) as caught:
         parse_token(token)
     assert caught.value.code == code
@@ -156,7 +157,7 @@ NUMBERS = (
 
 
 @given(NUMBERS, NUMBERS)
-def test_numbers_keep_their_order(left: Any, right: Any) -> None:
+def test_numbers_keep_order_in_tokens(left: Any, right: Any) -> None:
     # Python compares numbers of all kinds by their exact values, as BSON does.
     numbers = [
         each.to_decimal() if isinstance(each, Decimal128) else each for each in (left, right)
@@ -166,11 +167,11 @@ def test_numbers_keep_their_order(left: Any, right: Any) -> None:
 
 
 @given(st.text(), st.text())
-def test_texts_keep_their_order(left: str, right: str) -> None:
+def test_texts_keep_order_in_tokens(left: str, right: str) -> None:
     assert (order(left) < order(right)) is (left.encode() < right.encode())
 
 
-def test_types_keep_their_order() -> None:
+def test_types_keep_order_in_tokens() -> None:
     values: list[Any] = [
         MinKey(),
         None,

@@ -1,4 +1,4 @@
-"""The Java producer's settings become librdkafka's."""
+"""Translation of the Java producer's settings to librdkafka."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,7 +24,7 @@ SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
 
 def config(**settings: str) -> Mapping[str, str]:
-    """Names with `_` for the dots."""
+    """Translate settings whose names use `_` instead of dots."""
     return client_properties({n.replace("_", "."): v for n, v in settings.items()}).config
 
 
@@ -35,7 +35,7 @@ def problems(settings: Mapping[str, str]) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize("name", sorted(SAME | LIBRDKAFKA | set(RENAMED.values()) | set(DEFAULTS)))
-def test_every_name_that_is_passed_on_is_known_to_the_client(name: str) -> None:
+def test_every_forwarded_setting_is_known_to_the_client(name: str) -> None:
     """The client answers with one error for unknown names and with others for bad values."""
     try:
         Producer({name: "\x01"}, logger=None)
@@ -45,12 +45,12 @@ def test_every_name_that_is_passed_on_is_known_to_the_client(name: str) -> None:
         assert name in str(error)
 
 
-def test_no_name_has_two_meanings() -> None:
+def test_no_setting_belongs_to_two_groups() -> None:
     kinds = [SAME, RENAMED.keys(), TRANSLATED, INERT.keys(), UNSUPPORTED.keys(), LIBRDKAFKA]
     assert sum(map(len, kinds)) == len(set().union(*kinds))
 
 
-def test_defaults() -> None:
+def test_default_client_settings_are_used() -> None:
     chosen = config(bootstrap_servers="a:1,b:1")
     assert chosen == {**DEFAULTS, "bootstrap.servers": "a:1,b:1"}
     assert (chosen["acks"], chosen["enable.idempotence"]) == ("all", "true")
@@ -58,7 +58,7 @@ def test_defaults() -> None:
     Producer({**chosen})
 
 
-def test_a_setting_wins_over_its_default() -> None:
+def test_setting_overrides_the_client_default() -> None:
     assert config(linger_ms="7")["linger.ms"] == "7"
     assert "linger.ms" not in config(queue_buffering_max_ms="7")
     assert "compression.type" not in config(compression_codec="zstd")
@@ -87,11 +87,13 @@ def test_a_setting_wins_over_its_default() -> None:
         ("request.timeout.ms", "1000", "request.timeout.ms", "1000"),
     ],
 )
-def test_translations(name: str, value: str, client_name: str, client_value: str) -> None:
+def test_java_setting_is_translated(
+    name: str, value: str, client_name: str, client_value: str
+) -> None:
     assert client_properties({name: value}).config[client_name] == client_value
 
 
-def test_a_declared_store_type_wins_over_the_file_name() -> None:
+def test_declared_store_type_overrides_file_name() -> None:
     chosen = config(ssl_truststore_location="/a/ca", ssl_truststore_type="pem")
     assert chosen["ssl.ca.location"] == "/a/ca"
     chosen = config(
@@ -108,14 +110,14 @@ def test_a_declared_store_type_wins_over_the_file_name() -> None:
         ("SCRAM-SHA-512", rf'{SCRAM} required username="a\"l" password=plain;', 'a"l', "plain"),
     ],
 )
-def test_a_login_in_java_form(mechanism: str, jaas: str, name: str, password: str) -> None:
+def test_jaas_login_is_translated(mechanism: str, jaas: str, name: str, password: str) -> None:
     chosen = client_properties({"sasl.mechanism": mechanism, "sasl.jaas.config": jaas}).config
     assert (chosen["sasl.username"], chosen["sasl.password"]) == (name, password)
     assert "sasl.jaas.config" not in chosen
 
 
-def test_stores_of_java_are_read_for_the_client_when_it_is_made(tmp_path: Path) -> None:
-    """A configuration can be checked where its files are not."""
+def test_java_stores_are_read_when_client_is_created(tmp_path: Path) -> None:
+    """A configuration can be checked without its files."""
     settings = {
         "ssl.truststore.location": "/a/ca.p12",
         "ssl.keystore.location": "/a/me.jks",
@@ -130,7 +132,7 @@ def test_stores_of_java_are_read_for_the_client_when_it_is_made(tmp_path: Path) 
         client_config(settings)
 
 
-def test_mistakes_are_all_named() -> None:
+def test_all_producer_setting_errors_are_reported() -> None:
     assert problems(
         {"acks": "1", "linger.m": "5", "transactional.id": "x", "batch.size": "large"}
     ) == (
@@ -166,28 +168,28 @@ def test_untranslatable_java_properties_are_reported(
     assert "hidden" not in found
 
 
-def test_settings_without_effect() -> None:
+def test_inert_settings_are_warned_about() -> None:
     found = client_properties(dict.fromkeys(INERT, "x"))
     assert found.config == DEFAULTS
     assert len(found.warnings) == len(INERT)
 
 
-def test_without_idempotence_one_request_at_a_time_keeps_the_order() -> None:
+def test_disabled_idempotence_limits_requests_in_flight_to_one() -> None:
     chosen = config(enable_idempotence="false")
     assert chosen["max.in.flight.requests.per.connection"] == "1"
 
 
-def test_a_batch_is_not_larger_than_a_request() -> None:
+def test_batch_size_defaults_to_at_most_request_size() -> None:
     assert config(max_request_size="50000")["batch.size"] == "50000"
     assert config(max_request_size="50000", batch_size="70000")["batch.size"] == "70000"
 
 
 @pytest.mark.parametrize("largest", ["1000000", "3000000"])
-def test_the_largest_event_fits_into_the_queue_of_the_client(largest: str) -> None:
-    """Otherwise `produce` raises BufferError for ever."""
+def test_largest_event_fits_into_the_client_queue(largest: str) -> None:
+    """Otherwise `produce` would always raise BufferError."""
     chosen = config(max_request_size=largest, buffer_memory="2097152")
     producer = Producer({**chosen, "bootstrap.servers": "127.0.0.1:1", "log_level": "0"})
-    # The client counts its overhead of a record too.
+    # The client also counts its overhead per record.
     producer.produce("shop", b"x" * (int(largest) - 1000))
     producer.purge()
 
@@ -201,7 +203,7 @@ def test_the_largest_event_fits_into_the_queue_of_the_client(largest: str) -> No
         ({"reconnect.backoff.ms": "50"}, "50", "10000"),
     ],
 )
-def test_one_pause_before_reconnecting_follows_the_other(
+def test_reconnect_backoff_limits_remain_consistent(
     given: Mapping[str, str], first_ms: str, longest_ms: str
 ) -> None:
     found = client_properties(given).config

@@ -1,4 +1,4 @@
-"""What is in a transaction."""
+"""Contents of a transaction."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +13,7 @@ def batch(events: int, first: int) -> NumberedBatch[str, int]:
 
 
 def hand_over_again(contents: TransactionContents, events: int) -> list[int]:
-    """In chunks, as a sink does; gives the numbers that were sent."""
+    """Resend in chunks, as a sink does; return the numbers of the sent events."""
     sent: list[int] = []
     while (piece := contents.unsent) is not None:
         chunk = BatchSlice(piece.numbered, piece.first, min(piece.stop, piece.first + events))
@@ -24,7 +24,7 @@ def hand_over_again(contents: TransactionContents, events: int) -> list[int]:
     return sent
 
 
-def test_runs_of_a_batch_are_one() -> None:
+def test_consecutive_runs_of_batch_are_merged() -> None:
     contents = TransactionContents()
     numbered = batch(10, first=100)
     contents.sent(BatchSlice(numbered, 0, 4))
@@ -40,7 +40,7 @@ def test_runs_of_a_batch_are_one() -> None:
     st.integers(1, 7),
     st.integers(0, 3),
 )
-def test_all_but_the_rejected_is_sent_again_and_acknowledged(
+def test_aborted_transaction_resends_all_but_rejected_events(
     sizes: list[int], refused: set[int], chunk_events: int, aborts: int
 ) -> None:
     contents = TransactionContents()
@@ -58,7 +58,7 @@ def test_all_but_the_rejected_is_sent_again_and_acknowledged(
     assert [number for run in contents.committed() for number in run] == kept
 
 
-def test_an_end_in_the_middle_of_sending_again() -> None:
+def test_interrupted_resend_resumes() -> None:
     contents = TransactionContents()
     numbered = batch(6, first=0)
     contents.sent(BatchSlice(numbered, 0, 6))

@@ -1,4 +1,4 @@
-"""Where a transaction can end."""
+"""Points at which a transaction can end."""
 
 import itertools
 
@@ -12,13 +12,13 @@ mutations = st.lists(st.integers(0, 5), min_size=1, max_size=20)
 
 
 def boundaries(batch: ListBatch) -> set[int]:
-    """The ends of the mutations, as they were made."""
+    """Ends of the mutations, computed by definition."""
     return {0, *itertools.accumulate(batch.mutations)}
 
 
 @given(mutations, st.integers(-2, 120))
-def test_boundaries_are_the_ends_of_mutations(sizes: list[int], events: int) -> None:
-    """They never split what is delivered together, such as a copied chunk."""
+def test_commit_points_are_ends_of_mutations(sizes: list[int], events: int) -> None:
+    """Commit points never split events that belong together, such as a snapshot chunk."""
     batch = ListBatch(30, tuple(sizes))
     ends = boundaries(batch)
     assert next_commit_point(batch, events) == min(

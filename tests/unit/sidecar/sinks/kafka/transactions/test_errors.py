@@ -1,4 +1,4 @@
-"""What errors of a transaction mean."""
+"""Classification of transaction errors."""
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
@@ -25,7 +25,7 @@ from sidecar.sinks.kafka.transactions.errors import Recovery, final_error, remed
         (KafkaError(KafkaError._STATE, ""), Recovery.NONE),
     ],
 )
-def test_remedies(error: KafkaError, expected: Recovery) -> None:
+def test_transaction_error_maps_to_recovery(error: KafkaError, expected: Recovery) -> None:
     assert remedy(error) is expected
 
 
@@ -51,7 +51,7 @@ def test_remedies(error: KafkaError, expected: Recovery) -> None:
         (KafkaError(KafkaError._STATE, "odd"), 0, SinkRestartError, "a Kafka transaction failed"),
     ],
 )
-def test_final_errors(
+def test_final_transaction_error_has_type_and_message(
     error: KafkaError, open_for_s: float, kind: type[SidecarError], words: str
 ) -> None:
     found = final_error(error, "cdc-sidecar-x", open_for_s, 60.0)
@@ -59,7 +59,7 @@ def test_final_errors(
     assert words.lower() in str(found).lower()
 
 
-def test_client_error_is_found_as_the_cause_of_a_python_error() -> None:
+def test_client_error_is_extracted_from_python_error() -> None:
     cause = KafkaException(KafkaError(KafkaError._FENCED, "fenced", fatal=True))
     error = SystemError("a callback returned a result with an exception set")
     error.__cause__ = cause

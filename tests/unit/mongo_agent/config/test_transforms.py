@@ -82,7 +82,7 @@ def test_first_matching_transform_applies(tmp_path: Path) -> None:
     assert config.transform_of("shop", "orders") is None
 
 
-def test_expression_with_unbounded_time_is_a_warning(tmp_path: Path) -> None:
+def test_expression_without_linear_time_is_a_warning(tmp_path: Path) -> None:
     files: list[tuple[str, Settings]] = [
         ("predicates.p.pattern", {**UNWRAP, **PREDICATE, "transforms.unwrap.predicate": "p"}),
         ("transforms.outbox.route.topic.regex", ROUTER),

@@ -223,7 +223,12 @@ def test_snapshot_follows_table_changes_and_drops(node: CassandraNode, new_agent
     agent.process.wait_until(lambda: not agent.copy_of(table), "it to be forgotten")
     health = agent.process.ask("/health") or {}
     assert health["components"]["snapshot"]["status"] == "ok"
-    create(node, table, 1)
+    # The agent may copy the new table before a row is written.
+    create(node, table, 0)
+    agent.wait_for(table, "completed")
+    node.execute(f"INSERT INTO {table} (id, name) VALUES (0, 'n')")
+    assert "Started" in agent.post("start", table)
+    wait_until_begun(agent, table)
     assert agent.wait_for(table, "completed")["rows"] == 1
     agent.process.stop()
 

@@ -16,7 +16,6 @@ CRATES := cdc_extension $(addprefix commitlog/,arrow-ffi core events python) $(a
 	$(addprefix sidecar/,encoding python) $(addprefix spark_jobs/,arrow merge python)
 RUST_SOURCES := Cargo.toml Cargo.lock \
 	$(shell find $(CRATES) -name '*.rs' -o -name Cargo.toml)
-PYTHON_SOURCES := agent mongo_agent sidecar commitlog spark_jobs tests benches examples release
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml | head -1)
 LOCK = $(VENV)/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 	    --no-emit-index-url --custom-compile-command "make lock"

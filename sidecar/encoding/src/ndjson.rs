@@ -53,6 +53,6 @@ fn write_shown(out: &mut Vec<u8>, part: &[u8]) {
 }
 
 fn write_string(out: &mut Vec<u8>, bytes: &[u8]) {
-    let text = serde_json::Value::from(String::from_utf8_lossy(bytes));
-    out.extend_from_slice(text.to_string().as_bytes());
+    // A vector accepts every byte.
+    let _ = serde_json::to_writer(out, &String::from_utf8_lossy(bytes));
 }

@@ -14,7 +14,7 @@ use crate::error::from_merge_error;
 use crate::row_decoder::{RowBatch, find};
 
 /// Merges the events of one table.
-#[pyclass(frozen, module = "spark_jobs")]
+#[pyclass(frozen, module = "spark_jobs._rows")]
 pub struct TableMerger {
     merger: Merger,
     schema: Arc<schema::Schema>,
@@ -130,7 +130,7 @@ fn view(
 }
 
 /// One pass over sorted batches.
-#[pyclass(module = "spark_jobs")]
+#[pyclass(module = "spark_jobs._rows")]
 pub struct MergeSession(Session);
 
 #[pymethods]
@@ -158,7 +158,7 @@ impl MergeSession {
 }
 
 /// Reads the member `cells` of values, before events are stored.
-#[pyclass(frozen, module = "spark_jobs")]
+#[pyclass(frozen, module = "spark_jobs._rows")]
 pub struct EventIntake(Intake);
 
 #[pymethods]

@@ -16,7 +16,7 @@ use spark_arrow::{Names, Rendering, Table};
 use crate::error::from_decode_error;
 
 /// Decodes batches of one table.
-#[pyclass(frozen, module = "spark_jobs")]
+#[pyclass(frozen, module = "spark_jobs._rows")]
 pub struct RowDecoder {
     table: Table,
     schema: Arc<schema::Schema>,
@@ -70,7 +70,7 @@ impl RowDecoder {
 }
 
 /// Typed rows.
-#[pyclass(frozen, module = "spark_jobs")]
+#[pyclass(frozen, module = "spark_jobs._rows")]
 pub struct RowBatch(pub StructArray);
 
 #[pymethods]

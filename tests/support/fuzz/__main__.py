@@ -20,7 +20,7 @@ import click
 
 from tests.support.servers.cache import REPOSITORY
 
-CRATE = REPOSITORY / "commitlog" / "fuzz"
+CRATE = REPOSITORY / "fuzz"
 CORPUS = CRATE / "corpus"
 """A file for each target: each input after its length in four bytes, gzipped together. `cargo test`
 replays them, and the inputs in `found`, which once failed."""

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use mongo_encoder::batch::MessageBatch;
 use mongo_encoder::bson::Document;
+use mongo_encoder::encoder::Encoder;
 use mongo_encoder::fields::FieldRules;
 use mongo_encoder::format::{Encoding, EventFormat, Layout};
 use mongo_encoder::fragments::{join_fragments, split_of};
@@ -132,8 +133,10 @@ fn check_transformed(format: &EventFormat, options: u8, events: &[&[u8]]) {
     };
     let format = EventFormat {
         layout: Layout::Debezium3,
-        transforms: vec![Transform::ExtractDocument(documents)],
         ..format.clone()
     };
-    check(&encode(&format, events, None), events, Layout::Native);
+    let transforms = vec![Transform::ExtractDocument(documents)];
+    let encoder = Encoder::new(format).with_transforms(transforms);
+    let batch = encoder.encode(events.iter().copied(), 0);
+    check(&batch, events, Layout::Native);
 }

@@ -12,12 +12,15 @@ use crate::namespaces::{CaptureAll, Routing};
 use crate::schemas::Record;
 use crate::shape_cache::ShapeCache;
 use crate::transaction::OpenTransaction;
+use crate::transform::Transform;
 use crate::wire_format::SchemaCache;
 
 /// Batches are independent of each other.
 #[derive(Debug)]
 pub struct Encoder {
     format: EventFormat,
+    /// [`Routing`] assigns them to collections.
+    transforms: Vec<Transform>,
     schemas: SchemaCache,
     shapes: ShapeCache,
 }
@@ -29,9 +32,15 @@ impl Encoder {
     pub fn new(format: EventFormat) -> Self {
         Self {
             format,
+            transforms: Vec::new(),
             schemas: SchemaCache::default(),
             shapes: ShapeCache::default(),
         }
+    }
+
+    #[must_use]
+    pub fn with_transforms(self, transforms: Vec<Transform>) -> Self {
+        Self { transforms, ..self }
     }
 
     pub fn format(&self) -> &EventFormat {
@@ -103,7 +112,13 @@ impl Encoder {
     }
 
     fn builder(&self, at_ns: i64) -> BatchBuilder<'_> {
-        BatchBuilder::new(&self.format, &self.schemas, &self.shapes, at_ns)
+        BatchBuilder::new(
+            &self.format,
+            &self.transforms,
+            &self.schemas,
+            &self.shapes,
+            at_ns,
+        )
     }
 
     /// Encodes a heartbeat; `ts_ms` is its time. `None` until its schemas have ids.
@@ -130,7 +145,7 @@ impl Encoder {
         routing: &mut R,
     ) -> Result<Vec<UnregisteredSchema>, R::Error> {
         let names = (database.as_bytes(), collection.as_bytes());
-        if !self.format.transforms.is_empty() && routing.transform(names.0, names.1)?.is_some() {
+        if !self.transforms.is_empty() && routing.transform(names.0, names.1)?.is_some() {
             return Ok(Vec::new());
         }
         let own = routing.topic(names.0, names.1)?;

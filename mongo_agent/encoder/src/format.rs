@@ -9,7 +9,6 @@ use event_encoding::topic_names::{Delimiter, LONGEST, replace};
 
 use crate::fields::FieldRules;
 use crate::json::Flavour;
-use crate::transform::Transform;
 
 /// The layout of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -118,8 +117,6 @@ pub struct EventFormat {
     pub value: Encoding,
     /// Adjustment of schema names.
     pub names: NameAdjustment,
-    /// Transformations, which [`crate::namespaces::Routing`] assigns to collections.
-    pub transforms: Vec<Transform>,
     /// Ids of Avro schemas.
     pub schema_ids: Arc<SchemaIds>,
 }

@@ -9,16 +9,25 @@ use crate::fields::{Rule, rewrite_document, rewrite_event};
 use crate::format::Encoding;
 use crate::json::Flavour;
 use crate::layout::{ValueContext, write_value};
-use crate::transform::Transform;
+use crate::shape_cache::TopicShapes;
+use crate::transform::ExtractDocument;
 use crate::value_writer::{AvroWriter, JsonWriter, ValueWriter};
 use crate::wire_format::WireFormat;
+
+/// Facts of a message apart from the change.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MessageContext<'s> {
+    pub value: ValueContext<'s>,
+    /// The transformation of the collection, and the schemas of its messages.
+    pub extraction: Option<(&'s ExtractDocument, TopicShapes<'s>)>,
+}
 
 /// `{"id":"<relaxed JSON of _id>"}`
 pub(crate) fn write_key(
     out: &mut Vec<u8>,
     wire_format: &WireFormat,
     change: &Change<'_>,
-    context: &ValueContext<'_>,
+    context: &MessageContext<'_>,
 ) -> Result<()> {
     fn write<F: ValueWriter>(writer: &mut F, change: &Change<'_>) -> Result<()> {
         writer.literal(br#"{"id":"#);
@@ -26,11 +35,11 @@ pub(crate) fn write_key(
         writer.literal(b"}");
         Ok(())
     }
-    if let Some((Transform::ExtractDocument(extraction), shapes)) = context.transform {
-        return extraction.write_key(out, change, context.format, shapes);
+    if let Some((extraction, shapes)) = context.extraction {
+        return extraction.write_key(out, change, context.value.format, shapes);
     }
     out.extend_from_slice(&wire_format.start);
-    match context.format.key {
+    match context.value.format.key {
         Encoding::Avro => write(&mut AvroWriter::new(out), change)?,
         json => write(&mut JsonWriter::new(out, json), change)?,
     }
@@ -43,15 +52,15 @@ pub(crate) fn write_value_of(
     out: &mut Vec<u8>,
     wire_format: &WireFormat,
     change: &Change<'_>,
-    context: &ValueContext<'_>,
+    context: &MessageContext<'_>,
 ) -> Result<()> {
-    if let Some((Transform::ExtractDocument(extraction), shapes)) = context.transform {
-        return extraction.write_value(out, change, context, shapes);
+    if let Some((extraction, shapes)) = context.extraction {
+        return extraction.write_value(out, change, &context.value, shapes);
     }
     out.extend_from_slice(&wire_format.start);
-    match context.format.value {
-        Encoding::Avro => write_value(&mut AvroWriter::new(out), change, context)?,
-        json => write_value(&mut JsonWriter::new(out, json), change, context)?,
+    match context.value.format.value {
+        Encoding::Avro => write_value(&mut AvroWriter::new(out), change, &context.value)?,
+        json => write_value(&mut JsonWriter::new(out, json), change, &context.value)?,
     }
     out.extend_from_slice(wire_format.end);
     Ok(())
@@ -64,7 +73,7 @@ pub(crate) fn write_value_with_rules(
     wire_format: &WireFormat,
     change: &Change<'_>,
     rules: &[Arc<Rule>],
-    context: &ValueContext<'_>,
+    context: &MessageContext<'_>,
 ) -> Result<()> {
     let written = if change.operation == Operation::Read {
         rewrite_document(rules, change.raw).and_then(|bytes| {

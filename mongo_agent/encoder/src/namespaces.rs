@@ -76,6 +76,7 @@ pub(crate) struct Namespace {
 /// Most events are of the same collection as the previous event.
 #[derive(Debug, Default)]
 pub(crate) struct Namespaces {
+    has_transforms: bool,
     numbers: HashMap<Box<[u8]>, usize>,
     all: Vec<Namespace>,
     /// Database, a dot and collection of the previous event. Database names have no dots.
@@ -85,6 +86,13 @@ pub(crate) struct Namespaces {
 }
 
 impl Namespaces {
+    pub(crate) fn new(has_transforms: bool) -> Self {
+        Self {
+            has_transforms,
+            ..Self::default()
+        }
+    }
+
     /// Looks a collection up.
     pub(crate) fn find<R: Routing>(
         &mut self,
@@ -105,10 +113,10 @@ impl Namespaces {
         } else {
             let is_captured = routing.captures(database, collection)?;
             let name = routing.topic(database, collection)?;
-            let transform = if format.transforms.is_empty() {
-                None
-            } else {
+            let transform = if self.has_transforms {
                 routing.transform(database, collection)?
+            } else {
+                None
             };
             let number = self.all.len();
             self.all.push(Namespace {

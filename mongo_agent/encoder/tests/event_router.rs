@@ -42,10 +42,10 @@ fn outbox_event(payload: Vec<u8>) -> Vec<u8> {
 fn route(router: EventRouter, events: &[Vec<u8>]) -> MessageBatch {
     let format = EventFormat {
         topic_prefix: "L".to_owned(),
-        transforms: vec![Transform::EventRouter(router)],
         ..EventFormat::default()
     };
-    Encoder::new(format).encode(events.iter().map(Vec::as_slice), AT_NS)
+    let encoder = Encoder::new(format).with_transforms(vec![Transform::EventRouter(router)]);
+    encoder.encode(events.iter().map(Vec::as_slice), AT_NS)
 }
 
 #[test]

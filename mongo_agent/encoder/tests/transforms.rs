@@ -21,10 +21,10 @@ fn encode_with(transform: Transform, events: &[Vec<u8>]) -> MessageBatch {
     let format = EventFormat {
         topic_prefix: "L".to_owned(),
         tombstones: true,
-        transforms: vec![transform],
         ..EventFormat::default()
     };
-    Encoder::new(format).encode(events.iter().map(Vec::as_slice), AT_NS)
+    let encoder = Encoder::new(format).with_transforms(vec![transform]);
+    encoder.encode(events.iter().map(Vec::as_slice), AT_NS)
 }
 
 fn transformed(options: ExtractDocument, fields: &[Vec<u8>]) -> Value {

@@ -16,12 +16,12 @@ use serde_json::{Value, json};
 fn encoder(transform: Transform, encoding: Encoding, ids: &Arc<SchemaIds>) -> Encoder {
     Encoder::new(EventFormat {
         topic_prefix: "L".to_owned(),
-        transforms: vec![transform],
         key: encoding,
         value: encoding,
         schema_ids: Arc::clone(ids),
         ..EventFormat::default()
     })
+    .with_transforms(vec![transform])
 }
 
 fn encode(transform: Transform, encoding: Encoding, events: &[Vec<u8>]) -> MessageBatch {

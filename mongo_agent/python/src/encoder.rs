@@ -100,18 +100,18 @@ impl MongoEncoder {
             key: choose("key", key, &ENCODINGS)?,
             value: choose("value", value, &ENCODINGS)?,
             names: choose("names", names, &NAMES)?,
-            transforms: transforms
-                .iter()
-                .map(|transform| transform.get().transform.clone())
-                .collect(),
             schema_ids: schema_ids.map(|ids| Arc::clone(&ids.0)).unwrap_or_default(),
         };
+        let known = transforms
+            .iter()
+            .map(|transform| transform.get().transform.clone())
+            .collect();
         let routes = transforms
             .iter()
             .map(|known| known.get().topic_of(known.py()));
         Ok(Self {
             captures: Routing::new(captures, topics, transform_of, routes),
-            encoder: Encoder::new(format),
+            encoder: Encoder::new(format).with_transforms(known),
         })
     }
 

@@ -45,7 +45,6 @@ impl BatchBuilder<'_> {
             format: self.format,
             at_ns: self.at_ns,
             order: None,
-            transform: None,
         };
         let topic = self.topic(Record::Ddl, &subject, &name);
         let formats = self.formats(topic, Record::Ddl)?;

@@ -18,7 +18,7 @@ use crate::extras::{Extras, Header};
 use crate::format::EventFormat;
 use crate::identity::Identity;
 use crate::layout::ValueContext;
-use crate::message_writer::{write_key, write_value_of, write_value_with_rules};
+use crate::message_writer::{MessageContext, write_key, write_value_of, write_value_with_rules};
 use crate::namespaces::{Namespaces, Routing};
 use crate::schemas::Record;
 use crate::shape_cache::{ShapeCache, TopicShapes};
@@ -29,6 +29,7 @@ use crate::wire_format::{SchemaCache, SchemaMissing, TopicFormats};
 
 pub(crate) struct BatchBuilder<'f> {
     format: &'f EventFormat,
+    transforms: &'f [Transform],
     schemas: &'f SchemaCache,
     shapes: &'f ShapeCache,
     at_ns: i64,
@@ -61,12 +62,14 @@ struct Message {
 impl<'f> BatchBuilder<'f> {
     pub(crate) fn new(
         format: &'f EventFormat,
+        transforms: &'f [Transform],
         schemas: &'f SchemaCache,
         shapes: &'f ShapeCache,
         at_ns: i64,
     ) -> Self {
         Self {
             format,
+            transforms,
             schemas,
             shapes,
             at_ns,
@@ -77,7 +80,7 @@ impl<'f> BatchBuilder<'f> {
             formats: Vec::new(),
             other_topics: Vec::new(),
             identity: Identity::default(),
-            namespaces: Namespaces::default(),
+            namespaces: Namespaces::new(!transforms.is_empty()),
             transactions: Transactions::default(),
             routes: HashMap::new(),
             transaction_id: String::new(),
@@ -267,7 +270,7 @@ impl<'f> BatchBuilder<'f> {
         let topics = &mut self.batch.topics;
         let topic = self.namespaces.topic(namespace, topics, self.format, name);
         let number = self.namespaces.get(namespace).and_then(|n| n.transform);
-        let transform = number.and_then(|number| self.format.transforms.get(number));
+        let transform = number.and_then(|number| self.transforms.get(number));
         if transform.is_none() {
             self.prepare(topic, Record::Document)?;
         }
@@ -279,16 +282,20 @@ impl<'f> BatchBuilder<'f> {
             topic: self.batch.topics.get(topic).map_or("", |topic| &topic.name),
             missing: &missing,
         };
-        let context = ValueContext {
+        let value = ValueContext {
             format: self.format,
             at_ns: self.at_ns,
             order: order.map(|order| (self.transaction_id.as_str(), order)),
-            transform: transform.map(|transform| (transform, shapes)),
         };
+        let extraction = match transform {
+            Some(Transform::ExtractDocument(extraction)) => Some((extraction, shapes)),
+            Some(Transform::EventRouter(_)) | None => None,
+        };
+        let context = MessageContext { value, extraction };
         let is_delete = change.operation == Operation::Delete;
         let mut has_tombstone = is_delete && self.format.tombstones;
         let mut headers = (Vec::new(), Vec::new());
-        if let Some((Transform::ExtractDocument(extraction), _)) = context.transform {
+        if let Some((extraction, _)) = extraction {
             match extraction.outcome(change, self.format.tombstones) {
                 Outcome::Dropped => {
                     self.count_skipped(change.operation.name());
@@ -296,7 +303,7 @@ impl<'f> BatchBuilder<'f> {
                 }
                 Outcome::Message { has_tombstone: own } => has_tombstone = own,
             }
-            headers = extraction.headers(change, &context)?;
+            headers = extraction.headers(change, &value)?;
         }
         let bare = TopicFormats::default();
         let formats = self.formats.get(topic).and_then(Option::as_ref);

@@ -19,7 +19,7 @@ pub(super) type Routed<'b> = Result<Option<(Document<'b>, usize)>>;
 impl<'f> BatchBuilder<'f> {
     fn router(&self, namespace: usize) -> Option<(usize, &'f EventRouter)> {
         let number = self.namespaces.get(namespace)?.transform?;
-        match self.format.transforms.get(number)? {
+        match self.transforms.get(number)? {
             Transform::EventRouter(router) => Some((number, router)),
             Transform::ExtractDocument(_) => None,
         }

@@ -11,9 +11,7 @@ mod source;
 use crate::change::Change;
 use crate::error::Result;
 use crate::format::{EventFormat, Layout};
-use crate::shape_cache::TopicShapes;
 use crate::transaction::TransactionOrder;
-use crate::transform::Transform;
 use crate::value_writer::ValueWriter;
 use source::Source;
 
@@ -25,8 +23,6 @@ pub(crate) struct ValueContext<'s> {
     pub at_ns: i64,
     /// Id of the transaction, and the event's numbers in it.
     pub order: Option<(&'s str, TransactionOrder)>,
-    /// The transformation of the collection, and the schemas of its messages.
-    pub transform: Option<(&'s Transform, TopicShapes<'s>)>,
 }
 
 /// Appends the value of a change.

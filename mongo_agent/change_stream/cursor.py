@@ -7,7 +7,7 @@ raised; `recovery` decides how to proceed.
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import bson
@@ -17,7 +17,7 @@ from pymongo.client_session import ClientSession
 from pymongo.errors import OperationFailure, PyMongoError
 
 from mongo_agent.capture.namespaces import Scope
-from mongo_agent.change_stream.options import StreamOptions, large_event_stage
+from mongo_agent.change_stream.options import StreamOptions, bare_stage, large_event_stage
 from mongo_agent.change_stream.position import Opening
 from mongo_agent.change_stream.tokens import Token
 from mongo_agent.documents import ClusterTime
@@ -31,6 +31,8 @@ from mongo_agent.server.commands import (
 )
 from mongo_agent.server.errors import RESUMABLE_LABEL, Failure, classify_failure, error_text
 
+_MOST_LIMITED = 1024
+"""A stream that reads so many events at a time needs no limit any more."""
 _RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)
 
 
@@ -67,13 +69,15 @@ class StreamCursor:
         database: str,
         options: StreamOptions,
         reply: RawBSONDocument,
+        batch_size: int,
     ) -> None:
-        """`reply` is the reply to `aggregate`."""
+        """`reply` is the reply to `aggregate`; `batch_size` limits its events, and 0 does not."""
         self._client = client
         self._affinity = affinity
         self._session = session
         self._database = database
         self._options = options
+        self._batch_size = batch_size
         self._id, self._namespace = 0, ""
         self._opened: Reply | None = self._read_reply(reply)
 
@@ -119,9 +123,12 @@ class StreamCursor:
     ) -> Self:
         stage = _stream_stage(scope, opening, options)
         pipeline = [{"$changeStream": stage}, *stages]
-        if opening.is_split:
+        if opening.is_bare:
+            pipeline.append(bare_stage())
+        elif opening.is_split:
             pipeline.append(large_event_stage(options.large_events))
-        cursor = {"batchSize": options.batch_size} if options.batch_size else {}
+        batch_size = opening.batch_size or options.batch_size
+        cursor = {"batchSize": batch_size} if batch_size else {}
         command = {"aggregate": scope.collection or 1, "pipeline": pipeline, "cursor": cursor}
         database = scope.database or "admin"
         with _stream_errors():
@@ -130,7 +137,7 @@ class StreamCursor:
         try:
             with affinity.active():
                 reply = _run(client, session, database, command)
-            return cls(client, session, affinity, database, options, reply)
+            return cls(client, session, affinity, database, options, reply, batch_size)
         except BaseException:
             _end_session(session)
             raise
@@ -156,8 +163,8 @@ class StreamCursor:
         if self._id == 0:
             raise ValueError("read from a closed cursor")
         command: dict[str, Any] = {"getMore": self._id, "collection": self._namespace}
-        if self._options.batch_size:
-            command["batchSize"] = self._options.batch_size
+        if self._batch_size:
+            command["batchSize"] = self._batch_size
         command["maxTimeMS"] = self._options.await_ms
         try:
             with self._affinity.active():
@@ -175,6 +182,8 @@ class StreamCursor:
         self._id = parsed.cursor_id
         self._namespace = parsed.namespace.partition(".")[2]
         time = parsed.operation_time
+        if parsed.events and self._batch_size != self._options.batch_size:
+            self._batch_size = _grown(self._batch_size, self._options.batch_size)
         return Reply(
             parsed.events, token, self._id == 0, None if time is None else ClusterTime(*time)
         )
@@ -190,6 +199,12 @@ class StreamCursor:
         _end_session(self._session)
 
 
+def _grown(size: int, most: int) -> int:
+    """The batch size after a successful read; 0 leaves it to the server."""
+    limit = most or _MOST_LIMITED
+    return 2 * size if 2 * size < limit else most
+
+
 def read_cluster_time(client: Client) -> ClusterTime:
     """The current cluster time. Raises `StreamFailedError`, also for a server without one."""
     with _stream_errors():
@@ -203,6 +218,8 @@ def _stream_stage(scope: Scope, opening: Opening, options: StreamOptions) -> dic
     stage: dict[str, Any] = {}
     if scope.database is None:
         stage["allChangesForCluster"] = True
+    if opening.is_bare:
+        options = replace(options, full_document="default", full_document_before="off")
     if options.full_document != "default":
         stage["fullDocument"] = options.full_document
     if options.full_document_before != "off":

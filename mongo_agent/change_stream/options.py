@@ -44,8 +44,7 @@ def large_event_stage(server: LargeEvents) -> Mapping[str, Any]:
         return {"$changeStreamSplitLargeEvent": {}}
     nothing: Mapping[str, Any] = {"$literal": {}}
     sizes = [{"$bsonSize": {"$ifNull": [f"${name}", nothing]}} for name in _MEMBERS]
-    short: dict[str, Any] = {name: f"${name}" for name in _LEFT}
-    short["splitEvent"] = {"$literal": {"fragment": 1, "of": 1}}
+    short = bare_stage()["$replaceRoot"]["newRoot"]
     is_large = {"$gt": [{"$add": sizes}, MOST_BYTES]}
     shortened = {"$cond": {"if": is_large, "then": short, "else": "$$ROOT"}}
     return {"$replaceRoot": {"newRoot": shortened}}
@@ -66,6 +65,13 @@ def remedy_of(mode: OversizePolicy, server: LargeEvents) -> str:
         skip = "set `cursor.oversize.handling.mode=skip` to skip, count and log them"
         return f"{newer}, or {skip}. {without} to read the other fields."
     return f"{newer}. {without}."
+
+
+def bare_stage() -> Mapping[str, Any]:
+    """A stage that leaves out the members of each event and marks it as one part of one."""
+    short: dict[str, Any] = {name: f"${name}" for name in _LEFT}
+    short["splitEvent"] = {"$literal": {"fragment": 1, "of": 1}}
+    return {"$replaceRoot": {"newRoot": short}}
 
 
 @dataclass(frozen=True, slots=True)

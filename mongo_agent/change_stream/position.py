@@ -47,12 +47,16 @@ class Opening:
     """How a stream is opened: after a token, from a time, or from now.
 
     The agent skips events up to `sent`. With `is_split` the server splits events above 16 MB.
+    `batch_size` limits the events of the first reply. With `is_bare` the first event comes without
+    look-ups and members, so that the agent can skip it.
     """
 
     start_after: Token | None = None
     from_time: ClusterTime | None = None
     sent: Token | None = None
     is_split: bool = False
+    batch_size: int | None = None
+    is_bare: bool = False
 
 
 def parse_position(values: Mapping[str, str], cluster: str) -> StreamPosition | None:
@@ -117,6 +121,12 @@ def reopening(last: Opening, position: StreamPosition | None, failure: Failure) 
             return None
         again = last if position is None else _opening_after(position)
         return Opening(again.start_after, again.from_time, again.sent, is_split=True)
+    if failure is Failure.MEMORY_LIMIT:
+        again = last if position is None else _opening_after(position)
+        has_advanced = (again.start_after, again.from_time) != (last.start_after, last.from_time)
+        if last.batch_size == 1 and not has_advanced:
+            return None
+        return replace(again, is_split=last.is_split, batch_size=1)
     if failure is Failure.FILTERED_TOKEN:
         if position is None or last.from_time is not None:
             return None

@@ -226,8 +226,11 @@ class StreamReader:
         with cursor:
             if not is_after_failure:
                 self._note_open()
-            self._hand_over(cursor.read(), start)
+            reply = cursor.read()
+            self._hand_over(reply, start)
             while cursor.is_open and not self._closed.is_set():
+                if start.is_bare and reply.events:
+                    return
                 reply = cursor.read()
                 # An opened stream proves nothing after a failure: its first reply may be empty.
                 self._has_advanced = True
@@ -258,7 +261,7 @@ class StreamReader:
         events, skipped = reply.events, 0
         if start.sent is not None:
             events = events.after(start.sent["_data"])
-        if start.is_split:
+        if start.is_split or start.is_bare:
             events, skipped = self._join(events)
         is_complete = self._joiner.is_complete
         position = (

@@ -3,7 +3,7 @@
 `position.reopening` chooses between the resume token and the cluster time.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from mongo_agent.change_stream.options import OversizePolicy, can_read, remedy_of
@@ -14,6 +14,9 @@ from mongo_agent.server.releases import LargeEvents
 from sidecar.errors import AccessDeniedError, ConfigError, SidecarError, UnavailableError
 
 HistoryLostPolicy = Literal["fail", "resnapshot", "skip"]
+
+
+_WITHOUT_PAUSE = (Failure.TOO_LARGE, Failure.MEMORY_LIMIT, Failure.FILTERED_TOKEN)
 
 
 class HistoryLostError(SidecarError):
@@ -100,10 +103,29 @@ def recovery(
         remedy = remedy_of(rules.oversize, rules.large_events)
         return Abort(SidecarError(f"An event exceeds 16 MB: {message}. {remedy}"))
     again = reopening(last, position, failure)
+    if failure is Failure.MEMORY_LIMIT and again is None:
+        return _at_memory_limit(message, last, rules)
     if again is not None:
-        has_pause = failure not in (Failure.TOO_LARGE, Failure.FILTERED_TOKEN)
+        has_pause = failure not in _WITHOUT_PAUSE
         return Reopen(again, _reopen_message(failure, message, rules), has_pause)
     return _without_history(failure, message, last, position, rules)
+
+
+def _at_memory_limit(message: str, last: Opening, rules: RecoveryPolicy) -> Reopen | Abort:
+    """After a reply of one event exceeded the limit."""
+    skip = ""
+    if not last.is_bare:
+        if rules.oversize == "skip":
+            reason = f"an event exceeds the server's memory limit; the agent skips it: {message}"
+            return Reopen(replace(last, is_bare=True), reason, has_pause=False)
+        skip = " Or set `cursor.oversize.handling.mode=skip` to skip, count and log such events."
+    return Abort(
+        SidecarError(
+            f"One event needs more memory than the server allows an operation: {message}. Raise "
+            "`internalQueryMaxMemoryUsageBytesPerOperation` on the servers, or read smaller events "
+            f"by `capture.mode` or a `$unset` in `cursor.pipeline`.{skip}"
+        )
+    )
 
 
 def _same(last: Opening, position: StreamPosition) -> Opening:
@@ -114,6 +136,8 @@ def _reopen_message(failure: Failure, message: str, rules: RecoveryPolicy) -> st
     if failure is Failure.TOO_LARGE:
         action = "skips it" if rules.oversize == "skip" else "reads it in parts"
         return f"an event exceeds 16 MB; the agent {action}"
+    if failure is Failure.MEMORY_LIMIT:
+        return f"the agent reads fewer events at a time: {message}"
     if failure is Failure.FILTERED_TOKEN:
         return "the filters remove the event of the offset; the agent reopens the stream by time"
     return f"the agent reopens the change stream: {message}"

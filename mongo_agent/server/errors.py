@@ -14,6 +14,8 @@ _RESUMABLE_CODES = frozenset(
 )
 # Codes of wrong credentials and missing privileges.
 _AUTHENTICATION, _AUTHORISATION = {11, 18, 334}, {13, 8000}
+MEMORY_LIMIT_CODES = frozenset({146, 292})
+"""An operation needs more memory than MongoDB 9.0 allows each one."""
 _SERVER = TlsServer(
     name="MongoDB",
     address="`mongodb.hosts` or the connection string, and the configuration of the replica set",
@@ -41,6 +43,8 @@ class Failure(Enum):
     """The pipeline removes the event of the token: reopen once by cluster time."""
     TOO_LARGE = "too large"
     """An event exceeds the document limit: reopen with split events."""
+    MEMORY_LIMIT = "memory limit"
+    """The operation exceeds the server's memory limit: reopen with one event a reply."""
     INVALID_TOKEN = "invalid token"
     """The token has another format or belongs to another cluster."""
     NOT_SUPPORTED = "not supported"
@@ -57,6 +61,7 @@ _BY_CODE = {
     532: Failure.FILTERED_TOKEN,
     286: Failure.HISTORY_LOST,
     10334: Failure.TOO_LARGE,
+    **dict.fromkeys(MEMORY_LIMIT_CODES, Failure.MEMORY_LIMIT),
     **dict.fromkeys(_AUTHENTICATION, Failure.AUTHENTICATION),
     **dict.fromkeys(_AUTHORISATION, Failure.AUTHORISATION),
 }

@@ -25,6 +25,7 @@ from pymongo.errors import OperationFailure, PyMongoError, ServerSelectionTimeou
 from mongo_agent.documents import NEVER, ClusterTime, parse_filter
 from mongo_agent.encoder import id_document
 from mongo_agent.server.commands import Client, decode_replies, new_session
+from mongo_agent.server.errors import MEMORY_LIMIT_CODES
 from mongo_agent.snapshot.collections import exists
 from mongo_agent.snapshot.id_ranges import conditions, index_bounds
 from mongo_agent.snapshot.records import Chunk, CollectionSnapshot
@@ -244,7 +245,8 @@ class CollectionReader:
         except ServerSelectionTimeoutError:
             raise
         except PyMongoError as error:
-            if error.timeout or not isinstance(error, OperationFailure):
+            code = error.code if isinstance(error, OperationFailure) else None
+            if error.timeout or code is None or code in MEMORY_LIMIT_CODES:
                 # The reply may be too large for the server or the network.
                 self._adapt(snapshot, partial(FetchSize.failed, asked=asked))
             raise

@@ -58,6 +58,8 @@ def test_events_after_a_token_are_selected() -> None:
         (280, (), Failure.FILTERED_TOKEN),
         (260, (), Failure.INVALID_TOKEN),
         (10334, (), Failure.TOO_LARGE),
+        (146, (), Failure.MEMORY_LIMIT),
+        (292, (), Failure.MEMORY_LIMIT),
         (40573, (), Failure.NOT_SUPPORTED),
         (8, (), Failure.OTHER),
     ],

@@ -222,6 +222,7 @@ ENDS: dict[Failure | None, tuple[str, ...]] = {
     Failure.HISTORY_LOST: ("history.lost.policy=resnapshot", "replSetResizeOplog"),
     Failure.FILTERED_TOKEN: (),
     Failure.TOO_LARGE: ("cursor.",),
+    Failure.MEMORY_LIMIT: ("internalQueryMaxMemoryUsageBytesPerOperation",),
     Failure.INVALID_TOKEN: ("history.lost.policy=resnapshot",),
     Failure.NOT_SUPPORTED: ("--replSet rs0", "rs.initiate()"),
     Failure.OTHER: (),

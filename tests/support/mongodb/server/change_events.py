@@ -105,11 +105,14 @@ def _event(
     entry: Entry, change: Change, token: Document, options: Options, lookup: Lookup
 ) -> Document:
     event: Document = {"_id": token, "operationType": change.operation, "clusterTime": entry.time}
-    if options.is_expanded and change.uuid is not None and not change.is_view:
+    identifies = options.is_expanded or options.release.always_identifies_collections
+    if identifies and change.uuid is not None and not change.is_view:
         event["collectionUUID"] = Binary(change.uuid.bytes, 4)
     event |= _wall_time(entry, options)
     if entry.transaction is not None:
         event["lsid"], event["txnNumber"] = entry.transaction
+        if entry.is_prepared and identifies and options.release.has_commit_timestamps:
+            event["commitTimestamp"] = entry.time
     event |= _images(change, options, lookup)
     event["ns"] = {"db": change.database}
     if change.collection:
@@ -122,7 +125,7 @@ def _event(
         event["updateDescription"] = dict(change.update)
         if not options.release.has_truncated_arrays:
             del event["updateDescription"]["truncatedArrays"]
-        if not (options.is_expanded and options.release.has_disambiguated_paths):
+        if not (identifies and options.release.has_disambiguated_paths):
             del event["updateDescription"]["disambiguatedPaths"]
     if options.is_expanded and not change.is_of_document and change.description is not None:
         event["operationDescription"] = dict(change.description)

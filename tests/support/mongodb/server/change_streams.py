@@ -45,6 +45,7 @@ class _Result:
     token: Document
     size: int = 0
     is_end: bool = False
+    looked_up_bytes: int = 0
 
 
 @dataclass
@@ -68,6 +69,8 @@ class ChangeStream:
     expected: str | None
     ignores_invalidate: bool
     may_look_up: bool = True
+    # What the images of one reply may weigh.
+    most_memory_bytes: int | None = None
     is_ended: bool = False
     _pending: list[_Result] = field(default_factory=list)
 
@@ -78,7 +81,7 @@ class ChangeStream:
             message = "CollectionScan died due to position in capped collection being deleted"
             raise CommandError(136, message)
         found: list[Document] = []
-        bytes_used = 0
+        bytes_used = memory_bytes = 0
         while len(found) < size and not self.is_ended:
             if not self._pending:
                 if self.next_number >= self.oplog.majority_end:
@@ -88,6 +91,12 @@ class ChangeStream:
                 self.next_number += 1
                 continue
             result = self._pending[0]
+            memory_bytes += result.looked_up_bytes
+            if self.most_memory_bytes is not None and memory_bytes > self.most_memory_bytes:
+                message = (
+                    "PlanExecutor error during aggregation :: caused by :: Exceeded memory limit"
+                )
+                raise CommandError(146, message)
             bytes_used += result.size
             if found and bytes_used > MAX_DOCUMENT_BYTES:
                 break
@@ -127,6 +136,7 @@ class ChangeStream:
             if is_invalidate and self.ignores_invalidate and token <= self.after:
                 self._found(token)
                 continue
+            looked_up_bytes = _looked_up_bytes(event)
             shown = transformed(event, self.stages)
             if shown is None:
                 if is_invalidate and token > self.after:
@@ -144,7 +154,7 @@ class ChangeStream:
             for part, size in parts:
                 self._found(part["_id"]["_data"])
                 if part["_id"]["_data"] > self.after:
-                    yield _Result(part, part["_id"], size, is_invalidate)
+                    yield _Result(part, part["_id"], size, is_invalidate, looked_up_bytes)
 
     def _found(self, token: str) -> None:
         """The event to resume after must appear before a later one."""
@@ -205,6 +215,14 @@ class ChangeStream:
         return [(each, len(encode(each))) for each in fragments]
 
 
+def _looked_up_bytes(event: Document) -> int:
+    """The bytes of the images that the server read for an event."""
+    names = ["fullDocumentBeforeChange"]
+    if event["operationType"] == "update":
+        names.append("fullDocument")
+    return sum(len(encode(event[each])) for each in names if event.get(each) is not None)
+
+
 def _with_fragment(token: str, number: int) -> str:
     """The token with a last field: KeyString of the number before the end mark."""
     return token[:-2] + order(number).hex().upper() + token[-2:]
@@ -219,6 +237,7 @@ def open_stream(
     release: Release,
     may_look_up: bool = True,
     max_event_bytes: int = MAX_DOCUMENT_BYTES,
+    most_memory_bytes: int | None = None,
 ) -> ChangeStream:
     """The stream that an `aggregate` asks for. Raises 260, 280, 286 and errors of syntax."""
     argument: Mapping[str, Any] = pipeline[0]["$changeStream"]
@@ -280,6 +299,7 @@ def open_stream(
         high_water=after,
         expected=after if position is not None and position.is_event else None,
         may_look_up=may_look_up,
+        most_memory_bytes=most_memory_bytes if release.limits_memory else None,
         ignores_invalidate=position is not None and position.is_invalidate,
     )
 

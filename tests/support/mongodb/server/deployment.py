@@ -82,6 +82,8 @@ class Deployment:
     shard: int | None = None
     # The index returns another value of an `_id` that is a decimal, as one of 4.9 did.
     rounds_decimals: bool = False
+    # Of one operation, from 9.0 on.
+    most_memory_bytes: int = 1 << 30
     # Of documents that are found without a sort.
     order: Random | None = field(default_factory=lambda: Random(ORDER_SEED))
     # Where a replica set of its own keeps its entries over a kill.
@@ -156,12 +158,13 @@ class Deployment:
         """One oplog entry, applied; on a router one on each shard that takes part, all of one time.
         The caller holds `changed`."""
         time = self.clock.tick()
+        is_prepared = transaction is not None and len({each.shard for each in changes}) > 1
         for number, log in enumerate(self.logs):
             part = changes
             if self.is_router:
                 part = tuple(change for change in changes if change.shard == number)
             if part or not self.is_router:
-                entry = log.append(part, transaction, time)
+                entry = log.append(part, transaction, time, is_prepared=is_prepared)
                 if self.journal is not None:
                     self.journal.append(entry)
                 self.store.apply(entry)

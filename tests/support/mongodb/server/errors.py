@@ -30,6 +30,7 @@ CODE_NAMES = {
     100: "UnsatisfiableWriteConcern",
     112: "WriteConflict",
     136: "CappedPositionLost",
+    146: "ExceededMemoryLimit",
     166: "CommandNotSupportedOnView",
     167: "OptionNotSupportedOnView",
     189: "PrimarySteppedDown",

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from bson import Timestamp
@@ -96,4 +96,4 @@ def _joined(entries: Sequence[Entry]) -> Entry:
     first = with_changes[0]
     changes = [change for entry in with_changes for change in entry.changes]
     indexes = [index for entry in with_changes for index in entry.indexes]
-    return Entry(first.time, first.wall_time, tuple(changes), first.transaction, tuple(indexes))
+    return replace(first, changes=tuple(changes), numbers=tuple(indexes))

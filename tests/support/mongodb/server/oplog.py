@@ -62,13 +62,15 @@ class Change:
 
 @dataclass(frozen=True)
 class Entry:
-    """Changes with one cluster time; none of them is a no-op. `transaction` is (lsid, number)."""
+    """Changes with one cluster time; none of them is a no-op. `transaction` is (lsid, number).
+    `is_prepared`: it has parts on other shards."""
 
     time: Timestamp
     wall_time: datetime
     changes: tuple[Change, ...]
     transaction: tuple[Document, int] | None = None
     numbers: tuple[int, ...] | None = None
+    is_prepared: bool = False
 
     @property
     def weight(self) -> int:
@@ -157,9 +159,17 @@ class Oplog:
         changes: tuple[Change, ...],
         transaction: tuple[Document, int] | None = None,
         time: Timestamp | None = None,
+        *,
+        is_prepared: bool = False,
     ) -> Entry:
         """A new entry at the next time, or at one that the clock gave for it."""
-        entry = Entry(time or self._clock.tick(), self._clock.wall_time(), changes, transaction)
+        entry = Entry(
+            time or self._clock.tick(),
+            self._clock.wall_time(),
+            changes,
+            transaction,
+            is_prepared=is_prepared,
+        )
         self._entries.append(entry)
         if self.most_bytes is not None:
             self._cap(entry, self.most_bytes)

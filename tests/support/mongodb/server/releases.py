@@ -3,7 +3,16 @@
 from dataclasses import dataclass
 
 # By the first two numbers (wire_version.h of the server).
-_WIRE_VERSIONS = {"4.4": 9, "5.0": 13, "6.0": 17, "7.0": 21, "8.0": 25}
+_WIRE_VERSIONS = {
+    "4.4": 9,
+    "5.0": 13,
+    "6.0": 17,
+    "7.0": 21,
+    "8.0": 25,
+    "8.2": 27,
+    "8.3": 28,
+    "9.0": 29,
+}
 
 OPAQUE = 0
 """Version of tokens that do not tell their time."""
@@ -70,6 +79,22 @@ class Release:
     @property
     def has_disambiguated_paths(self) -> bool:
         return self.numbers >= (6, 1)
+
+    @property
+    def always_identifies_collections(self) -> bool:
+        """`collectionUUID` and `disambiguatedPaths` are in every event, not in expanded ones alone:
+        8.2.0 does that, 8.2.1 does not any more (release notes of 8.2)."""
+        return self.numbers == (8, 2, 0)
+
+    @property
+    def has_commit_timestamps(self) -> bool:
+        """`commitTimestamp` in expanded events of transactions over several shards."""
+        return self.numbers >= (8, 2)
+
+    @property
+    def limits_memory(self) -> bool:
+        """The memory of one operation is limited; an event may exceed it (code 146)."""
+        return self.numbers >= (9, 0)
 
     @property
     def drops_what_is_not_there(self) -> bool:

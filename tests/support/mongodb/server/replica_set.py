@@ -231,6 +231,11 @@ class MongoReplicaSet:
         with self._deployment.changed:
             self._deployment.clock.wall_ahead_ms = ahead_ms
 
+    def limit_memory(self, most_bytes: int) -> None:
+        """What the images of one reply may weigh, from 9.0 on. Open streams keep their limit."""
+        with self._deployment.changed:
+            self._deployment.most_memory_bytes = most_bytes
+
     def count_time_from(self, time_s: int) -> None:
         """Cluster times are counted from this one on, which is later than now: each run has the
         same."""

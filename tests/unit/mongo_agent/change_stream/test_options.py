@@ -28,6 +28,8 @@ RELEASES: dict[tuple[int, ...], LargeEvents] = {
     (7, 3, 4): "split",
     (8, 0, 4): "split",
     (8, 2, 1): "split",
+    (8, 3, 13): "split",
+    (9, 0, 4): "split",
 }
 MODES: tuple[OversizePolicy, ...] = ("fail", "skip", "split")
 WORKS: dict[LargeEvents, set[str]] = {

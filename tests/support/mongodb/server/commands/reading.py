@@ -232,6 +232,7 @@ def _open_stream(context: Context, pipeline: list[Stage], size: int) -> Document
         pipeline,
         release=deployment.topology.release,
         max_event_bytes=deployment.max_event_bytes,
+        most_memory_bytes=deployment.most_memory_bytes,
         may_look_up=may_ask_directly(context),
     )
     name = target if isinstance(target, str) else "$cmd.aggregate"

@@ -10,7 +10,18 @@ from pymongo.errors import OperationFailure
 from tests.support.mongodb.server import MongoReplicaSet
 from tests.support.mongodb.server.client import Client
 
-RELEASES = {"4.4.29": 9, "5.0.31": 13, "6.0.8": 17, "6.0.20": 17, "7.0.14": 21, "8.0.4": 25}
+RELEASES = {
+    "4.4.29": 9,
+    "5.0.31": 13,
+    "6.0.8": 17,
+    "6.0.20": 17,
+    "7.0.14": 21,
+    "8.0.4": 25,
+    "8.2.0": 27,
+    "8.2.11": 27,
+    "8.3.13": 28,
+    "9.0.4": 29,
+}
 IMAGES: dict[str, Any] = {"changeStreamPreAndPostImages": {"enabled": True}}
 
 
@@ -37,6 +48,7 @@ def test_simulated_release_supports_features_of_version(version: str) -> None:
             shop.a.update_one({"_id": 1}, [{"$set": {"list": [1]}}])
             insert, update = stream.next(), stream.next()
             position: Any = stream.resume_token
+        assert ("collectionUUID" in insert) == (version == "8.2.0")
         assert ("wallTime" in insert) == (version >= "6")
         assert ("truncatedArrays" in update["updateDescription"]) == (version >= "5")
         # The version of the token follows the time.

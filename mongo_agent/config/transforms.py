@@ -30,6 +30,7 @@ _Deletes = Literal["drop", "tombstone", "rewrite", "rewrite-with-tombstone"]
 _ARRAYS: tuple[Literal["array", "document"], ...] = ("array", "document")
 _NAMES: tuple[Names, ...] = ("none", "avro", "avro_unicode")
 _DELETES: tuple[_Deletes, ...] = ("drop", "tombstone", "rewrite", "rewrite-with-tombstone")
+_REMOVED: tuple[Literal["null", "omit"], ...] = ("null", "omit")
 _ROUTERS = ("RegexRouter", "ByLogicalTableRouter", "TimestampRouter")
 
 
@@ -206,6 +207,7 @@ def _extract_document(reader: OptionReader, layout: str) -> MongoTransform | Non
     arrays = reader.choice("array.encoding", _ARRAYS, "array")
     names = reader.choice("field.name.adjustment.mode", _NAMES, "none")
     deletes = _deletes(reader)
+    removed = reader.choice("removed.fields", _REMOVED, "null")
     with_id = reader.flag("delete.tombstone.handling.mode.rewrite-with-id", False)
     if reader.text("route.by.field") is not None:
         reader.warn("route.by.field", "has no effect; in Debezium it has none for MongoDB either")
@@ -230,6 +232,7 @@ def _extract_document(reader: OptionReader, layout: str) -> MongoTransform | Non
             headers=added["headers"],
             header_prefix=reader.text("add.headers.prefix", "__"),
             names=names,
+            omits_removed_fields=removed == "omit",
         )
     except ValueError as error:
         reader.reject("add.fields", f"or `add.headers` cannot be used: {error}")

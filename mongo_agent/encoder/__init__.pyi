@@ -128,10 +128,11 @@ class MongoTransform:
         headers: Sequence[str] = ...,
         header_prefix: str = "__",
         names: Literal["none", "avro", "avro_unicode"] = "none",
+        omits_removed_fields: bool = False,
     ) -> MongoTransform:
         """`ExtractNewDocumentState`: the document instead of the envelope. `delimiter` joins the
-        names of nested fields. Raises ValueError for members that the envelope of `layout` lacks
-        and for unknown values."""
+        names of nested fields. Fields that an update removed are null unless omitted. Raises
+        ValueError for members that the envelope of `layout` lacks and for unknown values."""
     @staticmethod
     def event_router(
         *,

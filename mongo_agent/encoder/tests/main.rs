@@ -5,6 +5,7 @@ mod event_router;
 mod extended_json;
 mod fragments;
 mod messages;
+mod removed_fields;
 mod replies;
 mod topics;
 mod transforms;

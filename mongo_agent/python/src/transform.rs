@@ -42,7 +42,7 @@ impl MongoTransform {
     #[staticmethod]
     #[pyo3(signature = (*, layout = "debezium-3", arrays = "array", delimiter = None,
         deletes = "tombstone", rewrites_with_id = false, fields = Vec::new(), field_prefix = "__",
-        headers = Vec::new(), header_prefix = "__", names = "none"))]
+        headers = Vec::new(), header_prefix = "__", names = "none", omits_removed_fields = false))]
     #[allow(clippy::too_many_arguments, reason = "Python gives them by name")]
     fn extract_document(
         layout: &str,
@@ -55,6 +55,7 @@ impl MongoTransform {
         headers: Vec<String>,
         header_prefix: &str,
         names: &str,
+        omits_removed_fields: bool,
     ) -> PyResult<Self> {
         let layout = Layout::named(layout).ok_or_else(|| unknown("layout", layout))?;
         let deletes = DeleteHandling::ALL
@@ -78,6 +79,7 @@ impl MongoTransform {
                 fields,
                 headers,
                 names: choose("names", names, &NAMES)?,
+                omits_removed_fields,
             }),
             topic_of: None,
         })

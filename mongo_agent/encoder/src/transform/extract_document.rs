@@ -1,5 +1,7 @@
 //! `ExtractNewDocumentState`: the document instead of the envelope.
 
+use std::borrow::Cow;
+
 use event_encoding::avro_names::NameAdjustment;
 use event_encoding::schema_ids::MessagePart;
 
@@ -7,10 +9,12 @@ use super::document_json::{ArrayEncoding, DocumentForm, write_value};
 use super::envelope_member::NamedMember;
 use super::fields::{Content, Field, Fields, write_object};
 use super::inferred_schema::UNNAMED;
+use super::removed_fields::RemovedFields;
 use super::typed_message::{Root, TypedMessage};
 use super::typed_writer::write_untyped;
-use crate::bson::Document;
-use crate::change::Change;
+use crate::bson::{Document, Value};
+use crate::change::{Change, UpdateDescription};
+use crate::element::text;
 use crate::error::Result;
 use crate::extras::Header;
 use crate::format::{Encoding, EventFormat};
@@ -71,6 +75,9 @@ pub struct ExtractDocument {
     pub headers: Vec<NamedMember>,
     /// Adjustment of the names of fields.
     pub names: NameAdjustment,
+    /// Whether a message omits the fields that an update removed, as Debezium before 3.7; otherwise
+    /// they are null.
+    pub omits_removed_fields: bool,
 }
 
 /// The messages of a change.
@@ -131,7 +138,9 @@ impl ExtractDocument {
         let format = context.format;
         let form = self.form(format.value);
         let start = out.len();
-        let fields = self.fields(change, &form)?;
+        let completed = self.with_removed_fields(change)?;
+        let completed = completed.as_deref().map(Document::parse).transpose()?;
+        let fields = self.fields(change, completed.or(change.after), &form)?;
         let write_member = |out: &mut Vec<u8>, member: &NamedMember| match format.value {
             Encoding::Avro => member.write(&mut AvroWriter::new(out), change, context),
             json => member.write(&mut JsonWriter::new(out, json), change, context),
@@ -161,29 +170,44 @@ impl ExtractDocument {
         written
     }
 
+    /// The document after an update, with null for each removed field; `None` for other changes.
+    fn with_removed_fields(&self, change: &Change<'_>) -> Result<Option<Vec<u8>>> {
+        let removed = change.update.and_then(|update| update.removed_fields);
+        let (Some(after), Some(removed)) = (change.after, removed) else {
+            return Ok(None);
+        };
+        if self.omits_removed_fields {
+            return Ok(None);
+        }
+        let mut out = Vec::with_capacity(after.bytes().len());
+        RemovedFields::parse(removed)?.write_nulls(&mut out, after)?;
+        Ok(Some(out))
+    }
+
     fn fields<'c>(
         &'c self,
         change: &Change<'c>,
+        after: Option<Document<'c>>,
         form: &'c DocumentForm<'_>,
     ) -> Result<Vec<Field<'c>>> {
         let is_delete = is_delete(change);
         let before = change
             .before
             .filter(|_| is_delete && self.deletes.rewrites());
-        let document = change.after.or(before);
+        let document = after.or(before);
         let mut fields = Fields::new(form);
         let mut has_id = true;
         if let Some(document) = document {
             fields.add_document(document)?;
         } else if let Some(update) = &change.update {
-            self.add_update(&mut fields, update.updated_fields, change)?;
+            self.add_update(&mut fields, update, change)?;
         } else {
             has_id = false;
         }
         if self.deletes.rewrites() {
             fields.add_flag(DELETED, is_delete);
             if self.rewrites_with_id && !has_id {
-                fields.add_field(ID, &change.id)?;
+                fields.add_field(ID, change.id.value)?;
             }
         }
         if !fields.all.is_empty() {
@@ -194,31 +218,43 @@ impl ExtractDocument {
         Ok(fields.all)
     }
 
-    /// The updated fields under their paths, and `_id`.
+    /// The updated and removed fields under their paths, and `_id`.
     fn add_update<'c>(
         &self,
         fields: &mut Fields<'c, '_>,
-        updated_fields: Option<Document<'c>>,
+        update: &UpdateDescription<'c>,
         change: &Change<'c>,
     ) -> Result<()> {
         let mut has_id = false;
-        if let Some(updated) = updated_fields {
+        if let Some(updated) = update.updated_fields {
             let mut elements = updated.elements();
             while let Some(element) = elements.read()? {
                 has_id |= element.name == ID;
-                match &self.delimiter {
-                    Some(delimiter) => {
-                        let path: Vec<_> = element.name.split(|byte| *byte == b'.').collect();
-                        fields.add_field(path.join(delimiter.as_bytes()), &element)?;
-                    }
-                    None => fields.add_field(element.name, &element)?,
-                }
+                fields.add_field(self.joined(element.name), element.value)?;
+            }
+        }
+        if let Some(removed) = update.removed_fields.filter(|_| !self.omits_removed_fields) {
+            let mut elements = removed.elements();
+            while let Some(element) = elements.read()? {
+                let path = text(&element, "removedFields")?;
+                fields.add_field(self.joined(path), Value::Null)?;
             }
         }
         if !has_id {
-            fields.add_field(ID, &change.id)?;
+            fields.add_field(ID, change.id.value)?;
         }
         Ok(())
+    }
+
+    /// The name of an updated field: its path, with the delimiter for each dot.
+    fn joined<'c>(&self, path: &'c [u8]) -> Cow<'c, [u8]> {
+        match &self.delimiter {
+            Some(delimiter) => {
+                let names: Vec<_> = path.split(|byte| *byte == b'.').collect();
+                Cow::Owned(names.join(delimiter.as_bytes()))
+            }
+            None => Cow::Borrowed(path),
+        }
     }
 
     /// The headers of the message, and those of its tombstone.

@@ -9,7 +9,7 @@ use super::document_json::{
 };
 use super::envelope_member::NamedMember;
 use super::fields_union::check_depth;
-use crate::bson::{Document, Element, Value};
+use crate::bson::{Document, Value};
 use crate::error::Result;
 
 /// The value of a field.
@@ -95,13 +95,13 @@ impl<'b, 'f> Fields<'b, 'f> {
     pub(super) fn add_field(
         &mut self,
         name: impl Into<Cow<'b, [u8]>>,
-        element: &Element<'b>,
+        value: Value<'b>,
     ) -> Result<()> {
         let name = match (self.form.names, name.into()) {
             (NameAdjustment::None, name) => name,
             (names, name) => Cow::Owned(adjust(&name, names).into_owned()),
         };
-        self.add_at(TOP, name, element.value)
+        self.add_at(TOP, name, value)
     }
 
     fn add_nested(&mut self, place: Place<'_>, document: Document<'b>) -> Result<()> {

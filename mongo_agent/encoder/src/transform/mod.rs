@@ -12,6 +12,7 @@ mod indented_json;
 mod inferred_schema;
 mod outbox_converter;
 mod outbox_message;
+mod removed_fields;
 mod shape_key;
 mod text_form;
 mod typed_message;

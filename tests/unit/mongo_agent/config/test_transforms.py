@@ -51,6 +51,18 @@ def test_connector_file_transforms_documents(tmp_path: Path) -> None:
     assert value == b'{"_id":1,"a":{"b":[1]},"__op":"c"}'
 
 
+@pytest.mark.parametrize(("mode", "gone"), [(None, {"gone": None}), ("null", {"gone": None}), ("omit", {})])
+def test_removed_fields_are_null_unless_omitted(
+    mode: str | None, gone: dict[str, None], tmp_path: Path
+) -> None:
+    config = load(tmp_path, UNWRAP if mode is None else option("removed.fields", mode))
+    making = encoder(config, Deployment("rs0", "c", (7, 0)))
+    description = {"updatedFields": {}, "removedFields": ["gone"], "truncatedArrays": []}
+    update = event("update", 1, fullDocument={"_id": 1}, updateDescription=description)
+    [(_, _, value, _, _)] = making.encode([update]).messages(0, 1)
+    assert json.loads(value or b"") == {"_id": 1, **gone}
+
+
 def test_json_converter_adds_schema_to_transformed_document(tmp_path: Path) -> None:
     converter = {"value.converter": "org.apache.kafka.connect.json.JsonConverter"}
     config = load(tmp_path, {**option("add.fields", "op"), **converter})

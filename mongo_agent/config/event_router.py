@@ -35,6 +35,11 @@ def event_router(
         for prefix in ("collection", "table")
     ]
     missing = reader.choice("collection.field.additional.missing", ("error", "ignore"), "error")
+    # Debezium 3.7 documents these names for the same option.
+    is_required = [
+        reader.flag(f"{prefix}.fields.additional.error.on.missing", True)
+        for prefix in ("collection", "table")
+    ]
     regex = reader.text("route.topic.regex", "(?<routedByValue>.*)")
     replacement = reader.text("route.topic.replacement", "outbox.event.${routedByValue}")
     additional = [
@@ -63,7 +68,7 @@ def event_router(
         tombstones=reader.flag("route.tombstone.on.empty.payload", False),
         rejects_updates="fatal" in behaviors,
         additional=additional,
-        ignores_missing=missing == "ignore",
+        ignores_missing=missing == "ignore" or not all(is_required),
         key_converter=key_converter,
         value_converter=value_converter,
         topic_of=naming.name,

@@ -25,6 +25,7 @@ EXTRACT_DOCUMENT = f"{_PACKAGE}ExtractNewDocumentState"
 _TOPIC_MATCHES = "org.apache.kafka.connect.transforms.predicates.TopicNameMatches"
 _DELIMITER = "flatten.struct.delimiter"
 _AVRO_NAME = re.compile("([A-Za-z_][A-Za-z0-9_]*)?")
+_TIMESTAMPS = "bson.timestamp.handling.mode"
 _DELETE_MODE = "delete.tombstone.handling.mode"
 _Deletes = Literal["drop", "tombstone", "rewrite", "rewrite-with-tombstone"]
 _ARRAYS: tuple[Literal["array", "document"], ...] = ("array", "document")
@@ -183,6 +184,11 @@ def _transform(reader: OptionReader, layout: str, is_avro: bool) -> MongoTransfo
             hint = "Use `event.transform`, or run it in the consumer"
             if name.rpartition(".")[2] in _ROUTERS:
                 hint = "Use `topic.naming.strategy=DefaultRegexTopicNamingStrategy`"
+            elif name.endswith("MongoToRelationalMapper"):
+                hint = (
+                    "The first one writes typed fields with JsonConverter or AvroConverter; for "
+                    "fixed columns use `event.transform`"
+                )
             reader.reject(
                 "type", f"is `{name}`; the agent has {EXTRACT_DOCUMENT} and {EVENT_ROUTER}. {hint}"
             )
@@ -219,6 +225,12 @@ def _extract_document(reader: OptionReader, layout: str) -> MongoTransform | Non
         if reader.text(name) not in (None, "", "false"):
             reader.reject(name, f"is of an older release. Use `{instead}`")
     reader.flag("replace.null.with.default", True)
+    if reader.text(_TIMESTAMPS, "connect") != "connect":
+        reader.reject(
+            _TIMESTAMPS,
+            "must be `connect`: timestamps are milliseconds. `event.layout=mongodb` without "
+            "`transforms` keeps their increment",
+        )
     added = {"fields": reader.list("add.fields"), "headers": reader.list("add.headers")}
     try:
         return MongoTransform.extract_document(

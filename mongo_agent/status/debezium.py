@@ -62,6 +62,7 @@ def _snapshot(view: View, counts: Mapping[str, int], wall_s: float) -> dict[str,
     return {
         **_last((stream.last_snapshotted for stream in view.streams), wall_s),
         "TotalNumberOfEventsSeen": counts["read"],
+        "TotalNumberOfReadEventsSeen": counts["read"],
         "TotalTableCount": view.remaining_collections
         + sum(snapshot.finished_collections for snapshot in snapshots),
         "RemainingTableCount": view.remaining_collections,
@@ -87,6 +88,7 @@ def _streaming(view: View, counts: Mapping[str, int], wall_s: float) -> dict[str
         "TotalNumberOfCreateEventsSeen": counts["insert"],
         "TotalNumberOfUpdateEventsSeen": counts["update"] + counts["replace"],
         "TotalNumberOfDeleteEventsSeen": counts["delete"],
+        "TotalNumberOfReadEventsSeen": 0,
         # One message for the beginning, one for the end.
         "NumberOfCommittedTransactions": counts["transaction"] // 2,
         "LastTransactionId": transactions[-1] if transactions else None,

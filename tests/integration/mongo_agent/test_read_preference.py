@@ -55,6 +55,26 @@ def test_stream_moves_to_another_secondary(
         assert three_members.primary != gone
 
 
+def test_stream_leaves_a_promoted_secondary(
+    tmp_path: Path, three_members: MongoReplicaSet, writer: Client
+) -> None:
+    """As in Debezium 3.7, the preference holds after the member that is read becomes primary."""
+    string = three_members.connection_string + "&readPreference=secondary"
+    with RunningAgent(tmp_path, string).streaming() as agent:
+        writer.shop.a.insert_one({"_id": 1})
+        agent.wait_for(1)
+        promoted = next(each for each in three_members.members if three_members.streams_of(each))
+        three_members.elect(promoted)
+        writer.shop.a.insert_one({"_id": 2})
+        assert [each.id for each in agent.wait_for(2)] == [1, 2]
+        agent.wait_until(
+            lambda: any(
+                three_members.streams_of(each) for each in three_members.members if each != promoted
+            ),
+            "a stream of another secondary",
+        )
+
+
 def test_stream_starts_without_a_primary(
     tmp_path: Path, three_members: MongoReplicaSet, writer: Client
 ) -> None:

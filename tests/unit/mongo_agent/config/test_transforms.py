@@ -51,7 +51,9 @@ def test_connector_file_transforms_documents(tmp_path: Path) -> None:
     assert value == b'{"_id":1,"a":{"b":[1]},"__op":"c"}'
 
 
-@pytest.mark.parametrize(("mode", "gone"), [(None, {"gone": None}), ("null", {"gone": None}), ("omit", {})])
+@pytest.mark.parametrize(
+    ("mode", "gone"), [(None, {"gone": None}), ("null", {"gone": None}), ("omit", {})]
+)
 def test_removed_fields_are_null_unless_omitted(
     mode: str | None, gone: dict[str, None], tmp_path: Path
 ) -> None:
@@ -148,6 +150,25 @@ def test_connector_file_routes_outbox_events(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("settings", "messages"),
+    [
+        ({}, 0),
+        (routed("collection.field.additional.missing", "ignore"), 1),
+        (routed("collection.fields.additional.error.on.missing", "false"), 1),
+        (routed("table.fields.additional.error.on.missing", "false"), 1),
+    ],
+)
+def test_missing_additional_field_is_ignored_by_any_of_its_options(
+    tmp_path: Path, settings: Settings, messages: int
+) -> None:
+    config = load(tmp_path, {**routed(PLACEMENT, "n:header"), **settings})
+    making = encoder(config, Deployment("rs0", "c", (7, 0)))
+    document = {"_id": 3, "aggregatetype": "order", "aggregateid": "a", "payload": "x"}
+    batch = making.encode([event("insert", 3, fullDocument=document)])
+    assert (len(batch), len(batch.failures)) == (messages, 1 - messages)
+
+
+@pytest.mark.parametrize(
     ("settings", "payload", "value"),
     [
         ({"value.converter": STRING}, '{"n": 1}', b'{"n": 1}'),
@@ -225,6 +246,12 @@ def test_delete_handling_accepts_old_and_current_options(
             "Use `topic.naming.strategy=DefaultRegexTopicNamingStrategy`",
         ),
         ({"transforms": "r", "transforms.r.type": "com.example.Smt"}, "Use `event.transform`"),
+        (
+            option("type", TYPE.replace("ExtractNewDocumentState", "MongoToRelationalMapper")),
+            "typed",
+        ),
+        (option("bson.timestamp.handling.mode", "struct"), "`event.layout=mongodb`"),
+        (option("removed.fields", "drop"), "must be null or omit, not `drop`"),
         (option("array.encoding", "list"), "must be array or document, not `list`"),
         (option("flatten.struct", "yes"), "must be `true` or `false`, not `yes`"),
         (option("add.fields", "op,color"), "`color` is not a member of the envelope"),

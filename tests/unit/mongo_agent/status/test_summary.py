@@ -127,6 +127,8 @@ def test_debezium_attributes_are_empty_before_start() -> None:
     assert attributes_of(None, metrics()) == {}
     told = attributes_of(view(), metrics())
     assert told["streaming"]["TotalNumberOfCreateEventsSeen"] == 3
+    assert told["streaming"]["TotalNumberOfReadEventsSeen"] == 0
+    assert told["snapshot"]["TotalNumberOfReadEventsSeen"] == 25
     assert told["streaming"]["Connected"] is True
 
 

@@ -1,5 +1,5 @@
 """The extension module. `commitlog`, `sidecar.encoding`, `mongo_agent.encoder` and `spark_jobs`
-export their parts of it; their stubs describe them."""
+export its submodules; their stubs describe them."""
 
 from cdc_extension._extension import __version__, commitlog, encoding, mongo, spark
 

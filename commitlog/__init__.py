@@ -1,4 +1,4 @@
-"""Apache Cassandra commit-log segments: a fast parser and the change events in them."""
+"""A fast parser that turns Apache Cassandra commit-log segments into change events."""
 
 from commitlog._commitlog import (
     AccordRead,

@@ -1,4 +1,4 @@
-"""The surface of the extension module. Positions are logical (format notes §2.3)."""
+"""Type stubs of the extension module. All positions are logical (format notes §2.3)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal, final
@@ -40,7 +40,7 @@ _ProduceArguments = tuple[str, bytes, bytes, int, _Delivered, None, int, _Header
 
 @final
 class EventFormat:
-    """The encoding of events and the selection of tables. Immutable."""
+    """How events are encoded, and which tables are published. Immutable."""
 
     def __new__(
         cls,
@@ -72,51 +72,51 @@ class EventFormat:
         layout: Literal["debezium-3", "debezium-1.x"] = "debezium-3",
         source_epoch: bool = False,
     ) -> EventFormat:
-        """Raise ValueError if a pattern is not a regular expression.
+        """Raise ValueError for an invalid regular expression or an unknown option value.
 
-        - `include`, `exclude`: regular expressions that match all of `keyspace.table`.
-        - `all_tables`: publish tables without `cdc = true` too (for `agent dump`).
+        - `include`, `exclude`: regular expressions that must match the whole `keyspace.table`.
+        - `all_tables`: also publish tables without `cdc = true` (for `agent dump`).
         - `counter_events`: skip counter tables, or publish their shards.
-        - `exclude_columns`: (keyspace, table, column) to leave out of `after` and `cells`; key
-          columns cannot be excluded.
-        - `names`: how names that Avro does not accept are adjusted.
-        - `key`, `value`: the encoding. Avro needs the ids in `schema_ids`; a table without ids
-          blocks. `json_with_schema` and `string` match Connect's `JsonConverter` and
-          `StringConverter`.
-        - `key_decimals`, `value_decimals`: how JSON shows exact varints.
-        - `tombstones`: follow each deletion of a row or a partition by a message with the same
-          key and id and without a value.
-        - `skipped_operations`: letters of operations without events, those of `op_style="native"`;
-          rows of snapshots are always events.
-        - `layout`: members of `source` and `after`; `debezium-1.x` has those of Debezium 1.x.
-        - `source_epoch`: `source` has the epoch of the table; not with `debezium-1.x`."""
+        - `exclude_columns`: (keyspace, table, column) to omit from `after` and `cells`; key columns
+          cannot be excluded.
+        - `names`: how to adjust names that Avro rejects.
+        - `key`, `value`: the encoding. Avro and Protobuf need the ids in `schema_ids`; a table
+          without ids blocks the read. `json_with_schema` and `string` match Connect's
+          `JsonConverter` and `StringConverter`.
+        - `key_decimals`, `value_decimals`: how JSON represents varints with `varint="precise"`.
+        - `tombstones`: after each deletion of a row or partition, add a message with the same key
+          and id but no value.
+        - `skipped_operations`: operations to skip, by their letters in `op_style="native"`;
+          snapshot rows are never skipped.
+        - `layout`: the members of `source` and `after`, as in Debezium 3 or Debezium 1.x.
+        - `source_epoch`: add the table's epoch to `source`; no effect with `debezium-1.x`."""
     def admits(self, keyspace: str, table: str) -> bool:
-        """Whether `include` and `exclude` select a table."""
+        """Return whether `include` and `exclude` select a table."""
     def suffixed_columns(self, schema: Schema) -> list[tuple[str, str]]:
-        """The selected columns, as `keyspace.table.column`, whose names in events have a suffix
-        because an older column has the name; each with that name."""
+        """Return (`keyspace.table.column`, name in events) for each column of a selected table
+        that gets a suffix in events because an older column already uses its name."""
     def topic(self, keyspace: str, table: str) -> str:
-        """The topic of a table. A name that is too long for Kafka is cut and ends with `-` and a
-        hash of keyspace and table."""
+        """Return the topic of a table. A name that is too long for Kafka is truncated and ends with
+        `-` and a hash of keyspace and table."""
 
 @final
 class CounterHistory:
-    """The newest shards of recent counters, over segments and readers.
+    """The latest shards of recently updated counters, shared by segments and readers.
 
-    Events compute the growth of a shard from it. Threads may share it; reads take turns."""
+    Reads use it to compute the growth of a shard. Threads may share it; concurrent reads run
+    one at a time."""
 
     def __new__(cls, max_bytes: int) -> CounterHistory:
-        """Hold about `max_bytes`; the shard that was not read for longest is dropped first."""
-    def __len__(self) -> int:
-        """Number of shards."""
+        """Hold about `max_bytes`; the least recently updated shards are dropped first."""
+    def __len__(self) -> int: ...
 
 @final
 class SnapshotEncoder:
     """Encodes the rows of a `SELECT` over one table as events (docs/reference/event-format.md).
 
-    `element_times`: the server returns write times and TTLs of collection elements, as Cassandra
-    does from 5.0 on. `started_us`: the start of the table's snapshot, in microseconds; it is the
-    time of events without a write time."""
+    `element_times`: whether the server returns write times and TTLs of collection elements, as
+    Cassandra does since 5.0. `started_us`: when the table's snapshot started, in microseconds; it
+    is the event time of rows without a write time."""
 
     def __new__(
         cls,
@@ -127,12 +127,12 @@ class SnapshotEncoder:
         element_times: bool,
         started_us: int,
     ) -> SnapshotEncoder:
-        """Raise SchemaError if the schema does not have the table."""
+        """Raise SchemaError if the schema does not contain the table."""
     @property
     def unregistered(self) -> list[Unregistered]:
-        """Avro schemas without an id; `encode` needs the ids of all of them."""
+        """Avro and Protobuf schemas without an id; `encode` fails until all have one."""
     def cql(self, after: int, to: int) -> str:
-        """The statement for tokens greater than `after`, up to and including `to`."""
+        """Return the statement for tokens greater than `after`, up to and including `to`."""
     def encode(
         self,
         page: bytes,
@@ -144,14 +144,14 @@ class SnapshotEncoder:
     ) -> EventBatch:
         """Encode a page: the body of a ROWS result after its metadata.
 
-        - `read_at_us`: the coordinator's clock at the request, or an earlier time.
+        - `read_at_us`: the coordinator's clock when the page was requested, or an earlier time.
         - `start`: the token up to which earlier pages were encoded.
-        - `end`: the end of the token range, if this is the last page of the range.
-        - `continues`: the page follows the previous page in one result.
+        - `end`: the end of the token range if this is its last page, otherwise None.
+        - `continues`: whether the page belongs to the same result as the previous page.
 
-        A position is a token plus 2**63. It is reached when everything up to and including the
-        token is delivered. `mutations` counts rows. Raise MalformedValueError if the page does not
-        fit the schema."""
+        A position is a token plus 2**63; it is reached once all rows up to and including that
+        token are delivered. `mutations` counts rows. Raise MalformedValueError if the page does not
+        fit the schema or a schema has no id."""
 
 @final
 class Descriptor:
@@ -165,16 +165,16 @@ class Descriptor:
     cipher: Final[str | None]
     """A Java cipher transformation, such as `AES/CBC/PKCS5Padding`."""
     key_alias: Final[str | None]
-    """The key of the node's keystore that an encrypted segment needs."""
+    """Alias of the keystore key that decrypts the segment."""
 
 @final
 class Gap:
-    """A range of a segment without events, and why."""
+    """A segment range that yielded no events, and the cause."""
 
     segment: Final[str]
     start: Final[int]
     end: Final[int | None]
-    """None: the end of the segment."""
+    """None if the gap extends to the end of the segment."""
     cause: Final[str]
 
 @final
@@ -186,11 +186,11 @@ class Blocked:
     table_id: Final[str]
     column: Final[str | None]
     reason: Final[str]
-    """One sentence."""
+    """The cause, as one sentence."""
     unregistered: Final[list[Unregistered]]
-    """Avro schemas without an id; if there are any, the table schema is complete."""
+    """Avro and Protobuf schemas without an id. If there are any, the table schema is complete."""
     is_unannounced: Final[bool]
-    """The record waits for the message of its table in the schema-change topic."""
+    """Whether the record waits for its table's message in the schema-change topic."""
 
 @final
 class LostRecords:
@@ -199,12 +199,12 @@ class LostRecords:
     start: Final[int]
     """Start of the first record."""
     end: Final[int]
-    """End of the last record. Other records are between only if there are too many ranges."""
+    """End of the last record. Other records lie in between only if there are too many ranges."""
     records: Final[int]
     table_id: Final[str]
     column: Final[str | None]
     reason: Final[str]
-    """One sentence about the first record."""
+    """The cause for the first record, as one sentence."""
 
 @final
 class EventBatch:
@@ -216,54 +216,55 @@ class EventBatch:
     segment: Final[str]
     start_position: Final[int]
     end_position: Final[int]
-    """Position at which the next read starts."""
+    """Where the next read starts."""
     stop: Final[Literal["full", "end", "blocked", "schema"]]
     blocked: Final[Blocked | None]
     gaps: Final[list[Gap]]
     lost: Final[list[LostRecords]]
-    """Records skipped by `abandoned`. Events of other tables in them are in the batch."""
+    """Records skipped because of `abandoned`. The batch contains their events of other tables."""
     schema_changes: Final[SchemaChanges | None]
-    """Schema changes in the last record, if the read stopped after it (`schema`)."""
+    """Schema changes in the final record, if they stopped the read (`schema`)."""
     change_start: Final[int | None]
-    """With `announced`: the position before that record, at which the events of the batch end."""
+    """With `announced`: where that record starts; all events of the batch precede it."""
     mutations: Final[int]
     skipped: Final[dict[str, int]]
-    """Partition updates without events, by reason: not_cdc, view, system, counter,
-    filtered, unknown_table, schema_unreadable; events of skipped_operation."""
+    """Skipped partition updates by reason: not_cdc, view, system, counter, filtered, unknown_table,
+    schema_unreadable, metadata_log_unreadable; skipped_operation counts events."""
     counts: Final[dict[tuple[str, str], int]]
-    """Events by (keyspace.table, op)."""
+    """Events by (keyspace.table, op), without tombstones."""
     last_write_ts_us: Final[int | None]
-    """Latest write time in the last event, in microseconds; None for snapshot rows."""
+    """Latest write time in the final event, in microseconds; None if empty or a snapshot."""
     def position_after(self, events: int) -> int:
-        """The position to commit after the first `events` events are delivered.
+        """Return the position to commit once the first `events` events are delivered.
 
-        It is the end of the last mutation that they complete, `end_position` for all events."""
+        It is the end of the last mutation that they complete. For all events, it is `change_start`
+        or, if that is None, `end_position`."""
     def messages(
         self, first: int, stop: int
     ) -> list[tuple[str, bytes, bytes | None, _Headers, int]]:
-        """(topic, key, value, headers, partition hash) of events first … stop-1.
+        """Return (topic, key, value, headers, partition hash) of events first … stop-1.
 
         The hash has 31 bits; the partition is hash % partitions."""
     def produce_arguments(
         self, first: int, stop: int, partitions: _Partitions, on_delivery: _Delivered
     ) -> list[_ProduceArguments]:
-        """Events first … stop-1 as arguments of `confluent_kafka.Producer.produce`: topic, value,
-        key, partition, callback, None, 0, headers.
+        """Return arguments of `confluent_kafka.Producer.produce` for events first … stop-1: topic,
+        value, key, partition, callback, None, 0, headers.
 
         `partitions` is called once for each topic, and its exceptions propagate. The list ends
-        before the first event whose topic has None."""
+        before the first event for whose topic it returns None."""
     def ndjson(self, first: int, stop: int) -> bytes:
-        """One JSON object a line for each event: {"topic","key","value","headers"}."""
+        """Return one JSON line for each event: {"topic","key","value","headers"}."""
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
-        """All events for consumers of Arrow's C data interface (`pyarrow.record_batch`).
+        """Export all events through Arrow's C data interface (`pyarrow.record_batch`).
 
         The columns are `id` (binary), `ts_us` (int64), `kind` (string) and `value` (binary; null
-        for a tombstone). Raise ValueError for 2 GiB of events."""
+        for a tombstone). Raise ValueError if the events take 2 GiB or more."""
 
 @final
 class Scan:
-    """Counts of a scan. `checksum` is the wrapping 64-bit sum of all write times, TTLs, path
-    bytes and value bytes."""
+    """Result of a scan. `checksum` is the wrapping 64-bit sum of all write times, TTLs, path bytes
+    and value bytes."""
 
     mutations: Final[int]
     updates: Final[int]
@@ -282,19 +283,19 @@ class Verification:
     position: Final[int]
     sections: Final[int]
     records: Final[int]
-    """Whole records with good checksums."""
+    """Complete records with valid checksums."""
     payload_bytes: Final[int]
     unwritten_bytes: Final[int]
-    """Zeros inside sections: space allocated to records that were never written."""
+    """Zero bytes inside sections, allocated to records that were never written."""
     gaps: Final[list[Gap]]
     tail_bytes: Final[int]
-    """Bytes after the last section, which are not part of the log; known when `done`."""
+    """Bytes after the last section, which are not part of the log; known once `done`."""
     tail_written_bytes: Final[int]
-    """Tail bytes up to the last one that is not zero."""
+    """Tail bytes up to the last non-zero byte."""
 
 @final
 class SegmentReader:
-    """Reads one segment forward. One thread at a time may use it."""
+    """Reads one segment forward. Except for `interrupt`, use it from one thread at a time."""
 
     def __new__(
         cls,
@@ -307,25 +308,25 @@ class SegmentReader:
     ) -> SegmentReader:
         """Open a segment.
 
-        - `name`: the segment's file name, if `path` has another one.
-        - `position`: an `end_position` to resume at.
+        - `name`: the segment's file name, if it differs from the name in `path`.
+        - `position`: the `end_position` from which to resume.
         - `keys`: keys of encrypted segments, by alias.
 
-        Raise OSError (for a symbolic link without `follow_links`), CorruptSegmentError for an
-        unreadable header, ForeignFileError for a file that is no segment or has another id,
-        UnsupportedFeatureError for an unknown version, compressor or cipher,
-        SegmentKeyError for a missing key. A wrong key is found when the segment is read."""
+        Raise OSError (also for a symbolic link with `follow_links=False`), CorruptSegmentError for
+        an unreadable header, ForeignFileError for a file that is too large or whose header has a
+        different id, UnsupportedFeatureError for an unknown version, compressor or cipher, and
+        SegmentKeyError for a missing key. A wrong key is detected by the first read."""
     @property
     def descriptor(self) -> Descriptor: ...
     @property
     def position(self) -> int: ...
     @property
     def fingerprint(self) -> int:
-        """A checksum of header and first records: it does not change once the first section is
-        synced, and differs in another file of the same name. Raise OSError."""
+        """A checksum of the header and the start of the first section. It is stable once that
+        section is synced, and differs for other content of the same name. Raise OSError."""
 
     def interrupt(self) -> None:
-        """End a running call of another thread with OSError, and fail each later one."""
+        """Make a call running in another thread, and all later calls, raise OSError."""
 
     def read(
         self,
@@ -345,13 +346,12 @@ class SegmentReader:
         """Read the next events.
 
         - `limit`: read only sections that end at or before this position.
-        - `complete`: the file does not change any more, so an unreadable marker is damage.
-        - `expected_end`: a position that an index of the node names; a log that ends earlier has
-          a gap.
-        - `completed_at`: the number beside COMPLETED in the index.
-        - `abandoned`: (table id, column) that the schema lacks and the reader does not wait for.
-        - `announced`: what the schema-change topic has. Every schema change in the log stops the
-          read then, and so does a record that needs an unannounced table or column."""
+        - `complete`: the file is final, so an unreadable marker is damage.
+        - `expected_end`: a position from the node's index file; a log that ends earlier has a gap.
+        - `completed_at`: the number beside COMPLETED in the index file.
+        - `abandoned`: missing definitions (table id, column) that do not block the read.
+        - `announced`: the definitions in the schema-change topic. If given, every schema change in
+          the log stops the read, and a record with an unannounced table or column blocks it."""
     def dump(
         self,
         schema: Schema,
@@ -361,12 +361,12 @@ class SegmentReader:
         max_bytes: int = 1 << 20,
         stop_at_changes: bool = False,
     ) -> bytes:
-        """Return the next lines of the dump; b"" at the end or at `schema_changes`."""
+        """Return the next lines of the dump, or b"" at the end."""
     @property
     def schema_changes(self) -> SchemaChanges | None:
-        """Schema changes in the last record of the last `dump`; apply them before the next."""
+        """Schema changes that stopped the latest `dump`; apply them before the next call."""
     def scan(self, schema: Schema, *, limit: int | None = None, complete: bool = True) -> Scan:
-        """Visit every cell up to the end, without output. Releases the GIL."""
+        """Decode every remaining cell without creating output. Releases the GIL."""
     def tree(
         self,
         schema: Schema | None = None,
@@ -375,7 +375,7 @@ class SegmentReader:
         complete: bool = True,
         max_bytes: int = 1 << 20,
     ) -> bytes:
-        """Return the next lines of the tree; b"" at the end. Releases the GIL."""
+        """Return the next lines of the tree, or b"" at the end. Releases the GIL."""
     def verify(
         self,
         *,
@@ -385,12 +385,12 @@ class SegmentReader:
         completed_at: int = 0,
         max_bytes: int = 64 << 20,
     ) -> Verification:
-        """Check about `max_bytes` more. `expected_end` and `completed_at` are those of `read`."""
+        """Check about `max_bytes` more. `expected_end` and `completed_at` work as in `read`."""
     @property
     def gaps(self) -> list[Gap]:
         """Gaps found so far."""
     @property
     def skipped(self) -> dict[str, int]:
-        """Partition updates that `dump` skipped so far, by reason."""
+        """Mutations that `dump` and `scan` have skipped so far, by reason."""
 
 def read_descriptor(path: str, *, name: str | None = None) -> Descriptor: ...

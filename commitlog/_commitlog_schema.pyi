@@ -1,6 +1,6 @@
-"""Schemas in the extension module.
+"""Type stubs of the schema classes in the extension module.
 
-No module has this name; import these types from `commitlog`."""
+There is no module with this name; import these types from `commitlog`."""
 
 from typing import Final, Literal, final
 
@@ -20,38 +20,38 @@ class Table:
     cdc: Final[bool]
     counter: Final[bool]
     opaque_columns: Final[list[str]]
-    """Columns with types that are too large or nested too deep to be written out."""
+    """Columns whose types are too large or too deeply nested; their values stay raw bytes."""
 
 @final
 class MetadataLogEntry:
     """An entry of `system.local_metadata_log`: a change of the cluster metadata."""
 
     epoch: Final[int]
-    """The epoch that begins with it."""
+    """The epoch that starts with this entry."""
     keyspace: Final[str | None]
-    """The keyspace of a schema change, which completes names in `cql`."""
+    """The keyspace of unqualified names in `cql`."""
     cql: Final[str | None]
     """The statement of a schema change as the client sent it, CREATE KEYSPACE and CREATE TABLE with
     every option; None for other entries."""
     error: Final[str | None]
-    """Why an entry of a schema change cannot be read."""
+    """Why a schema change cannot be read, otherwise None."""
 
 @final
 class SchemaChanges:
-    """Schema changes in the log, in the order of the log. Immutable."""
+    """Schema changes from the log, in log order. Immutable."""
 
     def __len__(self) -> int: ...
     keyspaces: Final[list[str]]
-    """The keyspace of each change; empty for an entry of the metadata log that names none."""
+    """The keyspace of each change; empty for a metadata-log entry without a keyspace."""
     entries: Final[list[MetadataLogEntry]]
-    """The entries of the metadata log among them (from Cassandra 6.0 on)."""
+    """The metadata-log entries among the changes (Cassandra 6.0 and later)."""
 
 @final
 class Schema:
     """All known tables by id, with every version of their columns. Immutable.
 
-    `seen_at_us`: the time of a schema text or schema rows, in microseconds. If two schemas differ,
-    the later one counts."""
+    `seen_at_us`: when a schema text or schema rows were read, in microseconds. If two schemas
+    differ, the later one takes precedence."""
 
     @staticmethod
     def from_cql(text: str, *, seen_at_us: int = 0) -> Schema:
@@ -63,30 +63,29 @@ class Schema:
     def from_stored(stored: bytes) -> Schema:
         """Parse the output of `to_stored`. Raise SchemaError."""
     def to_stored(self) -> bytes:
-        """Serialise the schema with all versions, as JSON."""
+        """Serialise the schema and all its versions as JSON."""
     def merged(self, newer: Schema) -> Schema:
-        """Merge two schemas. `newer` counts as the later one if both have the same time."""
+        """Merge two schemas. `newer` takes precedence if both were read at the same time."""
     def with_changes(self, changes: SchemaChanges) -> Schema:
         """Apply schema changes from the log."""
     def bounded(self, alive: Schema, limit: int) -> Schema:
-        """Keep at most `limit` tables that are not in `alive`."""
+        """Keep at most `limit` tables that are not in `alive`, the latest ones."""
     def tables(self) -> list[Table]: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __len__(self) -> int: ...
 
 @final
 class AnnouncedSchema:
-    """The definitions of tables that the schema-change topic has. Immutable.
+    """The table definitions that the schema-change topic contains. Immutable.
 
-    Each method returns the definitions afterwards, and a message for each changed table that
-    `event_format` publishes before or after the change
-    (docs/reference/schema-changes.md)."""
+    Methods that announce return the new definitions, and a message for each changed table that
+    `event_format` publishes before or after the change (docs/reference/schema-changes.md)."""
 
     @staticmethod
     def initial(
         schema: Schema, event_format: EventFormat, topic: str
     ) -> tuple[AnnouncedSchema, list[_SchemaMessage]]:
-        """Announce all tables of a schema as created."""
+        """Announce all user tables of a schema as created."""
     @staticmethod
     def from_stored(stored: bytes) -> AnnouncedSchema:
         """Parse the output of `to_stored`. Raise SchemaError."""
@@ -102,7 +101,7 @@ class AnnouncedSchema:
         segment_id: int,
         position: int,
     ) -> tuple[AnnouncedSchema, list[_SchemaMessage]]:
-        """Apply schema changes of the record that ends at `position`."""
+        """Apply the schema changes in the record that ends at `position`."""
     def with_table(
         self,
         schema: Schema,
@@ -114,4 +113,4 @@ class AnnouncedSchema:
         segment_id: int,
         position: int,
     ) -> tuple[AnnouncedSchema, list[_SchemaMessage]]:
-        """Replace the definition of a table by that of `schema`."""
+        """Replace a table's definition with the one in `schema`."""

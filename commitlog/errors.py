@@ -1,14 +1,14 @@
-"""Exceptions of the parser.
+"""Parser exceptions.
 
     CommitLogError
-    ├── CorruptSegmentError      the header of a segment cannot be read
-    ├── ForeignFileError         a file is not the segment that its name claims
-    ├── UnsupportedFeatureError  an unknown version, compressor or cipher
+    ├── CorruptSegmentError      the segment header cannot be read
+    ├── ForeignFileError         the file is not the segment that its name claims
+    ├── UnsupportedFeatureError  the version, compressor or cipher is unknown
     ├── SegmentKeyError          the key of an encrypted segment is missing or wrong
     ├── SchemaError              a schema text or schema rows are invalid
-    └── MalformedValueError      the bytes of a value do not fit the type of its column
+    └── MalformedValueError      the bytes of a value do not fit its column type
 
-Damage inside a segment raises no exception: the batch has a `Gap`.
+Damage inside a segment raises no exception; the batch reports it as a `Gap`.
 """
 
 
@@ -17,22 +17,22 @@ class CommitLogError(Exception):
 
 
 class CorruptSegmentError(CommitLogError):
-    """The header of a segment cannot be read; the message names the file and the cause."""
+    """The segment header cannot be read. The message contains the file name and the cause."""
 
 
 class ForeignFileError(CommitLogError):
-    """A file is not the segment that its name claims: another id in its header, another content
-    than before, or too large for a segment. The message names the file and the cause."""
+    """The file is not the segment that its name claims: its header contains a different id, its
+    content was replaced, or it is too large. The message contains the file name and the cause."""
 
 
 class UnsupportedFeatureError(CommitLogError):
-    """The segment has a version, compressor or cipher that the parser does not support."""
+    """The parser does not support the segment's version, compressor or cipher."""
 
 
 class SegmentKeyError(CommitLogError):
-    """The key of an encrypted segment is missing or wrong; the message names segment and alias.
+    """The key of an encrypted segment is missing or wrong. The message contains its alias.
 
-    Nothing of the segment was read, so a read with the right key loses nothing."""
+    No record has been read, so a later read with the correct key loses nothing."""
 
     def __init__(self, message: str, alias: str) -> None:
         super().__init__(message)
@@ -40,10 +40,10 @@ class SegmentKeyError(CommitLogError):
 
 
 class SchemaError(CommitLogError):
-    """A schema text or schema rows are invalid; the message names the line."""
+    """A schema text or schema rows are invalid. For a text, the message contains the line."""
 
 
 class MalformedValueError(CommitLogError):
-    """The bytes of a value do not fit the type of its column.
+    """The bytes of a value do not fit its column type.
 
-    The message names column, row and type. Usually the schema is older or newer than the write."""
+    Usually the schema is older or newer than the write."""

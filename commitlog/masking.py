@@ -1,7 +1,7 @@
-"""Dynamic data masking of Cassandra 5.0: whether a `SELECT` returns values or masks.
+"""Detects whether Cassandra 5.0's dynamic data masking replaces values in a `SELECT`.
 
-A masked value has the write time of the real one, so a page does not show that it is masked. Both
-readers of Cassandra use this module: it asks the node before and after each read.
+A masked value keeps the write time of the real value, so a page does not reveal the masking. Agent
+snapshots and `spark_jobs.compare` therefore query the rights before and after each page.
 """
 
 import math
@@ -13,7 +13,7 @@ from typing import Any
 
 Row = Mapping[str, Any]
 Ask = Callable[[str], Sequence[Row]]
-"""All rows of a statement; raises an exception of the caller."""
+"""Runs a statement and returns all its rows. Raises whatever the caller's driver raises."""
 
 _EVERYTHING = "<all keyspaces>"
 _ALL = ("ALL", "ALL PERMISSIONS")
@@ -33,26 +33,26 @@ _NO_AUTHORIZATION_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """The rights of a role, including those of granted roles."""
+    """The rights of a role, including rights inherited from granted roles."""
 
     is_superuser: bool = False
     readable: frozenset[str] = frozenset()
-    """Resources with SELECT, as the node names them: `<table shop.orders>`, `<keyspace shop>`,
-    `<all keyspaces>`."""
+    """Resources on which the role has SELECT, in the node's notation: `<table shop.orders>`,
+    `<keyspace shop>`, `<all keyspaces>`."""
     unmasked: frozenset[str] = frozenset()
-    """Resources with UNMASK."""
+    """Resources on which the role has UNMASK."""
 
     def can_read(self, table: str) -> bool:
-        """Whether the role can read a table (`keyspace.table`)."""
+        """Returns whether the role can read a table (`keyspace.table`)."""
         return self.is_superuser or bool(self.readable & _resources(table))
 
     def can_unmask(self, table: str) -> bool:
-        """Whether the role reads the values of masked columns of a table (`keyspace.table`)."""
+        """Returns whether the role sees real values in masked columns of a `keyspace.table`."""
         return self.is_superuser or bool(self.unmasked & _resources(table))
 
 
 def rights_of(roles: Iterable[Row], permissions: Iterable[Row]) -> Rights:
-    """The rights in the answers to `LIST ROLES` and `LIST ALL PERMISSIONS`."""
+    """Extracts the rights from the rows of `LIST ROLES` and `LIST ALL PERMISSIONS`."""
     granted = [(row.get("permission"), str(row.get("resource"))) for row in permissions]
 
     def with_right(name: str) -> frozenset[str]:
@@ -63,10 +63,10 @@ def rights_of(roles: Iterable[Row], permissions: Iterable[Row]) -> Rights:
 
 
 def read_rights(ask: Ask, role: str | None) -> Rights | None:
-    """The rights of a role, which may list its own. None without authorization.
+    """Queries the rights of a role, or returns None if the node does not use authorization.
 
-    `role` is None for a login by certificate. Then the roles of the login are those that it may
-    list. Raises as `ask`.
+    For a login by certificate, `role` is None, and the rights cover every role that the login may
+    list. Propagates exceptions of `ask`.
     """
     try:
         of_role = "" if role is None else f" OF {quoted(role)}"
@@ -81,7 +81,7 @@ def read_rights(ask: Ask, role: str | None) -> Rights | None:
 
 
 def masked_columns(ask: Ask) -> dict[str, tuple[str, ...]]:
-    """The masked columns by table (`keyspace.table`). Raises as `ask`."""
+    """Queries the masked columns of each `keyspace.table`. Propagates exceptions of `ask`."""
     if not ask(_HAS_MASKS):
         return {}
     found: dict[str, tuple[str, ...]] = {}
@@ -94,25 +94,25 @@ def masked_columns(ask: Ask) -> dict[str, tuple[str, ...]]:
 def mask_problem(
     table: str, columns: Sequence[str], rights: Rights | None, role: str | None
 ) -> str:
-    """Why a `SELECT` of a table returns masks instead of values; empty if it returns values."""
+    """Explains why a `SELECT` returns masks instead of values; empty if it returns values."""
     if not columns or rights is None or rights.can_unmask(table):
         return ""
     keyspace, _, name = table.partition(".")
     place = f"{cql_identifier(keyspace)}.{cql_identifier(name)}"
     who = "ROLE" if role is None else quoted(role)
     return (
-        f"{table} has masked columns ({', '.join(sorted(columns))}), and the role {who} lacks "
-        "UNMASK, so a SELECT returns masks instead of values. As a superuser: "
+        f"{table} has masked columns ({', '.join(sorted(columns))}), and the role {who} may not "
+        "UNMASK them, so a SELECT returns masks instead of values. As a superuser: "
         f"GRANT UNMASK ON {place} TO {who};"
     )
 
 
 class MaskGuard:
-    """Verifies that the pages of a connection have values. For one thread.
+    """Verifies that pages contain real values instead of masks. Not thread-safe.
 
-    A page counts if the role could read the values before and after it. The node remembers the
-    rights of a role for `permissions_validity`. So the guard waits for this time before it reads a
-    table with masks, unless it has verified the rights within the last second.
+    A page is valid if the role could see real values both before and after the read. A node caches
+    the rights of a role for `permissions_validity`. Before a masked table is read, the guard waits
+    that long and checks again, unless it verified the rights within the last second.
     """
 
     def __init__(
@@ -128,12 +128,12 @@ class MaskGuard:
         self._clock = clock
         self._pause = pause
         self._verified_s: dict[str, float] = {}
-        """When the rights to tables with masks were verified last."""
+        """When the rights to each masked table were last verified."""
         self._no_authorization_until_s = -math.inf
-        """A node without authorization answers with an error, which can end the connection."""
+        """A node without authorization rejects `LIST`, which can close the connection."""
 
     def before(self, table: str) -> str:
-        """Why pages of a table must not be read; empty if they may. Raises as `ask`."""
+        """Explains why a table must not be read; empty if it may. Propagates errors of `ask`."""
         columns, problem = self._problem(table)
         if columns and not problem:
             if self._clock() - self._verified_s.get(table, -math.inf) > _RECENT_S:
@@ -143,11 +143,11 @@ class MaskGuard:
         return problem
 
     def after(self, table: str) -> str:
-        """Why the page that was just read must not be used; empty if it may. Raises as `ask`."""
+        """Explains why the page just read must not be used; empty if it may be used."""
         columns, problem = self._problem(table)
         if columns and not problem:
             if table not in self._verified_s:
-                return f"{table} has masked columns since it is being read."
+                return f"Columns of {table} were masked while it was being read."
             self._verified_s[table] = self._clock()
         return problem
 
@@ -172,11 +172,11 @@ class MaskGuard:
 
 
 def validity_s(ask: Ask) -> float:
-    """How long a node may use the former rights of a role."""
+    """Queries how long a node may use outdated rights of a role."""
     try:
         (row,) = ask(_VALIDITY)
     except Exception:
-        # The role may lack the right to read settings.
+        # The role may not be allowed to read settings.
         return _DEFAULT_VALIDITY_S
     found = re.fullmatch(r"(\d+)([a-z]+)", str(row["value"]))
     if found is None or found[2] not in _UNITS_S:

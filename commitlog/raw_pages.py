@@ -1,6 +1,6 @@
-"""Undecoded pages of a `SELECT` over CQL, which `commitlog.SnapshotEncoder` decodes.
+"""Fetches undecoded `SELECT` pages over CQL, which `commitlog.SnapshotEncoder` decodes.
 
-Only this module needs `cassandra-driver`, which is untyped.
+It is the only module of this package that imports the untyped `cassandra-driver`.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ _NO_ROWS = b"\0\0\0\0"
 
 
 class _RawRows(ResultMessage):  # type: ignore[misc]  # the driver is untyped
-    """Undecoded rows: one value, the bytes after the metadata."""
+    """A rows result with a single value: the undecoded bytes after the metadata."""
 
     def recv_results_rows(self, f: Any, _version: Any, user_types: Any, *_: Any) -> None:
         self.recv_results_metadata(f, user_types)
@@ -26,7 +26,7 @@ class _RawRows(ResultMessage):  # type: ignore[misc]  # the driver is untyped
 
 
 class RawPages(ProtocolHandler):  # type: ignore[misc]  # the driver is untyped
-    """The `client_protocol_handler` of a session whose statements use `page_profile`."""
+    """The `client_protocol_handler` for sessions whose statements use `page_profile`."""
 
     message_types_by_opcode = {  # noqa: RUF012  # defined by the driver
         **ProtocolHandler.message_types_by_opcode,
@@ -35,8 +35,8 @@ class RawPages(ProtocolHandler):  # type: ignore[misc]  # the driver is untyped
 
 
 def page_profile(load_balancing_policy: Any) -> ExecutionProfile:
-    """A profile for statements that return undecoded pages. Their reader retries failed pages, so
-    the driver does not."""
+    """Creates an execution profile for undecoded pages. The driver does not retry, because the
+    caller retries failed pages."""
     return ExecutionProfile(
         load_balancing_policy=load_balancing_policy,
         retry_policy=FallthroughRetryPolicy(),
@@ -46,7 +46,7 @@ def page_profile(load_balancing_policy: Any) -> ExecutionProfile:
 
 
 def page_body(result: Any) -> bytes:
-    """The bytes of a `ResultSet` after its metadata: the number of rows, and their cells."""
+    """Returns the bytes of a `ResultSet` after its metadata: the row count and the cells."""
     return bytes(result.current_rows[0]) if result.current_rows else _NO_ROWS
 
 

@@ -1,10 +1,10 @@
-"""Dead letters and missed ranges of time with their reasons, in lines of JSON.
+"""Dead letters and gaps with their reasons, as lines of JSON.
 
-    refused.ndjson     messages that the sink rejects, and bytes that give no message
-    gaps.ndjson        ranges of time with missing changes
+    refused.ndjson     messages that the sink rejects, and bytes that cannot become a message
+    gaps.ndjson        time ranges with missing changes
 
-The directory is bounded, and the agent deletes nothing in it. Without room delivery waits: a record
-is stored before the position passes it.
+The directory is bounded, and the agent deletes nothing in it. When it is full, delivery waits: the
+agent stores a record before the position passes it.
 """
 
 import base64
@@ -44,7 +44,7 @@ _END = (
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """Bytes that give no message. `place` is their token, or their collection."""
+    """Bytes that cannot become a message. `place` is their token, or their collection."""
 
     raw: bytes
     place: str
@@ -61,17 +61,17 @@ class LostTimeRange:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What the quarantine holds."""
+    """The size of the quarantine and the number of its records."""
 
     size_bytes: int = 0
     dead_letters: int = 0
-    """Messages that the sink rejects, and bytes that give no message."""
+    """Messages that the sink rejects, and bytes that cannot become a message."""
     gaps: int = 0
-    """Ranges of time with missing changes."""
+    """Time ranges with missing changes."""
 
 
 class Quarantine:
-    """The directory, made on first use. For one thread. Its methods raise OSError."""
+    """The directory, created on first use. Not thread-safe. Its methods raise OSError."""
 
     def __init__(self, directory: Path, max_bytes: int, agent_version: str) -> None:
         self.directory = directory
@@ -81,11 +81,11 @@ class Quarantine:
         self._gaps = LineCount(directory / GAPS)
 
     def usage(self) -> Usage:
-        """The present usage; the directory may be missing."""
+        """Measure the usage; the directory may be missing."""
         return Usage(self.size_bytes(), self._dead_letters.count(), self._gaps.count())
 
     def size_bytes(self) -> int:
-        """Size of its files; the directory may be missing."""
+        """Measure the size of the files; the directory may be missing."""
         return sum(
             path.stat().st_size
             for name in (DEAD_LETTERS, GAPS)
@@ -93,7 +93,7 @@ class Quarantine:
         )
 
     def keep(self, record: DeadLetter | Unreadable | LostTimeRange) -> bool:
-        """Keeps a record; False without room."""
+        """Store a record; return False if the quarantine is full."""
         name = GAPS if isinstance(record, LostTimeRange) else DEAD_LETTERS
         line = self._line(record)
         if self.size_bytes() + len(line) > self.max_bytes:
@@ -115,13 +115,13 @@ class Quarantine:
 
 
 class DeadLetterWriter:
-    """For one thread. A failure is logged and appears in `error`; the caller tries again, at the
-    earliest a second later."""
+    """Stores records from one thread. It logs a failure and reports it in `error`. Calls within
+    `RETRY_S` after a failure do nothing."""
 
     def __init__(
         self, quarantine: Quarantine, metrics: MongoMetrics, *, ends_agent: bool = False
     ) -> None:
-        """With `ends_agent` the first dead letter ends the agent; missed changes are recorded."""
+        """With `ends_agent` the first dead letter stops the agent; gaps are still recorded."""
         self._quarantine = quarantine
         self._metrics = metrics
         self._ends_agent = ends_agent
@@ -131,23 +131,23 @@ class DeadLetterWriter:
 
     @property
     def error(self) -> str:
-        """Why the quarantine takes nothing; empty while it does."""
+        """Why the quarantine accepts no records; empty if it accepts them."""
         return self._errors.message
 
     @property
     def due_in_s(self) -> float | None:
-        """When the next attempt is due; None without an error."""
+        """Seconds until the next attempt is due; None without an error."""
         return max(0.0, self._again_at_s - time.monotonic()) if self.error else None
 
     def usage(self) -> Usage:
-        """What the quarantine holds; the last known usage while it cannot be read."""
+        """Measure the usage; return the last known usage if the directory cannot be read."""
         with suppress(OSError):
             self._usage = self._quarantine.usage()
         return self._usage
 
     def keep(self, event: DeadLetter) -> bool:
-        """Keeps a message that the sink rejects; False when it has to wait. Raises SinkError with
-        `ends_agent`."""
+        """Store a message that the sink rejects; return False if it must wait. Raises SinkError
+        with `ends_agent`."""
         if self._ends_agent:
             raise SinkError(
                 f"The sink rejects a message for the topic {event.topic}: {event.reason}. {_END}"
@@ -164,8 +164,8 @@ class DeadLetterWriter:
         )
 
     def keep_unreadable(self, unreadable: Unreadable) -> bool:
-        """Keeps bytes that give no message; False when they have to wait. Raises SidecarError with
-        `ends_agent`."""
+        """Store bytes that cannot become a message; return False if they must wait. Raises
+        SidecarError with `ends_agent`."""
         if self._ends_agent:
             raise SidecarError(
                 f"An event cannot be converted ({unreadable.place}): {unreadable.reason}. {_END}"
@@ -178,11 +178,11 @@ class DeadLetterWriter:
         )
 
     def note_gap(self, gap: LostTimeRange) -> bool:
-        """Records missed changes; False when that has to wait."""
+        """Record missing changes; return False if the record must wait."""
         return self._record(
             gap,
             GAP,
-            "changes are lost, for the reason that follows",
+            "changes are lost",
             {"since": dict(gap.since), "reason": gap.reason},
             logging.ERROR,
         )

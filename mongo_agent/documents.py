@@ -1,4 +1,4 @@
-"""Values of MongoDB: cluster times, extended JSON, and states of documents in records."""
+"""MongoDB values: cluster times, extended JSON, and states of documents in records."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -13,9 +13,9 @@ from bson.errors import BSONError
 _LAST_INCREMENT = 2**32 - 1
 _MAX_LENGTH = 1 << 20
 _OPTIONS = json_util.JSONOptions(datetime_conversion=DatetimeConversion.DATETIME_AUTO)
-"""Python has no date before year 1 or after 9999."""
+"""Python's dates only cover the years 1 to 9999."""
 MAX_DEPTH = 100
-"""The server's limit for nested levels."""
+"""The server's limit on nested levels."""
 ABSENT = b""
 UNKNOWN = b"?"
 """The document exists, but the record does not contain it."""
@@ -27,7 +27,7 @@ _OPERATIONS = frozenset({"c", "u", "d", "r"})
 
 @dataclass(frozen=True, slots=True, order=True)
 class ClusterTime:
-    """An oplog time: seconds, and the number of the entry in that second."""
+    """An oplog time: seconds since 1970, and the number of the entry in that second."""
 
     second: int
     increment: int
@@ -73,7 +73,7 @@ def parse_extended_json(text: str | bytes) -> Any:
 
 
 def parse_filter(text: str) -> dict[str, Any]:
-    """Parse the filter of a snapshot. Raises ValueError."""
+    """Parse a snapshot filter. Raises ValueError."""
     document = parse_extended_json(text)
     if not isinstance(document, dict):
         raise ValueError("not a document")
@@ -115,7 +115,7 @@ Headers = Iterable[tuple[str, bytes]]
 
 @dataclass(frozen=True, slots=True)
 class DocumentState:
-    """The state of a document of `collection`, `database.collection`.
+    """The state of a document in `collection`, a `database.collection`.
 
     `changed_at` is None for snapshot documents and for records without a cluster time.
     """
@@ -126,7 +126,7 @@ class DocumentState:
 
 
 def document_state(value: bytes | None, headers: Headers) -> DocumentState | None:
-    """Parse a record; None for tombstones and records without a document.
+    """Parse a record; return None for tombstones and records without a document.
 
     Raises ValueError for a value that is not JSON.
     """

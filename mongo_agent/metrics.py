@@ -1,4 +1,4 @@
-"""Prometheus metrics of the MongoDB agent, beside those of delivery. Names carry their unit."""
+"""Prometheus metrics of the MongoDB agent, in addition to delivery metrics. Names include units."""
 
 from functools import partial
 
@@ -7,7 +7,7 @@ from prometheus_client import Counter, Gauge
 from mongo_agent.signals.signal import Signal, SignalResult
 from sidecar.metrics import DeliveryMetrics
 
-# Among the reasons of `skipped_events`.
+# A reason of `skipped_events`; others come from the encoder.
 TOO_LARGE = "too large"
 
 # Reasons of `quarantined`.
@@ -18,7 +18,7 @@ REASONS = (UNREADABLE, REJECTED_BY_SINK, GAP)
 
 
 class MongoMetrics:
-    """Counters are moved where things happen; gauges are set from views."""
+    """Counters increase where events occur; gauges are set from views."""
 
     def __init__(self, delivery: DeliveryMetrics) -> None:
         self.delivery = delivery
@@ -35,7 +35,7 @@ class MongoMetrics:
         )
         self.quarantined = counter(
             "cdc_quarantined_total",
-            "Dead letters and missed ranges of time, by reason.",
+            "Dead letters and time ranges with missing changes, by reason.",
             ("reason",),
         )
         self.signals = counter(
@@ -103,7 +103,7 @@ class MongoMetrics:
             self.quarantined.labels(reason)
 
     def clear_gauges(self) -> None:
-        """Forgets the values of a pipeline that is over; counters stay."""
+        """Clear the values of a pipeline that has ended; counters stay."""
         for gauge in (
             self.stream_open,
             self.stream_age_seconds,
@@ -125,7 +125,7 @@ class MongoMetrics:
             gauge.set(0)
 
     def count_up_to(self, counter: Counter, total: int) -> None:
-        """Raises a counter to a total that is counted elsewhere and starts again at 0 there."""
+        """Raise a counter to a total that is counted elsewhere and may restart at 0 there."""
         last = self._totals.get(counter, 0)
         self._totals[counter] = total
         counter.inc(total - last if total >= last else total)

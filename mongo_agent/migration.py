@@ -1,4 +1,4 @@
-"""Import of the offsets of Debezium's MongoDB connector from the stores of Kafka Connect.
+"""Import of the Debezium MongoDB connector's offsets from Kafka Connect's offset stores.
 
     ["shop-connector", {"server_id": "shop"}]  →
     {"sec": 1707147246, "ord": 3, "initsync": false, "resume_token": "…", "transaction_id": …}
@@ -8,8 +8,8 @@ byte arrays (`FileOffsetBackingStore`). A distributed worker stores them in a to
 (`offset.storage.topic`); the agent also reads its records as lines of text, as the console consumer
 prints them with `print.key=true`.
 
-`resume_token` is the token's BSON in base64 (2.x and later) or its `_data` (1.9). Offsets of a
-snapshot have none; those of heartbeats have a token and -1 as time. Up to 2.5 each shard has an
+`resume_token` is the token's BSON in base64 (2.x and later) or its `_data` (1.9). Snapshot offsets
+have no token; heartbeat offsets have a token, and -1 as the time. Up to 2.5, each shard has an
 offset, with the name of its replica set in `rs` (`MongoDbOffsetContext`).
 """
 
@@ -46,8 +46,8 @@ Record = tuple[bytes, bytes | None]
 """Key and value; a record without a value deletes the key."""
 _SERVER, _REPLICA_SET = "server_id", "rs"
 _FOREIGN_PIPELINE = ""
-"""Equal to no fingerprint: the agent opens the stream by time and skips delivered events by token,
-because Debezium's pipeline differs from the agent's."""
+"""Matches no fingerprint, because Debezium's pipeline differs from the agent's: the agent opens the
+stream by time and skips delivered events by token."""
 _COMMIT_S = 60.0
 
 
@@ -67,9 +67,9 @@ def read_file(content: bytes) -> list[Record]:
 
 
 def connect_offsets(records: Iterable[Record]) -> list[ConnectOffset]:
-    """The last offset of each key, in the order of the first records.
+    """Return the latest offset of each key, ordered by the first record of the key.
 
-    Skips keys of another format: an offset topic may contain offsets of any connector.
+    Skips unknown key formats, because an offset topic may contain offsets of any connector.
     """
     last: dict[bytes, bytes | None] = {}
     for key, value in records:
@@ -83,7 +83,7 @@ def connect_offsets(records: Iterable[Record]) -> list[ConnectOffset]:
 
 
 def _java_map(content: bytes) -> list[Record]:
-    # The library has no types.
+    # The library is untyped.
     load: Any = javaobj.loads
     try:
         pairs = load(content).items()
@@ -138,10 +138,10 @@ class ImportedPosition:
 def imported_position(
     offsets: Sequence[ConnectOffset], server_id: str, cluster: str, *, oldest: bool = False
 ) -> ImportedPosition:
-    """The position of the logical name `server_id` (`topic.prefix`) in the connected cluster.
+    """Choose the position for the logical name `server_id` (`topic.prefix`) in the cluster.
 
-    With `oldest` the oldest of several offsets, such as those of shards, is used; without it
-    several are an error. Raises ConfigError.
+    With `oldest`, uses the oldest of several offsets, such as one per shard; otherwise several
+    offsets are an error. Raises ConfigError.
     """
     ours = [each for each in offsets if each.partition.get(_SERVER) == server_id]
     if not ours:
@@ -149,7 +149,7 @@ def imported_position(
     copying = [each for each in ours if each.offset.get("initsync") is True]
     if copying:
         raise ConfigError(
-            f"{_name(copying[0])} stopped during its snapshot, and the agent cannot continue it. "
+            f"{_name(copying[0])} stopped during its snapshot, which the agent cannot continue. "
             "Start the agent without an offset and with `snapshot.mode=initial` for a new snapshot."
         )
     if len(ours) > 1 and not oldest:
@@ -175,7 +175,7 @@ def _messages(taken: ConnectOffset, position: StreamPosition, count: int) -> lis
             "repeated."
         ]
     else:
-        messages = [f"Imported {where}, without a resume token. Events of this time are repeated."]
+        messages = [f"Imported {where}, without a resume token. Events at this time are repeated."]
     if taken.offset.get("transaction_id") is not None:
         messages.append(
             f"The transaction {taken.offset['transaction_id']} was open; the numbering of its "
@@ -191,8 +191,8 @@ def _missing_message(offsets: Sequence[ConnectOffset], server_id: str) -> str:
     if not others:
         return "The input contains no offsets of a Debezium connector. Check the file or topic."
     return (
-        f"The input has no offset of {server_id} (topic.prefix), only of {', '.join(others)}. Set "
-        "`topic.prefix` to the connector's `topic.prefix` or `mongodb.name`."
+        f"The input has no offset for {server_id} (topic.prefix), only for {', '.join(others)}. "
+        "Set `topic.prefix` to the connector's `topic.prefix` or `mongodb.name`."
     )
 
 
@@ -202,7 +202,7 @@ def _name(offset: ConnectOffset) -> str:
 
 
 def _time(offset: ConnectOffset, token: Token | None) -> ClusterTime:
-    """The time of the token, which is the only one in the offset of a heartbeat."""
+    """Return the token's time, the only valid time in a heartbeat offset, else `sec` and `ord`."""
     if token is not None:
         return read_token(token).time
     second, increment = offset.offset.get("sec"), offset.offset.get("ord")
@@ -215,7 +215,7 @@ def _time(offset: ConnectOffset, token: Token | None) -> ClusterTime:
 
 
 def _token(offset: ConnectOffset) -> Token | None:
-    """The resume token; None without one, or for an opaque token as from DocumentDB."""
+    """Return the resume token, or None if it is missing or opaque, such as DocumentDB's."""
     text = offset.offset.get("resume_token")
     if not isinstance(text, str) or not text:
         return None

@@ -1,4 +1,4 @@
-"""Entry point of the command `mongo-agent`; handles SIGTERM before large imports."""
+"""Entry point of the command `mongo-agent`; defers SIGTERM before large imports."""
 
 import sys
 from typing import NoReturn

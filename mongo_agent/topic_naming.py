@@ -1,6 +1,6 @@
 """Topic naming strategies, as in Debezium: pure functions, one for each strategy.
 
-Names equal those of `debezium-connector-common` 3.6.1, also after replacement of characters.
+They produce the same names as `debezium-connector-common` 3.6.1, including replaced characters.
 """
 
 import re
@@ -23,12 +23,12 @@ _PART = re.compile(r"\\(?P<literal>.)|\$\{(?P<name>\w+)\}|\$(?P<number>\d+)|(?P<
 
 
 def default_topic(prefix: str, database: str, collection: str, delimiter: str = ".") -> str:
-    """The topic of a collection. Characters outside the BMP become `__`, as in Java."""
+    """Build the topic of a collection. Characters outside the BMP become `__`, as in Java."""
     return _replace(delimiter.join((prefix, database, collection)), _ALLOWED, lambda _: "_")
 
 
 def unicode_topic(prefix: str, database: str, collection: str, delimiter: str = ".") -> str:
-    """The topic of a collection. Like Debezium, pads one or two digits with two zeros."""
+    """Build the topic of a collection. As in Debezium, `00` precedes codes of one or two digits."""
     return _replace(delimiter.join((prefix, database, collection)), _UNESCAPED, _escape)
 
 
@@ -46,20 +46,20 @@ def _escape(unit: int) -> str:
 
 @dataclass(frozen=True)
 class RegexNaming:
-    """Replaces names that `pattern` matches as a whole by `parts`: text, and groups by number."""
+    """Replaces names that fully match `pattern` with `parts`: text and group numbers."""
 
     pattern: Pattern
     parts: tuple[str | int, ...]
 
     def name(self, plain: str) -> str:
-        """The replaced name; the default name if the result is empty."""
+        """Replace the name; return it unchanged without a match, or if the result is empty."""
         if not self.pattern.matches(plain):
             return plain
         return self.pattern.replace_first(plain, self.parts)[:LONGEST_TOPIC] or plain
 
 
 def regex_naming(regex: str, text: str) -> RegexNaming:
-    """Compile a naming. Raises ValueError."""
+    """Compile a regular expression and its replacement. Raises ValueError."""
     pattern = compile_pattern(regex)
     return RegexNaming(pattern, tuple(_parts(text, pattern.engine)))
 
@@ -76,7 +76,7 @@ def _parts(text: str, pattern: LinearPattern | re.Pattern[str]) -> list[str | in
             parts.append(found["literal"])
         elif found["name"]:
             if found["name"] not in pattern.groupindex:
-                raise ValueError(f"{text!r} names the unknown group {found['name']!r}")
+                raise ValueError(f"{text!r} refers to the unknown group {found['name']!r}")
             parts.append(pattern.groupindex[found["name"]])
         else:
             group, rest = _group(found["number"], pattern.groups)
@@ -89,7 +89,7 @@ def _parts(text: str, pattern: LinearPattern | re.Pattern[str]) -> list[str | in
 
 
 def _group(digits: str, groups: int) -> tuple[int, str]:
-    """The longest prefix of digits that is an existing group; the rest is text."""
+    """Split digits into the longest prefix that is an existing group, and text."""
     number, used = int(digits[0]), 1
     if number > groups:
         raise ValueError(f"the group {number} does not exist")

@@ -1,4 +1,4 @@
-//! The extension module `cdc_extension._extension`: the bindings of all rooms in one library.
+//! The extension module `cdc_extension._extension`: all Rust bindings in one library.
 
 use pyo3::prelude::*;
 
@@ -17,7 +17,7 @@ mod _extension {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        // Python finds only registered modules by a name with dots.
+        // Python imports a submodule by its dotted name only from `sys.modules`.
         let modules = module.py().import("sys")?.getattr("modules")?;
         for name in ["commitlog", "encoding", "mongo", "spark"] {
             modules.set_item(format!("cdc_extension.{name}"), module.getattr(name)?)?;

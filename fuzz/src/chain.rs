@@ -1,26 +1,26 @@
-//! The chain of sections and the records in it, in every framing.
+//! Reads the chain of sections and its records, in every framing.
 
 use commitlog_core::segment::{Fill, Gap, SegmentReader};
 
 use crate::framing::Framing;
 use crate::segment::{NAME, Segment, build, crc};
 
-/// A record as it came out.
+/// A record that a reader returned.
 struct Found {
     end: u64,
     payload: Vec<u8>,
 }
 
-/// Everything that a reader returns.
+/// All records and gaps that a reader returned.
 #[derive(Default)]
 struct Reading {
     records: Vec<Found>,
     gaps: Vec<Gap>,
 }
 
-/// Every record that is read was written and follows the one before it; whole records that
-/// nothing odd precedes come out, of a live segment too; what is passed over never runs backwards;
-/// a reader that resumes at the end of a record gets the rest, or of a damaged segment a gap.
+/// Checks that each returned record was written, and that no record or gap runs backwards. Whole
+/// records before stray bytes or a damaged section are returned, also from a live segment. A reader
+/// that resumes after a record returns the rest, or reports a gap in a damaged segment.
 pub fn chain(input: &[u8]) {
     let segment = build(input);
     let Some(whole) = read(&segment, 0, true) else {
@@ -31,7 +31,7 @@ pub fn chain(input: &[u8]) {
     if let Some(live) = read(&segment, 0, false) {
         check_written(&segment, &live.records);
         if !segment.starts_late {
-            // Otherwise the first marker is one that is not there yet.
+            // Otherwise a live reader waits for the first marker.
             check_certain(&segment, &live.records);
         }
     }
@@ -39,13 +39,13 @@ pub fn chain(input: &[u8]) {
     if let Some(last) = read_before.last() {
         let rest = read(&segment, last.end, true).unwrap_or_default();
         check_written(&segment, &rest.records);
-        // A segment with reported damage is kept as a whole.
+        // The whole segment is kept if damage is reported, so no record is lost.
         let is_told = segment.is_damaged && !rest.gaps.is_empty();
         for record in expected {
             let end = record.end;
             assert!(
                 is_told || rest.records.iter().any(|found| found.end == end),
-                "behind {} the record that ends at {end} is lost, gaps {:?}",
+                "after {}, the record that ends at {end} is lost, gaps {:?}",
                 last.end,
                 rest.gaps
             );
@@ -53,7 +53,7 @@ pub fn chain(input: &[u8]) {
     }
 }
 
-/// Everything after `position`; `None` if the segment is rejected.
+/// Reads everything after `position`. Returns `None` if the segment is rejected.
 fn read(segment: &Segment, position: u64, complete: bool) -> Option<Reading> {
     let keys = segment.framing.keys();
     let data = segment.data.clone();
@@ -62,7 +62,7 @@ fn read(segment: &Segment, position: u64, complete: bool) -> Option<Reading> {
     let mut found = Reading::default();
     let mut last = position;
     for step in 0.. {
-        assert!(step <= limit, "reading does not come to an end");
+        assert!(step <= limit, "reading does not terminate");
         match reader.fill(None, complete) {
             Ok(Fill::End) | Err(_) => break,
             Ok(Fill::Gap(gap)) => {
@@ -88,8 +88,8 @@ fn read(segment: &Segment, position: u64, complete: bool) -> Option<Reading> {
     Some(found)
 }
 
-/// In a block that is wrong elsewhere a record that repeats another is left out, since damage can
-/// make such ones.
+/// Compares positions only in plain framing: damage can copy records within a block, so the reader
+/// omits repeated records of a damaged block.
 fn check_certain(segment: &Segment, found: &[Found]) {
     for record in &segment.certain {
         let is_there = found.iter().any(|candidate| {
@@ -100,8 +100,8 @@ fn check_certain(segment: &Segment, found: &[Found]) {
     }
 }
 
-/// The very bytes of each stand where it says; anywhere in the log where damage may have moved the
-/// positions behind it.
+/// Requires the bytes of each record at its position, or anywhere in the log if damage may have
+/// shifted later positions.
 fn check_written(segment: &Segment, found: &[Found]) {
     for Found { end, payload } in found {
         let size = (payload.len() as u32).to_be_bytes();
@@ -115,6 +115,6 @@ fn check_written(segment: &Segment, found: &[Found]) {
             let start = end.checked_sub(record.len());
             start.is_some_and(|start| segment.logical.get(start..end) == Some(&record[..]))
         };
-        assert!(is_written, "a record of nowhere ends at {end}");
+        assert!(is_written, "an unwritten record ends at {end}");
     }
 }

@@ -1,7 +1,7 @@
-//! A segment of 64 KiB with one bit flipped, for any of its bits.
+//! Reads a segment of 64 KiB in which any one bit is flipped.
 //!
-//! Whatever the bit: no event that is not byte for byte the original's, each missing one lies in a
-//! reported gap, and at most one record is lost, or of a stored block the records of its section.
+//! For every bit, each event equals the original byte for byte, and each missing event lies in a
+//! reported gap. At most one record is lost, or one section if sections are stored as blocks.
 
 use std::sync::Arc;
 
@@ -30,11 +30,11 @@ pub struct Specimen {
     schema: Arc<Schema>,
     format: Arc<EventFormat>,
     events: Vec<Event>,
-    /// Records of the largest section, or one where sections are no blocks.
+    /// The records of the largest section, or 1 if sections are not stored as blocks.
     most_lost: usize,
 }
 
-/// All that an event is.
+/// The compared parts of an event.
 #[derive(Debug, PartialEq, Eq)]
 struct Event {
     position: u64,
@@ -43,15 +43,15 @@ struct Event {
     value: Vec<u8>,
 }
 
-/// What a reader makes of a segment.
+/// All events and gaps that a reader returned.
 struct Reading {
     events: Vec<Event>,
     gaps: Vec<Gap>,
 }
 
 impl Specimen {
-    /// Sections of records between 60 bytes and 4 KiB, an empty one among them. The error says what
-    /// is wrong with the undamaged segment.
+    /// Writes sections with records between 60 bytes and 4 KiB, and one empty section. The error
+    /// describes what is wrong with the undamaged segment.
     pub fn new(framing: Framing) -> Result<Self, String> {
         let mut random = Random(7);
         let mut sections = vec![Vec::new(); SECTIONS];
@@ -101,20 +101,20 @@ impl Specimen {
         Ok(specimen)
     }
 
-    /// All bits of the file.
+    /// Number of bits in the file.
     pub fn bits(&self) -> usize {
         self.segment.data.len() * 8
     }
 
-    /// The bits of all markers, of the four bytes behind them, which are the length of a block, and
-    /// of the first twelve of the block.
+    /// Returns the bits of each marker, of the 4-byte block length after it, and of the first 12
+    /// bytes of the block.
     pub fn marker_bits(&self) -> impl Iterator<Item = usize> {
         let markers = self.segment.markers.iter();
         let bits = markers.flat_map(|marker| marker * 8..(marker + 24) * 8);
         bits.filter(|bit| *bit < self.bits())
     }
 
-    /// Flips one bit and reads. The error describes what is wrong.
+    /// Flips one bit and reads the segment. The error describes what is wrong.
     pub fn check(&self, bit: usize) -> Result<(), String> {
         let mut data = self.segment.data.clone();
         if let Some(byte) = data.get_mut(bit / 8) {
@@ -125,7 +125,7 @@ impl Specimen {
         match self.read(data) {
             Err(_) if is_header => Ok(()),
             Err(error) => Err(error.to_string()),
-            Ok(_) if is_header => Err("a damaged header was believed".to_owned()),
+            Ok(_) if is_header => Err("a damaged header was accepted".to_owned()),
             Ok(found) => self.compare(&found),
         }
     }
@@ -145,13 +145,13 @@ impl Specimen {
                 .any(|gap| gap.start < position && gap.end.is_none_or(|end| position <= end));
             if !is_told {
                 let gaps = &found.gaps;
-                return Err(format!("{position} is lost without a word, gaps {gaps:?}"));
+                return Err(format!("{position} is lost and unreported, gaps {gaps:?}"));
             }
         }
         if let Some(event) = left.next() {
             let value = String::from_utf8_lossy(&event.value);
             let position = event.position;
-            return Err(format!("something else came out at {position}: {value}"));
+            return Err(format!("an unexpected event at {position}: {value}"));
         }
         if lost > self.most_lost {
             return Err(format!("{lost} records are lost, gaps {:?}", found.gaps));
@@ -159,7 +159,7 @@ impl Specimen {
         Ok(())
     }
 
-    /// Events and gaps. Checking without decoding has to find as many records, and the same gaps.
+    /// Reads events and gaps. Verification without decoding must find equal numbers and gaps.
     fn read(&self, data: Vec<u8>) -> Result<Reading, SegmentError> {
         let keys = self.segment.framing.keys();
         let mut checked = SegmentReader::open_with_keys(NAME, data.clone(), 0, &keys)?;
@@ -186,14 +186,14 @@ impl Specimen {
                 Stop::End => break,
                 Stop::Full | Stop::Schema => {}
                 Stop::Blocked => {
-                    // Checksums were good, so this is the content of another record.
+                    // Records with good checksums are unchanged, so they always decode.
                     assert!(batch.blocked.is_none(), "blocked: {:?}", batch.blocked);
                 }
             }
         }
         assert!(
             verification.records == found.events.len() as u64 && verification.gaps == found.gaps,
-            "checking finds {} records and {:?}, reading {} events and {:?}",
+            "verification finds {} records and {:?}, reading {} events and {:?}",
             verification.records,
             verification.gaps,
             found.events.len(),
@@ -215,13 +215,13 @@ const REQUEST: ReadRequest = ReadRequest {
     now_ms: 0,
 };
 
-/// The payload of version 7 that inserts a row into the partition `a` (format notes §4.1 to §4.8),
-/// all bases of times at their epoch.
+/// Builds a payload of version 7 that inserts a row into the partition `a` (format notes §4.1 to
+/// §4.8). All base times are at their epoch.
 fn insert(clustering: u32, value: &[u8]) -> Vec<u8> {
     const HAS_ROW_ESTIMATE: u8 = 0x10;
     const HAS_TIMESTAMP_AND_ALL_COLUMNS: u8 = 0x24;
     const USE_ROW_TIMESTAMP: u8 = 0x08;
-    // Two bytes hold up to 14 bits.
+    // A variable-length integer of two bytes holds up to 14 bits.
     let length = (value.len() as u16 | 0x8000).to_be_bytes();
     let clustering = clustering.to_be_bytes();
     let parts: [&[u8]; 9] = [
@@ -238,7 +238,7 @@ fn insert(clustering: u32, value: &[u8]) -> Vec<u8> {
     parts.concat()
 }
 
-/// Numbers that are the same everywhere (xorshift).
+/// A deterministic random generator (xorshift).
 struct Random(u64);
 
 impl Random {
@@ -249,7 +249,7 @@ impl Random {
         self.0
     }
 
-    /// Hexadecimal digits, of which compressors save half.
+    /// Returns hexadecimal digits, which compressors shrink to half their size.
     fn text(&mut self) -> Vec<u8> {
         let length = [8, 80, 300].get(self.next() as usize % 3).copied();
         (0..length.unwrap_or_default())

@@ -1,4 +1,4 @@
-//! The framings of the reader, written: the bytes between two markers for the records of a
+//! Writes the framings that the reader supports: the bytes between two markers for the records of a
 //! section (format notes §2.4 to §2.6).
 
 use std::collections::HashMap;
@@ -12,9 +12,9 @@ use commitlog_core::framing::Keys;
 const KEY: [u8; 16] = *b"a key for fuzzes";
 const IV: [u8; 16] = *b"its first vector";
 const IV_HEX: &str = "69747320666972737420766563746f72";
-/// Bytes of an encrypted chunk before it is compressed, so few that sections have several.
+/// Bytes of an encrypted chunk before compression; small, so that sections contain several chunks.
 const CHUNK_BYTES: usize = 128;
-/// What compressors are given room for beyond what they are given.
+/// Capacity of the output buffer beyond the size of the input.
 const SLACK_BYTES: usize = 1024;
 
 /// How sections are stored.
@@ -43,7 +43,7 @@ pub const FRAMINGS: [Framing; 8] = [
 ];
 
 impl Framing {
-    /// As a command line has it.
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Plain => "plain",
@@ -57,7 +57,7 @@ impl Framing {
         }
     }
 
-    /// The JSON of a header.
+    /// The JSON parameters in the header of a segment.
     pub fn parameters(self) -> String {
         let class = match self {
             Self::Plain => return "{}".to_owned(),
@@ -80,12 +80,12 @@ impl Framing {
         format!(r#"{{"compressionClass":"{class}","compressionParameters":null}}"#)
     }
 
-    /// What reading needs.
+    /// The decryption keys for a reader.
     pub fn keys(self) -> Keys {
         Keys::new(HashMap::from([("fuzz".to_owned(), KEY.to_vec())]))
     }
 
-    /// The stored form of a section's records.
+    /// Encodes the records of a section as they are stored.
     pub fn store(self, content: &[u8]) -> Vec<u8> {
         let block = match self {
             Self::Plain => return content.to_vec(),
@@ -104,7 +104,7 @@ impl Framing {
         [&(content.len() as u32).to_be_bytes()[..], &block].concat()
     }
 
-    /// An encrypted chunk: LZ4 inside, with the length in both byte orders before it.
+    /// Compresses a chunk with LZ4, prefixes its length in both byte orders, and encrypts it.
     fn chunk(self, content: &[u8]) -> Vec<u8> {
         let mut text = (content.len() as u32).to_be_bytes().to_vec();
         text.extend(lz4_flex::block::compress_prepend_size(content));
@@ -124,7 +124,7 @@ impl Framing {
     }
 }
 
-/// Nothing for an empty section, as Cassandra stores it.
+/// Returns no bytes for an empty section, like Cassandra.
 fn deflated(content: &[u8]) -> std::io::Result<Vec<u8>> {
     if content.is_empty() {
         return Ok(Vec::new());
@@ -134,7 +134,7 @@ fn deflated(content: &[u8]) -> std::io::Result<Vec<u8>> {
     encoder.finish()
 }
 
-/// With a checksum, as Cassandra's frames have one.
+/// Adds a checksum, like Cassandra.
 fn zstandard(content: &[u8]) -> std::io::Result<Vec<u8>> {
     let mut compressor = zstd::bulk::Compressor::new(1)?;
     compressor.set_parameter(zstd::zstd_safe::CParameter::ChecksumFlag(true))?;

@@ -1,9 +1,9 @@
-//! What is fuzzed: a function for each entry point, which takes any bytes and breaks off where a
-//! promise is broken.
+//! Fuzz targets, one function for each entry point. Each takes arbitrary bytes and panics if a
+//! guarantee is violated.
 //!
-//! `libfuzzer/` drives them, guided by coverage; `tests/replay.rs` runs them over the kept corpus.
+//! `libfuzzer/` drives them, guided by coverage; `tests/replay.rs` replays the stored corpus.
 
-// A target panics where a promise is broken; that is all it is for.
+// Panics are the only way in which a target reports a violation.
 #![allow(clippy::missing_panics_doc)]
 
 mod chain;
@@ -25,7 +25,7 @@ pub use mongo::mongo;
 pub use mongo_reply::mongo_reply;
 pub use payload::payload;
 
-/// Takes any bytes.
+/// A target takes arbitrary bytes.
 pub type Target = fn(&[u8]);
 
 /// Name and function of every target.
@@ -40,32 +40,32 @@ pub const TARGETS: [(&str, Target); 8] = [
     ("system_rows", system_rows),
 ];
 
-/// The header of a segment: rejected, or read within the bytes that are there.
+/// Checks that a segment header is rejected, or parsed within the given bytes.
 pub fn header(data: &[u8]) {
     if let Some(length) = Descriptor::header_length(data) {
         assert!(length >= 18, "a header of {length} bytes");
         if Descriptor::parse("CommitLog-7-1.log", data).is_ok() {
-            assert!(length <= data.len(), "a header longer than its bytes");
+            assert!(length <= data.len(), "a header longer than the given bytes");
         }
     }
 }
 
-/// A schema as CQL: rejected, or read to tables that agree with themselves.
+/// Checks that a CQL schema is rejected, or does not change when merged with itself.
 pub fn schema_text(data: &[u8]) {
     if let Ok(schema) = parse_cql(&String::from_utf8_lossy(data)) {
         assert!(
             schema.is_same(&schema.merged(&schema)),
-            "merging changes it"
+            "merging changes the schema"
         );
     }
 }
 
-/// A schema as rows of `system_schema`, in JSON.
+/// Checks the guarantee of [`schema_text`] for a schema in JSON rows of `system_schema`.
 pub fn system_rows(data: &[u8]) {
     if let Ok(schema) = parse_system_rows(data) {
         assert!(
             schema.is_same(&schema.merged(&schema)),
-            "merging changes it"
+            "merging changes the schema"
         );
     }
 }

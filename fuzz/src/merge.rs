@@ -1,4 +1,4 @@
-//! Events and row states against the merge.
+//! Merges events and row states.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ CREATE TABLE ks.t (k blob, c blob, a blob, m map<blob, blob>, s blob static, PRI
     WITH ID = 5a1c395e-b41f-11e5-9f22-ba0be0483c02;";
 const NOW_S: i64 = 11;
 
-/// The input: a byte for the table, two with the length of an event, the event, a row state. They
-/// are rejected, or merged to states that show the same rows and compact to themselves.
+/// The input is a byte for the table, two for the length of an event, the event and a row state.
+/// They are rejected, or merged into states that show the same rows and compact to themselves.
 pub fn merge(input: &[u8]) {
     let Some(([table, high, low], rest)) = input.split_first_chunk::<3>() else {
         return;
@@ -51,11 +51,11 @@ pub fn merge(input: &[u8]) {
         .map(|state| (None, Some(&state[..])))
         .collect();
     let again = run(merger.compact(Purge::default(), false), &compacted).ok();
-    assert!(again.as_ref() == Some(&states), "compacting twice");
+    assert!(again.as_ref() == Some(&states), "compaction is not stable");
     let rows = run(merger.rows(view), &items).ok();
-    assert!(rows.is_some(), "rows reject what compact reads");
+    assert!(rows.is_some(), "`rows` rejects what `compact` accepts");
     let shown = run(merger.rows(view), &compacted).ok();
-    assert!(shown == rows, "states show other rows");
+    assert!(shown == rows, "states show different rows");
 }
 
 fn run(

@@ -1,4 +1,4 @@
-//! Events through the encoder, and what holds of their messages. Shared by the targets of MongoDB.
+//! Encodes events and checks their messages, for all MongoDB targets.
 
 use std::convert::Infallible;
 
@@ -44,7 +44,7 @@ pub fn encode(
 }
 
 pub fn check(batch: &MessageBatch, events: &[&[u8]], layout: Layout) {
-    assert!(batch.events == events.len(), "events that are not counted");
+    assert!(batch.events == events.len(), "some events are not counted");
     let mut position = 0;
     for (number, entry) in batch.entries.iter().enumerate() {
         let next = batch.position_after(number);
@@ -60,19 +60,19 @@ pub fn check(batch: &MessageBatch, events: &[&[u8]], layout: Layout) {
     }
     assert!(
         batch.position_after(batch.len()) == events.len(),
-        "events that are never done"
+        "some events are never done"
     );
     for rejected in &batch.failures {
         let event = events.get(rejected.event);
         assert!(
             event.is_some_and(|event| rejected.error.offset <= event.len()),
-            "{}: a place outside of the event",
+            "{}: the offset is outside the event",
             rejected.error
         );
     }
 }
 
-/// Checks nested documents too. JSON readers accept fewer levels than BSON does.
+/// Checks nested documents too. `serde_json` accepts fewer nesting levels than the encoder.
 pub fn check_json(text: &[u8], layout: Layout) {
     match serde_json::from_slice::<Value>(text) {
         Ok(Value::Object(members)) if layout != Layout::Native => {
@@ -97,12 +97,12 @@ pub fn check_halves(format: &EventFormat, events: &[&[u8]], whole: &MessageBatch
     let state = first_batch.transaction_after(first.len());
     assert!(
         state == whole.transaction_after(first.len()),
-        "another transaction is open in the middle"
+        "a different transaction is open in the middle"
     );
     let stored = state.inspect(|state| {
         let read = OpenTransaction::from_json(&state.to_json());
         let is_same = read.is_ok_and(|read| read == *state);
-        assert!(is_same, "a state changes by being stored");
+        assert!(is_same, "storing changes a state");
     });
     let second_batch = encode(format, second, stored);
     let shown = |batch: &MessageBatch| -> Vec<_> {
@@ -113,7 +113,7 @@ pub fn check_halves(format: &EventFormat, events: &[&[u8]], whole: &MessageBatch
         batch.entries.iter().map(message).collect()
     };
     let halves = [shown(&first_batch), shown(&second_batch)].concat();
-    assert!(halves == shown(whole), "two halves are not the whole");
+    assert!(halves == shown(whole), "two halves differ from the whole");
 }
 
 pub fn check_copied(format: &EventFormat, documents: &[&[u8]]) {
@@ -133,18 +133,18 @@ pub fn check_copied(format: &EventFormat, documents: &[&[u8]]) {
     check(&batch, documents, format.layout);
 }
 
-/// That the events of a reply and its token lie inside of it, one after the other.
+/// Checks that events and token are documents inside the reply, and that events do not overlap.
 pub fn check_places(bytes: &[u8], reply: &Reply) {
     let mut last_end = 0;
     for place in &reply.events {
-        assert!(last_end < place.start, "events that overlap");
+        assert!(last_end < place.start, "events overlap");
         last_end = place.end;
         let event = bytes.get(place.clone()).unwrap_or_default();
-        assert!(Document::parse(event).is_ok(), "an event is no document");
+        assert!(Document::parse(event).is_ok(), "an event is not a document");
     }
     let token = reply.token.clone().and_then(|token| bytes.get(token));
     assert!(
         token.is_none_or(|token| Document::parse(token).is_ok()),
-        "a token is no document"
+        "a token is not a document"
     );
 }

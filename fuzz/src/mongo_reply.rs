@@ -1,4 +1,4 @@
-//! Takes any bytes as a reply of a cursor, whole and damaged, through the encoder.
+//! Encodes arbitrary bytes as a cursor reply, intact and damaged.
 
 use mongo_encoder::bson::Document;
 use mongo_encoder::encoder::Encoder;
@@ -8,12 +8,12 @@ use mongo_encoder::reply::parse_reply;
 
 use crate::mongo_checks::{check, check_copied, check_halves, check_places, encode, event_format};
 
-/// The input is a byte for the layout, a byte for the flavour of JSON, a place, a length that lies
-/// there, and a reply.
+/// The input is a byte for the layout, a byte for the flavour of JSON, an offset, a false length to
+/// write there, and a reply.
 ///
-/// Events and token of a reply lie inside it. A batch of events, and the same batch as documents of
-/// a snapshot, gives JSON in its order, or errors at places inside of the events. A reply that is
-/// cut off anywhere is none; one with a length that lies is none, or keeps these promises.
+/// Events and token of a reply lie inside it. A batch of events, also as snapshot documents, yields
+/// JSON in its order, or errors with offsets inside the events. A truncated reply is rejected. A
+/// reply with a false length is rejected or meets these guarantees.
 pub fn mongo_reply(input: &[u8]) {
     let Some(([layout, json, place, place_low, lie @ ..], bytes)) = input.split_first_chunk::<8>()
     else {
@@ -25,7 +25,7 @@ pub fn mongo_reply(input: &[u8]) {
         let cut = bytes.get(..place.min(length.saturating_sub(1)));
         assert!(
             parse_reply(cut.unwrap_or_default()).is_err(),
-            "a reply that is cut off is read"
+            "a truncated reply is accepted"
         );
     }
     let mut damaged = bytes.to_vec();
@@ -53,14 +53,14 @@ fn check_batch(bytes: &[u8], layout: u8, json: u8) {
     if let Ok((whole, _)) = FragmentJoiner::new(false).join(events.iter().copied()) {
         for event in whole {
             if let WholeEvent::Joined(event) = event {
-                assert!(Document::parse(&event).is_ok(), "what is joined is no BSON");
+                assert!(Document::parse(&event).is_ok(), "joined event is not BSON");
             }
         }
     }
-    // The reader of a stream ends a transaction with the token of the reply.
+    // Like a stream reader, ends the transaction at the time of the reply.
     let open = batch.transaction_after(events.len());
     if let (Some(transaction), Some(time)) = (open, reply.operation_time) {
         let end = Encoder::new(format).end_transaction(transaction, time);
-        assert!(end.len() <= 1, "a transaction that ends twice");
+        assert!(end.len() <= 1, "a transaction ends twice");
     }
 }

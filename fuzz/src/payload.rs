@@ -1,4 +1,4 @@
-//! Payloads against any schema.
+//! Decodes payloads with any schema.
 
 use std::sync::Arc;
 
@@ -17,9 +17,8 @@ use crate::segment::segment_of;
 
 const VERSIONS: [Version; 4] = [Version::V6, Version::V7, Version::V8, Version::V9];
 
-/// The input: a byte for the version, two with the length of a schema in CQL, the schema, the
-/// payload. Scan, dump and events either all read it or all reject it; lines, keys and values are
-/// JSON.
+/// The input is a byte for the version, two for the length of a CQL schema, the schema and the
+/// payload. Scan and dump both accept it or both reject it; lines, keys and values are JSON.
 pub fn payload(input: &[u8]) {
     let Some(([version, high, low], rest)) = input.split_first_chunk::<3>() else {
         return;
@@ -45,7 +44,7 @@ pub fn payload(input: &[u8]) {
     let dumped = write_mutation(&mut line, &mut decoder, "s", version, 1, payload);
     assert!(
         scanned.is_ok() == dumped.is_ok(),
-        "{scanned:?} beside {dumped:?}"
+        "scan: {scanned:?}, dump: {dumped:?}"
     );
     for line in line.lines() {
         assert!(
@@ -56,7 +55,7 @@ pub fn payload(input: &[u8]) {
     events(&schema, version, payload);
 }
 
-/// Reads the payload as the one record of a segment.
+/// Reads the payload as the only record of a segment.
 fn events(schema: &Arc<Schema>, version: Version, payload: &[u8]) {
     let name = format!("CommitLog-{}-1.log", version.number());
     let Ok(mut segment) = SegmentReader::open(&name, segment_of(version, payload), 0) else {

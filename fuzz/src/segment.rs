@@ -1,33 +1,33 @@
-//! Segments that bytes describe, with checksums that are good where they are meant to be.
+//! Builds segments that bytes describe, with valid checksums unless the bytes corrupt them.
 
 use commitlog_core::descriptor::Version;
 
 use crate::framing::{FRAMINGS, Framing};
 
-/// The name of every segment of version 7 here.
+/// The name of all segments of version 7.
 pub const NAME: &str = "CommitLog-7-1.log";
 const ID: u64 = 1;
 const MARKER_LENGTH: usize = 8;
 
-/// A segment and what a reader owes to it.
+/// A segment and what a reader must return.
 #[derive(Default)]
 pub struct Segment {
     pub framing: Framing,
     pub data: Vec<u8>,
-    /// The same as the writer's buffer had it, so that logical positions lead into it; of a plain
-    /// segment the bytes of the file.
+    /// The content of the writer's buffer, to which logical positions refer; for a plain segment,
+    /// the bytes of the file.
     pub logical: Vec<u8>,
     /// Whether the file differs from the buffer.
     pub is_damaged: bool,
     /// Whether bytes precede the first marker.
     pub starts_late: bool,
-    /// Records without anything odd before them.
+    /// Whole records before stray bytes or a damaged section.
     pub certain: Vec<Certain>,
     /// Offsets of the markers in the file.
     pub markers: Vec<usize>,
 }
 
-/// A record that has to come out.
+/// A record that a reader must return.
 pub struct Certain {
     /// Its logical end.
     pub end: u64,
@@ -41,9 +41,9 @@ struct Section {
     marker: usize,
     records: Vec<u8>,
     certain: Vec<Certain>,
-    /// Bytes of the stored section, its marker included, and what they are xored with.
+    /// Offsets in the stored section, including its marker, and the masks to xor there.
     flips: Vec<(usize, u8)>,
-    /// The wrong offset in the marker.
+    /// The wrong end offset to store in the marker.
     end: Option<[u8; 4]>,
 }
 
@@ -62,14 +62,14 @@ pub fn crc(parts: &[&[u8]]) -> [u8; 4] {
     hasher.finalize().to_be_bytes()
 }
 
-/// A plain segment with one record; a payload too short for one is filled up with zeros.
+/// Writes a plain segment with one record. Zeros extend a payload that is too short.
 pub fn segment_of(version: Version, payload: &[u8]) -> Vec<u8> {
     let mut payload = payload.to_vec();
     payload.resize(payload.len().max(10), 0);
     write(Framing::Plain, version, &[vec![payload]]).data
 }
 
-/// A segment of these sections, which are given by the payloads of their records.
+/// Writes a segment; each section is a list of record payloads.
 pub fn write(framing: Framing, version: Version, sections: &[Vec<Vec<u8>>]) -> Segment {
     let mut builder = Builder::default();
     builder.segment.framing = framing;
@@ -84,20 +84,20 @@ pub fn write(framing: Framing, version: Version, sections: &[Vec<Vec<u8>>]) -> S
     builder.segment
 }
 
-/// What the instructions of an input make. The first byte chooses the framing, and by its higher
-/// bits what is behind the chain: nothing, zeros, or less than nothing: two bytes then say how many
-/// are cut off. An instruction is a byte modulo 8, and what it takes:
+/// Follows the instructions of an input. The lowest three bits of the first byte choose the
+/// framing. The next two choose the end of the file: unchanged, 16 zeros appended, or cut by the
+/// number in two further bytes. An instruction is a byte modulo 8 and its operands:
 ///
 /// | byte | what is written |
 /// | --- | --- |
-/// | 0 | a marker, which ends where the next one begins |
-/// | 1, n | a whole record of n + 10 bytes of the input |
-/// | 2, n | the same with a bad checksum behind it |
-/// | 3, n | n bytes of the input as they are |
+/// | 0 | a marker, whose section ends at the next marker |
+/// | 1, n | a record with the next n + 10 bytes of the input as payload |
+/// | 2, n | the same record with a bad checksum at its end |
+/// | 3, n | n bytes of the input, unchanged |
 /// | 4, n | n zeros |
-/// | 5, 4 bytes | a size with a good checksum |
-/// | 6, 2 bytes, mask | the stored section with a byte xored at this offset, its marker included |
-/// | 7, 4 bytes | the section's marker with this end |
+/// | 5, 4 bytes | a record size and its checksum |
+/// | 6, 2 bytes, mask | the stored section, marker included, with the byte at this offset xored |
+/// | 7, 4 bytes | the section's marker with this end offset |
 pub fn build(input: &[u8]) -> Segment {
     let mut input = Input(input);
     let first = input.byte();
@@ -132,7 +132,7 @@ pub fn build(input: &[u8]) -> Segment {
     segment
 }
 
-/// Bytes that are taken from the front; what is missing counts as zero.
+/// Takes bytes from the front; missing numbers and payload bytes count as zero.
 struct Input<'i>(&'i [u8]);
 
 impl Input<'_> {
@@ -228,7 +228,7 @@ impl Builder {
         self.segment.logical.extend([0; MARKER_LENGTH]);
     }
 
-    /// Bytes of the current section; in front of the first marker they stand in the file itself.
+    /// Appends bytes to the current section, or directly to the file before the first marker.
     fn write(&mut self, bytes: &[u8]) {
         self.segment.logical.extend_from_slice(bytes);
         if let Some(section) = &mut self.section {

@@ -1,1 +1,1 @@
-"""Selection of captured collections, for streams and snapshots alike."""
+"""Selection of the collections to capture, for streams and snapshots."""

@@ -1,9 +1,9 @@
 """The `$match` stage that filters events on the server, and fingerprints of pipelines.
 
 The server evaluates conditions on `operationType`, `ns.db` and `ns.coll` while it scans the oplog,
-before it builds an event. Lists are translated to such conditions where possible. The result may
-pass more than is captured, and the agent filters each event again (`Namespaces`). A filter that is
-too narrow would lose events silently; one that is too wide only costs time.
+before it builds an event. The include and exclude lists become such conditions where possible. The
+stage may pass uncaptured events, so the agent filters each event again (`Namespaces`). A filter
+that is too narrow would lose events silently; a filter that is too wide only costs time.
 """
 
 import hashlib
@@ -30,10 +30,10 @@ _IN_DATABASE = re.compile(r"(?P<database>[A-Za-z0-9_-]+)(?:\\\.|\[\.\])(?P<rest>
 def match_stage(
     namespaces: Namespaces, operations: Collection[str] = CHANGES, others: Collection[str] = ()
 ) -> Condition:
-    """The `$match` stage of a stream.
+    """Build the `$match` stage of a stream.
 
-    Document events pass by their type, `operations`, and by the lists; events of the types `others`
-    always pass.
+    It passes document events whose type is in `operations` and whose collection matches the lists,
+    and all events whose type is in `others`.
     """
     about_documents: Condition = {"operationType": {"$in": sorted(operations)}}
     conditions = [*_databases(namespaces), *_collections(namespaces)]
@@ -45,7 +45,7 @@ def match_stage(
 
 
 def fingerprint(stages: Sequence[Mapping[str, Any]]) -> str:
-    """A hash of the pipeline: a resume token is valid only for its own pipeline."""
+    """Hash the pipeline; a resume token is valid only for the pipeline that returned it."""
     text = json_util.dumps(stages, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -67,20 +67,20 @@ def _collections(namespaces: Namespaces) -> list[Condition]:
 
 
 def _any_of(conditions: Sequence[Condition | None]) -> list[Condition]:
-    """An untranslatable pattern passes everything."""
+    """Combine include conditions; with an untranslatable pattern, every event passes."""
     if not conditions or None in conditions:
         return []
     return [{"$or": conditions}]
 
 
 def _none_of(conditions: Sequence[Condition | None]) -> list[Condition]:
-    """An untranslatable pattern filters nothing."""
+    """Combine exclude conditions; an untranslatable pattern excludes nothing."""
     known = [condition for condition in conditions if condition]
     return [{"$nor": known}] if known else []
 
 
 def _collection(pattern: str, namespaces: Namespaces) -> Condition | None:
-    """Translate a pattern over `database.collection`; None if it cannot be split into both."""
+    """Translate a `database.collection` pattern, or return None if it cannot be split in two."""
     if namespaces.mode == "literal":
         database, _, collection = pattern.partition(".")
         return {"ns.db": {"$eq": database}, "ns.coll": {"$eq": collection}}
@@ -96,7 +96,7 @@ def _collection(pattern: str, namespaces: Namespaces) -> Condition | None:
 
 
 def _name(pattern: str, namespaces: Namespaces) -> Condition | None:
-    """Translate a name pattern; None if the server may interpret it differently."""
+    """Translate a name pattern, or return None if the server may interpret it differently."""
     if namespaces.mode == "literal":
         return {"$eq": pattern}
     if not pattern.isascii() or _DIALECT.search(pattern):

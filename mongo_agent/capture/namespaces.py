@@ -1,7 +1,7 @@
-"""Captured databases and collections, from the include and exclude lists, and scopes of streams.
+"""Scopes of streams, and the databases and collections that the include and exclude lists select.
 
-A pattern is compared with the whole name, `database` or `database.collection`: `db1` does not match
-`db10`. Regular expressions ignore case, as in Debezium; literals do not.
+A pattern must match the whole name, `database` or `database.collection`: `db1` does not match
+`db10`. Regular expressions ignore case, as in Debezium; literals are case-sensitive.
 """
 
 import re
@@ -21,13 +21,13 @@ _TEMPORARY = re.compile(
 )
 """Collections that the server fills for `$out`, mapReduce and other commands, and then renames."""
 _NONE = r"[^\s\S]"
-"""An expression that matches no name, and that is no valid name."""
+"""As an expression it matches no name; as a literal it is not a valid name."""
 _CLOSING = {"{": "}", "[": "]", "(": ")"}
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A watched collection, a watched database, or without either the whole deployment."""
+    """What a stream watches: a collection, a database, or by default the whole deployment."""
 
     database: str | None = None
     collection: str | None = None
@@ -44,7 +44,7 @@ MatchMode = Literal["regex", "literal"]
 def split_patterns(text: str) -> tuple[str, ...]:
     """Split a comma-separated list of patterns.
 
-    A comma inside brackets or after a backslash belongs to its pattern: `a{1,2}, b[,]` are two.
+    A comma inside brackets or after a backslash belongs to its pattern: `a{1,2}, b[,]` lists two.
     """
     return tuple(part for each in _parts(text) if (part := each.strip()))
 
@@ -69,15 +69,15 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def is_servers_own(collection: str) -> bool:
-    """Whether the server made a collection for itself; its documents are never captured."""
+    """Whether the server created a collection for its own use; the agent never captures it."""
     return collection.startswith(SYSTEM) or _TEMPORARY.match(collection) is not None
 
 
 @dataclass(frozen=True)
 class Namespaces:
-    """The configured lists; for databases and for collections either an include or exclude list.
+    """The configured lists: an include or an exclude list, each for databases and for collections.
 
-    Raises ValueError for an invalid regular expression, and for lists that exclude each other.
+    Raises ValueError for an invalid regular expression, and if both lists of a kind are set.
     """
 
     include_databases: tuple[str, ...] = ()
@@ -90,10 +90,10 @@ class Namespaces:
         for what in ("database", "collection"):
             if getattr(self, f"include_{what}s") and getattr(self, f"exclude_{what}s"):
                 raise ValueError(
-                    f"`{what}.include.list` and `{what}.exclude.list` exclude each other; "
+                    f"`{what}.include.list` and `{what}.exclude.list` are mutually exclusive; "
                     "remove one of them"
                 )
-        # Invalid expressions are errors of the lists, not of the first comparison.
+        # Compile now, so that an invalid expression fails here and not at the first comparison.
         _ = self._compiled
 
     def captures(self, database: str, collection: str) -> bool:
@@ -112,7 +112,7 @@ class Namespaces:
         return not self._matches(self.exclude_databases, database)
 
     def within(self, database: str | None, collection: str | None) -> "Namespaces":
-        """The part inside a database, or inside a collection."""
+        """Narrow the lists to one database or one collection."""
         if database is None:
             return self
         databases = (self._exactly(database),) if self.captures_database(database) else (_NONE,)

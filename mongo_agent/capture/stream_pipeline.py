@@ -25,9 +25,9 @@ NEEDED = ("_id", "operationType", "ns", "documentKey", "clusterTime")
 """Event fields that publishing and resuming require."""
 _OBJECTS = ("$addFields", "$match", "$project", "$replaceRoot", "$set")
 NATIVE_EVENTS = ("drop", "dropDatabase", "invalidate", "rename")
-"""Event types without a document that every server sends."""
+"""Types of events without a document, sent by every release."""
 SCHEMA_EVENTS = (*NATIVE_EVENTS, "create", "createIndexes", "dropIndexes", "modify")
-"""Event types of `topic.schema.changes`; all but `NATIVE_EVENTS` exist from MongoDB 6.0 on."""
+"""Event types of `topic.schema.changes`; all but `NATIVE_EVENTS` require MongoDB 6.0."""
 
 
 def read_stages(text: str) -> list[Stage]:
@@ -48,7 +48,7 @@ def read_stages(text: str) -> list[Stage]:
 
 
 def removed_field(stage: Stage) -> str | None:
-    """The required field that a stage removes; None if it removes none."""
+    """Return a required field that the stage removes, or None."""
     ((name, content),) = stage.items()
     if name == "$unset":
         names = [content] if isinstance(content, str) else content
@@ -64,7 +64,7 @@ def removed_field(stage: Stage) -> str | None:
 
 
 def ordered_stages(internal: list[Stage], user: list[Stage], order: Order) -> list[Stage]:
-    """The stages after `$changeStream`."""
+    """Combine the agent's filter and the user's stages."""
     match order:
         case "internal_first":
             return [*internal, *user]
@@ -83,10 +83,10 @@ def stream_pipeline(
     user_stages: str | None = None,
     order: Order = "internal_first",
 ) -> tuple[Stage, ...]:
-    """The stages after `$changeStream`. `operations` are types of document events, `others` all
-    other types; `user_stages` is a list in extended JSON.
+    """Build the stages after `$changeStream`. `operations` are types of document events, `others`
+    are types of other events; `user_stages` is a list in extended JSON.
 
-    Inserts into `signal_collection` pass the agent's own filter.
+    The agent's filter also passes inserts into `signal_collection`.
     """
     stage = match_stage(namespaces, operations, others)
     if signal_collection is not None:
@@ -98,5 +98,5 @@ def stream_pipeline(
 
 
 def empty_pipeline() -> tuple[Stage, ...]:
-    """The stages of a stream that returns no event."""
+    """Build the stages of a stream that returns no events."""
     return ({"$match": {"operationType": {"$in": []}}},)

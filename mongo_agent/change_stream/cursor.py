@@ -1,8 +1,8 @@
-"""An open cursor of a change stream, read reply by reply.
+"""A change stream cursor, read reply by reply.
 
-The agent sends the commands itself, in one session, and keeps events as raw bytes of the reply. A
-driver's change stream would decode each event, and resume once, silently. Here every failure is
-raised; `recovery` decides how to proceed.
+The agent sends the commands itself, in one session, and keeps events as raw bytes of the reply. The
+driver's change stream would decode each event and silently resume once after a failure. Here every
+failure raises an error, and `recovery` decides how to proceed.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ _RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocumen
 
 
 class StreamFailedError(Exception):
-    """A command failed; `failure` is the class of the error."""
+    """A command failed; `failure` is the error class."""
 
     def __init__(self, failure: Failure, message: str) -> None:
         super().__init__(message)
@@ -46,10 +46,10 @@ class StreamFailedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Raw events and the resume token after them, which also advances without events.
+    """Raw events, and the resume token after them, which advances even without events.
 
-    `is_last`: the server closed the cursor, as after an invalidation. `operation_time` is the
-    server's time of the reply.
+    `is_last`: the server closed the cursor, for example after an invalidation. `operation_time` is
+    the `operationTime` of the reply.
     """
 
     events: ChangeEvents
@@ -92,8 +92,8 @@ class StreamCursor:
     ) -> Self:
         """Open a stream; `stages` follow `$changeStream`. Raises `StreamFailedError`.
 
-        Servers report a damaged token by many codes. A token is invalid if the stream opens
-        without it, and with it fails again.
+        Servers report a damaged token with various codes. The token is invalid if the stream opens
+        without it and then fails with it again.
         """
         arguments = client, scope, stages, options
         try:
@@ -153,7 +153,7 @@ class StreamCursor:
         return self._opened is not None or self._id != 0
 
     def read(self) -> Reply:
-        """Wait for events, at most `await_ms`.
+        """Wait at most `await_ms` for events.
 
         Raises `StreamFailedError`, and ValueError for a closed cursor.
         """
@@ -176,7 +176,7 @@ class StreamCursor:
 
     def _read_reply(self, reply: RawBSONDocument) -> Reply:
         with _stream_errors(), decode_replies():
-            # RawBSONDocument would make an object of each event.
+            # RawBSONDocument would create an object for each event.
             parsed = StreamReply(reply.raw)
             token = None if parsed.token is None else bson.decode(parsed.token)
         self._id = parsed.cursor_id
@@ -189,7 +189,7 @@ class StreamCursor:
         )
 
     def close(self) -> None:
-        """Close the cursor on the server; an unreachable server times it out."""
+        """Close the cursor on the server; an unreachable server closes it after a timeout."""
         if self._id:
             command = {"killCursors": self._namespace, "cursors": [self._id]}
             self._id = 0
@@ -206,11 +206,11 @@ def _grown(size: int, most: int) -> int:
 
 
 def read_cluster_time(client: Client) -> ClusterTime:
-    """The current cluster time. Raises `StreamFailedError`, also for a server without one."""
+    """Query the cluster time. Raises `StreamFailedError`, also if the server reports none."""
     with _stream_errors():
         time = run_command(client, "ping").get("operationTime")
     if time is None:
-        raise StreamFailedError(Failure.NOT_SUPPORTED, "the server has no cluster time")
+        raise StreamFailedError(Failure.NOT_SUPPORTED, "the server reports no cluster time")
     return ClusterTime(time.time, time.inc)
 
 
@@ -251,7 +251,7 @@ def _run(
 
 @contextmanager
 def _stream_errors() -> Iterator[None]:
-    """Raise errors of the driver as `StreamFailedError`."""
+    """Convert driver errors to `StreamFailedError`."""
     try:
         yield
     except PyMongoError as error:

@@ -1,4 +1,4 @@
-"""StreamEncoder of a stream, with the transaction state across replies."""
+"""Encoding of a stream's events, with transaction state that spans replies."""
 
 import threading
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from sidecar.schema_registry.registration import SchemaRegistration
 
 
 class StreamEncoder:
-    """Encodes events on the reader's thread; `transaction` is the open one."""
+    """Encodes events on the reader's thread; `transaction` is the open transaction, or None."""
 
     def __init__(
         self,
@@ -18,15 +18,15 @@ class StreamEncoder:
         transaction: MongoTransaction | None,
         registration: SchemaRegistration[Unregistered] | None = None,
     ) -> None:
-        """`registration` registers schemas, for Avro."""
+        """`registration` registers Avro schemas."""
         self._encoder = encoder
         self._registration = registration
         self.transaction = transaction
 
     def encode(self, events: ChangeEvents, closed: threading.Event) -> MongoBatch | None:
-        """Encode events, waiting for the schema registry; None if `closed` is set meanwhile.
+        """Encode events, waiting for the schema registry; return None if `closed` is set first.
 
-        Raises AccessDeniedError when the registry rejects the agent.
+        Raises AccessDeniedError if the registry rejects the agent.
         """
         if self._registration is not None:
             self._registration.reconsider(closed)
@@ -39,7 +39,7 @@ class StreamEncoder:
         return batch
 
     def end(self, time: ClusterTime, closed: threading.Event) -> MongoBatch | None:
-        """The end of the open transaction, if a token of this time proves that it ended."""
+        """Encode the end of the open transaction if a token with this time proves that it ended."""
         open_one = self.transaction
         if open_one is None:
             return None

@@ -1,12 +1,12 @@
-"""Options of change streams, those that a server supports, and events larger than 16 MB.
+"""Change stream options, their support by a server, and handling of events larger than 16 MB.
 
-A server applies the stages of a stream before it converts an event to BSON, which has the limit.
+The limit applies to BSON, and a server converts an event to BSON after all stages of a stream.
 https://www.mongodb.com/docs/manual/reference/operator/aggregation/changeStreamSplitLargeEvent/
 https://www.mongodb.com/docs/manual/reference/operator/aggregation/bsonSize/
 
-`startAfter` is found out by asking for it: Amazon DocumentDB reports a release that has it, and
-rejects it as an unknown field. A token without content tells the difference: a server with
-`startAfter` rejects the token.
+The agent probes for `startAfter`: Amazon DocumentDB reports a release that should support it, but
+rejects it as an unknown field. The probe sends an empty token; a server with `startAfter` rejects
+only the token.
 """
 
 from collections.abc import Mapping
@@ -35,10 +35,10 @@ def can_read(mode: OversizePolicy, server: LargeEvents) -> bool:
 
 
 def large_event_stage(server: LargeEvents) -> Mapping[str, Any]:
-    """The last stage of a stream that has a large event.
+    """Build the last stage of a stream that contains a large event.
 
-    A server that cannot split one leaves its members out and marks it as one part of one, so that
-    the agent counts and logs what it skips.
+    On a server that cannot split events, the stage removes the large members and marks the event as
+    part 1 of 1. The agent then skips, counts and logs it.
     """
     if server == "split":
         return {"$changeStreamSplitLargeEvent": {}}
@@ -51,9 +51,9 @@ def large_event_stage(server: LargeEvents) -> Mapping[str, Any]:
 
 
 def remedy_of(mode: OversizePolicy, server: LargeEvents) -> str:
-    """What helps where `mode` does not, or where an event is too large in spite of it."""
+    """Return the remedy for an event that is too large, given `mode` and the server."""
     without = (
-        "Exclude the collection, or remove large fields by a stage of `cursor.pipeline`, such as "
+        "Exclude the collection, or remove large fields in a stage of `cursor.pipeline`, such as "
         '`[{"$unset": "fullDocument.text"}]`'
     )
     if can_read(mode, server):
@@ -78,10 +78,10 @@ def bare_stage() -> Mapping[str, Any]:
 class StreamOptions:
     """Options of `$changeStream` and of its cursor.
 
-    `full_document` and `full_document_before` hold the server's values. `batch_size` counts events;
-    0 leaves it to the server. `await_ms` limits how long the server waits for an event. Without
-    `has_start_after` streams resume by `resumeAfter`. `large_events` is what the server can do with
-    events above 16 MB.
+    `full_document` and `full_document_before` are values of the server's options. `batch_size`
+    counts events; 0 means the server's default. `await_ms` limits how long the server waits for an
+    event. Without `has_start_after`, streams resume with `resumeAfter`. `large_events` states how
+    the server can handle events above 16 MB.
     """
 
     full_document: str = "updateLookup"
@@ -96,10 +96,10 @@ class StreamOptions:
 def detect_options(
     client: Client, scope: Scope, options: StreamOptions, version: Version
 ) -> StreamOptions:
-    """The options of a release, with `has_start_after` as the server has it.
+    """Adapt the options to the server's release and to its support for `startAfter`.
 
-    Any other error of the server is left to the opening of the stream. Raises UnavailableError or
-    ConfigError without a reply.
+    Ignores other errors that the server reports, because they recur when the stream opens. Raises
+    an error of `server_error` if the server does not reply.
     """
     if version < EXPANDED_EVENTS:
         options = replace(options, shows_expanded_events=False)

@@ -1,9 +1,9 @@
-"""Positions of streams, and how a stream is opened at a position.
+"""Stream positions, and how to open a stream at a position.
 
 A position contains the resume token, its cluster time and the fingerprint of the pipeline. The
-server finds the token of an event only with a pipeline that passes this event. After a change of
-the filters the agent therefore opens the stream by time and skips delivered events by token. An
-opaque token is tried first, because nothing can be skipped by it.
+server finds the event of a token only if the pipeline passes this event. After a filter change the
+agent therefore opens the stream by time and skips delivered events by token. It tries an opaque
+token first, because it cannot compare such tokens.
 """
 
 from collections.abc import Mapping
@@ -23,8 +23,8 @@ _NAMES = (_TOKEN, _TIME, _FINGERPRINT, CLUSTER)
 class StreamPosition:
     """A position: everything up to `token` is delivered.
 
-    With an empty token everything before `time` is. `cluster` names the replica set or sharded
-    cluster.
+    If `token` is empty, everything before `time` is delivered. `cluster` identifies the replica set
+    or sharded cluster.
     """
 
     token: Token
@@ -33,7 +33,7 @@ class StreamPosition:
     cluster: str
 
     def values(self) -> dict[str, str]:
-        """The entries of an offset file (`sidecar.offsets`)."""
+        """Format the entries of an offset file (`sidecar.offsets`)."""
         return {
             _TOKEN: token_to_json(self.token),
             _TIME: str(self.time),
@@ -44,11 +44,11 @@ class StreamPosition:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """How a stream is opened: after a token, from a time, or from now.
+    """How to open a stream: after a token, from a time, or from now.
 
-    The agent skips events up to `sent`. With `is_split` the server splits events above 16 MB.
-    `batch_size` limits the events of the first reply. With `is_bare` the first event comes without
-    look-ups and members, so that the agent can skip it.
+    The agent skips events up to `sent`. With `is_split` the server splits or strips large events.
+    `batch_size` limits the events of the first reply. With `is_bare` the server strips the first
+    event and looks nothing up for it, so that the agent can skip it.
     """
 
     start_after: Token | None = None
@@ -60,9 +60,9 @@ class Opening:
 
 
 def parse_position(values: Mapping[str, str], cluster: str) -> StreamPosition | None:
-    """Parse the entries of an offset file; None for an empty one.
+    """Parse the entries of an offset file; return None for an empty file.
 
-    Raises `OffsetStoreError` for another format, and for another cluster than `cluster`.
+    Raises `OffsetStoreError` for an invalid format, and for an offset of a different cluster.
     """
     if not values:
         return None
@@ -70,7 +70,7 @@ def parse_position(values: Mapping[str, str], cluster: str) -> StreamPosition | 
     if missing:
         raise OffsetStoreError(
             f"The stored offset has no `{'`, `'.join(missing)}` and does not belong to this agent. "
-            "Give the agent a directory of its own in `offset.backing.store.dir`."
+            "Set `offset.backing.store.dir` to a directory that only this agent uses."
         )
     try:
         token = token_from_json(values[_TOKEN])
@@ -81,20 +81,20 @@ def parse_position(values: Mapping[str, str], cluster: str) -> StreamPosition | 
         ) from error
     if not is_same_cluster(values[CLUSTER], cluster):
         raise OffsetStoreError(
-            f"The stored offset belongs to the cluster {values[CLUSTER]}, and this is {cluster}. "
-            "Correct the connection string, or give the agent another `offset.backing.store.dir`."
+            f"The stored offset belongs to the cluster {values[CLUSTER]}, but this is {cluster}. "
+            "Correct the connection string, or set a different `offset.backing.store.dir`."
         )
     time = ClusterTime(second, increment)
     if is_ordered(token) and read_token(token).time != time:
         raise OffsetStoreError(
-            f"The stored offset is damaged: its resume token is of the cluster time "
-            f"{read_token(token).time}, and `{_TIME}` is {time}. Restore an intact copy."
+            f"The stored offset is damaged: its resume token has the cluster time "
+            f"{read_token(token).time}, but `{_TIME}` is {time}. Restore an intact copy."
         )
     return StreamPosition(token, time, values[_FINGERPRINT], cluster)
 
 
 def is_same_cluster(one: str, other: str) -> bool:
-    """Compare names, and ids (`rs0/5f1e…`) if both have one; reading the id needs a privilege."""
+    """Compare names, and ids (`rs0/5f1e…`) if both are known; reading an id needs a privilege."""
     name, _, identity = one.partition("/")
     other_name, _, other_identity = other.partition("/")
     is_other = bool(identity and other_identity) and identity != other_identity
@@ -102,7 +102,7 @@ def is_same_cluster(one: str, other: str) -> bool:
 
 
 def opening(position: StreamPosition | None, fingerprint: str) -> Opening:
-    """How to open a stream at a position, with the pipeline of this fingerprint."""
+    """Decide how to open a stream at a position, with the pipeline of this fingerprint."""
     if position is None:
         return Opening()
     is_alike = position.fingerprint == fingerprint or is_high_water_mark(position.token)
@@ -112,9 +112,9 @@ def opening(position: StreamPosition | None, fingerprint: str) -> Opening:
 
 
 def reopening(last: Opening, position: StreamPosition | None, failure: Failure) -> Opening | None:
-    """How to reopen a stream after a failure; None if reopening does not help.
+    """Decide how to reopen a stream after a failure; return None if reopening does not help.
 
-    `last` is the last opening, `position` the present position.
+    `last` is the previous opening, `position` the current position.
     """
     if failure is Failure.TOO_LARGE:
         if last.is_split:
@@ -139,20 +139,20 @@ def reopening(last: Opening, position: StreamPosition | None, failure: Failure) 
 
 
 def _opening_after(position: StreamPosition) -> Opening:
-    """`startAfter` accepts every token, also that of an invalidation."""
+    """`startAfter` accepts every token, even the token of an invalidation."""
     if not position.token:
         return Opening(from_time=position.time)
     return Opening(start_after=position.token)
 
 
 def _opening_by_time(position: StreamPosition) -> Opening:
-    """The time is inclusive, so the server returns the events of its oplog entry again."""
+    """The time is inclusive, so the server returns the events at that time again."""
     is_comparable = bool(position.token) and is_ordered(position.token)
     return Opening(from_time=position.time, sent=position.token if is_comparable else None)
 
 
 def is_ordered(token: Token) -> bool:
-    """Whether tokens compare as text; those of compatible databases are opaque."""
+    """Whether tokens compare as text; compatible databases return opaque tokens."""
     try:
         read_token(token)
     except ValueError:
@@ -161,7 +161,7 @@ def is_ordered(token: Token) -> bool:
 
 
 def is_high_water_mark(token: Token) -> bool:
-    """Whether a token belongs to no event; an opaque token may belong to one."""
+    """Whether a token belongs to no event; False for opaque tokens, which may belong to events."""
     try:
         return read_token(token).is_high_water_mark
     except ValueError:

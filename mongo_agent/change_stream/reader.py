@@ -4,7 +4,7 @@
       ▲              │ failure
       └── pause ◀────┴──▶ end: the operator must act
 
-The queue holds at most two replies. `recovery` decides about failures.
+The queue holds at most two replies. `recovery` decides how to handle failures.
 """
 
 import logging
@@ -53,8 +53,8 @@ _JOIN_S = 5.0
 class StreamBatch:
     """The events and messages of one reply.
 
-    `position` and the open `transaction` are those after the reply, the times those of its first
-    and last event. `lost` is set when the stream restarted before it.
+    `position` and the open `transaction` apply after the reply; the times belong to its first and
+    last event. `lost` is set if the stream restarted before this reply.
     """
 
     events: ChangeEvents
@@ -74,7 +74,7 @@ class StreamState:
     message: str
     reopenings: int = 0
     has_ended: bool = False
-    """The agent ends with the error of `message`."""
+    """The agent exits with the error in `message`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class StreamSource:
 
 class StreamReader:
     """Reads a stream: `start`, then `peek` and `take`, then `close`. Calls `wake` after each read
-    and each change of state."""
+    and each state change."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class StreamReader:
         pause: RetryPause,
         wake: Callable[[], None],
     ) -> None:
-        """`position` is the start of the stream; `pause` limits the attempts to open it."""
+        """`position` is where the stream starts; `pause` limits the attempts to open it."""
         self._source = source
         self._position = position
         self._encoding = encoding
@@ -129,12 +129,12 @@ class StreamReader:
         self._thread.start()
 
     def peek(self) -> StreamBatch | None:
-        """The reply that `take` returns next, without removing it."""
+        """Return the next reply without removing it, or None if the queue is empty."""
         with self._changed:
             return self._reads[0] if self._reads else None
 
     def take(self) -> StreamBatch | None:
-        """Remove and return the next reply; None if the queue is empty."""
+        """Remove and return the next reply, or None if the queue is empty."""
         with self._changed:
             if not self._reads:
                 return None
@@ -150,7 +150,7 @@ class StreamReader:
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Stop reading and wait for the thread, at most some seconds after `stop`."""
+        """Stop reading and wait for the thread, at most `_JOIN_S` seconds after `stop`."""
         self.stop()
         if self._thread.ident is not None:
             self._thread.join(max(0.0, self._stopped_at_s + _JOIN_S - time.monotonic()))
@@ -214,7 +214,7 @@ class StreamReader:
         self._wake()
 
     def _read(self, start: Opening, *, is_after_failure: bool) -> None:
-        """Read until the cursor ends or the reader closes. Raises `StreamFailedError`."""
+        """Read until the cursor or the reader closes. Raises `StreamFailedError`."""
         source = self._source
         if self._lost is not None:
             self._begin_anew()
@@ -232,7 +232,7 @@ class StreamReader:
                 if start.is_bare and reply.events:
                     return
                 reply = cursor.read()
-                # An opened stream proves nothing after a failure: its first reply may be empty.
+                # After a failure, opening the stream proves nothing: the first reply may be empty.
                 self._has_advanced = True
                 if not self.state.is_open:
                     self._note_open()
@@ -244,11 +244,11 @@ class StreamReader:
         self._wake()
 
     def _new_joiner(self) -> FragmentJoiner:
-        """A reopened stream starts before the first fragment of an event."""
+        """Create an empty joiner: a reopened stream repeats an event from its first fragment."""
         return FragmentJoiner(skips_split_events=self._rules.oversize == "skip")
 
     def _begin_anew(self) -> None:
-        """Restart the stream at the present; the first reply reports the lost changes."""
+        """Restart the stream at the current time; the next batch reports the lost changes."""
         self._position = position = self._position_at(
             {}, read_cluster_time(self._source.client).after
         )
@@ -272,7 +272,7 @@ class StreamReader:
         if position is None:
             return
         if reply.is_last and not self._source.options.has_start_after:
-            # `resumeAfter` rejects the token of the invalidation. What follows has a later time.
+            # `resumeAfter` rejects the token of an invalidation. Later events have a later time.
             position = self._position_at({}, position.time.after)
         encoding = self._encoding
         transaction = encoding.transaction
@@ -297,8 +297,8 @@ class StreamReader:
             raise UnreadableEventError(str(error)) from error
 
     def _is_in_doubt(self, batch: MongoBatch) -> bool:
-        """Whether bytes may have been damaged on their way. A second read shows that the server
-        has them so; only then they become dead letters."""
+        """Whether bytes may have been damaged in transit. They become dead letters only if a
+        second read returns damaged bytes, too."""
         is_damaged = any(failure.is_malformed for failure in batch.failures)
         if is_damaged or len(batch):
             self._is_reread = is_damaged and not self._is_reread
@@ -307,7 +307,7 @@ class StreamReader:
     def _times(
         self, events: ChangeEvents, position: StreamPosition
     ) -> tuple[ClusterTime | None, ClusterTime | None]:
-        """The times of the first and the last event; bounds of them where bytes are damaged."""
+        """Return the times of the first and last event, or bounds for damaged events."""
         if not events:
             return None, None
         first, last = self._position.time, position.time
@@ -318,7 +318,7 @@ class StreamReader:
         return first, last
 
     def _put(self, read: StreamBatch) -> None:
-        """Enqueue a reply; waits for room."""
+        """Enqueue a reply, waiting while the queue is full."""
         if self._lost is not None:
             read, self._lost = replace(read, lost=self._lost), None
         with self._changed:
@@ -327,14 +327,14 @@ class StreamReader:
         self._wake()
 
     def _position_after(self, reply: Reply, events: ChangeEvents) -> StreamPosition | None:
-        """The position after a whole reply."""
+        """Return the position after a complete reply."""
         if reply.token is None:
             return self._position_after_events(events)
         try:
             time = read_token(reply.token).time
         except ValueError:
-            # The server's tokens are opaque. The request for a reply without events came after the
-            # last reply, so nothing is missing up to the time of that one.
+            # The server's tokens are opaque. The agent requested this reply after the previous
+            # reply, so if it is empty, no event up to the time of the previous reply is missing.
             last = self._position
             reached = last.time if last.token else last.time.before
             time = time_at(events, -1) if events else max(reached, self._replied_at or reached)

@@ -1,4 +1,4 @@
-"""Recovery of failed streams: a pure decision for each class of failures.
+"""Recovery of failed streams: a pure decision for each failure class.
 
 `position.reopening` chooses between the resume token and the cluster time.
 """
@@ -28,9 +28,9 @@ class RecoveryPolicy:
     history_lost: HistoryLostPolicy = "fail"
     oversize: OversizePolicy = "split"
     waits_when_denied: bool = False
-    """Whether the agent retries rejected credentials without a limit."""
+    """Whether the agent retries without a limit after the server rejects its credentials."""
     large_events: LargeEvents = "split"
-    """What the server can do with events above 16 MB."""
+    """How the server can handle events above 16 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class LostHistory:
 
 @dataclass(frozen=True, slots=True)
 class Reopen:
-    """Reopen the stream; with `has_pause` after the next back-off pause."""
+    """Reopen the stream; if `has_pause`, after the next back-off pause."""
 
     opening: Opening
     message: str
@@ -77,8 +77,8 @@ def recovery(
 ) -> Reopen | Abort:
     """Decide how to recover.
 
-    `failure` is None after the server closed the cursor. `last` is the last opening of the stream,
-    `position` its present position.
+    `failure` is None if the server closed the cursor. `last` is the previous opening of the stream,
+    `position` its current position.
     """
     if failure is None:
         # Only `startAfter` resumes after the token of an invalidation.
@@ -92,7 +92,7 @@ def recovery(
     if failure is Failure.NOT_SUPPORTED:
         return Abort(
             ConfigError(
-                f"MongoDB opens no change stream: {message}. `cursor.pipeline` may only have "
+                f"MongoDB cannot open a change stream: {message}. `cursor.pipeline` may only have "
                 f"stages that streams allow. If the server is a standalone: {STANDALONE}"
             )
         )
@@ -151,7 +151,7 @@ def _without_history(
         cause = (
             "The oplog no longer contains all later changes; enlarge it (`replSetResizeOplog`)."
             if failure is Failure.HISTORY_LOST
-            else "The token is damaged or of another cluster or stream: restore an intact copy."
+            else "The token is damaged or from another cluster or stream: restore an intact copy."
         )
         return Abort(
             HistoryLostError(

@@ -1,6 +1,6 @@
-"""The first position of a stream, after the token of `capture.start.token`.
+"""The first position of a stream, after the token in `capture.start.token`.
 
-The server verifies the token: it must be of this cluster, and its event must be in the stream.
+The server verifies that the token belongs to this cluster and that its event is in the stream.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from sidecar.errors import ConfigError
 PROPERTY = "capture.start.token"
 _COPY_AGAIN = "Copy the whole token again, from a stream of this cluster."
 _AHEAD_S = 60
-"""How far a member may be behind the one that gave the token."""
+"""How far a member may lag behind the member that issued the token."""
 
 
 def verify_start_token(
@@ -30,18 +30,18 @@ def verify_start_token(
     options: StreamOptions,
     cluster: str,
 ) -> StreamPosition:
-    """The position after a token, which a trial opening of the stream accepted.
+    """Verify a token by opening the stream once; return the position after the token.
 
-    Raises ConfigError when the server rejects the token, StreamFailedError for other failures. The
-    server may find out later that the event is missing; the agent then opens the stream by time.
+    Raises ConfigError if the server rejects the token, StreamFailedError for other failures. The
+    server may detect a missing event only later; the agent then reopens the stream by time.
     """
     passed = fingerprint(stages)
     position = StreamPosition(token, read_token(token).time, passed, cluster)
     now = read_cluster_time(client)
     if position.time.second > now.second + _AHEAD_S:
         raise ConfigError(
-            f"`{PROPERTY}`: the token is of the cluster time {position.time}, which is after that "
-            f"of the server, {now}. {_COPY_AGAIN}"
+            f"`{PROPERTY}`: the token has the cluster time {position.time}, which is after the "
+            f"server's cluster time, {now}. {_COPY_AGAIN}"
         )
     try:
         StreamCursor.open(client, scope, stages, opening(position, passed), options).close()
@@ -50,7 +50,7 @@ def verify_start_token(
         if remedy is None:
             raise
         raise ConfigError(
-            f"`{PROPERTY}`: the stream cannot start after this token, of the cluster time "
+            f"`{PROPERTY}`: the stream cannot start after this token, with the cluster time "
             f"{position.time}: {error}. {remedy}"
         ) from error
     return position
@@ -65,11 +65,11 @@ def _remedy(failure: Failure, position: StreamPosition) -> str | None:
             return (
                 "Its event belongs to another cluster, database or collection, or the filters "
                 "remove it. Copy a token of this stream. If the cluster is the same, you can use "
-                f"{by_time} instead, which repeats the events of that time."
+                f"{by_time} instead, which repeats the events at that time."
             )
         case Failure.HISTORY_LOST:
             return (
                 "The oplog no longer contains all later changes. Remove the property, and set "
-                "`snapshot.mode=initial` to publish the present documents."
+                "`snapshot.mode=initial` to publish the existing documents."
             )
     return None

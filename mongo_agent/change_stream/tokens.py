@@ -1,9 +1,9 @@
-"""Resume tokens: their texts, the cluster times in them, and those of raw events.
+"""Resume tokens: their text forms and cluster times, and the tokens and times of raw events.
 
-`_data` is a key string in hexadecimal digits, so tokens of one stream are ordered as text. It
-starts with the cluster time. A token without an event, a *high-water mark*, contains nothing else.
-The binary `_typeBits` is there when the key of the document has a number that is no int32. The
-server needs it back unchanged.
+`_data` is a hexadecimal key string, so the tokens of a stream sort as text. It starts with the
+cluster time. A *high-water mark*, a token without an event, contains only this time. The token also
+has a binary `_typeBits` if the document key contains a number that is not an int32. The agent
+must return `_typeBits` to the server unchanged.
 """
 
 import base64
@@ -40,12 +40,12 @@ class TokenParts:
 
 
 def token_to_json(token: Token) -> str:
-    """A token as extended JSON: `{"_data": "8265C0…"}`."""
+    """Format a token as extended JSON: `{"_data": "8265C0…"}`."""
     return json_util.dumps(token, json_options=json_util.CANONICAL_JSON_OPTIONS)
 
 
 def token_from_json(text: str) -> Token:
-    """Parse extended JSON. Raises ValueError for text that is no object."""
+    """Parse extended JSON. Raises ValueError for text that is not an object."""
     token = json_util.loads(text)
     if not isinstance(token, dict):
         raise ValueError("the token is not an object")
@@ -53,7 +53,7 @@ def token_from_json(text: str) -> Token:
 
 
 def token_from_text(text: str) -> Token:
-    """A token as other tools print it: `_data`, extended JSON, or base64 of the token's BSON.
+    """Parse a token as other tools print it: `_data`, extended JSON, or base64 of its BSON.
 
     Raises ValueError for anything else.
     """
@@ -65,11 +65,11 @@ def token_from_text(text: str) -> Token:
     try:
         return bson.decode(base64.b64decode(text, validate=True))
     except BSONError as error:
-        raise ValueError(f"it is base64, but not of BSON: {error}") from error
+        raise ValueError(f"it is base64, but not BSON: {error}") from error
 
 
 def read_token(token: Token) -> TokenParts:
-    """Parse a token. Raises ValueError for an opaque one, as of Amazon DocumentDB."""
+    """Parse a token. Raises ValueError for opaque tokens, such as Amazon DocumentDB's."""
     data = token.get("_data")
     digits = len(_TIMESTAMP) + _TIME_DIGITS
     if not isinstance(data, str) or not data.startswith(_TIMESTAMP) or len(data) < digits:
@@ -88,11 +88,11 @@ def read_token(token: Token) -> TokenParts:
 
 
 class UnreadableEventError(ValueError):
-    """An event without the members that give its place in the stream."""
+    """An event is damaged or incomplete."""
 
 
 def token_at(events: ChangeEvents, index: int) -> Token:
-    """The resume token of an event. Raises `UnreadableEventError` for bytes without a token."""
+    """Return the resume token of an event. Raises `UnreadableEventError` if it has none."""
     token = events.token(index)
     if token is None:
         raise UnreadableEventError("an event without `_id`: its bytes are damaged")
@@ -103,7 +103,7 @@ def token_at(events: ChangeEvents, index: int) -> Token:
 
 
 def time_at(events: ChangeEvents, index: int) -> ClusterTime:
-    """The cluster time of an event. Raises `UnreadableEventError` for bytes without a time."""
+    """Return the cluster time of an event. Raises `UnreadableEventError` if it has none."""
     time = events.time(index)
     if time is None:
         raise UnreadableEventError("an event without a cluster time: its bytes are damaged")

@@ -22,8 +22,8 @@ _WITHOUT_EVENTS = {
 class CollectionPlan:
     """The plan for one collection.
 
-    `reason` explains why the agent captures it or not, `snapshot_reason` why a captured collection
-    is not in the snapshot.
+    `reason` explains why the agent does or does not capture it, `snapshot_reason` why the snapshot
+    omits a captured collection.
     """
 
     collection: CollectionInfo
@@ -34,7 +34,7 @@ class CollectionPlan:
 
 
 def plan_of(collection: CollectionInfo, config: MongoConfig) -> CollectionPlan:
-    """The plan for a collection in the scope of a stream."""
+    """Decide whether the agent captures and snapshots a collection in the scope of a stream."""
     database, name = collection.database, collection.name
     captured = config.namespaces
     reason = _WITHOUT_EVENTS.get(collection.kind)
@@ -49,12 +49,12 @@ def plan_of(collection: CollectionInfo, config: MongoConfig) -> CollectionPlan:
 
 
 def list_captured(client: Client, config: MongoConfig) -> list[CollectionInfo]:
-    """The captured collections in the scopes of the streams. Raises `server_error`s."""
+    """List the captured collections in the streams' scopes. Raises errors of `server_error`."""
     return captured_among(list_in_scopes(client, config), config)
 
 
 def list_in_scopes(client: Client, config: MongoConfig) -> list[CollectionInfo]:
-    """All collections in the scopes of the streams. Raises `server_error`s."""
+    """List all collections in the streams' scopes. Raises errors of `server_error`."""
     try:
         with decode_replies():
             return list(list_collections(client, config.scopes))

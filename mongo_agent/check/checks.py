@@ -1,4 +1,4 @@
-"""The check of the consumer group that elects the leader."""
+"""All checks of the MongoDB agent: for `mongo-agent check` and for a running agent."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -42,8 +42,8 @@ _LISTING_S = 300.0
 
 
 def check_standby(probe: MongoProbe) -> Iterator[Finding]:
-    """Whether the agent can join the group. No finding while a server does not answer: the name of
-    the group may depend on the deployment."""
+    """Check that the agent can join its consumer group. There is no finding until MongoDB and the
+    broker answer: the group name may depend on the deployment."""
     deployment = probe.deployment
     settings = None if deployment is None else election_settings(probe.config, deployment)
     if settings is None or probe.broker().error is not None:
@@ -57,7 +57,7 @@ def check_standby(probe: MongoProbe) -> Iterator[Finding]:
             remedy = "Grant Read on the group. Until then the agent does not deliver."
             yield fault("group", str(problem), remedy, code="group_access_denied")
         case _:
-            remedy = "Until then the agent ends with exit code 2."
+            remedy = "Until then the agent exits with code 2."
             yield fault("group", str(problem), remedy, code="group_settings_invalid")
 
 
@@ -122,7 +122,7 @@ def _identified(
     interval_s: float = INTERVAL_S,
     runs_in_agent: bool = True,
 ) -> Check[MongoProbe]:
-    """A check of an identified server; `MongoDB` reports one that does not answer."""
+    """Create a check of a known deployment; the check `MongoDB` reports an unreachable server."""
 
     def found(probe: MongoProbe) -> Iterable[Finding]:
         deployment = probe.deployment
@@ -189,4 +189,4 @@ CHECKS: tuple[Check[MongoProbe], ...] = (
         server=lambda probe: registry_text(probe.config.properties.registries()),
     ),
 )
-"""In the order of the output: first this machine, then servers."""
+"""In output order: first this machine, then servers."""

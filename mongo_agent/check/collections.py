@@ -1,4 +1,4 @@
-"""Checks of the captured collections: their number, and the images that the server stores."""
+"""Checks of the captured collections: their number, and their pre- and post-images."""
 
 import json
 import logging
@@ -17,7 +17,7 @@ _SHOWN = 8
 
 
 def limit_violation(captured: int, config: MongoConfig) -> str | None:
-    """An error if the agent captures more than `guardrail.collections.max` collections."""
+    """Return an error if the agent captures more than `guardrail.collections.max` collections."""
     most = config.properties.guardrail_max
     if most == 0 or captured <= most:
         return None
@@ -30,7 +30,7 @@ def limit_violation(captured: int, config: MongoConfig) -> str | None:
 def enforce_limit(client: Client, config: MongoConfig) -> None:
     """Count the collections and enforce the limit, if one is set.
 
-    Raises ConfigError with `guardrail.collections.limit.action=fail`, and `server_error`s.
+    Raises ConfigError with `guardrail.collections.limit.action=fail`, and errors of `server_error`.
     """
     if config.properties.guardrail_max == 0:
         return
@@ -48,12 +48,12 @@ def check_collections(config: MongoConfig, listed: Sequence[CollectionInfo]) -> 
     own = sum(each.collection.kind is CollectionKind.SYSTEM for each in verdicts)
     if not captured:
         there = len(listed) - own
-        # A deployment without collections may get its first one; otherwise the lists exclude all.
+        # An empty deployment may get collections later; otherwise the lists exclude everything.
         found = fault if there else warning
         yield found(
             "collections",
             f"The agent captures none of the {there} existing collections.",
-            "Correct the include and exclude lists; `mongo-agent plan` names the entry that "
+            "Correct the include and exclude lists; `mongo-agent plan` shows the entry that "
             "excludes a collection."
             if there
             else "The agent captures new collections that the lists include.",
@@ -84,8 +84,8 @@ def check_collections(config: MongoConfig, listed: Sequence[CollectionInfo]) -> 
     if capped:
         yield ok(
             "collections",
-            f"Capped collections cannot be read at a cluster time: {_names(capped)}. The agent "
-            "orders their snapshots by key.",
+            f"Capped collections cannot be read at a cluster time: {_names(capped)}. Their "
+            "snapshots are consistent only per document.",
         )
     yield from _without_images(config, captured)
 

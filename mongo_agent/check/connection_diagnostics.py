@@ -32,8 +32,8 @@ _DEFAULT_PORT = 27017
 class SeedAnswer:
     """The reply of one configured address.
 
-    `hello` is None without a reply; `error` is the driver's message then. `speaks_tls` is set only
-    for a server that replies in the mode, TLS or plain, that is not configured.
+    Without a reply, `hello` is None and `error` is the driver's message. `speaks_tls` is set only
+    if the server uses TLS and the configuration does not, or the reverse.
     """
 
     address: str
@@ -53,7 +53,7 @@ class ExpectedServer:
 
 @contextmanager
 def connect(config: MongoConfig) -> Iterator[tuple[Client, Deployment]]:
-    """The client of a command, which waits some seconds for a server, and the deployment.
+    """Connect a command to MongoDB, waiting at most `ANSWER_MS`; yield client and deployment.
 
     Raises the cause of a failed connection.
     """
@@ -66,9 +66,9 @@ def connect(config: MongoConfig) -> Iterator[tuple[Client, Deployment]]:
 
 
 def diagnose(error: SidecarError, settings: ClientSettings) -> SidecarError:
-    """Replace a connection error by its cause, if an address reveals one.
+    """Replace a connection error with its cause, if an address reveals one.
 
-    Queries every address, which takes some seconds for unreachable ones.
+    Queries the addresses in turn; each unreachable address takes some seconds.
     """
     wanted, seeds = _query_seeds(settings)
     waiting: list[str] = []
@@ -84,7 +84,7 @@ def diagnose(error: SidecarError, settings: ClientSettings) -> SidecarError:
 
 
 def _query_seeds(settings: ClientSettings) -> tuple[ExpectedServer, Iterator[SeedAnswer]]:
-    """The expected server, and the replies of the addresses, queried lazily."""
+    """Return the expected server, and the replies of the addresses, queried lazily."""
     addresses, options = _seeds(settings.options)
     tls = {option: value for option, value in options.items() if option.startswith(("tls", "ssl"))}
     wanted = ExpectedServer(
@@ -106,7 +106,7 @@ def _query(address: str, tls: Mapping[str, Any], *, has_tls: bool) -> SeedAnswer
 
 
 def _seeds(given: Mapping[str, Any]) -> tuple[list[str], dict[str, Any]]:
-    """Addresses, and options by lower-case name."""
+    """Return the addresses, and the options by lower-case name."""
     host = given["host"]
     options = {}
     if isinstance(host, str):
@@ -143,7 +143,7 @@ def _answers_plainly(address: str) -> bool:
 
 
 def _answers_by_tls(address: str) -> bool:
-    """Whether a TLS handshake starts. Verifies nothing and sends no data."""
+    """Whether the server starts a TLS handshake. Verifies no certificate and sends no data."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -163,7 +163,7 @@ def _connect(address: str) -> socket.socket:
 
 
 def mismatch(wanted: ExpectedServer, seeds: Sequence[SeedAnswer]) -> str | None:
-    """An error if a server replies and contradicts the configuration, else None."""
+    """Return an error if a server's reply contradicts the configuration, else None."""
     return next(_wrong(wanted, seeds), None)
 
 
@@ -178,13 +178,13 @@ def _wrong(wanted: ExpectedServer, seeds: Sequence[SeedAnswer]) -> Iterator[str]
         elif seed.hello.get("msg") == _MONGOS:
             if wanted.name is not None:
                 yield (
-                    f"A mongos answers at {seed.address}, but the configuration names the replica "
-                    f"set {wanted.name}. Remove the name from `mongodb.hosts` or the connection "
-                    "string."
+                    f"A mongos answers at {seed.address}, but the configuration specifies the "
+                    f"replica set {wanted.name}. Remove the name from `mongodb.hosts` or the "
+                    "connection string."
                 )
         elif (found := seed.hello.get("setName")) is not None and wanted.name not in (None, found):
             yield (
-                f"The replica set at {seed.address} is named {found}, but the configuration names "
+                f"The replica set at {seed.address} is {found}, but the configuration specifies "
                 f"{wanted.name}. Correct `mongodb.hosts` or `replicaSet` in the connection string."
             )
 
@@ -202,5 +202,5 @@ def _wrong_tls(seed: SeedAnswer) -> Iterator[str]:
     if seed.speaks_tls is False:
         yield (
             f"The server at {seed.address} does not use TLS. Set `mongodb.ssl.enabled=false`, "
-            "remove `tls=true` from the connection string, or name a port that uses TLS."
+            "remove `tls=true` from the connection string, or use a port with TLS."
         )

@@ -21,7 +21,7 @@ from sidecar.errors import ConfigError, SidecarError, UnavailableError
 from sidecar.quantities import duration_text
 
 START_TOKEN_REJECTED = "start_token_rejected"
-"""Code of the finding about a token that the server rejects."""
+"""Finding code for a start token that the server rejects."""
 
 
 def check_offsets(
@@ -43,7 +43,7 @@ def check_offsets(
             )
             return
         except SidecarError as error:
-            remedy = f"Follow the message. Until then the agent exits with code {error.exit_code}."
+            remedy = f"Fix this error. Until then the agent exits with code {error.exit_code}."
             yield fault("position", str(error), remedy, code="offset_unusable")
             return
         if stored.recovered_from_previous is not None:
@@ -103,7 +103,7 @@ def _check_resuming(
 def check_start_token(
     client: Client, config: MongoConfig, deployment: Deployment, options: StreamOptions
 ) -> Iterator[Finding]:
-    """Check that the server accepts `capture.start.token`; no finding without one."""
+    """Check that the server accepts `capture.start.token`; no finding if it is not set."""
     token = config.start_token
     if token is None:
         return
@@ -111,13 +111,13 @@ def check_start_token(
     try:
         after = verify_start_token(token, client, scope, config.pipeline, options, cluster)
     except ConfigError as error:
-        remedy = f"Follow the message. Until then the agent exits with code {error.exit_code}."
+        remedy = f"Fix this error. Until then the agent exits with code {error.exit_code}."
         yield fault("position", str(error), remedy, code="start_token_rejected")
     except StreamFailedError:
         # The check of the streams reports the cause.
         return
     else:
-        yield ok("position", f"The stream can start after `{PROPERTY}`, of {after.time}.")
+        yield ok("position", f"The stream can start after `{PROPERTY}`, at {after.time}.")
 
 
 def check_headroom(
@@ -128,7 +128,7 @@ def check_headroom(
 ) -> Iterator[Finding]:
     """Check how far the oplog reaches back from the stored offset, or from now."""
     if oldest is None:
-        # A missing privilege or a mongos; other checks report them.
+        # The user lacks a privilege, or the server is a mongos; other checks report both.
         return
     policy = config.history_lost_policy
     grow = 'db.adminCommand({"replSetResizeOplog": 1, "minRetentionHours": 48}) retains more.'

@@ -1,4 +1,4 @@
-"""Privileges that the agent's user needs, and those that are missing."""
+"""Required and missing privileges of the agent's user."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ _SYSTEM = "system."
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A collection; an empty name means all of them. `database` None means the cluster."""
+    """A collection; an empty name means all. If `database` is None, the cluster."""
 
     database: str | None
     collection: str = ""
@@ -39,7 +39,7 @@ CLUSTER = Resource(None)
 
 @dataclass(frozen=True, slots=True)
 class RequiredPrivilege:
-    """`actions` on a resource for a `purpose`; without optional ones the agent reports less."""
+    """`actions` on a resource for a `purpose`; without optional actions the agent reports less."""
 
     actions: tuple[str, ...]
     resource: Resource
@@ -49,7 +49,7 @@ class RequiredPrivilege:
 
 @dataclass(frozen=True, slots=True)
 class MissingPrivilege:
-    """The actions of a required privilege that the user lacks."""
+    """The actions in `need` that the user lacks."""
 
     need: RequiredPrivilege
     actions: tuple[str, ...]
@@ -61,7 +61,7 @@ class MissingPrivilege:
 def required_privileges(
     scopes: Sequence[Scope], *, version: Version, is_sharded: bool, is_shard: bool
 ) -> Iterator[RequiredPrivilege]:
-    """The privileges for these streams on a server of this version."""
+    """List the privileges that these streams need on a server of this version."""
     for scope in scopes:
         resource = Resource(scope.database or "", scope.collection or "")
         yield RequiredPrivilege(
@@ -113,8 +113,8 @@ def missing_privileges(
 def _covers(privilege: Mapping[str, Any], action: str, resource: Resource) -> bool:
     """Whether a privilege covers an action, as the server decides (`AuthorizationSession`).
 
-    A resource without a database excludes system databases, one without a collection excludes
-    system collections.
+    A resource without a database excludes `local` and `config`; a resource without a collection
+    excludes system collections.
     """
     if action not in privilege.get("actions", ()):
         return False
@@ -138,7 +138,7 @@ def grant_commands(
     database: str,
     roles: Sequence[Mapping[str, Any]] = (),
 ) -> str:
-    """Commands for mongosh that grant the privileges to a role of the user alone.
+    """Build mongosh commands that grant the privileges to a role for this user only.
 
     `database` defines `user`; `roles` are the `authenticatedUserRoles` of `connectionStatus`.
     """

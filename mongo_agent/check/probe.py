@@ -58,8 +58,8 @@ class MongoProbe:
         error: Callable[[], str] = lambda: "",
         registrar: Callable[[], Registrar[Any] | None] = lambda: None,
     ) -> None:
-        """`error` returns why the server cannot be reached, if that is known already; `registrar`
-        returns None for the command, and before the agent delivers."""
+        """`error` returns why the server is unreachable, or an empty string; `registrar` returns
+        None in the command, and until the agent delivers."""
         self.config = config
         self.client = client
         self.server = CachedAnswer(self._ask_server)
@@ -72,12 +72,12 @@ class MongoProbe:
 
     @property
     def deployment(self) -> Deployment | None:
-        """The deployment; None while the server does not answer."""
+        """The deployment, or None while the server does not answer."""
         return self.server().deployment
 
     @property
     def captured(self) -> list[CollectionInfo]:
-        """The captured collections, as far as the user may list them."""
+        """The captured collections that the user may list."""
         if self.deployment is None:
             return []
         return captured_among(self.collections().listed, self.config)
@@ -121,7 +121,7 @@ class MongoProbe:
 
 @contextmanager
 def open_probe(config: MongoConfig) -> Iterator[MongoProbe]:
-    """The probe of the command, which queries everything."""
+    """Open the probe of the command, which sends every query."""
     with suppress(SidecarError):
         # The checks of the server report the cause.
         config = assign_shard(config, round(ANSWER_S * 1000)).config or config
@@ -136,7 +136,7 @@ def probe_of_run(
     sink: Callable[[], SinkState],
     registrar: Callable[[], Registrar[Any] | None],
 ) -> MongoProbe:
-    """The probe of a running agent. `error` is empty while the streams reach the server."""
+    """Create the probe of a running agent. `error` is empty while the streams reach the server."""
     config = config.reread()
     return MongoProbe(
         config,

@@ -34,8 +34,8 @@ def check_answer(
             yield fault(
                 "MongoDB",
                 str(error),
-                "Start it, or correct mongodb.hosts or mongodb.connection.string. The agent makes "
-                "`connect.max.attempts` attempts.",
+                "Start it, or correct mongodb.hosts or mongodb.connection.string. The agent tries "
+                "`connect.max.attempts` times.",
                 code="server_unavailable",
             )
         case AccessDeniedError():
@@ -50,7 +50,7 @@ def check_answer(
             yield fault(
                 "MongoDB",
                 str(error),
-                f"Follow the message. Until then the agent exits with code {error.exit_code}.",
+                f"Fix this error. Until then the agent exits with code {error.exit_code}.",
                 code="server_unusable",
             )
     if deployment is None:
@@ -70,7 +70,7 @@ def check_deployment(config: MongoConfig, deployment: Deployment) -> Iterator[Fi
         yield fault(
             "deployment",
             message,
-            "Follow the message. Until then the agent exits with code 2.",
+            "Fix this error. Until then the agent exits with code 2.",
             code="deployment_unusable",
         )
 
@@ -179,7 +179,7 @@ def _scope_text(scope: Scope) -> str:
 
 
 def check_shards(config: MongoConfig) -> Iterator[Finding]:
-    """Read the list of shards again, from the addresses of the configuration."""
+    """List the shards again, through the configured addresses."""
     properties, own = config.properties, config.shard
     if properties.connection_mode != "replica_set":
         return
@@ -198,7 +198,7 @@ def check_shards(config: MongoConfig) -> Iterator[Finding]:
             f"{len(missing)} of {len(names)} shards have no task: {first_names(missing)}. Their "
             "changes are not captured.",
             f"Set `tasks.max={len(names)}` for all tasks, `capture.start.op.time` to a time before "
-            "the first start of the tasks, and start the missing ones.",
+            "the first start of the tasks, and start the missing tasks.",
             code="shard_without_task",
         )
     if own is not None and own.name not in names:
@@ -206,8 +206,8 @@ def check_shards(config: MongoConfig) -> Iterator[Finding]:
             "shards",
             f"The shard {own.name} was removed from the cluster. The agent still delivers its "
             "remaining changes.",
-            "Restart this task when the stream has no lag; it then reads the shard of its number, "
-            "or waits for one.",
+            "Restart this task when the stream has no lag; it then reads the shard with its "
+            "number, or waits for a shard.",
             code="shard_removed",
         )
     elif shards and not missing:

@@ -1,4 +1,4 @@
-"""What the configuration needs and the server lacks: features of its release, enabled streams."""
+"""Checks for features that the configuration requires and the server does not support or enable."""
 
 from collections.abc import Iterator
 
@@ -21,14 +21,14 @@ from sidecar.check.check import Finding, fault, first_names, warning
 _SHOWN = 8
 _ENABLE = (
     'In mongosh: db.adminCommand({modifyChangeStreams: 1, database: "", collection: "", '
-    "enable: true}) enables them for the cluster; name a database or a collection for less."
+    "enable: true}) enables them for the cluster; set a database or a collection to enable fewer."
 )
 
 
 def check_features(
     config: MongoConfig, version: Version, *, has_start_after: bool = True
 ) -> Iterator[Finding]:
-    """Check the release; no finding if it supports everything."""
+    """Report what the release does not support."""
     release = release_text(version)
     properties = config.properties
     has_snapshot_reads = has_start_after and version >= SNAPSHOT_READS
@@ -36,8 +36,8 @@ def check_features(
         server = f"MongoDB {release}" if has_start_after else "A server without `startAfter`"
         yield warning(
             "version",
-            f"{server} does not support reads at a cluster time, so the agent orders snapshots "
-            "by key.",
+            f"{server} does not support reads at a cluster time, so snapshots are consistent only "
+            "per document.",
             "Use MongoDB 5.0 or later for snapshots at an exact position of the stream.",
             code="server_without_snapshot_reads",
         )
@@ -61,8 +61,8 @@ def _without_expanded_events(config: MongoConfig, release: str) -> Iterator[Find
     if config.stream.shows_expanded_events:
         yield warning(
             "version",
-            f"MongoDB {release} has events of dropped and renamed collections and dropped "
-            "databases only; `topic.schema.changes` gets no others.",
+            f"MongoDB {release} reports only dropped and renamed collections and dropped "
+            "databases; `topic.schema.changes` receives no other events.",
             "Use MongoDB 6.0 or later for created collections, indexes and options.",
             code="server_without_expanded_events",
         )
@@ -90,7 +90,7 @@ def check_enabled_streams(probe: MongoProbe, deployment: Deployment) -> Iterator
     """Check that Amazon DocumentDB records the changes of the captured collections.
 
     `modifyChangeStreams` enables streams for a collection, a database or the cluster. A stream of
-    other collections opens and stays empty. No finding from a database without this command.
+    other collections opens but stays empty. There is no finding if the database cannot list them.
     """
     if probe.options().has_start_after:
         return
@@ -107,8 +107,8 @@ def check_enabled_streams(probe: MongoProbe, deployment: Deployment) -> Iterator
     if missing:
         yield fault(
             "enabled streams",
-            f"Change streams are disabled for {first_names(missing, _SHOWN)}; the agent gets no "
-            "changes of them.",
+            f"Change streams are disabled for {first_names(missing, _SHOWN)}; the agent receives "
+            "none of their changes.",
             _ENABLE,
             code="change_streams_disabled",
         )

@@ -1,4 +1,4 @@
-"""Topics of several collections, and topics that Kafka rejects: in `check`, `plan` and at start."""
+"""Detection of topics that collections share or Kafka rejects, in `check`, `plan` and at start."""
 
 import logging
 from collections.abc import Iterable, Iterator
@@ -19,20 +19,20 @@ from sidecar.sinks.kafka.topics.access import compacted_topics
 logger = logging.getLogger(__name__)
 
 _APART = (
-    "Set topic.naming.strategy=DefaultUnicodeTopicNamingStrategy, with which different names stay "
+    "Set topic.naming.strategy=DefaultUnicodeTopicNamingStrategy, which keeps different names "
     "different, or exclude all but one of the collections (collection.exclude.list)."
 )
 
 
 def topic_uses(config: MongoConfig, captured: Iterable[CollectionInfo]) -> list[TopicUse]:
-    """The topics of the captured collections."""
+    """List the topics of the captured collections."""
     return [
         TopicUse(config.topic_of(each.database, each.name), each.namespace) for each in captured
     ]
 
 
 def check_topic_names(probe: MongoProbe, deployment: Deployment) -> Iterator[Finding]:
-    """Whether Kafka accepts every name, and whether each collection has a topic of its own."""
+    """Check that Kafka accepts every topic name, and that no collections share a topic."""
     config = probe.config
     if config.properties.sink != "kafka":
         return
@@ -43,7 +43,7 @@ def check_topic_names(probe: MongoProbe, deployment: Deployment) -> Iterator[Fin
 
 
 def shared_topic_warnings(config: MongoConfig, listed: Iterable[CollectionInfo]) -> list[str]:
-    """Sentences for `mongo-agent plan`, which does not ask the broker."""
+    """Return warnings for `mongo-agent plan`, which does not query the broker."""
     uses = topic_uses(config, captured_among(listed, config))
     is_chosen = config.properties.is_topic_replaced
     found = check_shared(uses, lambda _: (), _APART, is_chosen=is_chosen)
@@ -53,7 +53,7 @@ def shared_topic_warnings(config: MongoConfig, listed: Iterable[CollectionInfo])
 def require_separate_topics(client: Client, config: MongoConfig) -> None:
     """Raise ConfigError if collections share a compacted topic; log a warning for other topics.
 
-    Without the right to list collections, the checks report that.
+    Does nothing if it cannot list the collections; the checks report the cause.
     """
     if config.properties.sink != "kafka":
         return

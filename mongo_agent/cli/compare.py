@@ -41,16 +41,16 @@ class Comparison:
     default=_WAIT_S,
     show_default=True,
     metavar="SECONDS",
-    help="Seconds to wait until the agent has delivered the documents read.",
+    help="Seconds to wait for the agent to deliver the documents that were read.",
 )
 @click.argument("names", nargs=-1)
 @json_output(Comparison)
 @click.pass_obj
 def compare(invocation: Invocation[MongoConfig], wait_s: int, names: tuple[str, ...]) -> None:
-    """Compare the captured collections, or those in NAMES, with their topics while the agent runs.
+    """Compare the captured collections, or only NAMES, with their topics while the agent runs.
 
     Exits with code 1 if a document differs. Changes nothing. Documents that were never published
-    (`snapshot.mode=no_data`, filters) are missing; those dropped with their collection are surplus.
+    (`snapshot.mode=no_data`, filters) are missing. Documents of a dropped collection are surplus.
     Documents that change during the comparison are only counted. A million documents with ObjectIds
     need about 450 MB of memory.
     """

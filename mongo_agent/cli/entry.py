@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def _create_service(config: MongoConfig) -> Service:
-    # Imported here, so that other commands do not load the broker's client.
+    # Imported here, because the broker's client loads slowly.
     from mongo_agent.service import create_service
 
     return create_service(config)

@@ -1,4 +1,4 @@
-"""`mongo-agent offsets`: stored offsets, and the import of those of Debezium's connector."""
+"""`mongo-agent offsets`: display of stored offsets, and import of Debezium's offsets."""
 
 import json
 import sys
@@ -29,7 +29,7 @@ _HEADINGS = ("stream", "cluster time", "UTC", "cluster", "snapshots")
 
 
 def state_stores(config: MongoConfig) -> list[PropertiesStore]:
-    """The offset file; none when a topic has the offsets."""
+    """Return the offset file, or nothing if the offsets are in a topic."""
     properties = config.properties
     if properties.position_store == "kafka":
         return []
@@ -37,7 +37,7 @@ def state_stores(config: MongoConfig) -> list[PropertiesStore]:
 
 
 def start_problems(config: MongoConfig) -> list[str]:
-    """A message for each unusable directory, state file and address."""
+    """Return a message for each unusable directory, state file and address."""
     return offset_problems(config.properties, directory_problems(config), state_stores(config))
 
 
@@ -57,7 +57,7 @@ def start_problems(config: MongoConfig) -> list[str]:
     help="Topic of a distributed worker (offset.storage.topic), on the brokers of "
     "kafka.producer.bootstrap.servers.",
 )
-@click.option("--oldest", is_flag=True, help="Use the oldest of several offsets, as of shards.")
+@click.option("--oldest", is_flag=True, help="Use the oldest of several offsets (one per shard).")
 @click.option("--replace", is_flag=True, help="Overwrite stored offsets.")
 @json_output(MessageReport)
 @click.pass_obj
@@ -70,7 +70,7 @@ def import_(
 ) -> None:
     """Store the offset of the connector with the same logical name; the agent resumes there.
 
-    Stop the connector first and let it store its last offset.
+    Stop the connector first and let it store its final offset.
     """
     if (file is None) == (topic is None):
         raise ConfigError("Use either --from-file or --from-topic.")
@@ -96,7 +96,7 @@ class ShownStream:
 
     cluster_time: str
     token: Mapping[str, Any]
-    """Resume token in extended JSON; empty while only a time is known."""
+    """Resume token in extended JSON; empty if only the time is known."""
     cluster: str
     pipeline_fingerprint: str | None
     snapshots_pending: int
@@ -113,7 +113,7 @@ def _prefix_problems(config: MongoConfig) -> list[str]:
     if config.properties.position_store == "kafka":
         return [
             "`position.store=kafka`: offsets in the topic belong to their topic.prefix and cannot "
-            "change it. Set the old topic.prefix again, or start with the new one without offsets; "
+            "change it. Set the old topic.prefix again, or start with the new one and no offsets; "
             "`snapshot.mode` then decides on a snapshot."
         ]
     return directory_problems(config)
@@ -147,7 +147,7 @@ def show(invocation: Invocation[MongoConfig]) -> None:
 
 
 def _load_offsets(config: MongoConfig) -> AgentOffsets:
-    """Load the offsets; warns on stderr when the previous copy is used."""
+    """Load the offsets; warn on stderr if only the previous copy is readable."""
     if config.properties.position_store == "kafka":
         stored = _load_from_topic(config)
     else:
@@ -158,7 +158,7 @@ def _load_offsets(config: MongoConfig) -> AgentOffsets:
 
 
 def _load_from_topic(config: MongoConfig) -> StoredOffsets:
-    """Load the offsets of the topic; their name depends on whether this is a shard."""
+    """Load the offsets from the topic; their name depends on whether this is a shard."""
     # Imported here, because the broker's client loads slowly.
     from mongo_agent.offsets.kafka_store import load_offsets
 

@@ -29,9 +29,9 @@ class PlannedCollection:
     is_captured: bool
     is_in_snapshot: bool
     reason: str
-    """Why the agent captures it, or not."""
+    """Why the agent captures it, or why not."""
     snapshot_reason: str
-    """Why a captured collection is not in the snapshot; empty where it is."""
+    """Why the snapshot omits a captured collection; empty if it includes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def plan(invocation: Invocation[MongoConfig], show_all: bool) -> None:
 
 
 def _require_start_token(client: Client, config: MongoConfig, deployment: Deployment) -> None:
-    """Raises ConfigError when `run` would end because of `capture.start.token`."""
+    """Raise ConfigError if `run` would exit because of `capture.start.token`."""
     if config.start_token is not None:
         options = detect_options(client, config.scopes[0], config.stream, deployment.version)
         for finding in check_offsets(client, config, deployment, options):
@@ -79,7 +79,7 @@ def _require_start_token(client: Client, config: MongoConfig, deployment: Deploy
 
 
 def planned_collection(planned: CollectionPlan) -> PlannedCollection:
-    """The JSON of the plan for one collection."""
+    """Convert a plan to its JSON form."""
     collection = planned.collection
     return PlannedCollection(
         collection.namespace,

@@ -1,4 +1,4 @@
-"""The HTTP client of the command line for signals."""
+"""`mongo-agent snapshot`: control of snapshots through the agent's HTTP server."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -26,7 +26,7 @@ class SignalClient(AgentClient):
         return SignalResult(bool(found.get("accepted")), str(found.get("message")))
 
     def snapshots(self) -> Mapping[str, Mapping[str, Any]]:
-        """The progress of snapshots, by stream."""
+        """Get the progress of snapshots, by stream."""
         streams = self.get("/snapshot").get("streams")
         return streams if isinstance(streams, dict) else {}
 
@@ -53,7 +53,7 @@ def snapshot() -> None:
     "--replace",
     "replaces",
     is_flag=True,
-    help="Also publish deletes of documents that only the topics have, after a drop or a rename.",
+    help="Also publish deletes of documents that exist only in the topics, after a drop or rename.",
 )
 @json_output(SnapshotAnswer)
 @click.pass_obj
@@ -86,7 +86,7 @@ def start(
 def stop(
     invocation: Invocation[MongoConfig], address: AgentAddress, is_all: bool, names: tuple[str, ...]
 ) -> None:
-    """Stop the snapshots of NAMES, or all snapshots, including the initial one."""
+    """Stop the snapshots of NAMES, or all snapshots, including the initial snapshot."""
     if is_all == bool(names):
         raise click.UsageError("Use either NAMES or --all.")
     data = {**_KIND, **({"data-collections": list(names)} if names else {})}
@@ -116,15 +116,15 @@ def resume(invocation: Invocation[MongoConfig], address: AgentAddress) -> None:
 @snapshot.command("status", short_help="Show the progress of snapshots.")
 @configuration_options
 @address_options
-@click.option("--follow", is_flag=True, help="Refresh until all snapshots end.")
+@click.option("--follow", is_flag=True, help="Refresh until all snapshots have ended.")
 @json_output(
     dict[str, SnapshotView],
     lines=True,
-    text="Print one line of JSON, streams by name; with --follow one each second.",
+    text="Print one line of JSON, streams by name; with --follow, one line per second.",
 )
 @click.pass_obj
 def status(invocation: Invocation[MongoConfig], address: AgentAddress, follow: bool) -> None:
-    """Print the documents of each collection and the remaining time."""
+    """Print the number of documents copied from each collection, and the remaining time."""
     show_progress(
         SignalClient.of(invocation, address).snapshots,
         lines,
@@ -145,7 +145,7 @@ def _send(
 
 
 def lines(snapshots: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """One line for each collection and a summary."""
+    """Format one line for each collection, and a summary."""
     for name, view in snapshots.items():
         for each in view["collections"]:
             of = f" of about {each['estimated']}" if "estimated" in each else ""
@@ -155,7 +155,7 @@ def lines(snapshots: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
 
 
 def summary(view: Mapping[str, Any]) -> str:
-    """The remaining work in one sentence."""
+    """Describe the remaining work in one sentence."""
     if not view["is_running"]:
         return "No snapshot is running."
     sentence = f"{view['remaining_collections']} collections remaining"
@@ -169,7 +169,7 @@ def summary(view: Mapping[str, Any]) -> str:
 
 
 def progress_bars(snapshots: Mapping[str, Mapping[str, Any]]) -> Group:
-    """A progress bar for each collection with a known number of documents."""
+    """Build a progress bar for each collection."""
     parts: list[Progress | Text] = []
     for name, view in snapshots.items():
         bars = empty_bars()

@@ -9,7 +9,7 @@ from sidecar.check.check import first_names
 
 @dataclass(slots=True)
 class TopicState:
-    """The last state of each document in the topic of a collection.
+    """The latest state of each document in the topic of a collection.
 
     Documents that changed after `since` are `changing`: the read may precede or follow the change.
     """
@@ -26,21 +26,21 @@ class TopicState:
 
 @dataclass(frozen=True, slots=True)
 class ComparedCollection:
-    """Numbers of documents of one collection."""
+    """Document counts of one collection."""
 
     collection: str
     documents: int
     equal: int
     without_content: int
-    """Events in the topic that do not have the whole document."""
+    """Documents whose latest event in the topic does not contain the whole document."""
     changing: int
     different: int
     missing: int
-    """Documents that the topic lacks."""
+    """Documents missing from the topic."""
     surplus: int
-    """Documents that only the topic has."""
+    """Documents that exist only in the topic."""
     messages: tuple[str, ...]
-    """The differences with some keys."""
+    """The differences, each with some keys."""
 
     @property
     def is_equal(self) -> bool:
@@ -50,7 +50,7 @@ class ComparedCollection:
 def compare_collection(
     collection: str, read: Mapping[bytes, bytes], topic: TopicState
 ) -> ComparedCollection:
-    """Compare `read`, digests of documents by message key, with the topic."""
+    """Compare `read`, document digests by message key, with the topic."""
     different: list[bytes] = []
     missing: list[bytes] = []
     equal = unknown = changing = 0

@@ -1,9 +1,9 @@
-"""Reads of collections, followed by reads of their topics.
+"""Comparison of collections with their topics.
 
-    time before ── read documents ── time after ── wait until the agent delivered it ── read topics
+    time before ── read documents ── time after ── wait for delivery up to it ── read topics
 
-A document without a change between the two times has one state, which must be the last one in the
-topic. So no read needs a fixed cluster time, and reading a large collection may take any time.
+A document that does not change between the two times has one state, which must be its latest state
+in the topic. So reads need no fixed cluster time, and a large collection may take arbitrarily long.
 """
 
 import time
@@ -46,15 +46,15 @@ def compare(
     names: tuple[str, ...],
     wait_s: float,
 ) -> list[ComparedCollection]:
-    """Compare the captured collections, or the named ones.
+    """Compare the captured collections, or only `names`.
 
-    Raises UnavailableError if the stored offset does not pass the read within `wait_s`, ConfigError
-    for a name that is not captured, and errors of MongoDB and Kafka.
+    Raises UnavailableError if the stored offset does not pass the time of the reads within
+    `wait_s`. Raises ConfigError for an uncaptured name, and errors of MongoDB and Kafka.
     """
     if config.properties.transform_names:
         raise ConfigError(
             "`transforms` is set: `compare` reads documents from the envelope, which transformed "
-            "messages lack."
+            "messages do not have."
         )
     if config.properties.uses_avro:
         raise ConfigError(
@@ -68,7 +68,7 @@ def compare(
     read = {each.namespace: _read_documents(client, encode, each) for each in collections}
     _wait_for_delivery(tasks, deployment, _read_time(client), wait_s)
     if not names:
-        # Collections that are gone, and whose topics no longer follow.
+        # Dropped and renamed collections whose topics still contain their documents.
         offsets = (each for task in tasks for each in _load_offsets(task, deployment))
         replaced = [each for offset in offsets for each in offset.snapshot.replaced]
         read = {each.namespace: {} for each in replaced} | read
@@ -83,12 +83,12 @@ def compare(
 
 
 def _find_tasks(client: Client, config: MongoConfig, deployment: Deployment) -> list[MongoConfig]:
-    """The configuration of each agent that fills the topics: one for each shard, or one alone."""
+    """Return the configuration of each agent that fills the topics: one per shard, or just one."""
     if config.properties.connection_mode != "replica_set":
         return [config]
     if deployment.is_config_server:
         raise ConfigError(
-            "`compare` reads all shards through a mongos, and a config server answers at "
+            "`compare` reads all shards through a mongos, but a config server answers at "
             f"{config.client.address}. Name a mongos in `mongodb.hosts` or "
             "`mongodb.connection.string`."
         )
@@ -97,9 +97,9 @@ def _find_tasks(client: Client, config: MongoConfig, deployment: Deployment) -> 
     shards = list_shards(client)
     if len(shards) > 1 and config.properties.position_store == "file":
         raise ConfigError(
-            f"The {len(shards)} shards have one task each, and `compare` reads the offsets of all: "
-            "it requires `position.store=kafka`. With offsets in files compare through an agent "
-            "with `mongodb.connection.mode=sharded`."
+            f"The {len(shards)} shards have one task each. `compare` reads the offsets of all "
+            "tasks, so it requires `position.store=kafka`. If the offsets are in files, use an "
+            "agent with `mongodb.connection.mode=sharded`."
         )
     return [config_at_shard(config, shard) for shard in shards]
 
@@ -110,7 +110,7 @@ def _split(name: str) -> tuple[str, str]:
 
 
 def _choose(client: Client, config: MongoConfig, names: tuple[str, ...]) -> list[CollectionInfo]:
-    """The captured collections, or those with these names, which may be gone."""
+    """Select the captured collections, or only `names`, which may have been dropped."""
     listed = list_in_scopes(client, config)
     by_name = {each.namespace: each for each in captured_among(listed, config)}
     existing = {each.namespace for each in listed}
@@ -138,12 +138,12 @@ def _read_time(client: Client) -> ClusterTime:
 def _read_documents(
     client: Client, encode: MongoEncoder, collection: CollectionInfo
 ) -> dict[bytes, bytes]:
-    """Digests of the documents by message key, encoded as in a snapshot."""
+    """Read document digests by message key, encoded as in a snapshot."""
     found: dict[bytes, bytes] = {}
     command: dict[str, Any] = {"find": collection.name, "batchSize": _DOCUMENTS}
     command["readConcern"] = {"level": "majority"}
     try:
-        # The driver decodes later batches as the database says, not as the command does.
+        # The driver decodes later batches with the database's codec options, not the command's.
         database = client.get_database(collection.database, codec_options=_RAW)
         with database.cursor_command(
             command, read_preference=client.read_preference, codec_options=_RAW
@@ -157,7 +157,7 @@ def _read_documents(
 
 
 def _batches(documents: Iterable[bytes]) -> Iterator[list[bytes]]:
-    """Lists of documents, bounded in number and bytes."""
+    """Group documents into lists, bounded in number and bytes."""
     batch: list[bytes] = []
     size_bytes = 0
     for document in documents:
@@ -206,7 +206,7 @@ def _wait_for_delivery(
 
 
 def _read_reached(tasks: Sequence[MongoConfig], deployment: Deployment) -> ClusterTime | None:
-    """The time up to which every task has delivered; None while one has not stored its offset."""
+    """Return the time up to which every task has delivered, or None if an offset is missing."""
     times: list[ClusterTime] = []
     for task in tasks:
         streams = _load_offsets(task, deployment)

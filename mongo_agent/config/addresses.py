@@ -1,7 +1,7 @@
 """Validation of `mongodb.hosts` and `mongodb.connection.string`, without a connection.
 
-The driver's messages address programmers and may contain parts of a password. The agent replaces
-those for mistakes that operators can make.
+The driver's messages address programmers and may reveal parts of a password. The agent replaces
+the messages about mistakes that operators make.
 """
 
 import re
@@ -28,27 +28,27 @@ _ESCAPED = (
 
 
 def split_hosts_value(text: str) -> tuple[str, str]:
-    """Split into the replica set name, or an empty string, and the addresses."""
+    """Split into the replica set name, which may be empty, and the addresses."""
     name, slash, members = text.strip().partition("/")
     return (name, members) if slash else ("", name)
 
 
 def hosts_problem(text: str) -> str | None:
-    """The error of an invalid value of `mongodb.hosts`, or None."""
+    """Return the error in an invalid `mongodb.hosts`, or None."""
     if "://" in text:
         scheme = text.strip().partition("://")[0]
         remedy = f"Use {STRING}" if scheme.startswith("mongodb") else "Remove the scheme"
-        return f"{HOSTS} has `{scheme}://`; {_FORM}. {remedy}."
+        return f"{HOSTS} contains `{scheme}://`; {_FORM}. {remedy}."
     if "?" in text:
-        return f"{HOSTS} has options (`?`); {_FORM}. Set options in {STRING}."
+        return f"{HOSTS} contains options (`?`); {_FORM}. Set options in {STRING}."
     if ";" in text or text.count("/") > 1:
         return (
-            f"{HOSTS} names several replica sets. Name one, or the mongos of the sharded cluster."
+            f"{HOSTS} lists several replica sets. List one, or the mongos of the sharded cluster."
         )
     name, members = split_hosts_value(text)
     if "/" in text and not _SET_NAME.fullmatch(name):
         hint = " The name of the replica set is its first part." if ":" in name else ""
-        return f"{HOSTS} has `{name}` as the name of a replica set; {_FORM}.{hint}"
+        return f"{HOSTS} has the invalid replica set name `{name}`; {_FORM}.{hint}"
     for part in members.split(","):
         reason = _address_problem(part.strip())
         if reason is not None:
@@ -70,37 +70,37 @@ def _address_problem(part: str) -> str | None:
         return f"has `{part}`; commas separate addresses"
     if not (port.isascii() and port.isdigit() and 1 <= int(port) <= _LARGEST_PORT):
         hint = "; a comment needs its own line" if "#" in part else ""
-        return f"has the port `{port}`; ports are 1 to {_LARGEST_PORT}{hint}"
+        return f"has the invalid port `{port}`; ports are 1 to {_LARGEST_PORT}{hint}"
     if not _HOST.fullmatch(host):
         return f"has `{host}`, which is not a host name"
     return None
 
 
 def string_problem(text: str, *, has_login: bool = False) -> str | None:
-    """The error of an invalid connection string, without parts of its login, or None.
+    """Return the error in an invalid connection string, without parts of its login, or None.
 
-    For `mongodb+srv://` DNS records are not checked. With `has_login` properties replace its user
-    and password.
+    Does not query DNS for `mongodb+srv://`. With `has_login`, properties replace the user and
+    password.
     """
     reason = _string_reason(text.strip(), has_login)
     return None if reason is None else f"{STRING} is invalid: {reason}."
 
 
 def string_warnings(text: str) -> Iterator[str]:
-    """A warning for each option that the driver ignores."""
+    """Yield a warning for each option that the driver ignores."""
     _, ignored = _parse_leniently(text)
     for reason in dict.fromkeys(ignored):
         yield f"{STRING} has an option that the driver ignores: {reason.rstrip('.')}."
 
 
 def string_options(text: str) -> dict[str, object]:
-    """Options of a connection string by the driver's names; empty for an invalid one."""
+    """Parse the options of a connection string, by driver name; empty if it is invalid."""
     options, _ = _parse_leniently(text)
     return options
 
 
 def _parse_leniently(text: str) -> tuple[dict[str, object], list[str]]:
-    """As `_parsed`; empty for an invalid connection string."""
+    """Like `_parse`, but empty for an invalid connection string."""
     try:
         return _parse(text.strip())
     except (ConfigurationError, InvalidURI, ValueError, OSError):
@@ -108,9 +108,9 @@ def _parse_leniently(text: str) -> tuple[dict[str, object], list[str]]:
 
 
 def of_set(uri: str, members: Sequence[str]) -> str:
-    """The connection string with the members of a replica set as its hosts.
+    """Replace the hosts of a connection string with the members of a replica set.
 
-    Options about the original hosts are removed; `mongodb+srv://` implies TLS.
+    Removes options about the original hosts; `mongodb+srv://` implies TLS.
     """
     authority = _authority(uri)
     login, at, _ = authority.rpartition("@")
@@ -137,16 +137,16 @@ def _string_reason(uri: str, has_login: bool) -> str | None:
             return _ESCAPED
         return _without_secret(text.replace(" Refer to docstring", ""), uri)
     except OSError as error:
-        return f"it names the file {error.filename}, which cannot be read: {error.strerror}"
+        return f"it refers to the file {error.filename}, which cannot be read: {error.strerror}"
     return None
 
 
 def _login_reason(uri: str, has_login: bool) -> str | None:
-    """The error of an invalid login, without parts of it."""
+    """Return the error in an invalid login, without parts of the login, or None."""
     authority = _authority(uri)
     login, at, _ = authority.rpartition("@")
     rest = uri.partition("://")[2].removeprefix(authority)
-    # A `/` or `?` in a password makes the rest of it look like a path or options.
+    # After a `/` or `?`, the rest of a password looks like a path or options.
     if "@" in (rest.partition("?")[0] if at else rest):
         return _ESCAPED
     if not at:
@@ -175,7 +175,7 @@ def _hosts_reason(uri: str) -> str | None:
             return f"with `mongodb+srv://` it must have a host name, but `{host}` is an address"
         return None
     if any(part.startswith("%2F") for part in parts):
-        return "it names a Unix socket; use `host:port`"
+        return "it contains a Unix socket; use `host:port`"
     reasons = (_address_problem(part) for part in parts)
     reason = next(filter(None, reasons), None)
     return None if reason is None else f"it {reason}"
@@ -194,7 +194,7 @@ def _options_reason(uri: str) -> str | None:
 
 
 def _authority(uri: str) -> str:
-    """User, password and hosts, as the driver splits them."""
+    """Extract user, password and hosts as the driver does."""
     rest = uri.partition("://")[2]
     return re.split(r"[/?]", rest, maxsplit=1)[0]
 
@@ -204,7 +204,7 @@ def _pairs(uri: str) -> list[tuple[str, str]]:
 
 
 def _parse(uri: str) -> tuple[dict[str, object], list[str]]:
-    """Options, and the driver's warnings, without DNS lookups for `mongodb+srv://`."""
+    """Parse options and the driver's warnings, without DNS lookups for `mongodb+srv://`."""
     if uri.startswith(SRV):
         # The driver accepts these options only for names that it looks up.
         remaining = [
@@ -224,7 +224,7 @@ def _parse(uri: str) -> tuple[dict[str, object], list[str]]:
 
 
 def _without_secret(text: str, uri: str) -> str:
-    """Mask the password in a message of the driver."""
+    """Mask the password in a driver message."""
     secret = _authority(uri).rpartition("@")[0].partition(":")[2]
     if not secret:
         return text

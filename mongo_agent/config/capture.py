@@ -27,49 +27,49 @@ class CaptureProperties(Properties):
         "database.include.list",
         aliases=["database.whitelist"],
         default=(),
-        doc="Regular expressions over whole database names, ignoring case; the agent captures "
-        "only these databases. Write a backslash twice, as in every properties file. Empty: all "
-        "but `admin`, `config` and `local`.",
+        doc="Regular expressions for whole database names, ignoring case; the agent captures only "
+        "these databases. Write a backslash twice, as in every properties file. Defaults to all "
+        "except `admin`, `config` and `local`.",
     )
     database_exclude_list: PatternList = prop(
         "database.exclude.list",
         aliases=["database.blacklist"],
         default=(),
-        doc="Regular expressions over whole database names, ignoring case; the agent does not "
-        "capture these databases. Not together with `database.include.list`.",
+        doc="Regular expressions for whole database names, ignoring case; the agent does not "
+        "capture these databases. Cannot be combined with `database.include.list`.",
     )
     collection_include_list: PatternList = prop(
         "collection.include.list",
         aliases=["collection.whitelist"],
         default=(),
-        doc="Regular expressions over whole `database.collection` names, ignoring case; the agent "
-        "captures only these collections. Empty: all but `system.*`.",
+        doc="Regular expressions for whole `database.collection` names, ignoring case; the agent "
+        "captures only these collections. Defaults to all except `system.*`.",
     )
     collection_exclude_list: PatternList = prop(
         "collection.exclude.list",
         aliases=["collection.blacklist"],
         default=(),
-        doc="Regular expressions over whole `database.collection` names, ignoring case; the agent "
-        "does not capture these collections. Not together with `collection.include.list`.",
+        doc="Regular expressions for whole `database.collection` names, ignoring case; the agent "
+        "does not capture these collections. Cannot be combined with `collection.include.list`.",
     )
     filters_match_mode: Annotated[Literal["regex", "literal"], LowerCase] = prop(
         "filters.match.mode",
         default="regex",
-        doc="`literal`: the include and exclude lists hold exact, case-sensitive names. `regex`: "
-        "they hold regular expressions. Look-around and back references may take unbounded time; "
-        "the agent warns about them.",
+        doc="`literal`: the include and exclude lists contain exact, case-sensitive names. "
+        "`regex`: they contain regular expressions. Look-around and back references may take "
+        "unbounded time; the agent warns about them.",
     )
     capture_scope: Annotated[Literal["deployment", "database", "collection"], LowerCase] = prop(
         "capture.scope",
         default="deployment",
         doc="Level at which the agent opens change streams. A scope below `deployment` needs "
-        "fewer privileges. Its stream ends when the collection or database is dropped.",
+        "fewer privileges. The agent reopens its stream if the collection or database is dropped.",
     )
     capture_target: CommaList = prop(
         "capture.target",
         default=(),
-        doc="Databases (`shop`) or collections (`shop.orders`) of `capture.scope`; the agent "
-        "opens one stream for each.",
+        doc="Databases (`shop`) or collections (`shop.orders`), as `capture.scope` requires; the "
+        "agent opens one stream for each.",
     )
     capture_mode: Annotated[
         Literal[
@@ -82,28 +82,27 @@ class CaptureProperties(Properties):
     ] = prop(
         "capture.mode",
         default="change_streams_update_full",
-        doc="Documents that events carry. `…_update_full`: `after` of updates. "
-        "`…_with_pre_image`: `before`, for collections with `changeStreamPreAndPostImages` "
-        "(MongoDB 6.0).",
+        doc="Documents in events. `…_update_full` adds `after` to updates. `…_with_pre_image` "
+        "adds `before`, for collections with `changeStreamPreAndPostImages` (MongoDB 6.0).",
     )
     full_update_type: Annotated[Literal["lookup", "post_image"], LowerCase] = prop(
         "capture.mode.full.update.type",
         default="lookup",
-        doc="Source of `after` of updates. `lookup`: the document when the server returns the "
-        "event, which may be newer than the update. `post_image`: the document after the update, "
-        "for collections with `changeStreamPreAndPostImages` (MongoDB 6.0); otherwise null.",
+        doc="Source of `after` in updates. `lookup`: the current document when the server returns "
+        "the event, which may be newer than the update. `post_image`: the document after the "
+        "update, or null for collections without `changeStreamPreAndPostImages` (MongoDB 6.0).",
     )
     capture_start_op_time: StartTime = optional(
         "capture.start.op.time",
-        doc="Cluster time at which the stream starts when no offset is stored: "
-        "`seconds:increment`, or one number of 64 bits. Not set, or -1: now.",
+        doc="Cluster time at which the stream starts if no offset is stored: "
+        "`seconds:increment`, or one 64-bit number. Defaults to now; -1 also means now.",
     )
     capture_start_token: StartToken | None = optional(
         "capture.start.token",
-        doc="Resume token after which the stream starts when no offset is stored: `_data` in "
-        "hexadecimal digits, JSON with `_data`, or base64 of its BSON, as in `resume_token` of "
-        "Debezium's offsets. The server must accept it. Not together with "
-        "`capture.start.op.time`, nor with several streams.",
+        doc="Resume token after which the stream starts if no offset is stored. Its forms: "
+        "hexadecimal `_data`, JSON with `_data`, or BSON in base64, as in `resume_token` of "
+        "Debezium's offsets. The server must accept it. Cannot be combined with "
+        "`capture.start.op.time` or several streams.",
     )
     skipped_operations: SkippedOperations = prop(
         "skipped.operations",
@@ -114,8 +113,8 @@ class CaptureProperties(Properties):
     cursor_max_await_time_ms: Milliseconds = prop(
         "cursor.max.await.time.ms",
         default=0,
-        doc="Longest time for which a server waits for an event before it returns an empty reply; "
-        "0: one second.",
+        doc="Longest time that a server waits for an event before it returns an empty reply; 0 "
+        "means one second.",
     )
     oversize_handling: Annotated[Literal["fail", "skip", "split"], LowerCase] = prop(
         "cursor.oversize.handling.mode",
@@ -136,31 +135,32 @@ class CaptureProperties(Properties):
     ] = prop(
         "cursor.pipeline.order",
         default="internal_first",
-        doc="Order of these stages and the agent's filter. `internal_first`: the filter first. "
-        "`user_first`: the stages first. `user_only`: the server applies only the stages and sends "
-        "every other change to the agent, which filters.",
+        doc="Order of the `cursor.pipeline` stages and the agent's filter. `internal_first`: the "
+        "filter first. `user_first`: the stages first. `user_only`: the server applies only the "
+        "stages, and the agent filters the events itself.",
     )
     guardrail_max: int = prop(
         "guardrail.collections.max",
         default=0,
         ge=0,
-        doc="Largest number of captured collections, counted at a start; 0: no limit.",
+        doc="Largest number of captured collections, counted at each start; 0 means no limit.",
     )
     guardrail_action: Annotated[Literal["warn", "fail"], LowerCase] = prop(
         "guardrail.collections.limit.action",
         default="warn",
-        doc="Action above `guardrail.collections.max`. `warn`: the agent logs a warning. `fail`: "
-        "it exits with code 2.",
+        doc="Action if the collections exceed `guardrail.collections.max`. `warn`: the agent logs "
+        "a warning. `fail`: it exits with code 2.",
     )
     max_batch_size: int | None = optional(
         "max.batch.size",
         ge=1,
         le=(1 << 31) - 1,
-        doc="Largest number of events in one reply of the server. Not set: 5000, or 16 MB.",
+        doc="Largest number of events in one server reply, which holds at most 16 MB. Defaults to "
+        "5000.",
     )
 
     def namespaces(self) -> Namespaces:
-        """The captured databases and collections. Raises ValueError for invalid lists."""
+        """Create the include and exclude lists. Raises ValueError if they are invalid."""
         return Namespaces(
             self.database_include_list,
             self.database_exclude_list,

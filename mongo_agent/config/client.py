@@ -1,4 +1,4 @@
-"""Settings of MongoDB's client. They contain secrets, which their text omits."""
+"""Settings of the MongoDB client. They contain secrets, which `repr` omits."""
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -42,12 +42,12 @@ class ClientSettings:
     address: str
     options: Mapping[str, Any] = field(repr=False)
     files: tuple[MemoryFile, ...] = field(default=(), repr=False)
-    """Files in memory that options refer to."""
+    """In-memory files that options refer to."""
 
     def prompt(self, answer_ms: int) -> dict[str, Any]:
-        """Options of an interactive command, which waits at most `answer_ms` for a server.
+        """Return options for an interactive command, which waits at most `answer_ms` for a server.
 
-        An explicit timeout in the connection string remains.
+        An explicit timeout in the connection string takes precedence.
         """
         waits_ms = self.options.get(_SELECTION)
         if waits_ms is None and _SELECTION.lower() in str(self.options["host"]).lower():
@@ -56,7 +56,7 @@ class ClientSettings:
 
 
 def client_settings(properties: ConnectionProperties) -> ClientSettings:
-    """The settings of properties without `connection_problems`."""
+    """Create the settings from properties that have no `connection_problems`."""
     options: dict[str, Any] = {"appname": _APPLICATION, "server_selector": select_server}
     if properties.connection_string is not None:
         uri = properties.connection_string.get_secret_value().strip()
@@ -81,7 +81,7 @@ def client_settings(properties: ConnectionProperties) -> ClientSettings:
 def settings_of_set(
     settings: ClientSettings, replica_set: str, members: Sequence[str]
 ) -> ClientSettings:
-    """The same settings, with the members of another replica set."""
+    """Replace the addresses with the members of a replica set."""
     options = {**settings.options, "replicaSet": replica_set}
     options.pop("directConnection", None)
     address = ",".join(members)
@@ -91,7 +91,7 @@ def settings_of_set(
 
 
 def client_problem(settings: ClientSettings) -> str | None:
-    """The driver's error about the combined options, without a connection."""
+    """Return the driver's error about the combined options, or None. Opens no connection."""
     if str(settings.options["host"]).startswith(SRV):
         # Even an unused client resolves the name.
         return None
@@ -116,7 +116,7 @@ def connection_problems(properties: ConnectionProperties) -> Iterator[str]:
     if properties.hosts is None and properties.connection_string is None:
         yield f"{HOSTS} or {STRING} must be set to the address of MongoDB."
     if properties.hosts is not None and properties.connection_string is not None:
-        yield f"{HOSTS} and {STRING} exclude each other. Remove one of them."
+        yield f"{HOSTS} and {STRING} are mutually exclusive. Remove one of them."
     if properties.hosts is not None:
         yield from _hosts_problems(properties.hosts, properties.members_auto_discover)
     if properties.connection_string is not None:
@@ -187,7 +187,7 @@ def _tls_problems(properties: ConnectionProperties) -> Iterator[str]:
             yield from _pem_problems(name, path)
     for (pem_name, pem), (name, path) in zip(pem_files, stores, strict=True):
         if pem is not None and path is not None:
-            yield f"`{name}` and `{pem_name}` exclude each other. Remove one of them."
+            yield f"`{name}` and `{pem_name}` are mutually exclusive. Remove one of them."
     try:
         _read_stores(properties)
     except ConfigError as error:
@@ -195,7 +195,7 @@ def _tls_problems(properties: ConnectionProperties) -> Iterator[str]:
 
 
 def _read_stores(properties: ConnectionProperties) -> dict[str, bytes]:
-    """The content of Java stores as the PEM files of the driver's options. Raises ConfigError."""
+    """Convert Java stores to PEM content, by driver option. Raises ConfigError."""
     found: dict[str, bytes] = {}
     if properties.ssl_truststore is not None:
         store = _store(properties.ssl_truststore, properties.ssl_truststore_password)
@@ -224,7 +224,7 @@ def _pem_problems(name: str, path: Path) -> Iterator[str]:
 
 
 def _given(properties: ConnectionProperties) -> dict[str, Any]:
-    """The options of properties that are set."""
+    """Collect the options for properties that are set."""
     options: dict[str, Any] = {}
     for option, value in (
         ("username", properties.user),
@@ -247,7 +247,7 @@ def _given(properties: ConnectionProperties) -> dict[str, Any]:
 
 
 def _times(properties: ConnectionProperties) -> dict[str, Any]:
-    """Timeouts that are set, and without a connection string also the defaults."""
+    """Collect the timeouts that are set, and their defaults if there is no connection string."""
     times = {
         "connect_timeout_ms": ("connectTimeoutMS", properties.connect_timeout_ms),
         "socket_timeout_ms": ("socketTimeoutMS", properties.socket_timeout_ms),

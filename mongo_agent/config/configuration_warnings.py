@@ -1,6 +1,6 @@
-"""Warnings about properties that have no effect, or another effect than they suggest.
+"""Warnings about properties that have no effect, or an effect that their names do not suggest.
 
-Each warning names its properties in backticks; the first one locates it in the file.
+Each warning quotes its properties in backticks; the first property locates it in the file.
 """
 
 import re
@@ -16,14 +16,14 @@ from sidecar.properties.model import declarations
 
 _PLAIN_COLLECTION = re.compile(r"[\w-]+(?:\.|\\\.|\[\.\])[\w-]+")
 _EXPRESSION = re.compile(r"[\\*+?()\[\]|^$]")
-# `inventory[.]*` in the examples of Debezium's manuals matches `inventory..` and no collection.
+# `inventory[.]*`, from examples in Debezium's manual, matches `inventory..` and no collection.
 _ENDLESS_DOTS = re.compile(r"(?:\[\.\]|\\\.)\*$")
 _MAY_BE_DOT = re.compile(r"[.\\]|\[\^")
 _DAY_S = 86_400
 
 
 def configuration_warnings(properties: MongoProperties) -> Iterator[str]:
-    """Warnings of a valid configuration."""
+    """Yield the warnings about a valid configuration."""
     yield from _connection(properties)
     yield from _pattern_lists(properties)
     yield from _stream(properties)
@@ -109,12 +109,12 @@ def _suspicion(pattern: str, of_databases: bool, is_literal: bool) -> str | None
     has_dot = "." in pattern if is_literal else _PLAIN_COLLECTION.fullmatch(pattern)
     if of_databases and has_dot:
         return (
-            "looks like a collection, and database names have no dot; use the collection lists "
+            "looks like a collection, but database names have no dot; use the collection lists "
             "instead"
         )
     if is_literal and _EXPRESSION.search(pattern):
         return (
-            "looks like a regular expression, and `filters.match.mode=literal` compares it as a "
+            "looks like a regular expression, but `filters.match.mode=literal` compares it as a "
             "name"
         )
     if is_literal and not of_databases and "." not in pattern:
@@ -125,8 +125,8 @@ def _suspicion(pattern: str, of_databases: bool, is_literal: bool) -> str | None
 def _stream(properties: MongoProperties) -> Iterator[str]:
     if properties.full_update_type == "post_image" and "update_full" not in properties.capture_mode:
         yield (
-            "`capture.mode.full.update.type` has no effect: events of "
-            f"`capture.mode={properties.capture_mode}` have no `after` of updates."
+            "`capture.mode.full.update.type` has no effect: updates have no `after` with "
+            f"`capture.mode={properties.capture_mode}`."
         )
     start = properties.capture_start_op_time
     if start is not None and start.second > time.time() + _DAY_S:
@@ -168,7 +168,7 @@ def _signals(properties: MongoProperties) -> Iterator[str]:
         return
     if properties.cursor_pipeline is not None:
         yield (
-            f"`signal.data.collection={collection}`: the agent sees signals only where "
+            f"`signal.data.collection={collection}`: the agent receives signals only if "
             "`cursor.pipeline` passes their inserts."
         )
     watched = {"database": collection.partition(".")[0], "collection": collection}
@@ -180,7 +180,7 @@ def _signals(properties: MongoProperties) -> Iterator[str]:
 
 
 def _unused(properties: MongoProperties) -> Iterator[str]:
-    """Properties without effect, because a condition is not met."""
+    """Warn about properties that have no effect because a condition is not met."""
     channels, has_uri = properties.signal_channels, properties.connection_string is not None
     has_certificate = "tlsCertificateKeyFile" in _string_options(properties)
     strategy = "`topic.naming.strategy=DefaultRegexTopicNamingStrategy`"

@@ -23,8 +23,8 @@ class ConnectionProperties(Properties):
     connection_string: SecretStr | None = secret(
         "mongodb.connection.string",
         doc="Connection string, `mongodb://…` or `mongodb+srv://…`, with any option of MongoDB's "
-        "drivers; replaces `mongodb.hosts`. Properties that are set override it. Its "
-        "`readPreference` applies to streams and snapshots; without one the agent reads from the "
+        "drivers; replaces `mongodb.hosts`. Properties that are set override its options. Its "
+        "`readPreference` applies to streams and snapshots; by default the agent reads from the "
         "primary.",
     )
     user: str | None = text("mongodb.user", doc="User name.")
@@ -35,23 +35,23 @@ class ConnectionProperties(Properties):
     )
     auth_source: str | None = text(
         "mongodb.authsource",
-        doc="Database that defines the user. Not set: the value of the connection string, else "
+        doc="Database that defines the user. Defaults to the value in the connection string, else "
         "`admin`.",
     )
     ssl_enabled: bool = prop(
         "mongodb.ssl.enabled",
         default=False,
-        doc="Whether the connection uses TLS; a connection string can enable it too.",
+        doc="Whether the connection uses TLS; a connection string can also enable it.",
     )
     ssl_invalid_hostname_allowed: bool = prop(
         "mongodb.ssl.invalid.hostname.allowed",
         default=False,
-        doc="Whether the agent accepts a server certificate for another host name.",
+        doc="Whether the agent accepts a server certificate with a different host name.",
     )
     ssl_truststore: Path | None = optional(
         "mongodb.ssl.truststore",
-        doc="Java truststore (PKCS12 or JKS) with the CA certificates that verify servers. Not "
-        "set: `mongodb.ssl.ca.path`, else the CAs of the system.",
+        doc="Java truststore (PKCS12 or JKS) with the CA certificates that verify servers. "
+        "Defaults to `mongodb.ssl.ca.path`, else the system CAs.",
     )
     ssl_truststore_password: SecretStr | None = secret(
         "mongodb.ssl.truststore.password", doc="Password of `mongodb.ssl.truststore`."
@@ -59,15 +59,14 @@ class ConnectionProperties(Properties):
     ssl_keystore: Path | None = optional(
         "mongodb.ssl.keystore",
         doc="Java keystore (PKCS12 or JKS) with the client certificate and its key, for servers "
-        "that require one. Not set: `mongodb.ssl.certificate.path`.",
+        "that require one. Defaults to `mongodb.ssl.certificate.path`.",
     )
     ssl_keystore_password: SecretStr | None = secret(
         "mongodb.ssl.keystore.password", doc="Password of `mongodb.ssl.keystore` and of its key."
     )
     ssl_ca_path: Path | None = optional(
         "mongodb.ssl.ca.path",
-        doc="PEM file with the CA certificates that verify servers. Not set: the CAs of the "
-        "system.",
+        doc="PEM file with the CA certificates that verify servers. Defaults to the system CAs.",
     )
     ssl_certificate_path: Path | None = optional(
         "mongodb.ssl.certificate.path",
@@ -87,23 +86,23 @@ class ConnectionProperties(Properties):
         default="auto",
         doc="Deployment that the agent accepts. `auto`: a replica set, or a sharded cluster "
         "through a mongos. `replica_set`, `mongos`: only that kind. `shard`: the replica set of "
-        "one shard. Each shard then needs an agent, events of different shards are ordered only by "
-        "cluster time, and a migrated chunk changes the agent of its documents.",
+        "one shard. Each shard then needs an agent. Events of different shards are ordered only by "
+        "cluster time; after a chunk migration, another agent reads its documents.",
     )
     connection_mode: Annotated[Literal["replica_set", "sharded"] | None, LowerCase] = optional(
         "mongodb.connection.mode",
-        doc="How the agent reads a sharded cluster. `sharded`: one stream through the mongos that "
-        "the addresses name. `replica_set`: the addresses name a mongos or the config servers, and "
-        "this task connects to its shard. A replica set is read by task 0 in this mode. Not set: "
-        "by `mongodb.deployment`.",
+        doc="How the agent reads a sharded cluster. `sharded`: one stream through the configured "
+        "mongos. `replica_set`: the agent finds its shard through the configured mongos or config "
+        "servers and connects to it; task 0 reads a plain replica set. By default "
+        "`mongodb.deployment` decides.",
     )
     tasks_max: int = prop(
         "tasks.max",
         default=1,
         ge=1,
-        doc="Number of tasks with `mongodb.connection.mode=replica_set`, each a process of its own "
-        "with one shard. A shard without a task makes all of them unhealthy; a task without a "
-        "shard waits for one.",
+        doc="Number of tasks with `mongodb.connection.mode=replica_set`. Each is a separate "
+        "process that reads one shard. A shard without a task makes all tasks unhealthy; a task "
+        "without a shard waits for a shard.",
     )
     task_id: int = prop(
         "task.id",
@@ -116,13 +115,13 @@ class ConnectionProperties(Properties):
         "mongodb.poll.interval.ms",
         default=30_000,
         gt=0,
-        doc="Interval at which a task without a shard reads the list of shards.",
+        doc="Interval at which a task without a shard queries the list of shards.",
     )
     connect_timeout_ms: Milliseconds = prop(
         "mongodb.connect.timeout.ms", default=10_000, gt=0, doc="Timeout of one connection attempt."
     )
     socket_timeout_ms: Milliseconds = prop(
-        "mongodb.socket.timeout.ms", default=0, doc="Timeout of one reply; 0: none."
+        "mongodb.socket.timeout.ms", default=0, doc="Timeout of one reply; 0 means no timeout."
     )
     server_selection_timeout_ms: Milliseconds = prop(
         "mongodb.server.selection.timeout.ms",
@@ -141,7 +140,7 @@ class ConnectionProperties(Properties):
         "connect.backoff.initial.delay.ms",
         default=1000,
         gt=0,
-        doc="Pause after the first connection failure; it doubles after each further one.",
+        doc="Pause after the first connection failure; it doubles after each further failure.",
     )
     backoff_max_delay_ms: Milliseconds = prop(
         "connect.backoff.max.delay.ms",

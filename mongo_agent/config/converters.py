@@ -1,4 +1,4 @@
-"""Properties of the encoding of keys and values."""
+"""Properties for encoding keys and values."""
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal
@@ -23,7 +23,7 @@ from sidecar.properties.model import prop
 from sidecar.properties.types import LowerCase, Milliseconds
 
 OutboxConverter = Literal["encoding", "string", "bytes", "binary"]
-"""How keys or payloads of an outbox are written; `encoding`: as in other messages."""
+"""How to write outbox keys or payloads; `encoding` means as in other messages."""
 BYTES_CONVERTER = "org.apache.kafka.connect.converters.ByteArrayConverter"
 BINARY_CONVERTER = "io.debezium.converters.BinaryDataConverter"
 _OF_OUTBOX: tuple[OutboxConverter, ...] = ("string", "bytes", "binary")
@@ -41,7 +41,7 @@ Converter = Annotated[str | None, BeforeValidator(converter_names(_NAMES))]
 
 def _converter(side: Side) -> Any:
     names = [f"`{name}` or `{_NAMES[name]}`" for name in _OF_OUTBOX]
-    return converter(side, f"; for an outbox alone {', '.join(names)}")
+    return converter(side, f"; only for an outbox, {', '.join(names)}")
 
 
 class EncodingProperties(ConverterProperties):
@@ -56,14 +56,14 @@ class EncodingProperties(ConverterProperties):
     schema_name_adjustment_mode: Annotated[Names | None, LowerCase] = optional(
         "schema.name.adjustment.mode",
         doc="Replacement for characters in schema names that Avro rejects: `none` keeps them, "
-        "`avro` writes `_`, `avro_unicode` writes `_uXXXX`. Not set: the value of "
+        "`avro` writes `_`, `avro_unicode` writes `_uXXXX`. Defaults to "
         "`field.name.adjustment.mode`, which has no other effect: document fields are text inside "
-        "a value and stay unchanged. Schemas in Avro never contain such characters.",
+        "a value and stay unchanged. Avro schemas never contain such characters.",
     )
     schema_blocked_timeout_ms: Milliseconds = prop(
         "schema.blocked.timeout.ms",
         default=600_000,
-        doc="Time for which a stream waits for a schema that the registry rejects. Afterwards the "
+        doc="Longest time that a stream waits for a schema that the registry rejects. Then the "
         "agent quarantines the events of this schema until the registry accepts it. The agent "
         "waits for an unavailable registry without a limit.",
     )
@@ -74,7 +74,7 @@ class EncodingProperties(ConverterProperties):
         return self.schema_name_adjustment_mode or self.names
 
     def outbox_converter(self, side: Side) -> OutboxConverter:
-        """The converter of an outbox's keys or payloads; other messages of its side are JSON."""
+        """Return the converter for outbox keys or payloads; other messages then use JSON."""
         name, _ = self._side(side)
         found = (each for each in _OF_OUTBOX if name in (each, _NAMES[each]))
         return next(found, "encoding")

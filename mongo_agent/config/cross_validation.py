@@ -1,6 +1,6 @@
 """Validation of properties against each other: combinations that the agent rejects.
 
-Each error names its properties in backticks; the first one locates the error in the file.
+Each error quotes its properties in backticks; the first property locates it in the file.
 """
 
 import re
@@ -28,7 +28,7 @@ _TRANSFORMED_LAYOUTS = ("debezium-3", "debezium-2.1")
 
 
 def cross_validation_errors(properties: MongoProperties) -> Iterator[str]:
-    """Errors of properties that are valid one by one and not together."""
+    """Yield an error for each combination of properties that is invalid as a whole."""
     yield from connection_problems(properties)
     yield from _lists(properties)
     yield from _scope(properties)
@@ -46,8 +46,8 @@ def cross_validation_errors(properties: MongoProperties) -> Iterator[str]:
     if properties.dead_letter_topic is not None and properties.failure_handling == "fail":
         yield (
             "`errors.deadletterqueue.topic.name` has no effect with "
-            "`event.processing.failure.handling.mode=fail`, which ends the agent at the first such "
-            "event. Set `quarantine`, or remove the topic."
+            "`event.processing.failure.handling.mode=fail`, because the agent exits at the first "
+            "such event. Set `quarantine`, or remove the topic."
         )
     yield from _converters(properties)
     yield from _transforms(properties)
@@ -75,8 +75,8 @@ def _lists(properties: MongoProperties) -> Iterator[str]:
     ):
         if included and excluded:
             yield (
-                f"`{what}.include.list` and `{what}.exclude.list` exclude each other. Remove one "
-                "of them."
+                f"`{what}.include.list` and `{what}.exclude.list` are mutually exclusive. Remove "
+                "one of them."
             )
 
 
@@ -96,7 +96,7 @@ def _scope(properties: MongoProperties) -> Iterator[str]:
     try:
         captured = properties.namespaces()
     except ValueError:
-        # `_lists` reports it.
+        # `_lists` reports the error.
         captured = Namespaces()
     for target in dict.fromkeys(targets):
         database, _, collection = target.partition(".")
@@ -159,13 +159,13 @@ def _tasks(properties: MongoProperties) -> Iterator[str]:
     mode = properties.connection_mode
     if mode is not None and properties.deployment != "auto":
         yield (
-            "`mongodb.connection.mode` and `mongodb.deployment` exclude each other. Remove one of "
-            "them."
+            "`mongodb.connection.mode` and `mongodb.deployment` are mutually exclusive. Remove one "
+            "of them."
         )
     if properties.task_id >= properties.tasks_max:
         yield (
-            f"`task.id` is {properties.task_id}; with `tasks.max={properties.tasks_max}` it must "
-            "be smaller than this number. Correct one of them."
+            f"`task.id` is {properties.task_id}, but it must be less than "
+            f"`tasks.max={properties.tasks_max}`. Correct one of them."
         )
     elif properties.task_id and mode != "replica_set":
         yield (
@@ -175,7 +175,7 @@ def _tasks(properties: MongoProperties) -> Iterator[str]:
         )
     if mode == "replica_set" and properties.tasks_max > 1 and properties.capture_start_token:
         yield (
-            "`capture.start.token` belongs to one stream, and each of the "
+            "`capture.start.token` belongs to one stream, but each of the "
             f"`tasks.max={properties.tasks_max}` tasks has its own. Use `capture.start.op.time`."
         )
 
@@ -185,13 +185,13 @@ def _start(properties: MongoProperties) -> Iterator[str]:
         return
     if properties.capture_start_op_time is not None:
         yield (
-            "`capture.start.token` and `capture.start.op.time` exclude each other. Remove one of "
-            "them."
+            "`capture.start.token` and `capture.start.op.time` are mutually exclusive. Remove one "
+            "of them."
         )
     streams = len(dict.fromkeys(properties.capture_target))
     if streams > 1:
         yield (
-            f"`capture.start.token` belongs to one stream, and `capture.target` opens {streams}. "
+            f"`capture.start.token` belongs to one stream, but `capture.target` opens {streams}. "
             "Use `capture.start.op.time`, or `capture.scope=deployment` with the lists."
         )
 
@@ -234,8 +234,8 @@ def _database_names(properties: MongoProperties) -> Iterator[str]:
         invalid = _INVALID_IN_DATABASE.search(database)
         if invalid is not None:
             yield (
-                f"`capture.target` names {target}; no database name contains `{invalid[0]}`. "
-                "Correct the name."
+                f"`capture.target` names {target}; a database name cannot contain "
+                f"`{invalid[0]}`. Correct the name."
             )
         elif len(database.encode()) > _MAX_DATABASE_BYTES:
             yield (
@@ -243,7 +243,7 @@ def _database_names(properties: MongoProperties) -> Iterator[str]:
                 f"allows {_MAX_DATABASE_BYTES}. Correct the name."
             )
     source = properties.auth_source
-    # $external is no database.
+    # $external is not a database.
     if source is not None and _INVALID_IN_DATABASE.search(source.removeprefix("$")):
         yield (
             f"`mongodb.authsource` is `{source}`, which is not a valid database name. Set the "
@@ -264,7 +264,7 @@ def _topics(properties: MongoProperties) -> Iterator[str]:
             )
         elif topic in seen:
             yield (
-                f"`{name}` and `{seen[topic]}` name the same topic {topic}, and consumers expect "
+                f"`{name}` and `{seen[topic]}` name the same topic {topic}, but consumers expect "
                 "one kind of message in it. Use two topics."
             )
         seen.setdefault(topic, name)
@@ -339,7 +339,7 @@ def _outbox_converters(properties: MongoProperties) -> Iterator[str]:
         converter = properties.outbox_converter(side)
         if converter != "encoding":
             yield (
-                f"`{side}.converter` is `{converter}`, which is for an outbox: it requires "
+                f"`{side}.converter` is `{converter}`, which only supports an outbox: it requires "
                 f"`transforms` with `{EVENT_ROUTER}`. Use `json` or JsonConverter."
             )
 

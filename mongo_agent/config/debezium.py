@@ -1,6 +1,6 @@
-"""Properties of Debezium's connector without an equivalent, or with another name, in this agent.
+"""Properties of Debezium's connector that this agent renames or does not support.
 
-The agent accepts files for Debezium: it accepts the default of an unsupported feature, rejects a
+The agent accepts Debezium's files: it accepts the default of an unsupported feature, rejects a
 value that enables the feature, and warns about properties without effect.
 """
 
@@ -29,7 +29,7 @@ _MODES = "the agent supports only the five values of `snapshot.mode`"
 
 
 class DebeziumProperties(Properties):
-    """Debezium's names of limits, and properties with one accepted value."""
+    """Debezium's names for limits, and properties with one accepted value."""
 
     max_queue_size: int | None = optional(
         "max.queue.size",
@@ -39,7 +39,7 @@ class DebeziumProperties(Properties):
     max_queue_size_in_bytes: ByteSize = prop(
         "max.queue.size.in.bytes",
         default=0,
-        doc="Debezium's name for `inflight.max.bytes`; 0: the value of that property.",
+        doc="Debezium's name for `inflight.max.bytes`; 0 means the value of `inflight.max.bytes`.",
     )
     authentication_class: Annotated[str, kept(_PROVIDER, _NO_CLASSES)] = prop(
         "mongodb.authentication.class",
@@ -53,7 +53,7 @@ class DebeziumProperties(Properties):
 
 
 def _names(reason: str, names: str) -> dict[str, str]:
-    """The reason by each name; `names` are separated by spaces."""
+    """Map each of the space-separated `names` to the reason."""
     return dict.fromkeys(names.split(), reason)
 
 
@@ -75,7 +75,7 @@ INERT: Mapping[str, str] = {
         "the key determines the partition, as in Java's producer.",
         "partitioner.class producer.partitioner.class producer.override.partitioner.class",
     ),
-    "extended.headers.enabled": "the headers are those of docs/reference/mongodb-event-format.md.",
+    "extended.headers.enabled": "docs/reference/mongodb-event-format.md describes the headers.",
     "plugin.path": _NO_CONNECT,
     **_names(
         _OFFSETS,
@@ -115,7 +115,7 @@ UNSUPPORTED: Mapping[str, str] = {
         name: kafka_connect.UNSUPPORTED[name]
         for name in ("bootstrap.servers", "topic.creation.groups")
     },
-    "capture.start.timestamp": "`capture.start.op.time` takes `seconds:increment`",
+    "capture.start.timestamp": "use `capture.start.op.time`, as `seconds:increment`",
     "snapshot.mode.custom.name": _MODES,
     **{
         f"snapshot.mode.configuration.based.{name}": _MODES

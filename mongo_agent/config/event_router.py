@@ -18,18 +18,18 @@ _MOST_PARTS = 3
 def event_router(
     reader: OptionReader, key_converter: OutboxConverter, value_converter: OutboxConverter
 ) -> MongoTransform | None:
-    """The transformation of the options; None if there are problems."""
+    """Create the transformation from its options; return None if they have problems."""
     key = reader.text("collection.field.event.key")
     if not key:
         reader.reject("collection.field.event.key", "must be set: messages need a key")
     for name in ("collection.field.event.type", "collection.field.event.schema.version"):
         if reader.text(name) is not None:
-            reader.warn(name, "has no effect: schemas of messages have no type and version")
+            reader.warn(name, "has no effect: message schemas have no type and version")
     for name in ("tracing.span.context.field", "tracing.operation.name"):
         if reader.text(name) is not None:
-            reader.warn(name, "has no effect: the agent has no tracing")
+            reader.warn(name, "has no effect: the agent does not support tracing")
     reader.text("tracing.with.context.field.only")
-    # The manual has the first name, and the class reads the second one.
+    # Debezium's manual documents the first name, but the class reads the second.
     behaviors = [
         reader.choice(f"{prefix}.op.invalid.behavior", ("warn", "error", "fatal"), "warn")
         for prefix in ("collection", "table")
@@ -48,7 +48,7 @@ def event_router(
     if value_converter in ("string", "bytes") and "envelope" in (each[1] for each in additional):
         reader.reject(
             _PLACEMENT,
-            "has the placement `envelope`, and `value.converter` writes the payload alone. Use "
+            "has the placement `envelope`, but `value.converter` writes only the payload. Use "
             "`header`, or JsonConverter",
         )
     try:

@@ -1,4 +1,4 @@
-"""Properties of topics and events, and the naming of topics that follows from them."""
+"""Properties of topics and events, and the topic naming that they configure."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -25,7 +25,7 @@ class EventProperties(Properties):
         "topic.prefix",
         aliases=["mongodb.name"],
         doc="First part of every topic name: `<topic.prefix>.<database>.<collection>`. The agent "
-        "stores it with the offset and rejects a start with another prefix.",
+        "stores it with the offset and refuses to start with a different prefix.",
         min_length=1,
     )
     topic_delimiter: TopicPart = text(
@@ -34,11 +34,11 @@ class EventProperties(Properties):
     topic_naming_strategy: NamingStrategy = prop(
         "topic.naming.strategy",
         default=STRATEGIES[0],
-        doc="Naming of collection topics, with or without the package of Debezium's class. "
+        doc="Debezium class that names collection topics, with or without its package. "
         "`DefaultTopicNamingStrategy`: as in `topic.prefix`, with `_` for each character that "
-        "Kafka rejects. `DefaultUnicodeTopicNamingStrategy`: `_u` and the code for each of these "
+        "Kafka rejects. `DefaultUnicodeTopicNamingStrategy`: `_u` and a code for each of these "
         "and for `_`, so that different names stay different. `DefaultRegexTopicNamingStrategy`: "
-        "`topic.regex` and `topic.replacement` applied to the default name.",
+        "applies `topic.regex` and `topic.replacement` to the default name.",
     )
     topic_regex: str | None = text(
         "topic.regex",
@@ -57,14 +57,14 @@ class EventProperties(Properties):
     ] = prop(
         "event.layout",
         default="debezium-3",
-        doc="Layout of values: that of a Debezium release line, or MongoDB's own change event "
-        "(`mongodb`). Keys are equal in all layouts.",
+        doc="Layout of values: a Debezium release line, or MongoDB's own change event "
+        "(`mongodb`). All layouts have the same keys.",
     )
     source_struct_version: Annotated[Literal["v1", "v2"], LowerCase] = prop(
         "source.struct.version",
         default="v2",
-        doc="`v1`: the `source` of releases before Debezium 0.10, which 1.x still writes; only "
-        "with `event.layout=debezium-1.x`.",
+        doc="Version of `source`. `v1`: as in releases before Debezium 0.10, which 1.x can still "
+        "write; requires `event.layout=debezium-1.x`.",
     )
     json_serialization_mode: Annotated[
         Literal["legacy", "strict", "extended", "relaxed"], LowerCase
@@ -95,8 +95,8 @@ class EventProperties(Properties):
     provide_transaction_metadata: bool = prop(
         "provide.transaction.metadata",
         default=False,
-        doc="Whether events name their transaction, and the agent publishes the beginning and end "
-        "of each transaction.",
+        doc="Whether events contain their transaction, and the agent publishes the beginning and "
+        "end of each transaction.",
     )
     topic_transaction: TopicPart = text(
         "topic.transaction",
@@ -112,13 +112,13 @@ class EventProperties(Properties):
     )
     schema_changes_topic: TopicPart | None = text(
         "topic.schema.changes",
-        doc="Topic for changes of collections and databases: rename, drop, and from MongoDB 6.0 on "
-        "create, indexes, options. Not set: the agent counts them and does not publish them.",
+        doc="Topic for renames and drops of collections and databases, and with MongoDB 6.0 also "
+        "for new collections, indexes and options. By default the agent only counts them.",
     )
     heartbeat_interval_ms: Milliseconds = prop(
         "heartbeat.interval.ms",
         default=0,
-        doc="Interval between heartbeat messages; 0: none. Offsets advance without them.",
+        doc="Interval between heartbeat messages; 0 disables them. Offsets advance without them.",
     )
     heartbeat_prefix: TopicPart = text(
         "topic.heartbeat.prefix",
@@ -132,12 +132,12 @@ class EventProperties(Properties):
     )
     node_id: str | None = text(
         "node.id",
-        doc="Node id written to the `cdc.source` header. Not set: the host name of this machine.",
+        doc="Node id written to the `cdc.source` header. Defaults to the machine's host name.",
     )
 
     @property
     def is_topic_replaced(self) -> bool:
-        """Whether `topic.regex` names topics."""
+        """Whether `topic.regex` determines topic names."""
         return self.topic_naming_strategy == REPLACING
 
     @property
@@ -153,12 +153,12 @@ class EventProperties(Properties):
         )
 
     def topic_of(self, *parts: str) -> str:
-        """The topic name with these parts after the prefix."""
+        """Build a topic name from the prefix and these parts."""
         return self.topic_delimiter.join((self.topic_prefix, *parts))
 
 
 def naming(properties: EventProperties) -> Naming:
-    """The naming of properties without `naming_problems`."""
+    """Create the topic naming from properties that have no `naming_problems`."""
     prefix, delimiter = properties.topic_prefix, properties.topic_delimiter
     match properties.topic_naming_strategy:
         case "DefaultUnicodeTopicNamingStrategy":
@@ -178,7 +178,7 @@ def _replaced(
 
 
 def naming_problems(properties: EventProperties) -> Iterator[str]:
-    """Errors of properties that contradict the naming strategy."""
+    """Yield an error for each property that contradicts the naming strategy."""
     if not properties.is_topic_replaced:
         return
     lacking = [

@@ -41,7 +41,7 @@ from sidecar.process.wait_policy import RetryPause
 from sidecar.properties.loading import LoadedProperties, load
 from sidecar.properties.source import command_line_settings
 
-# Without a limit a reply holds 16 MB; several replies are in memory, each also encoded.
+# An unlimited reply can hold 16 MB, and memory holds several replies, each also encoded.
 _BATCH_EVENTS = 5000
 _OPERATION = {"insert": "c", "update": "u", "replace": "u", "delete": "d"}
 
@@ -60,18 +60,18 @@ class MongoConfig:
     transforms: Transforms
     warnings: tuple[str, ...]
     start_time: ClusterTime | None
-    """The time at which a stream without a stored offset starts; None: now."""
+    """Start time of a stream without a stored offset; None means now."""
     shard: Shard | None = None
-    """The shard of this task, which `client` then connects to."""
+    """The shard of this task, to which `client` connects; None without tasks."""
     seeds: ClientSettings | None = None
-    """Of the mongos or config servers that list the shards."""
+    """Settings for the mongos or config servers that list the shards."""
 
     @property
     def properties(self) -> MongoProperties:
         return self.loaded.properties
 
     def transform_of(self, database: str, collection: str) -> int | None:
-        """The index of the transformation of a collection's events."""
+        """Return the index of the transformation for a collection's events, or None."""
         return self.transforms.of_topic(self.topic_of(database, collection))
 
     @property
@@ -88,12 +88,12 @@ class MongoConfig:
 
     @property
     def start_token(self) -> Token | None:
-        """The token after which a stream without a stored offset starts."""
+        """The start token of a stream without a stored offset."""
         text = self.properties.capture_start_token
         return None if text is None else token_from_json(text)
 
     def is_in_snapshot(self, database: str, collection: str) -> bool:
-        """Whether the snapshot of `snapshot.mode` includes a collection."""
+        """Whether an automatic snapshot (`snapshot.mode`) includes a collection."""
         return (
             self.snapshot.mode != "no_data"
             and self.namespaces.captures(database, collection)
@@ -101,7 +101,7 @@ class MongoConfig:
         )
 
     def new_pause(self) -> RetryPause:
-        """The pauses between attempts to connect or to read."""
+        """Create the pauses between attempts to connect or to read."""
         properties = self.properties
         return RetryPause(
             properties.backoff_initial_delay_ms / 1000,
@@ -110,7 +110,7 @@ class MongoConfig:
         )
 
     def reread(self) -> "MongoConfig":
-        """The same with each `${file:…}` read again."""
+        """Return the configuration with each `${file:…}` read again."""
         again = self.properties.reread()
         if again is self.properties:
             return self
@@ -122,7 +122,7 @@ class MongoConfig:
 
     @property
     def signal_collection(self) -> str | None:
-        """The collection whose inserts are signals; None without the channel `source`."""
+        """The collection whose inserts are signals, or None if the channel `source` is disabled."""
         properties = self.properties
         return properties.signal_collection if "source" in properties.signal_channels else None
 
@@ -152,12 +152,12 @@ class MongoConfig:
 
     @property
     def window_max_events(self) -> int:
-        """Limit of read, unacknowledged events."""
+        """Limit on events that are read but not acknowledged."""
         return self.properties.max_queue_size or self.properties.inflight_max_events
 
     @property
     def window_max_bytes(self) -> int:
-        """Limit of the keys and values of unacknowledged events."""
+        """Limit on the size of the keys and values of unacknowledged events."""
         return self.properties.max_queue_size_in_bytes or self.properties.inflight_max_bytes
 
     @property
@@ -229,7 +229,7 @@ def _transforms(loaded: LoadedProperties[MongoProperties]) -> Transforms:
 
 
 def directory_problems(config: MongoConfig) -> list[str]:
-    """A message for each missing or unusable directory."""
+    """Return a message for each missing or unusable directory."""
     properties = config.properties
     wanted = [("offset.backing.store.dir", properties.offset_directory)]
     if properties.sink == "file" and properties.file_path is not None:

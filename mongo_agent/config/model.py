@@ -32,7 +32,7 @@ GROUPS: tuple[tuple[str, type[Properties]], ...] = (
 """Headings of the reference and their properties."""
 
 
-# Pydantic orders fields from the last base to the first; this gives the order of GROUPS.
+# Pydantic orders fields from the last base to the first, so this results in the order of GROUPS.
 class MongoProperties(
     DebeziumProperties,
     PositionProperties,
@@ -59,7 +59,7 @@ class MongoProperties(
         return self.signal_topic or f"{self.topic_prefix}-signal"
 
     def pattern_lists(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """The lists of patterns by the names of their properties."""
+        """Return pairs of property name and pattern list."""
         return (
             ("database.include.list", self.database_include_list),
             ("database.exclude.list", self.database_exclude_list),
@@ -69,7 +69,7 @@ class MongoProperties(
         )
 
     def own_topics(self) -> Iterator[tuple[str, str]]:
-        """Topics of the agent's own messages: the property that names each, and the name."""
+        """Yield the topics of the agent's own messages, as pairs of property name and topic."""
         if self.provide_transaction_metadata:
             name = "transaction.topic" if self.transaction_topic else "topic.transaction"
             yield name, self.transaction_topic_name

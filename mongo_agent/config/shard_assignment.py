@@ -1,7 +1,7 @@
-"""The shard of a task, with `mongodb.connection.mode=replica_set` at a mongos or config server.
+"""The shard of a task, for `mongodb.connection.mode=replica_set` with a mongos or config server.
 
-Each task reads one shard, as if the properties named its members. Tasks know their numbers and need
-no coordination: every one reads the same list.
+Each task reads one shard, as if the properties contained its members. Tasks know their numbers and
+need no coordination, because they all read the same list.
 """
 
 from dataclasses import dataclass, replace
@@ -17,9 +17,9 @@ from mongo_agent.server.deployment import discover
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """The configuration for the shard of a task; None for a task without one.
+    """The configuration for the shard of a task, or None for a task without a shard.
 
-    `shards` are all of the cluster, in the order of their tasks; empty for a plain replica set.
+    `shards` are all shards of the cluster, in the order of tasks; empty for a plain replica set.
     """
 
     config: MongoConfig | None
@@ -29,7 +29,7 @@ class Assignment:
 def assign_shard(config: MongoConfig, answer_ms: int) -> Assignment:
     """Read the list of shards, waiting at most `answer_ms` for a server.
 
-    Raises like `discover` and `list_shards`.
+    Raises the errors of `discover` and `list_shards`.
     """
     properties = config.properties
     if properties.connection_mode != "replica_set":
@@ -44,10 +44,10 @@ def assign_shard(config: MongoConfig, answer_ms: int) -> Assignment:
 
 
 def config_at_shard(config: MongoConfig, shard: Shard, *, is_new: bool = False) -> MongoConfig:
-    """The configuration of an agent at a shard.
+    """Derive the configuration for a shard.
 
-    `is_new`: this agent saw the cluster without the shard. A stream without an offset starts when
-    the shard was added, before its first chunk arrives.
+    `is_new`: this agent has seen the cluster without the shard. A stream without an offset then
+    starts at the time when the shard was added, before its first chunk arrived.
     """
     client = settings_of_set(config.client, shard.replica_set, shard.hosts)
     start = _start(config, shard, is_new)

@@ -1,4 +1,4 @@
-"""Properties of snapshots, and of the channels of signals."""
+"""Properties of snapshots and of signal channels."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,38 +29,38 @@ class SnapshotProperties(Properties):
     snapshot_mode: Annotated[SnapshotMode, renamed({"never": "no_data"})] = prop(
         "snapshot.mode",
         default="initial",
-        doc="When the agent copies existing documents. `initial`: once, beside the stream. "
+        doc="When the agent copies existing documents. `initial`: once, alongside the stream. "
         "`no_data`, or `never`: not at all. `initial_only`: once, then the agent exits. `always`: "
-        "at every start. `when_needed`: once, and again when the offset is lost.",
+        "at every start. `when_needed`: once, and again if the offset is lost.",
     )
     snapshot_include_list: PatternList = prop(
         "snapshot.include.collection.list",
         default=(),
-        doc="Patterns over `database.collection` for the captured collections to snapshot. Empty: "
-        "all. Snapshots requested by a signal ignore it.",
+        doc="Patterns for the `database.collection` names of captured collections to snapshot. "
+        "Defaults to all. Snapshots requested by a signal ignore it.",
     )
     snapshot_filter_list: CommaList = prop(
         FILTER_LIST,
         default=(),
-        doc="Collections (`database.collection`) whose snapshot uses a filter.",
+        doc="Collections (`database.collection`) whose snapshots use a filter.",
     )
     snapshot_filters: PassThrough = pass_through(
         f"{FILTER_LIST}.",
-        doc="Followed by `<database>.<collection>`: filter of that collection in extended JSON, "
+        doc="Followed by `<database>.<collection>`: filter for that collection in extended JSON, "
         '`{"year": {"$gte": 2024}}`.',
     )
     snapshot_delay_ms: Milliseconds = prop(
         "snapshot.delay.ms",
         default=0,
-        doc="Delay of a snapshot after a start; streams do not wait.",
+        doc="Delay between a start and the snapshot; streams do not wait.",
     )
     snapshot_fetch_size: Annotated[int, Unit("documents")] = prop(
         "snapshot.fetch.size",
         default=0,
         ge=0,
         le=(1 << 31) - 1,
-        doc="Most documents in one reply of the server; 0: as many as fit into about 4 MiB. "
-        "After a failed reply the agent asks for fewer.",
+        doc="Largest number of documents in one server reply; 0 means as many as fit into about "
+        "4 MiB. After a failed reply the agent requests fewer.",
     )
     snapshot_max_threads: int = prop(
         "snapshot.max.threads",
@@ -68,20 +68,20 @@ class SnapshotProperties(Properties):
         default=1,
         ge=1,
         le=256,
-        doc="Chunks read in parallel, also of one collection.",
+        doc="Number of chunks read in parallel, even from the same collection.",
     )
     chunk_size: Annotated[int, Unit("documents")] = prop(
         "incremental.snapshot.chunk.size",
         default=1024,
         ge=1,
         le=(1 << 31) - 1,
-        doc="Documents in a chunk. Each thread holds one chunk in memory; a restart repeats at "
-        "most one chunk for each thread.",
+        doc="Number of documents in a chunk. Each thread holds one chunk in memory; a restart "
+        "repeats at most one chunk per thread.",
     )
 
 
 def snapshot_settings(properties: SnapshotProperties, captured: Namespaces) -> SnapshotSettings:
-    """The settings of properties without `filter_problems`."""
+    """Create the settings from properties that have no `filter_problems`."""
     return SnapshotSettings(
         mode=properties.snapshot_mode,
         threads=properties.snapshot_max_threads,
@@ -94,7 +94,7 @@ def snapshot_settings(properties: SnapshotProperties, captured: Namespaces) -> S
 
 
 def filter_problems(properties: SnapshotProperties) -> Iterator[str]:
-    """Errors of invalid filters, and of filters and list entries without each other."""
+    """Yield errors for invalid filters, unlisted filters, and list entries without a filter."""
     listed = set(properties.snapshot_filter_list)
     for name in sorted(listed - properties.snapshot_filters.keys()):
         yield f"`{FILTER_LIST}` names {name}: `{FILTER_LIST}.{name}` must be set."
@@ -132,32 +132,32 @@ class SignalProperties(Properties):
     signal_collection: CollectionName | None = optional(
         "signal.data.collection",
         doc="Collection (`database.collection`) of the channel `source`; the agent reads its "
-        "changes and never writes to it. Not set: the channel is off.",
+        "changes and never writes to it. By default the channel is off.",
     )
     signal_topic: TopicPart | None = text(
         "signal.kafka.topic",
         doc="Topic of the channel `kafka`; the agent reads messages whose key is `topic.prefix`. "
-        "Not set: `<topic.prefix>-signal`.",
+        "Defaults to `<topic.prefix>-signal`.",
     )
     signal_group: str = text(
         "signal.kafka.groupId",
         default="kafka-signal",
         doc="Consumer group of the channel `kafka`, for the broker's ACLs. The first start reads "
-        "from the group's committed offset, as left by Debezium's connector, else from the "
+        "from the offset that Debezium's connector committed for the group, else from the "
         "beginning. The agent commits no offset.",
     )
     signal_servers: Annotated[str, AfterValidator(broker_list)] | None = text(
         "signal.kafka.bootstrap.servers",
-        doc="Brokers of the channel `kafka`. Not set: `kafka.producer.bootstrap.servers`.",
+        doc="Brokers of the channel `kafka`. Defaults to `kafka.producer.bootstrap.servers`.",
     )
     signal_file: Path | None = optional(
         "signal.file",
         doc="File of the channel `file`. The agent needs write access to its directory: it "
-        "renames the file, logs a result for each line, and deletes the file after the results are "
+        "renames the file, logs a result for each line, and deletes the file once results are "
         "stored.",
     )
     signal_consumer: PassThrough = pass_through(
         "signal.consumer.",
-        doc="Security settings of the channel `kafka` under their Java names. Not set: those of "
+        doc="Security settings of the channel `kafka` under their Java names. Defaults to "
         "`kafka.producer.*`.",
     )

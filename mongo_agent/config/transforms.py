@@ -1,7 +1,7 @@
-"""Transformations of Debezium's MongoDB connector, by Kafka Connect's property names.
+"""Transformations of Debezium's MongoDB connector, under Kafka Connect's property names.
 
-`transforms` names them, `transforms.NAME.*` has the class and options of each, and `predicates`
-select topics. The encoder applies them; no Java class is loaded.
+`transforms` lists them, `transforms.NAME.*` sets the class and options of each, and `predicates`
+select topics. The encoder applies them; the agent loads no Java class.
 """
 
 import re
@@ -39,8 +39,8 @@ class TransformProperties(Properties):
     transform_names: CommaList = prop(
         "transforms",
         default=(),
-        doc="Names of transformations; each has `transforms.NAME.type`. The first one whose "
-        "predicate holds for the topic of a collection applies to its events "
+        doc="Names of transformations; each needs `transforms.NAME.type`. The first "
+        "transformation whose predicate matches a collection's topic applies to its events "
         "(docs/reference/mongodb-event-format.md, section 13).",
     )
     transform_options: PassThrough = pass_through(
@@ -55,7 +55,7 @@ class TransformProperties(Properties):
         "predicates.",
         has_placeholders=True,
         doc=f"Class and options of each predicate: `{_TOPIC_MATCHES}` with `pattern`, a regular "
-        "expression for the whole topic.",
+        "expression for the whole topic name.",
     )
 
     @property
@@ -67,14 +67,14 @@ class TransformProperties(Properties):
 
 @dataclass(frozen=True, slots=True)
 class Transforms:
-    """Transformations in their order, each with the predicate of the topics that it applies to."""
+    """Transformations in order, each with a predicate that selects its topics."""
 
     transforms: tuple[MongoTransform, ...]
     predicates: tuple[Callable[[str], bool], ...]
     warnings: tuple[str, ...] = ()
 
     def of_topic(self, topic: str) -> int | None:
-        """The index of the transformation of a collection's topic."""
+        """Return the index of the transformation for a collection's topic, or None."""
         holds = (number for number, holds in enumerate(self.predicates) if holds(topic))
         return next(holds, None)
 
@@ -87,8 +87,8 @@ def transforms(
     value_converter: OutboxConverter = "encoding",
     is_avro: bool = False,
 ) -> Transforms:
-    """The configured transformations of the envelope of a layout; the converters are those of an
-    outbox. `is_avro`: values are Avro. Raises ConfigError with all mistakes."""
+    """Create the configured transformations for the envelope of a layout. The converters apply to
+    an outbox. `is_avro`: values are Avro. Raises ConfigError with all mistakes."""
     problems = [*_unnamed(properties)]
     readers = [
         OptionReader(f"transforms.{name}.", _under(properties.transform_options, name))
@@ -122,7 +122,7 @@ def _under(options: Mapping[str, str], name: str) -> dict[str, str]:
 
 
 def _unnamed(properties: TransformProperties) -> Iterator[str]:
-    """Options of names that the lists lack."""
+    """Yield an error for each option whose name is not in its list."""
     for kind, names, options in (
         ("transforms", properties.transform_names, properties.transform_options),
         ("predicates", properties.predicate_names, properties.predicate_options),
@@ -130,7 +130,7 @@ def _unnamed(properties: TransformProperties) -> Iterator[str]:
         for option in sorted(options):
             name = option.partition(".")[0]
             if name not in names:
-                yield f"`{kind}.{option}` is set, and `{kind}` does not list `{name}`. Add it."
+                yield f"`{kind}.{option}` is set, but `{kind}` does not list `{name}`. Add it."
 
 
 def _predicate(reader: OptionReader, properties: TransformProperties) -> Callable[[str], bool]:
@@ -190,20 +190,20 @@ def _transform(reader: OptionReader, layout: str, is_avro: bool) -> MongoTransfo
                     "fixed columns use `event.transform`"
                 )
             reader.reject(
-                "type", f"is `{name}`; the agent has {EXTRACT_DOCUMENT} and {EVENT_ROUTER}. {hint}"
+                "type", f"is `{name}`, but must be {EXTRACT_DOCUMENT} or {EVENT_ROUTER}. {hint}"
             )
     return None
 
 
 def _check_avro_names(reader: OptionReader) -> None:
-    """Parts of names that the encoder does not adjust."""
+    """Reject invalid parts of names, because the encoder does not adjust them."""
     added = (text.partition(":")[2] for text in reader.list("add.fields"))
     parts = [("add.fields", name) for name in added]
     parts += [(name, reader.text(name, "")) for name in ("add.fields.prefix", _DELIMITER)]
     for name, part in parts:
         if not _AVRO_NAME.fullmatch(part):
             reader.reject(
-                name, f"has `{part}`; names of fields in Avro have only letters, digits and `_`"
+                name, f"has `{part}`; Avro field names contain only letters, digits and `_`"
             )
 
 
@@ -223,7 +223,7 @@ def _extract_document(reader: OptionReader, layout: str) -> MongoTransform | Non
         ("sanitize.field.names", "field.name.adjustment.mode=avro"),
     ):
         if reader.text(name) not in (None, "", "false"):
-            reader.reject(name, f"is of an older release. Use `{instead}`")
+            reader.reject(name, f"is from an older release. Use `{instead}`")
     reader.flag("replace.null.with.default", True)
     if reader.text(_TIMESTAMPS, "connect") != "connect":
         reader.reject(
@@ -256,7 +256,7 @@ def _deletes(reader: OptionReader) -> _Deletes:
     if old != (None, None):
         reader.warn(
             "delete.handling.mode" if old[0] else "drop.tombstones",
-            "is of a release before 3. Use `delete.tombstone.handling.mode`",
+            "is from a release before 3. Use `delete.tombstone.handling.mode`",
         )
     mode = reader.text(_DELETE_MODE)
     if mode == "delete-to-tombstone":

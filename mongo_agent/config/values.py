@@ -1,4 +1,4 @@
-"""Values of properties and options: how their texts are parsed, and how some are declared."""
+"""Parsing of property and option values, and declarations of common properties."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,27 +25,27 @@ _SECOND = 1 << 32
 _EARLIEST_S = 1_000_000_000
 """2001, before MongoDB existed; in seconds since 1970."""
 _FEWEST_PARTS = 3
-"""Of a path: database, collection and field."""
+"""Parts of a field path: database, collection and field."""
 _FLAGS = {"true": True, "false": False}
 
 
 def optional(name: str, *, doc: str, **details: Any) -> Any:
-    """Declare a property that may be missing: its value is None then."""
+    """Declare an optional property; it defaults to None."""
     return prop(name, doc=doc, default=None, **details)
 
 
 def secret(name: str, *, doc: str) -> Any:
-    """Declare a secret that may be missing."""
+    """Declare an optional secret."""
     return prop(name, doc=doc, default=None, secret=True)
 
 
 def text(name: str, *, doc: str, default: str | None = None, **details: Any) -> Any:
-    """Declare a text that is not empty and may be missing."""
+    """Declare an optional text, which cannot be empty."""
     return prop(name, doc=doc, default=default, min_length=1, **details)
 
 
 def renamed(names: Mapping[str, str]) -> BeforeValidator:
-    """Accept a word in any case, also by other names for it."""
+    """Accept a word in any case, and the aliases in `names`."""
 
     def parse(value: Any) -> Any:
         word = value.strip().lower() if isinstance(value, str) else value
@@ -64,7 +64,7 @@ def _split(value: Any) -> Any:
 
 
 def _cluster_time(value: Any) -> Any:
-    """Parse `seconds:increment`, or one number of 64 bits as drivers write a timestamp."""
+    """Parse `seconds:increment`, or a 64-bit number as drivers write timestamps."""
     if not isinstance(value, str):
         return value
     text = value.strip()
@@ -75,25 +75,23 @@ def _cluster_time(value: Any) -> Any:
         return ClusterTime(int(match[1]), int(match[2]))
     if text.isdecimal() and _SECOND <= int(text) < _EARLIEST_S * _SECOND:
         raise ValueError(
-            "must be a cluster time as `seconds:increment`; as one number of 64 bits this is in "
+            "must be a cluster time as `seconds:increment`; as a 64-bit number, this is in "
             f"{datetime.fromtimestamp(int(text) // _SECOND, UTC).year}. For a time in milliseconds "
             "write the value divided by 1000, followed by `:1`"
         )
     if text.isdecimal() and _SECOND <= int(text) < _SECOND**2:
         return ClusterTime(int(text) // _SECOND, int(text) % _SECOND)
-    raise ValueError(
-        "must be a cluster time as `seconds:increment` or as one number of 64 bits, or -1"
-    )
+    raise ValueError("must be a cluster time as `seconds:increment` or as one 64-bit number, or -1")
 
 
 def _start_token(value: str) -> str:
-    """Parse a token and verify that it begins with a cluster time; the text is its JSON."""
+    """Verify that a token begins with a cluster time, and convert it to JSON."""
     try:
         token = token_from_text(value)
         read_token(token)
     except ValueError as error:
         raise ValueError(
-            'must be a resume token: its `_data` in hexadecimal digits, JSON such as `{"_data": '
+            'must be a resume token: hexadecimal `_data`, JSON such as `{"_data": '
             f'"8265…"}}`, or base64 of its BSON: {error}'
         ) from error
     return token_to_json(token)
@@ -114,22 +112,22 @@ def _topic_part(value: str) -> str:
         )
     if not _TOPIC.fullmatch(value.replace(NAME_REFERENCE, "")):
         raise ValueError(
-            "must have only letters, digits, `.`, `_` and `-`, as Kafka requires of topics"
+            "must contain only letters, digits, `.`, `_` and `-`, as Kafka requires of topics"
         )
     return value
 
 
 def _strategy(value: str) -> str:
-    """The name of Debezium's class without the package."""
+    """Verify the name of Debezium's class, and remove its package."""
     name = value.strip().removeprefix(_PACKAGE)
     if name in STRATEGIES:
         return name
     if name.startswith("Schema"):
         raise ValueError(
             "puts all collections into one topic, where documents with the same `_id` replace each "
-            "other; `DefaultRegexTopicNamingStrategy` selects the collections that share one"
+            "other; `DefaultRegexTopicNamingStrategy` selects the collections that share a topic"
         )
-    raise ValueError(f"loads a class; it must be one of {', '.join(STRATEGIES)}")
+    raise ValueError(f"names an unsupported class; use one of {', '.join(STRATEGIES)}")
 
 
 def _path_problem(path: str) -> str | None:
@@ -172,7 +170,7 @@ def _collection(value: str) -> str:
 
 
 PatternList = Annotated[tuple[str, ...], BeforeValidator(_split), Unit("list, separated by commas")]
-"""Patterns of names; a comma inside brackets or after a backslash belongs to its pattern."""
+"""Name patterns; a comma inside brackets or after a backslash belongs to its pattern."""
 StartTime = Annotated[ClusterTime | None, BeforeValidator(_cluster_time), Unit("cluster time")]
 StartToken = Annotated[str, AfterValidator(_start_token)]
 Stages = Annotated[str, AfterValidator(_stages)]
@@ -187,7 +185,7 @@ Choice = TypeVar("Choice", bound=str)
 
 
 class OptionReader:
-    """Reads options and collects the problems; each names its property."""
+    """Reads options and collects problems; each problem starts with its property."""
 
     def __init__(self, prefix: str, options: Mapping[str, str]) -> None:
         self._prefix = prefix
@@ -229,15 +227,15 @@ class OptionReader:
         self.warnings.append(f"`{self._prefix}{name}` {reason}.")
 
     def absorb(self, other: "OptionReader") -> None:
-        """Take over the problems of another reader."""
+        """Add the problems of another reader."""
         self._problems += other.problems()
 
     def ignore_rest(self) -> None:
-        """Report no unknown option."""
+        """Ignore options that were not read, instead of reporting them as unknown."""
         self._read |= self._options.keys()
 
     def problems(self) -> Iterator[str]:
-        """The problems, also of options that were not read."""
+        """Yield the problems, including options that were not read."""
         yield from self._problems
         for name in sorted(self._options.keys() - self._read):
             yield f"`{self._prefix}{name}` is not a known option. Correct or remove it."

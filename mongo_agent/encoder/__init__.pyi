@@ -1,4 +1,4 @@
-"""Encodes raw BSON of change streams as messages (docs/reference/mongodb-event-format.md)."""
+"""Encodes raw BSON from change streams as messages (docs/reference/mongodb-event-format.md)."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -27,15 +27,15 @@ __all__ = [
 ]
 
 _OutboxConverter = Literal["encoding", "string", "bytes", "binary"]
-"""How keys or payloads of an outbox are written; `encoding`: as in other messages."""
+"""The converter of outbox keys or payloads; `encoding` writes them as in other messages."""
 _ClusterTime = tuple[int, int]
 """Seconds and increment."""
 
 @final
 class EncodingFailure:
-    """An event that could not be encoded: its bytes are not BSON, or a required member is missing.
-    `event` is its index in the input, `cause` a sentence with the offset in its bytes.
-    `is_malformed`: the bytes are not BSON."""
+    """An event that could not be encoded. `event` is its index in the input, `offset` the offset of
+    the error in its bytes, and `cause` the message with that offset. `is_malformed` is true if the
+    bytes are not BSON."""
 
     event: Final[int]
     offset: Final[int]
@@ -44,76 +44,76 @@ class EncodingFailure:
 
 @final
 class ChangeEvents:
-    """Raw events of a change stream in its order, with their tokens and times. Immutable; owns the
-    replies that contain the events."""
+    """Raw events in the order of a change stream, with their tokens and times. Immutable; keeps the
+    replies that contain the events alive."""
 
     def __new__(cls, events: _Bson = ...) -> ChangeEvents: ...
     def __len__(self) -> int: ...
     def __getitem__(self, index: int, /) -> bytes: ...
     def __iter__(self) -> Iterator[bytes]: ...
     def token(self, index: int) -> bytes | None:
-        """The resume token of an event (`_id`) as BSON; None for bytes without one."""
+        """Returns the resume token of an event (`_id`) as BSON, or None if it is missing."""
     def time(self, index: int) -> _ClusterTime | None:
-        """The `clusterTime` of an event, else that of its token; None for bytes without either."""
+        """Returns the `clusterTime` of an event, otherwise the time in its token, or None."""
     def after(self, token: str) -> ChangeEvents:
-        """The events later in the stream than a token, which is given by its `_data`. Raises
-        ValueError for tokens that do not begin with a cluster time."""
+        """Returns the events after a resume token; `token` is its `_data`. Raises ValueError for
+        tokens that do not begin with a cluster time."""
 
 @final
 class StreamReply:
-    """A raw reply to `aggregate` or `getMore`. Raises ValueError for other bytes; the content of
-    events is not checked."""
+    """A raw reply to `aggregate` or `getMore`. Raises ValueError for other bytes, but does not
+    check the content of events."""
 
     def __new__(cls, reply: bytes | memoryview) -> StreamReply: ...
     events: Final[ChangeEvents]
     cursor_id: Final[int]
-    """0 when the server closed the cursor."""
+    """0 if the server closed the cursor."""
     namespace: Final[str]
     """`database.collection` for `getMore`."""
     token: Final[bytes | None]
     """The resume token after all events (`postBatchResumeToken`) as BSON."""
     operation_time: Final[_ClusterTime | None]
-    """The cluster time at which the server answered."""
+    """The cluster time of the reply (`operationTime`)."""
 
 @final
 class FragmentJoiner:
-    """Joins the fragments of events that the server split (`$changeStreamSplitLargeEvent`), over
-    the replies of one cursor. With `skips_split_events` it leaves such events out."""
+    """Joins the fragments of events that the server split (`$changeStreamSplitLargeEvent`), across
+    the replies of one cursor. `skips_split_events` omits such events."""
 
     def __new__(cls, *, skips_split_events: bool = False) -> FragmentJoiner: ...
     @property
     def is_complete(self) -> bool:
-        """Whether no event lacks fragments."""
+        """Whether no event waits for further fragments."""
     def join(self, events: ChangeEvents) -> tuple[ChangeEvents, int]:
-        """Whole events, and the number of split events that were skipped. A joined event has the
-        token of its last fragment. Raises ValueError for fragments that form no event."""
+        """Returns whole events and the number of skipped split events. A joined event contains the
+        token of its last fragment. Raises ValueError for fragments that do not form an event."""
 
 @final
 class MongoTransaction:
-    """A transaction that began and did not end: passed from batch to batch, and stored with the
-    offset. Immutable."""
+    """An open transaction, which is passed from batch to batch and stored with the offset.
+    Immutable."""
 
     def __new__(
         cls, *, id: str, time: _ClusterTime, ts_ms: int, counts: Mapping[str, int]
     ) -> MongoTransaction: ...
     @staticmethod
     def from_json(text: str) -> MongoTransaction:
-        """The inverse of `to_json`. Raises ValueError for other texts."""
+        """Parses the result of `to_json`. Raises ValueError for other text."""
     def to_json(self) -> str: ...
     id: Final[str]
-    """`lsid` as strict JSON, a colon, `txnNumber`."""
+    """`lsid` as strict extended JSON, a colon and `txnNumber`."""
     time: Final[_ClusterTime]
-    """Cluster time of its last event."""
+    """Latest cluster time of its events."""
     ts_ms: Final[int]
     """`source.ts_ms` of its last event."""
     counts: Final[dict[str, int]]
-    """Number of its events by database.collection."""
+    """Number of its events by `database.collection`."""
     events: Final[int]
     def __eq__(self, other: object, /) -> bool: ...
 
 @final
 class MongoTransform:
-    """A transformation of the events of documents. Immutable."""
+    """A transformation of document events. Immutable."""
 
     @staticmethod
     def extract_document(
@@ -130,9 +130,10 @@ class MongoTransform:
         names: Literal["none", "avro", "avro_unicode"] = "none",
         omits_removed_fields: bool = False,
     ) -> MongoTransform:
-        """`ExtractNewDocumentState`: the document instead of the envelope. `delimiter` joins the
-        names of nested fields. Fields that an update removed are null unless omitted. Raises
-        ValueError for members that the envelope of `layout` lacks and for unknown values."""
+        """Creates `ExtractNewDocumentState`, which replaces the envelope with the document.
+        `delimiter` flattens documents and joins the names of nested fields. Fields that an update
+        removed are null unless omitted. Raises ValueError for members that the envelope of `layout`
+        does not contain, and for unknown values."""
     @staticmethod
     def event_router(
         *,
@@ -150,10 +151,10 @@ class MongoTransform:
         value_converter: _OutboxConverter = "encoding",
         topic_of: Callable[[str], str],
     ) -> MongoTransform:
-        """`MongoEventRouter`: the events in an outbox collection, by the names of its fields.
-        `additional` are field, placement and alias. `topic_of` returns the topic for a value of
-        `route_by`; it is called once for each value. The converters write keys and payloads:
-        `string` text as it is, `bytes` binaries alone, `binary` binaries as they are."""
+        """Creates `MongoEventRouter`, which publishes the events in an outbox collection.
+        `additional` lists field, placement and alias. `topic_of` returns the topic for a value of
+        `route_by`; its results are cached. Key and payload converters: `string` writes text without
+        quotes, `bytes` accepts only binaries, `binary` writes binaries unchanged."""
 
 @final
 class LinearPattern:
@@ -161,8 +162,8 @@ class LinearPattern:
     Immutable."""
 
     def __new__(cls, pattern: str, *, ignores_case: bool = False) -> LinearPattern:
-        """Raises ValueError for a pattern that the crate does not support, and OverflowError for
-        one whose compiled form is too large."""
+        """Raises ValueError for a pattern that the crate does not support, and OverflowError for a
+        pattern whose compiled form exceeds 32 MiB."""
     @property
     def groups(self) -> int: ...
     @property
@@ -170,7 +171,7 @@ class LinearPattern:
         """The numbers of the named groups."""
     def fullmatch(self, text: str) -> bool: ...
     def replace_first(self, text: str, replacement: str) -> str:
-        """`${1}` in the replacement is a group, and `$$` a dollar sign."""
+        """Replaces the first match. `${1}` in the replacement is a group, `$$` a dollar sign."""
 
 @final
 class MongoBatch:
@@ -178,39 +179,39 @@ class MongoBatch:
 
     def __len__(self) -> int: ...
     size_bytes: Final[int]
-    """Bytes of keys and values."""
+    """Bytes of all keys and values."""
     skipped: Final[dict[str, int]]
-    """Number of events without a message by intent: DDL events and `skipped_operations` by
-    their `operationType` (`read` for snapshots), those of other collections as
-    `not captured`."""
+    """Number of events that produce no message: by `operationType` (`read` for snapshots) for DDL
+    events, `skipped_operations` and events that a transformation drops, as `not captured` for
+    other collections."""
     failures: Final[list[EncodingFailure]]
-    """Events that could not be encoded. `position_after` counts them as done, so the caller
-    quarantines them first."""
+    """Events that could not be encoded. `position_after` counts them as done, so the caller must
+    quarantine them first."""
     unregistered: Final[list[Unregistered]]
-    """Avro schemas without an id. If there are any, the messages are not valid: register the
+    """Avro schemas without an id. If there are any, the messages are invalid: register the
     schemas and encode the events again."""
     counts: Final[dict[tuple[str, str], int]]
-    """Number of messages by (database.collection, kind). Messages of a database have its name,
-    those of transactions `""`."""
+    """Number of messages by (database.collection, kind). Database events are counted under the
+    name of the database, transactions under `""`."""
     last_write_ts_us: Final[int | None]
     def position_after(self, messages: int) -> int:
-        """Number of events whose messages are all among the first `messages`. A delete is done only
-        with its tombstone; `len(batch)` returns the number of all events."""
+        """Returns the number of events whose messages are all among the first `messages`, including
+        the tombstones of deletes. `len(batch)` messages complete all events."""
     def transaction_after(self, events: int) -> MongoTransaction | None:
-        """The transaction that is open after the first `events` events; None if there is none, or
-        without `transaction_topic`."""
+        """Returns the transaction that is open after the first `events` events, or None. The result
+        is always None without `transaction_topic`."""
     def messages(self, first: int, stop: int) -> list[_Message]:
-        """Messages as `EventBatch.messages` returns them; the value of a tombstone is None."""
+        """Returns messages like `EventBatch.messages`; the value of a tombstone is None."""
     def produce_arguments(
         self, first: int, stop: int, partitions: _Partitions, on_delivery: _Delivered
     ) -> list[_Arguments]:
-        """Arguments as `EventBatch.produce_arguments` returns them."""
+        """Returns arguments like `EventBatch.produce_arguments`."""
     def ndjson(self, first: int, stop: int) -> bytes:
-        """A line for each message: {"topic","key","value","headers"}; key and value as JSON."""
+        """Returns one JSON line per message: {"topic","key","value","headers"}."""
 
 @final
 class MongoEncoder:
-    """Encodes change documents as messages (docs/reference/mongodb-event-format.md). Immutable."""
+    """Encodes change events as messages (docs/reference/mongodb-event-format.md). Immutable."""
 
     def __new__(
         cls,
@@ -238,24 +239,24 @@ class MongoEncoder:
         transforms: Sequence[MongoTransform] = ...,
         transform_of: Callable[[str, str], int | None] | None = None,
     ) -> MongoEncoder:
-        """`captures` and `topics` are called once for each database and collection; the cache of
-        10,000 answers is cleared when it is full. Without `captures` all collections are captured;
-        snapshot documents always are. Without `topics` the prefix and the delimiter make the names.
+        """`captures` and `topics` are called once per collection; a cache of 10,000 results is
+        cleared when full. Without `captures`, all collections are captured. Snapshot documents are
+        always encoded. Without `topics`, topic names consist of prefix, database and collection.
 
-        `skipped_operations` have no messages. `transaction_topic` is the topic of begins and ends
-        of transactions; events then have transaction metadata. `schema_topic` is the topic of DDL
-        events (drop, rename, create, …). Without it they have no messages, except in the layout
-        `mongodb`: there they go to the topic of their collection or database. Both are whole names.
+        `skipped_operations` produce no messages. `transaction_topic` is the topic of the start and
+        end of transactions; it adds transaction metadata to events. `schema_topic` is the topic of
+        DDL events (drop, rename, create, …). Without it they are skipped, but in the layout
+        `mongodb` they go to the topic of their collection or database. Both are full topic names.
 
-        `excluded_fields` are `database.collection.field.nested`, `renamed_fields`
-        `database.collection.field:name`; `*` in database and collection matches any text. A
-        document that already has a field of the new name fails. Keys and event ids do not change.
+        `excluded_fields` use the form `database.collection.field.nested`, `renamed_fields`
+        `database.collection.field:name`; `*` in database and collection matches any text. Documents
+        that already contain the new name are rejected. Keys and event ids do not change.
 
-        `source_version` is `v1` for the `source` of releases before 0.10, in the layout
-        `debezium-1.x` only. `key` and `value` are the encodings, `names` the adjustment of schema
-        names, `schema_ids` the ids of Avro schemas. `transform_of` returns the index of a
-        collection's transformation, called as often as `topics`; without it the first one applies
-        to all. Raises ValueError for unknown values and
+        `source_version` `v1` selects the `source` of Debezium before 0.10, only in the layout
+        `debezium-1.x`. `key` and `value` are the encodings, `names` the adjustment of schema names,
+        `schema_ids` the ids of Avro schemas. `transform_of` returns the index of a collection's
+        transformation, or None; its results are cached like those of `topics`. Without it, the
+        first transformation applies to all collections. Raises ValueError for unknown values and
         invalid field rules."""
     def encode(
         self,
@@ -264,12 +265,12 @@ class MongoEncoder:
         transaction: MongoTransaction | None = None,
         at_ns: int | None = None,
     ) -> MongoBatch:
-        """Encode raw events of a change stream in its order, published at `at_ns` or now.
+        """Encodes raw events in the order of the change stream, published at `at_ns` or now.
         `transaction` is open before them. Events that cannot be encoded are `MongoBatch.failures`,
-        not exceptions. Releases the GIL. Raises the exceptions of `captures` and `topics`."""
+        not exceptions. Releases the GIL. Propagates exceptions of the callables."""
     def end_transaction(self, transaction: MongoTransaction, time: _ClusterTime) -> MongoBatch:
-        """Encode the end of a transaction if `time`, that of a resume token after all its events,
-        is later; otherwise the batch is empty. The token counts as the only event of the batch."""
+        """Encodes the end of a transaction if a resume token after its events has a later `time`.
+        Otherwise the batch is empty. The token counts as the only event of the batch."""
     def encode_snapshot(
         self,
         documents: _Bson,
@@ -281,16 +282,16 @@ class MongoEncoder:
         snapshot: _SnapshotMarker,
         at_ns: int | None = None,
     ) -> MongoBatch:
-        """Encode raw documents of one collection as `read` messages. `cluster_time` is a part of
-        the event ids, so all documents of a snapshot must have the same. `snapshot` is the value of
-        `source.snapshot`; raises ValueError for others. Releases the GIL."""
+        """Encodes raw documents of one collection as `read` messages. `cluster_time` is part of the
+        event ids, so a second read at that time produces equal ids. `snapshot` is the value of
+        `source.snapshot`; raises ValueError for unknown values. Releases the GIL."""
     def unregistered(self, database: str, collection: str) -> list[Unregistered]:
-        """Schemas without an id of the documents of a collection."""
+        """Returns the schemas without an id for a collection; none if a transformation applies."""
     def heartbeat(self, topic: str, server_name: str, ts_ms: int) -> tuple[bytes, bytes] | None:
-        """Key and value of a heartbeat; None until their schemas have ids."""
+        """Returns key and value of a heartbeat, or None until their schemas have ids."""
     def unregistered_heartbeat(self, topic: str) -> list[Unregistered]:
-        """Schemas without an id of heartbeats."""
+        """Returns the schemas without an id for heartbeats."""
 
 def id_document(document: bytes) -> bytes:
-    """Extract `{_id: …}` of a raw document, byte for byte. Raises ValueError without one, and for
-    damaged bytes."""
+    """Extracts `{_id: …}` from a raw document, byte for byte. Raises ValueError for invalid bytes,
+    and for a document without `_id`."""

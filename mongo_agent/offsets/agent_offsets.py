@@ -43,7 +43,7 @@ class AgentOffsets:
         return AgentOffsets(MappingProxyType({**self.streams, stream: position}))
 
     def values(self) -> dict[str, str]:
-        """The entries of a store (`sidecar.offsets`)."""
+        """Format the entries of a store (`sidecar.offsets`)."""
         return {
             f"{stream}{_SEPARATOR}{name}" if stream else name: value
             for stream, position in self.streams.items()
@@ -52,13 +52,13 @@ class AgentOffsets:
 
 
 def parse_offsets(values: Mapping[str, str], cluster: str) -> AgentOffsets:
-    """Parse the entries of a store. Raises `OffsetStoreError` for another format or cluster."""
+    """Parse a store's entries. Raises `OffsetStoreError` for a wrong format or cluster."""
     streams = {stream: _stream_offset(entries, cluster) for stream, entries in _by_stream(values)}
     return AgentOffsets(MappingProxyType(streams))
 
 
 def stored_cluster(values: Mapping[str, str]) -> str:
-    """The cluster that a store's entries name; empty without one."""
+    """Return the cluster in a store's entries, or an empty string."""
     named = (value for name, value in values.items() if name.rpartition(_SEPARATOR)[2] == CLUSTER)
     return next(named, "")
 
@@ -75,7 +75,7 @@ def _stream_offset(values: Mapping[str, str], cluster: str) -> StreamOffset:
     stream = parse_position(values, cluster)
     if stream is None:
         raise OffsetStoreError(
-            "The stored offset is empty. Restore the previous file, or move it away to start anew."
+            "The stored offset is empty. Restore the previous file, or move it away to start over."
         )
     try:
         transaction = values.get(_TRANSACTION)

@@ -1,4 +1,4 @@
-"""Offsets in a Kafka topic, and offsets in either store, also while the agent runs."""
+"""Offsets in a Kafka topic, and loading from either store, even while the agent runs."""
 
 from mongo_agent.change_stream.position import is_same_cluster
 from mongo_agent.config.loading import MongoConfig
@@ -20,10 +20,10 @@ _ANSWER_S = 30.0
 
 
 def position_records(config: MongoConfig, deployment: Deployment) -> PositionRecords | None:
-    """The records of `position.store=kafka`; None with `position.store=file`.
+    """Describe the records of `position.store=kafka`; return None for `position.store=file`.
 
-    Agents of the shards of one cluster share the logical name, so their records also carry the name
-    of the replica set.
+    Agents for the shards of one cluster share the logical name, so the name of their records
+    includes the replica set.
     """
     if config.properties.position_store != "kafka":
         return None
@@ -36,7 +36,7 @@ def position_records(config: MongoConfig, deployment: Deployment) -> PositionRec
 
 
 def election_settings(config: MongoConfig, deployment: Deployment) -> ElectionSettings | None:
-    """How agents with one position elect their leader; None without `standby.enabled`."""
+    """Return the leader election settings, or None without `standby.enabled`."""
     properties = config.properties
     records = position_records(config, deployment)
     if records is None or not properties.standby_enabled:
@@ -56,8 +56,8 @@ def load_offsets(
 ) -> StoredOffsets:
     """Load the offsets from the file or the topic.
 
-    Raises OffsetStoreError, and for a topic UnavailableError, AccessDeniedError or ConfigError. A
-    `topic_prefix` must match the one in the file.
+    Raises OffsetStoreError, and for a topic UnavailableError, AccessDeniedError or ConfigError. If
+    `topic_prefix` is set, it must match the prefix in the file.
     """
     records = position_records(config, deployment)
     if records is None:
@@ -69,8 +69,8 @@ def load_offsets(
 def fall_back_to_file(
     stored: StoredOffsets, config: MongoConfig, deployment: Deployment
 ) -> StoredOffsets:
-    """The offsets of the topic; without any, those that the same agent has stored with
-    `position.store=file`, so that a change of the store loses no position.
+    """Return the offsets in the topic. If it has none, return the offsets that this agent stored
+    with `position.store=file`, so that a change of the store loses no position.
 
     Raises OffsetStoreError.
     """
@@ -85,7 +85,7 @@ def fall_back_to_file(
 
 
 class KafkaOffsets:
-    """Offsets reloaded after the sink closed; the topic may be ahead of the known commits."""
+    """Reloads offsets after the sink closed; the topic may be ahead of the known commits."""
 
     def __init__(self, store: PositionStore, loaded: StoredOffsets, cluster: str) -> None:
         """`loaded` are the entries at the start."""
@@ -94,9 +94,9 @@ class KafkaOffsets:
         self._cluster = cluster
 
     def reload(self, reached: AgentOffsets) -> AgentOffsets:
-        """The offsets to resume at.
+        """Return the offsets to resume from.
 
-        Without a commit since the last load these are `reached`: the changes of a start, such as a
+        Without a commit since the last load, they are `reached`: changes made at a start, such as a
         due snapshot, are stored only with the first commit. Raises like `PositionStore.load`.
         """
         values = self._store.load().values

@@ -1,1 +1,1 @@
-"""Change streams and snapshots on their way to acknowledged messages and stored offsets."""
+"""The pipeline from change streams and snapshots to acknowledged messages and stored offsets."""

@@ -1,4 +1,4 @@
-"""Batches of messages with the position after them, heartbeats, and the last message as text."""
+"""Batches of messages with the position after them, heartbeats, and the latest message as text."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -17,8 +17,8 @@ _AGAIN_S = 1.0
 
 
 class PlacedBatch:
-    """Messages between two positions. There is no position in between, so they are acknowledged
-    as a whole."""
+    """Messages between two positions. Stream events have positions in between; a snapshot chunk has
+    none, so it is acknowledged as a whole."""
 
     def __init__(
         self,
@@ -27,7 +27,7 @@ class PlacedBatch:
         after: StreamOffset,
         events: ChangeEvents = NO_EVENTS,
     ) -> None:
-        """`events` are the events of a stream that gave the messages."""
+        """`events` are the stream events of the messages; empty for a snapshot chunk."""
         self._batch = batch
         self._before = before
         self._after = after
@@ -45,7 +45,7 @@ class PlacedBatch:
         if messages == len(self._batch):
             return self._after
         done = self._batch.position_after(messages) if self._events else 0
-        # An event with damaged bytes has no place of its own; the events before it have.
+        # A damaged event has no position, so the position of the event before it applies.
         for events in range(done, 0, -1):
             with suppress(UnreadableEventError):
                 return self._position_after_events(events)
@@ -61,7 +61,7 @@ class PlacedBatch:
 def batch_of_read(
     read: StreamBatch, before: StreamOffset, progress: SnapshotProgress, *, moves: bool
 ) -> PlacedBatch:
-    """`progress` is the progress of snapshots after it; with `moves` the position advances."""
+    """Create the batch of a read and the progress after it; with `moves` the position advances."""
     stream = read.position if moves else before.stream
     after = StreamOffset(stream, read.transaction, progress)
     return PlacedBatch(read.batch, before, after, read.events)
@@ -98,7 +98,7 @@ class MessageSummary:
 
 
 class LastMessage:
-    """Notes batches, and reads the last message only on request. For one thread."""
+    """Remembers the latest batch, and reads its last message on request. Not thread-safe."""
 
     def __init__(self) -> None:
         self._batch: MongoBatch | None = None
@@ -106,13 +106,13 @@ class LastMessage:
         self._seen: MessageSummary | None = None
 
     def note(self, batch: MongoBatch) -> None:
-        """Notes a batch; one without messages changes nothing."""
+        """Remember a batch, unless it has no messages."""
         if len(batch):
             self._batch, self._at_s = batch, time.time()
 
     @property
     def seen(self) -> MessageSummary | None:
-        """None before the first message."""
+        """The latest message, or None before the first."""
         if self._batch is not None:
             count = len(self._batch)
             ((topic, key, *_),) = self._batch.messages(count - 1, count)
@@ -123,8 +123,8 @@ class LastMessage:
 
 
 def last_transaction(batch: MongoBatch) -> str | None:
-    """The last transaction in a batch; None without one, and when messages carry no transaction
-    metadata."""
+    """Return the last transaction in a batch, or None if it has no transaction or messages contain
+    no transaction metadata."""
     if not any(kind == "transaction" for _, kind in batch.counts):
         return None
     for events in range(batch.position_after(len(batch)), -1, -1):
@@ -136,8 +136,8 @@ def last_transaction(batch: MongoBatch) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatSettings:
-    """The agent sends a message to `topic` every `interval_ms`; 0: never. `encode` makes key and
-    value from a time in milliseconds; it returns None while their schemas have no ids."""
+    """The agent sends a message to `topic` every `interval_ms`; 0 disables it. `encode` encodes key
+    and value for a time in milliseconds; it returns None while their schemas have no ids."""
 
     interval_ms: int = 0
     topic: str = ""
@@ -145,7 +145,7 @@ class HeartbeatSettings:
 
 
 class Heartbeat:
-    """For one thread."""
+    """Creates heartbeats when they are due. Not thread-safe."""
 
     def __init__(self, settings: HeartbeatSettings) -> None:
         self._settings = settings
@@ -153,13 +153,13 @@ class Heartbeat:
 
     @property
     def due_in_s(self) -> float | None:
-        """When the next heartbeat is due; None without heartbeats."""
+        """Seconds until the next heartbeat is due; None without heartbeats."""
         if not self._next_s:
             return None
         return max(0.0, min(self._next_s.values()) - time.monotonic())
 
     def due(self, stream: str) -> Message | None:
-        """The heartbeat that is due for a stream, once."""
+        """Return the heartbeat that is due for a stream, or None."""
         settings = self._settings
         if not settings.interval_ms:
             return None

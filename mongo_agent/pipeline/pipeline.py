@@ -1,4 +1,4 @@
-"""The parts of one deployment's pipeline, put together around the loop."""
+"""Assembly of one deployment's pipeline around the main loop."""
 
 import time
 from collections.abc import Callable
@@ -27,18 +27,18 @@ class PipelineSettings:
     window_max_bytes: int
     offset_flush_interval_ms: int
     is_streamed: bool = True
-    """False: the agent ends after the snapshots."""
+    """False: the agent exits after the snapshots."""
     heartbeat: HeartbeatSettings = field(default_factory=HeartbeatSettings)
     waits_when_denied: bool = True
-    """Whether the agent retries a sink that denies it access, or raises the error."""
+    """Whether the agent retries when the sink denies access, instead of raising the error."""
     transform: Transform | None = None
     """Applied to every event before the sink."""
     dead_letter_topic: DeadLetterTopic | None = None
-    """Takes the events that the broker rejects."""
+    """Receives the events that the broker rejects."""
 
 
 class Pipeline(LoopPipeline[View]):
-    """The streams of one deployment on their way to one sink."""
+    """Delivers the streams of one deployment to one sink."""
 
     def __init__(
         self,
@@ -54,8 +54,8 @@ class Pipeline(LoopPipeline[View]):
         stored: Callable[[AgentOffsets], AgentOffsets] | None = None,
         end_waits: Callable[[], None] | None = None,
     ) -> None:
-        """`position` has every stream to read; `elections` returns how many there were; `stored`
-        and `end_waits` as for `StreamSet`."""
+        """`position` contains every stream to read; `elections` returns the number of elections;
+        `StreamSet` describes `stored` and `end_waits`."""
         wakeup, clock = Wakeup(), time.monotonic
         delivery: Delivery[str, StreamOffset] = Delivery(
             sink,
@@ -100,6 +100,6 @@ class Pipeline(LoopPipeline[View]):
         super().__init__(loop, publisher)
 
     def signal(self, signal: Signal) -> Future[SignalResult]:
-        """Gives a signal to the next tick; the answer comes when what it requests is stored. Any
-        thread may call it."""
+        """Queue a signal for the next tick; the future completes when its effect is stored or the
+        signal is rejected. Thread-safe."""
         return self._source.signal(signal)

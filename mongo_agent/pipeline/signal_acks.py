@@ -1,8 +1,8 @@
-"""Signals on their way through the pipeline: applied, stored with a position, answered.
+"""The path of signals through the pipeline: applied, stored with a position, answered.
 
     given ──▶ applied to each stream ──▶ in a delivered position ──▶ stored ──▶ answer
 
-The answer comes after the position is stored: an earlier one could be wrong after a kill.
+The agent answers after it has stored the position: an earlier answer could be wrong after a kill.
 """
 
 from collections import deque
@@ -17,7 +17,7 @@ from mongo_agent.pipeline.stream import Stream
 from mongo_agent.signals.signal import Signal, SignalResult
 from mongo_agent.snapshot.progress import SnapshotProgress
 
-# Fewer than a position remembers (`SnapshotProgress.seen`).
+# Fewer than the stored progress remembers (`SnapshotProgress.seen`).
 _MOST_UNSTORED = 50
 
 
@@ -31,7 +31,7 @@ class _Given:
 
 
 class SignalAcks:
-    """Any thread may call `submit`; the rest is for the pipeline's thread."""
+    """Any thread may call `submit`; only the pipeline's thread may call the other methods."""
 
     def __init__(self, metrics: MongoMetrics, ring: Callable[[], None]) -> None:
         """`ring` wakes the pipeline."""
@@ -42,11 +42,11 @@ class SignalAcks:
 
     @property
     def is_waiting(self) -> bool:
-        """True while an answer waits for a stored position."""
+        """Whether an answer waits for a stored position."""
         return bool(self._unstored)
 
     def submit(self, signal: Signal) -> Future[SignalResult]:
-        """Queues a signal; its future is done when the signal is stored or rejected."""
+        """Queue a signal; its future completes when the signal is stored or rejected."""
         if signal.occurrence is None and signal.kafka_offset is None:
             signal = replace(signal, occurrence=uuid4().hex)
         given = _Given(signal, Future())
@@ -55,12 +55,12 @@ class SignalAcks:
         return given.future
 
     def apply(self, streams: Collection[Stream]) -> bool:
-        """Applies queued signals to the streams, if there are any; True when there was a signal."""
+        """Apply queued signals to the streams, if any are open; return whether it applied one."""
         worked = False
         while streams and self._given and len(self._unstored) < _MOST_UNSTORED:
             given = self._given.popleft()
             answers = [stream.apply(given.signal) for stream in streams]
-            # Each stream has its own collections, so one that accepts the signal is enough.
+            # Each stream has its own collections, so one stream that accepts the signal is enough.
             best = next((each for each in answers if each.is_accepted), answers[0])
             if given.answer is None:
                 self._metrics.count_answer(given.signal, best)
@@ -73,7 +73,7 @@ class SignalAcks:
         return worked
 
     def answer_stored(self, position: AgentOffsets) -> None:
-        """Answers the signals in a stored position."""
+        """Answer the signals that a stored position contains."""
         progresses = [stream.snapshot for stream in position.streams.values()]
         while self._unstored and all(_holds(each, self._unstored[0].signal) for each in progresses):
             given = self._unstored.popleft()
@@ -81,7 +81,7 @@ class SignalAcks:
             given.future.set_result(given.answer)
 
     def reapply(self) -> None:
-        """Streams restart from the stored position: other signals are applied once more."""
+        """Queue unstored signals again, because streams restart from the stored position."""
         self._given.extendleft(reversed(self._unstored))
         self._unstored.clear()
 

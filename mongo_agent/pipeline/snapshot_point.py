@@ -1,16 +1,16 @@
-"""The point of a stream for a snapshot: after every change up to a time, before every later one.
+"""The point of a stream for a snapshot: after all changes up to a time, before all later changes.
 
       placed                                   │ to come
     ──●────●────●(last event)─────────●(token) │ ○(next event)────○──▶  cluster time
                                     ▲
                                   point
 
-A token without an event, a high-water mark, is before the events of its own time. So all earlier
-events are placed, and none of its own time when the last event is earlier.
+A token without an event, a high-water mark, precedes the events of its own time. So all earlier
+events are placed, and no event of its time if the last event is earlier.
 
-While nothing else is written the token stays that of the last event. Then a reply without events
-proves that all events of its time are placed: they belong to one oplog entry. Through a mongos they
-may belong to several shards, and only a later time proves it.
+While nothing else is written, the server repeats the token of the last event. A reply without
+events then proves that all events of its time are placed, because they belong to one oplog entry.
+Through a mongos they may belong to several shards, so only a later time is a proof.
 """
 
 from dataclasses import dataclass
@@ -26,8 +26,8 @@ class StreamWatermark:
 
     `is_silent`: a reply without events came after the last event. `is_merged`: the stream merges
     several shards. `has_moved`: the server has passed the token with which the stream began.
-    `is_opaque`: the tokens contain no time; `token` is that of the last event, or the last time
-    that a reply without events covers.
+    `is_opaque`: the tokens contain no time; `token` is then the time of the last event, or the last
+    time that a reply without events covers.
     """
 
     last_event: ClusterTime
@@ -39,7 +39,7 @@ class StreamWatermark:
 
     @property
     def through(self) -> ClusterTime:
-        """All events up to this time are placed for certain."""
+        """The time up to which all events are certainly placed."""
         is_covered = self.token == self.last_event or self.is_opaque
         if is_covered and self.is_silent and not self.is_merged:
             return max(self.token, self.last_event)
@@ -47,8 +47,8 @@ class StreamWatermark:
 
     @property
     def scanned(self) -> ClusterTime:
-        """All drops and renames up to this time are placed: a reply without events has the time of
-        the last oplog entry that the server scanned."""
+        """The time up to which all drops and renames are placed: a reply without events has the
+        time of the last oplog entry that the server scanned."""
         if self.is_silent and self.has_moved and not self.is_merged:
             return self.token
         return self.through
@@ -65,8 +65,8 @@ class StreamWatermark:
 
 
 def exact_point(placed: StreamWatermark, following: StreamBatch | None) -> ClusterTime | None:
-    """The time at which the output equals the state of the collections; None when events of one
-    time may be placed in part. `following` is the next batch, if it is read already."""
+    """Return the time at which the output equals the state of the collections, or None if only some
+    events of a time may be placed. `following` is the next batch, if it has been read."""
     if following is not None and following.first_time is not None:
         if following.first_time > placed.last_event:
             return following.first_time.before

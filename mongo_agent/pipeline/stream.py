@@ -5,7 +5,7 @@
     snapshotter ─chunks─▶┘
 
 The stream waits while chunks are read at one of its points, and the reader reads ahead. Between
-two rounds of chunks the stream places its batches that are ready, so neither delays the other.
+two rounds of chunks, the stream places the batches that are ready, so neither starves the other.
 """
 
 import logging
@@ -38,11 +38,11 @@ from sidecar.logs import fields
 logger = logging.getLogger(__name__)
 
 Add = Callable[[str, DatedBatch[StreamOffset], StreamOffset], None]
-"""Adds a batch; it gets the name of the stream, the batch, and the position before it."""
+"""Adds a batch. Arguments: the name of the stream, the batch, and the position before it."""
 
 
 class Stream:
-    """For the pipeline's thread."""
+    """Places the batches and chunks of one stream, on the pipeline's thread."""
 
     def __init__(
         self,
@@ -58,9 +58,9 @@ class Stream:
         is_streamed: bool = True,
         is_merged: bool = False,
     ) -> None:
-        """`position` is the start of reader and snapshotter; `add` takes the batches. Inserts into
-        `signal_collection` are signals. Without `is_streamed` the position stays, so that a stream
-        can start there later. With `is_merged` the stream merges several shards."""
+        """`position` is where reader and snapshotter start; `add` receives the batches. Inserts
+        into `signal_collection` are signals. Without `is_streamed` the position does not advance,
+        so a stream can start there later. With `is_merged` the stream merges several shards."""
         self.name = name
         self.reader = reader
         self.snapshotter = snapshotter
@@ -74,19 +74,19 @@ class Stream:
         self._is_streamed = is_streamed
         self._is_round_due = False
         self.streamed, self.snapshotted = LastMessage(), LastMessage()
-        """The last messages of the stream and of a snapshot since the start."""
+        """The latest messages of the stream and of a snapshot since the start."""
         self.last_transaction = None if position.transaction is None else position.transaction.id
         self._chunks: deque[EncodedChunk] = deque()
         self._kept = 0
 
     @property
     def is_snapshot_done(self) -> bool:
-        """True when all snapshots are complete and placed."""
+        """Whether all snapshots are complete and placed."""
         return self.position.snapshot.is_idle
 
     def tick(self) -> bool:
-        """Places the next chunks or the next batch of the stream; True when there was one. Raises
-        what ended the stream."""
+        """Place the next chunks or the next batch of the stream; return whether there was one.
+        Raises the error that ended the stream."""
         if self._place_chunks():
             self._is_round_due = False
             return True
@@ -102,8 +102,8 @@ class Stream:
         return False
 
     def apply(self, signal: Signal) -> SignalResult:
-        """Applies a signal and records its effect in the position without waiting for the stream.
-        While chunks wait to be placed, the next reply of the stream records it."""
+        """Apply a signal and record its effect in the position without waiting for the stream.
+        While chunks wait to be placed, the next reply of the stream records the effect."""
         answer = self.snapshotter.apply(signal)
         before, progress = self.position, self.snapshotter.progress
         if not self._chunks and progress is not before.snapshot:
@@ -112,7 +112,7 @@ class Stream:
         return answer
 
     def stop(self) -> None:
-        """Stops the reader, without waiting for its end."""
+        """Stop the reader without waiting for it."""
         self.reader.stop()
 
     def close(self) -> None:
@@ -120,7 +120,7 @@ class Stream:
         self.reader.close()
 
     def _begin_round(self, following: StreamBatch | None) -> bool:
-        """Begins a round of chunks at the present point of the stream."""
+        """Begin a round of chunks at the current point of the stream, if possible."""
         if not self.snapshotter.wants_point:
             return False
         point = exact_point(self.placed, following)
@@ -155,7 +155,7 @@ class Stream:
         self.reader.take()
         # A round may begin between two batches, but batches that are ready go first.
         self._is_round_due = self.reader.peek() is None
-        # The position after the batch has their effect: they are not applied a second time.
+        # The position after the batch includes their effect, so a restart does not repeat them.
         for signal in signals_among(read.events, self._signal_collection):
             self._metrics.count_answer(signal, self.snapshotter.apply(signal))
         if has_ddl_events(read.batch.skipped, read.batch.counts):
@@ -180,7 +180,7 @@ class Stream:
         return True
 
     def _keep_read_losses(self, read: StreamBatch) -> bool:
-        """False while a loss or a dead letter cannot be recorded."""
+        """Record a loss and dead letters; return False until all are recorded."""
         if (lost := read.lost) is not None and not self._kept:
             if not self._dead_letters.note_gap(LostTimeRange(lost.since.values(), lost.reason)):
                 return False
@@ -194,8 +194,8 @@ class Stream:
         return self._keep_unreadable(unreadable, first=0 if lost is None else 1)
 
     def _keep_unreadable(self, records: Iterable[Unreadable], *, first: int = 0) -> bool:
-        """Keeps records, numbered from `first`, once each over several ticks; False while one
-        cannot be kept."""
+        """Store records, numbered from `first`, each only once over several ticks; return False
+        until all are stored."""
         for index, record in enumerate(records, first):
             if index >= self._kept:
                 if not self._dead_letters.keep_unreadable(record):
@@ -210,8 +210,8 @@ class Stream:
 
 
 def _placed_at(position: StreamOffset, *, is_merged: bool) -> StreamWatermark:
-    """The progress at a position. A token without an event, or a time alone, precedes all events
-    of that time."""
+    """Return the watermark at a position. A token without an event, or a time without a token,
+    precedes all events of that time."""
     stream = position.stream
     if not stream.token or is_high_water_mark(stream.token):
         return StreamWatermark(stream.time.before, stream.time, is_merged=is_merged)

@@ -1,4 +1,4 @@
-"""Makes streams and their snapshots from the configuration."""
+"""Creation of streams and their snapshots from the configuration."""
 
 import platform
 from collections.abc import Callable, Iterator, Mapping
@@ -54,9 +54,9 @@ def create_schemas(
     *,
     waits_when_denied: bool = True,
 ) -> Schemas:
-    """By the settings of the sides that are Avro; `registries` is asked again after denied access.
-    `transaction_topic` has the begin and end of
-    transactions, which are never abandoned. Raises ConfigError."""
+    """Create the schema registration for the sides that use Avro. It calls `registries` again after
+    denied access. It never abandons the schemas of `transaction_topic`, the topic for transaction
+    boundaries. Raises ConfigError."""
     ids = SchemaIds()
     registrar = create_registrar(ids, registries, waits_when_denied=waits_when_denied)
     registration = SchemaRegistration(
@@ -66,7 +66,7 @@ def create_schemas(
 
 
 class StreamFactory:
-    """Makes one stream for each scope of the configuration."""
+    """Creates one stream for each configured scope."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class StreamFactory:
         metrics: MongoMetrics,
         schemas: Schemas,
     ) -> None:
-        """`options` are those of the configuration that the server supports."""
+        """`options` are the configured options, as far as the server supports them."""
         self._config = config
         self._client = client
         self._deployment = deployment
@@ -93,9 +93,9 @@ class StreamFactory:
         self._encoder = encoder(config, deployment, schemas.ids)
 
     def positions(self, stored: AgentOffsets) -> AgentOffsets:
-        """The start of each stream: its stored position, else the configured one or now. Raises
-        UnavailableError when the server does not report the time, ConfigError when it rejects
-        `capture.start.token`."""
+        """Return the start of each stream: its stored position, else the configured start, else
+        now. Raises UnavailableError if the server does not report the time, ConfigError if it
+        rejects `capture.start.token`."""
         config, begin = self._config, AgentOffsets()
         for name in self._scopes:
             position = stored.streams.get(name)
@@ -159,14 +159,14 @@ class StreamFactory:
         )
 
     def heartbeat(self, ts_ms: int) -> tuple[bytes, bytes] | None:
-        """Key and value of a heartbeat; None while their schemas have no ids."""
+        """Encode key and value of a heartbeat; return None while their schemas have no ids."""
         properties = self._config.properties
         topic = properties.heartbeat_topic_name
         self._schemas.requests.ask(self._encoder.unregistered_heartbeat(topic), _ignore)
         return self._encoder.heartbeat(topic, properties.topic_prefix, ts_ms)
 
     def _is_ready(self, wake: Callable[[], None], database: str, collection: str) -> bool:
-        """True when a collection's schemas have ids; requests missing ones."""
+        """Whether a collection's schemas have ids; requests missing ids."""
         if (database, collection) not in self._ready:
             lacking = self._encoder.unregistered(database, collection)
             self._schemas.requests.ask(lacking, wake)
@@ -176,16 +176,16 @@ class StreamFactory:
 
     @property
     def _no_deletes(self) -> str:
-        """Why the agent cannot publish deletes of documents that only topics have, or empty."""
+        """Why the agent cannot publish deletes of documents that exist only in topics, or empty."""
         properties = self._config.properties
         if properties.sink != "kafka":
-            return "the agent reads only topics of Kafka"
+            return "the agent reads only Kafka topics"
         if properties.uses_avro or properties.transform_names or properties.event_transform:
-            return "the agent reads only topics with JSON without transformations"
+            return "the agent reads only JSON topics without transformations"
         if "d" in properties.skipped_operations:
-            return "`skipped.operations` leaves deletes out"
+            return "`skipped.operations` skips deletes"
         is_shard = properties.deployment == "shard" or self._config.shard is not None
-        return "other agents write into the same topics" if is_shard else ""
+        return "other agents write to the same topics" if is_shard else ""
 
     def _records(self, database: str, collection: str) -> Iterator[TopicRecord]:
         settings = self._config.properties.kafka_producer
@@ -194,7 +194,7 @@ class StreamFactory:
             yield from committed_records(settings, topic, _TOPIC_TIMEOUT_S)
 
     def _namespaces(self, stream: str) -> Namespaces:
-        """The captured collections in the scope of a stream."""
+        """Return the captured collections in the scope of a stream."""
         scope = self._scopes[stream]
         return self._config.namespaces.within(scope.database, scope.collection)
 
@@ -208,22 +208,22 @@ class StreamFactory:
                     token, self._client, scope, self._stages, options, cluster
                 )
             else:
-                # As a stream that is opened without a time: earlier changes are not in it.
+                # Like a stream that is opened without a time, it contains no earlier changes.
                 time = time or read_cluster_time(self._client).after
                 stream = StreamPosition({}, time, self._fingerprint, cluster)
         except StreamFailedError as error:
-            raise UnavailableError(f"The start of the stream is not known: {error}.") from error
+            raise UnavailableError(f"The start of the stream is unknown: {error}.") from error
         return StreamOffset(stream, None, SnapshotProgress())
 
 
 def _ignore() -> None:
-    """A heartbeat has no thread to wake."""
+    """Wake nothing: no thread waits for a heartbeat's schemas."""
 
 
 def encoder(
     config: MongoConfig, deployment: Deployment, ids: SchemaIds | None = None
 ) -> MongoEncoder:
-    """The encoder of messages by the configuration. `ids` are the ids of Avro schemas."""
+    """Create the configured message encoder. `ids` are the ids of Avro schemas."""
     properties = config.properties
     transaction_topic = None
     if properties.provide_transaction_metadata:

@@ -1,4 +1,4 @@
-"""All streams of a deployment and their snapshots as the source of a loop."""
+"""All streams of a deployment and their snapshots as the change source of the main loop."""
 
 import logging
 from collections.abc import Callable
@@ -23,7 +23,7 @@ _LONGEST_PAUSE_S = 1.0
 _READS_IN_A_TICK = 2
 
 OpenStream = Callable[[str, StreamOffset, Add, Callable[[], None]], Stream]
-"""Makes a stream that reads from a position on. It adds its batches by the first given function,
+"""Creates a stream that reads from a position. The stream passes its batches to the first function,
 and calls the second after each read."""
 
 
@@ -48,10 +48,10 @@ class StreamSet:
         stored: Callable[[AgentOffsets], AgentOffsets] | None,
         end_waits: Callable[[], None] | None,
     ) -> None:
-        """`flusher` has the position of every stream to read; `wake` rings the loop; `publish` gets
-        what `views` builds; without `is_streamed` it ends with the snapshots. `stored` returns the
-        position to resume from when the sink, which stores positions itself, was closed;
-        `end_waits` ends all waiting except that for MongoDB, before the end."""
+        """`flusher` contains the position of every stream to read; `wake` wakes the loop; `publish`
+        receives each view. Without `is_streamed` it finishes after the snapshots. `stored` returns
+        the position to resume from after a sink that stores positions was closed; `end_waits` ends
+        all waits except for MongoDB, before the streams close."""
         self._delivery = delivery
         self._flusher = flusher
         self._open_stream = open_stream
@@ -68,11 +68,11 @@ class StreamSet:
         self._signals = SignalAcks(metrics, wake)
         self._repeated = RateLimitedLog(logger)
         self.streams: dict[str, Stream] = {}
-        """By name, while they are open."""
+        """Open streams by name."""
 
     def signal(self, signal: Signal) -> Future[SignalResult]:
-        """Gives a signal to the next tick; the answer comes when what it requests is stored. Any
-        thread may call it."""
+        """Queue a signal for the next tick; the future completes when its effect is stored or the
+        signal is rejected. Thread-safe."""
         return self._signals.submit(signal)
 
     @property
@@ -86,7 +86,7 @@ class StreamSet:
         return self._delivery.has_room
 
     def begin(self) -> None:
-        """Stores the first position: a crash before the first event begins at the same time."""
+        """Store the first position, so that the agent starts there again after an early crash."""
         self._flusher.save_first()
 
     def prepare(self) -> bool:
@@ -131,7 +131,7 @@ class StreamSet:
         self._signals.answer_stored(self._flusher.stored)
 
     def dispose(self) -> bool:
-        """Nothing follows from a stored position."""
+        """Do nothing: stored progress requires no action."""
         return False
 
     def rewind(self) -> None:
@@ -153,7 +153,7 @@ class StreamSet:
         self._signals.cancel()
 
     def _is_position_sure(self) -> bool:
-        """Whether the position to resume from is known; asks the store when it is not."""
+        """Whether the position to resume from is known; queries the store if it is not."""
         if self._is_position_unsure and self._stored is not None:
             try:
                 self._flusher.reached = self._stored(self._flusher.reached)

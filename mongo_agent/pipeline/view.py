@@ -22,7 +22,7 @@ _QUARANTINE_INTERVAL_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class SnapshotClock:
-    """Seconds; `paused_s` is part of `running_s`. `seen_at_s` is the time of the last update."""
+    """Durations of snapshots; `running_s` includes `paused_s`. `seen_at_s` is the last update."""
 
     running_s: float = 0.0
     paused_s: float = 0.0
@@ -31,7 +31,7 @@ class SnapshotClock:
     was_paused: bool = False
 
     def advance(self, now_s: float, *, is_running: bool, is_paused: bool) -> "SnapshotClock":
-        """The state of the last update lasted until now."""
+        """Add the time since the last update, whose state lasted until now."""
         passed_s = 0.0 if self.seen_at_s is None else now_s - self.seen_at_s
         return replace(
             self,
@@ -53,12 +53,12 @@ class StreamView:
     read_time: ClusterTime
     last_streamed: MessageSummary | None = None
     last_snapshotted: MessageSummary | None = None
-    """None before the first one since the start."""
+    """The latest messages since the start; None before the first."""
     last_transaction: str | None = None
     snapshot_error: str = ""
-    """Why collections cannot be read for a snapshot; empty while they can."""
+    """Why snapshots cannot read collections; empty if they can."""
     replaced: Sequence[ReplacedCollection] = ()
-    """Collections whose topics wait for a command to follow them."""
+    """Replaced collections that wait for an operator's command."""
     no_deletes: str = ""
     """Why the agent cannot publish deletes for them; empty if it can."""
 
@@ -94,7 +94,7 @@ class View:
 
 
 class ViewBuilder:
-    """For the pipeline's thread."""
+    """Builds views, on the pipeline's thread."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class ViewBuilder:
         dead_letters: DeadLetterWriter,
         elections: Callable[[], int],
     ) -> None:
-        """`elections` returns their number so far."""
+        """`elections` returns the number of elections so far."""
         self._delivery = delivery
         self._flusher = flusher
         self._dead_letters = dead_letters
@@ -152,7 +152,7 @@ def set_gauges(view: View, metrics: MongoMetrics) -> None:
 
 
 def _stream_view(stream: Stream, stored: StreamOffset | None) -> StreamView:
-    """A snapshot runs until its end is stored: until then a restart continues it."""
+    """A snapshot runs until its end is stored, because until then a restart continues it."""
     snapshot = stream.snapshotter.view()
     is_running = snapshot.is_running or (stored is not None and not stored.snapshot.is_idle)
     return StreamView(
@@ -170,8 +170,8 @@ def _stream_view(stream: Stream, stored: StreamOffset | None) -> StreamView:
 
 
 def _lag_s(delivery: Delivery[str, StreamOffset]) -> float:
-    """Age of the last acknowledged change while something waits; before the first one, for how long
-    something has waited."""
+    """Return how long events have waited, or the age of the last acknowledged change if that is
+    longer; 0 if no event waits."""
     age_s = delivery.window.oldest_age_s
     if age_s is None:
         return 0.0

@@ -1,7 +1,7 @@
 """The collections of a deployment with their kinds, and the shards of a cluster with their tasks.
 
-Each task reads one shard: task i the shard of that number. Shards are numbered by the time at which
-they were added (`topologyTime`, from MongoDB 5.0 on) and by name, so that a new one moves no other.
+Each task reads one shard: task i reads shard i. Shards are ordered by the time when they were added
+(`topologyTime`, since MongoDB 5.0), then by name. So a new shard changes no other task.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ class CollectionKind(StrEnum):
 
 
 def kind_of(entry: Mapping[str, Any]) -> CollectionKind:
-    """The kind of a collection, from its entry in `listCollections`."""
+    """Determine the kind of a collection from its entry in `listCollections`."""
     if str(entry["name"]).startswith(SYSTEM):
         return CollectionKind.SYSTEM
     of_type = {"view": CollectionKind.VIEW, "timeseries": CollectionKind.TIME_SERIES}.get(
@@ -47,8 +47,8 @@ def kind_of(entry: Mapping[str, Any]) -> CollectionKind:
 
 @dataclass(frozen=True, slots=True)
 class CollectionInfo:
-    """One collection. `has_images`: the server stores pre- and post-images. `hint` names its index
-    on `_id`."""
+    """One collection. `has_images`: the server stores pre- and post-images. `hint` is the name of
+    its `_id` index."""
 
     database: str
     name: str
@@ -94,7 +94,7 @@ def list_collections(client: Client, scopes: Sequence[Scope]) -> Iterator[Collec
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """A shard: its name, its replica set, the addresses of members, and when it was added."""
+    """A shard: its name, replica set, member addresses, and when it was added."""
 
     name: str
     replica_set: str
@@ -103,9 +103,9 @@ class Shard:
 
 
 def list_shards(client: Client) -> tuple[Shard, ...]:
-    """The shards in the order of their tasks, read from `config.shards`.
+    """Read the shards from `config.shards`, in the order of their tasks.
 
-    Raises AccessDeniedError without the privilege, and UnavailableError.
+    Raises AccessDeniedError if the privilege is missing, and UnavailableError.
     """
     try:
         entries = list(client.config.shards.find())
@@ -122,7 +122,7 @@ def list_shards(client: Client) -> tuple[Shard, ...]:
 
 
 def shard_of_task(shards: Sequence[Shard], task: int) -> Shard | None:
-    """The shard of a task; None for a spare one."""
+    """Return the shard of a task, or None for a spare task."""
     return shards[task] if task < len(shards) else None
 
 

@@ -1,8 +1,8 @@
-"""Commands to a server: replies that cannot be decoded, sessions, and commands for one server.
+"""Server commands: undecodable replies, sessions, and affinity to one server.
 
-A cursor exists on one server, and a driver selects a server for each command: another mongos, or
-another secondary. The commands of a stream therefore use the server of its first command while that
-server is eligible. When its role changes, the stream is reopened on another server.
+A cursor exists on one server, but the driver selects a server for each command: perhaps a different
+mongos or secondary. The commands of a stream therefore use the server of its first command while
+that server is eligible. When its role changes, the stream is reopened on another server.
 """
 
 import threading
@@ -23,8 +23,8 @@ Client = MongoClient[Any]
 def decode_replies() -> Iterator[None]:
     """Raise `ProtocolError`, a `PyMongoError`, for a reply that cannot be decoded.
 
-    For such a reply the driver closes the connection, but raises the errors of its decoders (BSON,
-    zlib, zstd, Snappy, `struct`) as they are.
+    For such a reply the driver closes the connection, but does not convert the errors of its
+    decoders (BSON, zlib, zstd, Snappy, `struct`).
     """
     try:
         yield
@@ -39,21 +39,21 @@ def decode_replies() -> Iterator[None]:
 def run_command(
     client: Client, command: str | dict[str, Any], database: str = "admin", **options: Any
 ) -> Any:
-    """The reply of a server that the client's read preference selects. Raises `PyMongoError`."""
+    """Run a command on a server that the read preference selects. Raises `PyMongoError`."""
     with decode_replies():
         return client[database].command(command, read_preference=client.read_preference, **options)
 
 
 def _release_replies(error: BaseException | None) -> None:
-    """Clear the frames of an error. A frame of the driver refers to its own error, and so keeps a
-    reply of up to 48 MB until a search for cycles, which is rare (`tune_interpreter`)."""
+    """Clear the frames of an error. A driver frame refers to its own error. It would keep a reply
+    of up to 48 MB alive until the next garbage collection, which is rare (`tune_interpreter`)."""
     while error is not None:
         traceback.clear_frames(error.__traceback__)
         error = error.__context__
 
 
 def new_session(client: Client) -> ClientSession | None:
-    """Start a session; None on a direct connection to a hidden member.
+    """Start a session; return None on a direct connection to a hidden member.
 
     The driver does not start sessions there, because it does not select hidden members for reads.
     """
@@ -68,14 +68,14 @@ _active = threading.local()
 
 
 class ServerAffinity:
-    """Wrap each command in `with affinity.active():`."""
+    """Sends commands to one server. Wrap each command in `with affinity.active():`."""
 
     def __init__(self) -> None:
         self._address: tuple[str, int | None] | None = None
 
     @contextmanager
     def active(self) -> Iterator[None]:
-        """Send the commands of this thread inside the block to one server."""
+        """Send this thread's commands inside the block to one server."""
         _active.affinity = self
         try:
             yield
@@ -83,7 +83,7 @@ class ServerAffinity:
             _active.affinity = None
 
     def choose(self, eligible: Sequence[ServerDescription]) -> Sequence[ServerDescription]:
-        """The server of the previous command if it is eligible, else the nearest one."""
+        """Choose the server of the previous command if it is eligible, else the nearest server."""
         chosen = [each for each in eligible if each.address == self._address]
         if not chosen:
             chosen = sorted(eligible, key=_distance)[:1]

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 LOAD_BALANCED = (
     "`loadBalanced=true`, which sends each command to any mongos; a change stream needs a fixed "
-    "one. Remove the option and list the mongos."
+    "mongos. Remove the option and list the mongos."
 )
 
 SHARDED = "sharded"
@@ -43,9 +43,9 @@ class Deployment:
 
     `cluster` identifies the deployment: its name, and its id if the user may read it. `is_shard`
     marks a shard's replica set. `is_config_server` marks the replica set of the config servers, and
-    `holds_configuration` one without user data; `mongos` lists the routers that it knows. `state`
-    is the state of the member on a direct connection; `member` is its address, and `datacenter` and
-    `rack` are its tags `dc` and `rack`.
+    `holds_configuration` marks config servers without user data; `mongos` lists the routers that
+    they know. `state` is the state of the member on a direct connection; `member` is its address,
+    and `datacenter` and `rack` are its tags `dc` and `rack`.
     """
 
     name: str
@@ -66,7 +66,7 @@ def discover(client: Client) -> Deployment:
     """Query the server for its deployment.
 
     Raises ConfigError for a server without change streams, AccessDeniedError for a rejected
-    login, and UnavailableError when the server does not answer.
+    login, and UnavailableError if the server does not answer.
     """
     try:
         hello = run_command(client, "hello")
@@ -104,7 +104,7 @@ def discover(client: Client) -> Deployment:
 
 
 def no_change_streams(hello: Mapping[str, Any], address: str) -> str | None:
-    """An error for a server that never has change streams, from its reply to `hello`."""
+    """Return an error if a server can never have change streams, from its reply to `hello`."""
     if hello.get("msg") == _MONGOS or hello.get("isreplicaset"):
         return None
     if hello.get("setName") is None:
@@ -119,7 +119,7 @@ def no_change_streams(hello: Mapping[str, Any], address: str) -> str | None:
 
 
 def not_initiated(member: str) -> str:
-    """The error for a mongod with `--replSet` before `rs.initiate()`."""
+    """Return the error for a mongod with `--replSet` before `rs.initiate()`."""
     return (
         f"{member} is not initiated as a replica set. Run `rs.initiate()` there in mongosh; the "
         "agent then continues."
@@ -127,7 +127,7 @@ def not_initiated(member: str) -> str:
 
 
 def deployment_error(deployment: Deployment, wanted: str, address: str) -> str | None:
-    """An error for an unsupported deployment, or one that `mongodb.deployment` excludes.
+    """Return an error if the deployment is unsupported, or excluded by `mongodb.deployment`.
 
     `wanted` is the value of that property, `address` the address of the connection.
     """
@@ -158,9 +158,9 @@ def deployment_error(deployment: Deployment, wanted: str, address: str) -> str |
 
 
 def read_oldest_oplog_time(client: Client) -> ClusterTime | None:
-    """The time of the oplog's first entry.
+    """Return the time of the oldest oplog entry.
 
-    None without the privilege, behind a mongos, or when the server does not answer in time.
+    Returns None if the privilege is missing, on a mongos, or if the server does not answer in time.
     """
     with suppress(PyMongoError), decode_replies(), pymongo.timeout(_OPLOG_S):
         entry = client.local["oplog.rs"].find_one({}, {"ts": 1}, sort=[("$natural", 1)])
@@ -182,9 +182,9 @@ def _state(hello: Mapping[str, Any]) -> str:
 
 
 def _if_permitted(ask: Callable[[], T]) -> T | None:
-    """The result, or None without the privilege.
+    """Return the result of `ask`, or None if the privilege or the command is missing.
 
-    Other failures are raised: an id that is missing now and then would change the identity.
+    Raises other failures, because an intermittently missing id would change the identity.
     """
     try:
         with decode_replies():
@@ -216,7 +216,7 @@ def _is_shard(client: Client) -> bool:
 
 
 def _has_data_of_config(client: Client) -> bool:
-    """Whether the config servers are also a shard (a config shard, from MongoDB 8.0 on).
+    """Whether the config servers are also a shard (a config shard, since MongoDB 8.0).
 
     Requires read access to `config.shards`.
     """
@@ -224,7 +224,7 @@ def _has_data_of_config(client: Client) -> bool:
 
 
 def _mongos(client: Client) -> tuple[str, ...]:
-    """The routers known to the config servers, most recently seen first."""
+    """List the routers known to the config servers, most recently seen first."""
     reply = _if_permitted(
         lambda: list(
             client.config.mongos.find({}, {"_id": 1}).sort("ping", -1).limit(_SHOWN_MONGOS)

@@ -1,4 +1,4 @@
-"""Errors of MongoDB's server and driver: their classes, and how the agent reports them."""
+"""Classification and reporting of errors from MongoDB's server and driver."""
 
 from collections.abc import Iterable
 from enum import Enum
@@ -29,14 +29,14 @@ _SERVER = TlsServer(
 
 
 class Failure(Enum):
-    """Classes of errors, each with one policy."""
+    """Error classes, each with one policy."""
 
     RESUMABLE = "resumable"
     """An election or a lost connection: reopen the stream after the last event."""
     AUTHENTICATION = "authentication"
     """Wrong credentials: a retry would lock the account."""
     AUTHORISATION = "authorisation"
-    """A missing privilege: retry, because it can be granted meanwhile."""
+    """A missing privilege: retry, because an operator may grant it."""
     HISTORY_LOST = "history lost"
     """The oplog no longer contains the position: `history.lost.policy` decides."""
     FILTERED_TOKEN = "filtered token"
@@ -46,9 +46,9 @@ class Failure(Enum):
     MEMORY_LIMIT = "memory limit"
     """The operation exceeds the server's memory limit: reopen with one event a reply."""
     INVALID_TOKEN = "invalid token"
-    """The token has another format or belongs to another cluster."""
+    """The token has an unknown format or belongs to a different cluster."""
     NOT_SUPPORTED = "not supported"
-    """The server has no change streams: a standalone, or another database."""
+    """The server has no change streams: a standalone, or a different database."""
     OTHER = "other"
     """Retry a limited number of times with growing pauses."""
 
@@ -68,7 +68,7 @@ _BY_CODE = {
 
 
 def classify_failure(code: int | None, labels: Iterable[str] = ()) -> Failure:
-    """The class of an error by its code and labels; `code` is None without a server reply."""
+    """Classify an error by its code and labels; `code` is None without a server reply."""
     if code is None:
         return Failure.RESUMABLE
     known = _BY_CODE.get(code)
@@ -113,7 +113,7 @@ def authorisation_message(reason: str) -> str:
 
 
 def error_text(error: PyMongoError) -> str:
-    """The error message without the server's reply and the topology; TLS errors are explained."""
+    """Format an error without the server's reply and the topology, and explain TLS errors."""
     details = getattr(error, "details", None)
     text = str(details["errmsg"] if details and "errmsg" in details else error)
     text = tls_error(text) or text
@@ -121,6 +121,6 @@ def error_text(error: PyMongoError) -> str:
 
 
 def tls_error(text: str) -> str | None:
-    """Explain the driver's error text; None unless it is about certificates or protocols."""
+    """Explain an error text of the driver about certificates or protocols, else return None."""
     clause = tls_failure(text, _SERVER)
     return None if clause is None else f"{clause[0].upper()}{clause[1:]}."

@@ -1,8 +1,8 @@
-"""Monitors of elections and of slow failures: an oplog that overtakes the offset, a lost majority.
+"""Monitors for elections and gradual failures: an oplog that overtakes the offset, a lost majority.
 
-Without a majority a change stream stalls without an error: its tokens stop, although a primary
-writes a no-op every ten seconds when idle. An offset older than the oplog cannot be resumed, so the
-agent warns before the oplog overtakes it.
+Without a majority, a change stream stalls without an error: its tokens stop advancing, although an
+idle primary writes a no-op every ten seconds. A stream cannot resume from an offset older than the
+oplog, so the agent warns before the oplog overtakes the offset.
 """
 
 import logging
@@ -30,7 +30,7 @@ _DIGITS = re.compile(r"\d+")
 
 
 class ElectionCounter(monitoring.TopologyListener):
-    """`count` increases each time another member becomes primary. Any thread may read it."""
+    """Counts in `count` how often a different member becomes primary. Any thread may read it."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -65,7 +65,7 @@ def _text(address: tuple[str, int | None]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class WarningThresholds:
-    """Thresholds of warnings; 0 disables one."""
+    """Thresholds of warnings; 0 disables a warning."""
 
     headroom_ms: int
     stall_ms: int
@@ -80,7 +80,7 @@ class WarningThresholds:
 
 @dataclass(frozen=True, slots=True)
 class StreamTimes:
-    """The stored and the read cluster time of one stream.
+    """The stored and the last read cluster time of one stream.
 
     `moved_at_s` is the time at which the monitor last saw the read time advance.
     """
@@ -122,13 +122,13 @@ class StreamWarning:
 
 
 def is_headroom_low(headroom_s: float, behind_s: float, warning_ms: int) -> bool:
-    """Whether the oldest entry of the oplog comes near an offset that is `behind_s` old."""
+    """Whether the oldest entry of the oplog is close to an offset that is `behind_s` old."""
     # The oldest entry of a new oplog is recent, too, and does not move.
     return warning_ms > 0 and headroom_s < min(behind_s, warning_ms / 1000)
 
 
 def stream_warning(findings: StreamLag, warnings: WarningThresholds) -> StreamWarning | None:
-    """The most severe warning; None without one."""
+    """Return the most severe warning, or None."""
     headroom_s, behind_s = findings.headroom_s, findings.behind_s
     if headroom_s is not None and headroom_s < 0 and warnings.headroom_ms:
         return StreamWarning(
@@ -141,8 +141,8 @@ def stream_warning(findings: StreamLag, warnings: WarningThresholds) -> StreamWa
     if warnings.stall_ms and findings.stalled_s * 1000 > warnings.stall_ms:
         return StreamWarning(
             "stream_stalled",
-            f"the stream has not advanced for {duration_text(findings.stalled_s)}, as after "
-            "the loss of the majority of members",
+            f"the stream has not advanced for {duration_text(findings.stalled_s)}, as happens "
+            "without a majority of members",
             "check `rs.status()` and the sink",
         )
     if headroom_s is not None and is_headroom_low(headroom_s, behind_s, warnings.headroom_ms):
@@ -154,7 +154,7 @@ def stream_warning(findings: StreamLag, warnings: WarningThresholds) -> StreamWa
     if warnings.lag_ms and behind_s * 1000 > warnings.lag_ms:
         return StreamWarning(
             "stream_lagging",
-            f"the stream is {duration_text(behind_s)} behind and catches up",
+            f"the stream is {duration_text(behind_s)} behind and catching up",
             "if the lag persists, the sink or this machine is too slow",
         )
     return None
@@ -201,7 +201,7 @@ class OplogMonitor(Worker):
             self._report(stream, warnings[stream].sentence if stream in warnings else "")
 
     def _report(self, stream: str, text: str) -> None:
-        """Log each kind of warning once, even after another kind."""
+        """Log each kind of warning once, even if kinds alternate."""
         last, kind = self._reported.get(stream, ""), _DIGITS.sub("", text)
         if kind:
             self._repeated.log(f"{stream}: {kind}", text)
@@ -210,7 +210,7 @@ class OplogMonitor(Worker):
         self._reported[stream] = kind
 
     def warnings(self) -> dict[str, StreamWarning]:
-        """The most severe warning about each stream that has one."""
+        """Return the most severe warning about each stream that has warnings."""
         worst = {
             stream: stream_warning(findings, self._warnings)
             for stream, findings in self._findings.items()
@@ -218,7 +218,7 @@ class OplogMonitor(Worker):
         return {stream: warning for stream, warning in worst.items() if warning is not None}
 
     def details(self, stream: str) -> dict[str, object]:
-        """Figures of a stream for `/health`."""
+        """Return the figures of a stream for `/health`."""
         findings = self._findings.get(stream)
         elections = {"elections": self._elections.count}
         if findings is None:
@@ -230,8 +230,8 @@ class OplogMonitor(Worker):
         }
 
     def least_headroom_s(self) -> float:
-        """Seconds between the oldest entry of the oplog and the stored offset, of the stream with
-        the least; NaN while it is not known."""
+        """Return the smallest time in seconds between the oldest oplog entry and a stream's stored
+        offset, or NaN if it is unknown."""
         known = (each.headroom_s for each in self._findings.values())
         return min((float(each) for each in known if each is not None), default=math.nan)
 

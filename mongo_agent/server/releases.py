@@ -1,14 +1,14 @@
-"""The supported releases of MongoDB, and what each can do for streams and snapshots.
+"""The supported releases of MongoDB, and their features for streams and snapshots.
 
-This is the only table of releases. Compatible databases report a release, too, and may lack what it
-has: `startAfter` is found out by asking for it (`change_stream.options`).
+This is the only table of releases. Compatible databases also report a release, but may not support
+all its features, so the agent probes for `startAfter` (`change_stream.options`).
 """
 
 from typing import Literal
 
 Version = tuple[int, ...]
 LargeEvents = Literal["split", "measure", "none"]
-"""What a server can do with events above 16 MB: send them in parts, measure them, or neither."""
+"""How a server supports events above 16 MB: it can send them in parts, measure them, or neither."""
 
 _OLDEST = (4, 2)
 _EVENT_SIZES = (4, 4)
@@ -29,17 +29,17 @@ def release_text(version: Version) -> str:
 
 
 def unsupported_release(version: Version) -> str | None:
-    """An error for a release without `startAfter`; the agent could not resume without a gap."""
+    """Return an error for a release without `startAfter`: a resumed stream could have a gap."""
     if version >= _OLDEST:
         return None
     return (
         f"MongoDB {release_text(version)} cannot resume a stream after a dropped collection "
-        "(`startAfter`), and its resume tokens have another format. Use MongoDB 4.2 or later."
+        "(`startAfter`), and its resume tokens have a different format. Use MongoDB 4.2 or later."
     )
 
 
 def large_events_of(version: Version) -> LargeEvents:
-    """What a release can do with large events."""
+    """Return how a release supports large events."""
     if version >= _SPLIT_EVENTS_AGAIN or _SPLIT_EVENTS <= version < _NO_SPLIT_EVENTS:
         return "split"
     return "measure" if version >= _EVENT_SIZES else "none"

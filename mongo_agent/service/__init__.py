@@ -1,4 +1,4 @@
-"""The MongoDB agent as a service. Its parts are made here and nowhere else."""
+"""The MongoDB agent as a service. Only this package creates its parts."""
 
 from mongo_agent.service.service import MongoService, create_service
 

@@ -34,23 +34,23 @@ _LOOK_S = 10.0
 _LOGIN_S = 5.0
 
 OnError = Callable[[str], None]
-"""Gets why the agent waits for MongoDB; empty when the cause has ended."""
+"""Receives why the agent waits for MongoDB; an empty string once the cause is resolved."""
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """An identified server, which supports the configuration."""
+    """An identified server that supports the configuration."""
 
     client: Client
     deployment: Deployment
     options: StreamOptions
-    """The options of streams that it supports."""
+    """The stream options that it supports."""
     elections: ElectionCounter
 
 
 def wait_for_shard(config: MongoConfig, stop: Stop, on_error: OnError) -> MongoConfig | None:
-    """The configuration for the shard of this task, where it has one. Waits for a shard; None when
-    the stop came first."""
+    """Wait until this task has a shard, if it needs one, and return the configuration for it.
+    Return None if the agent stops first."""
     known = None
 
     def ask() -> Assignment:
@@ -70,8 +70,8 @@ def wait_for_shard(config: MongoConfig, stop: Stop, on_error: OnError) -> MongoC
 
 @contextmanager
 def watch_login(config: MongoConfig, stop: Stop) -> Iterator[Stop]:
-    """A stop that is also requested when MongoDB accepts a login that an operator has put into the
-    files of the configuration: an open client keeps its login."""
+    """Yield a stop that is also requested when MongoDB accepts a new login from the configuration
+    files, because an open client keeps its old login."""
     part = PartStop(stop)
 
     def watch(ended: threading.Event) -> None:
@@ -104,7 +104,7 @@ def open_client(config: MongoConfig, elections: ElectionCounter) -> Iterator[Cli
     try:
         yield client
     finally:
-        # The client ends its sessions, and waits for an unavailable server.
+        # Closing ends the client's sessions, which blocks while the server is unavailable.
         closing = threading.Thread(target=client.close, name="closing", daemon=True)
         closing.start()
         closing.join(_CLOSE_S)
@@ -113,8 +113,8 @@ def open_client(config: MongoConfig, elections: ElectionCounter) -> Iterator[Cli
 def wait_for_server(
     config: MongoConfig, client: Client, elections: ElectionCounter, stop: Stop, on_error: OnError
 ) -> Server | None:
-    """The server, once it answers; None when the stop came first. Raises ConfigError when it lacks
-    what the configuration needs."""
+    """Wait for the server; return None if the agent stops first. Raises ConfigError if the server
+    does not support the configuration."""
 
     def ask() -> Server:
         deployment = discover(client)
@@ -142,8 +142,8 @@ def _require_support(config: MongoConfig, client: Client, deployment: Deployment
 def _wait_for_answer(
     config: MongoConfig, ask: Callable[[], Answered], stop: Stop, look_s: float, on_error: OnError
 ) -> Answered | None:
-    """The answer of MongoDB; None when the stop came first. Waits for an unavailable server for the
-    attempts of the backoff. A stop is noticed between two attempts of `look_s`."""
+    """Wait for MongoDB's answer; return None if the agent stops first. Retries as the back-off
+    allows, and notices a stop between two attempts, which take at most `look_s`."""
     pause = config.new_pause()
     repeated = RateLimitedLog(logger)
     while not stop.requested:

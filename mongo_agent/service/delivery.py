@@ -44,13 +44,13 @@ _SEND_TO_LEADER = "This agent is on standby. Send the signal to the leader (cdc_
 
 
 class MongoDelivery:
-    """Delivers in one term as the leader or in several; each term has a pipeline of its own."""
+    """Delivers in one or several terms as the leader; each term has a separate pipeline."""
 
     def __init__(
         self, config: MongoConfig, metrics: MongoMetrics, status: MongoStatus, sink: Sink | None
     ) -> None:
-        """Without a sink each term makes it: the name of the position in Kafka may depend on the
-        server."""
+        """Without a sink, each term creates one, because the name of the position in Kafka may
+        depend on the server."""
         self._properties = config.properties
         self._metrics = metrics
         self._status = status
@@ -61,7 +61,7 @@ class MongoDelivery:
     def run(
         self, config: MongoConfig, server: Server, shell: ServiceShell[View], stop: Stop
     ) -> None:
-        """Delivers until `stop` is requested."""
+        """Deliver until `stop` is requested."""
         deployment = server.deployment
         sink, store = self._sink_and_store(config, deployment)
         stored = self._wait_for(store.load, stop)
@@ -114,7 +114,7 @@ class MongoDelivery:
             pipeline.run(stop)
 
     def end_term(self) -> None:
-        """Forgets the pipeline of a term that is over."""
+        """Discard the pipeline of a term that has ended."""
         self._pipeline = None
         self._schemas.requests.close()
         self._schemas = self._create_schemas()
@@ -125,7 +125,7 @@ class MongoDelivery:
         self._schemas.requests.close()
 
     def send(self, signal: Signal) -> Future[SignalResult]:
-        """Without a pipeline the future stays open, except on standby."""
+        """Queue a signal. Without a pipeline the future stays pending; a standby rejects it."""
         if self._pipeline is not None:
             return self._pipeline.signal(signal)
         answer: Future[SignalResult] = Future()
@@ -134,7 +134,7 @@ class MongoDelivery:
         return answer
 
     def snapshots(self) -> Mapping[str, Mapping[str, Any]]:
-        """The progress of snapshots as JSON, by stream."""
+        """Return the progress of snapshots as JSON, by stream."""
         if self._pipeline is None:
             return {}
         return {stream.name: stream.snapshot.values() for stream in self._pipeline.view.streams}
@@ -191,7 +191,7 @@ class MongoDelivery:
     def _channels(
         self, config: MongoConfig, position: AgentOffsets
     ) -> Iterator[AbstractContextManager[object]]:
-        """Channels of signals, besides HTTP and the stream."""
+        """Create the signal channels other than HTTP and the stream."""
         properties = self._properties
         if "kafka" in properties.signal_channels:
             offsets = (stream.snapshot.kafka_offset for stream in position.streams.values())
@@ -220,7 +220,7 @@ class MongoDelivery:
         )
 
     def _wait_for(self, ask: Callable[[], Answered], stop: Stop) -> Answered | None:
-        """The answer of the broker with the position; None when the stop came first."""
+        """Wait for the store's answer; return None if the agent stops first."""
         return wait_for(
             ask,
             stop,

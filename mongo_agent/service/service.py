@@ -1,4 +1,4 @@
-"""The service: HTTP and status from its start to its end, and the election of the leader."""
+"""The service: HTTP and status during its whole lifetime, and leader election."""
 
 import logging
 from functools import partial
@@ -41,7 +41,7 @@ logger = logging.getLogger(__name__)
 
 
 def create_service(config: MongoConfig) -> "MongoService":
-    """The agent of one deployment, not yet running. Raises ConfigError."""
+    """Create the agent of one deployment without starting it. Raises ConfigError."""
     is_in_file = config.properties.position_store == "file"
     return MongoService(config, create_sink(config.properties) if is_in_file else None)
 
@@ -50,7 +50,7 @@ class MongoService:
     """Locks its directory, serves HTTP, identifies the server, and delivers until it is stopped."""
 
     def __init__(self, config: MongoConfig, sink: Sink | None) -> None:
-        """Without a sink `MongoDelivery` makes it."""
+        """Without a sink, `MongoDelivery` creates one."""
         self._config = config
         properties = config.properties
         quarantine = str(properties.offset_directory / DIRECTORY)
@@ -75,11 +75,11 @@ class MongoService:
 
     @property
     def http_port(self) -> int:
-        """While it runs."""
+        """The port of the HTTP server while the service runs."""
         return self._shell.http_port
 
     def run(self, stop: Stop) -> None:
-        """Runs until `stop` is requested. Raises errors that waiting cannot resolve."""
+        """Run until `stop` is requested. Raises errors that waiting cannot resolve."""
         with self._shell.running(self._config.properties.offset_directory):
             try:
                 while self._run_with_login(stop):
@@ -89,7 +89,7 @@ class MongoService:
                 self._delivery.close()
 
     def _run_with_login(self, stop: Stop) -> bool:
-        """Runs until the stop; True when it is to connect with another login."""
+        """Run until a stop; return whether to connect again with a new login."""
         with watch_login(self._config, stop) as part:
             config = wait_for_shard(self._config, part, self.status.wait_for)
             if config is not None:
@@ -120,7 +120,7 @@ class MongoService:
         )
 
     def _serve(self, config: MongoConfig, server: Server, stop: Stop) -> None:
-        """Delivers; with `standby.enabled` only while this agent is the leader."""
+        """Deliver; with `standby.enabled`, only while this agent is the leader."""
         settings = election_settings(config, server.deployment)
         if settings is None:
             self._delivery.run(config, server, self._shell, stop)
@@ -131,13 +131,13 @@ class MongoService:
                 while self._lead(election, config, server, stop):
                     self._delivery.end_term()
         finally:
-            # An agent that left the group at its end is no fault.
+            # Leaving the group when the agent stops is not a fault.
             self.status.election = None
 
     def _lead(
         self, election: LeaderElection, config: MongoConfig, server: Server, stop: Stop
     ) -> bool:
-        """One term as the leader; False when nothing is left to do."""
+        """Deliver for one term as the leader; return whether another term may follow."""
         with election.term(stop) as term:
             if term is None:
                 return False
@@ -149,6 +149,6 @@ class MongoService:
             except SidecarError as error:
                 if stop.requested or not term.stop.requested:
                     raise
-                # Whatever failed, another agent may deliver.
+                # Whatever failed, another agent may take over.
                 logger.warning("delivery ended with the term", extra=fields(reason=str(error)))
             return term.stop.requested and not stop.requested

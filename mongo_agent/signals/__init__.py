@@ -1,1 +1,1 @@
-"""Signals to a running agent, by any channel."""
+"""Signals to a running agent, through any channel."""

@@ -1,4 +1,4 @@
-"""The channels of signals beside the change stream: HTTP, a topic of Kafka, and a file."""
+"""Signal channels other than the change stream: HTTP, a Kafka topic, and a file."""
 
 import logging
 import threading
@@ -41,17 +41,17 @@ Snapshots = Callable[[], Mapping[str, Mapping[str, Any]]]
 
 
 def signal_pages(send: Send, snapshots: Snapshots, *, wait_s: float = _WAIT_S) -> Blueprint:
-    """Signals and snapshot progress over HTTP. `send` passes a signal to the pipeline; `snapshots`
-    returns the progress as JSON. Server threads call both.
+    """Serve signals and snapshot progress over HTTP. `send` passes a signal to the pipeline;
+    `snapshots` returns the progress as JSON. Server threads call both.
 
-    POST /signals    {"id", "type", "data"}   202 {"accepted", "message"}, or 4xx, 5xx with the same
+    POST /signals    {"id", "type", "data"}   202, 4xx or 5xx with {"accepted", "message"}
     GET  /snapshot   progress of snapshots, by stream
 
-    The agent answers 202 after it stored the signal with the offsets, so a crash does not undo it.
+    The agent answers 202 once it has stored the signal with the offsets, so no crash undoes it.
 
-    Signals require the token of `http.token.file`, if set. Without it every client that reaches
+    Signals require the token in `http.token.file`, if set. Otherwise every client that reaches
     `http.host` and `http.port` can start a snapshot. The body must be `application/json`, which web
-    pages of other origins cannot send without a preflight request.
+    pages from other origins cannot send without a preflight request.
     """
     pages = Blueprint("signals", __name__)
 
@@ -76,7 +76,7 @@ def signal_pages(send: Send, snapshots: Snapshots, *, wait_s: float = _WAIT_S) -
 
 
 def topic_signal(record: TailedRecord, logical_name: str) -> Signal | None:
-    """Parse the signal of a record; None for another agent's key."""
+    """Parse the signal in a record; return None for another agent's key."""
     if record.key != logical_name.encode():
         return None
     return replace(parse_signal_text(record.value or b"", "kafka"), kafka_offset=record.offset)
@@ -87,9 +87,8 @@ class SignalTopic(TopicTailer):
 
     The key is the logical name (`topic.prefix`), the value {"id", "type", "data"}; the topic has
     one partition. The read offset is part of the snapshot progress (`kafka_offset`), so the agent
-    stores it in one step with the effect of the signal. The first start reads from the committed
-    offset of the group `signal.kafka.groupId`, as left by Debezium's connector, else from the
-    beginning.
+    stores it in one step with the effect of the signal. The first start reads from the offset that
+    Debezium's connector committed for the group `signal.kafka.groupId`, else from the beginning.
 
     `after` is `SnapshotProgress.kafka_offset`; `settings` use the names of a Java client.
     """
@@ -121,14 +120,14 @@ class SignalTopic(TopicTailer):
 
 
 def file_signals(content: bytes, taken_as: str) -> Iterator[Signal]:
-    """Parse the signals of a renamed file."""
+    """Parse the signals in a renamed file."""
     for number, line in enumerate(content.splitlines()):
         if line.strip():
             yield replace(parse_signal_text(line, "file"), occurrence=f"{taken_as}:{number}")
 
 
 class SignalFile(Worker):
-    """The channel `file`: one JSON object a line, {"id", "type", "data"}, as in Debezium.
+    """The channel `file`: one JSON object per line, {"id", "type", "data"}, as in Debezium.
 
     Passes signals to `send` and waits for each result. The agent renames the file before it reads
     it, so later writes create a new file:
@@ -182,7 +181,7 @@ class SignalFile(Worker):
         return bool(content) and (content.endswith(b"\n") or seen == len(content))
 
     def _process(self, taken: Path) -> None:
-        """Process a renamed file, including lines that a writer adds with the file still open."""
+        """Process a renamed file, including lines from a writer that still has the file open."""
         done = b""
         while (content := read_regular(taken, _MAX_BYTES)) != done:
             for signal in file_signals(content, taken.name):

@@ -1,4 +1,4 @@
-"""Commands of signals: Debezium's types and the fields of their data.
+"""Signal commands: Debezium's types and the fields of their data.
 
     execute-snapshot   {"type": "incremental", "data-collections": […], "additional-conditions":
                        [{"data-collection": …, "filter": …}], "replace": true}
@@ -7,7 +7,7 @@
     resume-snapshot    {"type": "incremental"}
     log                {"message": …}
 
-Snapshots always run beside the stream, so `blocking` means the same as `incremental`.
+Snapshots always run alongside the stream, so `blocking` means the same as `incremental`.
 """
 
 from collections.abc import Collection, Mapping
@@ -29,7 +29,7 @@ _MESSAGE = "message"
 class ExecuteSnapshot:
     """Snapshot the matching collections. `filters` are pairs of a name and a query.
 
-    `replaces`: also delete the documents that only their topics have.
+    `replaces`: also delete the documents that exist only in their topics.
     """
 
     names: tuple[str, ...]
@@ -39,7 +39,7 @@ class ExecuteSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class StopSnapshot:
-    """Stop the snapshots of matching collections; without names all of them."""
+    """Stop the snapshots of matching collections, or all snapshots if `names` is empty."""
 
     names: tuple[str, ...]
 

@@ -1,4 +1,4 @@
-"""A signal of any channel, and its result; inserts into a collection are the channel `source`."""
+"""A signal from any channel, its result, and the channel `source`: inserts into a collection."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import CancelledError, Future
@@ -21,7 +21,7 @@ class InvalidSignalError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """A signal with Debezium's fields `type` and `data`; `id` is the sender's, for logs.
+    """A signal with Debezium's fields `type` and `data`; `id` comes from the sender, for logs.
 
     `occurrence` identifies the signal in a channel that may deliver it twice; `kafka_offset` is its
     offset in a topic.
@@ -42,8 +42,8 @@ class SignalResult:
 
 
 def is_answered(future: Future[SignalResult], is_stopping: Callable[[], bool]) -> bool:
-    """Wait for the result. False if the agent stops first; the next start processes the signal
-    again."""
+    """Wait for the result; return False if the agent stops first. The next start then processes the
+    signal again."""
     while not is_stopping():
         try:
             future.result(_RESULT_POLL_S)
@@ -65,7 +65,7 @@ def parse_signal(document: Mapping[str, Any], channel: str) -> Signal:
 
 
 def parse_signal_text(text: bytes, channel: str) -> Signal:
-    """Parse JSON text. Other text gives a signal without a type, which is rejected."""
+    """Parse JSON text. Other text becomes a signal without a type, which the agent rejects."""
     try:
         document = parse_json(text)
     except ValueError:
@@ -89,13 +89,13 @@ def _data(data: Any) -> Mapping[str, Any]:
 
 
 def signals_among(events: Iterable[bytes], collection: str | None) -> Iterator[Signal]:
-    """The signals among raw events, in order; `collection` None disables the channel."""
+    """Yield the signals among raw events, in order; `collection` None disables the channel."""
     if collection is not None:
         yield from filter(None, (source_signal(event, collection) for event in events))
 
 
 def source_signal(event: bytes, collection: str) -> Signal | None:
-    """Parse the signal of a raw change event; None unless it is an insert into the collection.
+    """Parse a signal from a raw change event; return None unless it inserts into the collection.
 
     The result of the signal reports missing fields.
     """

@@ -1,1 +1,1 @@
-"""Snapshots of existing documents, chunk by chunk, beside the stream."""
+"""Snapshots of existing documents, chunk by chunk, alongside the stream."""

@@ -1,4 +1,4 @@
-"""Application of signals to the snapshot progress. Sends no query to the server."""
+"""Application of signals to the snapshot progress, without queries to the server."""
 
 import re
 from dataclasses import replace
@@ -35,7 +35,7 @@ def apply_signal(
     namespaces: Namespaces,
     rules: ReplacementRules = _NO_DELETES,
 ) -> tuple[SnapshotProgress, SignalResult]:
-    """The progress after a signal, and the result. A rejected signal changes only `seen`."""
+    """Apply a signal. A rejected signal changes only `seen` and `kafka_offset`."""
     if signal.occurrence is not None and signal.occurrence in progress.seen:
         return progress, SignalResult(True, "The agent has already processed this signal.")
     seen = progress.with_signal(signal.occurrence, signal.kafka_offset)
@@ -89,16 +89,16 @@ def _replace(
     message = f"The topics of {first_names([each.namespace for each in entries])} "
     if rules.no_deletes:
         message += (
-            "get the documents that they lack, but no deletes, "
+            "receive their missing documents, but no deletes, "
             f"because {rules.no_deletes}: delete documents of the old collections in the target."
         )
     else:
-        message += "get the documents that they lack, and deletes of those that only they have."
+        message += "receive their missing documents, and deletes of their surplus documents."
     return progress, SignalResult(True, message)
 
 
 def _meant(name: str, progress: SnapshotProgress) -> list[ReplacedCollection]:
-    """The replaced collections that a name selects, else a captured collection of this name."""
+    """Return the replaced collections that a name selects, else the collection with this name."""
     exact = [each for each in progress.replaced if each.namespace == name]
     expression = name_expression(name, is_linear=True)
     found = exact or [each for each in progress.replaced if expression.matches(each.namespace)]
@@ -113,7 +113,7 @@ def _check(asked: ExecuteSnapshot, namespaces: Namespaces) -> None:
         if plain is not None and not namespaces.captures(plain[1], plain[2]):
             raise InvalidSignalError(
                 f"The agent does not capture {name}, so its changes would not follow the snapshot. "
-                "Add it to `collection.include.list`; the next start takes its snapshot."
+                "Add it to `collection.include.list`; the next start then snapshots it."
             )
     for name, query in asked.filters:
         try:

@@ -1,4 +1,4 @@
-"""Reads of chunks on threads: submitted by the pipeline's thread, encoded where they are read."""
+"""Chunk reads on threads: the pipeline's thread submits them, the reading thread encodes them."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -20,13 +20,13 @@ from sidecar.encoding import Unregistered
 
 T = TypeVar("T")
 WaitForIds = Callable[[Sequence[Unregistered], threading.Event], bool]
-"""Waits until each schema has an id or its documents are rejected; False when the event is set."""
+"""Waits until each schema has an id or its documents are rejected; False if the event is set."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkContent:
-    """The documents of a chunk. `parts` are their messages, if the markers are already known; the
-    documents are dropped then."""
+    """The documents of a chunk. If the markers are already known, `parts` contains their messages
+    instead of the documents."""
 
     rows: ChunkDocuments
     count: int
@@ -35,7 +35,7 @@ class ChunkContent:
 
 @dataclass(frozen=True, slots=True)
 class ChunkRead:
-    """A chunk on its way; `window` is set for a read without a cluster time."""
+    """A submitted read of a chunk; `window` is set for a read without a cluster time."""
 
     snapshot: CollectionSnapshot
     chunk: Chunk
@@ -50,7 +50,7 @@ class ChunkRead:
 
 
 class ChunkReads:
-    """The threads. `wake` is called after each read."""
+    """The threads that read chunks. They call `wake` after each read."""
 
     def __init__(
         self,
@@ -61,13 +61,13 @@ class ChunkReads:
         wake: Callable[[], None],
         wait_for_ids: WaitForIds | None = None,
     ) -> None:
-        """`wait_for_ids` is set if schemas depend on documents, as transformed ones in Avro do."""
+        """`wait_for_ids` is set if schemas depend on documents: in Avro with transformations."""
         self._wait_for_ids = wait_for_ids
         self._closed = threading.Event()
         self._reader = reader
         self._encoder = encoder
         self._wake = wake
-        # One more thread plans, and one reads topics.
+        # Two more threads: one plans, and one reads topics.
         self._threads = ThreadPoolExecutor(threads + 2, thread_name_prefix="snapshot")
 
     def submit(self, run: Callable[[], T]) -> Future[T]:
@@ -116,8 +116,8 @@ class ChunkReads:
     def _register(
         self, snapshot: CollectionSnapshot, rows: ChunkDocuments, time: ClusterTime
     ) -> None:
-        """Request the ids of schemas that depend on documents; the pipeline's thread encodes them
-        later and must not wait."""
+        """Request the ids of schemas that depend on documents; the pipeline's thread encodes the
+        documents later and must not wait."""
         if self._wait_for_ids is not None:
             self._encode(snapshot, rows, time)
 

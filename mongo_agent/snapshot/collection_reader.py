@@ -1,10 +1,10 @@
-"""Reads of a collection in the order of `_id`: bounds of chunks, and documents between bounds.
+"""Reads of a collection in `_id` order: bounds of chunks, and documents between bounds.
 
-Bounds are index bounds (`min`, `max`, `hint`), which order values of all types, so no document of a
-collection with mixed `_id` types is missed; conditions such as `$gt` stay within one type. The
-server compares bounds with the collation of the collection. A server without index bounds gets
-conditions for each type (`id_ranges`). Every read asks for its order: a mongos returns documents
-as its shards answer, and no server promises the order of an index that a hint names.
+Bounds are index bounds (`min`, `max`, `hint`), which order values of all types, so reads miss no
+document of a collection with mixed `_id` types; conditions such as `$gt` stay within one type. The
+server compares bounds with the collation of the collection. For a server without index bounds, the
+reader uses conditions for each type (`id_ranges`). Every read requests its order explicitly: a
+mongos returns documents as its shards answer, and no server guarantees the order of a hinted index.
 """
 
 import threading
@@ -38,12 +38,12 @@ _EMPTY_RANGE = 51175
 """The server's code for a `min` that is not before `max`."""
 _BOUND_TRIES = 12
 _MOST_OF_ONE_ID = 128
-"""More documents of one `_id` than a cluster has shards: a bound that far away is another one."""
+"""More documents with one `_id` than a cluster has shards, so a bound this far away differs."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkBounds:
-    """The next bounds of chunks; `is_whole`: less than one chunk follows the last one."""
+    """The next bounds of chunks; `is_whole`: less than one chunk follows the last bound."""
 
     bounds: tuple[bytes, ...]
     is_whole: bool
@@ -54,7 +54,7 @@ class ChunkDocuments:
     """Raw documents of a chunk, in order.
 
     `rest_from` is the start of the unread part of the chunk. `read_at_ms` is the wall time of the
-    read, `read_to` the cluster time after it. The collection does not exist at `gone_at`.
+    read, `read_to` the cluster time after it. `gone_at` is set if the collection does not exist.
     """
 
     documents: tuple[bytes, ...]
@@ -101,10 +101,10 @@ class CollectionReader:
         return ChunkBounds(tuple(found), is_whole=False)
 
     def _find_bound(self, snapshot: CollectionSnapshot, lower: bytes | None) -> bytes | None:
-        """The next bound after `lower`; None without one.
+        """Find the next bound after `lower`, or None.
 
-        Shards may have documents of one `_id`, and the index may return another value than that of
-        the document. A bound that is not after the last one is therefore chosen anew.
+        Several shards may have documents with the same `_id`, and an index value may differ from
+        the document's value. The reader therefore searches again for a bound not after `lower`.
         """
         skip = self._settings.chunk_size
         for _ in range(_BOUND_TRIES):
@@ -139,11 +139,11 @@ class CollectionReader:
     def read_since(
         self, snapshot: CollectionSnapshot, chunk: Chunk, point: ClusterTime
     ) -> ChunkDocuments:
-        """Read the documents of a chunk, each as of a time between a cluster time and `read_to`."""
+        """Read the documents of a chunk, each as of some time between `point` and `read_to`."""
         if self._settings.has_index_bounds:
             concern = {"level": "majority", "afterClusterTime": point.timestamp}
             return self._read(snapshot, chunk, concern)
-        # The primary has what a stream has shown, except for a moment after an election.
+        # The primary has what a stream has returned, except briefly after an election.
         read = self._read(snapshot, chunk, None)
         if read.read_to < point:
             raise PyMongoError(f"the server's time {read.read_to} is before the stream's, {point}")
@@ -152,7 +152,7 @@ class CollectionReader:
     def read_present(
         self, snapshot: CollectionSnapshot, ids: Sequence[Any], point: ClusterTime
     ) -> list[bytes]:
-        """The raw `{_id: …}` of documents with these `_id`s, as of a time after a point."""
+        """Read the raw `{_id: …}` of documents with these `_id`s, as of a time after a point."""
         command: dict[str, Any] = {"find": snapshot.collection, "projection": _FIELD}
         command |= {"filter": {"_id": {"$in": list(ids)}}, "limit": 2**31 - 1}
         if self._settings.has_index_bounds:
@@ -194,7 +194,7 @@ class CollectionReader:
         upper: bytes | None,
         query: str | None = None,
     ) -> Iterator[dict[str, Any]]:
-        """The commands whose documents, one after the other, are those between the bounds."""
+        """Yield commands that together return the documents between the bounds, in order."""
         command: dict[str, Any] = {"find": snapshot.collection, "sort": _FIELD}
         chosen = None if query is None else parse_filter(query)
         if self._settings.has_index_bounds:
@@ -228,7 +228,7 @@ class CollectionReader:
     def _replies(
         self, snapshot: CollectionSnapshot, command: dict[str, Any], session: ClientSession | None
     ) -> Generator[bytes, None, None]:
-        """Documents of replies whose size follows that of the documents."""
+        """Read documents in replies, and adapt the size of replies to the documents."""
         asked = self._size(snapshot).rows
         try:
             with self._run(snapshot, {**command, "batchSize": asked}, session) as cursor:
@@ -255,7 +255,7 @@ class CollectionReader:
         return self._sizes.get(snapshot.namespace) or self._settings.first_size
 
     def _adapt(self, snapshot: CollectionSnapshot, change: Callable[[FetchSize], FetchSize]) -> int:
-        """Change the size of replies for all threads; returns the documents of the next one."""
+        """Change the size of replies for all threads; return the documents in the next reply."""
         with self._lock:
             size = self._sizes[snapshot.namespace] = change(self._size(snapshot))
         return size.rows
@@ -269,8 +269,8 @@ class CollectionReader:
             if self._is_closed.is_set():
                 raise ReadingStoppedError
             if len(documents) >= limit or (documents and size_bytes > self._settings.chunk_bytes):
-                # Shards may have documents of one `_id`; a range begins with all of them or none.
-                # Only the server knows whether two are one: numbers have types, texts a collation.
+                # Documents on several shards may share an `_id`, and must stay in one range. Only
+                # the server can compare two `_id`s: numbers have types, texts a collation.
                 with decode_replies():
                     last, rest_from = id_document(documents[-1]), id_document(document)
                 if last != rest_from and is_after(last, rest_from):
@@ -295,19 +295,19 @@ class CollectionReader:
             )
 
     def cluster_time(self) -> ClusterTime:
-        """The present time of the primary, which lists collections; zero if it has none. A
-        secondary may be behind a list."""
+        """Query the time of the primary, or zero if it reports none. The primary lists collections,
+        and a secondary may lag behind the list."""
         with decode_replies():
             reply = self._client.admin.command("ping", read_preference=ReadPreference.PRIMARY)
         return _time_of(reply.get("operationTime"))
 
     def _cluster_time(self, session: ClientSession | None) -> ClusterTime:
-        """The time of the last reply in a session; without a session that of a further reply."""
+        """Return the time of the last reply in the session; without a session, query the time."""
         return self.cluster_time() if session is None else _time_of(session.operation_time)
 
 
 def _require_progress(snapshot: CollectionSnapshot, lower: bytes | None, upper: bytes) -> None:
-    """Raise `PyMongoError` for a server that ignores bounds; a snapshot would never end."""
+    """Raise `PyMongoError` if the server ignores bounds, because a snapshot would never end."""
     if upper == lower:
         raise PyMongoError(
             f"the server ignores `min` with the hint {snapshot.hint} in {snapshot.namespace}"

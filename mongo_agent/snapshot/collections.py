@@ -45,14 +45,14 @@ def exists(client: Client, database: str, collection: str) -> bool:
 
 
 Selected = CollectionSnapshot | FinishedSnapshot
-"""The snapshot of a selected collection, which has no number yet, or the end of one that is
-skipped."""
+"""The snapshot of a selected collection, which has no number yet, or the record of a skipped
+collection."""
 
 
 def add_estimates(client: Client, selected: Sequence[Selected]) -> list[Selected]:
     """Add estimated document counts from metadata, and sort empty collections first.
 
-    So the last document of the last collection is the last one of the snapshot. Raises
+    Then the last document of the last collection is the last document of the snapshot. Raises
     `PyMongoError`.
     """
     known = [
@@ -65,15 +65,15 @@ def add_estimates(client: Client, selected: Sequence[Selected]) -> list[Selected
 
 
 def _estimate(client: Client, selected: CollectionSnapshot) -> int | None:
-    """None if the server cannot count this collection.
+    """Count the documents; return None if the server cannot count this collection.
 
-    The driver's collections reject names with dots that the server accepts (`a.`, `a..b`).
+    The driver's own methods reject names with dots that the server accepts (`a.`, `a..b`).
     """
     try:
         reply = run_command(client, {"count": selected.collection}, selected.database)
     except OperationFailure as error:
         if classify_failure(error.code) in (Failure.AUTHORISATION, Failure.OTHER):
-            # Its reads report the fault; the other collections are copied.
+            # The reads of this collection report the fault; the others are copied.
             return None
         raise
     return int(reply["n"])
@@ -85,7 +85,7 @@ def select_collections(
     namespaces: Namespaces,
     settings: SnapshotSettings,
 ) -> list[Selected]:
-    """The collections of a request, in its order."""
+    """Select the collections of a request, in its order."""
     found = [each for each in found if namespaces.captures(each.database, each.name)]
     if request.reason is SnapshotReason.SIGNAL:
         selected = _named(request, found)
@@ -107,7 +107,7 @@ def _was_captured(found: CollectionInfo, known: Namespaces | None) -> bool:
 
 
 def _named(request: SnapshotRequest, found: Sequence[CollectionInfo]) -> list[Selected]:
-    """Order by the names; the first of several filters for a collection applies."""
+    """Select collections in the order of names; the first filter for a collection applies."""
     queries: dict[str, str] = {}
     for name, query in request.filters:
         for each in matching_collections(name, found):
@@ -130,10 +130,10 @@ def _selected(request: SnapshotRequest, found: CollectionInfo, query: str | None
 
 
 def matching_collections(name: str, found: Iterable[CollectionInfo]) -> list[CollectionInfo]:
-    """The collections that a name in a signal selects.
+    """Return the collections that a name in a signal selects.
 
-    An exact name selects one collection. Otherwise the name is a regular expression over the whole
-    `database.collection` that ignores case.
+    An exact name selects one collection. Otherwise the name is a regular expression for the whole
+    `database.collection` name, ignoring case.
     """
     known = list(found)
     exact = [each for each in known if each.namespace == name]
@@ -142,10 +142,10 @@ def matching_collections(name: str, found: Iterable[CollectionInfo]) -> list[Col
 
 
 def name_expression(name: str, *, is_linear: bool = False) -> Pattern:
-    """Compile the name of a signal.
+    """Compile a name from a signal.
 
     Double quotes enclose literal parts, for names with dots; a dot next to them is literal, too.
-    Raises ValueError for an invalid expression; `is_linear`: also for unbounded matching time.
+    Raises ValueError for an invalid expression; if `is_linear`, also for unbounded matching time.
     """
     expression = ""
     end = 0

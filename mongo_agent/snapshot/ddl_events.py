@@ -1,15 +1,14 @@
 """Effects of drops and renames on unfinished snapshots and on topics. Pure.
 
-At the place of such an event in the output, documents under the name that it frees are no longer
-read. A collection that gets the name later is in the stream from its first document on, except one
-that is renamed: its snapshot begins anew under the new name, so that no document is missed. A list
-of collections shows the names at a time (`CollectionSnapshot.since`). Later events change them;
-earlier ones are in the list already.
+When such an event is placed in the output, the agent stops reading documents under the name that it
+frees. If a collection is created under this name later, the stream contains all its documents. The
+snapshot of a renamed collection starts again under the new name, so that no document is missed. A
+list of collections shows the names at a time (`CollectionSnapshot.since`), after earlier events.
 
-A drop and a rename have one event, and none for each document. So the topic keeps documents of the
-old collection, and after a rename to a captured name it lacks those of the new one. An entry for
-such a replaced collection remains until `TopicSweep` has published the deletes, and a snapshot the
-documents.
+A drop or rename has one event, not one for each document. So the topic keeps documents of the old
+collection, and after a rename to a captured name it lacks documents of the new collection. An entry
+for such a replaced collection remains until `TopicSweep` has published the deletes, or an
+operator's command removes it.
 """
 
 import re
@@ -34,9 +33,9 @@ from mongo_agent.snapshot.records import (
 
 _OPERATIONS = ("drop", "dropDatabase", "rename")
 _PUBLISHED = "schema"
-"""Kind of the messages of these events, where they are published."""
+"""Message kind of these events, if the agent publishes them."""
 SIGNAL_ID = "collection.replaced"
-"""The id of snapshots of replaced collections."""
+"""The signal id of snapshots of replaced collections."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,22 +49,22 @@ class DdlEvent:
 
 
 def has_ddl_events(skipped: Collection[str], published: Iterable[tuple[str, str]]) -> bool:
-    """Whether a batch may have drops or renames: by the reasons of `MongoBatch.skipped` and the
-    keys of `MongoBatch.counts`. A look at each event would be slow."""
+    """Whether a batch may contain drops or renames, by the reasons of `MongoBatch.skipped` and the
+    keys of `MongoBatch.counts`. Parsing each event would be slow."""
     return any(each in skipped for each in _OPERATIONS) or any(
         kind == _PUBLISHED for _, kind in published
     )
 
 
 def ddl_events(events: Iterable[bytes]) -> Iterator[DdlEvent]:
-    """The drops and renames among raw change events, in order."""
+    """Yield the drops and renames among raw change events, in order."""
     for event in events:
         try:
             raw = RawBSONDocument(event)
             if raw.get("operationType") in _OPERATIONS:
                 yield _ddl_event(raw)
         except (InvalidBSON, KeyError, ValueError):
-            # The event is a dead letter.
+            # The event becomes a dead letter.
             continue
 
 
@@ -86,10 +85,10 @@ def _ddl_event(raw: Mapping[str, object]) -> DdlEvent:
 def after_ddl_event(
     progress: SnapshotProgress, event: DdlEvent, namespaces: Namespaces, *, is_merged: bool
 ) -> SnapshotProgress:
-    """The progress at the place of an event in the output.
+    """Apply an event at its place in the output.
 
-    A stream that merges shards (`is_merged`) repeats a drop for each shard. It proves nothing
-    there; the next read finds a collection that no longer exists.
+    A stream that merges shards (`is_merged`) repeats a drop for each shard, so a drop proves
+    nothing there; the next read detects that the collection no longer exists.
     """
     if event.to is not None:
         return _after_rename(progress, event, event.to, namespaces)
@@ -114,8 +113,8 @@ def _after_rename(
     known = {_origin(each) for each in targets if each.since >= event.time}
     note = f"renamed to {target}, which is not captured"
     if namespaces.captures(*to):
-        note = f"renamed to {target}; the snapshot begins anew under this name"
-        # Before the others end: an initial snapshot ends with its last collection.
+        note = f"renamed to {target}; the snapshot restarts under this name"
+        # Add these before the others end: an initial snapshot ends with its last collection.
         for each in (*renamed, *replaced):
             if _origin(each) not in known:
                 known.add(_origin(each))
@@ -139,7 +138,7 @@ ReplacedPolicy = Literal["report", "resnapshot", "skip"]
 
 @dataclass(frozen=True, slots=True)
 class ReplacementRules:
-    """What the agent does. `no_deletes` is the reason why it cannot publish deletes."""
+    """How the agent reacts to replacements. `no_deletes` is why it cannot publish deletes."""
 
     policy: ReplacedPolicy = "report"
     no_deletes: str = "the agent cannot read its topics"
@@ -148,7 +147,7 @@ class ReplacementRules:
 def after_replacement(
     progress: SnapshotProgress, event: DdlEvent, namespaces: Namespaces, rules: ReplacementRules
 ) -> SnapshotProgress:
-    """The progress after an event whose effects on unfinished snapshots are applied."""
+    """Record the collections that an event replaces. Follows `after_ddl_event`."""
     if rules.policy == "skip":
         return progress
     for entry in _replaced(event):
@@ -169,7 +168,7 @@ def after_replacement(
 def requested(
     progress: SnapshotProgress, entry: ReplacedCollection, rules: ReplacementRules
 ) -> SnapshotProgress:
-    """Request the documents of a replaced collection, and deletes of all others."""
+    """Request the documents of a replaced collection, and deletes of all other documents."""
     if entry.is_missing:
         name = f"(?-i:{re.escape(entry.namespace)})"
         request = SnapshotRequest(SnapshotReason.SIGNAL, (name,), signal=SIGNAL_ID)
@@ -182,18 +181,18 @@ def requested(
 def ordered(
     progress: SnapshotProgress, entry: ReplacedCollection, rules: ReplacementRules
 ) -> SnapshotProgress:
-    """The progress after an operator's command, which ends the report."""
+    """Apply an operator's command, which ends the report."""
     progress = requested(progress, entry, rules)
     return progress.without_replaced(entry.namespace) if rules.no_deletes else progress
 
 
 def unreported(database: str, collection: str) -> ReplacedCollection:
-    """The entry of a collection that an operator names, without an event."""
-    return ReplacedCollection(database, collection, NEVER, "named by a command", is_missing=True)
+    """Create an entry for a collection that an operator names, without an event."""
+    return ReplacedCollection(database, collection, NEVER, "requested", is_missing=True)
 
 
 def _replaced(event: DdlEvent) -> Iterator[ReplacedCollection]:
-    """The names that an event frees or fills. A drop of a database follows those of its
+    """Yield the names that an event frees or fills. The drop of a database follows the drops of its
     collections."""
     if event.collection is None:
         return
@@ -208,7 +207,7 @@ def _replaced(event: DdlEvent) -> Iterator[ReplacedCollection]:
 
 
 def _is_in_snapshot(progress: SnapshotProgress, entry: ReplacedCollection) -> bool:
-    """Whether an unfinished snapshot reads the documents that a name has since the event."""
+    """Whether an unfinished snapshot reads the documents under this name since the event."""
     return any(each.reason is SnapshotReason.INITIAL for each in progress.requests) or any(
         each.namespace == entry.namespace and each.since >= entry.since and each.filter is None
         for each in progress.collections

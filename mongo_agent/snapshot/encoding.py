@@ -25,13 +25,13 @@ class ChunkPlacement:
 def marker_ranges(
     count: int, placement: ChunkPlacement
 ) -> Iterator[tuple[int, int, SnapshotMarker]]:
-    """The ranges `start`, `stop` of a chunk of `count` documents, with the marker of each."""
+    """Split a chunk of `count` documents into ranges of `start`, `stop` and marker."""
     if not count:
         return
     opening = _opening(placement)
     closing = _closing(placement)
     if count == 1:
-        # For one document the last marker overrides the first, and both override those of the
+        # For one document, `last` overrides `first`, and both override the markers of the
         # collection.
         own = closing if closing == "last" or opening != "first" else opening
         yield 0, 1, own if own != "true" else opening

@@ -1,9 +1,9 @@
 """Ranges of `_id`: as bounds of its index, and as conditions for servers without index bounds.
 
-An index range without `max` ends before MaxKey, and one that begins at MaxKey is an error, so the
-document with that `_id` has a condition of its own. Conditions compare values of one type bracket
-only, so a range is a sequence of conditions, one for each bracket, in the order of BSON types. No
-value compares with NaN, which precedes all numbers. JavaScript and the deprecated DBPointer and
+An index range without `max` ends before MaxKey, and a range that begins at MaxKey is an error. So
+the document with that `_id` needs a separate condition. A condition compares only values of one
+type bracket, so a range consists of one condition for each bracket, in the order of BSON types.
+NaN precedes all numbers, but compares with none. JavaScript and the deprecated DBPointer and
 undefined have no range.
 """
 
@@ -28,8 +28,8 @@ _MAX_KEY = 0x7F
 
 @dataclass(frozen=True, slots=True)
 class Bracket:
-    """Values that compare with each other. `lowest` is the least value; the only one of the
-    bracket if `is_single`. `types` are those of the BSON specification."""
+    """Values that compare with each other. `lowest` is the smallest value, and the only value if
+    `is_single`. `types` are type numbers of the BSON specification."""
 
     types: frozenset[int]
     lowest: object
@@ -54,7 +54,7 @@ BRACKETS = (
 
 
 def index_bounds(lower: bytes | None, upper: bytes | None) -> Iterator[dict[str, Any]]:
-    """Arguments of `find` from `lower` to before `upper`, both raw `{_id: …}`; None is unbounded.
+    """Yield `find` arguments from `lower` to before `upper`, raw `{_id: …}`; None is unbounded.
 
     https://www.mongodb.com/docs/manual/reference/method/cursor.max/
     """
@@ -71,7 +71,7 @@ def index_bounds(lower: bytes | None, upper: bytes | None) -> Iterator[dict[str,
 
 
 def conditions(lower: bytes | None, upper: bytes | None) -> Iterator[Mapping[str, Any]]:
-    """Conditions on `_id` from `lower` to before `upper`, both raw `{_id: …}`; None is unbounded.
+    """Yield `_id` conditions from `lower` to before `upper`, raw `{_id: …}`; None is unbounded.
 
     Raises ValueError for a bound of a type without a bracket.
     """
@@ -103,7 +103,7 @@ def _is_nan(bound: bytes) -> bool:
 
 
 def _range(bracket: Bracket, low: bytes | None, high: bytes | None) -> RawBSONDocument:
-    """The operators; values of bounds are copied byte for byte."""
+    """Build the operators; the values of bounds are copied byte for byte."""
     elements = b""
     if low is not None:
         elements += _element(b"$gte", low)

@@ -1,4 +1,4 @@
-"""Planning ahead of reads: the collections of a request and the bounds of chunks."""
+"""Planning before reads: the collections of a request and the bounds of chunks."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,14 +27,14 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class PlanTask:
-    """A planning task for a thread, which reads `snapshot`. `run` raises `PyMongoError`."""
+    """A planning task for a thread; it plans `snapshot`. `run` raises `PyMongoError`."""
 
     snapshot: CollectionSnapshot | None
     run: Callable[[], Plan]
 
 
 class Planner:
-    """Creates tasks, one at a time; the next follows after the last plan was applied."""
+    """Creates tasks, one at a time; the next follows once the previous plan is applied."""
 
     def __init__(
         self,
@@ -46,8 +46,8 @@ class Planner:
         turns: Callable[[CollectionSnapshot], int],
     ) -> None:
         """`is_ready` returns whether a collection may be read and encoded; the planner skips it
-        until then. `turns` returns its failures; collections with fewer come
-        first, and a failing one is not planned ahead."""
+        until then. `turns` returns the failures of a collection; collections with fewer failures
+        come first, and failing collections are not planned ahead."""
         self._is_ready = is_ready
         self._turns = turns
         self._client = client
@@ -56,7 +56,7 @@ class Planner:
         self._settings = settings
 
     def next(self, progress: SnapshotProgress, room: int) -> PlanTask | None:
-        """The next task, for at most `room` chunks; None if there is nothing to plan."""
+        """Create the next task, for at most `room` chunks; None if there is nothing to plan."""
         if progress.requests:
             return PlanTask(None, partial(self._resolve, progress.requests[0]))
         if room <= 0:

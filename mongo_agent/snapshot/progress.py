@@ -4,7 +4,7 @@
 
 A collection is a range of `_id`s, cut into chunks up to `planned_to`. The record contains the
 undelivered chunks. These chunks, and everything after `planned_to`, are exactly the missing
-documents, so a restart resumes there. A partly read chunk leaves its rest as a chunk.
+documents, so a restart resumes there. The rest of a partly read chunk becomes a chunk.
 """
 
 import json
@@ -28,9 +28,9 @@ from mongo_agent.snapshot.records import (
 from sidecar.errors import OffsetStoreError
 
 KEPT_FINISHED = 200
-"""Finished collections to show; older ones are only counted."""
+"""Finished collections to show; older collections are only counted."""
 KEPT_REPLACED = 1000
-"""Replaced collections until a command or a snapshot ends them; the oldest leave first."""
+"""Replaced collections to keep until a command or a snapshot; the oldest are dropped first."""
 _KEPT_SEEN = 100
 _VERSION = 1
 _VERSION_NAME = "version"
@@ -44,7 +44,7 @@ class SnapshotProgress:
     `scope` is what the stream captured when this was stored. `initial_documents` counts documents
     that the initial snapshot delivered, `finished_count` ended collections. `is_aborted`: a signal
     stopped part of the initial snapshot. `seen` are signals that a channel may repeat;
-    `kafka_offset` is the offset of the last one from a topic.
+    `kafka_offset` is the offset of the last signal from a topic.
     """
 
     requests: tuple[SnapshotRequest, ...] = ()
@@ -67,7 +67,7 @@ class SnapshotProgress:
         return not self.requests and not self.collections
 
     def entry(self, number: int) -> CollectionSnapshot | None:
-        """The unfinished snapshot with a number."""
+        """Return the unfinished snapshot with a number."""
         return next((each for each in self.collections if each.number == number), None)
 
     def requested(self, request: SnapshotRequest) -> "SnapshotProgress":
@@ -85,7 +85,7 @@ class SnapshotProgress:
         selected: Sequence[CollectionSnapshot | FinishedSnapshot],
         since: ClusterTime = NEVER,
     ) -> "SnapshotProgress":
-        """Replace a request by its collections as of a time, in order; no effect if it was
+        """Replace a request with its collections as of a time, in order; no effect if it was
         withdrawn."""
         if request not in self.requests:
             return self
@@ -173,7 +173,7 @@ class SnapshotProgress:
     def begun_anew(
         self, entry: CollectionSnapshot, database: str, collection: str, since: ClusterTime
     ) -> "SnapshotProgress":
-        """Add a snapshot like `entry` of the collection that has a name since a time."""
+        """Add a snapshot like `entry` for the collection that has had this name since a time."""
         new = replace(
             entry,
             number=self.next_number,
@@ -224,23 +224,23 @@ class SnapshotProgress:
         return replace(self, seen=seen, kafka_offset=offset)
 
     def with_replaced(self, entry: ReplacedCollection) -> "SnapshotProgress":
-        """Add a replaced collection; a later replacement of its name takes the place of it."""
+        """Add a replaced collection; it supersedes an earlier entry with the same name."""
         others = self.without_replaced(entry.namespace).replaced
         return replace(self, replaced=(*others, entry)[-KEPT_REPLACED:])
 
     def without_replaced(self, namespace: str) -> "SnapshotProgress":
-        """Forget a replaced collection: the topic follows it, or an operator accepts that."""
+        """Remove a replaced collection: its topic is correct again, or an operator took over."""
         left = tuple(each for each in self.replaced if each.namespace != namespace)
         return replace(self, replaced=left)
 
     def to_json(self) -> str:
-        """The stored form, one line without default values."""
+        """Format the stored form: one line, without default values."""
         stored = _STORED.dump_python(self, mode="json", exclude_defaults=True)
         return json.dumps({_VERSION_NAME: _VERSION, **stored}, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str) -> "SnapshotProgress":
-        """Parse `to_json`. Raises `OffsetStoreError` for another format."""
+        """Parse `to_json`. Raises `OffsetStoreError` for an invalid format or unknown version."""
         try:
             stored = json.loads(text)
             version = stored.pop(_VERSION_NAME)
@@ -275,7 +275,7 @@ class SnapshotProgress:
 
 
 def _kept(finished: tuple[FinishedSnapshot, ...]) -> tuple[FinishedSnapshot, ...]:
-    """The last ones, and refused ones, which the status names."""
+    """Keep the latest collections, and refused collections, which the status reports."""
     older, kept = finished[:-KEPT_FINISHED], finished[-KEPT_FINISHED:]
     last = {each.namespace: each for each in finished}
     refused = (each for each in older if each.outcome is SnapshotOutcome.REFUSED)

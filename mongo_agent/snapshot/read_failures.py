@@ -1,4 +1,4 @@
-"""Classification of errors of snapshot reads."""
+"""Classification of snapshot read errors."""
 
 from enum import Enum
 
@@ -19,29 +19,29 @@ from mongo_agent.server.errors import (
 from mongo_agent.snapshot.records import CollectionSnapshot
 
 _TOO_OLD = {239, 246}
-"""SnapshotTooOld: the time left the server's history window. SnapshotUnavailable: the collection
-or one of its indexes is newer than the time."""
+"""SnapshotTooOld: the time is before the server's history window. SnapshotUnavailable: the
+collection or one of its indexes is newer than the time."""
 _CAPPED = "capped collections"
-"""Part of the server's message for them, with the code SnapshotUnavailable."""
+"""Part of the server's message for capped collections, with the code SnapshotUnavailable."""
 _NO_CLUSTER_TIME = {9, 20, 72, 115, 303}
 """Codes of servers and databases without `atClusterTime`."""
 
 
 class ReadFailure(Enum):
-    """Classes of errors, each with one policy. A chunk is never skipped."""
+    """Error classes, each with one policy. A chunk is never skipped."""
 
     LATER = "later"
     """Retry at once at a later point of the stream."""
     CAPPED = "capped"
     """The collection is capped: read it without a cluster time from now on."""
     PLAIN = "plain"
-    """The server has no reads at a cluster time: read without from now on."""
+    """The server does not support reads at a cluster time: read without one from now on."""
     AGAIN = "again"
-    """All reads pause and retry with growing pauses: an election, no server."""
+    """An election, or no server: all reads retry, with growing pauses."""
     COLLECTION = "collection"
-    """This collection alone pauses: a missing privilege, damage, any unexpected error."""
+    """A missing privilege, damage, or an unexpected error: only this collection pauses."""
     DENIED = "denied"
-    """The list of collections needs a privilege: retry, because it can be granted meanwhile."""
+    """Listing collections needs a privilege: retry, because an operator may grant it."""
     REJECTED = "rejected"
     """The server rejects the filter: the snapshot of this collection ends."""
     FATAL = "fatal"
@@ -51,14 +51,14 @@ class ReadFailure(Enum):
 def classify_read_failure(
     error: Exception, snapshot: CollectionSnapshot | None, *, is_exact: bool = False
 ) -> ReadFailure:
-    """Classify an error of reading `snapshot`, or of listing collections if that is None.
+    """Classify an error from reading `snapshot`, or from listing collections if it is None.
 
     `is_exact` marks a read at a cluster time.
     """
     of_one = ReadFailure.AGAIN if snapshot is None else ReadFailure.COLLECTION
     if not isinstance(error, OperationFailure):
-        # A timeout, or a server that ends, may be due to one collection. If no server is left, the
-        # driver selects none.
+        # One collection may cause a timeout or crash a server. If no server is left, the driver
+        # cannot select a server.
         is_shared = isinstance(error, (NotPrimaryError, ServerSelectionTimeoutError))
         return ReadFailure.AGAIN if is_shared else of_one
     if is_exact and error.code in _TOO_OLD:
@@ -78,7 +78,7 @@ def classify_read_failure(
 
 
 def failure_text(error: Exception, snapshot: CollectionSnapshot) -> str:
-    """A sentence with the collection, the error and, for a server error, its code."""
+    """Format a sentence with the collection, the error and, for a server error, its code."""
     if not isinstance(error, PyMongoError):
         reason = f"unexpected error ({type(error).__name__}: {error})"
         return f"{snapshot.namespace}: {reason}. Set log.level=debug for details."

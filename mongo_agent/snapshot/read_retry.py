@@ -1,7 +1,7 @@
-"""Retries of failed snapshot reads: of all collections, and of those that fail alone.
+"""Retries of failed snapshot reads: for all collections together, and for each failing collection.
 
-The other collections are copied while one fails. Its pauses double up to the longest, without an
-end. After some failures the status names the collection with the reason.
+While one collection fails, the agent copies the others. It retries the failing collection without a
+limit, and doubles the pauses up to the longest. After some failures the status reports the reason.
 """
 
 import logging
@@ -18,11 +18,11 @@ from sidecar.process.wait_policy import RetryPause
 
 logger = logging.getLogger(__name__)
 TRIES = 5
-"""Failures after which a collection is set aside."""
+"""Number of failures after which a collection is set aside."""
 
 
 class ReadRetry:
-    """Counts consecutive failures. Used by one thread."""
+    """Counts consecutive failures. Not thread-safe."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class ReadRetry:
         *,
         waits_when_denied: bool = False,
     ) -> None:
-        """`clock` is in seconds; reads start after the first delay.
+        """`clock` is in seconds; reads start after `first_delay_ms`.
 
         With `waits_when_denied` the agent retries denied access without a limit.
         """
@@ -92,7 +92,7 @@ class _Failing:
     pause: RetryPause
     tries: int = 0
     turns: int = 0
-    """Failures, those of the connection included."""
+    """Failures, including connection failures."""
     not_before_s: float = field(default=float("-inf"))
     reason: str = ""
 
@@ -102,7 +102,7 @@ class _Failing:
 
 
 class FailingCollections:
-    """By the number of the snapshot. Used by one thread."""
+    """Failing collections by snapshot number. Not thread-safe."""
 
     def __init__(self, new_pause: Callable[[], RetryPause], clock: Callable[[], float]) -> None:
         """`clock` is in seconds."""
@@ -115,12 +115,12 @@ class FailingCollections:
         return failing is None or self._clock() >= failing.not_before_s
 
     def turns(self, snapshot: CollectionSnapshot) -> int:
-        """Failed reads since the last successful one. Collections with fewer are read first."""
+        """Return the failures since the last success. Collections with fewer are read first."""
         failing = self._failing.get(snapshot.number)
         return 0 if failing is None else failing.turns
 
     def note_passed_over(self, snapshot: CollectionSnapshot) -> None:
-        """Record a failure that may concern all collections: the others are read first."""
+        """Record a failure that may concern all collections, so that others are read first."""
         self._of(snapshot).turns += 1
 
     def note_failure(
@@ -128,8 +128,8 @@ class FailingCollections:
     ) -> None:
         """Record a failed read. Parallel reads that fail together count once.
 
-        `is_too_old`: the time of the read left the server's history. The first retry follows at
-        once, at a later time. Further ones pause, because the time may not advance.
+        `is_too_old`: the time of the read is before the server's history. The first retry follows
+        at once, at a later time. Further retries pause, because the time may not advance.
         """
         if not self.may_read(snapshot):
             return
@@ -154,20 +154,20 @@ class FailingCollections:
         self._failing.pop(number, None)
 
     def retry(self) -> None:
-        """Read all of them again at once: an operator acted."""
+        """Retry all failing collections at once, because an operator acted."""
         self._failing.clear()
 
     def retain(self, numbers: Collection[int]) -> None:
-        """Forget snapshots that ended."""
+        """Forget all other snapshots, because they have ended."""
         self._failing = {each: self._failing[each] for each in self._failing.keys() & numbers}
 
     @property
     def reasons(self) -> dict[int, str]:
-        """The reasons of the collections that are set aside."""
+        """The reasons by snapshot number, for collections that are set aside."""
         return {each: failing.reason for each, failing in self._failing.items() if failing.is_aside}
 
     @property
     def message(self) -> str:
-        """The last failure of a collection that is retried soon; empty without one."""
+        """The last failure of a collection that is not set aside yet, or an empty string."""
         soon = [each.reason for each in self._failing.values() if not each.is_aside and each.reason]
         return soon[-1] if soon else ""

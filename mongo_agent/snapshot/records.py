@@ -17,7 +17,7 @@ class SnapshotReason(Enum):
     INITIAL = "initial"
     """Everything captured, at the first start."""
     INCLUDED = "included"
-    """The filters include it since a restart."""
+    """The filters include the collection since a restart."""
     SIGNAL = "signal"
     """Requested by a signal."""
 
@@ -53,7 +53,7 @@ Bound = Annotated[bytes, EncodedBytes(encoder=_StrictBase64)]
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Documents from `lower` to before `upper`; None is unbounded."""
+    """Documents from `lower` to before `upper`, where None is unbounded."""
 
     lower: Bound | None
     upper: Bound | None
@@ -63,9 +63,9 @@ class Chunk:
 class SnapshotRequest:
     """A requested snapshot whose collections are not resolved yet.
 
-    `names` are those of a signal; without one everything captured. `filters` are pairs of a name
-    and a query. The snapshot excludes collections captured before (`known`) and those that the
-    names in `but` select.
+    `names` come from a signal; without a signal, the request covers everything captured. `filters`
+    are pairs of a name and a query. The snapshot excludes collections captured before (`known`) and
+    collections that `but` selects.
     """
 
     reason: SnapshotReason
@@ -114,8 +114,8 @@ class CollectionSnapshot:
 class ReplacedCollection:
     """A captured name whose documents changed as a whole, by a drop or a rename at `since`.
 
-    The topic may have documents that the collection lacks. `is_missing`: it may also lack documents
-    of the collection. `is_requested`: the agent is to publish both.
+    The topic may contain documents that the collection does not have. `is_missing`: it may also
+    lack documents of the collection. `is_requested`: the agent is to publish the deletes.
     """
 
     database: str

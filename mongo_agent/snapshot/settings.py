@@ -1,4 +1,4 @@
-"""Settings of snapshots, and the progress at a start by `snapshot.mode`."""
+"""Snapshot settings, and the progress at a start for each `snapshot.mode`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -32,9 +32,9 @@ class SnapshotSettings:
     many, and about `chunk_bytes`. A reply holds at most `fetch_size` documents
     (`snapshot.fetch.size`; 0: as many as fit into about 4 MiB). `filters` are queries in extended
     JSON by `database.collection` (`snapshot.collection.filter.overrides`). `chosen` selects
-    collections of automatic snapshots (`snapshot.include.collection.list`). Reads start after
-    `delay_ms` (`snapshot.delay.ms`). Without `has_index_bounds` the server has no `min` and `max`,
-    and no causal reads.
+    collections for automatic snapshots (`snapshot.include.collection.list`). Reads start after
+    `delay_ms` (`snapshot.delay.ms`). Without `has_index_bounds`, the server supports neither `min`
+    and `max` nor causal reads.
     """
 
     mode: SnapshotMode = "initial"
@@ -50,7 +50,7 @@ class SnapshotSettings:
     @property
     def first_size(self) -> FetchSize:
         """The size of the first reply of a collection."""
-        # One more document than a chunk has at most marks the start of the rest.
+        # One document more than a chunk can have marks the start of the rest.
         limit = self.fetch_size or 2 * self.chunk_size + 1
         return FetchSize(_REPLY_BYTES, limit, rows=self.fetch_size or 1)
 
@@ -58,11 +58,11 @@ class SnapshotSettings:
 def progress_at_start(
     stored: SnapshotProgress, mode: SnapshotMode, namespaces: Namespaces, *, is_lost: bool = False
 ) -> SnapshotProgress:
-    """The progress to start with.
+    """Return the progress to start with.
 
     `stored` is empty at the very first start; `is_lost` means that changes after the stored offset
-    are lost. An interrupted initial snapshot resumes, also in the mode `always`; otherwise one that
-    takes longer than the time between restarts would never end.
+    are lost. An interrupted initial snapshot resumes, even in the mode `always`: otherwise a
+    snapshot that takes longer than the time between restarts would never end.
     """
     progress = _without_uncaptured(stored, namespaces)
     if is_lost and mode in ("always", "when_needed"):
@@ -78,7 +78,7 @@ def progress_at_start(
 
 
 def restarted(progress: SnapshotProgress, reason: str) -> SnapshotProgress:
-    """The progress with a new snapshot of everything captured, which replaces running ones."""
+    """Request a new snapshot of everything captured, which replaces running snapshots."""
     progress = progress.without_requests()
     for each in progress.collections:
         note = f"replaced by a new snapshot: {reason}"

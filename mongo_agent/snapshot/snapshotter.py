@@ -1,9 +1,9 @@
-"""Snapshots beside the stream: planned ahead, read on threads, delivered in stream order.
+"""Snapshots alongside the stream: planned ahead, read on threads, delivered in stream order.
 
-At a point of the stream, where all earlier events and no later ones are in the output, a round of
-chunks is read as of that time. The stream waits until they are delivered, so each document has
-exactly the state of its place in the output. Collections that the server cannot read at a cluster
-time go through windows (`windows`).
+At a point where the output contains all earlier events and no later events, the agent reads a round
+of chunks as of that time. The stream waits until the chunks are delivered, so the state of each
+document matches its place in the output. For collections that the server cannot read at a cluster
+time, the agent uses windows (`windows`).
 
 Everything here runs on the pipeline's thread; other threads only read and encode, and call `wake`.
 """
@@ -83,7 +83,7 @@ class Snapshotter:
         """With `waits_when_denied` the agent retries rejected credentials without a limit.
 
         `is_ready` returns whether documents of a database and collection can be encoded;
-        `wait_for_ids` is that of ChunkReads; `rules` apply to drops and renames, and `records`
+        `ChunkReads` describes `wait_for_ids`; `rules` apply to drops and renames, and `records`
         reads the topics of collections; `clock` is in seconds.
         """
         self._is_ready = is_ready
@@ -124,7 +124,7 @@ class Snapshotter:
 
     @property
     def wants_point(self) -> bool:
-        """Whether a round could begin at a point."""
+        """Whether a round is ready to begin at the next point."""
         self._settle()
         if self.holds_stream or not self._may_read:
             return False
@@ -139,9 +139,9 @@ class Snapshotter:
         return bool(self._round) or self._sweep.is_reading
 
     def begin(self, point: ClusterTime) -> None:
-        """Read a round at a point: all events up to it are in the output, and no later ones."""
+        """Read a round at a point. The output contains all events up to it, and no later events."""
         if self._round:
-            raise ValueError("a round begins before the last one is taken")
+            raise ValueError("a round begins before the previous round is taken")
         self._point = point
         if self._sweep.is_ready:
             self._sweep.begin(point)
@@ -159,7 +159,7 @@ class Snapshotter:
                 is_captured = self._namespaces.captures(*event.to)
                 logger.log(
                     logging.INFO if is_captured else logging.WARNING,
-                    "a collection was renamed during its snapshot, which begins anew"
+                    "a collection was renamed during its snapshot, which restarts"
                     if is_captured
                     else "a collection was renamed during its snapshot to a name that is not "
                     "captured; the remaining documents have no messages",
@@ -180,7 +180,7 @@ class Snapshotter:
         return [each for each in found if not (each.is_requested and can_delete)]
 
     def note_passed(self, events: ChangeEvents, time: ClusterTime, scanned: ClusterTime) -> None:
-        """Record events of the stream in the output; all events up to `time` are.
+        """Record that the output contains these events, and all events up to `time`.
 
         All drops and renames up to `scanned` are applied.
         """
@@ -195,9 +195,9 @@ class Snapshotter:
                         read.window.pass_over(touch)
 
     def take(self) -> Sequence[EncodedChunk]:
-        """Finished chunks, to be delivered at once and in this order.
+        """Return finished chunks, to deliver at once and in this order.
 
-        Raises `SidecarError` when reads fail more often than `new_pause` has attempts.
+        Raises `SidecarError` when reads fail more often than `new_pause` allows.
         """
         self._settle()
         taken: list[EncodedChunk] = []
@@ -229,7 +229,7 @@ class Snapshotter:
         return result
 
     def restart(self, reason: str) -> None:
-        """Take a new snapshot of everything captured: the stream lost changes."""
+        """Take a new snapshot of everything captured, because the stream lost changes."""
         self._move_to(restarted(self._progress, reason))
         self._reset_rate()
 
@@ -239,7 +239,7 @@ class Snapshotter:
         return self._retry.message or self._sweep.error or self._failing.message
 
     def view(self) -> SnapshotView:
-        """The progress for the page, metrics and HTTP."""
+        """Describe the progress for the page, metrics and HTTP."""
         elapsed_s = self._clock() - self._measured_from_s
         return view_of(self._progress, self._delivered, elapsed_s, self._failing.reasons)
 
@@ -263,7 +263,7 @@ class Snapshotter:
         self._sweep.settle([each for each in wanted if each in self._acknowledged])
         if self._planning is None:
             chunks = _PLANNED_AHEAD * self._settings.threads
-            # Chunks that wait for a schema, or fail, take no room from other collections.
+            # Chunks that wait for a schema, or fail, must not prevent plans for other collections.
             ready = [*self._ready(is_plain=False), *self._ready(is_plain=True)]
             ready = [each for each in ready if not self._failing.turns(each[0])]
             task = self._planner.next(self._progress, chunks - len(ready))
@@ -290,7 +290,7 @@ class Snapshotter:
         self._move_to(plan.apply(self._progress))
 
     def _ready(self, *, is_plain: bool) -> list[tuple[CollectionSnapshot, Chunk]]:
-        """Chunks that no thread reads and that may be read and encoded, in order."""
+        """Return the unread chunks that may be read and encoded, in order."""
         ready = [
             (snapshot, chunk)
             for snapshot, chunk in self._unread(is_plain=is_plain)
@@ -304,11 +304,11 @@ class Snapshotter:
         return is_ready and self._failing.may_read(snapshot)
 
     def _is_named(self, snapshot: CollectionSnapshot) -> bool:
-        """Whether a read at the present point finds the collection under its name."""
+        """Whether a read at the current point finds the collection under its name."""
         return max(snapshot.since, self._gone.get(snapshot.number, NEVER)) <= self._scanned
 
     def _unread(self, *, is_plain: bool) -> list[tuple[CollectionSnapshot, Chunk]]:
-        """Chunks that no thread reads, in order."""
+        """Return the chunks that no thread reads, in order."""
         reads = (*self._round, *self._windows)
         taken = {(read.snapshot.number, read.chunk) for read in reads}
         return [
@@ -335,7 +335,7 @@ class Snapshotter:
         return read.window.has_passed(self._passed)
 
     def _take_isolated(self, read: ChunkRead) -> list[EncodedChunk]:
-        """As `_taken`. Any error of a read or of its messages concerns its collection alone."""
+        """Like `_take_read`, but an error in a read or its messages affects only its collection."""
         try:
             return self._take_read(read)
         except (SidecarError, MemoryError, ReadingStoppedError):
@@ -345,15 +345,15 @@ class Snapshotter:
             return []
 
     def _take_read(self, read: ChunkRead) -> list[EncodedChunk]:
-        """The messages of a read and the progress after them; empty if it must be repeated, or is
-        no longer wanted."""
+        """Return the messages of a read and the progress after them; empty if the read must be
+        repeated or is no longer wanted."""
         content = read.future.result()
         window, before = read.window, self._progress
         snapshot = before.entry(read.snapshot.number)
         if snapshot is None or read.chunk not in snapshot.chunks or (window and window.is_void):
             return []
         if content.rows.gone_at is not None:
-            # A rename decides what follows, if the stream has one.
+            # If the stream contains a rename, it decides how to continue.
             gone_at = self._gone.setdefault(snapshot.number, content.rows.gone_at)
             if gone_at > self._scanned:
                 return []
@@ -390,8 +390,8 @@ class Snapshotter:
     def _is_in_doubt(
         self, snapshot: CollectionSnapshot, chunk: Chunk, parts: Sequence[ChunkPart]
     ) -> bool:
-        """Whether bytes may have been damaged on their way. A second read shows that the server
-        has them so; only then they become dead letters."""
+        """Whether bytes may have been damaged in transit. They become dead letters only if a
+        second read returns damaged bytes, too."""
         damaged = [each for part in parts for each in part.rejected if each.is_malformed]
         if not damaged or (snapshot.number, chunk) in self._reread:
             return False
@@ -416,7 +416,7 @@ class Snapshotter:
         self._failing.retain({each.number for each in progress.collections})
 
     def _reset_rate(self) -> None:
-        """Restart the measurement; the rate before a pause or signal says nothing."""
+        """Restart the measurement, because the rate before a pause or signal no longer applies."""
         self._delivered, self._measured_from_s = 0, self._clock()
 
     def _handle_failure(
@@ -456,7 +456,7 @@ class Snapshotter:
 def _after(
     progress: SnapshotProgress, snapshot: CollectionSnapshot, chunk: Chunk, content: ChunkContent
 ) -> SnapshotProgress:
-    """The progress after a chunk is delivered."""
+    """Return the progress after the delivery of a chunk."""
     if content.rows.gone_at is not None:
         return progress.ended(
             snapshot.number, SnapshotOutcome.DROPPED, "dropped during the snapshot"

@@ -1,10 +1,10 @@
-"""Deletes of documents that only the topic of a replaced collection has.
+"""Deletes of documents that exist only in the topic of a replaced collection.
 
 A thread reads the topic and collects the keys of documents that it does not delete. At a point of
-the stream the agent asks the server for their `_id`s, and publishes a delete for each one that the
-collection lacks. The stream waits meanwhile. So a later insert of such an `_id` follows its delete.
+the stream, the agent queries the server for their `_id`s and publishes a delete for each missing
+`_id`. The stream waits meanwhile, so a later insert of such an `_id` follows its delete.
 
-Memory is bounded: the sweep reads the topic again for each share of too many keys.
+Memory is bounded: if there are too many keys, the sweep reads the topic once for each share.
 """
 
 import logging
@@ -62,7 +62,7 @@ class TopicSweep:
         submit: Submit,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Without `records` there is nothing to sweep. `submit` runs a function on a thread."""
+        """Without `records`, the sweep does nothing. `submit` runs a function on a thread."""
         self._reader = reader
         self._encoder = encoder
         self._records = records
@@ -79,7 +79,7 @@ class TopicSweep:
 
     @property
     def is_ready(self) -> bool:
-        """Whether `begin` has something to read."""
+        """Whether the next keys are ready for `begin`."""
         return self._deletes is None and self._keys is not None and self._keys.done()
 
     @property
@@ -88,7 +88,7 @@ class TopicSweep:
         return self._deletes is not None
 
     def settle(self, wanted: Sequence[ReplacedCollection]) -> None:
-        """Read ahead in the topic of a wanted collection, or abandon one that is not wanted."""
+        """Read ahead in the topic of a wanted collection; abandon a collection no longer wanted."""
         if self._records is None or self._deletes is not None:
             return
         if self._entry is not None and self._entry not in wanted:
@@ -114,14 +114,14 @@ class TopicSweep:
             yield record
 
     def begin(self, point: ClusterTime) -> None:
-        """Ask the server for the next documents, after all events up to a point."""
+        """Query the server for the next documents, after all events up to a point."""
         entry, ready = self._entry, self._keys
         assert entry is not None
         assert ready is not None
         self._deletes = self._submit(lambda: self._sweep(entry, ready.result(), point))
 
     def take(self) -> SweptBatch | None:
-        """The deletes, when they are read."""
+        """Return the deletes once they are encoded, else None."""
         if self._deletes is None or not self._deletes.done():
             return None
         done, self._deletes, self._keys = self._deletes, None, None
@@ -145,7 +145,7 @@ class TopicSweep:
         named = CollectionSnapshot(0, entry.database, entry.collection, SnapshotReason.SIGNAL)
         present = self._reader.read_present(named, list(ids.values()), point) if ids else []
         found = self._delete(entry, present, point)
-        # Two ids that a collation takes for one are two keys.
+        # Two ids that are equal under a collation have different keys.
         known = {key for _, key, _, _, _ in found.messages(0, len(found))}
         gone = [bson.encode({"_id": each}) for key, each in ids.items() if key not in known]
         return SweptBatch(entry, self._delete(entry, gone, point), not keys)
@@ -165,7 +165,7 @@ class TopicSweep:
 def live_keys(
     records: Records, entry: ReplacedCollection, most: int = _MOST_KEYS
 ) -> Iterator[list[bytes]]:
-    """The keys of documents of a collection that its topic does not delete, in bounded lists.
+    """Yield the keys of documents that a collection's topic does not delete, in bounded lists.
 
     Raises `SidecarError`.
     """
@@ -184,7 +184,7 @@ def live_keys(
 def _live(
     records: Iterable[TopicRecord], namespace: str, rest: int, of: int, most: int
 ) -> set[bytes] | None:
-    """The live keys of a share; None if they are more than `most`."""
+    """Return the live keys of a share, or None if there are more than `most`."""
     live: set[bytes] = set()
     for record in records:
         key = record.key or b""
@@ -210,7 +210,7 @@ def _live(
 
 
 def _id_of(key: bytes) -> Iterator[Any]:
-    """The `_id` in a message key, if it can be converted back."""
+    """Yield the `_id` in a message key, if it can be converted back."""
     try:
         document = orjson.loads(key)
         yield parse_extended_json(document.get("payload", document)["id"])

@@ -22,7 +22,7 @@ class CollectionView:
     documents: int
     chunks: int
     estimated: int | None = None
-    """The server's number of documents at the request; not known with a filter."""
+    """The server's document count at the time of the request; unknown with a filter."""
     percent: float | None = None
     signal: str | None = None
     note: str | None = None
@@ -34,11 +34,11 @@ class SnapshotView:
     """The snapshots of one stream. Unknown values are absent in JSON."""
 
     is_running: bool
-    """Whether documents are to be read, delivered or acknowledged, or the end is not stored."""
+    """Whether documents remain to be read, delivered or acknowledged, or the end to be stored."""
     is_paused: bool
     initial: str
     is_aborted: bool
-    """Whether a part of the initial snapshot was stopped."""
+    """Whether part of the initial snapshot was stopped."""
     collections: tuple[CollectionView, ...]
     requests: int
     remaining_collections: int
@@ -51,7 +51,7 @@ class SnapshotView:
 
     @property
     def rejected(self) -> dict[str, str]:
-        """The reasons by collection, of those that cannot be copied."""
+        """The reasons by collection, for collections that cannot be copied."""
         last = {each.collection: each for each in self.collections}
         return {
             name: each.note or ""
@@ -71,7 +71,7 @@ def view_of(
     failing: Mapping[int, str] = MappingProxyType({}),
 ) -> SnapshotView:
     """Build the view; this process delivered `delivered` documents in `elapsed_s` seconds.
-    `failing` has the reasons of collections that are set aside, by number."""
+    `failing` contains the reasons for collections that are set aside, by snapshot number."""
     remaining = [_remaining(each) for each in progress.collections]
     known = [each for each in remaining if each is not None]
     remaining_documents = sum(known) if known or not remaining else None

@@ -1,8 +1,8 @@
 """Snapshot windows for chunks that cannot be read at a cluster time.
 
 A read starts after a point of the stream and ends at a cluster time that the server returns. A
-document without an event between the two did not change, so the agent delivers it after the stream
-passed that time; events deliver the others. The agent writes nothing to the source.
+document without an event between the two did not change, so the agent delivers it once the stream
+has passed that time; events deliver the other documents. The agent writes nothing to the source.
 """
 
 from collections.abc import Iterator
@@ -22,9 +22,9 @@ _HARMLESS = ("create", "createIndexes", "dropIndexes", "modify", "shardCollectio
 
 @dataclass(frozen=True, slots=True)
 class EventScope:
-    """The scope of an event: a document, by its raw `{_id: …}`.
+    """What an event affects: by default one document, identified by its raw `{_id: …}`.
 
-    Without `document` a collection, without `collection` a database, without both everything.
+    If members are None, it affects a whole collection, a whole database, or everything.
     """
 
     database: str | None
@@ -33,7 +33,7 @@ class EventScope:
 
 
 def touches(event: bytes) -> Iterator[EventScope]:
-    """The scopes of a raw change event."""
+    """Yield what a raw change event affects."""
     try:
         raw = RawBSONDocument(event)
         operation, ns, key = raw.get("operationType"), raw.get("ns"), raw.get("documentKey")
@@ -46,7 +46,7 @@ def touches(event: bytes) -> Iterator[EventScope]:
             if names is not None:
                 yield EventScope(names.get("db"), names.get("coll"), None)
         if ns is None:
-            # Later parts of a split event, and invalidations, name no collection.
+            # Later parts of a split event, and invalidations, contain no collection name.
             yield EventScope(None, None, None)
     except (InvalidBSON, KeyError, ValueError):
         yield EventScope(None, None, None)
@@ -77,11 +77,11 @@ class Window:
             self.touched.add(touch.document)
 
     def has_passed(self, time: ClusterTime) -> bool:
-        """Whether all events up to the end of the read are delivered, if those up to `time` are."""
+        """Whether the window has ended once all events up to `time` are delivered."""
         return self.rows is not None and self.rows.read_to <= time
 
     def documents(self) -> tuple[bytes, ...]:
-        """The documents without an event."""
+        """Return the documents without an event."""
         assert self.rows is not None
         if not self.touched:
             return self.rows.documents

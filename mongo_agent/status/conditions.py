@@ -26,9 +26,9 @@ from sidecar.status.facts import (
 from sidecar.status.findings import MaskedCauses, SameCause, with_findings
 
 _NAMED = 5
-"""Collections that a remedy names; of more it selects all."""
+"""Most collections that a remedy lists; if there are more, it selects all."""
 ELECTION = "election"
-"""The component of the consumer group that elects the leader."""
+"""The name of the component for leader election."""
 
 _SERVER = frozenset(("start_blocked", "stream_not_open"))
 _NO_MEMBER = frozenset(("not_in_group",))
@@ -61,25 +61,25 @@ _COMPONENTS = {
 
 @dataclass(frozen=True, slots=True)
 class ElectionFacts:
-    """The place of the agent in the consumer group that elects the leader."""
+    """The role of the agent in the consumer group that elects the leader."""
 
     group: str
     role: Role
     error: str = ""
-    """Why it is no member; empty for a member."""
+    """Why the agent is not a member; empty for a member."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts(ServiceFacts):
-    """What the conditions follow from; the defaults are those of a healthy agent."""
+    """The facts that determine the conditions; the defaults describe a healthy agent."""
 
     start_error: str = ""
-    """Why the agent cannot start; empty without a known cause."""
+    """Why the agent cannot start; empty if no cause is known."""
     election: ElectionFacts | None = None
     """None without `standby.enabled`, and before the agent knows the deployment."""
     streams: Sequence[StreamView] = ()
     concerns: Mapping[str, StreamWarning] = field(default_factory=dict)
-    """About the oplog, or a stream that does not advance, by stream."""
+    """Warnings by stream, about the oplog or a stream that lags or stalls."""
     quarantine: Usage = field(default_factory=Usage)
     quarantine_directory: str = "quarantine"
 
@@ -89,14 +89,14 @@ def status_from(facts: Facts, masked: MaskedCauses | None = None) -> Status:
 
 
 def conditions_of(facts: Facts, masked: MaskedCauses | None = None) -> tuple[Condition, ...]:
-    """All conditions, in the order in which an event meets them."""
+    """List all conditions, in the order in which an event meets them."""
     return with_findings(
         _own(facts), facts.findings, _SAME_CAUSE, _COMPONENTS, masked or MaskedCauses()
     )
 
 
 def component_name(kind: Literal["stream", "snapshot"], stream: str) -> str:
-    """The component of a stream or its snapshot; the name is empty where there is only one."""
+    """Name the component of a stream or its snapshot; `stream` is empty if there is only one."""
     return f"{kind} {stream}" if stream else kind
 
 
@@ -132,7 +132,7 @@ def _start(error: str) -> Condition:
 
 
 def _not_leading(election: ElectionFacts) -> Iterator[Condition]:
-    """None on standby: another agent delivers."""
+    """Yield nothing on standby, because another agent delivers."""
     if election.role is Role.STANDBY:
         return
     if not election.error:
@@ -142,7 +142,7 @@ def _not_leading(election: ElectionFacts) -> Iterator[Condition]:
         "not_in_group",
         State.FAILING,
         ELECTION,
-        f"The agent is no member of the consumer group {election.group}, so it neither delivers "
+        f"The agent is not a member of the consumer group {election.group}, so it neither delivers "
         f"nor stands by: {election.error}",
         "Start the brokers or grant the rights; `mongo-agent check` verifies both.",
     )
@@ -156,7 +156,7 @@ def _stream(stream: StreamView, concern: StreamWarning | None) -> Iterator[Condi
             State.FAILING,
             component,
             f"The {component} is not open, so its changes are not delivered: {state.message}",
-            "Follow the message, then start the agent again: it ends."
+            "Fix this error, then start the agent again: it exits."
             if state.has_ended
             else "Start the servers or correct the agent's rights; `mongo-agent check` verifies "
             "them.",
@@ -183,12 +183,12 @@ def _lost(facts: Facts) -> Iterator[Condition]:
     usage, directory = facts.quarantine, facts.quarantine_directory
     if usage.gaps:
         quoted = shlex.quote(str(directory))
-        changes = "1 range of time" if usage.gaps == 1 else f"{usage.gaps} ranges of time"
+        changes = "1 time range" if usage.gaps == 1 else f"{usage.gaps} time ranges"
         yield Condition(
             "changes_lost",
             State.DEGRADED,
             "quarantine",
-            f"Changes of {changes} were not delivered: {directory}/gaps.ndjson has the reasons.",
+            f"Changes in {changes} were not delivered; {directory}/gaps.ndjson has the reasons.",
             "Copy the collections with `mongo-agent snapshot start '.*'`, then move "
             f"that file away: `mv {quoted}/gaps.ndjson {quoted}/gaps.old`.",
         )
@@ -200,8 +200,8 @@ def _lost(facts: Facts) -> Iterator[Condition]:
             State.DEGRADED,
             "quarantine",
             f"{events} not delivered; stored in {directory}/refused.ndjson, each with its reason.",
-            f"If an event is too large, {TOO_LARGE_REMEDY}. Publish these events, whole in that "
-            "file, by other means, then move it away.",
+            f"If an event is too large, {TOO_LARGE_REMEDY}. The file contains the whole events. "
+            "Publish them by other means, then move the file away.",
         )
 
 
@@ -222,7 +222,7 @@ def _replaced(stream: StreamView) -> Iterator[Condition]:
         State.DEGRADED,
         component_name("snapshot", stream.name),
         f"Collections changed as a whole, without an event for each document: {named}. Their "
-        "topics have documents of the old collections, or lack documents of the new ones.",
+        "topics contain documents of the old collections, or lack documents of the new ones.",
         remedy,
     )
 
@@ -248,7 +248,7 @@ def _snapshot(stream: StreamView) -> Iterator[Condition]:
             component_name("snapshot", stream.name),
             f"The collection {name} cannot be copied; the others are. {reason.rstrip('.')}.{more}",
             "Correct the cause. The agent retries; after a rejected filter, run "
-            f"`mongo-agent snapshot start {quoted} --filter {quoted} QUERY` with one that the "
+            f"`mongo-agent snapshot start {quoted} --filter {quoted} QUERY` with a query that the "
             "server accepts. Skip the collection with "
             f"`mongo-agent snapshot stop {quoted}`.",
         )

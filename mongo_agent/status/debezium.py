@@ -1,4 +1,4 @@
-"""The attributes of the two MBeans of Debezium's connector, from this agent's metrics."""
+"""The attributes of Debezium's two MBeans, computed from this agent's metrics."""
 
 import time
 from collections import Counter
@@ -17,7 +17,7 @@ _NEVER_MS = -1
 
 
 def attributes_of(view: View | None, metrics: MongoMetrics) -> dict[str, dict[str, Any]]:
-    """Attributes by the context of the MBean; none before there is a pipeline."""
+    """Compute the attributes by MBean context; empty until there is a pipeline."""
     if view is None:
         return {}
     counts, wall_s = _counts(metrics), time.time()
@@ -45,7 +45,7 @@ def _shared(view: View, metrics: MongoMetrics) -> dict[str, Any]:
 
 
 def _last(seen: Iterable[MessageSummary | None], wall_s: float) -> dict[str, Any]:
-    """The latest of all streams."""
+    """Describe the latest message of all streams."""
     last = max(filter(None, seen), key=lambda each: each.at_s, default=None)
     if last is None:
         return {"LastEvent": None, "MilliSecondsSinceLastEvent": _NEVER_MS}
@@ -89,7 +89,7 @@ def _streaming(view: View, counts: Mapping[str, int], wall_s: float) -> dict[str
         "TotalNumberOfUpdateEventsSeen": counts["update"] + counts["replace"],
         "TotalNumberOfDeleteEventsSeen": counts["delete"],
         "TotalNumberOfReadEventsSeen": 0,
-        # One message for the beginning, one for the end.
+        # Each transaction has one message for its beginning and one for its end.
         "NumberOfCommittedTransactions": counts["transaction"] // 2,
         "LastTransactionId": transactions[-1] if transactions else None,
         "SourceEventPosition": {stream.name: str(stream.read_time) for stream in view.streams},

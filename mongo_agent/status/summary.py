@@ -41,7 +41,7 @@ class MongoSummaryParts:
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
         """`directory` is the quarantine, `files` are the agent's properties files, for command
-        lines on the page. `wall_clock` gives seconds since 1970."""
+        lines on the page. `wall_clock` returns seconds since 1970."""
         self._directory = directory
         self._options = "".join(map(config_option, files))
         self._wall_clock = wall_clock
@@ -72,8 +72,8 @@ class MongoSummaryParts:
         if usage.gaps:
             yield QuarantinedItem(
                 GAPS,
-                ("Each line has the reason.",),
-                _counted(usage.gaps, "lost range of time", "lost ranges of time"),
+                ("Each line contains the reason.",),
+                _counted(usage.gaps, "lost time range", "lost time ranges"),
                 commands=(
                     NextCommand(
                         "Copy all collections again",
@@ -85,7 +85,7 @@ class MongoSummaryParts:
         if usage.dead_letters:
             yield QuarantinedItem(
                 DEAD_LETTERS,
-                ("Each line has the reason.",),
+                ("Each line contains the reason.",),
                 _counted(usage.dead_letters, "dead letter", "dead letters"),
                 commands=(
                     NextCommand("Read the reasons", f"less {self._path(DEAD_LETTERS)}"),

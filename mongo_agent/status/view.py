@@ -1,4 +1,4 @@
-"""The status of the MongoDB agent: its facts, gathered from its parts."""
+"""The status of the MongoDB agent, from facts that its parts provide."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -46,15 +46,15 @@ class MongoStatus(StatusReporter[View]):
         self._oplog: OplogMonitor | None = None
         self._start_error = ""
         self.election: LeaderElection | None = None
-        """With `standby.enabled`, once the agent takes part in one."""
+        """Set with `standby.enabled`, once the agent takes part in an election."""
 
     def attach(self, pipeline: Pipeline, oplog: OplogMonitor) -> None:
-        """From now on there is a pipeline to report."""
+        """Report this pipeline from now on."""
         self._oplog = oplog
         self._pipeline = pipeline
 
     def detach(self) -> None:
-        """From now on there is no pipeline: the agent is no longer the leader."""
+        """Report no pipeline from now on, because the term has ended."""
         self._pipeline, self._oplog = None, None
         self._metrics.clear_gauges()
 
@@ -63,11 +63,11 @@ class MongoStatus(StatusReporter[View]):
         return self.election is not None and self.election.role is Role.STANDBY
 
     def wait_for(self, message: str) -> None:
-        """Notes why the agent cannot start; empty when the cause has ended."""
+        """Record why the agent cannot start; an empty string means that nothing prevents it."""
         self._start_error = message
 
     def server_error(self) -> str:
-        """Why the server does not answer; empty while it does."""
+        """Return why the server does not answer, or an empty string."""
         if self.view is None:
             return self._start_error
         states = (stream.state for stream in self.view.streams)
@@ -163,7 +163,7 @@ class MongoStatus(StatusReporter[View]):
             leader = self._metrics.leader.labels(self.election.group)
             leader.set(self.election.role is Role.LEADER)
             if self.view is None:
-                # Nothing is sent, but the broker holds the session.
+                # A standby sends nothing, but it has a session with the broker.
                 self._metrics.delivery.sink_up.set(self.is_on_standby)
         if self._oplog is not None:
             self._oplog.set_gauges(self._metrics)
@@ -187,7 +187,7 @@ def _snapshot(status: Status, stream: StreamView) -> Component:
     if snapshot.remaining_collections:
         message = f"{snapshot.remaining_collections} collections wait for their snapshot"
         if snapshot.remaining_s is not None:
-            message += f", for about {duration_text(snapshot.remaining_s)} more"
+            message += f", about {duration_text(snapshot.remaining_s)} remaining"
     elif snapshot.requests:
         message = "the agent lists the collections of a snapshot"
     elif snapshot.is_running:

@@ -1,22 +1,22 @@
 //! The column lists of a partition update, resolved against a table
 //! (`Columns.Serializer`, format notes §4.3 and §4.9).
 //!
-//! Consecutive updates of one statement carry byte-identical lists, so a resolved list is kept
-//! with its bytes and found again by comparing them.
+//! Consecutive updates by one statement carry byte-identical lists, so resolved lists are cached by
+//! their bytes.
 
 use crate::cursor::Cursor;
 use crate::error::{DecodeError, Result, UnknownColumn};
 use crate::schema::{Column, ColumnKind, Table};
 
-/// Lists kept for each table and kind; tables rarely see more shapes of statements at a time.
+/// Cached lists for each table and kind; tables rarely receive more distinct statements at a time.
 const KEPT_LISTS: usize = 16;
-/// Choices of versions that are looked at for one list, and readings that are kept.
+/// Maximum numbers of readings: for one list, and in the cache.
 const MOST_READINGS_OF_LIST: usize = 32;
 const KEPT_READINGS: usize = 1024;
-/// From this many columns on, a subset is a list of indexes.
+/// With this many columns or more, a subset is a list of indexes.
 const LARGE_SUBSET: usize = 64;
 
-/// How the value of a simple cell ends.
+/// How to determine the length of a simple cell's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueLength {
     Fixed(usize),
@@ -55,20 +55,20 @@ struct ColumnList {
     columns: Vec<ListedColumn>,
 }
 
-/// The lists of one table and kind that were met last.
+/// The cached lists of one table and kind.
 #[derive(Debug, Default)]
 pub struct ColumnLists {
     lists: Vec<ColumnList>,
-    /// Place of the list that was met last: one statement is often followed by its like.
+    /// Index of the latest list: consecutive updates often have equal lists.
     last: usize,
     next_replaced: usize,
-    /// Readings of lists with columns that came back with another type; their places count down
-    /// from the largest number.
+    /// Readings of lists with columns that were re-added with a different type; their indexes count
+    /// down from `usize::MAX`.
     readings: Vec<Vec<ListedColumn>>,
 }
 
 impl ColumnLists {
-    /// The columns of a list that [`Self::read`] gave, until the next one is read.
+    /// Returns the columns of a list by its index, which is valid until the next [`Self::read`].
     #[inline]
     pub fn columns(&self, place: usize) -> &[ListedColumn] {
         match self.lists.get(place) {
@@ -83,10 +83,10 @@ impl ColumnLists {
         reading.map_or(&[], Vec::as_slice)
     }
 
-    /// The places of all readings of a list, one for each choice of versions of its columns; the
-    /// place itself when there are no versions. `None` when they are too many.
+    /// Returns the indexes of all readings of a list, one for each combination of column versions.
+    /// A list with one reading keeps its index. `None` means that there are too many readings.
     ///
-    /// `is_outermost`: readings that were given before are not in use any more.
+    /// `is_outermost` means that no earlier reading is in use, so that the cache may be cleared.
     #[cold]
     pub fn readings(
         &mut self,
@@ -201,7 +201,7 @@ impl ColumnLists {
     }
 }
 
-/// Which columns of a list a row has.
+/// The columns of a list that a row contains.
 #[derive(Debug, Default)]
 pub struct Subset {
     /// Indexes into the list, ascending.
@@ -240,7 +240,7 @@ impl Subset {
             .filter(|missing| *missing <= count)
             .ok_or_else(|| DecodeError::out_of_range("number of missing columns", missing))?;
         let present_count = count - missing_count;
-        // The shorter list is written; the indexes are absolute and ascending.
+        // Cassandra writes the shorter list; the indexes are absolute and ascending.
         let lists_present = present_count < count / 2;
         let listed = if lists_present {
             present_count

@@ -1,7 +1,7 @@
-//! CQL types as the bytes know them.
+//! CQL types, as far as they determine the serialized form.
 //!
-//! Frozenness is no part of a type here: inside another type everything is frozen, and for a column
-//! [`crate::schema::Column::multi_cell`] is whether the column is stored cell by cell.
+//! A type does not record whether it is frozen: nested types always are, and
+//! [`crate::schema::Column::multi_cell`] states whether a column is stored cell by cell.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ pub enum CqlType {
     Tuple(Vec<CqlType>),
     Udt(Arc<UserType>),
     Vector(Box<CqlType>, u32),
-    /// A class that CQL has no name for; its bytes are opaque and variable in length.
+    /// A class without a CQL name; its values are opaque and variable in length.
     Custom(String),
 }
 
@@ -56,11 +56,10 @@ pub struct UserTypeField {
 }
 
 impl CqlType {
-    /// Bytes of a value that is written without a length prefix, or `None` when a length
-    /// precedes it (`AbstractType#valueLengthIfFixed`, format notes §6.1).
+    /// Returns the length of a value that is written without a length prefix, or `None` if values
+    /// have a prefix (`AbstractType#valueLengthIfFixed`, format notes §6.1).
     ///
-    /// `tinyint`, `smallint`, `date` and `time` have a constant size and a length prefix all
-    /// the same.
+    /// `tinyint`, `smallint`, `date` and `time` have a constant size, but still a length prefix.
     pub fn fixed_length(&self) -> Option<usize> {
         match self {
             Self::Empty => Some(0),
@@ -75,21 +74,21 @@ impl CqlType {
         }
     }
 
-    /// Whether the type can be stored cell by cell when it is not frozen.
+    /// Whether a column of this type is stored cell by cell if it is not frozen.
     pub fn can_be_multi_cell(&self) -> bool {
         matches!(
             self,
             Self::List(_) | Self::Set(_) | Self::Map(..) | Self::Udt(_)
         )
     }
-    /// The native type of a lower-case CQL name.
+    /// Returns the native type for a lower-case CQL name.
     pub(crate) fn from_cql_name(name: &str) -> Option<Self> {
         let name = if name == "varchar" { "text" } else { name };
         Self::find_native(|names| names.0 == name)
     }
 
-    /// The native type of a class without its package. `DateType`, an old form of timestamp, and
-    /// `LexicalUUIDType` have the bytes of their successors.
+    /// Returns the native type for a class name without its package. `DateType`, a legacy
+    /// timestamp, and `LexicalUUIDType` serialize values like their successors.
     pub(crate) fn from_class_name(class: &str) -> Option<Self> {
         let class = match class {
             "DateType" => "TimestampType",
@@ -111,7 +110,7 @@ macro_rules! native_types {
         impl CqlType {
             const NATIVE: &[Self] = &[$(Self::$native),*];
 
-            /// CQL name and class, without its package, of a native type.
+            /// Returns the CQL name of a native type and its class without the package.
             pub fn native_names(&self) -> Option<(&'static str, &'static str)> {
                 match self {
                     $(Self::$native => Some(($name, $class)),)*

@@ -1,6 +1,6 @@
-//! The one reader of bytes: every access to a payload goes through here and is bounds-checked.
+//! The only reader of bytes: every access to a payload goes through it and is bounds-checked.
 
-// A call for each byte costs more than what it does.
+// A function call for each byte would cost more than the read itself.
 #![allow(clippy::inline_always)]
 
 use crate::error::{DecodeError, Result};
@@ -16,7 +16,7 @@ impl<'p> Cursor<'p> {
         Self { rest: bytes }
     }
 
-    /// What is not read yet.
+    /// Returns the unread bytes.
     pub fn rest(&self) -> &'p [u8] {
         self.rest
     }
@@ -64,7 +64,7 @@ impl<'p> Cursor<'p> {
         }
     }
 
-    /// Passes over `prefix` if it comes next.
+    /// Skips `prefix` and returns true if it comes next.
     #[inline]
     pub fn skip_prefix(&mut self, prefix: &[u8]) -> bool {
         match self.rest.strip_prefix(prefix) {
@@ -76,8 +76,8 @@ impl<'p> Cursor<'p> {
         }
     }
 
-    /// Unsigned vint (`VIntCoding`, format notes §5.1): as many leading one bits in the first
-    /// byte as bytes follow.
+    /// Reads an unsigned vint (`VIntCoding`, format notes §5.1). The number of leading one bits in
+    /// the first byte is the number of further bytes.
     #[inline(always)]
     pub fn uvint(&mut self) -> Result<u64> {
         let first = self.u8()?;
@@ -90,7 +90,7 @@ impl<'p> Cursor<'p> {
         Ok(value)
     }
 
-    /// What `read` reads. The cursor stays in registers, whatever is called with its copy.
+    /// Calls `read` with a copy of the cursor, so that the cursor itself stays in registers.
     #[inline(always)]
     pub fn out_of_line<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let mut copy = *self;
@@ -99,21 +99,21 @@ impl<'p> Cursor<'p> {
         Ok(value)
     }
 
-    /// A vint length as `usize`; it may still be larger than what is left.
+    /// Reads a vint length; it may exceed the number of unread bytes.
     #[inline(always)]
     pub fn length(&mut self) -> Result<usize> {
         let value = self.uvint()?;
         usize::try_from(value).map_err(|_| DecodeError::out_of_range("length", value))
     }
 
-    /// Vint length, then that many bytes.
+    /// Reads a vint length, then that many bytes.
     #[inline(always)]
     pub fn vbytes(&mut self) -> Result<&'p [u8]> {
         let length = self.length()?;
         self.bytes(length)
     }
 
-    /// What was read since `earlier`, an older state of this cursor.
+    /// Returns the bytes read since `earlier`, an older state of this cursor.
     pub fn bytes_since(&self, earlier: &Self) -> &'p [u8] {
         let length = earlier.rest.len().saturating_sub(self.rest.len());
         earlier.rest.get(..length).unwrap_or_default()
@@ -126,10 +126,10 @@ fn truncated<T>(left: usize, wanted: usize) -> Result<T> {
     Err(Box::new(DecodeError::Truncated { wanted, left }))
 }
 
-/// A vint of several bytes, of which `rest` has all but the first one.
+/// Decodes a vint of several bytes: `first` and the start of `rest`.
 #[inline(never)]
 fn long_uvint(rest: &[u8], first: u8, extra: usize) -> Result<u64> {
-    // Eight bytes are read at once where there are eight; what is too much is shifted out.
+    // If eight bytes are available, they are read at once, and the excess bits are shifted out.
     let tail = if let Some((word, _)) = rest.split_first_chunk::<8>() {
         u64::from_be_bytes(*word) >> (64 - 8 * extra)
     } else {

@@ -1,4 +1,4 @@
-//! File names and the header of a segment (`CommitLogDescriptor`, format notes §1).
+//! The file name and the header of a segment (`CommitLogDescriptor`, format notes §1).
 
 use serde_json::{Map, Value};
 
@@ -8,16 +8,16 @@ use crate::error::SegmentError;
 const FIXED_LENGTH: usize = 14;
 const CRC_LENGTH: usize = 4;
 
-/// Version of the commit-log format; it decides how payloads are read.
+/// Version of the commit-log format, which determines the layout of payloads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Version {
     /// Cassandra 3.0 to 3.11.
     V6,
-    /// Cassandra 4.0, 4.1, and later ones with `storage_compatibility_mode: CASSANDRA_4`.
+    /// Cassandra 4.0 and 4.1, and later releases with `storage_compatibility_mode: CASSANDRA_4`.
     V7,
     /// Cassandra 5.0 with `storage_compatibility_mode` `UPGRADING` or `NONE`.
     V8,
-    /// Cassandra 6.0 with any other `storage_compatibility_mode` than `CASSANDRA_4`.
+    /// Cassandra 6.0 with a `storage_compatibility_mode` other than `CASSANDRA_4`.
     V9,
 }
 
@@ -46,7 +46,7 @@ impl Version {
         self >= Self::V8
     }
 
-    /// Whether a mutation begins with a byte of flags.
+    /// Whether a mutation starts with a flags byte.
     pub fn has_mutation_flags(self) -> bool {
         self >= Self::V9
     }
@@ -65,7 +65,7 @@ pub struct SegmentName {
 }
 
 impl SegmentName {
-    /// `None` for anything else, the form without a version included.
+    /// Returns `None` for other names, including names without a version.
     pub fn parse(file_name: &str) -> Option<Self> {
         let (version, id) = file_name
             .strip_prefix("CommitLog-")?
@@ -85,10 +85,10 @@ impl SegmentName {
 /// How a segment is encrypted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Encryption {
-    /// A transformation of Java, such as `AES/CBC/PKCS5Padding`.
+    /// A Java cipher transformation, such as `AES/CBC/PKCS5Padding`.
     pub cipher: String,
     pub key_alias: String,
-    /// The initialisation vector; empty where the header has none that can be read.
+    /// The initialization vector; empty if it is missing or not hexadecimal.
     pub iv: Vec<u8>,
 }
 
@@ -97,16 +97,16 @@ pub struct Encryption {
 pub struct Descriptor {
     pub version: Version,
     pub id: i64,
-    /// Class name of the compressor, as written.
+    /// Class name of the compressor, as written in the header.
     pub compression_class: Option<String>,
-    /// There when the segment is encrypted.
+    /// Present if the segment is encrypted.
     pub encryption: Option<Encryption>,
-    /// Bytes of the header; the first sync marker follows.
+    /// Length of the header; the first sync marker follows it.
     pub length: u64,
 }
 
 impl Descriptor {
-    /// Bytes that must be read to know how long the header is, and how long it then is.
+    /// Returns the length of the header, or `None` if `start` is too short to tell.
     pub fn header_length(start: &[u8]) -> Option<usize> {
         let json_length = start.get(12..FIXED_LENGTH)?;
         let json_length = json_length
@@ -115,7 +115,7 @@ impl Descriptor {
         Some(FIXED_LENGTH + json_length + CRC_LENGTH)
     }
 
-    /// Reads a header; more bytes may follow it.
+    /// Parses the header at the start of `bytes`.
     pub fn parse(segment: &str, bytes: &[u8]) -> Result<Self, SegmentError> {
         let corrupt = |reason: String| SegmentError::Corrupt {
             segment: segment.to_owned(),
@@ -186,7 +186,7 @@ fn bytes_of_hex(text: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Explains which release wrote a segment of another version, and the remedy.
+/// Explains which release wrote a segment of an unsupported version, and the remedy.
 fn unknown_version(version: i32) -> String {
     let advice = match version {
         ..=5 => {

@@ -1,5 +1,5 @@
-//! The canonical dump: one JSON line for each partition update, in a form that does not depend on
-//! the reader (`docs/reference/dump-format.md`).
+//! The canonical dump: one JSON line for each partition update, independent of the reader
+//! (`docs/reference/dump-format.md`).
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use crate::row::{
 };
 use crate::schema::Table;
 
-/// Appends the lines of one mutation. On an error nothing is appended: Cassandra's reader drops
-/// the whole mutation too.
+/// Appends the lines of one mutation. It appends nothing after an error, because Cassandra's reader
+/// drops the whole mutation too.
 pub fn write_mutation(
     out: &mut String,
     decoder: &mut Decoder,
@@ -74,7 +74,7 @@ impl Line<'_> {
         }
     }
 
-    /// "None" has a number of its own in each version; here it is null.
+    /// The number that means "none" depends on the version; the dump writes null instead.
     fn local_deletion_time(&mut self, time: LocalDeletionTime) {
         if time.is_none(self.version) {
             self.text("null");
@@ -157,7 +157,7 @@ impl Line<'_> {
             item = mutation.next_unfiltered(row)?;
         }
         self.text("]");
-        // Cassandra's reader forgets the epoch of an empty update.
+        // Cassandra's reader discards the epoch of an empty update.
         if let Some(epoch) = update.epoch.filter(|_| !is_empty) {
             self.text(",\"epoch\":");
             self.number(epoch);

@@ -1,8 +1,8 @@
-//! What can be wrong with bytes.
+//! Errors in payloads and segments.
 
 use crate::table_id::TableId;
 
-/// A payload that does not follow the format, or that needs a schema which is not there.
+/// A payload that violates the format or does not match the schema.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     #[error("{wanted} more bytes expected, {left} left")]
@@ -21,7 +21,7 @@ pub enum DecodeError {
     UnknownColumnId { table: TableId, id: u64 },
 }
 
-/// A column name on the wire that the table's schema does not have.
+/// A column name in a payload that the table's schema does not contain.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("table {keyspace}.{table} ({id}) has no {kind} column \"{column}\"")]
 pub struct UnknownColumn {
@@ -33,18 +33,17 @@ pub struct UnknownColumn {
 }
 
 impl DecodeError {
-    /// A number out of its range.
+    /// Returns the error for a number that is out of range.
     #[cold]
-    #[allow(clippy::unnecessary_box_returns)] // As `Result` wants it.
+    #[allow(clippy::unnecessary_box_returns)] // `Result` has a boxed error.
     pub(crate) fn out_of_range(subject: &'static str, value: impl Into<u64>) -> Box<Self> {
         let value = value.into();
         Box::new(Self::OutOfRange { subject, value })
     }
 
-    /// Whether another schema may make the payload readable.
+    /// Whether the payload certainly needs a different schema.
     ///
-    /// A wrong type shows as any kind of nonsense, so every error may; these are the ones that
-    /// are certain.
+    /// A wrong column type can also cause any other error, but so can damage.
     pub fn asks_for_schema(&self) -> bool {
         matches!(
             self,
@@ -58,15 +57,15 @@ impl DecodeError {
 pub enum SegmentError {
     #[error("{segment}: {reason}")]
     Corrupt { segment: String, reason: String },
-    /// The header is not wholly there yet: normal for a segment that was just made.
+    /// The header is not complete yet, which is normal for a new segment.
     #[error("{segment}: the header is incomplete ({length} bytes)")]
     Incomplete { segment: String, length: u64 },
     #[error("{segment}: {reason}")]
     Unsupported { segment: String, reason: String },
-    /// The file is not the segment that its name claims, and never will be.
+    /// The file cannot be the segment that its name identifies, even if it is still being written.
     #[error("{segment}: {reason}")]
     Foreign { segment: String, reason: String },
-    /// The key of an encrypted segment is missing or another one.
+    /// The key of an encrypted segment is missing or wrong.
     #[error("{segment}: the key \"{alias}\" of this encrypted segment {reason}")]
     Key {
         segment: String,
@@ -80,5 +79,5 @@ pub enum SegmentError {
     },
 }
 
-/// The error is boxed so that results of the cursor fit two registers.
+/// The error is boxed so that the cursor's results fit into two registers.
 pub type Result<T> = std::result::Result<T, Box<DecodeError>>;

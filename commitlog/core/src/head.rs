@@ -1,25 +1,24 @@
-//! The head of a payload, before the first table id (`Mutation.MutationSerializer`,
-//! format notes §4.1).
+//! The head of a payload, up to the first table id (`Mutation.MutationSerializer`, format notes
+//! §4.1).
 //!
 //! ```text
 //! version 6, 7, 8     updates: uvint | table id …
 //! version 9   flags: 1 byte | updates: uvint | table id …
 //! ```
 //!
-//! A flag without a known meaning may change what follows, so such a record is rejected by that
-//! name, not guessed at.
+//! An unknown flag may change the layout of the following bytes, so such a record is rejected.
 
 use crate::cursor::Cursor;
 use crate::descriptor::Version;
 use crate::error::{DecodeError, Result};
 use crate::schema::TableId;
 
-/// "Potential transaction conflicts are allowed": it does not change what follows.
+/// "Potential transaction conflicts are allowed": it does not change the layout.
 const KNOWN_FLAGS: u8 = 0x01;
-/// Bytes of the shortest partition update: table id, length of the key, flags.
+/// Length of the shortest partition update: table id, key length, flags.
 const SHORTEST_UPDATE: u64 = 18;
 
-/// Enough of a payload to skip tables that are not published.
+/// The start of a payload, sufficient to skip unpublished tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
     pub updates: u64,
@@ -27,7 +26,7 @@ pub struct Head {
 }
 
 impl Head {
-    /// Reads the head; the cursor is then at the first table id.
+    /// Reads the head; returns it and a cursor at the first table id.
     #[inline]
     pub(crate) fn read(payload: &[u8], version: Version) -> Result<(Self, Cursor<'_>)> {
         let mut cursor = Cursor::new(payload);

@@ -1,4 +1,4 @@
-//! Reads Apache Cassandra commit-log segments: bytes to mutations.
+//! Reads Apache Cassandra commit-log segments and decodes their mutations.
 //!
 //! ```text
 //! segment   header | marker | records … | marker | records … |        (segment, descriptor)
@@ -9,11 +9,11 @@
 //! row       flags | clustering | liveness | deletion | cells          (unfiltered)
 //! ```
 //!
-//! [`segment::SegmentReader`] reads the records of a file, [`mutation::Decoder`] their
-//! payloads against a [`schema::Schema`], and [`dump`] prints them in the canonical form that
-//! Cassandra's own reader is compared in. Nothing here knows of events or of Python.
+//! [`segment::SegmentReader`] reads the records of a file. [`mutation::Decoder`] decodes payloads
+//! with a [`schema::Schema`], and [`dump`] prints them in a canonical form for comparisons with
+//! Cassandra's own reader. This crate depends neither on events nor on Python.
 //!
-//! The section numbers in comments are those of `docs/reference/commitlog-format.md`.
+//! Section numbers in comments refer to `docs/reference/commitlog-format.md`.
 
 pub mod accord;
 mod columns;

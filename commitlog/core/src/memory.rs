@@ -1,28 +1,27 @@
-//! The memory that this process may use, and how much of it one section or record may take.
+//! The memory limit of this process, and the share for one section or record.
 //!
-//! A decompressor makes hundreds of megabytes of a few kilobytes, and a kernel kills a process
-//! that exceeds its limit at each start anew. So sizes are compared with the limit before anything
-//! of them is allocated.
+//! A few kilobytes can decompress to hundreds of megabytes. If the process then exceeded its limit,
+//! the kernel would kill it after every restart. So sizes are checked before any allocation.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 const MIB: u64 = 1 << 20;
-/// Part of the limit for one section, stored and decoded; the rest is the interpreter, the window of
-/// unacknowledged events and the sink.
+/// Divisor of the limit for one section, stored and decoded. The interpreter, the window of
+/// unacknowledged events and the sink use the rest.
 const SECTION_SHARE: u64 = 2;
-/// Part of the limit for the events of one mutation; the sink and a dead letter copy them.
+/// Divisor of the limit for the events of one mutation; the sink and a dead letter copy them.
 const EVENT_SHARE: u64 = 8;
 
-/// A limit, and what sets it.
+/// A limit and its origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryLimit {
     pub bytes: u64,
     pub origin: &'static str,
 }
 
-/// A size that the limit does not allow.
+/// A size that exceeds its share of the limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TooLarge {
     subject: &'static str,
@@ -37,8 +36,8 @@ impl fmt::Display for TooLarge {
         let MemoryLimit { bytes, origin } = self.limit;
         write!(
             f,
-            "{} of {} MiB exceeds the {} MiB that fit the memory limit of {} MiB ({origin}). Raise \
-             the limit to {} MiB, restart, and run `agent quarantine retry`",
+            "{} of {} MiB exceeds the {} MiB allowed by the memory limit of {} MiB ({origin}). \
+             Raise the limit to {} MiB, restart, and run `agent quarantine retry`",
             self.subject,
             mib(self.bytes),
             bytes / self.share / MIB,
@@ -54,24 +53,24 @@ impl MemoryLimit {
         origin: "no limit",
     };
 
-    /// The limit of this process, read at the first call: the least of its cgroups (v1 and v2), its
-    /// resource limits and the memory of the machine.
+    /// Returns the limit of this process, read at the first call: the lowest of its cgroup limits
+    /// (v1 and v2), its resource limits and the machine's memory.
     pub fn of_process() -> Self {
         static LIMIT: OnceLock<MemoryLimit> = OnceLock::new();
         *LIMIT.get_or_init(|| limit_below(Path::new("/")))
     }
 
-    /// Allows a section, by its stored and decoded bytes.
+    /// Checks the stored and decoded length of a section.
     pub fn allows_section(self, stored: usize, decoded: usize) -> Result<(), TooLarge> {
         self.allows("a section", stored.saturating_add(decoded), SECTION_SHARE)
     }
 
-    /// Allows a record that is read by itself.
+    /// Checks the length of a record before it is loaded.
     pub fn allows_record(self, bytes: usize) -> Result<(), TooLarge> {
         self.allows("a mutation", bytes, SECTION_SHARE)
     }
 
-    /// The bytes that the events of one mutation may have.
+    /// Returns the maximum size of the events of one mutation.
     pub fn event_bytes(self) -> usize {
         usize::try_from(self.bytes / EVENT_SHARE).unwrap_or(usize::MAX)
     }
@@ -94,7 +93,7 @@ impl MemoryLimit {
     }
 }
 
-/// The limit by the files under a root of the file system.
+/// Reads the limit from the files under a file system root.
 fn limit_below(root: &Path) -> MemoryLimit {
     let text = |path: &str| std::fs::read_to_string(root.join(path)).unwrap_or_default();
     let cgroups = cgroup_files(&text("proc/self/cgroup"))
@@ -119,8 +118,8 @@ fn limit_below(root: &Path) -> MemoryLimit {
         .unwrap_or(MemoryLimit::NONE)
 }
 
-/// The limits of the cgroups of a process and of all above them, by `/proc/self/cgroup`. In a
-/// container without a namespace of its own its group is at the root.
+/// Returns the limit files of the cgroups in `/proc/self/cgroup` and of all their ancestors. In a
+/// container without a private cgroup namespace, the container's group is mounted at the root.
 fn cgroup_files(cgroups: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for line in cgroups.lines() {
@@ -141,12 +140,12 @@ fn cgroup_files(cgroups: &str) -> Vec<PathBuf> {
     files
 }
 
-/// What a line says after its name.
+/// Returns the rest of the line that starts with `name`.
 fn row_of<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     text.lines().find_map(|line| line.strip_prefix(name))
 }
 
-/// The number at the start of a text; `None` for `max` and `unlimited`.
+/// Parses the number at the start of a text; `None` for `max` and `unlimited`.
 fn number(text: &str) -> Option<u64> {
     text.split_whitespace().next()?.parse().ok()
 }
@@ -213,7 +212,7 @@ mod tests {
         let refused = limit.allows_section(16 << 10, 511 << 20).unwrap_err();
         assert_eq!(
             refused.to_string(),
-            "a section of 512 MiB exceeds the 224 MiB that fit the memory limit of 448 MiB (the \
+            "a section of 512 MiB exceeds the 224 MiB allowed by the memory limit of 448 MiB (the \
              memory limit of its cgroup). Raise the limit to 1023 MiB, restart, and run `agent \
              quarantine retry`"
         );

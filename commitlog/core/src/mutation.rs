@@ -1,11 +1,11 @@
 //! Mutations: one or more partition updates of one partition key (`Mutation.MutationSerializer`,
 //! `PartitionUpdate.PartitionUpdateSerializer`, `UnfilteredSerializer`; format notes §4).
 //!
-//! [`Decoder`] holds what is resolved against a schema; [`MutationReader`] pulls the updates and
-//! their rows out of one payload. An update has no length of its own: the next one is found only
-//! by reading this one to its end.
+//! [`Decoder`] caches the tables and column lists of a schema; [`MutationReader`] reads the updates
+//! and rows of one payload. An update does not store its length, so the reader must finish it to
+//! find the next.
 
-// Arguments and results stay in registers.
+// Inlining keeps arguments and results in registers.
 #![allow(clippy::inline_always)]
 
 mod versions;
@@ -34,26 +34,26 @@ pub(crate) mod update_flag {
     pub const KNOWN: u8 = 0x1d;
 }
 
-/// Resolves payloads against one schema.
+/// Decodes payloads with one schema.
 pub struct Decoder {
     schema: Arc<Schema>,
-    /// One for each table met so far, at each epoch of its updates.
+    /// One plan for each table and epoch in the updates so far.
     plans: Vec<TablePlan>,
     places: FxHashMap<(TableId, i64), usize>,
-    /// Place of the last plan: most updates belong to the same table as the one before.
+    /// Index of the latest plan: most updates belong to the same table as the previous update.
     last: usize,
-    /// Reused from row to row.
+    /// Reused for each row.
     subset: Subset,
 }
 
-/// The epoch of updates that have none.
+/// Stands for the epoch of updates without an epoch.
 const NO_EPOCH: i64 = i64::MAX;
 
-/// What decoding needs of a table.
+/// The data for decoding the updates of a table.
 struct TablePlan {
     table: Arc<Table>,
     epoch: i64,
-    /// Columns of it came back with another type.
+    /// Whether columns were re-added with a different type.
     has_versions: bool,
     clustering: Vec<ValueLength>,
     static_lists: ColumnLists,
@@ -77,7 +77,7 @@ impl TablePlan {
     }
 }
 
-/// Where reading can resume in a payload.
+/// A position in a payload at which reading can resume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResumePoint {
     /// Offset of the first byte of an update.
@@ -86,7 +86,7 @@ pub struct ResumePoint {
     pub index: u64,
 }
 
-/// A partition update up to its rows.
+/// The part of a partition update before its rows.
 #[derive(Debug, Clone)]
 pub struct Update<'p> {
     /// See [`MutationReader::table`].
@@ -94,16 +94,16 @@ pub struct Update<'p> {
     /// Index in the mutation, and the number of updates in it.
     pub index: u64,
     pub updates: u64,
-    /// As on the wire: composite keys with their framing (§6.3).
+    /// The serialized key: composite keys include their framing (§6.3).
     pub key: &'p [u8],
-    /// The epoch of the table's metadata that the update was made with, from version 9 on
-    /// ([`read_epoch`]).
+    /// The epoch of the table's metadata at the time of the update ([`read_epoch`]); `None` before
+    /// version 9.
     pub epoch: Option<i64>,
     pub deletion: Option<Deletion>,
 }
 
-/// The epoch of an update (`Epoch.EpochSerializer`, format notes §4.2): an unsigned number of all 64
-/// bits on the wire, but signed by its meaning. The two smallest are those of an upgrade to 6.0.
+/// Reads the epoch of an update (`Epoch.EpochSerializer`, format notes §4.2). It is stored as an
+/// unsigned 64-bit number, but its value is signed. The two lowest belong to an upgrade to 6.0.
 #[inline(always)]
 pub(crate) fn read_epoch(cursor: &mut Cursor<'_>, version: Version) -> Result<Option<i64>> {
     if version.has_table_epochs() {
@@ -128,7 +128,7 @@ impl Decoder {
         &self.schema
     }
 
-    /// The index of a table's plan.
+    /// Returns the index of a table's plan.
     #[inline]
     fn place(&mut self, id: TableId, epoch: i64) -> Result<usize> {
         if self
@@ -160,7 +160,7 @@ impl Decoder {
         Head::read(payload, version)
     }
 
-    /// The epoch of the first update, after what [`Self::head`] read.
+    /// Reads the epoch of the first update at the cursor from [`Self::head`].
     #[inline]
     pub fn first_epoch(updates: &Cursor<'_>, version: Version) -> Option<i64> {
         let mut updates = *updates;
@@ -168,7 +168,7 @@ impl Decoder {
         read_epoch(&mut updates, version).ok()?
     }
 
-    /// Opens a payload.
+    /// Starts to read a payload.
     pub fn mutation<'d, 'p>(
         &'d mut self,
         payload: &'p [u8],
@@ -178,7 +178,7 @@ impl Decoder {
         Ok(self.updates(head, updates, version))
     }
 
-    /// The updates after what [`Self::head`] read.
+    /// Starts to read the updates at the cursor from [`Self::head`].
     #[inline]
     pub fn updates<'d, 'p>(
         &'d mut self,
@@ -198,7 +198,7 @@ impl Decoder {
         }
     }
 
-    /// Opens a payload at one of its updates.
+    /// Starts to read a payload at one of its updates.
     pub fn mutation_from<'d, 'p>(
         &'d mut self,
         payload: &'p [u8],
@@ -218,33 +218,33 @@ impl Decoder {
 #[derive(Clone, Copy)]
 struct OpenUpdate {
     times: Times,
-    /// Places in the lists of the table's plan.
+    /// Indexes into the lists of the table's plan.
     static_list: usize,
     regular_list: usize,
     static_row_is_next: bool,
     row_estimate_is_next: bool,
 }
 
-/// Pulls partition updates and their rows out of one payload.
+/// Reads the partition updates of one payload and their rows.
 pub struct MutationReader<'d, 'p> {
     decoder: &'d mut Decoder,
     version: Version,
     cursor: Cursor<'p>,
     updates: u64,
     next_update: u64,
-    /// Place of the plan of the current update's table.
+    /// Index of the plan for the current update's table.
     place: usize,
     open: Option<OpenUpdate>,
     readings_left: u32,
 }
 
 impl<'p> MutationReader<'_, 'p> {
-    /// The table of the current update; `None` before the first one.
+    /// Returns the table of the current update, or `None` before the first update.
     pub fn table(&self) -> Option<&Arc<Table>> {
         self.decoder.plans.get(self.place).map(|plan| &plan.table)
     }
 
-    /// The columns that the current update names, as indexes in [`Table::columns`].
+    /// Returns the columns that the current update lists, as indexes into [`Table::columns`].
     pub fn listed_columns(&self) -> impl Iterator<Item = u32> {
         let plan = self.decoder.plans.get(self.place);
         let lists = self.open.zip(plan).map(|(open, plan)| {
@@ -264,12 +264,12 @@ impl<'p> MutationReader<'_, 'p> {
         self.updates
     }
 
-    /// The bytes that are not read yet.
+    /// Returns the unread bytes.
     pub fn rest(&self) -> &'p [u8] {
         self.cursor.rest()
     }
 
-    /// Reads over what is left of the current update.
+    /// Skips the rest of the current update.
     pub(crate) fn finish_update(&mut self) -> Result<()> {
         if self.open.is_some() {
             self.pass_over()?;
@@ -277,8 +277,8 @@ impl<'p> MutationReader<'_, 'p> {
         Ok(())
     }
 
-    /// The next partition update; what is left of the current one is read over. At the end the
-    /// payload must be used up.
+    /// Skips the rest of the current update and reads the next one. No bytes may remain after the
+    /// last update.
     #[inline(always)]
     pub fn next_update(&mut self) -> Result<Option<Update<'p>>> {
         self.finish_update()?;
@@ -358,12 +358,12 @@ impl<'p> MutationReader<'_, 'p> {
         Ok(())
     }
 
-    /// The next item of the current update, the static row first; `None` after the last one.
-    /// Empty rows are passed over, as Cassandra's reader does: a statement that turns out to change
-    /// nothing leaves one (format notes §4.7).
+    /// Reads the next item of the current update, the static row first; `None` after the last item.
+    /// Like Cassandra's reader, it skips empty rows: a statement without an effect leaves one
+    /// (format notes §4.7).
     #[inline(always)]
     pub fn next_unfiltered(&mut self, row: &mut Row<'p>) -> Result<Option<Unfiltered<'p>>> {
-        // Most updates have one row: their end is looked for before anything is made ready.
+        // Most updates have one row, so the end is checked before a reader is prepared.
         if let Some(open) = &self.open
             && !open.static_row_is_next
             && !open.row_estimate_is_next
@@ -425,8 +425,8 @@ impl<'p> MutationReader<'_, 'p> {
         }
     }
 
-    /// The next range-tombstone marker of the current update, without moving: rows in between
-    /// are read over. `None` when there is none before the end.
+    /// Finds the next range-tombstone marker of the current update without moving the cursor.
+    /// Returns `None` if there are no more markers.
     pub fn peek_marker(&mut self) -> Result<Option<crate::row::Marker<'p>>> {
         let cursor = self.cursor;
         let open = self.open;

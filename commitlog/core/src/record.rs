@@ -8,35 +8,35 @@
 pub const OVERHEAD: usize = 12;
 /// Bytes before a payload.
 pub(crate) const HEADER: usize = 8;
-/// Java rejects smaller records; no mutation is that short.
+/// Cassandra rejects smaller records, because no mutation is that short.
 const MIN_PAYLOAD: usize = 10;
 
-/// One whole record with good checksums.
+/// One complete record with valid checksums.
 #[derive(Debug, Clone, Copy)]
 pub struct Record<'b> {
-    /// Logical position after the record: what Cassandra calls its position.
+    /// Logical position after the record, which Cassandra calls the record's position.
     pub end: u64,
-    /// A serialised mutation.
+    /// A serialized mutation.
     pub payload: &'b [u8],
 }
 
-/// What [`inspect`] found in a section.
+/// The result of [`inspect`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found<'b> {
     Record(&'b [u8]),
-    /// This many bytes are needed; the section has them.
+    /// This many bytes are needed, and the section contains them.
     NeedsBytes(usize),
     SectionEnd,
     /// A size of zero: an allocation that was never written.
     Zero,
     BadSize(u32),
     BadSizeCrc(u32),
-    /// The size is good, so what follows can be found.
+    /// The size is valid, so the next record can be found.
     BadPayloadCrc(&'b [u8]),
 }
 
-/// The size in a record's first eight bytes, if their checksum is good and a mutation can
-/// be that short.
+/// Reads the size from a record's first eight bytes, if its checksum is valid and a mutation can be
+/// that short.
 fn size(header: &[u8]) -> Option<u32> {
     let [size @ .., c0, c1, c2, c3] = header.first_chunk::<HEADER>()?;
     let number = u32::from_be_bytes(*size);
@@ -45,20 +45,20 @@ fn size(header: &[u8]) -> Option<u32> {
     is_sound.then_some(number)
 }
 
-/// Where the record at `position` whose first bytes are `header` ends, if its size is sound and the
-/// section is long enough.
+/// Returns the end of the record that starts with `header` at `position`, if its size is valid and
+/// the section is long enough.
 pub(crate) fn end(header: &[u8], position: u64, section_end: u64) -> Option<u64> {
     let end = position + u64::from(size(header)?) + OVERHEAD as u64;
     (end <= section_end).then_some(end)
 }
 
-/// Looks at the start of `bytes`, of a section that has `left` more bytes in all.
+/// Inspects the start of `bytes`; the section still contains `left` bytes.
 #[inline]
 pub fn inspect(bytes: &[u8], left: u64) -> Found<'_> {
     let Some((header, rest)) = bytes.split_first_chunk::<HEADER>() else {
         return match left {
             0 => Found::SectionEnd,
-            // Too short for any record: Java stops at fewer than four bytes.
+            // Too short for a record; Cassandra stops at fewer than four bytes.
             1..8 if bytes.iter().all(|byte| *byte == 0) => Found::SectionEnd,
             1..8 => Found::BadSize(0),
             _ => Found::NeedsBytes(HEADER),
@@ -94,7 +94,7 @@ pub fn inspect(bytes: &[u8], left: u64) -> Found<'_> {
     }
 }
 
-/// The whole records at the start of a chunk; ends at the first place that is anything else.
+/// Iterates over the complete records at the start of a chunk and stops at anything else.
 #[derive(Debug, Clone)]
 pub struct Records<'b> {
     bytes: &'b [u8],
@@ -104,8 +104,8 @@ pub struct Records<'b> {
 }
 
 impl<'b> Records<'b> {
-    /// `position` is logical and that of the first byte; `left` is what the section has from
-    /// there on, in or after `bytes`.
+    /// `position` is the logical position of the first byte. `left` is the number of bytes to the
+    /// end of the section, in or after `bytes`.
     pub fn new(bytes: &'b [u8], position: u64, left: u64) -> Self {
         Self {
             bytes,
@@ -115,7 +115,7 @@ impl<'b> Records<'b> {
         }
     }
 
-    /// The same of bytes whose checksums were all found good.
+    /// Marks all checksums as verified, so that they are not computed again.
     pub(crate) fn mark_checked(self) -> Self {
         Self {
             are_checked: true,
@@ -123,7 +123,7 @@ impl<'b> Records<'b> {
         }
     }
 
-    /// The payload that comes next.
+    /// Returns the next payload.
     #[inline]
     fn payload(&self) -> Option<&'b [u8]> {
         if self.are_checked {

@@ -1,12 +1,12 @@
-//! The search for the next update after one of an unknown table (format notes §4.13).
+//! Searches for the next update after an update of an unknown table (format notes §4.13).
 //!
-//! An update has no length, so what follows one that cannot be read has to be searched for: the id
-//! of a known table of the same keyspace, after the last byte of an update and before the very key
-//! of the mutation. A place counts only when everything from there on is read to the exact end of
-//! the payload, as at most as many updates as are left, and when no other place explains the same
-//! bytes in another way. Data that looks like an update does not pass, because the update around it
-//! ends later. Only data that looks like the beginning of an update, of which what follows in the
-//! payload makes a whole one, is another explanation; then no place counts.
+//! An update does not store its length, so the end of an unreadable update must be found. The next
+//! update starts with the id of a known table of the same keyspace, after the last byte of an
+//! update and before the mutation's key. A match counts only if the updates from there reach the
+//! exact end of the payload and are not more than expected. No other match may explain the same
+//! bytes differently. Data that looks like an update does not count, because the update around it
+//! ends later. Only data that looks like the start of an update, and is completed by the bytes
+//! after it, is ambiguous; then no match counts.
 
 use std::sync::Arc;
 
@@ -17,28 +17,28 @@ use crate::mutation::{Decoder, ResumePoint};
 use crate::schema::{Table, TableId};
 use crate::unfiltered::row_flag;
 
-/// Places that are tried in one mutation; with more of them it is not worth the time.
+/// Maximum number of attempts for one mutation; more are not worth the time.
 const MOST_ATTEMPTS: usize = 256;
 
-/// The last byte of each update, also of an empty one, whose flag is the same.
+/// The last byte of each update; an empty update ends with a flag of the same value.
 const LAST_BYTE: u8 = row_flag::END_OF_PARTITION;
 
-/// Bytes of the longest number.
+/// Length of the longest vint.
 const LONGEST_UVINT: usize = 9;
 
 /// A mutation with updates of unknown tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resync {
-    /// The first table that is not known.
+    /// The first unknown table.
     pub unknown: TableId,
-    /// Updates before it, all of known tables.
+    /// Number of updates before it, all of known tables.
     pub before: u64,
-    /// The place from which on all updates are of known tables again; `None` when there is none,
-    /// or none that is beyond doubt.
+    /// The point after which all updates are of known tables again; `None` if there is none, or if
+    /// it is ambiguous.
     pub resume_point: Option<ResumePoint>,
 }
 
-/// The part of the mutation before the offset that is searched.
+/// The known parts of the mutation, which limit the search.
 struct Known<'p> {
     payload: &'p [u8],
     version: Version,
@@ -47,12 +47,12 @@ struct Known<'p> {
     unknown: TableId,
     /// The partition key.
     key: &'p [u8],
-    /// The same with its length.
+    /// The partition key with its length prefix.
     key_on_wire: &'p [u8],
 }
 
-/// Searches after the first update of an unknown table. `None` if there is no such update, or if
-/// the bytes there are no update: then the updates before it cannot be trusted either.
+/// Searches after the first update of an unknown table. Returns `None` if there is none, or if its
+/// bytes are not an update: then the earlier updates cannot be trusted either.
 pub fn resynchronise(decoder: &mut Decoder, payload: &[u8], version: Version) -> Option<Resync> {
     let mut tables = Vec::new();
     let mut key = None;
@@ -70,7 +70,7 @@ pub fn resynchronise(decoder: &mut Decoder, payload: &[u8], version: Version) ->
             Ok(_) => return None,
         }
     };
-    // Nothing is read of an update that cannot be.
+    // The reader is still before the update that it could not read.
     let mut cursor = Cursor::new(mutation.rest());
     cursor.bytes(TableId::LENGTH).ok()?;
     if version.has_table_epochs() {
@@ -126,7 +126,7 @@ impl Known<'_> {
         first.map(|(place, _)| place)
     }
 
-    /// Offsets of ids of known tables after an update, and before the key or an epoch and the key.
+    /// Returns offsets of known table ids between an update and the key, or an epoch and the key.
     fn candidates(&self, decoder: &Decoder, start: usize) -> Vec<usize> {
         let bytes = self.payload.get(start..).unwrap_or_default();
         let windows = bytes.windows(self.key_on_wire.len()).enumerate();
@@ -160,16 +160,16 @@ impl Known<'_> {
         offsets
     }
 
-    /// Whether a mutation may have an update of this table beside the others: it is another one of
-    /// the same keyspace.
+    /// Whether the mutation may also contain an update of this table: it must be in the same
+    /// keyspace and have no update yet.
     fn may_follow(&self, table: &Table) -> bool {
         table.id != self.unknown
             && (self.tables.iter())
                 .all(|known| known.id != table.id && known.keyspace == table.keyspace)
     }
 
-    /// The offsets of the updates from a place to the exact end of the payload; `None` when they do
-    /// not belong to the mutation.
+    /// Reads the updates from `place` to the exact end of the payload and returns their offsets, or
+    /// `None` if they cannot belong to the mutation.
     fn read_to_end(&self, decoder: &mut Decoder, place: ResumePoint) -> Result<Option<Vec<usize>>> {
         let mut mutation = decoder.mutation_from(self.payload, self.version, place)?;
         let mut offsets = Vec::new();

@@ -1,30 +1,30 @@
-//! What a partition update consists of, as slices of its payload (format notes §4.5 to §4.10).
+//! The parts of a partition update, as slices of its payload (format notes §4.5 to §4.10).
 
 use crate::descriptor::Version;
 
 /// A deletion time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deletion {
-    /// Microseconds; everything with a timestamp up to this is deleted.
+    /// Microseconds; everything with this or an earlier timestamp is deleted.
     pub timestamp_us: i64,
     pub local_deletion_time: LocalDeletionTime,
 }
 
 impl Deletion {
-    /// A deletion that deletes nothing; only the timestamp shows it (§4.5).
+    /// Whether the deletion deletes nothing; only the timestamp shows it (§4.5).
     pub fn is_live(&self) -> bool {
         self.timestamp_us == i64::MIN
     }
 }
 
-/// Seconds since the epoch by a coordinator's clock: the second of a deletion, or the expiry of
-/// an expiring cell. Versions 6 and 7 store it signed, later ones unsigned; an invalid one keeps
-/// the number that the version's own reader returns.
+/// Seconds since the epoch on a coordinator's clock: the time of a deletion or of a cell's expiry.
+/// Versions 6 and 7 store it signed, later versions unsigned. An invalid value keeps the number
+/// that Cassandra's reader of the version returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LocalDeletionTime(pub i64);
 
 impl LocalDeletionTime {
-    /// Whether it is the version's number for "none".
+    /// Whether the number means "none" in this version.
     pub fn is_none(self, version: Version) -> bool {
         self.0
             == if version.has_unsigned_deletion_times() {
@@ -35,22 +35,22 @@ impl LocalDeletionTime {
     }
 }
 
-/// Row liveness: what an INSERT leaves and an UPDATE does not.
+/// Row liveness, which INSERT writes and UPDATE does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Liveness {
     pub timestamp_us: i64,
-    /// Seconds to live and the expiry, when the row expires.
+    /// Present if the row expires.
     pub expiry: Option<Expiry>,
 }
 
-/// When and after how long data expires.
+/// The TTL and the time of expiry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Expiry {
     pub ttl_s: i32,
     pub local_deletion_time: LocalDeletionTime,
 }
 
-/// What a cell is.
+/// The state of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CellState {
     Live,
@@ -71,24 +71,24 @@ pub struct Cell<'p> {
     pub value: &'p [u8],
 }
 
-/// A row or the static row. Its vectors are reused from row to row.
+/// A row or the static row. Its vectors are reused for each row.
 #[derive(Debug, Default)]
 pub struct Row<'p> {
     pub is_static: bool,
-    /// One for each clustering column; `None` only in compact tables.
+    /// One value for each clustering column; `None` only in compact tables.
     pub clustering: Vec<Option<&'p [u8]>>,
     pub liveness: Option<Liveness>,
     pub deletion: Option<Deletion>,
-    /// Deprecated kind of row deletion, seen in views of old releases.
+    /// Deprecated kind of row deletion, which old releases write for views.
     pub deletion_is_shadowable: bool,
-    /// Column index and deletion, in the order of the columns; live ones are left out.
+    /// Column index and deletion, in column order, without deletions that delete nothing.
     pub complex_deletions: Vec<(u32, Deletion)>,
-    /// In storage order: by column, in multi-cell columns by path.
+    /// In storage order: by column, then by path.
     pub cells: Vec<Cell<'p>>,
 }
 
 impl Row<'_> {
-    /// Whether it is empty.
+    /// Whether the row contains no data.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.cells.is_empty()
@@ -115,9 +115,9 @@ pub enum BoundKind {
     InclusiveStart,
     InclusiveEnd,
     ExclusiveStart,
-    /// Ends a range exclusively and starts one inclusively at the same place.
+    /// Ends a range exclusively and starts a range inclusively at the same position.
     ExclusiveEndInclusiveStart,
-    /// Ends a range inclusively and starts one exclusively at the same place.
+    /// Ends a range inclusively and starts a range exclusively at the same position.
     InclusiveEndExclusiveStart,
 }
 
@@ -134,7 +134,7 @@ impl BoundKind {
         }
     }
 
-    /// Cassandra's name.
+    /// Returns Cassandra's name for the kind.
     pub fn name(self) -> &'static str {
         match self {
             Self::ExclusiveEnd => "EXCL_END_BOUND",
@@ -146,7 +146,7 @@ impl BoundKind {
         }
     }
 
-    /// The bound that ends a range, for ends and boundaries.
+    /// Returns the bound that ends a range, for ends and boundaries.
     pub fn closing(self) -> Option<Self> {
         match self {
             Self::ExclusiveEnd | Self::ExclusiveEndInclusiveStart => Some(Self::ExclusiveEnd),
@@ -155,7 +155,7 @@ impl BoundKind {
         }
     }
 
-    /// The bound that starts a range, for starts and boundaries.
+    /// Returns the bound that starts a range, for starts and boundaries.
     pub fn opening(self) -> Option<Self> {
         match self {
             Self::InclusiveStart | Self::ExclusiveEndInclusiveStart => Some(Self::InclusiveStart),
@@ -169,7 +169,7 @@ impl BoundKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Marker<'p> {
     pub kind: BoundKind,
-    /// A prefix of the clustering, maybe empty.
+    /// A clustering prefix, possibly empty.
     pub clustering: Vec<Option<&'p [u8]>>,
     /// Deletion of the range that ends here.
     pub close: Option<Deletion>,
@@ -180,8 +180,8 @@ pub struct Marker<'p> {
 /// An item of a partition update.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unfiltered<'p> {
-    /// The row is in the buffer that the caller gave.
+    /// The row is in the caller's buffer.
     Row,
-    /// Boxed, because rows are many and markers few.
+    /// Boxed, because markers are rare.
     Marker(Box<Marker<'p>>),
 }

@@ -1,12 +1,12 @@
-//! Reading without making anything: every cell of every mutation is visited, which proves that a
-//! segment can be read, and how fast.
+//! Visits every cell of every mutation without producing output, to verify that a segment is
+//! readable and to measure the speed.
 
 use crate::descriptor::Version;
 use crate::error::Result;
 use crate::mutation::Decoder;
 use crate::row::{CellState, Row, Unfiltered};
 
-/// What was seen so far.
+/// Counts of the data visited so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Scan {
     pub mutations: u64,
@@ -15,13 +15,13 @@ pub struct Scan {
     pub markers: u64,
     pub cells: u64,
     pub payload_bytes: u64,
-    /// Wrapping sum of all write times, TTLs, path bytes and value bytes; two readers that agree
-    /// on it have looked at the same data.
+    /// Wrapping sum of the write times, TTLs, path bytes and value bytes of all cells, for
+    /// comparing readers.
     pub checksum: u64,
 }
 
 impl Scan {
-    /// Visits one mutation. On an error what was counted of it stays counted.
+    /// Visits one mutation. After an error, the counts include the part that was read.
     pub fn visit<'p>(
         &mut self,
         decoder: &mut Decoder,
@@ -62,13 +62,13 @@ impl Scan {
     }
 }
 
-/// The sum of all bytes, many at a time.
+/// Adds all bytes, many at a time.
 #[inline]
 fn sum(bytes: &[u8]) -> u64 {
     let length = bytes.len();
     if let Some(last) = bytes.last_chunk::<8>() {
         let (words, tail) = bytes.as_chunks::<8>();
-        // The last word again, without what the words before it have.
+        // The last word, without the bytes that the words before it contain.
         let last = u64::from_le_bytes(*last).checked_shr(64 - 8 * tail.len() as u32);
         let first = sum_of_pairs(pairs(last.unwrap_or_default()));
         words.chunks(MOST_PAIRS).fold(first, |sum, run| {
@@ -86,17 +86,17 @@ fn sum(bytes: &[u8]) -> u64 {
     }
 }
 
-/// So many sums of two bytes fit 16 bits.
+/// This many sums of two bytes fit into 16 bits.
 const MOST_PAIRS: usize = 128;
 
-/// The sums of two bytes each, in four times 16 bits.
+/// Adds pairs of bytes; returns four sums of 16 bits each.
 #[inline]
 fn pairs(word: u64) -> u64 {
     const EVEN: u64 = 0x00ff_00ff_00ff_00ff;
     (word & EVEN).wrapping_add(word >> 8 & EVEN)
 }
 
-/// The sum of four times 16 bits.
+/// Adds four numbers of 16 bits.
 #[inline]
 fn sum_of_pairs(pairs: u64) -> u64 {
     const EVEN: u64 = 0x0000_ffff_0000_ffff;

@@ -1,4 +1,4 @@
-//! Bytes at an offset, and how they are read whole.
+//! Reads bytes at an offset, from files or from memory.
 
 use std::fs::File;
 use std::io;
@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use crate::error::SegmentError;
 
-/// Bytes of one read of an [`InterruptibleFile`].
+/// Maximum bytes of one read of an [`InterruptibleFile`].
 const MAX_READ_BYTES: usize = 1 << 20;
 
 /// Bytes at an offset: a file, or memory in tests.
@@ -19,8 +19,8 @@ pub trait Source {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
     fn length(&self) -> io::Result<u64>;
 
-    /// The first offset from `offset` on that is not in a hole, so that a search need not read the
-    /// zeros; `None` when only a hole follows.
+    /// Returns the first offset from `offset` that is not in a hole, so that a search need not read
+    /// the zeros; `None` if only a hole follows.
     fn skip_hole(&self, offset: u64) -> io::Result<Option<u64>> {
         Ok(Some(offset))
     }
@@ -39,25 +39,25 @@ impl Source for File {
         match seek(self, SeekFrom::Data(offset)) {
             Ok(data) => Ok(Some(data)),
             Err(Errno::NXIO) => Ok(None),
-            // A file system that does not know its holes.
+            // The file system does not report holes.
             Err(Errno::INVAL | Errno::OPNOTSUPP) => Ok(Some(offset)),
             Err(error) => Err(error.into()),
         }
     }
 }
 
-/// Ends the reads of a file from another thread.
+/// Interrupts the reads of a file from another thread.
 #[derive(Debug, Clone, Default)]
 pub struct Interruption(Arc<AtomicBool>);
 
 impl Interruption {
-    /// The current read fails within [`MAX_READ_BYTES`], and so does each later one.
+    /// Makes the current read fail within [`MAX_READ_BYTES`], and every later read.
     pub fn interrupt(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
-/// A file that an [`Interruption`] ends.
+/// A file whose reads an [`Interruption`] can stop.
 pub struct InterruptibleFile {
     file: File,
     interruption: Interruption,

@@ -1,18 +1,18 @@
-//! Table ids, as they are on the wire and in a schema.
+//! Table ids, in payloads and in schemas.
 
 /// Table id: the 16 bytes of the UUID, most significant first (format notes §5.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TableId(pub [u8; 16]);
 
 impl TableId {
-    /// Bytes of an id.
+    /// Length of an id in bytes.
     pub const LENGTH: usize = 16;
 
-    /// The first half of the ids that 6.0 makes from the epoch before CREATE TABLE
+    /// The first half of the ids that 6.0 derives from the epoch before CREATE TABLE
     /// (`TableId#MAGIC`).
     const FROM_EPOCH: [u8; 8] = [0x1b, 0x25, 0x5f, 0x4d, 0xef, 0x25, 0x40, 0xa6];
 
-    /// Reads the usual text form with its four hyphens (or without them).
+    /// Parses the usual text form, with or without its four hyphens.
     pub fn parse(text: &str) -> Option<Self> {
         let mut bytes = [0_u8; 16];
         let mut digits = text.chars().filter(|c| *c != '-');
@@ -24,15 +24,15 @@ impl TableId {
         digits.next().is_none().then_some(Self(bytes))
     }
 
-    /// The id with these hexadecimal digits after `tid:`, as DESCRIBE of 6.0 prints those of compact
-    /// tables.
+    /// Parses the hexadecimal digits after `tid:`, the form in which DESCRIBE in 6.0 prints ids of
+    /// compact tables.
     pub fn parse_short(digits: &str) -> Option<Self> {
         let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
         let number = u64::from_str_radix(digits, 16).ok().filter(|_| is_hex)?;
         Some(Self::from_epoch(number))
     }
 
-    /// The id of a table that 6.0 created after this epoch.
+    /// Returns the id of a table that 6.0 created after this epoch.
     pub(crate) fn from_epoch(epoch: u64) -> Self {
         let mut bytes = [0_u8; 16];
         let (start, end) = bytes.split_at_mut(8);
@@ -42,18 +42,18 @@ impl TableId {
     }
 
     /// Whether the id is derived from a name, as the ids of system tables are
-    /// (`TableId#unsafeDeterministic`): a version 3 UUID. User tables have time UUIDs,
-    /// and from 6.0 on ids made from an epoch.
+    /// (`TableId#unsafeDeterministic`): a version 3 UUID. User tables have time UUIDs or, since
+    /// 6.0, ids derived from an epoch.
     pub fn is_name_based(self) -> bool {
         self.uuid_version() == Some(3)
     }
 
-    /// Whether the id is a time UUID, as nodes before 6.0 give to tables.
+    /// Whether the id is a time UUID, which nodes before 6.0 assign to tables.
     pub fn is_time_based(self) -> bool {
         self.uuid_version() == Some(1)
     }
 
-    /// The version of a UUID by RFC 4122; `None` for bytes that are none.
+    /// Returns the version of an RFC 4122 UUID; `None` for other bytes.
     fn uuid_version(self) -> Option<u8> {
         let [.., version, _, variant, _, _, _, _, _, _, _] = self.0;
         (variant >> 6 == 0b10).then_some(version >> 4)

@@ -1,6 +1,6 @@
 //! Delta-coded times (`EncodingStats`, `SerializationHeader`, format notes §4.3 to §4.5).
 
-// The cursor stays in registers as long as nothing is called.
+// The cursor stays in registers as long as no function is called.
 #![allow(clippy::inline_always)]
 
 use crate::cursor::Cursor;
@@ -8,7 +8,7 @@ use crate::descriptor::Version;
 use crate::error::{DecodeError, Result};
 use crate::row::{Deletion, LocalDeletionTime};
 
-/// Bases of the bases: 2015-09-22T00:00:00Z.
+/// The epoch that the bases are relative to: 2015-09-22T00:00:00Z.
 pub(crate) const TIMESTAMP_EPOCH_US: i64 = 1_442_880_000_000_000;
 pub(crate) const DELETION_TIME_EPOCH_S: u32 = 1_442_880_000;
 

@@ -5,7 +5,7 @@ use crate::cursor::Cursor;
 use crate::error::{DecodeError, Result};
 use crate::schema::Column;
 
-/// Whether a cell can be one of this column.
+/// Whether a cell can belong to this column.
 pub(crate) fn fits(column: &Column, path: Option<&[u8]>, value: &[u8]) -> bool {
     let Some(path) = path else {
         return has_form(&column.cql_type, value);
@@ -25,7 +25,7 @@ pub(crate) fn fits(column: &Column, path: Option<&[u8]>, value: &[u8]) -> bool {
     }
 }
 
-/// Whether bytes have the form of a type. Nearly every type allows no bytes at all.
+/// Whether bytes have the form of a type. Nearly every type allows an empty value.
 fn has_form(cql_type: &CqlType, bytes: &[u8]) -> bool {
     if bytes.is_empty() {
         return true;
@@ -78,7 +78,7 @@ fn is_used_up(bytes: &[u8], read: impl FnOnce(&mut Cursor<'_>) -> Result<()>) ->
     read(&mut cursor).is_ok() && cursor.rest().is_empty()
 }
 
-/// Four bytes of length, negative for null, and as many bytes.
+/// Reads a length of four bytes, negative for null, and that many bytes.
 fn nullable<'p>(cursor: &mut Cursor<'p>) -> Result<Option<&'p [u8]>> {
     let length = cursor.bytes(4)?;
     let length = length
@@ -90,7 +90,7 @@ fn nullable<'p>(cursor: &mut Cursor<'p>) -> Result<Option<&'p [u8]>> {
     }
 }
 
-/// A count and as many groups of elements of these types.
+/// Whether bytes are a count and that many groups of elements with these types.
 fn elements(bytes: &[u8], types: &[&CqlType]) -> bool {
     is_used_up(bytes, |cursor| {
         let count = cursor
@@ -108,7 +108,7 @@ fn elements(bytes: &[u8], types: &[&CqlType]) -> bool {
     })
 }
 
-/// Fields, of which the last ones may be missing.
+/// Whether bytes are values of these fields; fields at the end may be missing.
 fn fields_fit<'t>(bytes: &[u8], fields: impl Iterator<Item = &'t CqlType>) -> bool {
     is_used_up(bytes, |cursor| {
         for field in fields {

@@ -1,7 +1,7 @@
 //! Rows, cells and range-tombstone markers (`UnfilteredSerializer`, `Cell.Serializer`,
 //! `ClusteringPrefix.Serializer`; format notes §4.6 to §4.10).
 
-// The cursor stays in registers as long as nothing is called.
+// The cursor stays in registers as long as no function is called.
 #![allow(clippy::inline_always)]
 
 use crate::columns::{ListedColumn, Subset, ValueLength};
@@ -10,7 +10,7 @@ use crate::error::{DecodeError, Result};
 use crate::row::{BoundKind, Cell, CellState, Expiry, Liveness, Marker, Row};
 use crate::times::Times;
 
-/// Values of a clustering come in batches, each after a header of two bits a value.
+/// Clustering values come in batches, each after a header with two bits for each value.
 const CLUSTERING_BATCH: usize = 32;
 
 pub(crate) mod row_flag {
@@ -40,12 +40,12 @@ pub(crate) struct UnfilteredReader<'a> {
     pub times: &'a Times,
     /// Value lengths of the clustering columns.
     pub clustering: &'a [ValueLength],
-    /// Reused from row to row.
+    /// Reused for each row.
     pub subset: &'a mut Subset,
 }
 
 impl UnfilteredReader<'_> {
-    /// The static row, its flags included.
+    /// Reads the static row, including its flags.
     #[inline(never)]
     pub fn static_row<'p>(
         &mut self,
@@ -69,7 +69,7 @@ impl UnfilteredReader<'_> {
         self.row_body(cursor, flags, extended, columns, row)
     }
 
-    /// A row after its first flags byte.
+    /// Reads a row after its first flags byte.
     #[inline(always)]
     pub fn row<'p>(
         &mut self,
@@ -180,7 +180,7 @@ impl UnfilteredReader<'_> {
         row: &mut Row<'p>,
     ) -> Result<()> {
         let flags = cursor.u8()?;
-        // Most cells are live and of the row's time.
+        // Most cells are live and use the row's timestamp.
         let (timestamp_us, state) = match row.liveness {
             Some(liveness)
                 if flags & !cell_flag::HAS_EMPTY_VALUE == cell_flag::USE_ROW_TIMESTAMP =>
@@ -197,7 +197,7 @@ impl UnfilteredReader<'_> {
         let value = if flags & cell_flag::HAS_EMPTY_VALUE != 0 {
             &[]
         } else {
-            // Elements are length-prefixed whatever their type (§4.8.2).
+            // Elements have a length prefix, regardless of their type (§4.8.2).
             match column.value_length {
                 ValueLength::Fixed(length) if !column.multi_cell => cursor.bytes(length)?,
                 _ => cursor.vbytes()?,
@@ -213,7 +213,7 @@ impl UnfilteredReader<'_> {
         Ok(())
     }
 
-    /// Timestamp and state of a cell, between its flags and its path.
+    /// Reads the timestamp and state of a cell, between its flags and its path.
     #[inline(never)]
     fn cell_times(
         &self,
@@ -258,7 +258,7 @@ impl UnfilteredReader<'_> {
         Ok((timestamp_us, state))
     }
 
-    /// A range-tombstone marker after its flags byte.
+    /// Reads a range-tombstone marker after its flags byte.
     #[inline(never)]
     pub fn marker<'p>(&self, cursor: &mut Cursor<'p>) -> Result<Marker<'p>> {
         let ordinal = cursor.u8()?;
@@ -277,7 +277,7 @@ impl UnfilteredReader<'_> {
         };
         let mut clustering = Vec::with_capacity(columns.len());
         read_clustering(cursor, columns, &mut clustering)?;
-        // A boundary has both, the range that ends first.
+        // A boundary has both deletions; the deletion of the ending range comes first.
         let close = match kind.closing() {
             Some(_) => Some(self.times.deletion(cursor)?),
             None => None,
@@ -295,7 +295,7 @@ impl UnfilteredReader<'_> {
     }
 }
 
-/// Clustering values, one for each of `columns` (§4.8.1).
+/// Reads clustering values, one for each of `columns` (§4.8.1).
 #[inline(always)]
 fn read_clustering<'p>(
     cursor: &mut Cursor<'p>,

@@ -1,28 +1,28 @@
-//! Checking a segment: every checksum of header, markers, record sizes and payloads, and every
-//! block of what is compressed or encrypted. Payloads are not decoded, so no schema is needed.
+//! Verifies a segment: every checksum of the header, markers, record sizes and payloads, and every
+//! compressed or encrypted block. Payloads are not decoded, so no schema is needed.
 
 use crate::segment::{Gap, Result, SegmentReader, Step, Tail};
 use crate::source::Source;
 
-/// What a check has seen so far.
+/// The results of a verification so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verification {
     pub sections: u64,
     pub records: u64,
     /// Bytes of all payloads.
     pub payload_bytes: u64,
-    /// Zeros inside sections: room that was given to records and never written.
+    /// Zeros inside sections: space that was allocated for records but never written.
     pub unwritten_bytes: u64,
     pub gaps: Vec<Gap>,
     /// The bytes after the chain; known once the end is reached.
     pub tail: Option<Tail>,
-    /// File offset of the marker of the last section.
+    /// File offset of the latest section's marker.
     last_marker: Option<u64>,
 }
 
 impl Verification {
-    /// Checks on from where the segment is, about `max_bytes` of it. `limit` and `complete` as in
-    /// [`SegmentReader::fill`]. At the end [`Self::tail`] is set.
+    /// Verifies about `max_bytes` from the segment's position. `limit` and `complete` are as in
+    /// [`SegmentReader::fill`]. At the end, it sets [`Self::tail`].
     pub fn advance<S: Source>(
         &mut self,
         segment: &mut SegmentReader<S>,

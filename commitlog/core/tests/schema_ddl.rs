@@ -352,7 +352,7 @@ const ERRORS: &str = r#"
 1 | the name in double quotes that starts here has no end | SELECT "a
 2 | expected a CQL statement, found `{` | ¶{"tables": []}
 2 | table ks.t: x is not one of its columns | $TABLE ALTER TABLE ks.t DROP x USING TIMESTAMP 1
-2 | table ks.t: v exists already | $TABLE ALTER TABLE ks.t ADD v int
+2 | table ks.t: v already exists | $TABLE ALTER TABLE ks.t ADD v int
 2 | expected a timestamp in microseconds, found `x` | $TABLE ALTER TABLE ks.t DROP v USING TIMESTAMP x
 2 | expected the end of the statement, found `AT` | $TABLE ALTER TABLE ks.t DROP v AT 1
 2 | expected ADD, WITH or DROP of columns, found `DROP` | $TABLE ALTER TABLE ks.t DROP COMPACT STORAGE

@@ -1,8 +1,8 @@
-//! Reads segments again and again: `read MODE ROUNDS SCHEMA.CQL SEGMENT…`, for profilers and for
-//! counting instructions.
+//! Reads segments repeatedly, for profilers and instruction counts:
+//! `read MODE ROUNDS SCHEMA.CQL SEGMENT…`.
 //!
-//! `MODE` is `records` (checksums only), `scan` (every cell is visited), `events`, `cells` (events
-//! with their `cells`), `avro` (the same as Avro) or `skip` (no table is wanted).
+//! `MODE` is `records` (checksums only), `scan` (decodes every cell), `events` (JSON without
+//! `cells`), `cells` (JSON with `cells`), `avro` (Avro with `cells`) or `skip` (no events).
 
 #![allow(
     clippy::print_stdout,
@@ -54,7 +54,7 @@ fn run(mode: &str, rounds: u32, schema: &str, segments: &[String]) -> Result<(),
                 "cells" => events(segment, &schema, &format(true, &[])?)?,
                 "avro" => events(segment, &schema, &avro()?)?,
                 "skip" => events(segment, &schema, &format(true, &["none"])?)?,
-                _ => return Err(format!("{mode} is no mode")),
+                _ => return Err(format!("unknown mode {mode}")),
             };
             mutations += read;
             payload_bytes += bytes;
@@ -69,7 +69,7 @@ fn run(mode: &str, rounds: u32, schema: &str, segments: &[String]) -> Result<(),
     Ok(())
 }
 
-/// Time that this thread had a processor.
+/// Returns the CPU time of this thread in nanoseconds.
 fn cpu_ns() -> Result<u64, String> {
     let file = "/proc/thread-self/schedstat";
     let text = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;

@@ -1,5 +1,5 @@
-//! Published tables whose definition the schema-change topic does not have yet: their events wait
-//! for its message.
+//! Published tables that the schema-change topic does not define yet. Their events wait until the
+//! definition is announced.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::format::EventFormat;
 use crate::publisher::skip_reason;
 use crate::record_error::RecordError;
 
-/// What was not announced of the tables of one schema.
+/// The tables and columns of one schema that have not been announced.
 #[derive(Default)]
 pub(crate) struct Announcements {
     announced: Option<Arc<AnnouncedSchema>>,
@@ -19,7 +19,7 @@ pub(crate) struct Announcements {
 }
 
 impl Announcements {
-    /// Compares with what was announced, unless that is the same as before.
+    /// Determines the unannounced tables and columns again if `announced` has changed.
     pub fn update(
         &mut self,
         announced: Option<&Arc<AnnouncedSchema>>,
@@ -44,7 +44,7 @@ impl Announcements {
         }
     }
 
-    /// Rejects the current update of `mutation` if it needs a definition that was not announced.
+    /// Rejects the current update of `mutation` if it needs an unannounced definition.
     pub fn require(
         &self,
         table: TableId,

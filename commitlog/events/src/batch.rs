@@ -1,4 +1,4 @@
-//! A batch of events: their bytes in one buffer, and what delivery needs to know of each.
+//! A batch of events: their bytes in one buffer, and the metadata that delivery needs.
 
 use commitlog_core::schema::SchemaChange;
 use commitlog_core::segment::Gap;
@@ -8,14 +8,14 @@ use crate::event::Kind;
 use crate::operation::Op;
 use event_encoding::schema_ids::UnregisteredSchema;
 
-/// Ranges of skipped records that one batch lists separately.
+/// How many ranges of skipped records one batch lists separately.
 const MOST_LOST: usize = 64;
-/// Room that most events find enough, in bytes.
+/// Bytes that are enough for most events.
 pub(crate) const USUAL_ROOM: usize = 2048;
-/// Room that is made at once; it fits the nearest cache together with what is read.
+/// Minimum free space after growth; it fits the L1 cache together with the input.
 const ROOM_STEP: usize = 8192;
 
-/// One event's place in the buffer and its headers.
+/// The location of one event in the buffer, and its headers.
 #[derive(Debug, Clone)]
 pub struct EventEntry {
     /// Index into [`EventBatch::topics`].
@@ -23,7 +23,7 @@ pub struct EventEntry {
     key_start: usize,
     value_start: usize,
     value_end: usize,
-    /// It has the key of the event before it and no value (`tombstones.on.delete`).
+    /// Whether it repeats the key of the previous event without a value (`tombstones.on.delete`).
     pub is_tombstone: bool,
     pub id: [u8; 16],
     pub kind: Kind,
@@ -32,12 +32,12 @@ pub struct EventEntry {
     pub timestamp_us: i64,
     /// Logical end position of the mutation.
     pub position: u64,
-    /// Place among the events of its mutation.
+    /// Index among the events of its mutation.
     pub index: u32,
     pub partition_hash: u32,
 }
 
-/// A topic and the table whose events go there.
+/// A topic, and the table whose events it receives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Topic {
     pub name: String,
@@ -45,20 +45,20 @@ pub struct Topic {
     pub table: String,
 }
 
-/// The record that stopped a read.
+/// The record that blocks a read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blocked {
     /// Logical positions of the record.
     pub start: u64,
     pub end: u64,
-    /// Empty when no table is to blame.
+    /// Empty if the cause is not a specific table.
     pub table_id: String,
     pub column: Option<String>,
-    /// One sentence.
+    /// The cause, as one sentence.
     pub reason: String,
-    /// Schemas that it waits for; the schema of tables lacks nothing then.
+    /// Schemas without a registry id. If there are any, the table schema is complete.
     pub unregistered: Vec<UnregisteredSchema>,
-    /// It waits for a message of the schema-change topic; nothing else is missing.
+    /// Whether it waits only for a message in the schema-change topic.
     pub is_unannounced: bool,
 }
 
@@ -71,54 +71,54 @@ impl Blocked {
     }
 }
 
-/// What a record needs and the schema lacks.
+/// A definition that a record needs and that the schema does not contain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingSchema {
-    /// Empty when no table is to blame.
+    /// Empty if the cause is not a specific table.
     pub table_id: String,
     pub column: Option<String>,
 }
 
-/// Records of one table that are passed over because they lack the same definition.
+/// Records of one table that were skipped because the same definition is missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LostRecords {
     pub missing: MissingSchema,
-    /// Logical start of the first record and end of the last one; other records lie between only
-    /// when there are too many ranges.
+    /// Logical start of the first record and end of the last record. Other records lie in between
+    /// only if there are more than `MOST_LOST` ranges.
     pub start: u64,
     pub end: u64,
     pub records: u64,
-    /// One sentence about the first one.
+    /// The cause for the first record, as one sentence.
     pub reason: String,
 }
 
 /// Why a read stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
-    /// The budget of the call is used up.
+    /// A limit of the call is reached.
     Full,
-    /// Nothing more is readable.
+    /// No further record is readable.
     End,
-    /// The next record needs another schema.
+    /// The next record needs a schema, a schema id or an announcement that is missing.
     Blocked,
-    /// The last record changes the schema.
+    /// The final record changes the schema.
     Schema,
 }
 
-/// What the events of a batch were read from.
+/// The origin of a batch's events.
 #[derive(Debug, Clone, Copy)]
 pub enum Origin {
     /// A segment with this id.
     Segment(i64),
-    /// The table itself: positions are those of tokens.
+    /// A snapshot of a table; positions represent tokens.
     Snapshot,
 }
 
-/// Events as bytes.
+/// Encoded events.
 #[derive(Debug)]
 pub struct EventBatch {
     pub(crate) origin: Origin,
-    /// The start of the source of all events.
+    /// The start of the `cdc.source` header of all events.
     pub(crate) source_start: String,
     pub segment: String,
     pub start_position: u64,
@@ -126,20 +126,20 @@ pub struct EventBatch {
     pub stop: Stop,
     pub blocked: Option<Blocked>,
     pub gaps: Vec<Gap>,
-    /// Records skipped because the request does not wait for what they need.
+    /// Records skipped because the request abandons the definitions that they need.
     pub lost: Vec<LostRecords>,
     pub schema_changes: Vec<SchemaChange>,
-    /// Where the record of these changes starts, if its acknowledgement is not that of the events
+    /// Where the record with these changes starts, if it is acknowledged separately from the events
     /// before it.
     pub change_start: Option<u64>,
     pub mutations: u64,
-    /// Partition updates that gave no events, by reason.
+    /// Skipped partition updates and events, by reason.
     pub skipped: Vec<(&'static str, u64)>,
     pub topics: Vec<Topic>,
     pub entries: Vec<EventEntry>,
-    /// The bytes of all events, and room for more.
+    /// The bytes of all events, then free space.
     bytes: Vec<u8>,
-    /// Where the room begins.
+    /// The start of the free space.
     end: usize,
     spare: BufferPool,
 }
@@ -150,7 +150,7 @@ impl Drop for EventBatch {
     }
 }
 
-/// Facts of an event besides its bytes.
+/// The metadata of an event.
 pub struct EventFacts {
     pub topic: u32,
     pub kind: Kind,
@@ -162,7 +162,7 @@ pub struct EventFacts {
 }
 
 impl EventBatch {
-    /// An empty batch with room for some events and their bytes, spare room if there is any.
+    /// Creates an empty batch with this capacity, reusing a spare buffer if there is one.
     pub(crate) fn new(
         (node_id, origin): (&str, Origin),
         segment: &str,
@@ -200,13 +200,13 @@ impl EventBatch {
         }
     }
 
-    /// Where the bytes of the next event go: the key first, then the value.
+    /// Returns the free space, for the key and then the value of the next event.
     #[inline]
     pub(crate) fn room(&mut self) -> &mut [u8] {
         self.bytes.get_mut(self.end..).unwrap_or_default()
     }
 
-    /// Makes room for so many bytes.
+    /// Ensures that at least `bytes` bytes are free.
     #[inline]
     pub(crate) fn make_room(&mut self, bytes: usize) {
         if self.room().len() < bytes {
@@ -219,8 +219,8 @@ impl EventBatch {
         self.bytes.resize(self.end.saturating_add(bytes), 0);
     }
 
-    /// Makes an event of what was written to [`Self::room`]: a key and a value of these lengths.
-    /// Its id comes by [`Self::set_id`].
+    /// Adds the event written to [`Self::room`], with a key and a value of these lengths.
+    /// [`Self::set_id`] sets its id.
     #[inline]
     pub(crate) fn push(&mut self, key: usize, value: usize, facts: &EventFacts) {
         let key_start = self.end;
@@ -243,7 +243,7 @@ impl EventBatch {
         });
     }
 
-    /// Adds a tombstone after the last event: its key, its id and no value.
+    /// Adds a tombstone: the key and id of the previous event without a value.
     pub(crate) fn push_tombstone(&mut self) {
         if let Some(last) = self.entries.last() {
             let tombstone = EventEntry {
@@ -266,7 +266,7 @@ impl EventBatch {
         }
     }
 
-    /// Takes back the events from the `events`th on.
+    /// Keeps only the first `events` events.
     pub(crate) fn truncate(&mut self, events: usize) {
         self.entries.truncate(events);
         self.end = self.entries.last().map_or(0, |entry| entry.value_end);
@@ -277,7 +277,7 @@ impl EventBatch {
         (self.topics.len() - 1) as u32
     }
 
-    /// Events by table and op, without tombstones.
+    /// Counts events by table and op, without tombstones.
     pub fn counts(&self) -> Vec<(&str, Op, u64)> {
         let mut counts = vec![[0_u64; Op::ALL.len()]; self.topics.len()];
         for entry in self.entries.iter().filter(|entry| !entry.is_tombstone) {
@@ -305,7 +305,7 @@ impl EventBatch {
         }
     }
 
-    /// Adds a record that is passed over to `lost`.
+    /// Adds a skipped record to `lost`.
     pub(crate) fn lose(&mut self, blocked: Blocked) {
         let missing = blocked.missing();
         let has_room = self.lost.len() < MOST_LOST;
@@ -360,8 +360,8 @@ impl EventBatch {
             .map_or("", |topic| &topic.name)
     }
 
-    /// The write time of the last event; none for a snapshot, whose rows' age is no measure of the
-    /// delivery lag.
+    /// Returns the write time of the final event, or `None` for a snapshot, because the age of its
+    /// rows does not measure the delivery lag.
     pub fn last_write_us(&self) -> Option<i64> {
         match self.origin {
             Origin::Segment(_) => self.entries.last().map(|entry| entry.timestamp_us),
@@ -369,8 +369,8 @@ impl EventBatch {
         }
     }
 
-    /// The position that is reached when the first `events` events are done: the end of the last
-    /// mutation wholly among them.
+    /// Returns the position reached once the first `events` events are delivered: the end of the
+    /// last mutation that they complete.
     pub fn position_after(&self, events: usize) -> u64 {
         let Some(next) = self.entries.get(events) else {
             return self.change_start.unwrap_or(self.end_position);

@@ -1,10 +1,10 @@
-//! Buffers of batches, reused by later batches: a fresh buffer has to be filled with zeros first.
+//! Reuses the buffers of dropped batches, because a new buffer must be zeroed first.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// One batch in delivery and one that is encoded.
+/// One batch is delivered while the next is encoded.
 const MOST_ROOMS: usize = 2;
-/// A buffer that a large mutation made longer is freed.
+/// Larger buffers, which result from large mutations, are freed.
 const MOST_BYTES: usize = 4 << 20;
 
 /// Buffers of dropped batches.
@@ -14,7 +14,7 @@ pub struct BufferPool {
 }
 
 impl BufferPool {
-    /// A used buffer with arbitrary content; an empty one if the pool is empty.
+    /// Takes a used buffer with arbitrary content, or an empty buffer if the pool is empty.
     pub fn take(&self) -> Vec<u8> {
         let mut rooms = self.rooms.lock().unwrap_or_else(PoisonError::into_inner);
         rooms.pop().unwrap_or_default()

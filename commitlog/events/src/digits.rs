@@ -1,11 +1,11 @@
-//! The decimal digits of numbers, eight at a time.
+//! Formats numbers as decimal digits, eight at a time.
 
-/// Ten to the number of digits in a word.
+/// Numbers below this value fit one word of eight digits.
 pub const WORD_RANGE: u64 = 100_000_000;
 const ZEROS: u64 = 0x3030_3030_3030_3030;
 
-/// The number of digits of a number. The place of the next piece depends on it, so it is computed
-/// without the digits.
+/// Returns the number of digits. The position of the next piece depends on it, so it is computed
+/// before the digits.
 #[inline]
 pub fn length(number: u32) -> u32 {
     let bits = (number | 1).ilog2() as usize;
@@ -13,8 +13,8 @@ pub fn length(number: u32) -> u32 {
     (u64::from(number).wrapping_add(carry) >> 32) as u32
 }
 
-/// By the number of bits less one: the summand that carries the length into the upper half, one
-/// more from the power of ten on that lies among these numbers.
+/// Summands, indexed by bit length minus one. The upper half of number plus summand is the number
+/// of digits; a carry adds one if the number reaches the next power of ten.
 const LENGTH_CARRIES: [u64; 32] = length_carries();
 
 const fn length_carries() -> [u64; 32] {
@@ -22,7 +22,7 @@ const fn length_carries() -> [u64; 32] {
     let mut bits = 0;
     #[allow(
         clippy::indexing_slicing,
-        reason = "there is no iterating at compile time"
+        reason = "iterators do not work at compile time"
     )]
     while bits < 32 {
         let (least, most) = (1_u64 << bits, (2_u64 << bits) - 1);
@@ -37,10 +37,10 @@ const fn length_carries() -> [u64; 32] {
     carries
 }
 
-/// The eight digits of a number below [`WORD_RANGE`], the first in the lowest byte.
+/// Returns the eight digits of a number below [`WORD_RANGE`], the first in the lowest byte.
 ///
-/// Halves, then pairs, then digits are divided side by side, by multiplying with what is close
-/// enough to the inverse for so few digits.
+/// Halves, pairs and digits are split in parallel. Multiplication by an approximate inverse, exact
+/// for this few digits, replaces division.
 #[inline]
 pub fn digits(number: u64) -> u64 {
     let halves = (number / 10_000) | ((number % 10_000) << 32);

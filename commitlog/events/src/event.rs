@@ -1,10 +1,10 @@
-//! One change event before it is bytes, and the names that go with it.
+//! One change event before it is encoded.
 
 use commitlog_core::row::{BoundKind, Cell, CellState, Deletion, Row};
 
 use crate::operation::Op;
 
-/// The write time of a snapshot row without one: older than any that a client can write.
+/// Stands for an unknown write time in a snapshot; older than any time that a client can write.
 pub const OLDEST_US: i64 = i64::MIN + 1;
 
 /// The scope of an event.
@@ -17,7 +17,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them, in their order.
+    /// All kinds in declaration order.
     pub const ALL: [Self; 4] = [Self::Row, Self::Static, Self::Partition, Self::Range];
 
     pub fn name(self) -> &'static str {
@@ -35,7 +35,7 @@ impl Kind {
 pub struct Bound<'a, 'p> {
     /// A start or an end, never a boundary.
     pub kind: BoundKind,
-    /// A prefix of the clustering.
+    /// A prefix of the clustering key.
     pub clustering: &'a [Option<&'p [u8]>],
 }
 
@@ -43,12 +43,12 @@ pub struct Bound<'a, 'p> {
 #[derive(Debug, Clone, Copy)]
 pub enum Content<'a, 'p> {
     PartitionDeletion(Deletion),
-    /// A deletion of the row that the clustering names.
+    /// A deletion of the row with this clustering key.
     RowDeletion {
         clustering: &'a [Option<&'p [u8]>],
         deletion: Deletion,
     },
-    /// What a statement wrote to a row or to the static row: all of `row` but its deletion.
+    /// A write to a row or the static row: everything in `row` except its deletion.
     Write(&'a Row<'p>),
     RangeDeletion {
         start: Bound<'a, 'p>,
@@ -67,7 +67,7 @@ impl Content<'_, '_> {
         }
     }
 
-    /// `is_dense`: rows of the table are one cell each, whose deletion is that of the row.
+    /// `is_dense`: each row of the table is a single cell, whose deletion deletes the row.
     pub fn op(&self, is_dense: bool) -> Op {
         match self {
             Self::PartitionDeletion(_) | Self::RowDeletion { .. } => Op::Delete,
@@ -78,8 +78,8 @@ impl Content<'_, '_> {
         }
     }
 
-    /// Largest write time in the event, in microseconds. A row without anything, which an UPDATE
-    /// of nothing leaves, has none and counts as 0.
+    /// Returns the largest write time in microseconds. It is 0 for an empty row, which an UPDATE
+    /// without changes writes.
     pub fn timestamp_us(&self) -> i64 {
         match self {
             Self::PartitionDeletion(deletion)
@@ -95,7 +95,7 @@ impl Content<'_, '_> {
     }
 }
 
-/// Whether a row of a dense table is deleted: its only cell is a tombstone.
+/// Returns whether a row of a dense table is deleted: its only cell is a tombstone.
 fn has_deleted_value(row: &Row<'_>) -> bool {
     let mut cells = row.cells.iter();
     let is_tombstone = |cell: &Cell<'_>| matches!(cell.state, CellState::Tombstone(_));

@@ -1,4 +1,4 @@
-//! Shared by all events of one read.
+//! Data that all events of one read share.
 
 use std::sync::Arc;
 
@@ -17,19 +17,19 @@ use crate::value::json::write_string;
 use event_encoding::avro::varint;
 use event_encoding::encoding::Encoding;
 
-/// Shared by all events of one read.
+/// Data that all events of one read share.
 pub struct EventContext {
     pub format: Arc<EventFormat>,
     pub version: Version,
-    /// Limits the memory of the events of a mutation.
+    /// Limits the memory that the events of one mutation may take.
     pub memory: MemoryLimit,
-    /// Of a snapshot: when it began, in microseconds.
+    /// When the snapshot started, in microseconds; `None` for events of a segment.
     pub snapshot_us: Option<i64>,
-    /// The start of a JSON value, up to the event's time in `source`, or to `cluster` there.
+    /// The start of a JSON value, up to the time in `source`, or up to `cluster` in layout 1.x.
     pub starts: OpFragments,
-    /// The same as Avro.
+    /// The same part of an Avro value.
     pub avro_starts: OpFragments,
-    /// The same as Protobuf, and the start of its `source`.
+    /// The start of a Protobuf value up to `source`, and the start of `source` itself.
     pub protobuf_starts: OpFragments,
     pub protobuf_source: Vec<u8>,
     protobuf_file: Vec<u8>,
@@ -102,7 +102,7 @@ impl EventContext {
         }
     }
 
-    /// The operation of an event; every row of a snapshot is a read.
+    /// Returns the operation of an event; every snapshot row is a read.
     #[inline]
     pub fn op(&self, content: &Content<'_, '_>, table: &Table) -> Op {
         match self.snapshot_us {
@@ -111,7 +111,7 @@ impl EventContext {
         }
     }
 
-    /// The time of an event. A snapshot row may have none: then it is that of the snapshot.
+    /// Returns the time of an event; a snapshot row without a time gets the start of the snapshot.
     #[inline]
     pub fn timestamp_us(&self, content: &Content<'_, '_>) -> i64 {
         let timestamp_us = content.timestamp_us();
@@ -121,7 +121,7 @@ impl EventContext {
         }
     }
 
-    /// The part of `source` between the event's time and its position, as values have it.
+    /// Returns the part of `source` between the time and the position, in the encoding of values.
     pub fn source_middle(&self, plan: &TablePlan) -> StaticFragment<128> {
         if let (Some(avro), Encoding::Avro) = (&plan.avro, self.format.value) {
             return [&avro.source_cluster[..], &self.avro_file].concat().into();

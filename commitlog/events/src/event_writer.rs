@@ -1,9 +1,9 @@
-//! Event bytes, written into an existing buffer.
+//! Writes event bytes into an existing buffer.
 //!
-//! An event is some fifty short pieces. A `Vec` keeps its length in memory, so that each piece
-//! loads and stores it; here the room that is left is two registers, which are handed on and given
-//! back, and what is copied has a length that the compiler knows. Pieces that take more than a few
-//! instructions are calls: the code that writes an event has to stay in the processor's cache.
+//! An event consists of about fifty short pieces. A `Vec` keeps its length in memory, so each piece
+//! loads and stores it. Here, the free space is two registers that functions take and return, and
+//! copies have a length known at compile time. Pieces that take more than a few instructions are
+//! calls, so that the code that writes an event stays in the instruction cache.
 
 use base64_simd::AsOut;
 use event_encoding::avro::varint;
@@ -13,14 +13,14 @@ use crate::static_fragment::StaticFragment;
 use crate::time_text::TimeText;
 use crate::value::json::{SHORT_BASE64, SHORT_BASE64_TEXT, place_short_base64};
 
-/// Bytes that are written and counted together.
+/// Bytes of a word, which contains eight digits.
 const WORD: usize = 8;
 
-/// A text that grows into its room. It is handed on and given back, never lent to what is not
-/// inlined: an address of it would bind it to memory.
+/// Writes a text into the free space of a buffer. Only inlined functions borrow it; others take and
+/// return it by value, because taking its address would force it into memory.
 ///
-/// A piece that does not fit is not written, nor is any later piece, and no room is left
-/// from then on: the text is to be written again, into more of it.
+/// If a piece does not fit, neither it nor any later piece is written, and no room remains. The
+/// caller must then write the text again into a larger buffer.
 pub struct EventWriter<'b> {
     room: &'b mut [u8],
 }
@@ -30,20 +30,20 @@ pub(crate) type Out<'b> = EventWriter<'b>;
 
 #[allow(
     clippy::inline_always,
-    reason = "a call would put the text into memory"
+    reason = "a call would move the writer from registers to memory"
 )]
 impl<'b> EventWriter<'b> {
     pub fn new(room: &'b mut [u8]) -> Self {
         Self { room }
     }
 
-    /// Bytes that could still be written; none once something met the end.
+    /// Returns the number of free bytes; 0 if a piece did not fit.
     #[inline(always)]
     pub fn room(&self) -> usize {
         self.room.len()
     }
 
-    /// Bytes whose number the compiler knows.
+    /// Writes bytes whose number is known at compile time.
     #[inline(always)]
     pub fn literal<const N: usize>(&mut self, bytes: &[u8; N]) {
         if let Some((room, rest)) = std::mem::take(&mut self.room).split_first_chunk_mut() {
@@ -52,7 +52,7 @@ impl<'b> EventWriter<'b> {
         }
     }
 
-    /// The first `length` of some bytes; the others are written over.
+    /// Writes the first `length` bytes; later pieces overwrite the others.
     #[inline(always)]
     pub fn padded<const N: usize>(&mut self, bytes: &[u8; N], length: usize) {
         let room = std::mem::take(&mut self.room);
@@ -62,7 +62,7 @@ impl<'b> EventWriter<'b> {
         }
     }
 
-    /// Prepared text.
+    /// Writes a prepared text.
     #[inline(always)]
     pub fn fragment<const N: usize>(&mut self, text: &StaticFragment<N>) {
         match text.padded() {
@@ -76,19 +76,19 @@ impl<'b> EventWriter<'b> {
         self.room = write_slice(std::mem::take(&mut self.room), bytes);
     }
 
-    /// A string of padded base64.
+    /// Writes a JSON string of padded base64.
     #[inline(always)]
     pub fn base64(&mut self, bytes: &[u8]) {
         self.room = write_base64(std::mem::take(&mut self.room), bytes);
     }
 
-    /// A number as Avro writes it.
+    /// Writes a number as Avro.
     #[inline(always)]
     pub fn varint(&mut self, number: i64) {
         self.room = write_varint(std::mem::take(&mut self.room), number);
     }
 
-    /// Bytes or a string as Avro writes them: after their length.
+    /// Writes bytes or a string as Avro: the length, then the bytes.
     #[inline(always)]
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.room = write_bytes(std::mem::take(&mut self.room), bytes);
@@ -99,7 +99,7 @@ impl<'b> EventWriter<'b> {
         self.room = write_number(std::mem::take(&mut self.room), number);
     }
 
-    /// A time in microseconds.
+    /// Writes a time in microseconds.
     #[inline(always)]
     pub fn time_us(&mut self, time: &TimeText) {
         match time.words() {
@@ -111,7 +111,7 @@ impl<'b> EventWriter<'b> {
         }
     }
 
-    /// The same in milliseconds, rounded down.
+    /// Writes a time in milliseconds, rounded down.
     #[inline(always)]
     pub fn time_ms(&mut self, time: &TimeText) {
         match time.words() {
@@ -123,7 +123,7 @@ impl<'b> EventWriter<'b> {
         }
     }
 
-    /// The same in nanoseconds; `null` where it does not fit 64 bits.
+    /// Writes a time in nanoseconds, or `null` if it does not fit 64 bits.
     #[inline(always)]
     pub fn time_ns(&mut self, time: &TimeText) {
         match (time.words(), time.us().checked_mul(1000)) {
@@ -141,7 +141,7 @@ impl<'b> EventWriter<'b> {
         self.literal(&word.to_le_bytes());
     }
 
-    /// A number that fits a word.
+    /// Writes a number of at most eight digits.
     #[inline(always)]
     fn short_number(&mut self, number: u64) {
         let length = length(number as u32);
@@ -150,12 +150,12 @@ impl<'b> EventWriter<'b> {
     }
 }
 
-/// The room to write a text into that did not fit: what is likely enough, or half as much again.
+/// Returns the next buffer size for a text that did not fit: `likely`, or 1.5 times `room`.
 pub fn more_room(room: usize, likely: usize) -> usize {
     likely.max(room.saturating_add(room / 2))
 }
 
-/// Gives what is left of the room; none if the text met the end of it.
+/// Writes `bytes` and returns the remaining room; empty if they do not fit.
 #[inline(never)]
 fn write_slice<'b>(room: &'b mut [u8], bytes: &[u8]) -> &'b mut [u8] {
     match room.split_at_mut_checked(bytes.len()) {
@@ -167,7 +167,7 @@ fn write_slice<'b>(room: &'b mut [u8], bytes: &[u8]) -> &'b mut [u8] {
     }
 }
 
-/// Seven bits a byte, the lowest first; small numbers of both signs are short.
+/// Writes seven bits per byte, lowest first; small numbers of both signs are short.
 #[inline(never)]
 fn write_varint(room: &mut [u8], number: i64) -> &mut [u8] {
     let mut text = EventWriter::new(room);
@@ -229,7 +229,7 @@ fn write_base64<'b>(room: &'b mut [u8], bytes: &[u8]) -> &'b mut [u8] {
     text.room
 }
 
-/// Copies between places of one length; short ones without a call.
+/// Copies between slices of equal length; short slices need no call.
 #[inline]
 fn copy(source: &[u8], target: &mut [u8]) {
     if source.len() <= 16

@@ -16,12 +16,12 @@ use event_encoding::topic_names::{Delimiter, table_topic};
 /// The members of `source` and of `after` (`event.layout`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
-    /// As the incumbent's connector sends them now.
+    /// As in current releases of Debezium's connector.
     Current {
-        /// Whether `source` has the epoch of the table (`event.source.epoch`).
+        /// Whether `source` contains the table's epoch (`event.source.epoch`).
         has_epoch: bool,
     },
-    /// As its releases 1.x did: `ts_micro`, a boolean `snapshot`, no ranges in other events
+    /// As in Debezium 1.x: `ts_micro`, a boolean `snapshot`, and range members only in range events
     /// (`LegacyV1CassandraSourceInfoStructMaker`).
     DebeziumV1,
 }
@@ -42,37 +42,37 @@ impl Default for Layout {
     }
 }
 
-/// What chooses the Kafka partition.
+/// What determines the Kafka partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PartitionBy {
-    /// The raw partition key: everything of a partition stays in order.
+    /// The raw partition key, so that all events of a partition stay in order.
     #[default]
     PartitionKey,
-    /// The whole message key, as the incumbent does.
+    /// The whole message key, as in Debezium.
     Key,
 }
 
-/// What JSON makes of Connect's decimals, which exact varints are (`decimal.format`).
+/// How JSON represents Connect decimals, the type of exact varints (`decimal.format`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DecimalFormat {
-    /// Their bytes.
+    /// The bytes as base64.
     #[default]
     Base64,
     /// A number with all digits.
     Numeric,
 }
 
-/// What becomes of counter tables.
+/// Whether counter tables are published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CounterEvents {
-    /// Nothing: their updates are counted.
+    /// Counts the updates without publishing them.
     #[default]
     Skip,
-    /// Events with the shards that leaders wrote.
+    /// Publishes events with the shards that leaders wrote.
     Shards,
 }
 
-/// Everything that shapes events besides the mutation and its schema.
+/// The settings that affect events.
 #[derive(Debug, Clone, Default)]
 pub struct EventFormat {
     pub topic_prefix: String,
@@ -80,32 +80,32 @@ pub struct EventFormat {
     pub connector_version: String,
     pub cluster: String,
     pub node_id: String,
-    /// Whether the value has the member `cells`.
+    /// Whether values contain the member `cells`.
     pub cells: bool,
-    /// Whether a message without a value follows each deletion of a row or a partition.
+    /// Whether a message without a value follows each deletion of a row or partition.
     pub tombstones: bool,
     pub op_style: OpStyle,
     pub layout: Layout,
     pub partition_by: PartitionBy,
     pub counter_events: CounterEvents,
     pub skipped: SkippedOps,
-    /// Of keys and values, but for `key_decimals` and `value_decimals`.
+    /// Modes of keys and values, which `key_decimals` and `value_decimals` refine.
     pub modes: ValueModes,
     pub key_decimals: DecimalFormat,
     pub value_decimals: DecimalFormat,
     pub tables: TableFilter,
-    /// Columns that are left out: keyspace, table, column.
+    /// Excluded columns: keyspace, table, column.
     pub excluded: Vec<[String; 3]>,
     pub names: NameAdjustment,
     pub key: Encoding,
     pub value: Encoding,
-    /// What Avro needs.
+    /// The schema ids that Avro and Protobuf need.
     pub schema_ids: Arc<SchemaIds>,
 }
 
 impl EventFormat {
-    /// Columns whose name in events has a suffix because an older column has the name: each with
-    /// that name.
+    /// Returns column and name in events for each column that gets a suffix in events because an
+    /// older column already uses its name.
     pub fn suffixed_columns(&self, table: &Arc<Table>) -> Vec<(String, String)> {
         let has_schema = [self.key, self.value]
             .iter()
@@ -118,17 +118,17 @@ impl EventFormat {
         suffixed_columns(names, table)
     }
 
-    /// The topic of a table.
+    /// Returns the topic of a table.
     pub fn topic(&self, keyspace: &str, table: &str) -> String {
         table_topic(&self.topic_prefix, &self.topic_delimiter, keyspace, table)
     }
 
-    /// How values in keys are written.
+    /// Returns the modes of message keys.
     pub fn key_modes(&self) -> ValueModes {
         self.modes_with(self.key_decimals)
     }
 
-    /// How values in values are written.
+    /// Returns the modes of message values.
     pub fn value_modes(&self) -> ValueModes {
         self.modes_with(self.value_decimals)
     }
@@ -140,7 +140,7 @@ impl EventFormat {
         }
     }
 
-    /// Whether a column that is no part of the key is left out.
+    /// Returns whether a non-key column is excluded.
     pub fn leaves_out(&self, keyspace: &str, table: &str, column: &str) -> bool {
         let name = [keyspace, table, column];
         self.excluded
@@ -152,15 +152,15 @@ impl EventFormat {
 /// Which tables are published.
 #[derive(Debug, Clone, Default)]
 pub struct TableFilter {
-    /// Patterns over `keyspace.table`, matched whole; empty means all.
+    /// Patterns that must match the whole `keyspace.table`; no patterns match every table.
     include: Vec<Regex>,
     exclude: Vec<Regex>,
-    /// Tables without `cdc = true` too.
+    /// Whether tables without `cdc = true` are published too.
     pub all_tables: bool,
 }
 
 impl TableFilter {
-    /// The error names the pattern.
+    /// Compiles the patterns; an error contains the invalid pattern.
     pub fn new<'a>(
         include: impl IntoIterator<Item = &'a str>,
         exclude: impl IntoIterator<Item = &'a str>,
@@ -177,7 +177,7 @@ impl TableFilter {
         })
     }
 
-    /// Whether a table passes `include` and `exclude`.
+    /// Returns whether a table passes `include` and `exclude`.
     pub fn admits(&self, keyspace: &str, table: &str) -> bool {
         let name = format!("{keyspace}.{table}");
         let matches = |patterns: &[Regex]| patterns.iter().any(|pattern| pattern.is_match(&name));

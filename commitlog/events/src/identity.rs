@@ -1,13 +1,13 @@
-//! The event id: equal on all replicas, for every reader and storage form.
+//! The event id: equal on all replicas, for every reader and storage format.
 //!
-//! The first 16 bytes of BLAKE3 over a canonical form of the event, padded with zeros to
-//! whole blocks (`docs/reference/event-format.md`, "Event id").
-//! It contains no node, segment, position or clock, and no local deletion time, which differs
-//! between attempts of one statement. `tests/unit/commitlog/events/test_cells.py` tests it.
+//! It is the first 16 bytes of BLAKE3 over the event's canonical form, padded with zeros to whole
+//! blocks (`docs/reference/event-format.md`, "Event id"). That form contains no node, segment,
+//! position or clock, and no local deletion time, which differs between attempts of one statement.
+//! `tests/unit/commitlog/events/test_cells.py` tests it.
 
 #![allow(
     clippy::inline_always,
-    reason = "a call would put the text into memory"
+    reason = "a call would move the writer from registers to memory"
 )]
 
 use commitlog_core::row::{Cell, CellState, Expiry, Row};
@@ -23,20 +23,20 @@ use crate::row_cells::simple_cells;
 use event_encoding::blake3_batch::Blake3Batch;
 
 mod flag {
-    /// Of a row: what follows.
+    /// Row flags: which parts follow.
     pub const HAS_LIVENESS: u8 = 0x01;
     pub const HAS_TTL: u8 = 0x02;
     pub const HAS_DELETION: u8 = 0x04;
     pub const HAS_COMPLEX_DELETIONS: u8 = 0x08;
-    /// Of a cell.
+    /// Cell flags.
     pub const IS_EXPIRING: u8 = 0x01;
     pub const IS_TOMBSTONE: u8 = 0x02;
     pub const HAS_PATH: u8 = 0x04;
-    /// The time is the one that was written last.
+    /// The time equals the previous time.
     pub const SAME_TIME: u8 = 0x08;
 }
 
-/// Reused from event to event.
+/// Computes event ids; reused from event to event.
 #[derive(Default)]
 pub struct Identity {
     order: Vec<u32>,
@@ -44,8 +44,8 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Gives the `event`th event of `batch`, one of the partition `key`, its id at once or later.
-    /// It comes from a mutation of so many bytes.
+    /// Computes the id of the event at index `event` of `batch`, and sets it now or later. `key` is
+    /// its partition key, and `mutation_bytes` the size of its mutation.
     #[inline]
     pub fn give(
         &mut self,
@@ -71,7 +71,7 @@ impl Identity {
             .add(blocks, event, |event, id| batch.set_id(event, id));
     }
 
-    /// Forgets the pending events of a batch that was never finished.
+    /// Drops the pending events of a batch that was never finished.
     pub fn forget(&mut self) {
         self.hashes.finish(|_, _| {});
     }
@@ -82,7 +82,7 @@ impl Identity {
     }
 }
 
-/// The canonical form, padded to whole blocks.
+/// Writes the canonical form, padded to whole blocks.
 #[inline]
 fn write_event<'b>(
     mut form: Out<'b>,
@@ -159,7 +159,7 @@ fn write_row<'b>(
     }
     if !row.complex_deletions.is_empty() {
         write_count(&mut form, row.complex_deletions.len());
-        // Storage keeps complex columns in the order of their names already.
+        // Storage already sorts complex columns by name.
         for (column, deletion) in &row.complex_deletions {
             write_column_name(&mut form, plan, *column);
             write_time(&mut form, deletion.timestamp_us);
@@ -168,7 +168,7 @@ fn write_row<'b>(
     write_cells(form, plan, row, order)
 }
 
-/// Cells in the order of column name and path, both as unsigned bytes.
+/// Writes the cells sorted by column name and path, both as unsigned bytes.
 #[inline]
 fn write_cells<'b>(
     mut form: Out<'b>,
@@ -203,7 +203,7 @@ fn write_cell(
     last_us: &mut Option<i64>,
 ) {
     write_column_name(form, plan, cell.column);
-    // Most cells are live, short and of the time of the one before.
+    // Most cells are live and short, and repeat the previous time.
     if cell.state == CellState::Live
         && cell.path.is_none()
         && *last_us == Some(cell.timestamp_us)
@@ -238,7 +238,7 @@ fn write_cell(
     write_bytes(form, cell.value);
 }
 
-/// A null counts as 0 and a value as one more than its length.
+/// Writes each value after its length plus one; a null is 0.
 #[inline(always)]
 fn write_clustering(form: &mut EventWriter<'_>, values: &[Option<&[u8]>]) {
     write_count(form, values.len());

@@ -1,9 +1,9 @@
 //! Turns decoded mutations into change events: key, value and headers as bytes.
 //!
-//! [`reader::EventReader`] reads a segment and fills [`batch::EventBatch`]es. `publisher` decides
-//! which tables are published and in which order, `encoder` writes keys and values, `counters`
-//! follows the shards of counters, and `identity` hashes event ids. [`tree`] shows a segment
-//! as text. `docs/reference/event-format.md` describes the bytes.
+//! [`reader::EventReader`] reads a segment into [`batch::EventBatch`]es. `publisher` decides which
+//! updates become events, in which order. `encoder` writes keys and values, `counters` tracks
+//! counter shards, and `identity` computes event ids. [`tree`] prints a segment as text.
+//! `docs/reference/event-format.md` describes the bytes.
 
 mod announcements;
 pub mod avro;

@@ -33,7 +33,7 @@ impl Messages for EventBatch {
         }
     }
 
-    /// `host id/segment id/position/index`, of a snapshot `host id/snapshot/token/index`.
+    /// Writes `host id/segment id/position/index`; snapshots write `host id/snapshot/token/index`.
     fn write_source(&self, out: &mut Vec<u8>, entry: &EventEntry) {
         let mut digits = itoa::Buffer::new();
         out.extend_from_slice(self.source_start.as_bytes());

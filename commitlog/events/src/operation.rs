@@ -1,11 +1,11 @@
-//! The operations of events, their letters, and which of them are skipped.
+//! The operations of events, their letters, and which operations are skipped.
 
 /// The operation of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Op {
     /// A row with liveness.
     Insert,
-    /// Cells without liveness; every write to a static row.
+    /// Cells without row liveness, or any write to a static row.
     Update,
     /// A row or partition deletion.
     Delete,
@@ -16,7 +16,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// All of them, at their [`Op::index`].
+    /// All operations, each at its [`Op::index`].
     pub const ALL: [Self; 5] = [
         Self::Insert,
         Self::Update,
@@ -29,8 +29,8 @@ impl Op {
         self as usize
     }
 
-    /// The letter by which `skipped.operations` names it, in every style. Rows that a snapshot read
-    /// have none: they are never skipped.
+    /// Returns the letter for `skipped.operations`, in every style. Snapshot rows have no letter,
+    /// because they are never skipped.
     pub fn skip_letter(self) -> Option<&'static str> {
         match self {
             Self::Insert => Some("i"),
@@ -43,7 +43,7 @@ impl Op {
 
     pub fn letter(self, style: OpStyle) -> &'static str {
         match (self, style) {
-            // `r` is a range to the incumbent's connector, which sends what it copied as inserts.
+            // In Debezium's connector, `r` is a range, and rows of snapshots are inserts.
             (Self::Insert | Self::Read, OpStyle::Native) => "i",
             (Self::Insert, OpStyle::Envelope) => "c",
             (Self::Update, _) => "u",
@@ -54,13 +54,13 @@ impl Op {
     }
 }
 
-/// Letters of `op`.
+/// The letters of `op`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OpStyle {
-    /// `i u d r`, as the incumbent's connector sends them.
+    /// `i u d r`, as in Debezium's connector for Cassandra.
     #[default]
     Native,
-    /// `c u d t`, as Debezium's other connectors have them.
+    /// `c u d t`, as in Debezium's other connectors.
     Envelope,
 }
 

@@ -4,15 +4,15 @@ use commitlog_core::schema::Table;
 
 /// The partition that events belong to.
 pub struct Partition<'p> {
-    /// As on the wire.
+    /// The raw key, as on the wire.
     pub key: &'p [u8],
-    /// The values of several columns; of one column the key is the value.
+    /// The values of several columns; empty if the key is the value of a single column.
     composite: Vec<&'p [u8]>,
 }
 
 impl<'p> Partition<'p> {
-    /// Splits a key: one column is the key itself, several have a length before each value and a
-    /// zero byte after it (`CompositeType`, §6.3). `None` if it does not fit the table.
+    /// Splits a key. Several columns have a length before each value and a zero byte after it
+    /// (`CompositeType`, §6.3). Returns `None` if the key does not fit the table.
     pub fn parse(table: &Table, key: &'p [u8]) -> Option<Self> {
         let mut composite = Vec::new();
         if table.partition_key.len() == 1 {
@@ -28,7 +28,7 @@ impl<'p> Partition<'p> {
         rest.is_empty().then_some(Self { key, composite })
     }
 
-    /// One for each partition key column.
+    /// Returns one value for each partition-key column.
     pub fn values(&self) -> &[&'p [u8]] {
         if self.composite.is_empty() {
             std::slice::from_ref(&self.key)

@@ -1,4 +1,4 @@
-//! Prepared once for each table: names as JSON, the order of columns, the topic.
+//! Data that is prepared once per table: names as JSON, the order of columns, the topic.
 
 use std::sync::Arc;
 
@@ -22,21 +22,21 @@ use event_encoding::schema_ids::{MessagePart, SchemaIds, UnregisteredSchema};
 pub struct Member {
     /// `"name":`
     pub name: StaticFragment,
-    /// `"name":{"value":`, of a column that was written.
+    /// `"name":{"value":`, for a column that was written.
     pub value: StaticFragment,
-    /// `"name":null,`, of one that was not.
+    /// `"name":null,`, for a column that was not written.
     pub null: StaticFragment,
-    /// `{"col":"name","ts":`, of a cell.
+    /// `{"col":"name","ts":`, for a cell.
     pub cell: StaticFragment,
     /// The name in the canonical form of the event id.
     pub canonical: StaticFragment,
-    /// The type of elements or map keys that are cells of their own, if equal ones of it may
-    /// differ in their bytes.
+    /// The type of set elements or map keys that identify cells, if equal values of it may differ
+    /// in their bytes.
     pub element_type: Option<CqlType>,
 }
 
 impl Member {
-    /// `shown` is the column under the name that it has in `after`.
+    /// `shown` is the column with its name in `after`.
     fn new(column: &Column, shown: &Column) -> Self {
         let quoted = |name: &str| {
             let mut quoted = Vec::new();
@@ -57,45 +57,45 @@ impl Member {
     }
 }
 
-/// Prepared texts and orders of one table.
+/// The prepared texts and orders of one table.
 pub struct TablePlan {
     pub table: Arc<Table>,
-    /// The table under the names that events have, see [`EventFormat::names`].
+    /// The table with its names in events, see [`EventFormat::names`].
     pub shown: Arc<Table>,
-    /// Columns of it came back with another type.
+    /// Whether a column was dropped and re-added with a different type.
     pub has_versions: bool,
-    /// No column of it is left out.
+    /// Whether no column is excluded.
     pub shows_all: bool,
-    /// Neither: as nearly all tables are.
+    /// Whether no column is excluded or has several versions, as in nearly all tables.
     pub is_plain: bool,
-    /// For each of [`Table::columns`] whether it is left out.
+    /// Marks the excluded [`Table::columns`].
     left_out: Vec<bool>,
     pub topic: String,
-    /// Where a key or a value is Avro.
+    /// Present if keys or values are Avro.
     pub avro: Option<Box<AvroPlan>>,
-    /// Where a key or a value is Protobuf.
+    /// Present if keys or values are Protobuf.
     pub protobuf: Option<Box<ProtobufPlan>>,
-    /// Where a key or a value is anything but plain JSON.
+    /// `None` if keys and values are plain JSON with the same modes.
     pub encoding: Option<Box<KeyValueEncoding>>,
-    /// Names of the key columns as JSON members.
+    /// The key columns as JSON members.
     pub partition_key_members: Vec<Member>,
     pub clustering_members: Vec<Member>,
-    /// The same for [`Table::columns`].
+    /// [`Table::columns`] as JSON members.
     pub column_members: Vec<Member>,
-    /// The part of `source` from `cluster` up to the file's name.
+    /// The part of `source` from `cluster` up to the file name.
     pub source_cluster: Vec<u8>,
-    /// The rest of `source` after `pos`, and the start of `after`; in layout 1.x up to the time.
+    /// The rest of `source` after `pos` and the start of `after`; up to the time in layout 1.x.
     pub source_table: StaticFragment<64>,
     /// The start of `cells` after its kind, up to the partition key.
     pub cells_table: StaticFragment<64>,
     /// The start of the canonical form of the event id.
     pub canonical_start: StaticFragment,
-    /// Rank of each column by name; empty if columns are in the order of their names.
+    /// Rank of each column by name; empty if the columns are sorted by name.
     name_ranks: Vec<u32>,
 }
 
 impl TablePlan {
-    /// `epoch`: that of the table, in a log with epochs.
+    /// `epoch` is the table's epoch, if the log contains epochs.
     pub fn new(table: &Arc<Table>, epoch: Option<i64>, format: &EventFormat) -> Self {
         let shown = adjust_table(format.names, table);
         let members = |columns: &[Column], shown: &[Column]| {
@@ -174,14 +174,14 @@ impl TablePlan {
         }
     }
 
-    /// The schemas of key and value that a registry gives ids to.
+    /// Returns the schemas of key and value that need an id from the schema registry.
     pub fn schemas(&self) -> impl Iterator<Item = &UnregisteredSchema> {
         let avro = self.avro.iter().flat_map(|avro| &avro.schemas);
         let protobuf = self.protobuf.iter().flat_map(|protobuf| &protobuf.schemas);
         avro.chain(protobuf)
     }
 
-    /// What messages begin with; `None` while a schema has no id.
+    /// Returns the Confluent headers of messages, or `None` while a schema has no id.
     pub fn headers(&self, ids: &SchemaIds) -> Option<ConfluentHeaders> {
         let mut headers = ConfluentHeaders::default();
         for schema in self.schemas() {
@@ -194,7 +194,7 @@ impl TablePlan {
         Some(headers)
     }
 
-    /// Whether a column is left out of `after` and `cells`.
+    /// Returns whether a column is excluded from `after` and `cells`.
     #[inline]
     pub fn is_left_out(&self, column: u32) -> bool {
         !self.shows_all && self.left_out.get(column as usize).copied().unwrap_or(false)
@@ -205,28 +205,28 @@ impl TablePlan {
         column.map_or(&[], |column| column.name.as_bytes())
     }
 
-    /// The name of a column in the canonical form of the event id.
+    /// Returns the name of a column in the canonical form of the event id.
     #[inline]
     pub fn canonical_name(&self, column: u32) -> Option<&StaticFragment> {
         let member = self.column_members.get(column as usize)?;
         Some(&member.canonical)
     }
 
-    /// Whether columns are in the order of their names.
+    /// Returns whether the columns are sorted by name.
     #[inline]
     pub fn is_by_name(&self) -> bool {
         self.name_ranks.is_empty()
     }
 
-    /// Place of a column among all in the order of their names.
+    /// Returns the rank of a column by name.
     pub fn name_rank(&self, column: u32) -> u32 {
         let rank = self.name_ranks.get(column as usize);
         rank.copied().unwrap_or(column)
     }
 }
 
-/// The type that identifies the cells of a set or map. Those of lists and user types have a
-/// position.
+/// Returns the type that identifies the cells of a set or map; cells of lists and user types have
+/// a position instead.
 fn element_type(column: &Column) -> Option<CqlType> {
     match &column.cql_type {
         CqlType::Set(element) if column.multi_cell => Some((**element).clone()),

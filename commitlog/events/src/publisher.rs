@@ -1,4 +1,4 @@
-//! Published tables, and the events of their partition updates.
+//! Selects the published tables, and writes the events of their partition updates.
 
 use std::sync::Arc;
 
@@ -34,16 +34,16 @@ pub(crate) enum Disposition {
 
 pub(crate) struct PublishedTable {
     plan: TablePlan,
-    /// Number of a batch, and the index of the topic in it.
+    /// The number of a batch, and the topic's index in it.
     topic: Option<(u64, u32)>,
     /// [`EventContext::source_middle`] in that batch.
     source_middle: StaticFragment<128>,
-    /// What messages in Avro and Protobuf begin with, once their schemas have ids.
+    /// The Confluent headers of Avro and Protobuf messages, once their schemas have ids.
     headers: Option<ConfluentHeaders>,
 }
 
 impl PublishedTable {
-    /// What messages begin with; rejected while a schema has no id.
+    /// Returns the Confluent headers of messages; fails while a schema has no id.
     fn headers(&mut self, ids: &SchemaIds) -> Result<ConfluentHeaders, Box<RecordError>> {
         if self.headers.is_none() {
             self.headers = self.plan.headers(ids);
@@ -57,7 +57,7 @@ impl PublishedTable {
         })
     }
 
-    /// Index of the table's topic in the batch of this number.
+    /// Returns the index of the table's topic in the batch with this number.
     fn topic_in(&mut self, batch: &mut EventBatch, number: u64, context: &EventContext) -> u32 {
         match self.topic {
             Some((batch_number, topic)) if batch_number == number => topic,
@@ -82,7 +82,7 @@ type TableAt = (TableId, Option<i64>);
 pub(crate) struct Publisher {
     schema: Arc<Schema>,
     format: Arc<EventFormat>,
-    /// One for each table met so far, at each epoch of its updates.
+    /// One entry for each table and epoch of the updates so far.
     dispositions: Vec<(TableAt, Disposition)>,
     places: FxHashMap<TableAt, usize>,
     /// Index of the last [`Self::disposition`] in `dispositions`.
@@ -90,11 +90,11 @@ pub(crate) struct Publisher {
     scratch: Scratch,
     identity: Identity,
     counters: Vec<(u32, Vec<CounterDelta>)>,
-    /// The generation of the schema ids in the headers of tables.
+    /// The generation of the schema ids in the cached headers.
     generation: u64,
 }
 
-/// The mutation that is being written.
+/// The mutation being written.
 pub(crate) struct MutationContext<'h> {
     /// Number of the batch.
     pub batch: u64,
@@ -105,7 +105,7 @@ pub(crate) struct MutationContext<'h> {
     /// Events of this mutation so far.
     pub events: u32,
     pub counters: Option<&'h mut CounterHistory>,
-    /// The table whose update is rejected.
+    /// The table whose update was rejected.
     pub table: Option<TableId>,
 }
 
@@ -124,10 +124,10 @@ impl Publisher {
         }
     }
 
-    /// `None` for a table that the schema lacks.
+    /// Returns how a table is handled, or `None` if the schema does not contain it.
     #[allow(
         clippy::inline_always,
-        reason = "an id that is passed on is compared more slowly"
+        reason = "passing the id on makes its comparison slower"
     )]
     #[inline(always)]
     pub fn disposition(&mut self, id: TableId, epoch: Option<i64>) -> Option<&mut Disposition> {
@@ -160,9 +160,9 @@ impl Publisher {
         Some(place)
     }
 
-    /// Drops the events of `batch` from the `events`th on.
+    /// Keeps only the first `events` events of `batch`.
     pub fn take_back(&mut self, batch: &mut EventBatch, events: usize) {
-        // None of them may wait for its id: it would be given to another event.
+        // Pending ids are set first: otherwise they would go to later events at these indexes.
         self.identity.settle(batch);
         batch.truncate(events);
     }
@@ -180,7 +180,7 @@ impl Publisher {
         }
     }
 
-    /// Ends a batch: every event has its id then.
+    /// Finishes a batch by setting all pending ids.
     pub fn finish(&mut self, batch: &mut EventBatch) {
         self.identity.settle(batch);
     }
@@ -244,7 +244,7 @@ impl Publisher {
     }
 }
 
-/// The hash of all events of a partition, if it chooses their Kafka partition.
+/// Returns the hash that all events of a partition share, if the partition key determines it.
 pub(crate) fn partition_hash(format: &EventFormat, partition_key: &[u8]) -> Option<u32> {
     match format.partition_by {
         PartitionBy::PartitionKey => Some(kafka_partition_hash(partition_key)),
@@ -252,7 +252,7 @@ pub(crate) fn partition_hash(format: &EventFormat, partition_key: &[u8]) -> Opti
     }
 }
 
-/// Why a table is not published, if it is not.
+/// Returns why a table is not published, or `None` if it is published.
 pub(crate) fn skip_reason(table: &Table, format: &EventFormat) -> Option<&'static str> {
     if table.kind == TableKind::View {
         Some("view")
@@ -284,7 +284,7 @@ pub(crate) struct UpdateEvents<'u, 'p, 'h> {
 }
 
 impl<'p> UpdateEvents<'_, 'p, '_> {
-    /// A row that is deleted and written in one mutation is two events.
+    /// Writes the events of a row: two if one mutation deletes and writes it.
     fn row(&mut self, row: &Row<'p>) -> Result<(), Box<RecordError>> {
         if let Some(deletion) = row.deletion {
             self.push(&Content::RowDeletion {
@@ -301,8 +301,8 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
         self.push(&Content::Write(row))
     }
 
-    /// The range that starts at a marker. Its event comes before the rows inside, so
-    /// that a consumer that applies events in order never deletes a newer row. Its end is read ahead.
+    /// Writes the range that starts at a marker, reading its end ahead. The event precedes the rows
+    /// inside, so a consumer that applies events in order never deletes a newer row.
     fn range(
         &mut self,
         start: &Marker<'p>,
@@ -341,7 +341,7 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
         let op = self.context.op(content, &self.plan.table);
         if self.context.format.skipped.has(op) {
             self.batch.skip("skipped_operation", 1);
-            // The places of the other events are the same as without the setting.
+            // The setting must not change the indexes of the other events.
             self.mutation.events += 1;
             return Ok(());
         }
@@ -389,7 +389,7 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
         Ok(())
     }
 
-    /// More room than there is, up to what the memory of the process allows.
+    /// Returns a larger size for the free space, or fails if the memory limit does not allow it.
     #[cold]
     fn larger_room(&mut self) -> Result<usize, Box<RecordError>> {
         let room = self.batch.room().len();
@@ -403,14 +403,14 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
         Ok(allowed)
     }
 
-    /// Room that most events find enough.
+    /// Returns a size that is enough for most events.
     #[inline]
     fn usual_room(&self) -> usize {
         let encoding = self.plan.encoding.as_ref();
         USUAL_ROOM.saturating_add(encoding.map_or(0, |encoding| encoding.envelope_bytes()))
     }
 
-    /// Room that is enough for an event whose values are large, unless they are many.
+    /// Returns a size that is enough for an event with a few large values.
     fn likely_room(&self) -> usize {
         let copies = if self.context.format.cells { 2 } else { 1 };
         let base64 = self.mutation.size_bytes.div_ceil(3).saturating_mul(4);
@@ -418,8 +418,8 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
             .saturating_add(base64.saturating_mul(copies))
     }
 
-    /// Writes key and value into the room of the batch and returns their lengths; `None` if they
-    /// need more of it.
+    /// Writes key and value into the free space of the batch. Returns their lengths, or `None` if
+    /// they do not fit.
     #[inline]
     fn write(
         &mut self,
@@ -459,7 +459,7 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
         let (key, room) = self.batch.room().split_at_mut(length);
         encoder.set_key(key);
         let value = walk.value(&mut encoder, EventWriter::new(room))?;
-        // If the key did not fit, there is no room for the value.
+        // If the key did not fit, no space is left for the value.
         let rest = value.room();
         if rest == 0 {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! The bounds of a range deletion, as `after` has them.
+//! The bounds of a range deletion in `after`.
 
 use commitlog_core::cql_type::CqlType;
 use commitlog_core::schema::{Table, marshal_name};
@@ -28,11 +28,11 @@ pub struct BoundValue<'b> {
     pub name: std::borrow::Cow<'b, str>,
     pub bytes: Option<&'b [u8]>,
     pub cql_type: &'b CqlType,
-    /// The class of its type.
+    /// The Java class of its type.
     pub class: String,
 }
 
-/// The columns of a bound.
+/// Returns the columns of a bound.
 pub fn bound_values<'b>(
     table: &'b Table,
     bound: &Bound<'b, 'b>,
@@ -46,7 +46,7 @@ pub fn bound_values<'b>(
     })
 }
 
-/// A name as CQL writes it: quoted unless it is plain lower case (`ColumnIdentifier#toCQLString`).
+/// Quotes a name unless it is plain lower case, as in CQL (`ColumnIdentifier#toCQLString`).
 fn cql_identifier(name: &str) -> std::borrow::Cow<'_, str> {
     let mut characters = name.chars();
     let is_plain = characters.next().is_some_and(|c| c.is_ascii_lowercase())

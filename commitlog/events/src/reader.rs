@@ -1,5 +1,5 @@
-//! From a segment to batches of events: which records are read, which updates are published, and
-//! what is done with those that are not.
+//! Reads a segment into batches of events: which records are read, which updates are published, and
+//! how the others are reported.
 
 use std::sync::Arc;
 
@@ -23,38 +23,38 @@ use crate::format::EventFormat;
 use crate::publisher::{Disposition, MutationContext, Publisher};
 use crate::record_error::RecordError;
 
-/// How much of a segment may be passed over in one read, as a multiple of the budget of bytes, so
-/// that a read which finds nothing to publish returns too.
+/// How much of a segment one read may scan, as a multiple of `max_bytes`, so that a read without
+/// events returns too.
 const SCAN_FACTOR: u64 = 16;
-/// Damaged ranges of one read, and sections without records that it passes.
+/// Limits of one read: damaged ranges, and section boundaries.
 const MAX_GAPS: usize = 1000;
 const MAX_EMPTY_SECTIONS: usize = 1 << 16;
 
-/// One call's bounds.
+/// The parameters of one read.
 #[derive(Debug, Clone)]
 pub struct ReadRequest {
-    /// Logical end of what may be read.
+    /// Only sections that end at or before this logical position are read.
     pub limit: Option<u64>,
     /// Whether the file is final.
     pub complete: bool,
-    /// As for [`SegmentReader::expect_end`]; 0 without an index.
+    /// See [`SegmentReader::expect_end`]; 0 without an index file.
     pub expected_end: u64,
-    /// As for [`SegmentReader::expect_completed`]; 0 without COMPLETED.
+    /// See [`SegmentReader::expect_completed`]; 0 without COMPLETED.
     pub completed_at: u64,
     pub max_events: usize,
     pub max_bytes: usize,
-    /// What is not waited for: records that need it are passed over, and what can be read of them
-    /// is delivered.
+    /// Missing definitions that do not block a read: records that need them are skipped, except for
+    /// their readable updates.
     pub abandoned: Vec<MissingSchema>,
-    /// What the schema-change topic announced, if there is one. Then each schema change stops the
-    /// read, known ones too, and so does a record that needs what was not announced. The
-    /// acknowledgement of the events before a schema change does not include it.
+    /// The definitions in the schema-change topic, if there is one. Then every schema change stops
+    /// the read, even a known one, and an unannounced definition blocks it. A schema change is
+    /// acknowledged separately from the events before it.
     pub announced: Option<Arc<AnnouncedSchema>>,
     /// Wall clock, in milliseconds.
     pub now_ms: i64,
 }
 
-/// Makes events by one schema and one format.
+/// Reads events with one schema and one format.
 pub struct EventReader {
     schema: Arc<Schema>,
     format: Arc<EventFormat>,
@@ -63,7 +63,7 @@ pub struct EventReader {
     publisher: Publisher,
     announcements: Announcements,
     batches: u64,
-    /// Events and bytes of the last batch: the next one is often as large.
+    /// Events and bytes of the previous batch; the next one is often as large.
     last_size: (usize, usize),
     spare: BufferPool,
 }
@@ -91,7 +91,7 @@ impl EventReader {
         &self.format
     }
 
-    /// The next events of a segment. Without `counters` shards have no growth.
+    /// Reads the next events of a segment. Without `counters`, shards have no growth.
     pub fn read<S: Source>(
         &mut self,
         segment: &mut SegmentReader<S>,
@@ -270,12 +270,12 @@ impl EventReader {
     ) -> Result<(), Box<RecordError>> {
         let version = writing.context.version;
         let (start, updates) = self.decoder.head(record.payload, version)?;
-        // Most records of a busy node are of tables that are not published: their first bytes show
-        // so. Several updates have to be read to find the second one.
+        // Most records of a busy node belong to unpublished tables, which their first bytes show.
+        // With several updates, the second can only be found by reading the first.
         let epoch = Decoder::first_epoch(&updates, version);
         match self.publisher.disposition(start.first_table, epoch) {
             Some(Disposition::Publish(_)) => {}
-            // All updates of a mutation are of one keyspace, so the others are system tables too.
+            // All updates of a mutation are in one keyspace, so the others are system tables too.
             _ if start.first_table.is_name_based() => {
                 writing.batch.skip("system", start.updates);
                 if SchemaChangeReader::is_schema_table(start.first_table) {
@@ -290,7 +290,7 @@ impl EventReader {
             }
             _ => {}
         }
-        // Everything that is counted is counted again when the mutation is read again.
+        // A rejected mutation is read and counted again, so its counts are restored.
         let counts = start.updates > 1 || !self.format.skipped.is_empty();
         let skipped = counts.then(|| writing.batch.skipped.clone());
         let mutation = self.decoder.updates(start, updates, version);
@@ -307,8 +307,8 @@ impl EventReader {
         result
     }
 
-    /// Hands over a change that the schema does not know yet, or any, and each entry of the
-    /// metadata log.
+    /// Adds a schema change to the batch if it is new, or if `known_too`. Entries of the metadata
+    /// log are always added.
     fn schema_change(
         &mut self,
         record: &Record<'_>,
@@ -336,7 +336,7 @@ impl EventReader {
         }
     }
 
-    /// What can be read of a mutation with an update of an unknown table.
+    /// Publishes the readable updates of a mutation that contains an unknown table.
     fn write_known_updates<'b>(
         &mut self,
         record: &Record<'b>,
@@ -372,7 +372,7 @@ impl EventReader {
     }
 }
 
-/// The range of a record whose events take too much memory.
+/// Returns the gap for a record whose events take too much memory.
 #[cold]
 fn refused_gap(start: u64, record: &Record<'_>, refused: &TooLarge) -> Gap {
     Gap {
@@ -382,7 +382,7 @@ fn refused_gap(start: u64, record: &Record<'_>, refused: &TooLarge) -> Gap {
     }
 }
 
-/// Where the events of a mutation go.
+/// The context and the destination of a mutation's events.
 struct Writing<'w, 'h, 'b> {
     context: &'w EventContext,
     row: &'w mut Row<'b>,

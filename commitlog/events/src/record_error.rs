@@ -1,4 +1,4 @@
-//! Why a mutation cannot be encoded: it needs another schema.
+//! Errors of mutations that cannot be encoded.
 
 use commitlog_core::error::DecodeError;
 use commitlog_core::memory::TooLarge;
@@ -18,16 +18,16 @@ pub(crate) enum RecordError {
     },
     /// A range-tombstone marker without its counterpart.
     OpenRange,
-    /// The bytes after an update are no update of the same partition.
+    /// The bytes after an update are not an update of the same partition.
     Misplaced,
-    /// Schemas of a table that have no id yet.
+    /// Schemas of a table do not have an id yet.
     Unregistered {
         table: String,
         schemas: Vec<UnregisteredSchema>,
     },
-    /// Its events take more memory than the process has.
+    /// The events of the mutation exceed the memory limit.
     TooLarge(TooLarge),
-    /// The schema-change topic does not have the definition of the table yet.
+    /// The schema-change topic does not contain the definition of the table yet.
     Unannounced,
 }
 
@@ -48,8 +48,8 @@ impl RecordError {
         matches!(self, Self::Decode(DecodeError::UnknownTable(_)))
     }
 
-    /// The record between two logical positions as what stops a read; `table` is the one whose update
-    /// was read.
+    /// Describes the blocking record between two logical positions; `table` is the table of the
+    /// rejected update.
     pub fn blocked(&self, start: u64, end: u64, table: Option<TableId>) -> Blocked {
         let (table_id, column) = match self {
             Self::Decode(DecodeError::UnknownTable(id)) => (id.to_string(), None),

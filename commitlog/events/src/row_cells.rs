@@ -1,21 +1,21 @@
-//! The cells of a row by their columns.
+//! The cells of a row by column.
 
 use commitlog_core::row::{Cell, Row};
 
-/// Where the cells of each column lie in a row; reused from row to row.
+/// The location of each column's cells in a row; reused from row to row.
 #[derive(Default)]
 pub struct CellPlaces {
-    /// For each column of the table; none of a column that is not among the located ones.
+    /// Start and end for each column of the table; zeros for columns not in `located`.
     places: Vec<(u32, u32)>,
     located: Vec<u32>,
 }
 
 impl CellPlaces {
-    /// Notes where the cells of each of `columns` columns lie; cells of a column are neighbours.
+    /// Locates the cells of each of `columns` columns; the cells of a column are adjacent.
     #[inline]
     pub fn locate(&mut self, row: &Row<'_>, columns: usize) {
         let places = &mut self.places;
-        // One by one: what many at once have cleared is slow to read right after.
+        // One by one, because entries cleared by a wide store are slow to read right after it.
         for column in self.located.drain(..) {
             if let Some(place) = places.get_mut(column as usize) {
                 *place = (0, 0);
@@ -43,15 +43,15 @@ impl CellPlaces {
             .unwrap_or_default()
     }
 
-    /// Whether a row writes a column.
+    /// Returns whether a row writes a column.
     #[inline]
     pub fn has(&self, column: usize, row: &Row<'_>) -> bool {
         !self.cells(column, row).is_empty() || is_overwritten(column, row)
     }
 }
 
-/// The cells of a row that has at most one for each column, in the order of columns, and nothing
-/// else: as nearly all are that have no collections.
+/// Returns the cells of a row with at most one cell per column, in column order, and without
+/// collections. Nearly all rows of tables without collections qualify.
 #[inline]
 pub fn simple_cells<'r, 'p>(row: &'r Row<'p>) -> Option<&'r [Cell<'p>]> {
     let cells = row.cells.as_slice();

@@ -34,17 +34,17 @@ mod jdbc {
 /// Where a change was read.
 #[derive(Debug, Clone, Default)]
 pub struct SchemaOrigin {
-    /// File name of the segment; empty for the schema at the start of the agent.
+    /// File name of the segment; empty for the schema at agent start.
     pub file: String,
-    /// `None` for the schema at the start of the agent.
+    /// `None` for the schema at agent start.
     pub segment_id: Option<i64>,
     /// Logical end position of the record.
     pub position: u64,
-    /// Clock of the agent, in milliseconds.
+    /// The agent's clock, in milliseconds.
     pub now_ms: i64,
 }
 
-/// One message.
+/// One message of the schema-change topic.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaMessage {
     pub key: Vec<u8>,
@@ -53,7 +53,7 @@ pub struct SchemaMessage {
     pub partition_hash: u32,
 }
 
-/// The messages of changes, except of tables that are published neither before nor after them.
+/// Builds the messages of changes, except for tables published neither before nor after them.
 pub fn schema_messages(
     changes: &[TableChange],
     format: &EventFormat,
@@ -128,9 +128,9 @@ fn schema_message(
     }
 }
 
-/// The first bytes of BLAKE3 over the table's id, whether the table is dropped, and the epoch, else
-/// the write time, of the change: every node has both from the node that made the change. Where
-/// neither is known, its definition.
+/// Computes the first bytes of BLAKE3 over the table id, whether the table is dropped, and the
+/// change's epoch or else its write time. Every node receives both from the node that made the
+/// change. If neither is known, the definition takes their place.
 fn id(change: &TableChange, epoch: Option<i64>) -> [u8; 16] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(b"schema change");

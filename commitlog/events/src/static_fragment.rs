@@ -1,7 +1,7 @@
 //! Bytes that are prepared once and written into every event.
 
-/// A text and its padding. Up to `N` bytes it is copied whole with its padding: without a call, as
-/// its length is known.
+/// A text and its padded copy. A text of up to `N` bytes is copied with its padding, which needs no
+/// call because the length is constant.
 #[derive(Clone)]
 pub struct StaticFragment<const N: usize = 32> {
     padded: [u8; N],
@@ -13,7 +13,7 @@ impl<const N: usize> StaticFragment<N> {
         &self.text
     }
 
-    /// The text with what fills it up, if it is short, and its length.
+    /// Returns the padded text and the length of the text, if it has at most `N` bytes.
     #[inline]
     pub fn padded(&self) -> Option<(&[u8; N], usize)> {
         let length = self.text.len();

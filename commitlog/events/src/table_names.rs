@@ -1,4 +1,4 @@
-//! Tables under the names that Avro accepts.
+//! Adjusts the names of columns and fields for Avro.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use commitlog_core::cql_type::{CqlType, UserType, UserTypeField};
 use commitlog_core::schema::{Column, Table};
 use event_encoding::avro_names::NameAdjustment;
 
-/// A table with adjusted names of its columns and of the fields of user types.
+/// Adjusts the names of a table's columns and of the fields of its user types.
 pub fn adjust_table(names: NameAdjustment, table: &Arc<Table>) -> Arc<Table> {
     if names == NameAdjustment::None {
         return Arc::clone(table);
@@ -36,8 +36,8 @@ pub fn adjust_table(names: NameAdjustment, table: &Arc<Table>) -> Arc<Table> {
     Arc::new(renamed)
 }
 
-/// Columns whose name in events has a suffix because an older column has the name: each with that
-/// name.
+/// Returns column and name in events for each column that gets a suffix in events because an older
+/// column already uses its name.
 pub fn suffixed_columns(names: NameAdjustment, table: &Arc<Table>) -> Vec<(String, String)> {
     let renamed = adjust_table(names, table);
     let columns = columns_of(table).zip(columns_of(&renamed));
@@ -68,7 +68,7 @@ fn adjust_type(names: NameAdjustment, ty: &CqlType) -> CqlType {
 }
 
 fn adjust_user_type(names: NameAdjustment, user_type: &UserType) -> UserType {
-    // A new field is the last one.
+    // New fields are appended, so the index orders fields by age.
     let originals: Vec<_> = user_type
         .fields
         .iter()

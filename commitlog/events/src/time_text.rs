@@ -1,4 +1,4 @@
-//! The text of a write time, which is written into an event several times.
+//! Caches the text of a write time, because an event repeats it.
 
 use crate::digits::digits;
 
@@ -14,7 +14,7 @@ pub struct TimeText {
 }
 
 impl TimeText {
-    /// Of a time in microseconds.
+    /// Formats a time in microseconds.
     #[inline]
     pub fn from_us(us: i64) -> Self {
         let magnitude = us.cast_unsigned();
@@ -24,14 +24,14 @@ impl TimeText {
         Self { us, words }
     }
 
-    /// Microseconds.
+    /// Returns the time in microseconds.
     #[inline]
     pub fn us(&self) -> i64 {
         self.us
     }
 
-    /// The digits of microseconds, eight in a word with the first in the lowest byte, of a time
-    /// that has sixteen.
+    /// Returns the sixteen digits, eight per word with the first in the lowest byte; `None` for a
+    /// time outside `USUAL_US`.
     #[inline]
     pub fn words(&self) -> Option<[u64; 2]> {
         self.words

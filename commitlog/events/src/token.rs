@@ -1,7 +1,7 @@
-//! Cassandra's murmur3, which makes tokens of the ring.
+//! Computes tokens with Cassandra's variant of Murmur3.
 
-/// Token of a partition key under `Murmur3Partitioner`: the first half of the 128-bit
-/// Murmur 3 hash in the variant of `MurmurHash#hash3_x64_128`, which takes tail bytes as signed.
+/// Returns the token of a partition key under `Murmur3Partitioner`: the first half of the 128-bit
+/// Murmur3 hash. `MurmurHash#hash3_x64_128` deviates from the standard: tail bytes are signed.
 pub fn token(key: &[u8]) -> i64 {
     const C1: u64 = 0x87c3_7b91_1142_53d5;
     const C2: u64 = 0x4cf5_ad43_2745_937f;
@@ -33,7 +33,7 @@ pub fn token(key: &[u8]) -> i64 {
     h1 = finish(h1);
     h2 = finish(h2);
     let token = h1.wrapping_add(h2) as i64;
-    // The smallest token is the ring's lower bound and never a key's.
+    // The smallest token is the lower bound of the ring, and never the token of a key.
     if token == i64::MIN { i64::MAX } else { token }
 }
 
@@ -44,7 +44,7 @@ fn signed_le(bytes: &[u8]) -> u64 {
         .fold(0, |word, byte| word << 8 | u64::from(*byte))
 }
 
-/// Bytes of an incomplete block, sign-extended before they are shifted into place.
+/// Combines the bytes of an incomplete block, each sign-extended before it is shifted into place.
 fn signed_tail(bytes: &[u8]) -> u64 {
     bytes.iter().enumerate().fold(0, |word, (index, byte)| {
         word ^ ((i64::from(*byte as i8) as u64) << (8 * index))
@@ -59,12 +59,12 @@ fn finish(mut k: u64) -> u64 {
     k ^ k >> 33
 }
 
-/// Tokens in the order of unsigned numbers, which positions are.
+/// Converts a token to a position: an unsigned number with the same order.
 pub fn position_of(token: i64) -> u64 {
     token.cast_unsigned() ^ (1 << 63)
 }
 
-/// The token at a position.
+/// Returns the token at a position.
 pub fn token_of(position: u64) -> i64 {
     (position ^ (1 << 63)).cast_signed()
 }

@@ -1,5 +1,5 @@
-//! A segment as a tree of lines: header, sections, records with their updates, rows and cells,
-//! gaps, and the end of the log (`docs/reference/dump-format.md`, "The tree").
+//! Prints a segment as a tree of lines: header, sections, records with their updates, rows and
+//! cells, gaps, and the end of the log (`docs/reference/dump-format.md`, "The tree").
 
 use std::fmt::{Display, Write as _};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::partition::Partition;
 use crate::value::json::write_json;
 use crate::value::{DecimalMode, DurationMode, ValueModes, VarintMode};
 
-/// No digit is lost, as in events it may be.
+/// Unlike the defaults for events, these modes keep all digits.
 const MODES: ValueModes = ValueModes {
     decimal: DecimalMode::String,
     varint: VarintMode::String,
@@ -43,8 +43,8 @@ impl TreeWriter {
         }
     }
 
-    /// The next lines, at least `max_bytes` of them; none after the end. `limit` and `complete` as
-    /// in [`SegmentReader::fill`].
+    /// Returns at least `max_bytes` of further lines, fewer at the end, and none after it. `limit`
+    /// and `complete` work as in [`SegmentReader::fill`].
     pub fn write<S: Source>(
         &mut self,
         segment: &mut SegmentReader<S>,
@@ -91,10 +91,7 @@ impl TreeWriter {
                 Step::SectionEnd { .. } | Step::Skipped => {}
                 Step::End => {
                     let (end, tail) = (segment.position(), segment.tail()?);
-                    let text = format!(
-                        "end {end}, {} of the last bytes written",
-                        tail.written_bytes
-                    );
+                    let text = format!("end {end}, {} bytes written after it", tail.written_bytes);
                     line(&mut out, 0, text);
                     self.has_ended = true;
                 }
@@ -127,7 +124,7 @@ impl TreeWriter {
     }
 }
 
-/// The lines of a mutation.
+/// Writes the lines of a mutation.
 struct Branches<'o> {
     version: Version,
     out: &'o mut String,
@@ -225,7 +222,7 @@ fn line(out: &mut String, depth: usize, text: impl Display) {
     let _ = writeln!(out, "{:1$}{text}", "", 2 * depth);
 }
 
-/// `p = 1, c = "x"`.
+/// Formats columns and values, such as `p = 1, c = "x"`.
 fn named<'b>(columns: &[Column], values: impl Iterator<Item = Option<&'b [u8]>>) -> String {
     let pairs = columns.iter().zip(values).map(|(column, value)| {
         let value = value.map_or("null".to_owned(), |value| decode(&column.cql_type, value));
@@ -244,7 +241,7 @@ fn value(cql_type: Option<&CqlType>, cell: &Cell<'_>) -> String {
     format!("= {value}")
 }
 
-/// The JSON of a value, as in events; hex of a counter, or where the bytes do not fit the type.
+/// Formats a value as JSON, or as hex if it is a counter or its bytes do not fit the type.
 fn decode(cql_type: &CqlType, bytes: &[u8]) -> String {
     let mut json = Vec::new();
     match write_json(&mut json, cql_type, bytes, &MODES) {

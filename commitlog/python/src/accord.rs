@@ -1,4 +1,4 @@
-//! `AccordReader`, `AccordRead` and `ColumnIds`.
+//! The Python classes `AccordReader`, `AccordRead` and `ColumnIds`.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,13 +10,13 @@ use pyo3::types::PyBytes;
 
 use crate::schema::Schema;
 
-/// The ids by which transactions name columns.
+/// The ids by which transactions identify columns.
 #[pyclass(frozen, module = "commitlog")]
 pub struct ColumnIds(Arc<accord::ColumnIds>);
 
 #[pymethods]
 impl ColumnIds {
-    /// `entries`: epoch, kind and transformation of each entry of the metadata log, in order.
+    /// Derives the ids from epoch, kind and transformation of all metadata-log entries, in order.
     #[new]
     fn new(entries: Vec<(i64, i32, Vec<u8>)>) -> Self {
         let mut ids = accord::ColumnIds::default();
@@ -27,7 +27,7 @@ impl ColumnIds {
     }
 }
 
-/// What one read found.
+/// The result of one read.
 #[pyclass(frozen, module = "commitlog")]
 pub struct AccordRead(accord::Read);
 
@@ -57,7 +57,7 @@ impl AccordRead {
         }
     }
 
-    /// The end of the next entry, where the reason to stop has one.
+    /// The end of the next entry, if the stop reason includes it.
     #[getter]
     fn end(&self) -> Option<usize> {
         match self.0.stop {
@@ -68,7 +68,7 @@ impl AccordRead {
         }
     }
 
-    /// What is wrong with the next entry; empty for other reasons to stop.
+    /// Why the next entry cannot be read; empty for other stop reasons.
     #[getter]
     fn error(&self) -> String {
         match &self.0.stop {
@@ -77,7 +77,7 @@ impl AccordRead {
         }
     }
 
-    /// A commit-log segment of this id with the mutations.
+    /// Writes the mutations as a commit-log segment with this id.
     fn segment<'py>(&self, py: Python<'py>, id: i64) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &commit_log_segment(id, &self.0.mutations))
     }
@@ -98,7 +98,7 @@ impl AccordReader {
 
 #[pymethods]
 impl AccordReader {
-    /// `stored`: what `to_stored` returned; empty for none.
+    /// Restores the result of `to_stored`; empty bytes contain no transactions.
     #[new]
     fn new(stored: &[u8]) -> PyResult<Self> {
         let transactions = if stored.is_empty() {
@@ -135,13 +135,12 @@ impl AccordReader {
         })
     }
 
-    /// Passes over the next entry; returns the offset after it.
+    /// Skips the next entry, drops its transaction, and returns the offset after the entry.
     fn skip(&self, data: &[u8], offset: usize) -> Option<usize> {
         self.lock(|transactions| accord::skip(transactions, data, offset))
     }
 
-    /// Number of transactions that are not applied, and the start of the oldest one in
-    /// microseconds.
+    /// The number of transactions not yet applied, and the start of the oldest in microseconds.
     #[getter]
     fn waiting(&self) -> (usize, Option<i64>) {
         self.lock(|transactions| transactions.waiting())

@@ -1,4 +1,4 @@
-//! `AnnouncedSchema`: the messages of the schema-change topic.
+//! The Python class `AnnouncedSchema`, and the messages of the schema-change topic.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use crate::error::from_schema_error;
 use crate::format::EventFormat;
 use crate::schema::{Schema, SchemaChanges};
 
-/// What the schema-change topic announced.
+/// The table definitions that the schema-change topic contains.
 #[pyclass(frozen, module = "commitlog")]
 pub struct AnnouncedSchema(pub Arc<schema::AnnouncedSchema>);
 
-/// Topic, key, value, headers, partition hash, as of events.
+/// Topic, key, value, headers and partition hash, as for events.
 type Message<'py> = (
     String,
     Bound<'py, PyBytes>,
@@ -46,7 +46,7 @@ impl AnnouncedSchema {
         PyBytes::new(py, self.0.to_stored().as_bytes())
     }
 
-    /// All tables of a schema, and their messages.
+    /// Announces all user tables of a schema; returns the state and the messages.
     #[staticmethod]
     fn initial<'py>(
         py: Python<'py>,
@@ -55,7 +55,7 @@ impl AnnouncedSchema {
         topic: &str,
     ) -> PyResult<Announced<'py>> {
         let (announced, mut changes) = schema::AnnouncedSchema::initial(&schema.0);
-        // The ids do not depend on when a node wrote its rows.
+        // Message ids must not depend on when a node wrote its schema rows.
         for change in &mut changes {
             change.time_us = i64::MIN;
         }
@@ -67,7 +67,7 @@ impl AnnouncedSchema {
         Ok((Self::new(announced), messages))
     }
 
-    /// Applies changes in the log; returns the new state and their messages.
+    /// Applies schema changes from the log; returns the new state and the messages.
     #[pyo3(signature = (changes, event_format, topic, *, segment, segment_id, position))]
     #[allow(clippy::too_many_arguments)]
     fn changed<'py>(
@@ -92,7 +92,7 @@ impl AnnouncedSchema {
         Ok((Self::new(announced), messages))
     }
 
-    /// Takes a table from a schema; returns the new state and the message.
+    /// Copies a table's definition from `schema`; returns the new state and the messages.
     #[pyo3(signature = (schema, table_id, event_format, topic, *, segment, segment_id, position))]
     #[allow(clippy::too_many_arguments)]
     fn with_table<'py>(

@@ -1,4 +1,4 @@
-//! `EventBatch` and the reports in it.
+//! The Python class `EventBatch`, and the reports it contains.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use crate::event_columns::columns;
 use crate::schema::SchemaChanges;
 
-/// A range of a segment that gave no events, and why.
+/// A segment range that yielded no events, and the cause.
 #[pyclass(frozen, get_all, module = "commitlog")]
 #[derive(Clone)]
 pub struct Gap {
@@ -48,7 +48,7 @@ impl Gap {
     }
 }
 
-/// The record that stopped a read, and what it needs.
+/// The record that blocks a read, and what it needs.
 #[pyclass(frozen, get_all, module = "commitlog")]
 pub struct Blocked {
     position: u64,
@@ -59,7 +59,7 @@ pub struct Blocked {
     is_unannounced: bool,
 }
 
-/// Records of one table that are passed over because they lack the same definition.
+/// Records of one table that were skipped because the same definition is missing.
 #[pyclass(frozen, get_all, module = "commitlog")]
 pub struct LostRecords {
     start: u64,
@@ -70,7 +70,7 @@ pub struct LostRecords {
     reason: String,
 }
 
-/// Events as bytes.
+/// Encoded events.
 #[pyclass(frozen, module = "commitlog")]
 pub struct EventBatch {
     batch: batch::EventBatch,
@@ -189,7 +189,7 @@ impl EventBatch {
         self.batch.position_after(events)
     }
 
-    /// Tuples of topic, key, value, headers, partition hash.
+    /// Returns tuples of topic, key, value, headers and partition hash.
     fn messages<'py>(
         &self,
         py: Python<'py>,
@@ -199,7 +199,7 @@ impl EventBatch {
         messages::messages(py, &self.batch, first, stop)
     }
 
-    /// Arguments of a Kafka client, up to the first topic whose `partitions` are not known.
+    /// Returns producer arguments, up to the first topic for which `partitions` returns `None`.
     fn produce_arguments<'py>(
         &self,
         py: Python<'py>,
@@ -211,19 +211,19 @@ impl EventBatch {
         messages::produce_arguments(py, &self.batch, (first, stop), partitions, on_delivery)
     }
 
-    /// One JSON line an event.
+    /// Returns one JSON line for each event.
     fn ndjson<'py>(&self, py: Python<'py>, first: usize, stop: usize) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &ndjson(&self.batch, first, stop))
     }
 
-    /// All events as columns.
+    /// Exports all events as Arrow columns.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_array__<'py>(
         &self,
         py: Python<'py>,
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Capsules<'py>> {
-        // The interface lets the producer of the data choose.
+        // The interface allows a producer to ignore the requested schema.
         let _ = requested_schema;
         let events = py.detach(|| columns(&self.batch))?;
         export_batch(py, &events)

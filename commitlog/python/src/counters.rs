@@ -1,11 +1,11 @@
-//! `CounterHistory`.
+//! The Python class `CounterHistory`.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use commitlog_events::counters;
 use pyo3::prelude::*;
 
-/// The newest shards of the counters that were met last.
+/// The latest shards of recently updated counters.
 #[pyclass(frozen, module = "commitlog")]
 pub struct CounterHistory(Mutex<counters::CounterHistory>);
 

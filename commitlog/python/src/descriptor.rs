@@ -1,4 +1,4 @@
-//! `Descriptor`, and how a segment's file is opened.
+//! The Python class `Descriptor`, and opening of segment files.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -50,7 +50,7 @@ pub fn segment_name(path: &Path, name: Option<String>) -> String {
     })
 }
 
-/// Opens a segment; errors carry its name.
+/// Opens a segment; errors contain its name.
 pub fn open(path: &Path, name: &str, follow_links: bool) -> PyResult<File> {
     open_regular(path, follow_links).map_err(|error| {
         from_segment_error(SegmentError::Io {
@@ -60,7 +60,7 @@ pub fn open(path: &Path, name: &str, follow_links: bool) -> PyResult<File> {
     })
 }
 
-/// Opens a regular file. A pipe of that name would block the reader until another process writes to it.
+/// Opens a regular file and rejects any other: a pipe would block the reader.
 fn open_regular(path: &Path, follow_links: bool) -> io::Result<File> {
     let no_follow = if follow_links { 0 } else { libc::O_NOFOLLOW };
     let file = OpenOptions::new()
@@ -74,7 +74,7 @@ fn open_regular(path: &Path, follow_links: bool) -> io::Result<File> {
     }
 }
 
-/// Keys of encrypted segments by their alias.
+/// Converts a mapping from alias to decryption key.
 pub fn keys_of(keys: Bound<'_, PyMapping>) -> PyResult<Keys> {
     let mut by_alias = HashMap::new();
     for entry in keys.items()? {

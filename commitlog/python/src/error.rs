@@ -1,4 +1,4 @@
-//! Errors of the parser as Python exceptions.
+//! Converts parser errors to Python exceptions.
 
 use commitlog_core::error::SegmentError;
 use pyo3::exceptions::PyOSError;
@@ -11,8 +11,8 @@ pyo3::import_exception!(commitlog.errors, SchemaError);
 pyo3::import_exception!(commitlog.errors, SegmentKeyError);
 pyo3::import_exception!(commitlog.errors, UnsupportedFeatureError);
 
-/// An incomplete header counts as corrupt: the agent reads a live segment only when its
-/// index file names records.
+/// Converts an error. An incomplete header counts as corrupt: the agent reads a live segment only
+/// once its index file lists records.
 pub fn from_segment_error(error: SegmentError) -> PyErr {
     let text = error.to_string();
     match error {
@@ -23,7 +23,7 @@ pub fn from_segment_error(error: SegmentError) -> PyErr {
         SegmentError::Unsupported { .. } => UnsupportedFeatureError::new_err(text),
         SegmentError::Key { alias, .. } => SegmentKeyError::new_err((text, alias)),
         SegmentError::Io { segment, error } => match error.raw_os_error() {
-            // With the number Python picks the subclass (FileNotFoundError …).
+            // From the number, Python selects the subclass (FileNotFoundError …).
             Some(number) => PyOSError::new_err((number, error.to_string(), segment)),
             None => PyOSError::new_err(text),
         },

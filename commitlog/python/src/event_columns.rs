@@ -7,12 +7,12 @@ use commitlog_events::batch::EventBatch;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// Columns `id`, `ts_us`, `kind` and `value`; a tombstone has no value.
+/// Builds the columns `id`, `ts_us`, `kind` and `value`; the value of a tombstone is null.
 pub fn columns(batch: &EventBatch) -> PyResult<StructArray> {
     if i32::try_from(batch.size_bytes()).is_err() {
         let reason = format!(
-            "{}: {} bytes of events in a batch; an Arrow column holds 2147483647. Read fewer bytes \
-             at once (`max_bytes`).",
+            "{}: a batch has {} bytes of events; an Arrow column holds at most 2147483647. Lower \
+             `max_bytes`.",
             batch.segment,
             batch.size_bytes()
         );

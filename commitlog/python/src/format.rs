@@ -1,4 +1,4 @@
-//! `EventFormat`.
+//! The Python class `EventFormat`.
 
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ const ENCODINGS: [(&str, Encoding); 5] = [
     ("string", Encoding::Text),
 ];
 
-/// How events look and which tables are published.
+/// How events are encoded, and which tables are published.
 #[pyclass(frozen, module = "commitlog")]
 pub struct EventFormat(pub Arc<format::EventFormat>);
 
@@ -159,7 +159,7 @@ impl EventFormat {
     }
 }
 
-/// The operations of these letters.
+/// Parses the letters of skipped operations.
 fn skipped(letters: &[String]) -> PyResult<SkippedOps> {
     let ops = letters.iter().map(|letter| {
         let mut ops = Op::ALL.into_iter();

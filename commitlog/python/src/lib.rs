@@ -1,9 +1,9 @@
-//! `commitlog._commitlog`: the parser as Python sees it.
+//! `commitlog._commitlog`: the Python bindings of the parser.
 //!
-//! Thin on purpose: it converts arguments and errors, releases the GIL while Rust works, and
-//! knows nothing that the crates below it could know.
+//! They only convert arguments and errors, and release the GIL while Rust works. All other logic
+//! belongs to the crates below.
 
-// PyO3 hands arguments over by value.
+// PyO3 passes arguments by value.
 #![allow(clippy::needless_pass_by_value)]
 
 mod accord;

@@ -1,4 +1,4 @@
-//! `SegmentReader`.
+//! The Python class `SegmentReader`.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ use crate::format::EventFormat;
 use crate::schema::{Schema, SchemaChanges};
 use crate::verification::Verification;
 
-/// What `scan` saw.
+/// The counts of a `scan`.
 #[pyclass(frozen, get_all, module = "commitlog")]
 #[derive(Clone, Copy)]
 pub struct Scan {
@@ -45,12 +45,12 @@ pub struct Scan {
     checksum: u64,
 }
 
-/// What changes while a segment is read.
+/// The mutable state of a reader.
 struct State {
     segment: segment::SegmentReader<InterruptibleFile>,
     events: Option<EventReader>,
     decoder: Option<Decoder>,
-    /// Schema changes after which the last `dump` stopped.
+    /// Schema changes that stopped the latest `dump`.
     changes: Vec<SchemaChange>,
     verification: verify::Verification,
     tree: Option<TreeWriter>,
@@ -176,7 +176,7 @@ fn undecodable(start: u64, end: u64, error: &DecodeError) -> segment::Gap {
     }
 }
 
-/// The decoder of a schema; another schema takes another one.
+/// Returns the decoder for `schema`, replacing a decoder for any other schema.
 fn current_decoder<'d>(
     decoder: &'d mut Option<Decoder>,
     schema: &Arc<commitlog_core::schema::Schema>,
@@ -193,7 +193,7 @@ impl SegmentReader {
         work(&mut state)
     }
 
-    /// Releases the GIL while it works.
+    /// Runs `work` without holding the GIL.
     fn detached<T: Send>(
         &self,
         py: Python<'_>,
@@ -243,7 +243,7 @@ impl SegmentReader {
         self.descriptor.clone()
     }
 
-    /// Ends a running call from another thread with `OSError`; later calls fail too.
+    /// Makes a call running in another thread, and all later calls, raise `OSError`.
     fn interrupt(&self) {
         self.interruption.interrupt();
     }
@@ -331,7 +331,7 @@ impl SegmentReader {
         Ok(PyBytes::new(py, lines.as_bytes()))
     }
 
-    /// Schema changes after which the last `dump` stopped.
+    /// Schema changes that stopped the latest `dump`.
     #[getter]
     fn schema_changes(&self) -> Option<SchemaChanges> {
         self.with_state(|state| SchemaChanges::from_changes(&state.changes))

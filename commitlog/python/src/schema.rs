@@ -1,4 +1,4 @@
-//! `Schema` and `Table`.
+//! The Python classes `Schema`, `Table`, `SchemaChanges` and `MetadataLogEntry`.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use pyo3::types::PyBytes;
 
 use crate::error::from_schema_error;
 
-/// A table as far as Python needs it.
+/// The properties of a table that Python code uses.
 #[pyclass(frozen, module = "commitlog")]
 pub struct Table(Arc<schema::Table>);
 
@@ -54,7 +54,7 @@ impl Table {
     }
 }
 
-/// An entry of the metadata log.
+/// An entry of `system.local_metadata_log`.
 #[pyclass(frozen, get_all, module = "commitlog")]
 pub struct MetadataLogEntry {
     epoch: i64,
@@ -79,7 +79,7 @@ impl From<&schema::MetadataLogEntry> for MetadataLogEntry {
     }
 }
 
-/// Schema changes in the log.
+/// Schema changes from the log.
 #[pyclass(frozen, module = "commitlog")]
 pub struct SchemaChanges(Arc<[schema::SchemaChange]>);
 
@@ -111,7 +111,7 @@ impl SchemaChanges {
     }
 }
 
-/// All tables that are known, by id.
+/// All known tables by id.
 #[pyclass(frozen, eq, module = "commitlog")]
 pub struct Schema(pub Arc<schema::Schema>);
 

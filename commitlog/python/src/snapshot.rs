@@ -1,4 +1,4 @@
-//! `SnapshotEncoder`: pages of a `SELECT` to events.
+//! The Python class `SnapshotEncoder`, which encodes `SELECT` pages as events.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -13,7 +13,7 @@ use crate::error::{MalformedValueError, SchemaError};
 use crate::format::EventFormat;
 use crate::schema::Schema;
 
-/// Makes events of the pages of one table.
+/// Encodes the pages of one table as events.
 #[pyclass(frozen, module = "commitlog")]
 pub struct SnapshotEncoder(Mutex<snapshot::SnapshotEncoder>);
 

@@ -1,4 +1,4 @@
-//! The progress of a segment check: `Verification`.
+//! The Python class `Verification`: the progress of a segment check.
 
 use commitlog_core::segment::SegmentReader;
 use commitlog_core::source::Source;
@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 
 use crate::batch::Gap;
 
-/// What a check of a segment has seen so far.
+/// The results of a segment check so far.
 #[pyclass(frozen, get_all, module = "commitlog")]
 pub struct Verification {
     done: bool,

@@ -1,7 +1,7 @@
-//! `every_bit FRAMING…`: flips every bit of the specimen of each framing.
+//! `every_bit FRAMING…`: flips every bit of a segment in each framing.
 //!
-//! On standard output, a line each: `FRAMING done BITS of BITS` now and then and at the end,
-//! `FRAMING failed bit BIT: WHY` where something is wrong. The exit code is 1 then.
+//! Prints `FRAMING done BITS of BITS` as progress, and `FRAMING failed bit BIT: WHY` for each
+//! failure. The exit code is 1 after a failure.
 
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use commitlog_fuzz::every_bit::Specimen;
 use commitlog_fuzz::framing::FRAMINGS;
 
-/// Bits between two lines.
+/// Bits between two lines of progress.
 const TOLD_BITS: usize = 2048;
 
 fn main() -> io::Result<ExitCode> {
@@ -33,7 +33,7 @@ fn main() -> io::Result<ExitCode> {
         let bits = specimen.bits();
         for bit in 0..bits {
             let checked = catch_unwind(AssertUnwindSafe(|| specimen.check(bit)));
-            if let Err(why) = checked.unwrap_or_else(|_| Err("it panics, see above".to_owned())) {
+            if let Err(why) = checked.unwrap_or_else(|_| Err("it panicked, see above".to_owned())) {
                 writeln!(out, "{name} failed bit {bit}: {why}")?;
                 failures += 1;
             }

@@ -1,6 +1,6 @@
-//! Encodes one event again and again: `encode ROUNDS LAYOUT ENCODING EVENT.bson`, for profilers and for
-//! counting instructions. `LAYOUT` is `debezium-3`, `debezium-2.1`, `debezium-1.x` or `mongodb`, `ENCODING`, of key
-//! and value, `json`, `json_with_schema` or `avro`.
+//! `encode ROUNDS LAYOUT ENCODING EVENT.bson` encodes one event repeatedly, for profilers. `LAYOUT`
+//! is `debezium-3`, `debezium-2.1`, `debezium-1.x` or `mongodb`; `ENCODING` of key and value is
+//! `json`, `json_with_schema` or `avro`.
 
 #![allow(
     clippy::print_stdout,
@@ -16,7 +16,7 @@ use mongo_encoder::encoder::Encoder;
 use mongo_encoder::format::{Encoding, EventFormat, Layout};
 
 const BATCH: usize = 1000;
-/// In a round: a shorter one ends before the clock has moved.
+/// Batches per round; the CPU clock would not advance in a shorter round.
 const BATCHES: usize = 200;
 
 fn main() -> ExitCode {
@@ -36,12 +36,12 @@ fn main() -> ExitCode {
 
 fn run(rounds: u32, layout: &str, encoding: &str, event: &str) -> Result<(), String> {
     let bytes = std::fs::read(event).map_err(|error| format!("{event}: {error}"))?;
-    let layout = Layout::named(layout).ok_or_else(|| format!("{layout} is no layout"))?;
+    let layout = Layout::named(layout).ok_or_else(|| format!("{layout} is not a layout"))?;
     let encoding = match encoding {
         "json" => Encoding::Json,
         "json_with_schema" => Encoding::JsonWithSchema,
         "avro" => Encoding::Avro,
-        other => return Err(format!("{other} is no encoding")),
+        other => return Err(format!("{other} is not an encoding")),
     };
     let ids = Arc::new(SchemaIds::default());
     let encoder = Encoder::new(EventFormat {
@@ -79,7 +79,7 @@ fn run(rounds: u32, layout: &str, encoding: &str, event: &str) -> Result<(), Str
     Ok(())
 }
 
-/// Time that this thread had a processor.
+/// Returns the CPU time of this thread.
 fn cpu_ns() -> Result<u64, String> {
     let file = "/proc/thread-self/schedstat";
     let text = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;

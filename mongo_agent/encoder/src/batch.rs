@@ -1,4 +1,4 @@
-//! Encoded messages in one buffer, with the columns that delivery needs.
+//! Encoded messages in one buffer, with the data that their delivery needs.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::extras::Extras;
 use crate::topic::Topic;
 use crate::transaction::{OpenTransaction, Timeline};
 
-/// The reason under which events of other collections are counted as skipped.
+/// The reason for skipping events of collections that are not captured.
 pub const NOT_CAPTURED: &str = "not captured";
 
 /// The kind of a message (`cdc.kind`).
@@ -23,9 +23,9 @@ pub enum Kind {
     Replace,
     Delete,
     Read,
-    /// No value: a compacted topic may drop the key's older messages.
+    /// A null value, so that a compacted topic may drop the key's older messages.
     Tombstone,
-    /// The begin or the end of a transaction.
+    /// The start or end of a transaction.
     Transaction,
     /// DDL of a collection or a database.
     Schema,
@@ -73,7 +73,7 @@ impl From<Operation> for Kind {
 #[derive(Debug, Clone, Copy)]
 pub struct MessageEntry {
     pub topic: usize,
-    /// Places in the buffer; the value follows the key.
+    /// Offsets in the buffer; the value follows the key.
     pub key_start: usize,
     pub value_start: usize,
     pub value_end: usize,
@@ -81,12 +81,12 @@ pub struct MessageEntry {
     pub kind: Kind,
     /// Whether the value is not null.
     pub has_value: bool,
-    /// Time of the change, microseconds.
+    /// Time of the change in microseconds.
     pub timestamp_us: i64,
     pub cluster_time: Timestamp,
-    /// Kafka's murmur2 of the key, 31 bits.
+    /// Kafka's murmur2 hash of the key, in 31 bits.
     pub partition_hash: u32,
-    /// Index of the event that the message is of.
+    /// Index of the message's event.
     pub event: usize,
 }
 
@@ -101,21 +101,21 @@ pub struct EncodingFailure {
 pub struct MessageBatch {
     pub entries: Vec<MessageEntry>,
     pub topics: Vec<Topic>,
-    /// Number of events that were given.
+    /// Number of events in the input.
     pub events: usize,
-    /// Events without a message by intent, by operation: DDL and skipped operations. Those of
-    /// collections that are not captured are counted as [`NOT_CAPTURED`].
+    /// Number of events that produce no message, by operation: DDL, skipped and dropped operations.
+    /// Events of collections that are not captured count as [`NOT_CAPTURED`].
     pub skipped: BTreeMap<String, u64>,
     pub failures: Vec<EncodingFailure>,
-    /// Schemas without an id. If there are any, the messages are not valid and the events have to
-    /// be encoded again.
+    /// Schemas without an id. If there are any, the messages are invalid, and the events must be
+    /// encoded again.
     pub unregistered: Vec<UnregisteredSchema>,
-    /// The start of the source of all messages.
+    /// The first part of the source header of all messages.
     pub(crate) source_start: String,
     /// The state of transactions after each event.
     pub(crate) transactions: Timeline,
     pub(crate) bytes: Vec<u8>,
-    /// By message.
+    /// Sorted by message.
     pub(crate) extras: Vec<Extras>,
 }
 
@@ -138,14 +138,14 @@ impl MessageBatch {
         self.bytes.get(range).unwrap_or_default()
     }
 
-    /// None for a tombstone, and for a delete that a transformation makes one.
+    /// Returns `None` for a tombstone, and for a transformed message without a value.
     pub fn value(&self, entry: &MessageEntry) -> Option<&[u8]> {
         let range = entry.value_start..entry.value_end;
         let has_value = entry.kind != Kind::Tombstone && entry.has_value;
         has_value.then(|| self.bytes.get(range).unwrap_or_default())
     }
 
-    /// The extras of a message.
+    /// Returns the extras of a message.
     pub fn extras(&self, message: usize) -> Option<&Extras> {
         if self.extras.is_empty() {
             return None;
@@ -159,19 +159,19 @@ impl MessageBatch {
         topic.map_or("", |topic| &topic.name)
     }
 
-    /// Number of events whose messages are all among the first `messages`: a delete is complete
-    /// only with its tombstone.
+    /// Returns the number of events whose messages are all among the first `messages`, including
+    /// the tombstones of deletes.
     pub fn position_after(&self, messages: usize) -> usize {
         let next = self.entries.get(messages);
         next.map_or(self.events, |next| next.event)
     }
 
-    /// The transaction that is open after the first `events` events.
+    /// Returns the transaction that is open after the first `events` events.
     pub fn transaction_after(&self, events: usize) -> Option<OpenTransaction> {
         self.transactions.state_after(events, &self.topics)
     }
 
-    /// Messages by the subject of their topic and kind.
+    /// Counts messages by the subject of their topic and by kind.
     pub fn counts(&self) -> BTreeMap<(String, Kind), u64> {
         let mut by_topic = vec![[0_u64; Kind::ALL.len()]; self.topics.len()];
         for entry in &self.entries {
@@ -233,7 +233,7 @@ impl Messages for MessageBatch {
         self.extras(index)?.partition
     }
 
-    /// `node id/replica set/seconds.increment/index`.
+    /// Writes `node id/replica set/seconds.increment/index`.
     fn write_source(&self, out: &mut Vec<u8>, entry: &MessageEntry) {
         let mut digits = itoa::Buffer::new();
         let time = entry.cluster_time;

@@ -1,20 +1,20 @@
 //! Reads BSON in place: documents are slices, elements are read in order.
 //!
-//! No tree is built. Strings are not checked, because servers store invalid UTF-8 too
+//! No tree is built. Strings are not validated, because servers also store invalid UTF-8
 //! (<https://bsonspec.org/spec.html>).
 
 use crate::error::{BsonError, Problem, Result};
 use crate::swar::first_zero;
 
-/// Limit of nested documents; servers accept 100.
+/// Maximum nesting depth; servers accept 100.
 pub const MAX_DEPTH: usize = 200;
 
-/// A document, or an array: a document whose names are indexes.
+/// A document or an array, which is a document with indexes as names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Document<'b> {
     /// From the length to the terminating zero.
     bytes: &'b [u8],
-    /// Place in the given bytes.
+    /// Offset in the input.
     offset: usize,
 }
 
@@ -25,7 +25,7 @@ pub struct Element<'b> {
     /// The bytes of the value.
     pub raw: &'b [u8],
     pub tag: u8,
-    /// Place of the value in the given bytes.
+    /// Offset of the value in the input.
     pub offset: usize,
 }
 
@@ -67,7 +67,7 @@ pub enum Value<'b> {
     MaxKey,
 }
 
-/// A time of the cluster clock.
+/// A cluster time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Timestamp {
     pub seconds: u32,
@@ -75,7 +75,7 @@ pub struct Timestamp {
 }
 
 impl<'b> Document<'b> {
-    /// Parses a document that fills the bytes.
+    /// Parses a document that spans all the bytes.
     pub fn parse(bytes: &'b [u8]) -> Result<Self> {
         let mut cursor = Cursor {
             bytes,
@@ -97,7 +97,7 @@ impl<'b> Document<'b> {
         self.offset
     }
 
-    /// The first element of this name.
+    /// Returns the first element with this name.
     pub fn find(&self, name: &[u8]) -> Result<Option<Element<'b>>> {
         let mut elements = self.elements();
         while let Some(element) = elements.read()? {
@@ -120,7 +120,7 @@ impl<'b> Document<'b> {
     }
 }
 
-/// The elements of a document, up to the first damaged one.
+/// The elements of a document, up to the first invalid element.
 #[derive(Debug, Clone)]
 pub struct Elements<'b> {
     cursor: Cursor<'b>,
@@ -141,7 +141,7 @@ impl<'b> Elements<'b> {
 struct Cursor<'b> {
     bytes: &'b [u8],
     position: usize,
-    /// Place of `bytes` in the given bytes.
+    /// Offset of `bytes` in the input.
     base: usize,
 }
 
@@ -198,7 +198,7 @@ impl<'b> Cursor<'b> {
         Ok(i64::from_le_bytes(*self.take_array()?))
     }
 
-    /// Reads up to a zero; the result excludes it.
+    /// Reads up to a zero byte, which the result excludes.
     #[inline]
     fn read_name(&mut self) -> Result<&'b [u8]> {
         let rest = self.rest();
@@ -216,7 +216,7 @@ impl<'b> Cursor<'b> {
         let start = self.offset();
         let length = self.read_i32()?;
         let whole = usize::try_from(length).ok().filter(|whole| {
-            // The length includes the zero.
+            // The length includes the zero byte.
             (1..=self.left()).contains(whole)
         });
         let Some(whole) = whole else {

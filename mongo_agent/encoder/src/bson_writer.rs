@@ -35,7 +35,7 @@ pub(crate) fn write_element(out: &mut Vec<u8>, element: &Element<'_>) {
 pub(crate) fn write_string(out: &mut Vec<u8>, name: &[u8], text: &[u8]) {
     const STRING: u8 = 2;
     write_head(out, STRING, name);
-    // A longer string makes its document too long; `close` reports it.
+    // A longer string also exceeds the maximum size of its document, which `close` reports.
     let length = i32::try_from(text.len().saturating_add(1)).unwrap_or(i32::MAX);
     out.extend_from_slice(&length.to_le_bytes());
     out.extend_from_slice(text);

@@ -1,4 +1,4 @@
-//! Change events and snapshot documents, parsed into slices of their bytes.
+//! Parses change events and snapshot documents into slices of their bytes.
 
 use crate::bson::{Document, Element, Timestamp, Value};
 use crate::element::{array, document, integer, text, wrong};
@@ -13,12 +13,12 @@ pub enum Operation {
     Update,
     Replace,
     Delete,
-    /// A document of a snapshot.
+    /// A snapshot document.
     Read,
 }
 
 impl Operation {
-    /// The `operationType` of the server; `read` for a document of a snapshot.
+    /// The server's `operationType`, or `read` for a snapshot document.
     pub fn name(self) -> &'static str {
         match self {
             Self::Insert => "insert",
@@ -29,7 +29,7 @@ impl Operation {
         }
     }
 
-    /// The letter of `op`.
+    /// The letter in the member `op`.
     pub fn letter(self) -> &'static str {
         match self {
             Self::Insert => "c",
@@ -48,7 +48,7 @@ pub struct Transaction<'b> {
 }
 
 impl Transaction<'_> {
-    /// Appends the id that messages have: `lsid` as strict JSON, a colon, the number.
+    /// Appends the transaction id of messages: `lsid` as strict JSON, a colon and the number.
     pub(crate) fn write_id(&self, out: &mut Vec<u8>) -> Result<()> {
         json::write_document(out, self.lsid, Flavour::Strict)?;
         out.push(b':');
@@ -101,14 +101,14 @@ impl SnapshotMarker {
     }
 }
 
-/// Facts that all snapshot documents of a collection share.
+/// Metadata that all snapshot documents of a collection share.
 #[derive(Debug, Clone, Copy)]
 pub struct SnapshotSource<'b> {
     pub database: &'b [u8],
     pub collection: &'b [u8],
-    /// The cluster time at which the snapshot began or was read.
+    /// The cluster time of the read.
     pub cluster_time: Timestamp,
-    /// Time of the read, milliseconds.
+    /// Time of the read in milliseconds.
     pub read_at_ms: i64,
     pub marker: SnapshotMarker,
 }
@@ -120,15 +120,15 @@ pub struct Change<'b> {
     pub collection: &'b [u8],
     /// `_id` of the document.
     pub id: Element<'b>,
-    /// The raw document key, with a shard key if there is one; for a snapshot document its raw
-    /// `_id`.
+    /// The raw document key, which includes the shard key of a sharded collection; for a snapshot
+    /// document, its raw `_id`.
     pub key: &'b [u8],
     pub cluster_time: Timestamp,
     /// Index of the operation in its transaction.
     pub transaction_index: u64,
     pub transaction: Option<Transaction<'b>>,
     pub wall_time_ms: Option<i64>,
-    /// Milliseconds: the wall time, else the cluster time; for a snapshot the time of the read.
+    /// The wall time or else the cluster time; for a snapshot, the time of the read. Milliseconds.
     pub source_ms: i64,
     pub before: Option<Document<'b>>,
     pub after: Option<Document<'b>>,
@@ -152,18 +152,18 @@ pub struct DdlEvent<'b> {
     pub operation: &'b [u8],
     /// `None` for `invalidate`.
     pub database: Option<&'b [u8]>,
-    /// `None` for an event of a database.
+    /// `None` for a database event and for `invalidate`.
     pub collection: Option<&'b [u8]>,
     /// Database and collection after a rename.
     pub to: Option<(&'b [u8], &'b [u8])>,
     /// The raw `operationDescription`.
     pub description: &'b [u8],
-    /// That of the token if the event has none; zero if the token has none.
+    /// The event's time, otherwise the time in its token, otherwise zero.
     pub cluster_time: Timestamp,
     pub transaction_index: u64,
     pub transaction: Option<Transaction<'b>>,
     pub wall_time_ms: Option<i64>,
-    /// As [`Change::source_ms`].
+    /// Like [`Change::source_ms`].
     pub source_ms: i64,
     pub raw: Document<'b>,
 }
@@ -233,7 +233,7 @@ impl<'b> Event<'b> {
 }
 
 impl<'b> Change<'b> {
-    /// A document of a snapshot.
+    /// Parses a snapshot document.
     pub fn of_snapshot(bytes: &'b [u8], source: &SnapshotSource<'b>) -> Result<Self> {
         let document = Document::parse(bytes)?;
         let id = id_of(document)?;

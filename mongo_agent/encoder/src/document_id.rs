@@ -1,4 +1,4 @@
-//! The `_id` of a raw document as a document of its own, `{_id: …}`.
+//! Extracts the `_id` of a raw document as a separate document, `{_id: …}`.
 
 use crate::bson::Document;
 use crate::bson_writer::{close, open, write_element};
@@ -6,7 +6,7 @@ use crate::error::{Problem, Result};
 
 const ID: &str = "_id";
 
-/// `{_id: …}` of a document, byte for byte: a bound that differs from the server's value could
+/// Returns `{_id: …}`, byte for byte: a query bound that differs from the server's value could
 /// exclude documents.
 pub fn id_document(bytes: &[u8]) -> Result<Vec<u8>> {
     let document = Document::parse(bytes)?;

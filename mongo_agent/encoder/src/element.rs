@@ -1,9 +1,9 @@
-//! Elements of an expected type.
+//! Reads elements of an expected type.
 
 use crate::bson::{Document, Element, Value};
 use crate::error::{BsonError, Problem, Result};
 
-/// An element of an unexpected type.
+/// Reports an element of an unexpected type.
 #[cold]
 pub(crate) fn wrong(element: &Element<'_>, member: &'static str) -> BsonError {
     Problem::Member { member }.at_offset(element.offset)
@@ -24,7 +24,7 @@ pub(crate) fn integer(element: &Element<'_>, member: &'static str) -> Result<i64
     }
 }
 
-/// `None` for null: the document was deleted before the server looked it up.
+/// Returns `None` for null: `fullDocument` is null if the document was deleted before the lookup.
 pub(crate) fn document<'b>(
     element: &Element<'b>,
     member: &'static str,

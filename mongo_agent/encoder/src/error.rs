@@ -1,8 +1,8 @@
-//! Why bytes cannot be encoded.
+//! Errors that prevent the encoding of BSON.
 
 use thiserror::Error;
 
-/// A problem and its offset in the given bytes.
+/// A problem and its offset in the input.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{problem} at byte {offset}")]
 pub struct BsonError {
@@ -48,23 +48,21 @@ pub enum Problem {
     #[error("the message would have the field {name:?} twice")]
     NameTwice { name: String },
     #[error(
-        "the field {field:?} has arrays of several types, for which there is no schema; \
-         `array.encoding=document` has one"
+        "the field {field:?} contains an array with elements of several types, which no schema \
+         describes; use `array.encoding=document`"
     )]
     ArrayTypes { field: String },
-    #[error("an outbox has no updates, and `collection.op.invalid.behavior` is fatal")]
+    #[error("an outbox document was updated, and `collection.op.invalid.behavior` is fatal")]
     OutboxUpdate,
     #[error("the document of the outbox has no field {field:?}")]
     OutboxField { field: String },
     #[error("the field {field:?} of the outbox is not text")]
     OutboxText { field: String },
-    #[error(
-        "the field {field:?} of the outbox is not binary, and ByteArrayConverter takes no other"
-    )]
+    #[error("the field {field:?} of the outbox is not binary, which ByteArrayConverter requires")]
     OutboxBinary { field: String },
-    #[error("the field {field:?} of the outbox is not a number of its kind")]
+    #[error("the field {field:?} of the outbox is not a valid timestamp or partition")]
     OutboxNumber { field: String },
-    #[error("the outbox leads to the topic {topic:?}, which Kafka does not allow")]
+    #[error("the outbox document selects the topic {topic:?}, which Kafka does not allow")]
     OutboxTopic { topic: String },
     #[error("the document would have {length} bytes, more than BSON allows")]
     Size { length: usize },
@@ -72,14 +70,14 @@ pub enum Problem {
     Batch,
     #[error("the cursor of the reply has no {member}")]
     Cursor { member: &'static str },
-    #[error("a fragment of a split event cannot be published alone")]
+    #[error("a fragment of a split event cannot be published without the others")]
     Fragment,
     #[error("the schema registry rejects the schema of the {part} in topic {topic}")]
     Unregistered { part: &'static str, topic: String },
 }
 
 impl Problem {
-    /// Whether the bytes are not BSON. Other problems are of valid BSON.
+    /// Whether the bytes are not BSON. Other problems concern valid BSON.
     pub fn is_malformed(&self) -> bool {
         match self {
             Self::TooShort { .. }

@@ -1,6 +1,6 @@
-//! Headers, time and partition that a transformation gives to some messages.
+//! Headers, timestamps and partitions that a transformation sets for some messages.
 
-/// A header beside those of every message.
+/// An additional header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
     pub name: Box<str>,
@@ -13,8 +13,8 @@ pub struct Extras {
     /// Index of the message.
     pub message: usize,
     pub headers: Vec<Header>,
-    /// Kafka's time of the message; `None`: that of its publication.
+    /// The message's Kafka timestamp, or `None` for the time of publication.
     pub timestamp_ms: Option<i64>,
-    /// `None`: by the key.
+    /// The Kafka partition, or `None` if the key determines it.
     pub partition: Option<i32>,
 }

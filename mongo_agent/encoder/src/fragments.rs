@@ -1,5 +1,5 @@
-//! Events too large for one reply. `$changeStreamSplitLargeEvent` sends them as fragments, each
-//! with some of the outermost members and `splitEvent: {fragment, of}`, numbered from 1.
+//! Joins events that are too large for one reply. `$changeStreamSplitLargeEvent` splits them into
+//! fragments with some top-level members and `splitEvent: {fragment, of}`, numbered from 1.
 
 use thiserror::Error;
 
@@ -26,24 +26,24 @@ pub enum FragmentError {
         expected: usize,
         count: usize,
     },
-    #[error("another event follows fragment {number} of {total}")]
+    #[error("a different event follows fragment {number} of {total}")]
     Unfinished { number: usize, total: u32 },
-    #[error("fragment {number} belongs to another event than fragment 1: their tokens differ")]
+    #[error("fragment 1 and fragment {number} belong to different events: their tokens differ")]
     Event { number: usize },
-    #[error("two fragments of a split event have {member:?}")]
+    #[error("two fragments of a split event contain {member:?}")]
     Twice { member: String },
     #[error("a split event of {bytes} bytes is larger than BSON allows")]
     Size { bytes: usize },
 }
 
-/// The place of a fragment: `fragment` of `total`.
+/// The position of a fragment: `fragment` of `total`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Split {
     pub fragment: u32,
     pub total: u32,
 }
 
-/// `None` for whole events, and for bytes that are no event.
+/// Returns `None` for whole events and for invalid bytes.
 pub fn split_of(event: &[u8]) -> Option<Split> {
     let mut elements = Document::parse(event).ok()?.elements();
     while let Some(element) = elements.read().ok()? {
@@ -54,7 +54,7 @@ pub fn split_of(event: &[u8]) -> Option<Split> {
     None
 }
 
-/// Joins all fragments of an event. Its token is that of the last fragment, so resuming after it
+/// Joins all fragments of an event. The result contains the last fragment's token, so that a stream
 /// resumes after the whole event.
 pub fn join_fragments(fragments: &[&[u8]]) -> Result<Vec<u8>, FragmentError> {
     let mut parts = Vec::with_capacity(fragments.len());
@@ -103,13 +103,13 @@ pub fn join_fragments(fragments: &[&[u8]]) -> Result<Vec<u8>, FragmentError> {
 /// A whole event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WholeEvent {
-    /// The given event with this index.
+    /// The input event with this index.
     Given(usize),
     Joined(Vec<u8>),
 }
 
-/// Joins fragments of events over the replies of a cursor. It keeps the fragments of the event that
-/// is not complete.
+/// Joins fragments of events across the replies of a cursor. It keeps the fragments of an
+/// incomplete event.
 #[derive(Debug, Default)]
 pub struct FragmentJoiner {
     skips_split_events: bool,
@@ -117,7 +117,7 @@ pub struct FragmentJoiner {
 }
 
 impl FragmentJoiner {
-    /// With `skips_split_events` events that were split are left out.
+    /// `skips_split_events` omits events that were split.
     pub fn new(skips_split_events: bool) -> Self {
         Self {
             skips_split_events,
@@ -125,12 +125,12 @@ impl FragmentJoiner {
         }
     }
 
-    /// Whether no event lacks fragments.
+    /// Whether no event waits for further fragments.
     pub fn is_complete(&self) -> bool {
         self.fragments.is_empty()
     }
 
-    /// Whole events, and how many split ones were skipped.
+    /// Returns whole events and the number of skipped split events.
     pub fn join<'b>(
         &mut self,
         events: impl Iterator<Item = &'b [u8]>,
@@ -169,7 +169,7 @@ impl FragmentJoiner {
         }
     }
 
-    /// Checked at once, because fragments that never complete would grow without a limit.
+    /// Checks each fragment on arrival, because fragments that never complete would accumulate.
     fn require_next(&self, split: Split) -> Result<(), FragmentError> {
         let expected = self.fragments.len().saturating_add(1);
         if usize::try_from(split.fragment) == Ok(expected) {
@@ -220,7 +220,7 @@ impl<'b> Part<'b> {
     }
 }
 
-/// `None` if a number is missing.
+/// Returns `None` if a number is missing.
 fn read_split(element: &Element<'_>) -> Result<Option<Split>> {
     let Value::Document(split) = element.value else {
         return Ok(None);

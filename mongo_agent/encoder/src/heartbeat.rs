@@ -1,4 +1,4 @@
-//! Heartbeats, which show that an idle agent is alive.
+//! Writes heartbeats, which show that an idle agent is alive.
 
 use crate::value_writer::ValueWriter;
 

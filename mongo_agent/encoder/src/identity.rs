@@ -1,8 +1,8 @@
-//! The event id: equal for all members of a replica set and all readers.
+//! Computes event ids, which are equal on all members of a replica set and for all readers.
 //!
 //! The first 16 bytes of BLAKE3 over a canonical form (`docs/reference/mongodb-event-format.md`,
-//! "Event id"). The form has no clock of a reader and no looked-up document, because two readers
-//! may find different ones.
+//! "Event id"). The form contains no clock of a reader and no looked-up document, because they may
+//! differ between readers.
 
 use event_encoding::blake3_batch::{Blake3Batch, HalfDigest, half_digest};
 
@@ -14,10 +14,10 @@ use crate::transaction::Boundary;
 /// Version of the canonical form.
 const VERSION: u8 = 1;
 
-/// Forms are padded with zeros to whole blocks, so that many are hashed together.
+/// Forms are padded with zeros to whole blocks, so that many can be hashed together.
 const BLOCK_BYTES: usize = 64;
 
-/// Sets ids of changes in groups, some events later.
+/// Hashes changes in groups, so an id may be set several events later.
 #[derive(Default)]
 pub struct Identity {
     canonical: Vec<u8>,
@@ -25,7 +25,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Sets the id of a change's message, now or later.
+    /// Sets the id of a change's message, immediately or later.
     pub fn set_change(&mut self, change: &Change<'_>, entry: usize, entries: &mut [MessageEntry]) {
         let kind = match change.operation {
             Operation::Insert => 0,
@@ -37,7 +37,7 @@ impl Identity {
         self.set(change, kind, entry, entries);
     }
 
-    /// Sets the id of a tombstone. It differs from that of its delete, or it would be a duplicate.
+    /// Sets the id of a tombstone. It differs from its delete's id, or it would be a duplicate.
     pub fn set_tombstone(
         &mut self,
         change: &Change<'_>,
@@ -54,8 +54,8 @@ impl Identity {
         });
     }
 
-    /// The id of the begin or the end of a transaction. The replica set is included, because each
-    /// one reports its own part of a transaction.
+    /// Returns the id of the start or end of a transaction. It includes the replica set, because
+    /// each replica set reports its part of a transaction.
     pub fn boundary_id(&mut self, boundary: Boundary, replica_set: &str, id: &str) -> [u8; 16] {
         let kind = match boundary {
             Boundary::Begin => 6,
@@ -69,7 +69,7 @@ impl Identity {
         self.hash()
     }
 
-    /// The id of a DDL event.
+    /// Returns the id of a DDL event.
     pub fn ddl_id(&mut self, event: &DdlEvent<'_>) -> [u8; 16] {
         const KIND: u8 = 8;
         let form = &mut self.canonical;
@@ -145,7 +145,7 @@ fn set_id(entries: &mut [MessageEntry], entry: usize, id: HalfDigest) {
     }
 }
 
-/// An empty document counts as absent: servers differ by version.
+/// Treats an empty document as absent, because server versions differ in this respect.
 fn write_document(form: &mut Vec<u8>, document: Option<Document<'_>>) {
     const EMPTY_BYTES: usize = 5;
     let bytes = document.map_or(&[][..], |document| document.bytes());
@@ -164,7 +164,7 @@ fn write_bytes(form: &mut Vec<u8>, bytes: &[u8]) {
     form.extend_from_slice(bytes);
 }
 
-/// Seven bits a byte, the lowest first; the high bit is set in all but the last.
+/// Writes seven bits per byte, the lowest first. The high bit is set in all bytes but the last.
 fn write_count(form: &mut Vec<u8>, mut count: u64) {
     while count >= 0x80 {
         form.push(count as u8 | 0x80);

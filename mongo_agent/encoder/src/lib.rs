@@ -1,13 +1,13 @@
-//! Encodes raw BSON of MongoDB as messages: key, value and headers as bytes
+//! Encodes raw BSON from MongoDB as messages: keys, values and headers in bytes
 //! (`docs/reference/mongodb-event-format.md`).
 //!
-//! [`reply`] parses a reply of the server, [`fragments`] joins split events, and [`stream_place`]
-//! reads tokens and times of events, [`document_id`] the `_id` of documents. [`change`] parses an
-//! event into slices; no tree is built.
-//! [`encoder`] fills a [`batch::MessageBatch`]: `layout` defines the members of a value,
-//! `value_writer` writes them as JSON or Avro, `wire_format` adds schemas and their ids, `identity`
-//! makes event ids, and [`transaction`] counts the events of transactions. [`transform`] writes
-//! other values instead of those of a layout; `shape_cache` has their schemas.
+//! [`reply`] parses a server reply, [`fragments`] joins split events, [`stream_place`] reads tokens
+//! and times of events, and [`document_id`] extracts `_id`. [`change`] parses an event into slices,
+//! without building a tree. [`encoder`] fills a [`batch::MessageBatch`]: `layout` defines the
+//! members of a value, `value_writer` writes them as JSON or Avro, and `wire_format` adds schemas
+//! or their ids. `identity` computes event ids, and [`transaction`] counts the events of
+//! transactions. [`transform`] replaces the values of a layout; `shape_cache` stores the schemas of
+//! transformed values.
 
 pub mod batch;
 mod batch_builder;

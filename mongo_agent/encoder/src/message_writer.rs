@@ -1,4 +1,4 @@
-//! Writes key and value of a change in their wire format.
+//! Writes the key and value of a change in their wire format.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ pub(crate) fn write_key(
     Ok(())
 }
 
-/// Writes the value.
+/// Writes the value without field rules.
 pub(crate) fn write_value_of(
     out: &mut Vec<u8>,
     wire_format: &WireFormat,
@@ -66,8 +66,8 @@ pub(crate) fn write_value_of(
     Ok(())
 }
 
-/// Writes the value after field rules were applied. The offsets of an error refer to the rewritten
-/// bytes, so the original is written again to find its offset.
+/// Applies field rules and writes the value. Offsets of errors refer to the rewritten bytes, so
+/// after an error the original is written again to find the offset there.
 pub(crate) fn write_value_with_rules(
     out: &mut Vec<u8>,
     wire_format: &WireFormat,

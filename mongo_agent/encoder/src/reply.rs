@@ -1,4 +1,4 @@
-//! A server's reply to `aggregate` or `getMore`: its events, its cursor and its time.
+//! Parses a server's reply to `aggregate` or `getMore`: its events, cursor and time.
 
 use std::ops::Range;
 
@@ -6,22 +6,22 @@ use crate::bson::{Document, Element, Timestamp, Value};
 use crate::element::{integer, text};
 use crate::error::{Problem, Result};
 
-/// A reply of a cursor. Ranges are places in its bytes.
+/// A cursor reply. Ranges refer to its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
-    /// One range an event; their content is not checked.
+    /// One range per event. The content of events is not checked.
     pub events: Vec<Range<usize>>,
-    /// Zero when the server closed the cursor.
+    /// Zero if the server closed the cursor.
     pub cursor_id: i64,
     /// `database.collection` for `getMore`.
     pub namespace: String,
     /// `postBatchResumeToken`: the token after all events.
     pub token: Option<Range<usize>>,
-    /// The cluster time at which the server answered.
+    /// The cluster time of the reply (`operationTime`).
     pub operation_time: Option<Timestamp>,
 }
 
-/// Reads `{cursor: {firstBatch or nextBatch: […], id, ns, …}, operationTime, …}`.
+/// Parses `{cursor: {firstBatch or nextBatch: […], id, ns, …}, operationTime, …}`.
 pub fn parse_reply(bytes: &[u8]) -> Result<Reply> {
     let mut reply = None;
     let mut operation_time = None;

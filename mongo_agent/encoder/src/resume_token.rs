@@ -1,9 +1,8 @@
-//! The content of a resume token.
+//! Reads the content of resume tokens.
 //!
-//! A token is the hexadecimal text of the server's `KeyString` of the cluster time, the token's own
-//! version and kind, and the index of the operation in its transaction. Servers before MongoDB
-//! 4.0.7
-//! have other tokens, which are opaque here.
+//! A token is the hexadecimal text of a `KeyString` with the cluster time, the token's version and
+//! kind, and the operation's index in its transaction. Servers before MongoDB 4.0.7 use a different
+//! format, which is opaque here.
 
 use crate::bson::{Document, Timestamp, Value};
 use crate::error::Result;
@@ -12,7 +11,7 @@ const TIMESTAMP: u64 = 0x82;
 /// Digits of a cluster time and its tag.
 const TIME_DIGITS: usize = 18;
 
-/// The text of a token.
+/// Returns the hexadecimal text of a token.
 pub(crate) fn hex_of(token: Document<'_>) -> Result<Option<&[u8]>> {
     Ok(match token.find(b"_data")?.map(|data| data.value) {
         Some(Value::String(hex)) => Some(hex),
@@ -20,7 +19,7 @@ pub(crate) fn hex_of(token: Document<'_>) -> Result<Option<&[u8]>> {
     })
 }
 
-/// The cluster time.
+/// Returns the cluster time of a token.
 pub(crate) fn time_of(hex: &[u8]) -> Option<Timestamp> {
     if number_of_hex(hex.get(..2)?)? != TIMESTAMP {
         return None;
@@ -32,8 +31,8 @@ pub(crate) fn time_of(hex: &[u8]) -> Option<Timestamp> {
     })
 }
 
-/// The bytes by which tokens of one stream compare. None for tokens that do not begin with a cluster
-/// time, such as those of Amazon DocumentDB.
+/// Returns the bytes that sort the tokens of a stream, or `None` for tokens that do not begin with
+/// a cluster time, such as Amazon DocumentDB's.
 pub(crate) fn sort_key_of(hex: &[u8]) -> Option<Vec<u8>> {
     time_of(hex)?;
     let (pairs, []) = hex.as_chunks::<2>() else {
@@ -43,9 +42,9 @@ pub(crate) fn sort_key_of(hex: &[u8]) -> Option<Vec<u8>> {
     pairs.iter().map(byte).collect()
 }
 
-/// The index of an operation in its transaction.
+/// Returns the index of an operation in its transaction.
 ///
-/// A number is a tag (zero, or the number of bytes), then twice the number in so many bytes.
+/// A number consists of a tag for zero or a byte count, and of twice the number in that many bytes.
 pub(crate) fn index_of(hex: &[u8]) -> Option<u64> {
     const ZERO: u64 = 0x29;
     const ONE_BYTE: u64 = 0x2b;

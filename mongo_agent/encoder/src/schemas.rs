@@ -1,8 +1,7 @@
-//! The schemas of keys and values, equal to those of Debezium's connector in the release of the
-//! layout
+//! Builds the schemas of keys and values like Debezium's connector in the layout's release
 //! (`MongoDbSchema`, `MongoDbSchemaFactory`, `SchemaFactory`, `MongoDbSourceInfoStructMaker`).
 //!
-//! Documents are strings, so schemas of collections differ by their names only. Members have the
+//! Documents are strings, so schemas of collections differ only in their names. Members are in the
 //! order in which the layouts write them.
 
 use event_encoding::avro_names::NameAdjustment;
@@ -14,7 +13,7 @@ use crate::format::{EventFormat, Layout};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Record {
     Document,
-    /// The begin or the end of a transaction.
+    /// The start or end of a transaction.
     Transaction,
     /// DDL of a collection or a database.
     Ddl,
@@ -203,7 +202,7 @@ fn source(format: &EventFormat) -> Schema {
     }
 }
 
-/// Schemas have a version since release 2.
+/// Adds the version that these schemas carry since release 2.
 fn since_2(schema: Schema, format: &EventFormat) -> Schema {
     match format.layout {
         Layout::Debezium1 => schema,

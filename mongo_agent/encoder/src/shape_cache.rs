@@ -1,4 +1,4 @@
-//! Schemas that are inferred from documents, each made once for all documents of a shape.
+//! Caches schemas that are inferred from documents, one for all documents of a shape.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -11,9 +11,9 @@ use crate::error::{Problem, Result};
 use crate::format::Encoding;
 use crate::wire_format::{PartFormat, WireFormat};
 
-/// The cache is cleared at so many shapes; schemas are then made again.
+/// At this number of shapes the cache is cleared, and schemas are inferred again.
 const MAX_SHAPES: usize = 4096;
-/// Longer keys are of huge documents; their schemas are made for each document.
+/// Longer keys belong to huge documents, whose schemas are inferred each time.
 const LONGEST_KEY: usize = 1 << 16;
 
 /// The schema of a key or a value, and the bytes before and after it.
@@ -21,7 +21,7 @@ const LONGEST_KEY: usize = 1 << 16;
 pub(crate) struct InferredSchema {
     pub schema: Schema,
     part: PartFormat,
-    /// By the generation of the ids.
+    /// The generation of the ids, and the wire format with its id.
     wire_format: RwLock<Option<(u64, WireFormat)>>,
 }
 
@@ -34,7 +34,7 @@ impl InferredSchema {
         }
     }
 
-    /// The wire format; without a start if the schema has no id, which is then added to `missing`.
+    /// Returns the wire format. If the schema has no id, adds it to `missing` and omits the start.
     pub(crate) fn wire_format(
         &self,
         ids: &SchemaIds,
@@ -69,7 +69,7 @@ type ByShape = HashMap<Box<[u8]>, Arc<InferredSchema>>;
 pub(crate) struct ShapeCache(RwLock<ByShape>);
 
 impl ShapeCache {
-    /// The schema of a shape; `infer` makes it.
+    /// Returns the schema of a shape; `infer` computes an unknown schema.
     pub(crate) fn get_or_infer(
         &self,
         shape: &[u8],
@@ -92,7 +92,7 @@ impl ShapeCache {
     }
 }
 
-/// Access to the schemas of the messages of a topic.
+/// Access to the schemas of a topic's messages.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TopicShapes<'s> {
     pub cache: &'s ShapeCache,

@@ -1,4 +1,4 @@
-//! Tokens and cluster times of raw events, read from their outermost members.
+//! Reads resume tokens and cluster times from the top-level members of raw events.
 
 use thiserror::Error;
 
@@ -9,11 +9,11 @@ use crate::resume_token;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("the resume token {token:?} does not begin with a cluster time")]
 pub struct TokenError {
-    /// Its text, empty where it has none.
+    /// The text of the token; empty if it is missing.
     token: String,
 }
 
-/// The resume token of an event as BSON. None for bytes that are no event.
+/// Returns the resume token of an event as BSON, or `None` for invalid bytes.
 pub fn token_of(event: &[u8]) -> Option<Document<'_>> {
     match Document::parse(event).ok()?.find(b"_id").ok()??.value {
         Value::Document(token) => Some(token),
@@ -21,8 +21,8 @@ pub fn token_of(event: &[u8]) -> Option<Document<'_>> {
     }
 }
 
-/// The cluster time of an event, else that of its token: of the fragments of a split event one has a
-/// `clusterTime`, and all have a token. None for bytes that are no event.
+/// Returns the cluster time of an event, or else the time in its token: only one fragment of a
+/// split event contains `clusterTime`, but all contain a token. `None` for invalid bytes.
 pub fn cluster_time(event: &[u8]) -> Option<Timestamp> {
     let mut elements = Document::parse(event).ok()?.elements();
     let mut token_time = None;
@@ -40,11 +40,11 @@ pub fn cluster_time(event: &[u8]) -> Option<Timestamp> {
     token_time
 }
 
-/// A place in a stream, to which events of the stream are compared.
+/// A position in a stream, with which events of the stream are compared.
 pub struct StreamPlace(Vec<u8>);
 
 impl StreamPlace {
-    /// The place of a token, given by its `_data`.
+    /// Returns the position of a token, given its `_data`.
     pub fn from_hex(hex: &[u8]) -> Result<Self, TokenError> {
         resume_token::sort_key_of(hex)
             .map(Self)
@@ -53,7 +53,7 @@ impl StreamPlace {
             })
     }
 
-    /// Whether an event is later in the stream than this place.
+    /// Whether an event is later in the stream than this position.
     pub fn is_before(&self, event: &[u8]) -> Result<bool, TokenError> {
         let hex = token_of(event).and_then(|token| resume_token::hex_of(token).ok()?);
         let event = Self::from_hex(hex.unwrap_or_default())?;

@@ -1,7 +1,7 @@
-//! Tests of eight bytes at once, in one register.
+//! Tests eight bytes at once, in one register.
 //!
-//! A byte's high bit in a result tells whether the byte matches. After the first match, higher
-//! bytes may match wrongly, because subtraction borrows.
+//! The high bit of each byte in a result states whether the byte matches. After the first match,
+//! higher bytes may be false positives, because subtraction borrows.
 
 const HIGH_BITS: u64 = repeat(0x80);
 
@@ -19,7 +19,7 @@ fn equal(word: u64, byte: u8) -> u64 {
     bytes_below(word ^ repeat(byte), 1)
 }
 
-/// The place of the first zero byte. Fast for short texts, as the names of fields are.
+/// Returns the index of the first zero byte. Fast for short text, such as the names of fields.
 #[inline]
 pub(crate) fn first_zero(bytes: &[u8]) -> Option<usize> {
     let (words, _) = bytes.as_chunks::<8>();

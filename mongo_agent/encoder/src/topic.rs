@@ -2,7 +2,7 @@
 
 #[derive(Debug, Clone)]
 pub struct Topic {
-    /// The name by which its messages are counted: `database.collection`, or less.
+    /// The name under which its messages are counted: `database.collection`, `database` or empty.
     pub subject: String,
     pub name: String,
 }

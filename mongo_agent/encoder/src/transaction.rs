@@ -1,8 +1,8 @@
-//! The transaction of each event, and the end of transactions.
+//! Assigns events to transactions, and detects the end of transactions.
 //!
-//! Events of a transaction follow each other. It ends at the first event of anything else, or at a
-//! resume token of a later time. The state is stored with the offset, so numbers continue after a
-//! restart in the middle and no transaction begins twice.
+//! The events of a transaction are consecutive. It ends at the first event outside it, or at a
+//! resume token of a later time. The state is stored with the offset, so that after a restart the
+//! numbers continue and no transaction starts twice.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ use crate::format::{EventFormat, Layout};
 use crate::topic::Topic;
 use crate::value_writer::ValueWriter;
 
-/// A transaction that began and did not end.
+/// An open transaction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OpenTransaction {
-    /// `lsid` as strict JSON, a colon, `txnNumber`.
+    /// `lsid` as strict extended JSON, a colon and `txnNumber`.
     pub id: String,
-    /// Cluster time of its last event, as a large transaction has several. Seconds and increment.
+    /// Latest cluster time of its events; a large transaction spans several. Seconds and increment.
     #[serde(with = "pair")]
     pub time: Timestamp,
     /// `source.ts_ms` of its last event.
@@ -49,7 +49,7 @@ mod pair {
 
     use crate::bson::Timestamp;
 
-    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it so")]
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde requires it")]
     pub fn serialize<S: Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
         (time.seconds, time.increment).serialize(serializer)
     }
@@ -67,7 +67,7 @@ pub enum Boundary {
     End,
 }
 
-/// The numbers of an event in its transaction, from 1.
+/// The sequence numbers of an event in its transaction, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TransactionOrder {
     pub total_order: u64,
@@ -113,7 +113,7 @@ impl Timeline {
     }
 }
 
-/// Returns the numbers of a counted event.
+/// Applies a transition. Returns the sequence numbers of a counted event.
 fn apply(
     open: &mut Option<OpenTransaction>,
     transition: &Transition,
@@ -226,8 +226,8 @@ pub(crate) fn write_key(writer: &mut dyn ValueWriter, id: &str) {
     writer.literal(b"}");
 }
 
-/// `{"status":…,"id":…,"event_count":…,"data_collections":…,"ts_ms":…}`. A begin has no counts, and
-/// Debezium 1 no `ts_ms`.
+/// `{"status":…,"id":…,"event_count":…,"data_collections":…,"ts_ms":…}`. In a begin, counts are
+/// null; Debezium 1 omits `ts_ms`.
 pub(crate) fn write_value(
     writer: &mut dyn ValueWriter,
     boundary: Boundary,
@@ -262,7 +262,7 @@ pub(crate) fn write_value(
             writer.open_list();
             for (index, (collection, count)) in counts.iter().enumerate() {
                 writer.item(index == 0);
-                // Counts of Debezium 1 are not optional.
+                // In Debezium 1, the elements of the list are not optional.
                 if format.layout != Layout::Debezium1 {
                     writer.present();
                 }
@@ -282,7 +282,7 @@ pub(crate) fn write_value(
     writer.literal(b"}");
 }
 
-/// The member `transaction` of an event: `{"id":…,"total_order":…,"data_collection_order":…}`.
+/// Writes `"transaction":{"id":…,"total_order":…,"data_collection_order":…}` of an event.
 pub(crate) fn write_order<F: ValueWriter>(writer: &mut F, order: Option<(&str, TransactionOrder)>) {
     writer.literal(br#""transaction":"#);
     let Some((id, order)) = order else {

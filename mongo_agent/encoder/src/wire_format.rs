@@ -1,4 +1,4 @@
-//! The bytes before and after keys and values: a schema as JSON, or the header with its id.
+//! The bytes before and after keys and values: a schema as JSON, or a header with the schema id.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -11,7 +11,7 @@ use crate::format::{Encoding, EventFormat};
 use crate::schemas::{self, Record};
 use crate::value_writer::{ValueWriter, writer_for};
 
-/// The cache is cleared at so many topics; schemas are then made again.
+/// At this number of topics the cache is cleared, and schemas are built again.
 const MAX_CACHED: usize = 10_000;
 
 /// The bytes before and after a key or a value.
@@ -22,7 +22,7 @@ pub(crate) struct WireFormat {
 }
 
 impl WireFormat {
-    /// Writes a rare message in this format.
+    /// Writes an infrequent kind of message in this format.
     pub(crate) fn around<R>(
         &self,
         out: &mut Vec<u8>,
@@ -89,7 +89,7 @@ impl PartFormat {
                     language: SchemaLanguage::Avro,
                 })
             }
-            // Protobuf and the text of `StringConverter` are not offered for MongoDB.
+            // MongoDB events do not support Protobuf or the text of `StringConverter`.
             Encoding::Json | Encoding::Text | Encoding::Protobuf => {
                 Self::Json(WireFormat::default())
             }
@@ -104,7 +104,7 @@ impl PartFormat {
         }
     }
 
-    /// `None` if the schema has no id.
+    /// Returns `None` if the schema has no id.
     pub(crate) fn wire_format(&self, ids: &SchemaIds) -> Option<WireFormat> {
         match self {
             Self::Json(format) => Some(format.clone()),

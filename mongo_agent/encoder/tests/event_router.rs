@@ -124,9 +124,9 @@ fn outbox_options_shape_messages() {
         .iter()
         .map(|failure| failure.error.to_string());
     let failures: Vec<_> = failures.collect();
-    assert!(failures[0].starts_with("an outbox has no updates"));
+    assert!(failures[0].starts_with("an outbox document was updated"));
     assert!(failures[1].starts_with("the document of the outbox has no field \"aggregatetype\""));
-    assert!(failures[2].starts_with("the outbox leads to the topic \"outbox.event.a/b\""));
+    assert!(failures[2].starts_with("the outbox document selects the topic \"outbox.event.a/b\""));
     let strict = EventRouter {
         ignores_missing: false,
         ..options

@@ -67,14 +67,14 @@ fn fragments_of_different_events_are_rejected() {
     );
     assert_eq!(
         why_not(&[first.clone(), part(2, 2, &[member("a")])]),
-        "two fragments of a split event have \"a\""
+        "two fragments of a split event contain \"a\""
     );
     let of_another = "8263D2A4F6000000032B042C0100296E5A10042B0204";
     let split = nested("splitEvent", &[int32("fragment", 2), int32("of", 2)]);
     let other = document(&[nested("_id", &[string("_data", of_another)]), split]);
     assert_eq!(
         why_not(&[first.clone(), other]),
-        "fragment 2 belongs to another event than fragment 1: their tokens differ"
+        "fragment 1 and fragment 2 belong to different events: their tokens differ"
     );
     let mut short = second;
     short.pop();

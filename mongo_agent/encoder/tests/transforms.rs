@@ -65,7 +65,7 @@ fn envelope_members_are_added_to_document() {
             .to_string()
     };
     assert!(
-        cause("wallTime").starts_with("`wallTime` is not a member of the envelope; known are op,")
+        cause("wallTime").starts_with("`wallTime` is not a member of the envelope; members: op,")
     );
     assert_eq!(
         cause("op:"),

@@ -87,12 +87,12 @@ impl MongoBatch {
         self.batch.position_after(messages)
     }
 
-    /// The transaction that is open after the first `events` events.
+    /// Returns the transaction that is open after the first `events` events.
     fn transaction_after(&self, events: usize) -> Option<MongoTransaction> {
         self.batch.transaction_after(events).map(MongoTransaction)
     }
 
-    /// Tuples of topic, key, value, headers, partition hash.
+    /// Returns tuples of topic, key, value, headers and partition hash.
     fn messages<'py>(
         &self,
         py: Python<'py>,
@@ -102,7 +102,7 @@ impl MongoBatch {
         messages::messages(py, &self.batch, first, stop)
     }
 
-    /// Arguments of a Kafka client, up to the first topic whose `partitions` are not known.
+    /// Returns Kafka client arguments, up to the first topic for which `partitions` returns None.
     fn produce_arguments<'py>(
         &self,
         py: Python<'py>,
@@ -114,7 +114,7 @@ impl MongoBatch {
         messages::produce_arguments(py, &self.batch, (first, stop), partitions, on_delivery)
     }
 
-    /// One line of JSON for each message.
+    /// Returns one line of JSON for each message.
     fn ndjson<'py>(&self, py: Python<'py>, first: usize, stop: usize) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &ndjson(&self.batch, first, stop))
     }

@@ -29,7 +29,7 @@ pub struct Slice {
 }
 
 impl Slice {
-    /// A whole buffer.
+    /// Creates a slice of a whole buffer.
     pub fn whole(buffer: Input) -> Self {
         let range = 0..buffer.bytes().len();
         let buffer = Arc::new(buffer);
@@ -101,18 +101,18 @@ impl ChangeEvents {
         PyList::new(py, events)?.try_iter()
     }
 
-    /// The resume token of an event as BSON.
+    /// Returns the resume token of an event as BSON.
     fn token<'py>(&self, py: Python<'py>, index: isize) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let token = token_of(self.event(index)?);
         Ok(token.map(|token| PyBytes::new(py, token.bytes())))
     }
 
-    /// The cluster time of an event.
+    /// Returns the cluster time of an event.
     fn time(&self, index: isize) -> PyResult<Option<ClusterTime>> {
         Ok(cluster_time(self.event(index)?).map(pair))
     }
 
-    /// The events later in the stream than a token, given by its `_data`.
+    /// Returns the events after a resume token; `token` is its `_data`.
     fn after(&self, py: Python<'_>, token: &str) -> PyResult<Self> {
         let later = py.detach(|| {
             let place = StreamPlace::from_hex(token.as_bytes())?;

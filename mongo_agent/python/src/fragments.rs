@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use crate::events::{ChangeEvents, Slice};
 use crate::input::Input;
 
-/// Joins fragments over the replies of a cursor.
+/// Joins fragments across the replies of a cursor.
 #[pyclass(module = "mongo_agent.encoder")]
 pub struct FragmentJoiner(fragments::FragmentJoiner);
 
@@ -19,13 +19,13 @@ impl FragmentJoiner {
         Self(fragments::FragmentJoiner::new(skips_split_events))
     }
 
-    /// Whether no event lacks fragments.
+    /// Whether no event waits for further fragments.
     #[getter]
     fn is_complete(&self) -> bool {
         self.0.is_complete()
     }
 
-    /// Whole events, and how many split ones were skipped.
+    /// Returns whole events and the number of skipped split events.
     fn join(&mut self, events: &Bound<'_, ChangeEvents>) -> PyResult<(ChangeEvents, usize)> {
         let given = events.get();
         let (whole, skipped) = self

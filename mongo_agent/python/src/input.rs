@@ -1,4 +1,4 @@
-//! Bytes of Python objects.
+//! Reads the bytes of Python objects.
 
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
@@ -8,7 +8,7 @@ use pyo3::types::PyBytes;
 /// Bytes that are valid while detached from the interpreter.
 pub enum Input {
     Shared(PyBackedBytes),
-    /// Other buffers than `bytes` may change, so they are copied.
+    /// Buffers other than `bytes` may change, so they are copied.
     Copied(Vec<u8>),
 }
 

@@ -1,6 +1,6 @@
-//! `mongo_agent.encoder`: raw BSON of MongoDB as messages.
+//! `mongo_agent.encoder`: encodes raw BSON from MongoDB as messages.
 
-// PyO3 hands arguments over by value.
+// PyO3 passes arguments by value.
 #![allow(clippy::needless_pass_by_value)]
 
 mod batch;

@@ -6,10 +6,10 @@ use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use regex::{Error, Regex, RegexBuilder};
 
-/// Enough for 600 characters of Unicode's `\w`; names have at most 320.
+/// Enough for 600 repetitions of Unicode's `\w`; names contain at most 320 characters.
 const MAX_BYTES: usize = 32 << 20;
 
-/// A regular expression, named as `re.Pattern` where the meaning is equal.
+/// A regular expression with the method names of `re.Pattern` where the meaning is equal.
 #[pyclass(frozen, module = "mongo_agent.encoder")]
 pub struct LinearPattern {
     plain: Regex,
@@ -32,7 +32,7 @@ impl LinearPattern {
                 })
         };
         Ok(Self {
-            // First alone, because the group would complete `a)(b`.
+            // Compiled first without the group, which would make `a)(b` valid.
             plain: compiled(pattern)?,
             whole: compiled(&format!("^(?:{pattern})$"))?,
         })

@@ -1,4 +1,4 @@
-//! Caches the answers of Python callables about collections.
+//! Caches the results of Python callables for collections.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -6,12 +6,12 @@ use std::sync::{Mutex, PoisonError};
 use mongo_encoder::namespaces;
 use pyo3::prelude::*;
 
-/// The cache is cleared at so many answers; callables are then asked again.
+/// At this number of results a cache is cleared, and its callable is called again.
 const MAX_CACHED: usize = 10_000;
 
 type Answers<A> = HashMap<(Box<[u8]>, Box<[u8]>), A>;
 
-/// A callable with one or two arguments, called once for each of them.
+/// A callable with one or two arguments, called once for each combination of arguments.
 struct AnswerCache<A> {
     ask: Py<PyAny>,
     answers: Mutex<Answers<A>>,
@@ -25,7 +25,7 @@ impl<A: Clone> AnswerCache<A> {
         }
     }
 
-    /// Attaches to the interpreter only for unknown arguments. Fails with the exception of `ask`.
+    /// Attaches to the interpreter only for uncached arguments. Propagates the exception of `ask`.
     fn answer(
         &self,
         (first, second): (&[u8], &[u8]),
@@ -35,7 +35,7 @@ impl<A: Clone> AnswerCache<A> {
         if let Some(answer) = self.with_answers(|answers| answers.get(&key).cloned()) {
             return Ok(answer);
         }
-        // Without the lock: the callable may encode.
+        // The lock is not held here, because the callable may use the encoder.
         let answer = Python::attach(|py| ask(self.ask.bind(py)))?;
         self.with_answers(|answers| {
             if answers.len() >= MAX_CACHED {
@@ -61,13 +61,13 @@ fn call<'py>(
     callable.call1((database, collection))
 }
 
-/// Which collections are captured, their topics and their transformations. Without callables all are
-/// captured, their topics are those of the format, and the first transformation applies.
+/// Selects collections, topics and transformations. Without callables, all collections are
+/// captured, the format determines the topics, and the first transformation applies.
 pub struct Routing {
     admits: Option<AnswerCache<bool>>,
     topics: Option<AnswerCache<String>>,
     transforms: Option<AnswerCache<Option<usize>>>,
-    /// The topics of routers, by their number.
+    /// The topics of event routers, by the index of the transformation.
     routes: Vec<Option<AnswerCache<String>>>,
 }
 

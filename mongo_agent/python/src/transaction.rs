@@ -1,4 +1,4 @@
-//! `MongoTransaction`: the open transaction, passed from batch to batch and stored with offsets.
+//! `MongoTransaction`: an open transaction, passed from batch to batch and stored with offsets.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use mongo_encoder::transaction::OpenTransaction;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// A transaction that began and did not end.
+/// An open transaction.
 #[pyclass(frozen, eq, module = "mongo_agent.encoder")]
 #[derive(PartialEq)]
 pub struct MongoTransaction(pub OpenTransaction);

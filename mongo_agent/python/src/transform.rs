@@ -28,22 +28,22 @@ const CONVERTERS: [(&str, OutboxConverter); 4] = [
     ("binary", OutboxConverter::BytesOrEncoding),
 ];
 
-/// A transformation of the events of documents.
+/// A transformation of document events.
 #[pyclass(frozen, module = "mongo_agent.encoder")]
 pub struct MongoTransform {
     pub transform: Transform,
-    /// The topic for a value of `route.by.field`.
+    /// Returns the topic for a value of `route.by.field`.
     topic_of: Option<Py<PyAny>>,
 }
 
 #[pymethods]
 impl MongoTransform {
-    /// `ExtractNewDocumentState`.
+    /// Creates `ExtractNewDocumentState`.
     #[staticmethod]
     #[pyo3(signature = (*, layout = "debezium-3", arrays = "array", delimiter = None,
         deletes = "tombstone", rewrites_with_id = false, fields = Vec::new(), field_prefix = "__",
         headers = Vec::new(), header_prefix = "__", names = "none", omits_removed_fields = false))]
-    #[allow(clippy::too_many_arguments, reason = "Python gives them by name")]
+    #[allow(clippy::too_many_arguments, reason = "Python passes them by name")]
     fn extract_document(
         layout: &str,
         arrays: &str,
@@ -85,7 +85,7 @@ impl MongoTransform {
         })
     }
 
-    /// `MongoEventRouter`.
+    /// Creates `MongoEventRouter`.
     #[staticmethod]
     #[pyo3(signature = (*, id = "_id", key, payload = "payload", timestamp = None,
         route_by = "aggregatetype", expands_payload = false, tombstones = false,
@@ -94,7 +94,7 @@ impl MongoTransform {
     #[allow(
         clippy::too_many_arguments,
         clippy::fn_params_excessive_bools,
-        reason = "Python gives them by name"
+        reason = "Python passes them by name"
     )]
     fn event_router(
         id: &str,

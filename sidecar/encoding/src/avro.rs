@@ -1,16 +1,16 @@
-//! Avro's binary form and the header that Confluent's serializers write before it.
+//! Avro's binary encoding and the header that Confluent's serializers write before it.
 
-/// Bytes before an Avro message: a zero and the schema id.
+/// Bytes before an Avro message: a zero byte and the schema id.
 pub type ConfluentHeader = [u8; 5];
 
-/// The header for the schema with this id.
+/// Returns the header for a schema id.
 pub fn confluent_header(schema_id: u32) -> ConfluentHeader {
     let [a, b, c, d] = schema_id.to_be_bytes();
     [0, a, b, c, d]
 }
 
-/// A number in Avro's binary form, and its length: seven bits a byte, the lowest first; small
-/// numbers of both signs are short.
+/// Encodes a number in Avro's zigzag form, seven bits per byte, the lowest first. Returns the bytes
+/// and their count.
 #[inline]
 pub fn varint(number: i64) -> ([u8; 10], usize) {
     let mut bytes = [0; 10];

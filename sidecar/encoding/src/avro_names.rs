@@ -1,4 +1,4 @@
-//! Names that Avro accepts: a letter or an underscore, then letters, digits and underscores.
+//! Adjusts names for Avro: a letter or an underscore, then letters, digits and underscores.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -9,14 +9,14 @@ pub enum NameAdjustment {
     /// Names stay as they are.
     #[default]
     None,
-    /// With an underscore; a leading digit gets an underscore before it.
+    /// Replaces them with an underscore, and adds an underscore before a leading digit.
     Avro,
-    /// With `_uXXXX`, their UTF-16 code; an underscore becomes `_u005f`.
+    /// Replaces them with their UTF-16 code, `_uXXXX`; an underscore becomes `_u005f`.
     AvroUnicode,
 }
 
 impl NameAdjustment {
-    /// The adjustment for Avro schemas, which cannot be made of other names.
+    /// Returns the adjustment for Avro schemas, which do not allow unadjusted names.
     #[must_use]
     pub fn for_avro(self) -> Self {
         match self {
@@ -25,8 +25,8 @@ impl NameAdjustment {
         }
     }
 
-    /// The name of a field by Debezium's `SchemaNameAdjuster`. The empty name, which columns
-    /// of compact tables may have, becomes an underscore.
+    /// Adjusts the name of a field like Debezium's `SchemaNameAdjuster`. The empty name, a possible
+    /// column of compact tables, becomes an underscore.
     pub fn adjust(self, name: &str) -> String {
         let mut adjusted = String::with_capacity(name.len());
         if self == Self::None {
@@ -46,7 +46,7 @@ impl NameAdjustment {
                     adjusted.push(c);
                 }
                 // Writing into a String cannot fail.
-                // Debezium pads one or two digits only.
+                // Debezium pads only one or two digits.
                 _ if unit <= 0xff => drop(write!(adjusted, "_u00{unit:x}")),
                 _ => drop(write!(adjusted, "_u{unit:x}")),
             }
@@ -57,9 +57,9 @@ impl NameAdjustment {
         adjusted
     }
 
-    /// The names of one object, all different. Of two names that become equal, the older one has
-    /// the name, or the valid one of two that are equally old. The other one gets a hash of the
-    /// original as its suffix. So a name stays when others are added.
+    /// Adjusts the names of one object so that all differ. If names become equal, the oldest name
+    /// stays, or the valid name if both are equally old. Other names get a hash of the original as
+    /// suffix. Added names therefore never change existing names.
     pub fn adjust_unique(self, names: &[(&str, i64)]) -> Vec<String> {
         let mut taken: HashSet<String> = HashSet::new();
         let adjusted: Vec<_> = names.iter().map(|(name, _)| self.adjust(name)).collect();
@@ -74,7 +74,7 @@ impl NameAdjustment {
     }
 }
 
-/// A name for which `is_free` holds: `name`, or `name` with a hash of `original` as its suffix.
+/// Returns `name` if it is free, otherwise `name` with a hash of `original` as its suffix.
 pub fn unique_name(name: &str, original: &str, is_free: impl Fn(&str) -> bool) -> String {
     if is_free(name) {
         return name.to_owned();

@@ -1,12 +1,12 @@
-//! BLAKE3 of many short messages, hashed in parallel by vector instructions.
+//! Hashes many short messages with BLAKE3, in parallel by vector instructions.
 //!
 //! Hashing one short message leaves most of a core idle, because each step depends on the previous
-//! one. Sixteen messages of equal length take hardly longer than one.
+//! step. Sixteen messages of equal length take hardly longer than one.
 
 use blake3::platform::Platform;
 use blake3::{BLOCK_LEN, CHUNK_LEN, IncrementCounter, OUT_LEN};
 
-/// Messages that the widest vectors hold.
+/// Number of messages that fit the widest vectors.
 const LANES: usize = 16;
 /// Longer messages are hashed one by one: the library hashes their chunks in parallel.
 const MAX_BLOCKS: usize = 2 * CHUNK_BLOCKS;
@@ -32,7 +32,7 @@ const IV: [u32; 8] = [
 /// The first half of a digest.
 pub type HalfDigest = [u8; OUT_LEN / 2];
 
-/// All pending messages are hashed when they exceed so many bytes.
+/// All pending messages are hashed when they exceed this number of bytes.
 const MAX_PENDING_BYTES: usize = 256 << 10;
 
 /// Messages that are hashed together with others of equal length.
@@ -43,7 +43,7 @@ pub struct Blake3Batch {
     /// Start of the free space.
     end: usize,
     pending: usize,
-    /// By number of blocks, minus one.
+    /// The index is the number of blocks minus one.
     groups: Vec<Group>,
 }
 
@@ -70,13 +70,13 @@ impl Default for Blake3Batch {
 }
 
 impl Blake3Batch {
-    /// The free space, for the next message.
+    /// Returns the free space for the next message.
     #[inline]
     pub fn free(&mut self) -> &mut [u8] {
         self.bytes.get_mut(self.end..).unwrap_or_default()
     }
 
-    /// Ensures that so many bytes are free.
+    /// Ensures that at least `bytes` bytes are free.
     pub fn reserve(&mut self, bytes: usize) {
         let needed = self.end.saturating_add(bytes);
         if self.bytes.len() < needed {
@@ -93,8 +93,8 @@ impl Blake3Batch {
         self.add(message.len() / BLOCK_LEN, number, done);
     }
 
-    /// Adds the message of so many whole blocks that was written to [`Self::free`]. `done` gets its
-    /// number and digest, now or later.
+    /// Adds a message of `blocks` whole blocks, which the caller wrote to [`Self::free`]. `done`
+    /// receives its number and digest, immediately or later.
     #[inline]
     pub fn add(&mut self, blocks: usize, number: usize, mut done: impl FnMut(usize, HalfDigest)) {
         let group = blocks.wrapping_sub(1);
@@ -182,7 +182,7 @@ impl Group {
     }
 }
 
-/// Chunks with the same number in their messages.
+/// Chunks with equal numbers in their messages.
 #[derive(Clone, Copy)]
 struct Chunks {
     number: u64,
@@ -191,7 +191,7 @@ struct Chunks {
 }
 
 impl Chunks {
-    /// Hashes a chunk of so many blocks at each of the `starts`.
+    /// Hashes a chunk of `blocks` blocks at each of the `starts`.
     fn hash(
         self,
         platform: Platform,
@@ -241,7 +241,7 @@ impl Chunks {
     }
 }
 
-/// The first half of the digest of one message.
+/// Returns the first half of the digest of one message.
 pub fn half_digest(message: &[u8]) -> HalfDigest {
     half(blake3::hash(message).as_bytes())
 }

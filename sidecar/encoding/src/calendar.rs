@@ -2,9 +2,9 @@
 
 const DAYS_PER_ERA: i64 = 146_097;
 
-/// Year (astronomical: 0 is 1 BC), month and day of the proleptic Gregorian calendar.
+/// Returns year (astronomical: 0 is 1 BC), month and day of the proleptic Gregorian calendar.
 pub fn date_of_day(days_since_epoch: i64) -> (i64, i64, i64) {
-    // Years begin in March here, so that the leap day is the last of its year.
+    // Years begin in March here, so that the leap day is the last day of its year.
     let days = days_since_epoch.saturating_add(719_468);
     let era = days.div_euclid(DAYS_PER_ERA);
     let day_of_era = days.rem_euclid(DAYS_PER_ERA);

@@ -7,9 +7,9 @@ pub enum Encoding {
     Json,
     /// JSON wrapped with its schema, as Connect's `JsonConverter` writes it.
     JsonWithSchema,
-    /// Avro after the id of its schema.
+    /// The schema id, followed by Avro.
     Avro,
-    /// Protobuf after the id of its schema.
+    /// The schema id, followed by Protobuf.
     Protobuf,
     /// The text of Connect's `StringConverter`.
     Text,

@@ -1,9 +1,9 @@
-//! What the encoders of Cassandra's and MongoDB's events share.
+//! Code that the encoders of Cassandra and MongoDB events share.
 //!
-//! [`partition_hash`] chooses Kafka partitions, [`blake3_batch`] hashes event ids. [`avro`] has the
-//! binary form and the header of Confluent's serializers, [`schema_ids`] the ids that a registry
-//! assigned, [`avro_names`] the names that Avro accepts, [`topic_names`] those of topics, [`connect`]
-//! the schemas of Kafka Connect, [`messages`] what batches have in common, and [`ndjson`] their text.
+//! [`partition_hash`] chooses Kafka partitions, and [`blake3_batch`] hashes event ids. [`avro`]
+//! writes the binary encoding, [`avro_names`] and [`topic_names`] adjust names, and [`schema_ids`]
+//! stores the ids of a registry. [`connect`] defines Kafka Connect schemas, [`messages`] batches of
+//! messages, and [`ndjson`] their text.
 
 pub mod avro;
 pub mod avro_names;

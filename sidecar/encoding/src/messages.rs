@@ -8,14 +8,14 @@ pub const KIND_HEADER: &str = "cdc.kind";
 
 /// A message of a batch.
 pub struct Message<'b> {
-    /// Its index in [`Messages::topics`].
+    /// Index of the topic in [`Messages::topics`].
     pub topic: usize,
     pub key: &'b [u8],
-    /// None for a tombstone.
+    /// `None` for a tombstone.
     pub value: Option<&'b [u8]>,
     pub id: [u8; 16],
     pub timestamp_us: i64,
-    /// Its index in [`Messages::kinds`].
+    /// Index of the kind in [`Messages::kinds`].
     pub kind: usize,
     pub partition_hash: u32,
 }
@@ -31,32 +31,32 @@ pub trait Messages {
     /// Writes the header [`SOURCE_HEADER`]: node, origin and position.
     fn write_source(&self, out: &mut Vec<u8>, entry: &Self::Entry);
 
-    /// Headers beside those of every message.
+    /// Returns the additional headers of a message.
     fn more_headers(&self, _index: usize) -> impl Iterator<Item = (&str, &[u8])> {
         std::iter::empty()
     }
 
-    /// Kafka's time of the message, if it is not that of publication.
+    /// Returns the message's Kafka timestamp, or `None` for the time of publication.
     fn timestamp_ms(&self, _index: usize) -> Option<i64> {
         None
     }
 
-    /// The partition that was chosen for a message, if its key does not decide.
+    /// Returns the partition chosen for a message, or `None` if its key determines the partition.
     fn chosen_partition(&self, _index: usize) -> Option<i32> {
         None
     }
 
-    /// The partition of a message among `count`.
+    /// Returns the partition of a message in a topic of `count` partitions.
     fn partition(&self, index: usize, message: &Message<'_>, count: u32) -> u32 {
         let chosen = self.chosen_partition(index);
         let chosen = chosen.and_then(|number| u32::try_from(number).ok());
-        // A partition that the topic lacks would be an error of the client.
+        // The client rejects a partition that the topic does not contain.
         let chosen = chosen.filter(|number| *number < count);
         let partition = chosen.or(message.partition_hash.checked_rem(count));
         partition.unwrap_or_default()
     }
 
-    /// The entries with their indexes.
+    /// Returns the entries with their indexes.
     fn range(&self, first: usize, stop: usize) -> impl Iterator<Item = (usize, &Self::Entry)> {
         let entries = self.entries();
         let stop = stop.min(entries.len());

@@ -1,8 +1,8 @@
-//! The messages of a batch as lines of JSON, for people.
+//! Writes the messages of a batch as lines of JSON, for human readers.
 
 use crate::messages::{ID_HEADER, KIND_HEADER, Messages, SOURCE_HEADER, TIME_HEADER};
 
-/// One JSON line for each message from `first` to `stop`.
+/// Writes one JSON line for each message from `first` up to, but excluding, `stop`.
 pub fn ndjson<M: Messages>(batch: &M, first: usize, stop: usize) -> Vec<u8> {
     let topics: Vec<_> = batch.topics().collect();
     let kinds: Vec<_> = M::kinds().collect();
@@ -38,8 +38,8 @@ pub fn ndjson<M: Messages>(batch: &M, first: usize, stop: usize) -> Vec<u8> {
     out
 }
 
-/// JSON as it is, Avro as base64 and other text as a string: no JSON begins with a zero, nor as the
-/// text of a struct does.
+/// Writes JSON unchanged, Avro and Protobuf as base64, and the text of a struct as a string. The
+/// first byte tells them apart: zero before binary data, `S` in the text of a struct.
 fn write_shown(out: &mut Vec<u8>, part: &[u8]) {
     match part.first() {
         Some(0) => {
@@ -53,6 +53,6 @@ fn write_shown(out: &mut Vec<u8>, part: &[u8]) {
 }
 
 fn write_string(out: &mut Vec<u8>, bytes: &[u8]) {
-    // A vector accepts every byte.
+    // Writing to a vector cannot fail.
     let _ = serde_json::to_writer(out, &String::from_utf8_lossy(bytes));
 }

@@ -1,7 +1,7 @@
 //! Kafka's murmur2, which chooses the partition of a key.
 
-/// Kafka's hash of a key (`Utils#murmur2`, `Utils#toPositive`): 31 bits. The partition is this
-/// modulo the number of partitions.
+/// Returns Kafka's hash of a key (`Utils#murmur2`, `Utils#toPositive`) in 31 bits. The partition is
+/// this hash modulo the number of partitions.
 pub fn kafka_partition_hash(bytes: &[u8]) -> u32 {
     const SEED: u32 = 0x9747_b28c;
     const M: u32 = 0x5bd1_e995;

@@ -36,14 +36,14 @@ impl SchemaLanguage {
     }
 }
 
-/// A schema without an id, and the names that its subject may have.
+/// A schema without an id, and the names that its subject may contain.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct UnregisteredSchema {
     pub part: MessagePart,
     pub topic: String,
     /// Full name of the record.
     pub record: String,
-    /// Its JSON, or its text.
+    /// Avro JSON or Protobuf text.
     pub schema: Arc<str>,
     pub language: SchemaLanguage,
 }
@@ -52,7 +52,7 @@ pub struct UnregisteredSchema {
 #[derive(Debug, Default)]
 pub struct SchemaIds(RwLock<Known>);
 
-/// Stands for a schema: there may be many, and their texts are long.
+/// Identifies a schema without its text, because there may be many long texts.
 type Digest = [u8; 32];
 
 #[derive(Debug, Default)]
@@ -86,7 +86,7 @@ impl SchemaIds {
         known.ids.get(&schema.digest()).copied()
     }
 
-    /// Those of the schemas that have no id.
+    /// Returns the schemas that have no id.
     pub fn missing<'s>(
         &self,
         schemas: impl Iterator<Item = &'s UnregisteredSchema>,
@@ -102,20 +102,20 @@ impl SchemaIds {
         known.ids.insert(digest, id);
     }
 
-    /// Forgets all ids, because the registry gave them to other schemas.
+    /// Forgets all ids, because the registry assigned them to other schemas.
     pub fn forget_all(&self) {
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
         known.ids.clear();
         known.generation += 1;
     }
 
-    /// What was derived from ids of an earlier generation is void.
+    /// Returns the current generation. Data derived from ids of an earlier generation is invalid.
     pub fn generation(&self) -> u64 {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
         known.generation
     }
 
-    /// Encoders reject events of a schema without an id, until it has one.
+    /// Marks a schema without an id, whose events the MongoDB encoder rejects until it gets an id.
     pub fn abandon(&self, schema: &UnregisteredSchema) {
         let digest = schema.digest();
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);

@@ -16,7 +16,7 @@ impl Default for Delimiter {
     }
 }
 
-/// The name with `_` for each UTF-16 code unit that Kafka rejects, as in Debezium. It may be too
+/// Replaces each UTF-16 code unit that Kafka rejects with `_`, like Debezium. The result may be too
 /// long.
 pub fn replace(name: &str) -> impl Iterator<Item = char> {
     name.encode_utf16()
@@ -26,8 +26,8 @@ pub fn replace(name: &str) -> impl Iterator<Item = char> {
         })
 }
 
-/// `<prefix>.<keyspace>.<table>`. A name that is too long ends with a hash of keyspace and table,
-/// so it depends on no other table.
+/// Returns `<prefix>.<keyspace>.<table>`. A name that is too long ends with a hash of keyspace and
+/// table, so it does not depend on other tables.
 #[must_use]
 pub fn table_topic(prefix: &str, delimiter: &Delimiter, keyspace: &str, table: &str) -> String {
     let mut name: String = replace(&[prefix, keyspace, table].join(&delimiter.0)).collect();

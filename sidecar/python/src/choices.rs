@@ -1,17 +1,17 @@
-//! Arguments that are one of several words.
+//! Parses arguments that allow one of several words.
 
 use event_encoding::avro_names::NameAdjustment;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// How names that Avro rejects are adjusted.
+/// The modes for adjusting names that Avro rejects.
 pub const NAMES: [(&str, NameAdjustment); 3] = [
     ("none", NameAdjustment::None),
     ("avro", NameAdjustment::Avro),
     ("avro_unicode", NameAdjustment::AvroUnicode),
 ];
 
-/// The choice of this name.
+/// Returns the choice with this name. Raises ValueError for unknown names.
 pub fn choose<T: Copy>(argument: &str, name: &str, choices: &[(&str, T)]) -> PyResult<T> {
     let found = choices.iter().find(|(known, _)| *known == name);
     found

@@ -1,6 +1,6 @@
-//! `sidecar.encoding`, and what the bindings of both encoders share in Rust.
+//! `sidecar.encoding`, and Rust code that the bindings of both encoders share.
 
-// PyO3 hands arguments over by value.
+// PyO3 passes arguments by value.
 #![allow(clippy::needless_pass_by_value)]
 
 pub mod choices;

@@ -1,4 +1,4 @@
-//! Messages as the objects of Python that a Kafka client takes.
+//! Converts messages to the Python objects that a Kafka client accepts.
 
 use event_encoding::messages::{
     ID_HEADER, KIND_HEADER, Message, Messages, SOURCE_HEADER, TIME_HEADER,
@@ -7,7 +7,7 @@ use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
-/// Makes the headers of events; what events share is made once.
+/// Creates the headers of events; objects that events share are created once.
 struct Headers<'py> {
     py: Python<'py>,
     id: Bound<'py, PyString>,
@@ -69,7 +69,7 @@ fn header<'py>(
     PyTuple::new(py, [name.clone().into_any(), value])
 }
 
-/// Tuples of topic, key, value, headers, partition hash.
+/// Returns tuples of topic, key, value, headers and partition hash.
 pub fn messages<'py, M: Messages>(
     py: Python<'py>,
     batch: &M,
@@ -93,11 +93,11 @@ pub fn messages<'py, M: Messages>(
     Ok(list)
 }
 
-/// The arguments of calls of `confluent_kafka.Producer.produce`, in their order: topic, value, key,
-/// partition, callback, the callback's other name, timestamp, headers.
+/// Returns the arguments of calls to `confluent_kafka.Producer.produce` in order: topic, value,
+/// key, partition, callback, the callback's alias, timestamp and headers.
 ///
-/// `partitions` returns the number of partitions, once for each topic; if it returns None, the
-/// list ends before the topic's first event.
+/// `partitions` is called once for each topic and returns its number of partitions. If it returns
+/// None, the list ends before the topic's first event.
 pub fn produce_arguments<'py, M: Messages>(
     py: Python<'py>,
     batch: &M,
@@ -142,7 +142,7 @@ fn bytes_or_none<'py>(py: Python<'py>, bytes: Option<&[u8]>) -> Bound<'py, PyAny
     }
 }
 
-/// The names of a batch's topics, and how many partitions those have that were met.
+/// The names of a batch's topics, and the known numbers of partitions.
 struct Topics<'py> {
     names: Vec<Bound<'py, PyString>>,
     partitions: Vec<Option<u32>>,

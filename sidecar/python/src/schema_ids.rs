@@ -1,4 +1,4 @@
-//! `SchemaIds` and `Unregistered`: what Avro and Protobuf need of a schema registry.
+//! `SchemaIds` and `Unregistered`: schema ids of a registry for Avro and Protobuf.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ impl Unregistered {
     }
 }
 
-/// Ids that a registry gave to schemas.
+/// Ids that a registry assigned to schemas.
 #[pyclass(frozen, module = "sidecar.encoding")]
 pub struct SchemaIds(pub Arc<schema_ids::SchemaIds>);
 

@@ -112,7 +112,7 @@ _ALLOWED = _section("ZstdCompressor", 220 << 20, bombs.zstd_bomb)
 _VALUE = _section("ZstdCompressor", len(_ROWS), lambda _: bytes(cramjam.zstd.compress(_ROWS)))
 _SEGMENT = partial(_hole, name="CommitLog-7-2.log", start=writer.header(7, 2, b"{}"))
 COMMENT = SCHEMA.replace("true;", f"true AND comment = '{'a' * (15 << 20)}';")
-_EXCEEDS = r"of \d+ MiB exceeds the \d+ MiB that fit the memory limit"
+_EXCEEDS = r"of \d+ MiB exceeds the \d+ MiB allowed by the memory limit"
 _READ = r"CommitLog-7-2\.log"
 _EMPTY_LISTS = b'{"ranges":[' + b"[]," * (5 << 20) + b"1]}"
 FILES: dict[str, tuple[Plant, str]] = {

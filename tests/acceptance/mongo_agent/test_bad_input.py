@@ -71,4 +71,4 @@ def test_replica_set_name_mismatch_is_reported(
     path = configuration(tmp_path, hosts.replace("rs0/", "rs7/"), CDC, no_server)
     done = mongo_agent(command, "--config", path)
     assert done.exit_code == exit_code
-    assert "is named rs0, but the configuration names rs7" in done.output + done.errors
+    assert "is rs0, but the configuration specifies rs7" in done.output + done.errors

@@ -229,7 +229,7 @@ def test_invalid_server_certificate_is_reported(
     [
         ({"mongodb.ssl.keystore.password": "wrong"}, "`mongodb.ssl.keystore.password`"),
         ({"mongodb.ssl.truststore": "/nowhere"}, "/nowhere cannot be read"),
-        ({"mongodb.ssl.ca.path": "ca"}, "exclude each other"),
+        ({"mongodb.ssl.ca.path": "ca"}, "are mutually exclusive"),
         ({"mongodb.ssl.keystore": "trust"}, "contains no private key"),
     ],
     ids=["password", "no file", "both", "no key"],

@@ -129,7 +129,7 @@ def test_encoder_requests_custom_topics(tmp_path: Path, settings: Settings, want
     [
         ({STRATEGY: "io.debezium.schema.SchemaTopicNamingStrategy"}, "into one topic"),
         ({STRATEGY: "io.debezium.schema.SchemaUnicodeTopicNamingStrategy"}, "into one topic"),
-        ({STRATEGY: "com.shop.Topics"}, "loads a class; it must be one of"),
+        ({STRATEGY: "com.shop.Topics"}, "names an unsupported class; use one of"),
         ({STRATEGY: REGEX, "topic.regex": "a"}, "`topic.replacement` must be set"),
         ({STRATEGY: REGEX, "topic.replacement": "a"}, "`topic.regex` must be set"),
         (
@@ -142,7 +142,7 @@ def test_encoder_requests_custom_topics(tmp_path: Path, settings: Settings, want
         ),
         (
             {STRATEGY: REGEX, "topic.regex": "a", "topic.replacement": "${x}"},
-            "names the unknown group 'x'",
+            "refers to the unknown group 'x'",
         ),
         ({STRATEGY: REGEX, "topic.regex": "a", "topic.replacement": "a$"}, "has an incomplete '$'"),
         (

@@ -93,7 +93,7 @@ def test_imported_heartbeat_token_opens_stream() -> None:
 def test_unusable_imported_token_falls_back_to_time(values: dict[str, str]) -> None:
     taken = imported_position([offset(sec=9, ord=2, **values)], "shop", "rs0")
     assert opening(taken.position, "ours") == Opening(from_time=ClusterTime(9, 2))
-    assert "Events of this time are repeated" in taken.messages[0]
+    assert "Events at this time are repeated" in taken.messages[0]
 
 
 def test_oldest_time_of_several_shards_is_imported() -> None:
@@ -124,7 +124,7 @@ def test_unmigrated_state_is_reported() -> None:
     ("offsets", "words"),
     [
         ([], "no offsets of a Debezium connector"),
-        ([offset("a", sec=1, ord=1)], r"no offset of shop \(topic.prefix\), only of a\."),
+        ([offset("a", sec=1, ord=1)], r"no offset for shop \(topic.prefix\), only for a\."),
         ([offset(sec=1, ord=1, initsync=True)], "stopped during its snapshot"),
         ([offset(sec=-1, ord=-1)], "neither a resume token nor a time"),
         ([offset(resume_token="?")], "The resume token of shop-connector cannot be read"),

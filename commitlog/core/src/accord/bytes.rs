@@ -1,13 +1,13 @@
-//! Forms of numbers, ids and keys that Accord's serializers share.
+//! Encodings shared by Accord's serializers: numbers, ids and keys.
 
 use crate::cursor::Cursor;
 use crate::error::{DecodeError, Result};
 use crate::table_id::TableId;
 
-/// Marks the compact form of an id that Cassandra 6.0 made from an epoch.
+/// Marks the compact form of an id that Cassandra 6.0 derived from an epoch.
 const COMPACT: u8 = 0x90;
 
-/// A big-endian number of at most eight bytes.
+/// Reads a big-endian number of at most eight bytes.
 pub fn number(cursor: &mut Cursor<'_>, length: usize) -> Result<u64> {
     let bytes = cursor.bytes(length)?;
     Ok(bytes
@@ -19,7 +19,7 @@ pub fn boolean(cursor: &mut Cursor<'_>) -> Result<bool> {
     Ok(cursor.u8()? != 0)
 }
 
-/// `TableId.deserializeCompact`; `comparable`: with the sign bits flipped.
+/// `TableId.deserializeCompact`; `comparable` means that the sign bits are flipped.
 pub fn table_id(cursor: &mut Cursor<'_>, comparable: bool) -> Result<TableId> {
     let sign = if comparable { 1 << 63 } else { 0 };
     let first = cursor.u8()?;
@@ -32,7 +32,7 @@ pub fn table_id(cursor: &mut Cursor<'_>, comparable: bool) -> Result<TableId> {
     Ok(TableId((msb << 64 | lsb).to_be_bytes()))
 }
 
-/// `SerializePacked.serializedPackedSize`: bytes of `count` numbers up to `max`.
+/// `SerializePacked.serializedPackedSize`: the byte length of `count` numbers up to `max`.
 pub fn packed_size(count: u64, max: u64) -> Result<usize> {
     let bits = u64::from(64 - max.leading_zeros());
     let size = bits.checked_mul(count).map(|bits| bits.div_ceil(8));
@@ -47,7 +47,7 @@ pub fn packed_numbers(cursor: &mut Cursor<'_>) -> Result<Vec<u64>> {
         return Ok(Vec::new());
     }
     let last = cursor.uvint()?;
-    // They are distinct.
+    // The numbers are distinct.
     if count > last.saturating_add(1) {
         return Err(DecodeError::out_of_range("number of packed values", count));
     }
@@ -60,8 +60,8 @@ pub fn packed_numbers(cursor: &mut Cursor<'_>) -> Result<Vec<u64>> {
     Ok(numbers)
 }
 
-/// Numbers lie in words of eight big-endian bytes, the lowest bits first; the last word is as short
-/// as possible.
+/// Reads one number. Numbers fill eight-byte big-endian words from the lowest bit; the last word is
+/// as short as possible.
 fn packed_at(packed: &[u8], start: usize, bits: usize) -> u64 {
     (0..bits).fold(0, |number, bit| {
         let place = start + bit;
@@ -74,10 +74,10 @@ fn packed_at(packed: &[u8], start: usize, bits: usize) -> u64 {
     })
 }
 
-/// Unsigned vint (`VIntCoding.writeUnsignedVInt`).
+/// Writes an unsigned vint (`VIntCoding.writeUnsignedVInt`).
 pub fn write_uvint(out: &mut Vec<u8>, value: u64) {
     let bits = 64 - (value | 1).leading_zeros();
-    // Each byte has seven bits of the value, the ninth byte eight.
+    // Up to eight bytes hold seven bits of the value each; nine bytes hold all 64.
     let extra = if bits > 56 { 8 } else { (bits - 1) / 7 };
     let bytes = value.to_be_bytes();
     let start = out.len();

@@ -1,7 +1,7 @@
-//! What one entry changes of a command (`accord.impl.CommandChange`, `journal/CommandChanges`).
+//! Changes to a command in one entry (`accord.impl.CommandChange`, `journal/CommandChanges`).
 //!
-//! A record has 32 flags: the high half names the changed fields, the low half those of them that
-//! became null. The values of the others follow in the order of the fields.
+//! A record starts with 32 flags: the high half marks the changed fields, the low half the fields
+//! that became null. The values of the other changed fields follow in field order.
 
 use super::bytes::number;
 use super::participants::{skip_dependencies, skip_store_participants};
@@ -10,7 +10,7 @@ use super::txn_id::{self, TxnId};
 use crate::cursor::Cursor;
 use crate::error::{DecodeError, Result};
 
-/// Fields up to the last one that matters.
+/// Field numbers, up to the last field that is read.
 const PARTICIPANTS: u32 = 0;
 const SAVE_STATUS: u32 = 1;
 const DURABILITY: u32 = 2;
@@ -24,21 +24,21 @@ const MIN_UNIQUE_HLC: u32 = 9;
 const EXECUTES_AT_LEAST: u32 = 10;
 const WRITES: u32 = 11;
 
-/// `SaveStatus`, as far as it matters here.
+/// `SaveStatus`, reduced to the states that the reader distinguishes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
-    /// The outcome is not decided, or not known to this store.
+    /// The outcome is undecided or unknown to this store.
     Undecided,
-    /// The outcome is known and waits for the transactions before it.
+    /// The outcome is known, but earlier transactions must be applied first.
     PreApplied,
-    /// The outcome is being applied, or is applied.
+    /// The store is applying the outcome or has applied it.
     Applied,
-    /// What the store knew of it is erased.
+    /// The store has truncated, erased or invalidated the transaction.
     Truncated,
 }
 
 impl Status {
-    /// By the ordinal of `SaveStatus`.
+    /// Converts a `SaveStatus` ordinal.
     fn from_ordinal(ordinal: u8) -> Result<Self> {
         match ordinal {
             0..=21 => Ok(Self::Undecided),
@@ -50,13 +50,13 @@ impl Status {
     }
 }
 
-/// The changed fields of a command that say what it writes; the parts stay in their stored form.
+/// The changed fields of a command that determine its writes, still serialized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Change<'b> {
     pub status: Option<Status>,
-    /// A [`Definition`].
+    /// A serialized [`Definition`].
     pub definition: Option<&'b [u8]>,
-    /// An [`Outcome`].
+    /// A serialized [`Outcome`].
     pub outcome: Option<&'b [u8]>,
 }
 

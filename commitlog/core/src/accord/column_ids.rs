@@ -1,9 +1,9 @@
-//! The ids by which transactions name columns (`ColumnMetadata.uniqueId`).
+//! The ids that identify columns in transactions (`ColumnMetadata.uniqueId`).
 //!
-//! No system table has them. A table's columns get them in the order of the key, then by name; each
-//! added column gets the next one, and one that returns its former one
-//! (`TableMetadata.Builder#build`). So the statements in the node's metadata log give all ids of the
-//! tables that were created by it.
+//! No system table stores them. Cassandra numbers the key columns first, then the others by name.
+//! Each added column gets the next id, and a re-added column its former id
+//! (`TableMetadata.Builder#build`). So the ids follow from the statements in the node's metadata
+//! log, if it contains the table's creation.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use rustc_hash::FxHashMap;
 
 use crate::schema::{MetadataLogEntry, TableId, TableStatement, parse_table_statement};
 
-/// Ids and names of the columns of each table.
+/// The column ids and names of each table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ColumnIds {
     tables: FxHashMap<TableId, BTreeMap<u64, String>>,
-    /// The latest table of each keyspace and name.
+    /// The latest table for each keyspace and table name.
     latest: FxHashMap<(String, String), TableId>,
 }
 
@@ -28,8 +28,8 @@ impl ColumnIds {
         self.tables.contains_key(&table)
     }
 
-    /// The ids after an entry of the metadata log. Entries that change no table, and those that are
-    /// not understood, change nothing: their columns stay unknown.
+    /// Applies an entry of the metadata log. Entries that change no table or cannot be parsed are
+    /// ignored: their columns stay unknown.
     pub fn apply(&mut self, entry: &MetadataLogEntry) {
         if let Some(statement) = entry.statement() {
             let keyspace = statement.keyspace.as_deref().unwrap_or_default();

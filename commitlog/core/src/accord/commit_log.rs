@@ -1,4 +1,4 @@
-//! A commit-log segment with given mutations (`CommitLogDescriptor`, `CommitLogSegment`; format
+//! Builds a commit-log segment from mutations (`CommitLogDescriptor`, `CommitLogSegment`; format
 //! notes §1 to §3).
 
 use crate::descriptor::Version;
@@ -7,7 +7,7 @@ use crate::segment::MarkerChecksum;
 /// No compression, no encryption.
 const PARAMETERS: &[u8] = b"{}";
 
-/// The bytes of a whole segment of version 9 with one section.
+/// Builds a complete version 9 segment with one section.
 pub fn commit_log_segment(id: i64, mutations: &[Vec<u8>]) -> Vec<u8> {
     let mut out = header(id);
     let marker_at = out.len();
@@ -28,7 +28,7 @@ pub fn commit_log_segment(id: i64, mutations: &[Vec<u8>]) -> Vec<u8> {
     if let Some(marker) = out.get_mut(marker_at..marker_at + 8) {
         marker.copy_from_slice(&[end, crc].concat());
     }
-    // Room for the marker that would follow.
+    // Space for the next sync marker.
     out.extend_from_slice(&[0; 8]);
     out
 }

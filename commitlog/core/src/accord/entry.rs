@@ -17,12 +17,12 @@ use crate::error::{DecodeError, Result};
 const HEADER: usize = 33;
 const CRC: usize = 4;
 const TXN_ID: usize = 20;
-/// What `utils/Crc` feeds to each checksum first.
+/// The bytes that `utils/Crc` feeds into each checksum first.
 const CRC_SEED: [u8; 4] = [0xfa, 0x2d, 0x55, 0xca];
 /// `JournalKey.Type.COMMAND_DIFF`.
 const COMMAND_DIFF: u8 = 0;
 
-/// Whose changes an entry has: a transaction as one command store of the node knows it.
+/// The command that an entry changes: a transaction in one of the node's command stores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CommandId {
     pub txn_id: TxnId,
@@ -46,26 +46,26 @@ impl CommandId {
     }
 }
 
-/// What comes next in a segment.
+/// The state of the next entry in a segment.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Found<'b> {
-    /// A whole entry with good checksums.
+    /// A complete entry with valid checksums.
     Entry {
-        /// `None` for entries of other types than changes of a command.
+        /// `None` for entries that do not change a command.
         command: Option<CommandId>,
         record: &'b [u8],
         /// Offset of the next entry in the segment.
         end: usize,
     },
-    /// The bytes end before the entry does; it ends at this offset of the segment.
+    /// The entry extends past the given bytes; it ends at this offset in the segment.
     NeedsBytes { end: usize },
     /// Nothing is allocated here yet.
     Unwritten,
-    /// Allocated up to `end`, but not wholly written; or damaged.
+    /// The entry is allocated up to `end`, but partly written or damaged.
     Incomplete { end: usize },
 }
 
-/// Looks at the entry at the start of `bytes`, which lie at `offset` of the segment.
+/// Inspects the entry at the start of `bytes`, which start at `offset` in the segment.
 pub fn inspect(bytes: &[u8], offset: usize) -> Found<'_> {
     let Some((end_bytes, _)) = bytes.split_first_chunk::<4>() else {
         return Found::NeedsBytes {
@@ -112,7 +112,7 @@ fn whole(entry: &[u8], end: usize) -> Option<Found<'_>> {
     })
 }
 
-/// A checksum as it is stored: 1 stands for 0.
+/// Returns a checksum in its stored form, in which 1 replaces 0.
 fn stored(crc: &crc32fast::Hasher) -> [u8; CRC] {
     crc.clone().finalize().max(1).to_be_bytes()
 }

@@ -1,5 +1,4 @@
-//! Reads the journal of Accord, where Cassandra 6.0 writes transactions instead of in the commit
-//! log.
+//! Reads Accord's journal, to which Cassandra 6.0 writes transactions instead of the commit log.
 //!
 //! ```text
 //! segment    entry | entry | …                                        (reader, entry)
@@ -9,7 +8,7 @@
 //! mutation   as in a commit-log segment of version 9                  (update_writer, commit_log)
 //! ```
 //!
-//! The formats are those of 6.0-alpha2: journal version 1, user version 1.
+//! The formats match 6.0-alpha2: journal version 1, user version 1.
 
 mod bytes;
 mod change;

@@ -1,14 +1,14 @@
-//! Reads over keys, ranges and dependencies, which precede what the capture needs
+//! Skips keys, ranges and dependencies, which precede the fields needed for capture
 //! (`service/accord/serializers/KeySerializers`, `CommandSerializers`, `DepsSerializers`).
 //!
-//! Tokens have eight bytes, those of Murmur3Partitioner: Accord's tokens of other partitioners have
-//! other lengths, and the bytes do not name the partitioner.
+//! Only Murmur3Partitioner's eight-byte tokens are supported: other partitioners use other lengths,
+//! and the bytes do not identify the partitioner.
 
 use super::bytes::{packed_size, table_id};
 use crate::cursor::Cursor;
 use crate::error::{DecodeError, Result};
 
-/// A token between two sentinels.
+/// A token between two sentinel bytes.
 const ROUTING_KEY: usize = 10;
 
 /// `Unseekables.UnseekablesKind`.
@@ -35,7 +35,7 @@ impl Kind {
         matches!(self, Self::Keys | Self::KeyRoute)
     }
 
-    /// Reads over the elements and what a route adds; returns the number of elements.
+    /// Skips the elements and a route's home key; returns the number of elements.
     fn skip(self, cursor: &mut Cursor<'_>) -> Result<u64> {
         let width = if self.is_keys() { 1 } else { 2 } * ROUTING_KEY;
         let count = elements(cursor, width)?;
@@ -57,7 +57,7 @@ impl Kind {
     }
 }
 
-/// `AbstractSearchableSerializer`: runs of elements of one table.
+/// Skips runs of elements, one run for each table (`AbstractSearchableSerializer`).
 fn elements(cursor: &mut Cursor<'_>, width: usize) -> Result<u64> {
     let total = cursor.uvint()?;
     let mut left = total;
@@ -74,13 +74,13 @@ fn elements(cursor: &mut Cursor<'_>, width: usize) -> Result<u64> {
     Ok(total)
 }
 
-/// Reads over any kind of participants.
+/// Skips participants of any kind.
 fn skip_any(cursor: &mut Cursor<'_>) -> Result<u64> {
     Kind::read(cursor)?.skip(cursor)
 }
 
-/// A set of places in `superset` elements (`IVersionedWithKeysSerializer`): a bitmap of the missing
-/// ones, or runs where the set is large.
+/// Reads a subset of `superset` elements (`IVersionedWithKeysSerializer`). A bitmap marks the
+/// missing elements, or runs list the present elements if `superset` is at least 64.
 pub fn subset(cursor: &mut Cursor<'_>, superset: usize) -> Result<Vec<usize>> {
     let encoded = cursor.uvint()?;
     if encoded == 0 {

@@ -1,4 +1,4 @@
-//! Reads a journal segment forward: entries to mutations.
+//! Reads a journal segment forward and turns its entries into mutations.
 
 use super::change::Change;
 use super::entry::{CommandId, Found, inspect};
@@ -7,24 +7,24 @@ use super::transactions::{Applied, Transactions};
 use super::update_writer::WriteTime;
 use crate::error::{DecodeError, Result};
 
-/// Why a read ended.
+/// Why a read stopped.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// The next entry ends after the given bytes, at this offset of the segment.
+    /// The next entry extends past the given bytes; it ends at this offset in the segment.
     NeedsBytes { end: usize },
     /// The node has written nothing further.
     Unwritten,
-    /// The next entry is not wholly written, or is damaged; it ends at this offset.
+    /// The next entry is partly written or damaged; it ends at this offset.
     Incomplete { end: usize },
-    /// Enough mutations.
+    /// The mutations have reached the size limit.
     Full,
-    /// The updates of the next entry need another schema or further column ids.
+    /// The next entry's updates need a different schema or more column ids.
     Blocked(Box<DecodeError>),
-    /// The next entry is whole and cannot be decoded; it ends at this offset.
+    /// The next entry is complete but cannot be decoded; it ends at this offset.
     Undecodable { end: usize, error: Box<DecodeError> },
 }
 
-/// Mutations out of a segment, in the order of their application.
+/// Mutations from a segment, in the order in which the node applied them.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Read {
     /// Offset of the next entry.
@@ -33,8 +33,8 @@ pub struct Read {
     pub mutations: Vec<Vec<u8>>,
 }
 
-/// Reads `bytes`, which begin with the entry at `offset` of a segment, until there are `limit`
-/// bytes of mutations.
+/// Reads entries from `bytes`, which start at `offset` in a segment, until the mutations reach
+/// `limit` bytes.
 pub fn read(
     transactions: &mut Transactions,
     rewriter: &mut Rewriter,
@@ -92,8 +92,8 @@ pub fn read(
     read
 }
 
-/// Passes over the entry at the start of `bytes` without its updates; returns the next offset.
-/// The transaction is over with it.
+/// Skips the entry at the start of `bytes`; returns the next offset. If the entry is complete, its
+/// transaction is forgotten.
 pub fn skip(transactions: &mut Transactions, bytes: &[u8], offset: usize) -> Option<usize> {
     match inspect(bytes, offset) {
         Found::Entry { command, end, .. } => {

@@ -1,7 +1,7 @@
-//! A stored update of a transaction as a mutation of the commit log.
+//! Rewrites a transaction's stored update as a commit-log mutation.
 //!
-//! Accord's form lacks the key and names columns by their ids (`StableHeaderSerializer`). With the
-//! key and the names, its bytes are those of an ordinary update, which [`Decoder`] reads.
+//! Accord omits the key and identifies columns by id (`StableHeaderSerializer`). With the key and
+//! the column names restored, the bytes form an ordinary update, which [`Decoder`] reads.
 
 use std::sync::Arc;
 
@@ -25,14 +25,14 @@ pub struct Rewriter {
     ids: Arc<ColumnIds>,
 }
 
-/// An update up to its rows.
+/// The header of an update, and the unparsed rest.
 struct Header<'b> {
     epoch: &'b [u8],
     flags: u8,
     static_columns: Vec<u32>,
     regular_columns: Vec<u32>,
     bases: &'b [u8],
-    /// Deletion, rows, and what follows the update.
+    /// The deletion, the rows and any bytes after the update.
     rest: &'b [u8],
 }
 
@@ -44,8 +44,8 @@ impl Rewriter {
         }
     }
 
-    /// The mutation, or `None` for an update that changes nothing here: of a table without CDC, an
-    /// empty one, or a fragment that the outcome has in its whole form.
+    /// Returns the mutation. The result is `None` if the table has no CDC, the update is empty, or
+    /// the outcome contains the complete form of a fragment.
     pub fn mutation(
         &mut self,
         update: &StoredUpdate<'_>,
@@ -61,7 +61,7 @@ impl Rewriter {
             return Ok(None);
         };
         let ordinary = ordinary(&table, update, &header);
-        // The estimate of the number of rows is left out.
+        // The output has no estimate of the number of rows.
         let flags = header.flags & !update_flag::HAS_ROW_ESTIMATE;
         let mut out = start(id, header.epoch, update.key.key, flags);
         UpdateWriter::bases(&mut out);
@@ -143,7 +143,7 @@ impl Rewriter {
     }
 }
 
-/// The update with its key and the names of its columns.
+/// Encodes the update with its key and its column names.
 fn ordinary(table: &Table, update: &StoredUpdate<'_>, header: &Header<'_>) -> Vec<u8> {
     let mut out = start(table.id, header.epoch, update.key.key, header.flags);
     out.extend_from_slice(header.bases);

@@ -1,9 +1,9 @@
-//! What a transaction writes: its definition and its outcome (`PartialTxn`, `TxnUpdate`, `Writes`,
-//! `TxnWrite`).
+//! The writes of a transaction: its definition and its outcome (`PartialTxn`, `TxnUpdate`,
+//! `Writes`, `TxnWrite`).
 //!
-//! The definition has the statements as fragments, grouped in blocks of conditions. A fragment
-//! without references to read values is a whole partition update. The outcome has the conditions
-//! that were met, the time of the execution, and the updates that needed read values.
+//! The definition contains the statements as fragments, grouped into conditional blocks. A fragment
+//! without references to read values is a complete partition update. The outcome contains the met
+//! conditions, the execution time, and the updates that needed read values.
 
 use super::bytes::{boolean, packed_numbers, table_id};
 use super::participants::subset;
@@ -14,7 +14,7 @@ use crate::table_id::TableId;
 
 /// `Routable.Domain.Key` in `AbstractSeekablesSerializer`.
 const SEEKABLE_KEYS: u8 = 1;
-/// `AccordUpdate.Kind.TXN`; the other kind is a read repair, which writes nothing by Accord.
+/// `AccordUpdate.Kind.TXN`; the other kind, a read repair, writes nothing through Accord.
 const TXN_UPDATE: u8 = 0;
 const PRESERVES_TIMESTAMPS: u8 = 0x01;
 
@@ -25,14 +25,14 @@ pub struct PartitionKey<'b> {
     pub key: &'b [u8],
 }
 
-/// A partition update without its key, from its table's index on.
+/// A partition update without its key, starting with its table index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoredUpdate<'b> {
     pub key: PartitionKey<'b>,
-    /// The tables that the update's index counts in.
+    /// The number of tables; if it is 1, the update has no table index.
     pub tables: usize,
     pub bytes: &'b [u8],
-    /// What references the statement has follows the update.
+    /// Whether the statement's references follow the update.
     pub is_fragment: bool,
 }
 
@@ -42,14 +42,14 @@ pub struct Definition<'b> {
     keys: Vec<PartitionKey<'b>>,
     tables: usize,
     blocks: Vec<Block<'b>>,
-    /// Hints and batches keep the write times that they have.
+    /// Whether the writes keep their original timestamps, as in hints and batches.
     pub preserves_timestamps: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 struct Block<'b> {
     fragments: Vec<Fragment<'b>>,
-    /// Ids of conditions with the fragments that each of them allows.
+    /// Condition ids, each with the ids of the fragments that it enables.
     conditions: Vec<(u64, Vec<u64>)>,
 }
 
@@ -60,12 +60,12 @@ struct Fragment<'b> {
     bytes: &'b [u8],
 }
 
-/// `Writes`: what the execution decided.
+/// `Writes`: the result of the execution.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Outcome<'b> {
-    /// The time of all writes, in microseconds.
+    /// The timestamp of all writes, in microseconds.
     pub timestamp_us: i64,
-    /// One bit for each met condition, the lowest first.
+    /// A bitmap of the met conditions, lowest bit first.
     conditions: Vec<u64>,
     tables: usize,
     updates: Vec<(PartitionKey<'b>, &'b [u8])>,
@@ -77,7 +77,7 @@ impl<'b> Definition<'b> {
         let tables = skip_tables(cursor)?;
         let keys = seekables(cursor)?;
         skip_read(cursor, keys.len())?;
-        // The query: which of the read values the client gets.
+        // The query, which selects the values to return to the client.
         cursor.u8()?;
         let mut definition = Self {
             keys,
@@ -117,7 +117,7 @@ impl<'b> Definition<'b> {
         Ok(())
     }
 
-    /// The fragments of the conditions that were met, whole or not.
+    /// Returns the fragments that the met conditions enable, complete or not.
     fn fragments(&self, outcome: &Outcome<'_>) -> impl Iterator<Item = &Fragment<'b>> {
         let mut allowed = Vec::new();
         for block in &self.blocks {
@@ -131,7 +131,7 @@ impl<'b> Definition<'b> {
         allowed.into_iter()
     }
 
-    /// The updates that the outcome applies to the partitions of the definition: updates that
+    /// Returns the updates that the outcome applies to the definition's partitions. Updates that
     /// depend on read values come first, as in `TxnWrite.applyDirect`.
     pub fn updates(&self, outcome: &Outcome<'b>) -> Result<Vec<StoredUpdate<'b>>> {
         if outcome.conditions.iter().all(|word| *word == 0) {
@@ -185,7 +185,7 @@ impl<'b> Outcome<'b> {
         outcome.conditions = bits(cursor)?;
         for _ in 0..cursor.uvint()? {
             let key = key_at(cursor, &keys)?;
-            // The place of the statement in the transaction.
+            // The index of the statement in the transaction.
             cursor.bytes(4)?;
             outcome.updates.push((key, cursor.vbytes()?));
         }
@@ -207,7 +207,7 @@ fn skip_tables(cursor: &mut Cursor<'_>) -> Result<usize> {
     Ok(count)
 }
 
-/// `AbstractSeekablesSerializer`; ranges, which no write has, are read over.
+/// `AbstractSeekablesSerializer`; rejects ranges, which no write contains.
 fn seekables<'b>(cursor: &mut Cursor<'b>) -> Result<Vec<PartitionKey<'b>>> {
     let kind = cursor.u8()?;
     if kind != SEEKABLE_KEYS {
@@ -226,7 +226,7 @@ fn seekables<'b>(cursor: &mut Cursor<'b>) -> Result<Vec<PartitionKey<'b>>> {
 fn key_at<'b>(cursor: &mut Cursor<'_>, keys: &[PartitionKey<'b>]) -> Result<PartitionKey<'b>> {
     let place = cursor.uvint()?;
     let key = keys.get(place as usize).copied();
-    key.ok_or_else(|| DecodeError::out_of_range("place of a key", place))
+    key.ok_or_else(|| DecodeError::out_of_range("key index", place))
 }
 
 /// `TxnRead`.
@@ -239,7 +239,7 @@ fn skip_read(cursor: &mut Cursor<'_>, keys: usize) -> Result<()> {
         cursor.bytes(4)?;
         let place = cursor.uvint()?;
         if place == 0 || place > keys as u64 {
-            return Err(DecodeError::out_of_range("place of a read key", place));
+            return Err(DecodeError::out_of_range("read key index", place));
         }
         if !boolean(cursor)? {
             cursor.vbytes()?;

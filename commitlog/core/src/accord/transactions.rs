@@ -1,9 +1,9 @@
-//! Joins what the entries of a journal tell of each transaction.
+//! Joins the journal entries of each transaction.
 //!
-//! The definition of a transaction, its outcome and its application stand in entries of their own,
-//! for each command store of the node. A store applies the transactions of a partition in the order
-//! of their execution, so the updates are given out at the application: then their order is that of
-//! the table's data.
+//! Separate entries record the definition, outcome and application of a transaction, for each
+//! command store of the node. A store applies the transactions of a partition in execution order.
+//! The updates are returned when the transaction is applied, so their order matches the table's
+//! data.
 
 use std::collections::BTreeMap;
 
@@ -16,14 +16,14 @@ use crate::error::{DecodeError, Result};
 
 const STORED_VERSION: u8 = 1;
 
-/// What is known of a transaction that is not applied yet.
+/// The known parts of a transaction that is not applied yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Parts {
     pub definition: Option<Vec<u8>>,
     pub outcome: Option<Vec<u8>>,
 }
 
-/// A transaction that is applied, with its parts in their stored form.
+/// An applied transaction, with its parts still serialized.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Applied {
     definition: Vec<u8>,
@@ -31,7 +31,7 @@ pub struct Applied {
 }
 
 impl Applied {
-    /// The parts as values.
+    /// Deserializes the parts.
     pub fn read(&self) -> Result<(Definition<'_>, Outcome<'_>)> {
         Ok((
             Definition::read(&mut Cursor::new(&self.definition))?,
@@ -47,15 +47,15 @@ pub struct Transactions {
 }
 
 impl Transactions {
-    /// Notes a change; returns the transaction when the change applies it.
+    /// Records a change; returns the transaction if the change applies it.
     ///
-    /// Of a transaction that began before the first entry that was read, the definition is
-    /// missing; it ends without updates.
+    /// If a transaction began before the first entry that was read, its definition is missing, and
+    /// it yields no updates.
     pub fn note(&mut self, id: CommandId, change: &Change<'_>) -> Option<Applied> {
         let is_over = matches!(change.status, Some(Status::Applied | Status::Truncated));
         let has_part = change.definition.is_some() || change.outcome.is_some();
-        // A part always changes the status, unless it extends one: of a transaction that is over,
-        // the rest does not matter.
+        // A new part always comes with a status. A part without a status extends a known part,
+        // which no longer matters after the transaction is over.
         let is_new = has_part && change.status.is_some();
         if !is_new && !self.open.contains_key(&id) {
             return None;
@@ -77,12 +77,12 @@ impl Transactions {
         None
     }
 
-    /// What is known of one transaction.
+    /// Returns the known parts of one transaction.
     pub(super) fn get(&self, id: CommandId) -> Option<Parts> {
         self.open.get(&id).cloned()
     }
 
-    /// Takes back what was noted of a transaction.
+    /// Restores the earlier parts of a transaction; `None` removes it.
     pub(super) fn restore(&mut self, id: CommandId, parts: Option<Parts>) {
         match parts {
             Some(parts) => self.open.insert(id, parts),
@@ -90,21 +90,20 @@ impl Transactions {
         };
     }
 
-    /// Number of transactions without an application, and the start of the oldest one in
-    /// microseconds.
+    /// Returns the number of unapplied transactions and the start of the oldest, in microseconds.
     pub fn waiting(&self) -> (usize, Option<i64>) {
         let starts = self.open.keys().map(|id| id.txn_id.clock_us());
         (self.open.len(), starts.min())
     }
 
-    /// The form in which an agent keeps them: [`Self::from_stored`] reads it.
+    /// Serializes the transactions for an agent to store; [`Self::from_stored`] reads them.
     pub fn to_stored(&self) -> Vec<u8> {
         let mut out = vec![STORED_VERSION];
         for (id, parts) in &self.open {
             id.write(&mut out);
             for part in [&parts.definition, &parts.outcome] {
                 match part {
-                    // One more than the length, so that 0 is none.
+                    // The length plus one, so that 0 means `None`.
                     Some(bytes) => {
                         write_uvint(&mut out, bytes.len() as u64 + 1);
                         out.extend_from_slice(bytes);
@@ -116,7 +115,7 @@ impl Transactions {
         out
     }
 
-    /// Fails for bytes of another form.
+    /// Fails if the version is unsupported or the bytes are truncated.
     pub fn from_stored(bytes: &[u8]) -> Result<Self> {
         let mut cursor = Cursor::new(bytes);
         let version = cursor.u8()?;

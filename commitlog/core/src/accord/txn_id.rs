@@ -7,7 +7,7 @@ use crate::error::Result;
 /// `Txn.Kind.Write`.
 const WRITE: u8 = 1;
 
-/// Epoch, hybrid logical clock, flags and node, as the journal's keys have them.
+/// Epoch, hybrid logical clock, flags and node, packed as in the journal's keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TxnId {
     msb: u64,
@@ -16,7 +16,7 @@ pub struct TxnId {
 }
 
 impl TxnId {
-    /// The 20 bytes of a key: 49 bits epoch, 63 bits clock, 16 bits flags, 32 bits node.
+    /// Parses the 20 bytes of a key: epoch (49 bits), clock (63), flags (16) and node (32).
     pub fn of_bits(bits: &[u8]) -> Option<Self> {
         let (msb, rest) = bits.split_first_chunk::<8>()?;
         let (lsb, node) = rest.split_first_chunk::<8>()?;
@@ -41,19 +41,19 @@ impl TxnId {
         ((self.msb & 0x7fff) << 48 | self.lsb >> 16) as i64
     }
 
-    /// Whether it may write; others are reads and sync points.
+    /// Whether the transaction may write; other kinds are reads and sync points.
     pub fn is_write(&self) -> bool {
         (self.lsb as u8 >> 1) & 0b111 == WRITE
     }
 
-    /// Whether it is about ranges, not keys.
+    /// Whether the transaction covers ranges, not keys.
     pub fn is_range(&self) -> bool {
         self.lsb & 1 != 0
     }
 }
 
-/// Reads over a `VariableWidthTimestampSerializer`; returns the clock, `None` for the special
-/// values.
+/// Skips a timestamp (`VariableWidthTimestampSerializer`); returns its clock, or `None` for a
+/// special value.
 pub fn clock(cursor: &mut Cursor<'_>) -> Result<Option<u64>> {
     let lengths = cursor.u8()?;
     if lengths >= 0x80 {
@@ -67,8 +67,8 @@ pub fn clock(cursor: &mut Cursor<'_>) -> Result<Option<u64>> {
     Ok(Some(clock))
 }
 
-/// The unique clock of an `executeAt` that is stored relative to its transaction's id
-/// (`ExecuteAtSerializer`), whose clock is `base`: the write time.
+/// Reads the unique clock of an `executeAt`: the write time. It is stored relative to `base`, the
+/// clock of the transaction id (`ExecuteAtSerializer`).
 pub fn execution_clock(cursor: &mut Cursor<'_>, base: u64) -> Result<u64> {
     let flags = cursor.uvint()?;
     if flags & 1 == 0 {
@@ -85,7 +85,7 @@ pub fn execution_clock(cursor: &mut Cursor<'_>, base: u64) -> Result<u64> {
     Ok(clock.wrapping_add(cursor.uvint()?))
 }
 
-/// Reads over an `executeAt` that stands alone.
+/// Skips an `executeAt` that is not relative to a transaction id.
 pub fn skip_execution(cursor: &mut Cursor<'_>) -> Result<()> {
     let flags = cursor.uvint()?;
     if cursor.uvint()? == 0 {
@@ -93,7 +93,7 @@ pub fn skip_execution(cursor: &mut Cursor<'_>) -> Result<()> {
     }
     cursor.uvint()?;
     cursor.uvint()?;
-    // The serializer writes the unique clock by the class, which sets this flag as well.
+    // The serializer writes the unique clock only for one class, which also sets this flag.
     if flags & 2 != 0 {
         cursor.uvint()?;
     }

@@ -1,4 +1,4 @@
-//! Writes a partition update in the form of the commit log, version 9
+//! Writes a partition update in version 9 of the commit-log format
 //! (`PartitionUpdate.PartitionUpdateSerializer`, `UnfilteredSerializer`; format notes §4).
 
 use super::bytes::{write_uvint, write_vbytes};
@@ -8,18 +8,18 @@ use crate::schema::{Column, Table};
 use crate::times::{DELETION_TIME_EPOCH_S, TIMESTAMP_EPOCH_US};
 use crate::unfiltered::{cell_flag, row_flag};
 
-/// Values of a clustering come in batches.
+/// Clustering values are written in batches.
 const CLUSTERING_BATCH: usize = 32;
-/// From this many columns on, a subset is a list of indexes.
+/// With this many columns or more, a subset is a list of indexes.
 const LARGE_SUBSET: usize = 64;
 
 /// Replaces the write times of an update (`PartitionUpdate.Builder#updateAllTimestamp`).
 #[derive(Debug, Clone, Copy)]
 pub enum WriteTime {
-    /// Everything gets this time; deletions one microsecond less, so that they do not delete what
-    /// the same transaction writes.
+    /// Replaces all times; deletions get one microsecond less, so that they do not delete writes of
+    /// the same transaction.
     Of(i64),
-    /// Each write time stays.
+    /// Keeps each write time.
     Kept,
 }
 
@@ -50,7 +50,7 @@ pub struct UpdateWriter<'t> {
 }
 
 impl UpdateWriter<'_> {
-    /// The bases of all times; the smallest ones possible.
+    /// Writes the bases of times and TTLs: the smallest possible values.
     pub fn bases(out: &mut Vec<u8>) {
         out.extend_from_slice(&[0, 0, 0]);
     }
@@ -79,7 +79,7 @@ impl UpdateWriter<'_> {
     }
 
     fn row_of(&mut self, row: &Row<'_>, columns: &[u32]) {
-        // A column that returned with another type has several indexes.
+        // A column that was re-added with a different type has several indexes.
         let actual: Vec<Option<u32>> = (columns.iter())
             .map(|column| self.index_in(row, *column))
             .collect();
@@ -127,7 +127,7 @@ impl UpdateWriter<'_> {
         }
     }
 
-    /// The index that the row has for a listed column; `None` when the row lacks it.
+    /// Returns the index that the row uses for a listed column, or `None` if it is not in the row.
     fn index_in(&self, row: &Row<'_>, column: u32) -> Option<u32> {
         let name = |index: u32| {
             let column = self.table.columns.get(index as usize);

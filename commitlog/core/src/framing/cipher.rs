@@ -1,8 +1,7 @@
-//! The cipher transformations that a segment's header can name (`CipherFactory`).
+//! Ciphers for the transformations in segment headers (`CipherFactory`).
 //!
-//! Cassandra passes an `IvParameterSpec` to every cipher; AES's modes ECB and GCM reject it, and
-//! encrypts texts of any length, which Java does not do in CBC, CFB and OFB without padding and in
-//! CTR with it.
+//! Cassandra passes an `IvParameterSpec` to every cipher; the AES modes ECB and GCM reject it. For
+//! texts of any length, Java requires padding in CBC, CFB and OFB, and it rejects padding in CTR.
 
 use aes::cipher::block_padding::Pkcs7;
 use aes::cipher::consts::U16;
@@ -12,20 +11,20 @@ use aes::cipher::{
 };
 use aes::{Aes128, Aes192, Aes256};
 
-/// Bytes of a block of AES, and of its initialisation vector.
+/// Length of an AES block and of an initialization vector.
 pub const BLOCK_LENGTH: usize = 16;
 pub type Block = [u8; BLOCK_LENGTH];
 
-/// Decrypts chunks, each of which starts with the same vector.
+/// Decrypts chunks, which all start with the same initialization vector.
 pub trait ChunkCipher: Send {
-    /// Decrypts a whole chunk in place; returns it without its padding, or `None` if the padding
-    /// is none.
+    /// Decrypts a whole chunk in place; returns it without its padding, or `None` if the padding is
+    /// invalid.
     fn decrypt<'c>(&self, chunk: &'c mut [u8]) -> Option<&'c [u8]>;
 
     /// Decrypts the first block of a chunk in place.
     fn decrypt_first(&self, block: &mut Block);
 
-    /// How many bytes so many are encrypted to.
+    /// Returns the length of the cipher text for `plain` bytes.
     fn encrypted_length(&self, plain: usize) -> usize;
 }
 
@@ -37,21 +36,21 @@ enum Mode {
     Ctr,
 }
 
-/// Why there is no cipher.
+/// Why a cipher cannot be created.
 #[derive(Debug, PartialEq, Eq)]
 pub enum NoCipher {
-    /// The transformation or its vector is none that can be read.
+    /// The transformation or the length of its vector is not supported.
     Unsupported(String),
-    /// The key does not fit.
+    /// The key has the wrong length.
     Key(String),
 }
 
-/// The transformations that are known.
+/// The supported transformations.
 const KNOWN: &str =
     "AES/CBC/PKCS5Padding, AES/CFB/PKCS5Padding, AES/OFB/PKCS5Padding and AES/CTR/NoPadding";
 
-/// The cipher of a transformation as Java names it, such as `AES/CBC/PKCS5Padding`. Java does not
-/// look at upper and lower case in it.
+/// Creates the cipher for a Java transformation, such as `AES/CBC/PKCS5Padding`. Like Java, it
+/// ignores case.
 pub fn cipher(
     transformation: &str,
     key: &[u8],
@@ -64,13 +63,13 @@ pub fn cipher(
         "aes/ctr/nopadding" => Mode::Ctr,
         _ => {
             return Err(NoCipher::Unsupported(format!(
-                "the segment is encrypted with {transformation}, which is not supported; supported are {KNOWN}"
+                "the segment is encrypted with {transformation}, which is not supported; the supported ciphers are {KNOWN}"
             )));
         }
     };
     let iv = Block::try_from(iv).map_err(|_| {
         NoCipher::Unsupported(format!(
-            "the initialisation vector of {transformation} has {} bytes; AES needs \
+            "the initialization vector of {transformation} has {} bytes; AES needs \
              {BLOCK_LENGTH}",
             iv.len()
         ))
@@ -101,7 +100,7 @@ where
     })
 }
 
-/// A mode that takes whole blocks.
+/// A mode that needs whole blocks, and therefore padding.
 struct Padded<M: InnerIvInit> {
     aes: M::Inner,
     iv: Block,
@@ -123,7 +122,7 @@ where
     M::Inner: Clone + Send,
 {
     fn decrypt<'c>(&self, chunk: &'c mut [u8]) -> Option<&'c [u8]> {
-        // PKCS5Padding is Java's name of it.
+        // Java calls this padding PKCS5Padding.
         self.decryptor().decrypt_padded::<Pkcs7>(chunk).ok()
     }
 

@@ -1,13 +1,13 @@
-//! `DeflateCompressor`: a zlib stream, whose checksum decoding compares.
+//! `DeflateCompressor`: a zlib stream; decoding verifies its checksum.
 
 use flate2::{Decompress, FlushDecompress, Status};
 
 use super::{BlockDecoder, wrong_length};
 
-/// The most bytes that zlib can decode from one stored byte.
+/// The maximum number of bytes that zlib can decode from one stored byte.
 const MAX_RATIO: usize = 1032;
 const ZLIB_HEADER: bool = true;
-/// What is decoded at once where only the length is wanted.
+/// Bytes decoded in each step while only the length is computed.
 const STEP_BYTES: usize = 64 << 10;
 
 pub struct Deflate(Decompress);
@@ -28,7 +28,7 @@ impl BlockDecoder for Deflate {
     }
 
     fn decoded_length(&mut self, block: &[u8]) -> Option<usize> {
-        // Cassandra stores nothing for nothing.
+        // Cassandra compresses an empty input to an empty block.
         if block.is_empty() {
             return Some(0);
         }
@@ -56,13 +56,13 @@ impl BlockDecoder for Deflate {
             .map_err(|error| format!("the zlib stream is damaged: {error}"))?;
         let written = self.0.total_out() as usize;
         match status {
-            // A marker that points past the block would be trusted.
+            // Otherwise, a marker that points past the block would be trusted.
             Status::StreamEnd if self.0.total_in() < block.len() as u64 => {
-                Err("the zlib stream ends before its section does".to_owned())
+                Err("the zlib stream is shorter than its section".to_owned())
             }
             Status::StreamEnd if written == records.len() => Ok(()),
             Status::StreamEnd => Err(wrong_length("zlib stream", written, records.len())),
-            _ => Err("the zlib stream does not end where its section does".to_owned()),
+            _ => Err("the zlib stream does not end with its section".to_owned()),
         }
     }
 }

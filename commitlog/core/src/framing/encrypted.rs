@@ -1,4 +1,4 @@
-//! Encrypted sections: chunks, each encrypted by itself, with LZ4 inside (`EncryptedSegment`,
+//! Encrypted sections: separately encrypted chunks with LZ4 blocks (`EncryptedSegment`,
 //! `EncryptionUtils`, format notes §2.6).
 //!
 //! ```text
@@ -6,7 +6,7 @@
 //!                                             | P bytes                                |
 //! ```
 //!
-//! U is stored twice, so a wrong key differs from damage: it decrypts to two different numbers.
+//! U is stored twice, so that a wrong key is detected: it decrypts to two different numbers.
 
 use super::cipher::{BLOCK_LENGTH, Block, ChunkCipher, NoCipher, cipher};
 use super::keys::Keys;
@@ -56,19 +56,19 @@ impl Encrypted {
         &self.alias
     }
 
-    /// Whether something was decrypted that no wrong key could have.
+    /// Whether a successful decryption has proven the key.
     pub fn is_key_proven(&self) -> bool {
         self.is_key_proven
     }
 
-    /// Looks whether the start of a chunk's cipher text, up to a block of it, makes sense.
+    /// Tests the key with the start of a chunk's cipher text, up to one block.
     pub fn prove_key(&mut self, cipher_text: &[u8]) -> bool {
         let is_proof = self.unpacked_length(cipher_text).is_some();
         self.is_key_proven |= is_proof;
         is_proof
     }
 
-    /// The unpacked length of a chunk, from the first block of its cipher text.
+    /// Decrypts the uncompressed length of a chunk from its first block of cipher text.
     fn unpacked_length(&self, cipher_text: &[u8]) -> Option<usize> {
         let mut block: Block = [0; BLOCK_LENGTH];
         let length = cipher_text.len().min(BLOCK_LENGTH);
@@ -79,13 +79,13 @@ impl Encrypted {
         Some(split_length(&block)?.0)
     }
 
-    /// Whether a chunk's two lengths agree. If one was damaged, the chunk could seem to end where a
-    /// later one does, and hide those between.
+    /// Whether a chunk's two lengths agree. A damaged length could extend the chunk to the end of a
+    /// later one and hide the chunks between them.
     fn is_as_long_as_it_says(&self, chunk: &Chunk<'_>) -> bool {
         self.cipher.encrypted_length(chunk.plain_length) == chunk.cipher_text.len()
     }
 
-    /// Unpacks one chunk to the start of `records`; returns its length.
+    /// Decodes one chunk into the start of `records`; returns its decoded length.
     fn decode_chunk(&mut self, chunk: &Chunk<'_>, records: &mut [u8]) -> Result<usize, String> {
         if !self.is_as_long_as_it_says(chunk) {
             return Err(CHUNK_LENGTH.to_owned());
@@ -102,7 +102,7 @@ impl Encrypted {
         self.is_key_proven = true;
         let target = records
             .get_mut(..length)
-            .ok_or("the encrypted chunks decode to more bytes than their section has")?;
+            .ok_or("the encrypted chunks decode to more bytes than the length of their section")?;
         let written = lz4_flex::block::decompress_into(packed, target)
             .map_err(|error| format!("the LZ4 block in an encrypted chunk is damaged: {error}"))?;
         if written == length {
@@ -113,7 +113,7 @@ impl Encrypted {
     }
 }
 
-/// The length before a chunk's LZ4 block, stored in both byte orders, and the block.
+/// Splits a decrypted chunk into its length, stored in both byte orders, and its LZ4 block.
 fn split_length(plain: &[u8]) -> Option<(usize, &[u8])> {
     let (big_endian, rest) = plain.split_first_chunk::<LENGTH_BYTES>()?;
     let (little_endian, packed) = rest.split_first_chunk::<LENGTH_BYTES>()?;
@@ -165,12 +165,12 @@ impl BlockDecoder for Encrypted {
 }
 
 struct Chunk<'b> {
-    /// Length of what it decrypts to, without padding.
+    /// Decrypted length, without padding.
     plain_length: usize,
     cipher_text: &'b [u8],
 }
 
-/// The chunks of a block, in turn.
+/// Iterates over the chunks of a block.
 struct Chunks<'b>(&'b [u8]);
 
 impl<'b> Iterator for Chunks<'b> {

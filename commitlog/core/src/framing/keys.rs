@@ -1,9 +1,9 @@
-//! The keys that encrypted segments are read with.
+//! Keys for decrypting segments.
 
 use std::collections::HashMap;
 use std::fmt;
 
-/// Key bytes by alias. They are shown nowhere.
+/// Key bytes by alias. `Debug` shows only the aliases.
 #[derive(Clone, Default)]
 pub struct Keys(HashMap<String, Vec<u8>>);
 
@@ -12,8 +12,8 @@ impl Keys {
         Self(keys)
     }
 
-    /// The key of an alias as a segment's header writes it. Keystores of Java write aliases in
-    /// lower case and look them up without regard to it (`JKSKeyProvider`).
+    /// Returns the key for an alias from a segment's header. Java keystores write aliases in lower
+    /// case and ignore case in lookups (`JKSKeyProvider`).
     pub fn get(&self, alias: &str) -> Option<&[u8]> {
         let key = self
             .0

@@ -1,9 +1,9 @@
-//! `LZ4Compressor`: the length once more, little-endian, then one raw LZ4 block.
+//! `LZ4Compressor`: the decoded length in little-endian order, then one raw LZ4 block.
 
 use super::{BlockDecoder, wrong_length};
 
 const LENGTH_BYTES: usize = 4;
-/// An LZ4 sequence cannot decode to more bytes than this for each stored one.
+/// The maximum number of bytes that LZ4 can decode from one stored byte.
 pub const MAX_RATIO: usize = 255;
 
 pub struct Lz4;

@@ -1,7 +1,7 @@
 //! How the records of a section are stored in the file (format notes §2.4 to §2.6).
 //!
-//! Plain sections are read in place; of the others each is one block. A compressor is one file
-//! here with one line in [`Framing::new`], and encryption is one more [`BlockDecoder`].
+//! Plain sections are read in place; any other section is one block. Each compressor has one file
+//! here and one line in [`Framing::new`]. Encryption also implements [`BlockDecoder`].
 
 mod cipher;
 mod deflate;
@@ -20,23 +20,23 @@ use crate::error::SegmentError;
 
 /// Turns one stored block into the records of a section.
 pub(crate) trait BlockDecoder: Send {
-    /// The largest length that a block of `stored` bytes can decode to; a section that claims
-    /// more is damaged, and nothing is allocated for it.
+    /// Returns the maximum decoded length of a block of `stored` bytes. A section that claims more
+    /// is damaged, and no memory is allocated for it.
     fn max_length(&self, stored: usize) -> usize;
 
-    /// The decoded length in the first 16 bytes of the block, if the format stores it there.
+    /// Reads the decoded length from the first 16 bytes of the block, if the format stores it
+    /// there.
     fn stored_length(&self, start: &[u8]) -> Option<usize>;
 
-    /// The decoded length of a whole block that does not store it at its start; `None` when the
-    /// block is damaged.
+    /// Computes a block's decoded length if the block does not store it; `None` if it is damaged.
     fn decoded_length(&mut self, _block: &[u8]) -> Option<usize> {
         None
     }
 
-    /// Fills `records`, which has the length in the section's header.
+    /// Fills `records`, whose length is stored in the section's header.
     fn decode(&mut self, block: &[u8], records: &mut [u8]) -> Result<(), String>;
 
-    /// What an encrypted block needs besides.
+    /// Returns the decoder if it is for encrypted blocks.
     fn encryption(&mut self) -> Option<&mut Encrypted> {
         None
     }
@@ -48,13 +48,13 @@ pub(crate) enum Framing {
     Blocks(Box<dyn BlockDecoder>),
 }
 
-/// Bytes of a block section between its marker and the block: the length of its records.
+/// Bytes between the marker of a block section and its block: the length of its records.
 pub(crate) const BLOCK_HEADER_LENGTH: u64 = 4;
-/// The package that Cassandra takes compressors from whose name has no dot.
+/// Cassandra's package for compressor names without a dot.
 const PACKAGE: &str = "org.apache.cassandra.io.compress.";
 
 impl Framing {
-    /// The framing that a segment's header asks for; encryption goes before compression (§1.3).
+    /// Selects the framing by a segment's header; encryption overrides compression (§1.3).
     pub fn new(segment: &str, descriptor: &Descriptor, keys: &Keys) -> Result<Self, SegmentError> {
         if let Some(encryption) = &descriptor.encryption {
             let decoder = Encrypted::new(segment, encryption, keys)?;
@@ -84,7 +84,7 @@ impl Framing {
     }
 }
 
-/// The error of a block that decodes to another length than its section's header has.
+/// Describes a decoded length that differs from the stored length.
 fn wrong_length(subject: &str, decoded: usize, wanted: usize) -> String {
     format!("the {subject} decodes to {decoded} bytes instead of {wanted}")
 }

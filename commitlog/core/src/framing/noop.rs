@@ -1,4 +1,4 @@
-//! `NoopCompressor`: the bytes as they are.
+//! `NoopCompressor`: the uncompressed bytes.
 
 use super::{BlockDecoder, wrong_length};
 

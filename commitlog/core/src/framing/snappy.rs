@@ -4,7 +4,7 @@ use snap::raw::{Decoder, decompress_len};
 
 use super::{BlockDecoder, wrong_length};
 
-/// A copy of three bytes decodes to 64 at most.
+/// A copy element of three bytes decodes to at most 64 bytes.
 const MAX_RATIO: usize = 22;
 
 #[derive(Default)]

@@ -1,5 +1,5 @@
-//! `ZstdCompressor`: one Zstandard frame. Where the frame has a checksum of its content, as
-//! Cassandra's have, decoding compares it.
+//! `ZstdCompressor`: one Zstandard frame. Decoding verifies the frame's content checksum, which
+//! Cassandra always writes.
 
 use std::io;
 
@@ -8,10 +8,10 @@ use zstd::zstd_safe::get_frame_content_size;
 
 use super::{BlockDecoder, wrong_length};
 
-/// A block of four bytes repeats one byte 128 KiB times.
+/// A block of four bytes can repeat one byte to fill 128 KiB.
 const MAX_RATIO: usize = 32 << 10;
 
-/// The context is made with the first block and kept.
+/// The context is created for the first block and then reused.
 #[derive(Default)]
 pub struct Zstd(Option<Decompressor<'static>>);
 

@@ -1,11 +1,10 @@
-//! Columns that came back with another type: which of the types a mutation was written with.
+//! Finds the types of a mutation's columns if columns were re-added with a different type.
 //!
-//! The bytes name columns only. A mutation is written by one state of its table, so each reading of
-//! an update uses one version of each column for all its rows. A reading is valid if it takes the
-//! whole mutation to its exact end and each value has the form of its type. Of the valid ones, the
-//! one is right whose versions were there at the write times of their cells
-//! ([`version_at`]); when clients chose write times themselves, the only valid one
-//! is. Everything else is left undecided: a type is never guessed.
+//! The bytes contain only column names. Cassandra writes a mutation with one state of its table, so
+//! each reading uses one version of each column for all rows. A reading is valid if it decodes the
+//! mutation to its exact end and every value fits its type. The right reading uses the versions
+//! that existed at the write times of their cells ([`version_at`]). If clients chose the write
+//! times, a single valid reading is right. Other cases stay undecided: a type is never guessed.
 
 use super::{MutationReader, OpenUpdate};
 use crate::error::{DecodeError, Result};
@@ -13,20 +12,20 @@ use crate::row::{CellState, Row, Unfiltered};
 use crate::schema::{Column, Table, version_at};
 use crate::type_inference::fits;
 
-/// Readings that are tried of one mutation.
+/// Maximum number of readings for one mutation.
 pub(super) const MOST_READINGS: u32 = 256;
 
-/// A valid reading, and the versions that it uses.
+/// A valid reading, compared with the write times.
 struct Reading {
     open: OpenUpdate,
-    /// The write times of all cells of columns with versions are those of the versions taken.
+    /// Whether all versions existed at the write times of their cells.
     agrees: bool,
-    /// There are such cells at all.
+    /// Whether any cell belongs to a column with several versions.
     has_cells: bool,
 }
 
 impl MutationReader<'_, '_> {
-    /// Decides between the readings of the current update; the cursor is before its rows.
+    /// Chooses the reading of the current update; the cursor is before its rows.
     #[cold]
     pub(super) fn choose(&mut self) -> Result<()> {
         let is_outermost = self.readings_left == MOST_READINGS;
@@ -70,7 +69,7 @@ impl MutationReader<'_, '_> {
             }
         }
         let agreeing = standing.iter().filter(|reading| reading.agrees).count();
-        // Readings are the same if no cell distinguishes them.
+        // Readings are equivalent if no cell distinguishes them.
         let are_same = standing.iter().all(|reading| !reading.has_cells);
         let chosen = standing.iter().find(|reading| match agreeing {
             0 => standing.len() == 1,
@@ -151,7 +150,7 @@ impl Reading {
         Ok(())
     }
 
-    /// Notes the write time of something of a column; false when the column has one version only.
+    /// Checks a write time of a column; returns false if the column has only one version.
     fn note(&mut self, table: &Table, index: u32, time_us: i64) -> bool {
         let Some(column) = table.columns.get(index as usize) else {
             return false;

@@ -1,7 +1,7 @@
-//! The definitions of tables as the messages of the schema-change topic have announced them.
+//! Table definitions that messages in the schema-change topic have announced.
 //!
-//! It follows the log, so it may lack what a node or file already knows: a change is announced
-//! where the log has it. [`AnnouncedSchema::lacks`] finds what the log cannot have any more.
+//! A change is announced at its position in the log, so nodes and files may already be newer.
+//! [`AnnouncedSchema::lacks`] finds unannounced definitions, which the log may no longer contain.
 
 use std::sync::Arc;
 
@@ -10,16 +10,16 @@ use serde::{Deserialize, Serialize};
 use super::table_change::{ChangeKind, Statement, TableChange, is_system};
 use super::{EntryContent, Result, Schema, SchemaChange, SchemaError, Table, TableId};
 
-/// Dropped tables that are remembered, so that an old segment does not announce them again.
+/// Maximum number of remembered dropped tables, so that old segments do not announce them again.
 const MOST_DROPPED: usize = 4096;
 
-/// What was announced. Immutable, like a [`Schema`].
+/// The announced definitions. Immutable, like a [`Schema`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AnnouncedSchema {
     schema: Schema,
-    /// In the order of their drops.
+    /// Ids of dropped tables, in the order of the drops.
     dropped: Vec<TableId>,
-    /// The last schema change of the metadata log, until the rows that follow from it.
+    /// The latest schema change in the metadata log, until its rows follow.
     statement: Option<Statement>,
 }
 
@@ -31,7 +31,7 @@ struct Stored {
 }
 
 impl AnnouncedSchema {
-    /// All tables of a schema but those of Cassandra itself, each to be announced as created.
+    /// Announces all tables of a schema as created, except for Cassandra's system tables.
     pub fn initial(schema: &Schema) -> (Self, Vec<TableChange>) {
         let mut schema = schema.clone();
         let is_own = |table: &Table| !is_system(&table.keyspace);
@@ -46,8 +46,8 @@ impl AnnouncedSchema {
         (announced, changes)
     }
 
-    /// Applies a change in the log; returns the new state, and the tables with a new definition by
-    /// name. A change that is older than what was announced of a table changes nothing.
+    /// Applies a change in the log; returns the new state and the resulting table changes. A change
+    /// that is older than a table's announced definition has no effect.
     pub fn apply(&self, change: &SchemaChange) -> (Self, Vec<TableChange>) {
         let mut after = self.clone();
         if let Some(entry) = change.entry() {
@@ -78,7 +78,7 @@ impl AnnouncedSchema {
             let Some(time_us) = dropped_us.filter(|_| table.keyspace == change.keyspace()) else {
                 continue;
             };
-            // A younger table may have the name of the dropped one.
+            // A newer table may have the same name as the dropped table.
             if table.observed.changed_us <= time_us {
                 changes.retain(|change| change.table.id != table.id);
                 after.drop_table(table.id);
@@ -92,7 +92,7 @@ impl AnnouncedSchema {
             }
         }
         if !changes.is_empty() {
-            // It is the statement of this change alone.
+            // The statement belongs to this change only.
             let statement = after.statement.take();
             for change in &mut changes {
                 change.statement.clone_from(&statement);
@@ -110,7 +110,7 @@ impl AnnouncedSchema {
         after.schema.types.join(&schema.types);
         after.schema.tables.insert(id, Arc::clone(table));
         let before = self.schema.table(id);
-        // From 6.0 on, which gives tables ids of another kind, each node has a write time of its own.
+        // Since 6.0, table ids are not based on time, and every node writes a different time.
         let time_us = if id.is_time_based() {
             table.observed.changed_us
         } else {
@@ -120,8 +120,7 @@ impl AnnouncedSchema {
         (after, change)
     }
 
-    /// Whether events of a table, or of one of these columns of it, must not be published before
-    /// its definition is announced.
+    /// Returns the part of a table that must be announced before events that need it are published.
     pub fn lacks(&self, table: &Table) -> Option<UnannouncedTable> {
         if self.dropped.contains(&table.id) {
             return None;
@@ -137,8 +136,8 @@ impl AnnouncedSchema {
         (!columns.is_empty()).then_some(UnannouncedTable::Columns(columns))
     }
 
-    /// Whether an update with these columns of `table` needs what was not announced. `table` is the
-    /// one that the update was decoded with, which may be older than the schema.
+    /// Whether an update with these columns needs the unannounced part. `table` is the definition
+    /// that decoded the update, which may be older than the schema.
     pub fn is_lacking_for(
         &self,
         unannounced: &UnannouncedTable,
@@ -165,21 +164,21 @@ impl AnnouncedSchema {
         }
     }
 
-    /// Everything that was announced, as JSON for [`AnnouncedSchema::from_stored`].
+    /// Serializes the announced definitions as JSON for [`AnnouncedSchema::from_stored`].
     pub fn to_stored(&self) -> String {
         let stored = Stored {
             schema: serde_json::from_str(&self.schema.to_stored()).unwrap_or_default(),
             dropped: self.dropped.iter().map(TableId::to_string).collect(),
             statement: self.statement.clone(),
         };
-        // Texts and numbers are always JSON.
+        // Texts and numbers can always be serialized.
         serde_json::to_string(&stored).unwrap_or_default()
     }
 
-    /// Reads [`AnnouncedSchema::to_stored`].
+    /// Reads the output of [`AnnouncedSchema::to_stored`].
     ///
     /// # Errors
-    /// [`SchemaError`] for anything else.
+    /// [`SchemaError`] for any other input.
     pub fn from_stored(json: &[u8]) -> Result<Self> {
         let syntax = |reason: String| SchemaError::Syntax { line: 0, reason };
         let stored: Stored =
@@ -195,7 +194,7 @@ impl AnnouncedSchema {
     }
 }
 
-/// What of a table was not announced.
+/// The unannounced part of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UnannouncedTable {
     Whole,

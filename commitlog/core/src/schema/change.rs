@@ -1,8 +1,8 @@
 //! Schema changes in the log, and their effect on a schema.
 //!
-//! A node writes each schema change as one mutation of `system_schema` for each keyspace, before the
-//! first write that needs it (`SchemaKeyspace`): CREATE TABLE all rows of the table, ALTER TABLE its
-//! row of `tables` and those rows of `columns` and `dropped_columns` that differ, DROP deletions.
+//! Before the first write that needs a schema change, a node writes one mutation of `system_schema`
+//! for each keyspace (`SchemaKeyspace`). CREATE TABLE writes all rows of the table, ALTER TABLE its
+//! row of `tables` and the changed rows of `columns` and `dropped_columns`, and DROP deletions.
 
 use std::sync::Arc;
 
@@ -16,15 +16,15 @@ use super::{Column, Observed, Schema, Table, TableId, TableKind};
 /// A row and its write time in microseconds.
 pub(crate) type Written<T> = (i64, T);
 
-/// The change of one keyspace in one mutation of `system_schema`, or an entry of the metadata log.
+/// A change of one keyspace in one mutation of `system_schema`, or an entry of the metadata log.
 #[derive(Debug, Clone, Default)]
 pub struct SchemaChange {
     pub(crate) keyspace: String,
-    /// The entry; then there are no rows. From 6.0 on it precedes the rows of its change.
+    /// The entry, without rows. Since 6.0, it precedes the rows of its change.
     pub(crate) entry: Option<MetadataLogEntry>,
-    /// The log has epochs: an entry precedes the rows, except at the start of a node.
+    /// Whether the log has epochs: an entry precedes the rows, except when a node starts.
     pub(crate) has_epochs: bool,
-    /// The bytes could not be read, so a change of the schema is missing here.
+    /// Whether the bytes were unreadable, so that a schema change is missing.
     pub(crate) is_unreadable: bool,
     /// Rows of `tables` and `views`.
     pub(crate) tables: Vec<Written<TableRow>>,
@@ -35,12 +35,12 @@ pub struct SchemaChange {
     pub(crate) types: Vec<Written<TypeRow>>,
     /// Names of deleted rows of `tables` and `views`.
     pub(crate) deleted_tables: Vec<Written<String>>,
-    /// When the whole keyspace was deleted.
+    /// Time at which the whole keyspace was deleted.
     pub(crate) deleted_us: Option<i64>,
 }
 
 impl SchemaChange {
-    /// The change of an entry; its keyspace is empty if the entry names none.
+    /// Wraps an entry; the keyspace is empty if the entry has none.
     pub(crate) fn of_entry(entry: MetadataLogEntry) -> Self {
         let keyspace = entry.statement().and_then(|s| s.keyspace.clone());
         Self {
@@ -50,7 +50,7 @@ impl SchemaChange {
         }
     }
 
-    /// A change that cannot be read.
+    /// Represents a change that cannot be read.
     pub(crate) fn unreadable(has_epochs: bool) -> Self {
         Self {
             has_epochs,
@@ -63,12 +63,12 @@ impl SchemaChange {
         &self.keyspace
     }
 
-    /// The entry of the metadata log, if this is one.
+    /// Returns the entry of the metadata log if this change is an entry.
     pub fn entry(&self) -> Option<&MetadataLogEntry> {
         self.entry.as_ref()
     }
 
-    /// Whether it brings nothing that a reader needs; deletions need not be known.
+    /// Whether the change contains nothing that a reader needs; readers do not need deletions.
     pub fn is_empty(&self) -> bool {
         self.entry.is_none()
             && self.tables.is_empty()
@@ -77,12 +77,12 @@ impl SchemaChange {
             && self.types.is_empty()
     }
 
-    /// Whether it drops tables, or a whole keyspace.
+    /// Whether the change drops tables or a whole keyspace.
     pub fn has_drops(&self) -> bool {
         self.deleted_us.is_some() || !self.deleted_tables.is_empty()
     }
 
-    /// When it dropped a table or view of this name, if it did; microseconds.
+    /// Returns when the change dropped a table or view with this name, in microseconds.
     pub(super) fn dropped_us(&self, name: &str) -> Option<i64> {
         let tables = self.deleted_tables.iter();
         let table_us = tables.filter(|(_, deleted)| deleted == name);
@@ -92,7 +92,7 @@ impl SchemaChange {
             .max()
     }
 
-    /// The write time of what it has of a table or view, else of its types; microseconds.
+    /// Returns the write time, in microseconds, of a table or view, otherwise of the user types.
     pub(super) fn time_us(&self, name: &str) -> i64 {
         let row = self.tables.iter().filter(|(_, row)| row.name == name);
         let columns = self.columns_of(name).map(|(time_us, _)| *time_us);
@@ -103,7 +103,7 @@ impl SchemaChange {
         rows.or_else(|| types.max()).unwrap_or(i64::MIN)
     }
 
-    /// The tables and views that it is about.
+    /// Returns the names of the tables and views that the change affects.
     pub(super) fn names(&self) -> Vec<&str> {
         let tables = self.tables.iter().map(|(_, row)| row.name.as_str());
         let columns = self.columns.iter().map(|(_, row)| row.table_name.as_str());
@@ -129,7 +129,7 @@ impl SchemaChange {
         rows.filter(move |(_, row)| row.table_name == table)
     }
 
-    /// The write time of the rows of a table.
+    /// Returns the latest write time of the rows of a table.
     pub(super) fn time_of(&self, table: &str) -> i64 {
         let tables = self.tables.iter().filter(|(_, row)| row.name == table);
         let columns = self.columns_of(table).map(|(time_us, _)| *time_us);
@@ -138,7 +138,7 @@ impl SchemaChange {
         times.chain(dropped).max().unwrap_or(i64::MIN)
     }
 
-    /// Adds to the write times of the rows of a table.
+    /// Shifts the write times of the rows of a table.
     pub(super) fn shift(&mut self, table: &str, shift_us: i64) {
         let tables = self.tables.iter_mut().filter(|(_, row)| row.name == table);
         let columns = self.columns.iter_mut();
@@ -155,8 +155,8 @@ impl SchemaChange {
         }
     }
 
-    /// The whole table of a row of `tables`, if all its columns are here. ALTER TABLE …
-    /// RENAME may write all columns of a key too, but deletes the old names at that.
+    /// Returns the complete table of a row of `tables`, if the change contains all columns. ALTER
+    /// TABLE … RENAME may write all key columns, too, but it also deletes the old names.
     pub(super) fn whole_table(&self, row: &Written<TableRow>, types: &UserTypes) -> Option<Table> {
         let (time_us, row) = row;
         let renames = self
@@ -238,7 +238,7 @@ impl Schema {
                 fragment.columns.push(column);
             }
         }
-        // Folds several rows of one column into one entry each.
+        // Merges several rows of a column into one entry.
         let fragment = Table {
             columns: Vec::new(),
             ..fragment.clone()
@@ -273,7 +273,7 @@ fn dropped_column(row: &DroppedColumnRow, types: &UserTypes, keyspace: &str) -> 
     Some(column)
 }
 
-/// A table of which only its row of `tables`, or not even that, is known.
+/// Returns a table without columns from its row of `tables`, which may be unknown.
 fn fragment(id: TableId, keyspace: &str, name: &str, row: Option<&Written<TableRow>>) -> Table {
     Table {
         id,

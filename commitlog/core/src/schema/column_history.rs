@@ -1,25 +1,25 @@
-//! Columns that were dropped and added again: when each version of a column was there.
+//! Columns that were dropped and re-added: the times at which each version existed.
 
 use std::cmp::Reverse;
 
 use super::{Column, ColumnKind};
 
-/// `system_schema.dropped_columns` has milliseconds, so a drop time reaches to the end of its own.
+/// `system_schema.dropped_columns` stores milliseconds, so a drop includes its whole millisecond.
 const DROP_TIME_PRECISION_US: i64 = 999;
 
-/// When a version of a column existed, as far as any source knew. Times are in microseconds by
-/// the clocks that schema changes are made with; `i64::MIN` is never.
+/// When a version of a column existed, as far as any source knew. Times are in microseconds on the
+/// clocks of schema changes; `i64::MIN` means never.
 #[derive(Debug, Clone)]
 pub struct ColumnHistory {
-    /// The first time at which the table was seen with it, or the write time of its row of
-    /// `system_schema.columns`; `i64::MAX` if not known. Names of fields depend on it: of two
-    /// columns with one name in a schema, the first one has it.
+    /// The first time at which the table was seen with the column, or the write time of its row of
+    /// `system_schema.columns`; `i64::MAX` if unknown. If two columns map to the same field name in
+    /// a schema, the earlier column gets it.
     pub first_us: i64,
-    /// The last time at which the table was seen with it.
+    /// The latest time at which the table was seen with the column.
     pub seen_us: i64,
-    /// The last time at which the table was seen without it.
+    /// The latest time at which the table was seen without the column.
     pub gone_us: i64,
-    /// Its drops, ascending: `dropped_columns` keeps only the last one.
+    /// All drop times, ascending: `dropped_columns` keeps only the latest.
     pub drops_us: Vec<i64>,
 }
 
@@ -34,7 +34,7 @@ impl Default for ColumnHistory {
     }
 }
 
-/// Only drops are a property of the column; the other times are those of observations.
+/// Only drops are a property of the column; the other times depend on observations.
 impl PartialEq for ColumnHistory {
     fn eq(&self, other: &Self) -> bool {
         self.drops_us == other.drops_us
@@ -60,7 +60,7 @@ impl ColumnHistory {
         }
     }
 
-    /// Notes that the table has it at a time; 0 is no time.
+    /// Records that the table was seen with the column at a time; 0 means unknown.
     pub(super) fn note_seen(&mut self, time_us: i64) {
         self.seen_us = time_us;
         if time_us > 0 {
@@ -68,14 +68,14 @@ impl ColumnHistory {
         }
     }
 
-    /// Whether a table that was seen with it last still has it.
+    /// Whether the latest observation of the table contained the column.
     fn is_there(&self) -> bool {
         self.seen_us > self.gone_us
     }
 }
 
-/// Folds columns that are the same version of one column into one entry, the live one deciding;
-/// versions of different type stay side by side.
+/// Merges entries for the same version of a column; the result is live if one of them is. Versions
+/// with different types remain separate.
 pub(super) fn fold(columns: &mut Vec<Column>) {
     let mut folded: Vec<Column> = Vec::with_capacity(columns.len());
     for mut column in columns.drain(..) {
@@ -96,7 +96,7 @@ pub(super) fn fold(columns: &mut Vec<Column>) {
     *columns = folded;
 }
 
-/// Sets the columns of a table that was seen whole at a time.
+/// Records an observation of the whole table at a time.
 pub(super) fn observe(columns: &mut [Column], time_us: i64) {
     for column in columns {
         if column.dropped_at_us.is_none() {
@@ -107,8 +107,8 @@ pub(super) fn observe(columns: &mut [Column], time_us: i64) {
     }
 }
 
-/// Tells live columns from dropped ones by their histories: of the versions of a name at most the
-/// one that was seen last is live.
+/// Marks columns as live or dropped by their histories: for each name, only the version that was
+/// seen latest can be live.
 pub(super) fn derive_drops(columns: &mut [Column]) {
     let last_seen: Vec<i64> = columns
         .iter()
@@ -129,7 +129,7 @@ pub(super) fn derive_drops(columns: &mut [Column]) {
     }
 }
 
-/// The order of [`super::Table::columns`].
+/// Sorts columns into the order of [`super::Table::columns`].
 pub(super) fn sort(columns: &mut [Column]) {
     columns.sort_by(|a, b| {
         let rank = |c: &Column| (c.dropped_at_us.is_some(), c.kind == ColumnKind::Static);
@@ -141,12 +141,12 @@ pub(super) fn sort(columns: &mut [Column]) {
     });
 }
 
-/// Which of several versions of one column was there when something was written.
+/// Returns the version of a column that existed at a write time.
 ///
-/// A drop ends a version, and a version that was seen at some time was there at that time (0 is no
-/// time). Behind the last drop it is the version that is there now. Between a sighting of one version
-/// and the first news of another one nobody knows; then, and when there are no times at all, the
-/// answer is `None`. Places are those in `versions`; `live` is the one that is there now.
+/// A drop ends a version, and a version existed when it was seen (0 means unknown). After the last
+/// drop, the live version exists. Between an observation of one version and the next news of a
+/// different version, the result is `None`. It is also `None` without any times. The result and
+/// `live`, the current version, are indexes into `versions`.
 pub fn version_at(versions: &[&ColumnHistory], live: Option<usize>, time_us: i64) -> Option<usize> {
     struct News {
         time_us: i64,

@@ -1,20 +1,20 @@
-//! Tables as CQL: the statements that make one definition of a table out of another.
+//! Tables as CQL: the statements that change one table definition into another.
 //!
-//! The log has definitions, not statements: options other than `cdc` and the clustering order are
-//! not read, and the statements here lack them.
+//! The log contains definitions, not statements. The reader ignores options other than `cdc` and
+//! the clustering order, so the statements omit them.
 
 use std::sync::Arc;
 
 use super::{Column, ColumnKind, Table};
 use crate::cql_type::{CqlType, UserType};
 
-/// Words that are no names without quotes (`reserved_keywords.txt`).
+/// Words that need quotes when used as names (`reserved_keywords.txt`).
 const RESERVED: &str = " add allow alter and apply asc authorize batch begin by columnfamily create \
     delete desc describe drop entries execute from full grant if in index infinity insert into is \
     keyspace limit materialized modify nan norecursive not null of on or order primary rename \
     revoke schema select set table to token truncate unlogged update use using view where with ";
 
-/// A name as CQL has it, quoted where it must be.
+/// Formats a name as CQL, with quotes if necessary.
 fn identifier(name: &str) -> String {
     let mut chars = name.chars();
     let is_plain = chars.next().is_some_and(|c| c.is_ascii_lowercase())
@@ -26,7 +26,7 @@ fn identifier(name: &str) -> String {
     }
 }
 
-/// The type of a column as CQL has it: `frozen<list<int>>`.
+/// Formats the type of a column as CQL, such as `frozen<list<int>>`.
 pub fn column_type(column: &Column) -> String {
     if column.multi_cell {
         unfrozen(&column.cql_type)
@@ -35,7 +35,7 @@ pub fn column_type(column: &Column) -> String {
     }
 }
 
-/// A type where it must be frozen.
+/// Formats a type in a position where it must be frozen.
 fn nested(cql_type: &CqlType) -> String {
     let text = unfrozen(cql_type);
     if cql_type.can_be_multi_cell() || matches!(cql_type, CqlType::Tuple(_)) {
@@ -84,7 +84,7 @@ fn qualified(table: &Table) -> String {
     )
 }
 
-/// `CREATE TABLE` with its columns, the clustering order and `cdc`.
+/// Formats `CREATE TABLE` with the columns, the clustering order and `cdc`.
 pub(super) fn create_table(table: &Table) -> String {
     let columns = join(table.live_columns().map(definition));
     let mut key = names(&table.partition_key);
@@ -106,12 +106,11 @@ pub(super) fn create_table(table: &Table) -> String {
     format!("CREATE TABLE {name} ({columns}, PRIMARY KEY ({key})) WITH {order}cdc = {cdc}")
 }
 
-/// `DROP TABLE`.
 pub(super) fn drop_table(table: &Table) -> String {
     format!("DROP TABLE {}", qualified(table))
 }
 
-/// The statements that make `after` of `before`, in an order in which a node would accept them.
+/// Returns the statements that change `before` into `after`, in an order that a node accepts.
 pub(super) fn alter_table(before: &Table, after: &Table) -> Vec<String> {
     let name = qualified(after);
     let mut statements = alter_types(before, after);
@@ -151,7 +150,7 @@ pub(super) fn alter_table(before: &Table, after: &Table) -> Vec<String> {
     statements
 }
 
-/// The statements that make the user types of `after` of those in `before`.
+/// Returns the statements that change the user types in `before` into the types in `after`.
 fn alter_types(before: &Table, after: &Table) -> Vec<String> {
     let mut statements = Vec::new();
     for column in after.live_columns() {

@@ -1,4 +1,4 @@
-//! The schema out of the CQL text that describes it.
+//! Reads a schema from the CQL text that describes it.
 
 mod alter;
 mod compact;
@@ -18,21 +18,21 @@ use declaration::{TableDeclaration, ViewDeclaration};
 
 pub use table_statement::{TableStatement, parse_table_statement};
 
-/// Reads what `DESCRIBE KEYSPACE … WITH INTERNALS` and `DESCRIBE SCHEMA WITH INTERNALS` print, or
+/// Reads the output of `DESCRIBE KEYSPACE … WITH INTERNALS` or `DESCRIBE SCHEMA WITH INTERNALS`, or
 /// the `schema.cql` of a snapshot (Cassandra 3.11 to 6.0).
 ///
-/// Understood are CREATE TYPE, CREATE TABLE, CREATE MATERIALIZED VIEW, USE, and ALTER TABLE with
-/// ADD, DROP and WITH; also the tables that DESCRIBE puts into a comment because they were made
-/// with COMPACT STORAGE. All other statements and comments are skipped. A table may appear
-/// there twice with different ids, as a dropped one and the one that came after it.
+/// It reads CREATE TYPE, CREATE TABLE, CREATE MATERIALIZED VIEW, USE, and ALTER TABLE with ADD,
+/// DROP and WITH, including those in DESCRIBE's comments for COMPACT STORAGE tables. It rejects
+/// ALTER TYPE and skips other statements and comments. A table that was dropped and created again
+/// may appear twice with different ids.
 ///
-/// COMPACT STORAGE tables get the columns that DESCRIBE hides. The clustering column of one without
-/// clustering columns is taken for text and its value for a blob, as in every such table that was
-/// made by CQL; with the legacy API they could have other types, which no CQL text shows.
+/// COMPACT STORAGE tables get the columns that DESCRIBE hides. A hidden clustering column is read
+/// as text, and the hidden value beside it as a blob or counter, as in every table created with
+/// CQL. The legacy API allowed other types, which no CQL text shows.
 ///
 /// # Errors
-/// [`SchemaError::Syntax`] with the line, for a text that is not understood, a type that is not
-/// declared, or a table or view without its id.
+/// [`SchemaError::Syntax`] with the line, for invalid syntax, an undeclared type, or a table or
+/// view without an id.
 pub fn parse_cql(text: &str) -> Result<Schema> {
     let mut reader = DdlReader::default();
     for statement in statements(text) {
@@ -41,7 +41,7 @@ pub fn parse_cql(text: &str) -> Result<Schema> {
     reader.finish()
 }
 
-/// What the statements up to here declare.
+/// The declarations of the statements so far.
 #[derive(Default)]
 struct DdlReader {
     /// Set by USE; empty before.
@@ -73,7 +73,7 @@ impl DdlReader {
         }
     }
 
-    /// `[IF NOT EXISTS] [keyspace.]name`.
+    /// Reads `[IF [NOT] EXISTS] [keyspace.]name`.
     fn qualified_name(&self, tokens: &mut TokenCursor<'_>, kind: &str) -> Result<(String, String)> {
         tokens.take_words(&["if", "not", "exists"]);
         tokens.take_words(&["if", "exists"]);

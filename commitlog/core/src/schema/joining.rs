@@ -1,8 +1,8 @@
-//! One table out of what several sources knew of it at several times.
+//! Joins what several sources knew about a table at different times.
 //!
-//! Joining is commutative, associative and idempotent, so it does not matter in which order a node,
-//! a file and the log itself are heard: of each attribute what was said last counts, and of the
-//! columns every version that was ever seen stays.
+//! Joining is commutative, associative and idempotent, so the order of a node, a file and the log
+//! does not matter. The latest value of each attribute counts, and every column version that was
+//! ever seen stays.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use super::{Column, Observed, Table};
 use crate::cql_type::UserType;
 
 impl Column {
-    /// Whether both are one version of one column.
+    /// Whether both are the same version of a column.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.is_namesake(other)
             && self.multi_cell == other.multi_cell
             && is_same(&self.cql_type, &other.cql_type)
     }
 
-    /// Whether both are versions of one column.
+    /// Whether both are versions of the same column.
     pub fn is_namesake(&self, other: &Self) -> bool {
         self.kind == other.kind && self.name == other.name
     }
@@ -36,13 +36,13 @@ impl Column {
 }
 
 impl Table {
-    /// Whether the columns of its key are known; without them nothing of it can be read.
+    /// Whether the key columns are known; without them, the table cannot be read.
     pub(super) fn is_whole(&self) -> bool {
         !self.partition_key.is_empty()
     }
 
-    /// Says that the table was seen as it is at a time, as a whole. `clock_error_us`: how much later
-    /// than a change that it does not have yet it may claim to be.
+    /// Records that the whole table was seen in this state at a time. A change that is up to
+    /// `clock_error_us` older still counts as newer.
     pub(super) fn observe(&mut self, time_us: i64, clock_error_us: i64) {
         self.observed = Observed {
             as_of_us: time_us.saturating_sub(clock_error_us),
@@ -55,7 +55,7 @@ impl Table {
         super::column_history::observe(&mut self.columns, time_us);
     }
 
-    /// The time as of which it is known, and the last time that anything is known of.
+    /// Returns the time of the table's state, and the latest time of any information about it.
     pub(super) fn times_us(&self) -> (i64, i64) {
         let keys = self.partition_key.iter().chain(&self.clustering);
         let columns = keys.chain(&self.columns);
@@ -67,7 +67,7 @@ impl Table {
         (as_of_us, last_us.max(as_of_us).max(whole_us))
     }
 
-    /// Both as one. Of two that were seen at one time `other` counts as the newer one.
+    /// Joins both tables. If they were seen at the same time, `other` counts as newer.
     pub(super) fn join(&self, other: &Self) -> Self {
         let (older, newer) = if self.observed.as_of_us > other.observed.as_of_us {
             (other, self)
@@ -82,7 +82,7 @@ impl Table {
         for column in &mut table.columns {
             if !older.columns.iter().any(|known| known.is_same(column)) {
                 let gone_us = column.history.gone_us.max(older.observed.whole_us);
-                // A tie is decided for the newer one.
+                // The newer table wins a tie.
                 let is_tie = gone_us == column.history.seen_us;
                 column.history.gone_us = gone_us.saturating_sub(i64::from(is_tie));
             }
@@ -103,7 +103,7 @@ impl Table {
         table
     }
 
-    /// This table with its user types as in `definitions`; `None` if that changes nothing.
+    /// Returns this table with the user types in `definitions`, or `None` if nothing changes.
     pub(super) fn grow(&self, definitions: &[Arc<UserType>]) -> Option<Self> {
         let mut table = self.clone();
         let keys = table.partition_key.iter_mut().chain(&mut table.clustering);
@@ -113,7 +113,7 @@ impl Table {
         (table != *self).then_some(table)
     }
 
-    /// The same after a column of the key was seen by another name at a time.
+    /// Renames a key column that was seen with a different name at a time.
     pub(super) fn rename_key(&mut self, position: usize, renamed: &Column, time_us: i64) {
         let key = match renamed.kind {
             super::ColumnKind::PartitionKey => &mut self.partition_key,
@@ -138,7 +138,7 @@ fn join_key(columns: &mut Vec<Column>, others: &[Column]) {
     }
     for (column, other) in columns.iter_mut().zip(others) {
         let is_newer = other.history.seen_us > column.history.seen_us;
-        // A new name is as old as the change that gave it.
+        // A new name is as old as the rename.
         let first_us = match (column.name == other.name, is_newer) {
             (true, _) => column.history.first_us.min(other.history.first_us),
             (false, true) => other.history.first_us,

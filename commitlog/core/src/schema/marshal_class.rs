@@ -1,4 +1,4 @@
-//! Cassandra's Java class names as types, the way `TypeParser` reads them.
+//! Parses Cassandra's Java class names into types, like `TypeParser`.
 
 use std::sync::Arc;
 
@@ -6,16 +6,16 @@ use super::opaque::opaque;
 use super::{Result, SchemaError};
 use crate::cql_type::{CqlType, UserType, UserTypeField};
 
-/// Types that are nested deeper are opaque, so that no text can exhaust the stack.
+/// Types that are nested more deeply are opaque, so that no text can exhaust the stack.
 pub(super) const NESTING_LIMIT: usize = 64;
 
-/// The package of Cassandra's own types; a class name without a package belongs to it.
+/// The package of Cassandra's types; class names without a package belong to it.
 pub(super) const PACKAGE: &str = "org.apache.cassandra.db.marshal.";
 
-/// Reads a class name with its parameters; returns the type and whether it is stored cell by cell
-/// when it is the type of a column.
+/// Reads a class name with its parameters; returns the type and whether a column of this type is
+/// stored cell by cell.
 ///
-/// A class that has no CQL type becomes [`CqlType::Custom`] with its full text.
+/// A class without a CQL type becomes [`CqlType::Custom`] with its full text.
 pub(super) fn parse(text: &str, line: usize) -> Result<(CqlType, bool)> {
     let mut reader = ClassReader {
         text,
@@ -30,7 +30,7 @@ pub(super) fn parse(text: &str, line: usize) -> Result<(CqlType, bool)> {
     }
 }
 
-/// Whether a bare text is a class name rather than a CQL type.
+/// Whether a text is a class name rather than a CQL type.
 pub(super) fn is_class_name(text: &str) -> bool {
     text.starts_with("org.apache.cassandra.")
 }
@@ -95,7 +95,7 @@ impl<'a> ClassReader<'a> {
         })
     }
 
-    /// `(type)`.
+    /// Reads `(type)`.
     fn only(&mut self, depth: usize) -> Result<(CqlType, bool)> {
         self.expect('(')?;
         let parsed = self.class(depth + 1)?;
@@ -103,7 +103,7 @@ impl<'a> ClassReader<'a> {
         Ok(parsed)
     }
 
-    /// `(keyspace,hex of the name,hex of a field:type,…)`.
+    /// Reads `(keyspace,hex of the name,hex of a field:type,…)`.
     fn user_type(&mut self, depth: usize) -> Result<UserType> {
         self.expect('(')?;
         let keyspace = self.identifier("a keyspace")?.to_owned();
@@ -148,7 +148,7 @@ impl<'a> ClassReader<'a> {
         })
     }
 
-    /// Leaves out the balanced parameters of a class that is not looked into.
+    /// Skips the balanced parameters of a class.
     fn skip_parameters(&mut self) -> Result<()> {
         if !self.rest.trim_start().starts_with('(') {
             return Ok(());

@@ -1,15 +1,15 @@
-//! The names of Cassandra's Java classes for types.
+//! Cassandra's Java class names for types.
 
 use std::fmt::Write;
 
 use super::marshal_class::PACKAGE;
 use crate::cql_type::{CqlType, UserType};
 
-/// Cassandra's name of a column's type (`AbstractType#toString`).
+/// Returns Cassandra's name for a column's type (`AbstractType#toString`).
 ///
-/// `multi_cell` and `reversed` are those of the column ([`super::Column`]). Frozen collections and
-/// user types are in `FrozenType(…)`; inside of anything frozen, and inside of tuples, no further
-/// `FrozenType` is written. A descending clustering column is wrapped in `ReversedType(…)`.
+/// `multi_cell` and `reversed` describe the column ([`super::Column`]). Frozen collections and user
+/// types are wrapped in `FrozenType(…)`, but not inside other frozen types or tuples. A descending
+/// clustering column is wrapped in `ReversedType(…)`.
 pub fn marshal_name(cql_type: &CqlType, multi_cell: bool, reversed: bool) -> String {
     let mut name = String::new();
     if reversed {
@@ -22,7 +22,7 @@ pub fn marshal_name(cql_type: &CqlType, multi_cell: bool, reversed: bool) -> Str
     name
 }
 
-/// Writes a type; `inside_frozen` leaves out `FrozenType`.
+/// Writes a type; `inside_frozen` omits `FrozenType`.
 fn write_type(name: &mut String, cql_type: &CqlType, multi_cell: bool, inside_frozen: bool) {
     let frozen = cql_type.can_be_multi_cell() && !multi_cell && !inside_frozen;
     if frozen {
@@ -67,7 +67,7 @@ fn parameters<'a>(
     name.push(')');
 }
 
-/// `UserType(keyspace,hex of the name,hex of a field:type,…)`.
+/// Writes `UserType(keyspace,hex of the name,hex of a field:type,…)`.
 fn write_user_type(name: &mut String, user_type: &UserType, inside_frozen: bool) {
     open(name, "UserType");
     push(name, format_args!("{},", user_type.keyspace));

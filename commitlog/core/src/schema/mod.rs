@@ -1,9 +1,9 @@
-//! What the bytes lack: the tables of table ids and the types of column names.
+//! The schema: tables by the ids in segments, and types by column names.
 //!
-//! A [`Schema`] is immutable; a change of schema makes another one, with [`Schema::merged`] out of
-//! a node or a file, and with [`Schema::with_changes`] out of the log itself. Both keep
-//! every table and every version of every column that was ever seen, because a segment may be older
-//! than any schema change, and both give the same result in any order.
+//! A [`Schema`] is immutable. A change creates a new schema: [`Schema::merged`] applies a node's
+//! schema or a file, [`Schema::with_changes`] the log. Both keep every table and every column
+//! version that was ever seen, because a segment may be older than any schema change. Both give the
+//! same result in any order.
 
 mod announced;
 mod by_epoch;
@@ -47,15 +47,14 @@ pub(crate) use table_change::is_system;
 pub use table_change::{ChangeKind, Statement, TableChange};
 pub use type_name::{UserTypes, parse_type};
 
-/// A schema is read by the clock of one machine and changed by that of another. A change up to this
-/// much older than a schema that was read counts as newer, or a table that was published just now
-/// might stay out.
+/// Different machines' clocks time the reading of a schema and its changes. A change up to this
+/// much older than a schema counts as newer; otherwise, a new table might be missed.
 const CLOCK_ERROR_US: i64 = 60_000_000;
 
-/// A schema text or schema rows that cannot be understood.
+/// An invalid schema text or invalid schema rows.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SchemaError {
-    /// `line` is 1-based; 0 when the source has no lines.
+    /// `line` is 1-based; 0 if the source has no lines.
     #[error("schema, line {line}: {reason}")]
     Syntax { line: usize, reason: String },
     #[error("schema: {keyspace}.{table}: {reason}")]
@@ -80,28 +79,27 @@ pub enum ColumnKind {
 /// One column of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
-    /// The name as it is on the wire, without quotes.
+    /// The name as serialized, without quotes.
     pub name: String,
     pub kind: ColumnKind,
     pub cql_type: CqlType,
-    /// Stored as several cells: a collection or a user type that is not frozen.
+    /// Whether it is stored as several cells: an unfrozen collection or user type.
     pub multi_cell: bool,
-    /// Clustering column in descending order.
+    /// Whether it is a clustering column in descending order.
     pub reversed: bool,
-    /// Drop time in microseconds when the column is gone from the table; `i64::MIN` when the time
-    /// is not known.
+    /// Drop time in microseconds if the column was dropped; `i64::MIN` if the time is unknown.
     pub dropped_at_us: Option<i64>,
     pub history: ColumnHistory,
 }
 
-/// When a table was seen, in microseconds; no part of what the table is.
+/// When a table was seen, in microseconds; equality ignores it.
 #[derive(Debug, Clone, Copy)]
 pub struct Observed {
-    /// The last time that a source had the table.
+    /// The latest time at which a source contained the table.
     pub as_of_us: i64,
-    /// The last time that a source had all of its columns.
+    /// The latest time at which a source contained all of its columns.
     pub whole_us: i64,
-    /// Write time of its row of `system_schema`, which each change of the table writes again.
+    /// Write time of its row in `system_schema`, which each change of the table rewrites.
     pub changed_us: i64,
 }
 
@@ -123,7 +121,7 @@ impl PartialEq for Observed {
 
 impl Eq for Observed {}
 
-/// What a table is, for the question whether its changes are published.
+/// Whether a table is an ordinary table or a materialized view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TableKind {
     Table,
@@ -139,32 +137,33 @@ pub struct Table {
     pub kind: TableKind,
     /// The `cdc` option.
     pub cdc: bool,
-    /// Holds counters.
+    /// Whether it contains counters.
     pub counter: bool,
-    /// COMPACT STORAGE with clustering columns: a row is its one regular cell, without liveness, and
-    /// CQL deletes a row by a tombstone of that cell (`UpdateParameters#addRowDeletion`).
+    /// Whether it uses COMPACT STORAGE with clustering columns: a row is one regular cell without
+    /// liveness, which CQL deletes with a tombstone of that cell
+    /// (`UpdateParameters#addRowDeletion`).
     pub dense: bool,
     /// In key order.
     pub partition_key: Vec<Column>,
     /// In key order.
     pub clustering: Vec<Column>,
-    /// Regular and static columns: the regular ones by name, then the static ones by name, then
-    /// those that were dropped. A column that came back with another type is there once for each.
+    /// Regular and static columns: regular columns by name, static columns by name, then dropped
+    /// columns. A column that was re-added with a different type appears once for each type.
     pub columns: Vec<Column>,
     pub observed: Observed,
 }
 
-/// All tables that are known, by id.
+/// All known tables, by id.
 #[derive(Debug, Clone, Default)]
 pub struct Schema {
     tables: FxHashMap<TableId, Arc<Table>>,
-    /// What is known of tables whose key is not known.
+    /// Tables with unknown key columns.
     fragments: FxHashMap<TableId, Arc<Table>>,
     types: TypeVersions,
     epochs: Epochs,
 }
 
-/// Equal when both read everything alike, whenever they were seen.
+/// Schemas are equal if they decode everything alike, regardless of when they were seen.
 impl PartialEq for Schema {
     fn eq(&self, other: &Self) -> bool {
         self.tables == other.tables
@@ -174,19 +173,19 @@ impl PartialEq for Schema {
 impl Eq for Schema {}
 
 impl Table {
-    /// The place of a regular or static column in [`Table::columns`] by its name on the wire.
+    /// Returns the index in [`Table::columns`] of a regular or static column, by serialized name.
     pub fn column_index(&self, name: &[u8], kind: ColumnKind) -> Option<usize> {
         self.columns
             .iter()
             .position(|column| column.kind == kind && column.name.as_bytes() == name)
     }
 
-    /// Puts the columns into the order that [`Table::columns`] promises.
+    /// Sorts the columns into the order of [`Table::columns`].
     pub fn sort_columns(&mut self) {
         column_history::sort(&mut self.columns);
     }
 
-    /// Whether a column is there with more than one type.
+    /// Whether a column appears with more than one type.
     pub fn has_versions(&self) -> bool {
         self.columns.iter().enumerate().any(|(place, column)| {
             let others = self.columns.iter().skip(place + 1);
@@ -196,7 +195,7 @@ impl Table {
 }
 
 impl Schema {
-    /// A schema of these tables; of two with one id the later one wins.
+    /// Creates a schema; of two tables with the same id, the later one wins.
     pub fn new(tables: impl IntoIterator<Item = Table>) -> Self {
         Self {
             tables: tables
@@ -212,8 +211,8 @@ impl Schema {
         self
     }
 
-    /// This schema, as seen at a time (microseconds): of two schemas the one that was seen later decides
-    /// which columns are there, what they are called and which tables are published.
+    /// Returns this schema as seen at a time, in microseconds. When schemas are merged, the later
+    /// one determines which columns exist, their names, and which tables are published.
     #[must_use]
     pub fn seen_at(&self, time_us: i64) -> Self {
         let mut schema = self.clone();
@@ -228,7 +227,7 @@ impl Schema {
         self.tables.get(&id)
     }
 
-    /// Tables in the order of keyspace, name and id.
+    /// Returns all tables, ordered by keyspace, name and id.
     pub fn tables(&self) -> Vec<&Arc<Table>> {
         let mut tables: Vec<_> = self.tables.values().collect();
         tables.sort_by(|a, b| (&a.keyspace, &a.name, a.id.0).cmp(&(&b.keyspace, &b.name, b.id.0)));
@@ -239,7 +238,7 @@ impl Schema {
         self.tables.is_empty()
     }
 
-    /// What both know, as one. Of two that were seen at one time `newer` counts as the newer one.
+    /// Merges both schemas. If they were seen at the same time, `newer` counts as newer.
     #[must_use]
     pub fn merged(&self, newer: &Self) -> Self {
         let mut schema = self.clone();
@@ -254,7 +253,7 @@ impl Schema {
         schema
     }
 
-    /// Whether both know the same, of types without a table too.
+    /// Whether both contain the same information, including types without a table.
     pub fn is_same(&self, other: &Self) -> bool {
         self == other
             && self.fragments == other.fragments
@@ -262,8 +261,8 @@ impl Schema {
             && self.epochs == other.epochs
     }
 
-    /// This schema with at most `limit` tables that `alive` does not have: those that were told of
-    /// last.
+    /// Returns this schema with at most `limit` tables that `alive` does not contain: the tables
+    /// that were seen most recently.
     #[must_use]
     pub fn bounded(&self, alive: &Self, limit: usize) -> Self {
         let mut schema = self.clone();
@@ -284,7 +283,7 @@ impl Schema {
         schema
     }
 
-    /// Merges a table into the known one.
+    /// Merges a table into the known table.
     fn insert(&mut self, table: &Arc<Table>) {
         let id = table.id;
         let known = self.tables.get(&id).or_else(|| self.fragments.get(&id));
@@ -303,7 +302,7 @@ impl Schema {
         }
     }
 
-    /// Brings the user types in the tables of a keyspace, or of all, up to what is known of them.
+    /// Updates the user types in the tables of one or all keyspaces to the known versions.
     fn grow(&mut self, keyspace: Option<&str>) {
         let mut definitions = FxHashMap::default();
         for table in self.tables.values_mut().chain(self.fragments.values_mut()) {

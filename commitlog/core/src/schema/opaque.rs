@@ -1,9 +1,9 @@
-//! Types that are not looked into, because they would take too much memory or stack.
+//! Opaque types, which are not decoded because they would take too much memory or stack.
 //!
-//! User types are shared here, but schemas of events write them out: types that contain the one
-//! before them twice double with each level. Of a table that is too large written out, large parts
-//! become opaque: their values are published as bytes, like those of classes that CQL has no name
-//! for. User types have no fixed length, so such values are delimited alike.
+//! User types are shared here, but event schemas expand them. If each type contains the previous
+//! type twice, the size doubles with each level. In a table that is too large when expanded, large
+//! types become opaque: their values are published as bytes, like values of classes without a CQL
+//! name. User types have no fixed length, so their opaque values are delimited in the same way.
 
 use std::sync::Arc;
 
@@ -12,25 +12,25 @@ use rustc_hash::FxHashMap;
 use super::{Column, Table};
 use crate::cql_type::{CqlType, UserType, UserTypeField};
 
-/// The class that stands for an opaque type.
+/// The class name of an opaque type.
 pub(super) const OPAQUE: &str = "cdc.sidecar.OpaqueType";
-/// Estimated memory of the columns of a table, written out.
+/// Limit of the estimated memory for the expanded columns of a table.
 const MAX_TABLE_BYTES: u64 = 8 << 20;
-/// What user types may take in a table that is too large; the last step leaves none.
+/// Successive size limits for user types in a table that is too large; the last allows none.
 const STEPS: [u64; 2] = [64 << 10, 0];
-/// Estimated memory of one type or field besides its names.
+/// Estimated memory of one type or field without its names.
 const NODE_BYTES: u64 = 64;
 
-/// Sizes of user types by their addresses: each is measured once.
+/// Sizes of user types by address, so that each type is measured once.
 type Sizes = FxHashMap<*const UserType, u64>;
 
-/// A type that is not looked into.
+/// Returns an opaque type.
 pub(super) fn opaque() -> CqlType {
     CqlType::Custom(OPAQUE.to_owned())
 }
 
 impl Table {
-    /// This table, with opaque types if it is too large written out.
+    /// Makes types opaque if the expanded table is too large.
     #[must_use]
     pub(super) fn bounded(mut self) -> Self {
         for step in STEPS {
@@ -51,7 +51,7 @@ impl Table {
         self
     }
 
-    /// Columns with an opaque type.
+    /// Returns the columns with an opaque type.
     pub fn opaque_columns(&self) -> impl Iterator<Item = &Column> {
         let columns = self.key_columns().chain(&self.columns);
         columns.filter(|column| has_opaque(&column.cql_type))
@@ -85,7 +85,7 @@ fn written_bytes(cql_type: &CqlType, sizes: &mut Sizes) -> u64 {
     })
 }
 
-/// The types that a type has as its parts.
+/// Returns the types that a type contains directly.
 fn inner(cql_type: &CqlType) -> Box<dyn Iterator<Item = &CqlType> + '_> {
     match cql_type {
         CqlType::List(element) | CqlType::Set(element) | CqlType::Vector(element, _) => {
@@ -98,7 +98,7 @@ fn inner(cql_type: &CqlType) -> Box<dyn Iterator<Item = &CqlType> + '_> {
     }
 }
 
-/// A type whose user types of more than `most` bytes are opaque.
+/// Makes user types of more than `most` bytes opaque.
 fn bounded(cql_type: &CqlType, most: u64, sizes: &mut Sizes) -> CqlType {
     let mut boxed = |element: &CqlType| Box::new(bounded(element, most, sizes));
     match cql_type {
@@ -114,7 +114,7 @@ fn bounded(cql_type: &CqlType, most: u64, sizes: &mut Sizes) -> CqlType {
     }
 }
 
-/// A user type that is stored field by field, so that only its fields can be opaque.
+/// Makes only the fields of a user type opaque, because it is stored field by field.
 fn with_fields(whole: &UserType, most: u64, sizes: &mut Sizes) -> CqlType {
     let fields = whole.fields.iter().map(|field| UserTypeField {
         name: field.name.clone(),

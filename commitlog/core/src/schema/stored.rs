@@ -1,4 +1,4 @@
-//! A schema with its history as JSON, for the next start of a reader.
+//! A schema with its history as JSON, for the reader's next start.
 
 mod epochs;
 
@@ -50,7 +50,7 @@ struct StoredTable {
 #[derive(Serialize, Deserialize)]
 struct StoredColumn {
     name: String,
-    /// The full name of Cassandra's class: user types with all their fields.
+    /// The full name of Cassandra's class, including all fields of user types.
     class: String,
     dropped_at_us: Option<i64>,
     first_us: i64,
@@ -69,7 +69,7 @@ struct StoredType {
 }
 
 impl Schema {
-    /// Everything that is known, as JSON for [`Schema::from_stored`].
+    /// Serializes the schema as JSON for [`Schema::from_stored`].
     pub fn to_stored(&self) -> String {
         let mut tables: Vec<_> = self
             .tables
@@ -102,14 +102,14 @@ impl Schema {
             types,
             epochs: StoredEpochs::from_epochs(&self.epochs),
         };
-        // Texts and numbers are always JSON.
+        // Texts and numbers can always be serialized.
         serde_json::to_string(&stored).unwrap_or_default()
     }
 
-    /// Reads [`Schema::to_stored`].
+    /// Reads the output of [`Schema::to_stored`].
     ///
     /// # Errors
-    /// [`SchemaError::Syntax`] for anything else.
+    /// [`SchemaError`] for any other input.
     pub fn from_stored(json: &[u8]) -> Result<Self> {
         let stored: StoredSchema =
             serde_json::from_slice(json).map_err(|error| SchemaError::Syntax {

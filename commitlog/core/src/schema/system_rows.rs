@@ -1,4 +1,4 @@
-//! The schema out of the rows of `system_schema`.
+//! Reads a schema from the rows of `system_schema`.
 
 pub(crate) mod rows;
 
@@ -12,7 +12,7 @@ use super::{
 };
 use rows::{ColumnRow, DroppedColumnRow, Kind, MetadataLogRow, Rows, TableRow, TypeRow};
 
-/// Reads the rows of `system_schema.*` as they come over CQL, in one JSON object:
+/// Reads the rows of `system_schema.*`, as queried over CQL, from one JSON object:
 ///
 /// ```json
 /// {
@@ -31,27 +31,26 @@ use rows::{ColumnRow, DroppedColumnRow, Kind, MetadataLogRow, Rows, TableRow, Ty
 /// }
 /// ```
 ///
-/// Shown are the columns that are read; others may be there and are left out, and a list without
-/// rows may be absent. `kind` is one of `partition_key`, `clustering`, `static` and `regular`;
-/// `clustering_order` is `asc`, `desc` or `none`; `dropped_time` is in milliseconds since 1970;
-/// `changed_us`, the write time of a row of `tables` or `views` in microseconds, may be absent, and
-/// so may `created_us`, that of a row of `columns`;
-/// `flags` and `cdc` may be null or absent, and so may the `kind` of a dropped column (3.0), which
-/// is then regular. The columns of a view are rows of `columns` with its name as `table_name`. Rows
-/// of `columns` and `dropped_columns` whose table is not among the tables are left out: the lists
-/// are not read at one instant.
+/// Other columns are ignored, and a list without rows may be absent. `kind` is `partition_key`,
+/// `clustering`, `static` or `regular`; `clustering_order` is `asc`, `desc` or `none`;
+/// `dropped_time` is in milliseconds since 1970. Rows of `tables` and `views` may have a
+/// `changed_us`, rows of `columns` a `created_us`: their write times in microseconds. `flags` and
+/// `cdc` may be null or absent. So may the `kind` of a dropped column (3.0), which is then regular.
+/// The columns of a view are rows of `columns` with the view's name as `table_name`. Rows of
+/// `columns` and `dropped_columns` without a table are ignored, because the lists are not read at
+/// the same instant.
 ///
-/// `epoch` (6.0) is the one of the last schema change that the rows have, and `metadata_log` the last
-/// entries without a gap: they tell since when a table is as it is.
+/// `epoch` (6.0) is the epoch of the latest schema change in the rows. `metadata_log` contains the
+/// latest entries without a gap: they show at which epoch a table last changed.
 ///
-/// COMPACT STORAGE tables are there as they are stored, with their hidden columns.
+/// COMPACT STORAGE tables appear as stored, with their hidden columns.
 ///
 /// # Errors
-/// [`SchemaError::Syntax`] for a text that is not this JSON; [`SchemaError::Table`] for a table or
-/// user type whose rows do not fit together (such as a table without partition key, which can be
-/// read when it is dropped at that moment: read again then).
+/// [`SchemaError::Syntax`] for any other text. [`SchemaError::Table`] for inconsistent rows of a
+/// table or user type, such as a table without a partition key: if a table was dropped meanwhile,
+/// read again.
 pub fn parse_system_rows(json: &[u8]) -> Result<Schema> {
-    // Without this a JSON array would be read as well: as the lists in the order of the struct.
+    // Otherwise, serde would also accept a JSON array, with the lists in field order.
     if json.trim_ascii_start().first() != Some(&b'{') {
         return Err(SchemaError::Syntax {
             line: 1,
@@ -100,7 +99,7 @@ pub fn parse_system_rows(json: &[u8]) -> Result<Schema> {
     })
 }
 
-/// The last epoch up to `epoch` at which a table may have changed.
+/// Returns the latest epoch up to `epoch` at which a table may have changed.
 fn changed_at(table: &Table, epoch: i64, entries: &[MetadataLogEntry]) -> i64 {
     let before = || entries.iter().filter(|entry| entry.epoch <= epoch);
     let changes = before().filter(|entry| entry.may_change(table));
@@ -152,7 +151,7 @@ fn declarations(rows: Vec<TypeRow>) -> Result<Vec<UserTypeDeclaration>> {
     Ok(declarations)
 }
 
-/// A column by its row of `columns` or `dropped_columns`.
+/// Creates a column from its row of `columns` or `dropped_columns`.
 pub(super) fn column(
     name: String,
     type_name: &str,
@@ -173,7 +172,7 @@ pub(super) fn column(
     })
 }
 
-/// The drop time in microseconds, if it is one.
+/// Returns the drop time in microseconds, or `None` if it is out of range.
 pub(super) fn drop_time_us(row: &DroppedColumnRow) -> Option<i64> {
     row.dropped_time.checked_mul(1000)
 }
@@ -183,8 +182,8 @@ pub(super) fn is_counter(row: &TableRow) -> bool {
     has_flag(row, "counter")
 }
 
-/// Whether the flags of a table mark it as a dense one ([`Table::dense`]). Super columns, which only
-/// Thrift makes, are rows in maps.
+/// Whether the flags of a table mark it as dense ([`Table::dense`]). Tables with super columns,
+/// which only Thrift creates, store rows in maps.
 pub(super) fn is_dense(row: &TableRow) -> bool {
     has_flag(row, "dense") && !has_flag(row, "super")
 }
@@ -194,7 +193,7 @@ fn has_flag(row: &TableRow, name: &str) -> bool {
     (row.flags.as_ref()).is_some_and(|flags| flags.iter().any(is_named))
 }
 
-/// A table out of its rows, which must be all there.
+/// Creates a table from its rows, which must be complete.
 pub(super) fn table(
     row: &TableRow,
     columns: Vec<ColumnRow>,
@@ -271,7 +270,7 @@ pub(super) fn table(
     Ok(table)
 }
 
-/// Key columns by position, which must go from 0 up without a gap.
+/// Sorts key columns by position. Positions must start at 0 and have no gaps.
 fn in_position(mut columns: Vec<(i32, Column)>) -> Option<Vec<Column>> {
     columns.sort_by_key(|(position, _)| *position);
     let mut expected = 0..;
@@ -289,7 +288,7 @@ fn table_error(keyspace: &str, table: &str, reason: &str) -> SchemaError {
     }
 }
 
-/// The reason without the line, which rows do not have.
+/// Returns the reason without the line, because rows have no lines.
 fn what_of(error: &SchemaError) -> &str {
     match error {
         SchemaError::Syntax { reason, .. } | SchemaError::Table { reason, .. } => reason,

@@ -1,4 +1,4 @@
-//! What schema changes made of tables: the definition before and after each change.
+//! Schema changes of tables: the definitions before and after each change.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::cql_text::{alter_table, create_table, drop_table};
 use super::{Column, Table};
 
-/// What happened to a table.
+/// The kind of a schema change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeKind {
     Create,
@@ -19,13 +19,13 @@ pub enum ChangeKind {
 #[derive(Debug, Clone)]
 pub struct TableChange {
     pub kind: ChangeKind,
-    /// The table after the change; before it if it was dropped.
+    /// The table after the change, or before a drop.
     pub table: Arc<Table>,
     /// The table before an [`ChangeKind::Alter`].
     pub before: Option<Arc<Table>>,
-    /// Write time of the change, in microseconds; `i64::MIN` if it is not known.
+    /// Write time of the change, in microseconds; `i64::MIN` if unknown.
     pub time_us: i64,
-    /// What the metadata log has of it, from Cassandra 6.0 on.
+    /// The statement in the metadata log, since Cassandra 6.0.
     pub statement: Option<Statement>,
 }
 
@@ -33,12 +33,12 @@ pub struct TableChange {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Statement {
     pub epoch: i64,
-    /// As the client sent it; `None` if the entry cannot be read.
+    /// The client's text; `None` if the entry cannot be read.
     pub cql: Option<String>,
 }
 
 impl TableChange {
-    /// The table as if it was created now.
+    /// Describes the creation of a table.
     pub fn create(table: &Arc<Table>) -> Self {
         Self {
             kind: ChangeKind::Create,
@@ -49,7 +49,7 @@ impl TableChange {
         }
     }
 
-    /// What makes `after` of the table before; `None` if both have one definition.
+    /// Returns the change from `before` to `after`, or `None` if their definitions are equal.
     pub fn compare(before: Option<&Arc<Table>>, after: &Arc<Table>, time_us: i64) -> Option<Self> {
         if before.is_some_and(|before| before.is_defined_as(after)) {
             return None;
@@ -66,8 +66,8 @@ impl TableChange {
         })
     }
 
-    /// The statement of the client where the metadata log has it. Otherwise statements with this
-    /// effect, made of the definitions, without options but `cdc` and the clustering order.
+    /// Returns the client's statement if the metadata log contains it. Otherwise, it derives
+    /// statements from the definitions, without options except for `cdc` and the clustering order.
     pub fn cql(&self) -> String {
         let statement = self.statement.as_ref();
         let sent = statement.and_then(|statement| statement.cql.clone());
@@ -84,23 +84,23 @@ impl TableChange {
 }
 
 impl Table {
-    /// Columns of the key, in key order.
+    /// Returns the key columns, in key order.
     pub fn key_columns(&self) -> impl Iterator<Item = &Column> {
         self.partition_key.iter().chain(&self.clustering)
     }
 
-    /// Columns that are there now, but for those of the key.
+    /// Returns the current columns except for key columns.
     pub fn live_others(&self) -> impl Iterator<Item = &Column> {
         let columns = self.columns.iter();
         columns.filter(|column| column.dropped_at_us.is_none())
     }
 
-    /// Columns that are there now: the key first, then regular and static ones by name.
+    /// Returns the current columns: the key first, then regular and static columns by name.
     pub fn live_columns(&self) -> impl Iterator<Item = &Column> {
         self.key_columns().chain(self.live_others())
     }
 
-    /// Whether both have the same columns, key and `cdc` now, whatever they had before.
+    /// Whether both currently have the same name, columns, key and `cdc` option.
     pub fn is_defined_as(&self, other: &Self) -> bool {
         let shape = |column: &Column| {
             let Column {
@@ -119,7 +119,7 @@ impl Table {
     }
 }
 
-/// Whether a keyspace is one of Cassandra itself.
+/// Whether Cassandra itself uses a keyspace.
 pub(crate) fn is_system(keyspace: &str) -> bool {
     keyspace == "system" || keyspace.starts_with("system_")
 }

@@ -1,18 +1,18 @@
-//! CQL text as tokens, each with its line.
+//! Splits CQL text into tokens with line numbers.
 
 use super::{Result, SchemaError};
 
-/// `DESCRIBE` puts a table made through the legacy API (all COMPACT STORAGE tables among them)
-/// into a comment, after this line. Its updates are in the commit log like all others, so the
-/// statement is read all the same (`CompactTableMetadata#appendCqlTo`).
+/// `DESCRIBE` puts tables of the legacy API, including all COMPACT STORAGE tables, into a comment
+/// after this line (`CompactTableMetadata#appendCqlTo`). Their updates are also in the commit log,
+/// so the statements are read.
 const REFERENCE_STRUCTURE: &str = "(this should not be used to reproduce this schema)";
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum TokenKind<'a> {
-    /// A bare word or number; CQL folds its case.
+    /// An unquoted word or number; case does not matter.
     Word(&'a str),
-    /// A UUID without quotes.
+    /// An unquoted UUID.
     Uuid(&'a str),
     /// A name in double quotes, unescaped.
     QuotedName(String),
@@ -42,22 +42,22 @@ impl std::fmt::Display for TokenKind<'_> {
     }
 }
 
-/// A token takes 40 bytes, and a text can have one at each byte. A table of 2,000 columns has 10,000.
+/// A token takes 40 bytes, and each byte can be a token. A table with 2,000 columns has 10,000.
 const MOST_TOKENS: usize = 2 << 20;
 
-/// Splits CQL text into tokens; comments vanish.
+/// Splits CQL text into tokens, without comments.
 ///
 /// # Errors
-/// [`SchemaError::Syntax`] for a string, a quoted name or a comment without an end, with the
-/// line it begins on, and for more than [`MOST_TOKENS`].
+/// [`SchemaError::Syntax`] for an unterminated string, quoted name or comment, with its first line,
+/// and for more than [`MOST_TOKENS`] tokens.
 pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>> {
     Ok(Lexer::new(text).tokens(None)?.0)
 }
 
-/// The tokens of each statement of a text, without the `;`. Only one statement is in memory.
+/// Returns the tokens of each statement, without the `;`. It holds one statement at a time.
 ///
 /// # Errors
-/// As [`tokens`]; read no further after one.
+/// The errors of [`tokens`]; do not continue after an error.
 pub(super) fn statements(text: &str) -> impl Iterator<Item = Result<Vec<Token<'_>>>> {
     let mut lexer = Lexer::new(text);
     std::iter::from_fn(move || match lexer.tokens(Some(';')) {
@@ -81,7 +81,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// The tokens before the next `end`, which is taken too, or all; and whether it is there.
+    /// Consumes and returns the tokens up to the next `end`, or all; and whether `end` was found.
     fn tokens(&mut self, end: Option<char>) -> Result<(Vec<Token<'a>>, bool)> {
         let mut tokens = Vec::new();
         while let Some(token) = self.token()? {
@@ -98,7 +98,7 @@ impl<'a> Lexer<'a> {
         Ok((tokens, false))
     }
 
-    /// The next token, or `None` at the end of the text.
+    /// Returns the next token, or `None` at the end of the text.
     fn token(&mut self) -> Result<Option<Token<'a>>> {
         while self.skip_blank_or_comment()? {}
         let line = self.line;
@@ -118,7 +118,7 @@ impl<'a> Lexer<'a> {
         Ok(Some(Token { kind, line }))
     }
 
-    /// Skips one stretch of white space or one comment; false when there is neither.
+    /// Skips one run of white space or one comment; returns false if there is neither.
     fn skip_blank_or_comment(&mut self) -> Result<bool> {
         let blank = self.rest.len() - self.rest.trim_start().len();
         if blank > 0 {
@@ -148,7 +148,7 @@ impl<'a> Lexer<'a> {
         Ok(true)
     }
 
-    /// The text between two quotes; a doubled quote inside is one quote.
+    /// Reads the text between two quotes; a doubled quote stands for one quote.
     fn read_quoted(&mut self, quote: char, kind: &str) -> Result<String> {
         let mut unescaped = String::new();
         let mut chars = self.rest.char_indices().skip(1).peekable();

@@ -1,9 +1,9 @@
-//! A place in a list of tokens, and what a statement reader asks of it.
+//! A position in a list of tokens, with the operations for statement readers.
 
 use super::token::{Token, TokenKind};
 use super::{Result, SchemaError};
 
-/// Walks over tokens; every `expect_…` error names the expected and the actual token.
+/// Walks over tokens; every `expect_…` error contains the expected and the actual token.
 pub(super) struct TokenCursor<'a> {
     tokens: &'a [Token<'a>],
     position: usize,
@@ -25,7 +25,7 @@ impl<'a> TokenCursor<'a> {
         self.tokens.get(self.position + 1).map(|token| &token.kind)
     }
 
-    /// Takes one token.
+    /// Consumes one token.
     pub fn advance(&mut self) -> Option<&'a TokenKind<'a>> {
         let token = self.peek()?;
         self.position += 1;
@@ -36,7 +36,7 @@ impl<'a> TokenCursor<'a> {
         self.position >= self.tokens.len()
     }
 
-    /// Line of the current token, or of the last one at the end; 0 without tokens.
+    /// Returns the line of the current token, or of the last token at the end; 0 without tokens.
     pub fn line(&self) -> usize {
         self.tokens
             .get(self.position)
@@ -44,7 +44,7 @@ impl<'a> TokenCursor<'a> {
             .map_or(0, |token| token.line)
     }
 
-    /// The error "expected … , found …" at the current token.
+    /// Returns the error "expected … , found …" at the current token.
     pub fn expected(&self, wanted: &str) -> SchemaError {
         let found = match self.peek() {
             Some(token) => token.to_string(),
@@ -60,12 +60,12 @@ impl<'a> TokenCursor<'a> {
         }
     }
 
-    /// Whether the current token is this bare word; case does not matter.
+    /// Whether the current token is this unquoted word; case does not matter.
     pub fn at_word(&self, word: &str) -> bool {
         is_word(self.peek(), word)
     }
 
-    /// Whether these two bare words come next.
+    /// Whether these two unquoted words come next.
     pub fn at_words(&self, first: &str, second: &str) -> bool {
         self.at_word(first) && is_word(self.peek_second(), second)
     }
@@ -78,20 +78,20 @@ impl<'a> TokenCursor<'a> {
         self.peek() == Some(&TokenKind::Symbol(symbol))
     }
 
-    /// Whether a bare word comes next and this symbol after it.
+    /// Whether an unquoted word comes next, and this symbol after it.
     pub fn at_word_before(&self, symbol: char) -> bool {
         matches!(self.peek(), Some(TokenKind::Word(_)))
             && self.peek_second() == Some(&TokenKind::Symbol(symbol))
     }
 
-    /// Takes the bare word if it comes next.
+    /// Consumes the unquoted word if it comes next.
     pub fn take_word(&mut self, word: &str) -> bool {
         let found = self.at_word(word);
         self.position += usize::from(found);
         found
     }
 
-    /// Takes these bare words if they all come next, none otherwise.
+    /// Consumes these unquoted words if all of them come next, otherwise none.
     pub fn take_words(&mut self, words: &[&str]) -> bool {
         let found = words.iter().enumerate().all(|(offset, word)| {
             let token = self.tokens.get(self.position + offset);
@@ -123,7 +123,7 @@ impl<'a> TokenCursor<'a> {
         }
     }
 
-    /// A name: bare words are folded to lower case, quoted names stay as they are.
+    /// Reads a name: converts unquoted words to lower case and leaves quoted names unchanged.
     pub fn expect_name(&mut self, wanted: &str) -> Result<String> {
         let name = match self.peek() {
             Some(TokenKind::Word(word)) => word.to_lowercase(),
@@ -134,7 +134,7 @@ impl<'a> TokenCursor<'a> {
         Ok(name)
     }
 
-    /// Goes on to the first token outside of all brackets for which `stop` holds, or to the end.
+    /// Advances to the first token outside all brackets where `stop` returns true, or to the end.
     pub fn skip_until(&mut self, stop: impl Fn(&Self) -> bool) {
         let mut depth = 0_usize;
         while let Some(token) = self.peek() {
@@ -150,7 +150,7 @@ impl<'a> TokenCursor<'a> {
         }
     }
 
-    /// Goes on to the end of a type: to `,` or the bracket that closes one before it.
+    /// Advances to the end of a type: to a `,` or an unmatched closing bracket.
     pub fn skip_type(&mut self) {
         let mut depth = 0_usize;
         while let Some(token) = self.peek() {

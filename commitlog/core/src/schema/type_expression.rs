@@ -1,4 +1,4 @@
-//! CQL types as they are written, before the user types in them are known.
+//! CQL types as written, before their user types are resolved.
 
 use super::marshal_class::NESTING_LIMIT;
 use super::marshal_name::marshal_name;
@@ -8,15 +8,15 @@ use super::token_cursor::TokenCursor;
 use super::{Result, marshal_class};
 use crate::cql_type::CqlType;
 
-/// A type as written; names are resolved by [`super::UserTypes`].
+/// A type as written; [`super::UserTypes`] resolves the names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum TypeExpression {
-    /// A type that needs no other: a native one, or a Java class.
+    /// A type that needs no resolution: a native type or a Java class.
     Known {
         cql_type: CqlType,
         multi_cell: bool,
     },
-    /// A user type, perhaps with its keyspace.
+    /// A user type, optionally with its keyspace.
     User {
         keyspace: Option<String>,
         name: String,
@@ -31,12 +31,12 @@ pub(super) enum TypeExpression {
 }
 
 impl TypeExpression {
-    /// Reads a type from tokens; the cursor is after it then.
+    /// Reads a type from tokens and moves the cursor past it.
     pub fn parse(tokens: &mut TokenCursor<'_>) -> Result<Self> {
         Self::parse_nested(tokens, 0)
     }
 
-    /// Makes expressions equal that differ only in their lines.
+    /// Clears line numbers, so that expressions compare equal regardless of them.
     pub fn forget_lines(&mut self) {
         match self {
             Self::Known { .. } => {}
@@ -128,7 +128,7 @@ impl TypeExpression {
     }
 }
 
-/// The text that [`TypeExpression::parse`] reads as this; classes as literals.
+/// Formats the type as text for [`TypeExpression::parse`], with classes as literals.
 impl std::fmt::Display for TypeExpression {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));

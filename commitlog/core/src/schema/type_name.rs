@@ -18,7 +18,7 @@ pub struct UserTypes {
     types: FxHashMap<(String, String), Resolved<Arc<UserType>>>,
 }
 
-/// A user type as declared, before the types of its fields are known.
+/// A declared user type, before the types of its fields are resolved.
 #[derive(Clone)]
 pub(super) struct UserTypeDeclaration {
     pub keyspace: String,
@@ -26,14 +26,14 @@ pub(super) struct UserTypeDeclaration {
     pub fields: Vec<(String, TypeExpression)>,
 }
 
-/// A declared user type that cannot be resolved, and why.
+/// A declared user type that cannot be resolved, and the reason.
 pub(super) struct TypeFailure {
     pub keyspace: String,
     pub name: String,
     pub error: SchemaError,
 }
 
-/// Something with the number of levels of types inside it.
+/// A value and the nesting depth of its types.
 #[derive(Debug, Clone)]
 struct Resolved<T> {
     value: T,
@@ -56,20 +56,20 @@ impl From<Unresolved> for SchemaError {
     }
 }
 
-/// Reads a type as `system_schema` and `DESCRIBE` write it, or as a Java class name.
+/// Reads a type in the form that `system_schema` and `DESCRIBE` use, or a Java class name.
 ///
-/// `keyspace` is where user types without a keyspace of their own are looked up. The flag is true
-/// for a list, set, map or user type that is not frozen: as the type of a column it is stored cell
-/// by cell. A class unknown to CQL becomes [`CqlType::Custom`].
+/// User types without a keyspace are looked up in `keyspace`. The returned flag is true for an
+/// unfrozen list, set, map or user type: a column of this type is stored cell by cell. A class
+/// without a CQL type becomes [`CqlType::Custom`].
 ///
 /// # Errors
-/// [`SchemaError::Syntax`] (with line 1 for a text of one line) for a text that is no type or that
-/// names a user type that `types` does not have.
+/// [`SchemaError::Syntax`] (with line 1 for a text of one line) if the text is not a type, or if it
+/// contains a user type that is not in `types`.
 pub fn parse_type(text: &str, keyspace: &str, types: &UserTypes) -> Result<(CqlType, bool)> {
     types.resolve(&expression(text)?, keyspace)
 }
 
-/// Reads a type from a text that holds nothing else.
+/// Reads a type from a text that contains nothing else.
 pub(super) fn expression(text: &str) -> Result<TypeExpression> {
     if marshal_class::is_class_name(text.trim_start()) {
         let (cql_type, multi_cell) = marshal_class::parse(text, 1)?;
@@ -89,7 +89,7 @@ pub(super) fn expression(text: &str) -> Result<TypeExpression> {
 }
 
 impl UserTypes {
-    /// The user type of this name, if there is one.
+    /// Returns the user type with this name, if it exists.
     pub fn get(&self, keyspace: &str, name: &str) -> Option<&Arc<UserType>> {
         Some(&self.entry(keyspace, name)?.value)
     }
@@ -101,8 +101,7 @@ impl UserTypes {
     /// Resolves declarations that may refer to each other in any order.
     ///
     /// # Errors
-    /// The declaration that cannot be resolved and the reason: an undeclared name, or one
-    /// that leads back to the type itself.
+    /// The declaration that cannot be resolved and the reason: an undeclared name or a cycle.
     pub(super) fn resolve_all(declarations: Vec<UserTypeDeclaration>) -> Result<Self, TypeFailure> {
         let mut types = Self::default();
         let mut waiting = declarations;
@@ -128,7 +127,7 @@ impl UserTypes {
         }
     }
 
-    /// The same, leaving out what cannot be resolved.
+    /// Resolves declarations like [`Self::resolve_all`], but omits those that cannot be resolved.
     pub(super) fn resolve_what_can_be(declarations: Vec<UserTypeDeclaration>) -> Self {
         let mut types = Self::default();
         let mut waiting = declarations;
@@ -148,7 +147,7 @@ impl UserTypes {
         }
     }
 
-    /// One declaration beside these types, if it can be resolved.
+    /// Resolves one declaration with these types, if possible.
     pub(super) fn resolve_one(&self, declaration: &UserTypeDeclaration) -> Option<Arc<UserType>> {
         let resolved = self.resolve_declaration(declaration).ok()?;
         Some(resolved.value)
@@ -176,7 +175,7 @@ impl UserTypes {
         Ok(Resolved { value, depth })
     }
 
-    /// The type of an expression, and whether a column of it is stored cell by cell.
+    /// Returns the type of an expression, and whether a column of this type is stored cell by cell.
     pub(super) fn resolve(
         &self,
         expression: &TypeExpression,
@@ -273,8 +272,8 @@ impl UserTypes {
     }
 }
 
-/// Of declarations that need each other, the one to report: it needs a type that no statement
-/// declares; otherwise they form a circle.
+/// Selects the unresolved declaration to report: the first that needs an undeclared type. If there
+/// is none, the declarations form a cycle.
 fn to_blame(failed: Vec<(UserTypeDeclaration, Unresolved)>) -> Option<TypeFailure> {
     let blamed = failed.iter().position(|(_, unknown)| {
         let names = (&unknown.keyspace, &unknown.name);

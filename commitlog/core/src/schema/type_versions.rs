@@ -1,5 +1,5 @@
-//! One type in the forms of different sources and times: user types grow, and a column that is
-//! dropped shows its user types as tuples (`AbstractType#expandUserTypes`).
+//! Versions of one type from different sources and times: user types gain fields, and dropped
+//! columns have tuples instead of user types (`AbstractType#expandUserTypes`).
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use super::type_expression::TypeExpression;
 use super::type_name::{UserTypeDeclaration, UserTypes};
 use crate::cql_type::{CqlType, UserType, UserTypeField};
 
-/// Definitions kept of one user type; more are growth long past.
+/// Maximum number of definitions of one user type; older definitions no longer matter.
 const KEPT_VERSIONS: usize = 16;
 
-/// Whether both are one type: fields of user types may be missing at the end, have other names, or
-/// stand in a tuple.
+/// Whether both are versions of one type: fields of user types may be missing at the end, have
+/// different names, or be in a tuple.
 pub(super) fn is_same(a: &CqlType, b: &CqlType) -> bool {
     match (a, b) {
         (CqlType::List(a), CqlType::List(b)) | (CqlType::Set(a), CqlType::Set(b)) => is_same(a, b),
@@ -39,7 +39,7 @@ pub(super) fn is_same(a: &CqlType, b: &CqlType) -> bool {
     }
 }
 
-/// Of two forms of one type ([`is_same`]) the one with more fields; field names are the newer ones.
+/// Joins two versions of one type ([`is_same`]): more fields win, otherwise the newer version.
 pub(super) fn join_types(newer: &CqlType, older: &CqlType) -> CqlType {
     let boxed = |newer: &CqlType, older: &CqlType| Box::new(join_types(newer, older));
     match (newer, older) {
@@ -84,7 +84,7 @@ pub(super) fn join_types(newer: &CqlType, older: &CqlType) -> CqlType {
     }
 }
 
-/// One definition of a user type, and the first and the last time that it was seen; microseconds.
+/// A definition of a user type, and the first and last time at which it was seen, in microseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TypeVersion {
     pub first_us: i64,
@@ -92,8 +92,8 @@ pub(super) struct TypeVersion {
     pub fields: Vec<(String, TypeExpression)>,
 }
 
-/// Every definition of every user type that was seen, by keyspace and name; the one that was seen
-/// last comes last.
+/// All known definitions of user types by keyspace and name, ordered by the time at which they were
+/// last seen.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TypeVersions {
     versions: FxHashMap<(String, String), Vec<TypeVersion>>,
@@ -113,7 +113,7 @@ impl TypeVersions {
         types
     }
 
-    /// Every definition, with keyspace and name.
+    /// Iterates over all definitions with their keyspaces and names.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str, &TypeVersion)> {
         self.versions
             .iter()
@@ -123,7 +123,7 @@ impl TypeVersions {
             })
     }
 
-    /// The same, seen at `seen_us`.
+    /// Marks all definitions as seen at `seen_us`.
     pub fn seen_at(mut self, seen_us: i64) -> Self {
         for version in self.versions.values_mut().flatten() {
             (version.first_us, version.last_us) = (seen_us, seen_us);
@@ -156,7 +156,7 @@ impl TypeVersions {
         }
     }
 
-    /// Whether both have the same definitions in the same order, whenever they were seen.
+    /// Whether both have the same definitions in the same order, regardless of when they were seen.
     pub fn is_same(&self, other: &Self) -> bool {
         self.versions.len() == other.versions.len()
             && self.versions.iter().all(|(key, versions)| {
@@ -168,8 +168,8 @@ impl TypeVersions {
             })
     }
 
-    /// The types of a keyspace as they were at a time: of each the definition that had been seen
-    /// last by then, else the first one. Types that cannot be resolved are left out.
+    /// Returns the types of a keyspace at a time: for each type, the newest definition by then,
+    /// otherwise the oldest. Types that cannot be resolved are omitted.
     pub fn types_at(&self, keyspace: &str, time_us: i64) -> UserTypes {
         let versions = self.versions.iter().filter(|((k, _), _)| k == keyspace);
         let declarations = versions.filter_map(|((keyspace, name), versions)| {
@@ -182,8 +182,8 @@ impl TypeVersions {
         UserTypes::resolve_what_can_be(declarations.collect())
     }
 
-    /// Every definition of the types of a keyspace, the one that was seen last last, with the other
-    /// types in it as they were then.
+    /// Returns all definitions of the types of a keyspace, ordered by the time at which they were
+    /// last seen. Nested types are resolved as of that time.
     pub fn definitions(&self, keyspace: &str) -> Vec<Arc<UserType>> {
         let mut versions: Vec<_> = self.iter().filter(|(k, _, _)| *k == keyspace).collect();
         versions.sort_by_key(|(_, _, version)| version.last_us);
@@ -205,7 +205,7 @@ fn declaration(keyspace: &str, name: &str, version: &TypeVersion) -> UserTypeDec
     }
 }
 
-/// A type with its user types as in `definitions` (oldest first).
+/// Updates the user types of a type to `definitions` (oldest first).
 pub(super) fn grow(cql_type: &CqlType, definitions: &[Arc<UserType>]) -> CqlType {
     let boxed = |inner: &CqlType| Box::new(grow(inner, definitions));
     match cql_type {

@@ -1,8 +1,8 @@
-//! The metadata log of 6.0 (`SystemKeyspace`), and the tables of `system_schema` as Cassandra 3.0
-//! to 6.0 have them, all columns of all releases together (`SchemaKeyspace`). The names on the wire
-//! select them; no column has changed its type.
+//! The metadata log of 6.0 (`SystemKeyspace`), and the tables of `system_schema` in Cassandra 3.0
+//! to 6.0, with the columns of all releases (`SchemaKeyspace`). Mutations list their columns by
+//! name; no column has changed its type.
 
-/// `DESCRIBE KEYSPACE system_schema WITH INTERNALS`, as far as it matters.
+/// The relevant output of `DESCRIBE KEYSPACE system_schema WITH INTERNALS`.
 pub(super) const SYSTEM_SCHEMA: &str = r"
 CREATE TABLE system_schema.keyspaces (
     keyspace_name text PRIMARY KEY, durable_writes boolean, replication frozen<map<text, text>>,

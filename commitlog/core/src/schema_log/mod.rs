@@ -18,19 +18,19 @@ use new_columns::read_with_new_columns;
 
 const METADATA_LOG: &str = "local_metadata_log";
 
-/// The tables that schema changes are written to, independent of any schema that was read.
+/// Returns the built-in definitions of the tables that contain schema changes.
 fn system_schema() -> &'static Schema {
     static SCHEMA: OnceLock<Schema> = OnceLock::new();
     SCHEMA.get_or_init(|| parse_cql(SYSTEM_SCHEMA).unwrap_or_default())
 }
 
-/// Reads the mutations of `system_schema` and of the metadata log in a log.
+/// Reads schema changes from mutations of `system_schema` and of the metadata log.
 pub struct SchemaChangeReader {
     decoder: Decoder,
 }
 
 impl SchemaChangeReader {
-    /// `known` adds what the built-in tables lack: a later release may have more columns.
+    /// `known` adds the columns of later releases to the built-in tables.
     pub fn new(known: &Schema) -> Self {
         let builtin = system_schema();
         let same = builtin
@@ -48,8 +48,8 @@ impl SchemaChangeReader {
         id.is_name_based() && system_schema().table(id).is_some()
     }
 
-    /// The schema change in a mutation. `None` if `schema` has it already, or if the mutation is not
-    /// a readable one. An entry of the metadata log is always a change.
+    /// Reads the schema change in a mutation. Returns `None` if `schema` already contains it, or if
+    /// the mutation contains no readable change. An entry of the metadata log is always new.
     pub fn read_if_new(
         &mut self,
         payload: &[u8],
@@ -65,16 +65,16 @@ impl SchemaChangeReader {
         (change.entry().is_some() || !is_known()).then_some(change)
     }
 
-    /// The change that stands for a mutation which [`Self::read`] cannot read.
+    /// Returns a change that represents a mutation that [`Self::read`] cannot read.
     pub fn unreadable(version: Version) -> SchemaChange {
         SchemaChange::unreadable(version.has_table_epochs())
     }
 
-    /// The schema change in a mutation; `None` if it neither changes what a reader needs nor drops
-    /// a table.
+    /// Reads the schema change in a mutation; `None` if readers do not need it and it drops no
+    /// table.
     ///
     /// # Errors
-    /// The mutation cannot be decoded: it is of an unknown release.
+    /// The mutation cannot be decoded, because it comes from an unknown release.
     pub fn read(&mut self, payload: &[u8], version: Version) -> Result<Option<SchemaChange>> {
         read_change(&mut self.decoder, payload, version)
             .or_else(|error| read_with_new_columns(self.decoder.schema(), payload, version, error))
@@ -111,7 +111,7 @@ fn read_change(
                 row: &row,
             };
             if table.name == METADATA_LOG {
-                // Its mutations have one row.
+                // Mutations of the metadata log have one row.
                 return Ok(row.entry(update.key).map(SchemaChange::of_entry));
             }
             row.add_to(&mut change);
@@ -121,7 +121,7 @@ fn read_change(
     Ok((!is_system(&change.keyspace) && has_news).then_some(change))
 }
 
-/// A row of one of the tables.
+/// A row of a schema table.
 struct SchemaRow<'r, 'p> {
     table: &'r Table,
     row: &'r Row<'p>,
@@ -151,7 +151,7 @@ impl SchemaRow<'_, '_> {
         }
     }
 
-    /// An entry of the metadata log; `None` if the row is deleted.
+    /// Reads an entry of the metadata log; `None` if the row is deleted.
     fn entry(&self, key: &[u8]) -> Option<MetadataLogEntry> {
         let epoch = i64::from_be_bytes(key.try_into().ok()?);
         let kind = i32::from_be_bytes(self.cell("kind")?.value.try_into().ok()?);
@@ -159,7 +159,7 @@ impl SchemaRow<'_, '_> {
         Some(MetadataLogEntry::parse(epoch, kind, transformation.value))
     }
 
-    /// When the row was deleted, unless the same mutation writes it again; microseconds.
+    /// Returns the deletion time in microseconds, unless the same mutation writes the row again.
     fn deleted_us(&self) -> Option<i64> {
         let deletion = self.row.deletion.filter(|_| self.row.cells.is_empty());
         deletion.map(|deletion| deletion.timestamp_us)
@@ -231,7 +231,7 @@ impl SchemaRow<'_, '_> {
         text(value.unwrap_or_default())
     }
 
-    /// The value of a column, if it has one.
+    /// Returns the cell of a column, if it has a value.
     fn cell(&self, name: &str) -> Option<&Cell<'_>> {
         let mut cells = self.row.cells.iter();
         cells.find(|cell| {
@@ -246,7 +246,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The elements of a frozen list or set of text (format notes §6.2); none of a damaged one.
+/// Reads the elements of a frozen list or set of text (format notes §6.2); none if it is damaged.
 fn texts(bytes: &[u8]) -> Vec<String> {
     let mut cursor = Cursor::new(bytes);
     let mut read = || -> Result<Vec<String>> {

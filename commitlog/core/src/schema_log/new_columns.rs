@@ -1,8 +1,8 @@
-//! Columns of `system_schema` that the built-in definition lacks, because a later release or a
+//! Columns of `system_schema` that are not in the built-in definition, because a later release or a
 //! setting adds them.
 //!
-//! The bytes name a column but not its type. A value has a fixed or a written length, so a column
-//! is tried with each length: only the right one reads the mutation to its exact end.
+//! The bytes contain the name of a column but not its type. Values have a fixed or a stored length,
+//! so the reader tries each length: only the right length leads to the mutation's exact end.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::error::{DecodeError, Result, UnknownColumn};
 use crate::mutation::Decoder;
 use crate::schema::{Column, ColumnHistory, ColumnKind, Schema, SchemaChange};
 
-/// One type for each length that a value can have.
+/// One type for each possible length of a value.
 const TYPES: [CqlType; 5] = [
     CqlType::Blob,
     CqlType::Boolean,
@@ -21,7 +21,7 @@ const TYPES: [CqlType; 5] = [
     CqlType::BigInt,
     CqlType::Uuid,
 ];
-/// New columns of one mutation.
+/// Maximum number of new columns in one mutation.
 const MOST_COLUMNS: u32 = 4;
 
 /// Reads a mutation that `schema` cannot read because of `error`.

@@ -7,9 +7,9 @@ use crate::record;
 use crate::segment::Result;
 use crate::source::{Source, io_error, read_fully};
 
-/// Bytes that a search reads at once.
+/// Bytes of each read in a search.
 const SEARCH_BYTES: usize = 256 << 10;
-/// Java's int: a position in a segment and the end in a marker have no more bits.
+/// The maximum of Java's int, the type of positions in a segment and of a marker's end.
 const MAX_SEGMENT_BYTES: u64 = i32::MAX as u64;
 /// Bytes of the first section that [`SegmentFile::fingerprint`] covers.
 const FINGERPRINT_BYTES: u64 = 256;
@@ -22,13 +22,13 @@ pub struct Tail {
     /// File offset; the length of the file if the chain leads there or is broken.
     pub physical: u64,
     pub bytes: u64,
-    /// Up to the last byte that is not zero: written, but not closed by a marker (yet).
+    /// Bytes up to the last byte that is not zero: written, but not (yet) closed by a marker.
     pub written_bytes: u64,
 }
 
 /// A segment's file.
 ///
-/// Invariant: it has no position and keeps no bytes besides the header. Every answer depends only
+/// Invariant: it stores no position and no bytes except for the header. Every result depends only
 /// on the file and the arguments.
 pub(super) struct SegmentFile<S> {
     name: String,
@@ -41,14 +41,14 @@ impl<S: Source> SegmentFile<S> {
     pub fn open(name: &str, source: S) -> Result<Self> {
         checked_length(name, &source)?;
         let descriptor = read_descriptor(name, &source)?;
-        // As `CommitLogReader`, which compares the ids and reads by the version in the header.
+        // Like `CommitLogReader`, which compares the ids and uses the version in the header.
         if let Some(claimed) = SegmentName::parse(name)
             && claimed.id != descriptor.id
         {
             return Err(SegmentError::Foreign {
                 segment: name.to_owned(),
                 reason: format!(
-                    "the header has the id {}, so this is another segment under a wrong name",
+                    "the header has the id {}, so this is a different segment with a wrong name",
                     descriptor.id
                 ),
             });
@@ -61,13 +61,13 @@ impl<S: Source> SegmentFile<S> {
         })
     }
 
-    /// Fails for a file that is too large for a segment, also when it has become so.
+    /// Returns the current length; fails if the file is too large for a segment.
     pub fn length(&self) -> Result<u64> {
         checked_length(&self.name, &self.source)
     }
 
-    /// A checksum of the header, the first marker and the start of the first section. It does not
-    /// change once the first section is synced, and differs in any other segment.
+    /// Returns a checksum of the header, the first marker and the start of the first section. It
+    /// does not change after the first section is synced, and it differs in any other segment.
     pub fn fingerprint(&self) -> Result<u32> {
         let first = self.descriptor.length;
         let marker = self.marker(first)?;
@@ -81,14 +81,14 @@ impl<S: Source> SegmentFile<S> {
         Ok(crc32fast::hash(bytes.get(..read).unwrap_or_default()))
     }
 
-    /// The next offset from `start` on that a search has to read, `end` at most.
+    /// Returns the first offset from `start` that is not in a hole, but at most `end`.
     fn after_hole(&self, start: u64, end: u64) -> Result<u64> {
         let data = (self.source.skip_hole(start)).map_err(|error| io_error(&self.name, error))?;
         Ok(data.unwrap_or(end).min(end))
     }
 
-    /// Where a search from `position` for eight bytes that are not all zero continues: they can
-    /// begin in a hole.
+    /// Returns the offset at which a search from `position` for eight bytes that are not all zero
+    /// continues: they can begin in a hole.
     pub fn search_from(&self, position: u64, end: u64) -> Result<u64> {
         let data = self.after_hole(position, end)?;
         Ok(data.saturating_sub(MARKER_LENGTH - 1).max(position))
@@ -99,24 +99,24 @@ impl<S: Source> SegmentFile<S> {
         read_fully(&self.source, position, buffer).map_err(|error| io_error(&self.name, error))
     }
 
-    /// The eight bytes at `position`, whatever they are.
+    /// Reads the eight bytes at `position` as a marker, without verifying it.
     pub fn marker(&self, position: u64) -> Result<Marker> {
         let mut bytes = [0; MARKER_LENGTH as usize];
         self.read(position, &mut bytes)?;
         Ok(Marker::parse(&bytes))
     }
 
-    /// Whether the checksum of a marker at `position` is good.
+    /// Whether the checksum of a marker at `position` is valid.
     pub fn is_good(&self, position: u64, marker: &Marker) -> bool {
         self.checksum.matches(position, marker)
     }
 
-    /// Whether a marker with a good checksum is at `position`.
+    /// Whether a marker with a valid checksum is at `position`.
     pub fn is_marker(&self, position: u64) -> Result<bool> {
         Ok(self.is_good(position, &self.marker(position)?))
     }
 
-    /// The offset of the first marker with a good checksum, from `start` on.
+    /// Returns the offset of the first marker with a valid checksum, starting at `start`.
     pub fn find_marker(&self, start: u64, length: u64) -> Result<Option<u64>> {
         let mut chunk = vec![0; SEARCH_BYTES];
         let mut position = start;
@@ -142,14 +142,14 @@ impl<S: Source> SegmentFile<S> {
         Ok(None)
     }
 
-    /// Whether the header of a record that fits before `end` is at `position`.
+    /// Whether a record header is at `position` and its record fits before `end`.
     pub fn is_record(&self, position: u64, end: u64) -> Result<bool> {
         let mut header = [0; record::HEADER];
         let read = self.read(position, &mut header)?;
         Ok(record::end(header.get(..read).unwrap_or_default(), position, end).is_some())
     }
 
-    /// Whether all bytes of a range are there and zero.
+    /// Whether all bytes of a range exist and are zero.
     pub fn is_zero(&self, start: u64, end: u64) -> Result<bool> {
         let mut position = start;
         let mut chunk = vec![0; ZERO_CHECK_BYTES];
@@ -171,7 +171,7 @@ impl<S: Source> SegmentFile<S> {
         }
     }
 
-    /// The bytes from `start` to the end of the file.
+    /// Measures the bytes from `start` to the end of the file.
     pub fn tail(&self, start: u64) -> Result<Tail> {
         let length = self.length()?;
         let mut tail = Tail {
@@ -198,7 +198,7 @@ impl<S: Source> SegmentFile<S> {
 }
 
 impl<S> SegmentFile<S> {
-    /// The file name, as the caller gave it.
+    /// Returns the file name that the caller passed.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -214,7 +214,7 @@ fn checked_length(segment: &str, source: &impl Source) -> Result<u64> {
         return Err(SegmentError::Foreign {
             segment: segment.to_owned(),
             reason: format!(
-                "the file has {length} bytes, and a segment at most {MAX_SEGMENT_BYTES}, so no \
+                "the file has {length} bytes, but a segment has at most {MAX_SEGMENT_BYTES}, so no \
                  node wrote it"
             ),
         });

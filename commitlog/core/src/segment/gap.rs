@@ -1,7 +1,7 @@
-//! Ranges of a segment that gave no records.
+//! Ranges of a segment that yielded no records.
 
-/// A logical range without records, and why. `end` is `None` if the loss extends to the end of the
-/// segment.
+/// A logical range without records, and the cause. `end` is `None` if the loss extends to the end
+/// of the segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gap {
     pub start: u64,

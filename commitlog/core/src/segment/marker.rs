@@ -1,6 +1,6 @@
 //! Sync markers (`CommitLogSegment#writeSyncMarker`, format notes §2.1).
 
-/// Bytes of a marker.
+/// Length of a marker.
 pub const MARKER_LENGTH: u64 = 8;
 
 /// The eight bytes before a section.
@@ -8,12 +8,12 @@ pub const MARKER_LENGTH: u64 = 8;
 pub struct Marker {
     /// Physical offset of the next marker.
     pub end: u64,
-    /// Checksum of the segment id and of the marker's own place; it does not cover `end`.
+    /// Checksum of the segment id and of the marker's offset; it does not cover `end`.
     pub crc: u32,
 }
 
 impl Marker {
-    /// Reads eight bytes; missing ones count as zero.
+    /// Parses eight bytes; missing bytes count as zero.
     pub fn parse(bytes: &[u8]) -> Self {
         let word = bytes
             .iter()
@@ -26,12 +26,12 @@ impl Marker {
         }
     }
 
-    /// Where the node has not synced yet, and after the last section.
+    /// Whether the marker is zero, as in unsynced space and after the last section.
     pub fn is_zero(&self) -> bool {
         self.end == 0 && self.crc == 0
     }
 
-    /// Whether a section of a file of `length` bytes can lie between `position` and the end.
+    /// Whether a section from `position` to the marker's end fits into a file of `length` bytes.
     pub fn is_plausible(&self, position: u64, length: u64) -> bool {
         position + MARKER_LENGTH <= self.end && self.end <= length
     }
@@ -40,7 +40,7 @@ impl Marker {
 /// Computes the checksums of one segment's markers.
 #[derive(Debug, Clone)]
 pub struct MarkerChecksum {
-    /// The state after the segment's id: low word first.
+    /// The state after the segment's id, low word first.
     after_id: crc32fast::Hasher,
 }
 
@@ -52,14 +52,14 @@ impl MarkerChecksum {
         Self { after_id }
     }
 
-    /// The checksum of a marker at the physical offset `position`.
+    /// Computes the checksum of a marker at the physical offset `position`.
     pub fn checksum(&self, position: u64) -> u32 {
         let mut crc = self.after_id.clone();
         crc.update(&(position as u32).to_be_bytes());
         crc.finalize()
     }
 
-    /// Whether `marker` is that of the physical offset `position`.
+    /// Whether the checksum of `marker` is valid at the physical offset `position`.
     pub fn matches(&self, position: u64, marker: &Marker) -> bool {
         self.checksum(position) == marker.crc
     }

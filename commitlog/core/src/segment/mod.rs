@@ -1,11 +1,11 @@
-//! A segment read forward: sync markers, logical positions, and the records of each section
+//! Reads a segment forward: sync markers, logical positions, and the records of each section
 //! (`CommitLogSegmentReader`, format notes §2 and §8).
 //!
 //! ```text
 //! header | marker | records … | marker | records … | zero marker or end of file
 //! ```
 //!
-//! Four types read a segment; each owns the one before it and knows nothing of the one after it:
+//! Four types read a segment; each owns the previous type and does not depend on the next:
 //!
 //! ```text
 //! SegmentFile     bytes and markers at physical offsets                    (file)
@@ -14,8 +14,8 @@
 //! SegmentReader   a logical position that moves from record to record      (reader)
 //! ```
 //!
-//! Positions are logical: those of the writer's uncompressed buffer (§2.3). Memory holds one
-//! chunk of a plain section or one decoded block section, never a file.
+//! Positions are logical: they refer to the writer's uncompressed buffer (§2.3). Memory holds one
+//! chunk of a plain section or one decoded block section, never a whole file.
 
 mod chain;
 mod file;
@@ -34,5 +34,5 @@ pub use reader::{Fill, SegmentReader, Step};
 
 pub type Result<T, E = SegmentError> = std::result::Result<T, E>;
 
-/// Bytes of the marker before each section.
+/// Length of the marker before each section.
 pub const MARKER_BYTES: u64 = marker::MARKER_LENGTH;

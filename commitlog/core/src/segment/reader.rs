@@ -1,4 +1,4 @@
-//! Records one after another, from a logical position on.
+//! Reads the records of a segment in order, starting at a logical position.
 //!
 //! ```no_run
 //! # use commitlog_core::segment::{Fill, SegmentReader};
@@ -31,7 +31,7 @@ use crate::record::{Found, OVERHEAD, Records, inspect};
 use crate::segment::Result;
 use crate::source::Source;
 
-/// What [`SegmentReader::fill`] found.
+/// The result of [`SegmentReader::fill`].
 #[derive(Debug, PartialEq, Eq)]
 pub enum Fill {
     /// At least one whole record is in memory.
@@ -42,20 +42,20 @@ pub enum Fill {
     End,
 }
 
-/// What [`SegmentReader::step`] found.
+/// The result of [`SegmentReader::step`].
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step {
-    /// A section begins: [`SegmentReader::section`].
+    /// A section begins; see [`SegmentReader::section`].
     Section,
     /// At least one whole record is in memory.
     Records,
     /// The reader skipped damage.
     Gap(Gap),
-    /// The reader skipped a record with a good size and a damaged payload.
+    /// The reader skipped a record with a valid size: it is damaged or exceeds the memory limit.
     BadRecord(Gap),
     /// The section is read to its end; its last `unwritten` bytes are zeros without a record.
     SectionEnd { unwritten: u64 },
-    /// A section before the position that the reader was opened at.
+    /// The section ends before the position of the reader.
     Skipped,
     /// Nothing more is readable.
     End,
@@ -67,7 +67,7 @@ pub enum Step {
 /// grows.
 pub struct SegmentReader<S> {
     chain: Chain<S>,
-    /// Everything before is consumed.
+    /// Everything before it is consumed.
     position: u64,
 }
 
@@ -77,8 +77,8 @@ impl<S: Source> SegmentReader<S> {
         Self::open_with_keys(segment, source, position, &Keys::default())
     }
 
-    /// Reads the header. `position` is 0 or the end of a record: records before it are skipped.
-    /// Encrypted segments are decrypted with `keys`.
+    /// Opens a segment and reads its header. `position` is 0 or the end of a record: the reader
+    /// skips the records before it. It decrypts encrypted segments with `keys`.
     pub fn open_with_keys(segment: &str, source: S, position: u64, keys: &Keys) -> Result<Self> {
         let file = SegmentFile::open(segment, source)?;
         let chain = Chain::new(SectionDecoder::new(file, keys)?);
@@ -89,78 +89,78 @@ impl<S: Source> SegmentReader<S> {
         self.chain.decoder().file().descriptor()
     }
 
-    /// The file name, as the caller gave it.
+    /// Returns the file name that the caller passed.
     pub fn segment(&self) -> &str {
         self.chain.decoder().file().name()
     }
 
-    /// What tells this content from another file of the same name; it does not change once the
-    /// first section is synced.
+    /// Returns a checksum that distinguishes the content from other files with the same name. It
+    /// does not change after the first section is synced.
     pub fn fingerprint(&self) -> Result<u32> {
         self.chain.decoder().file().fingerprint()
     }
 
-    /// Logical position up to which everything is consumed.
+    /// Returns the logical position up to which everything is consumed.
     pub fn position(&self) -> u64 {
         self.position
     }
 
-    /// A logical position that an index of the node named: the chain once led there, so it is
-    /// damaged if it ends earlier. The largest one counts.
+    /// Sets a logical position from an index file: the chain once led there, so it is damaged if it
+    /// ends earlier. The largest position counts.
     pub fn expect_end(&mut self, end: u64) {
         self.chain.expect_end(end);
     }
 
-    /// The number beside COMPLETED in the segment's index, 0 for none: the logical end if the node
-    /// closed the segment, the length of the file if it replayed the segment (§7.4). A chain of
-    /// blocks leads to one of the two.
+    /// Sets the number beside COMPLETED in the segment's index, 0 for none. It is the logical end
+    /// if the node closed the segment, or the file's length if the node replayed it (§7.4). A chain
+    /// of blocks leads to one of the two.
     pub fn expect_completed(&mut self, number: u64) {
         self.chain.expect_completed(number);
     }
 
-    /// What limits the sizes of sections and records.
+    /// Returns the memory limit for sections and records.
     pub fn memory(&self) -> MemoryLimit {
         self.chain.decoder().memory
     }
 
-    /// Replaces the limit of the process.
+    /// Replaces the memory limit of the process.
     pub fn limit_memory(&mut self, limit: MemoryLimit) {
         self.chain.decoder_mut().memory = limit;
     }
 
-    /// The section that is being read. A section with a damaged marker begins with a gap instead of
-    /// [`Step::Section`].
+    /// Returns the section that is being read. A section with a damaged marker begins with a gap
+    /// instead of [`Step::Section`].
     pub fn section(&self) -> Option<Section> {
         self.chain.section()
     }
 
-    /// The bytes after the last section of the chain. They are not part of the log, whatever they
-    /// look like: only records that a marker closes are (§2.4).
+    /// Returns the bytes after the last section of the chain. Even if they look like records, they
+    /// are not part of the log: a marker must close its records (§2.4).
     pub fn tail(&self) -> Result<Tail> {
         self.chain.tail()
     }
 
-    /// Whether the segment is stored without blocks, so that logical positions are physical ones.
+    /// Whether the segment is stored without blocks: logical and physical positions are equal.
     pub fn is_plain(&self) -> bool {
         self.chain.is_plain()
     }
 
-    /// Records from the current position on that are in memory; empty unless the last
-    /// [`Self::fill`] gave [`Fill::Records`].
+    /// Returns the records in memory from the current position; empty unless the latest
+    /// [`Self::fill`] returned [`Fill::Records`].
     pub fn records(&self) -> Records<'_> {
         let left = (self.section()).map_or(0, |section| section.end.saturating_sub(self.position));
         self.chain.decoder().records(self.position, left)
     }
 
-    /// Moves on to `position`, the end of a record of [`Self::records`].
+    /// Moves to `position`, the end of a record of [`Self::records`].
     pub fn consume(&mut self, position: u64) {
         self.position = position;
     }
 
-    /// Loads the next whole record, or reports what is there instead.
+    /// Loads the next whole record, or reports what it found instead.
     ///
-    /// `limit`: only sections whose logical end is at most this are read. `complete`: the file
-    /// does not change any more, so an unreadable marker is damage; otherwise it is "not yet".
+    /// It only reads sections with a logical end of at most `limit`. `complete` means that the file
+    /// no longer changes, so an unreadable marker is damaged; otherwise, it is not written yet.
     pub fn fill(&mut self, limit: Option<u64>, complete: bool) -> Result<Fill> {
         loop {
             match self.step(limit, complete)? {
@@ -172,14 +172,14 @@ impl<S: Source> SegmentReader<S> {
         }
     }
 
-    /// As [`Self::fill`], and reports the structure between records too.
+    /// Like [`Self::fill`], but also reports the structure between records.
     pub fn step(&mut self, limit: Option<u64>, complete: bool) -> Result<Step> {
         let Some(section) = self.section() else {
             return self.open_section(limit, complete);
         };
         let left = section.end.saturating_sub(self.position);
         let mut found = inspect(self.bytes(), left);
-        // A large record needs two loads: its size is in its header.
+        // A large record needs two loads, because its header contains its size.
         while let Found::NeedsBytes(wanted) = found {
             if let Err(refused) = self.memory().allows_record(wanted) {
                 let start = self.position;
@@ -214,7 +214,7 @@ impl<S: Source> SegmentReader<S> {
             }
             Found::Zero => "a record was never written (its size is zero)".to_owned(),
             Found::BadSize(size) => {
-                format!("a record's size of {size} bytes does not fit its section")
+                format!("a record's size of {size} bytes does not fit into its section")
             }
             Found::BadSizeCrc(size) => {
                 format!("the checksum of a record's size ({size}) does not match")
@@ -242,7 +242,7 @@ impl<S: Source> SegmentReader<S> {
         })
     }
 
-    /// At the end of a section's bytes: a damaged range follows, or the next section.
+    /// Handles the end of a section's bytes: a damaged range or the next section follows.
     fn end_section(&mut self, section: Section) -> Step {
         if let Some(gap) = self.chain.pass_gap() {
             self.position = self.position.max(gap.end.unwrap_or_default());
@@ -265,7 +265,7 @@ impl<S: Source> SegmentReader<S> {
             && self.chain.decoder().is_zero(self.position, section.end)?)
     }
 
-    /// Leaves a section whose remaining bytes are zeros.
+    /// Closes a section whose remaining bytes are zeros.
     fn end_unwritten_section(&mut self, section: Section) -> Step {
         let start = self.position;
         let synced_end = self.chain.synced_end(section);
@@ -280,7 +280,7 @@ impl<S: Source> SegmentReader<S> {
         }
     }
 
-    /// Moves on to the next record after damage, if there is one.
+    /// Moves to the next record after damage, if there is one.
     #[cold]
     fn skip_damage(&mut self, section: Section, cause: &str, complete: bool) -> Result<Gap> {
         let start = self.position;

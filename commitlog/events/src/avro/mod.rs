@@ -1,5 +1,5 @@
-//! What Avro needs of a table, a segment and a value: the schema, prepared bytes, and the binary
-//! form of CQL values (`docs/reference/avro.md`).
+//! Avro support: schemas of tables, prepared bytes, and the binary form of CQL values
+//! (`docs/reference/avro.md`).
 
 mod plan;
 mod schema;

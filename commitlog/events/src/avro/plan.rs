@@ -1,4 +1,4 @@
-//! Prepared once for each table that is written as Avro.
+//! Schemas and bytes that are prepared once for each table written as Avro.
 
 use std::sync::Arc;
 
@@ -14,25 +14,25 @@ use event_encoding::avro_names::NameAdjustment;
 use event_encoding::encoding::Encoding;
 use event_encoding::schema_ids::{MessagePart, SchemaLanguage, UnregisteredSchema};
 
-/// Prepared bytes of a table.
+/// The prepared schemas and bytes of a table.
 pub struct AvroPlan {
-    /// The table with the names that the schemas use.
+    /// The table with its names in the schemas.
     pub table: Arc<Table>,
-    /// One for each partition-key column, clustering column and other column.
+    /// The fields of all columns: partition key, clustering, then the others.
     pub fields: Vec<AfterField>,
-    /// Names of the columns of [`Table::columns`], as `cells` has them.
+    /// The names of [`Table::columns`], encoded for `cells`.
     pub names: Vec<StaticFragment>,
     /// `cluster` of `source`.
     pub source_cluster: Vec<u8>,
-    /// `keyspace` and `table` of `source`.
+    /// `keyspace`, `table` and, if enabled, `epoch` of `source`.
     pub source_table: StaticFragment<64>,
     /// `id` of `cells`.
     pub table_id: StaticFragment<64>,
-    /// The schemas of key and value; none of what is not Avro.
+    /// The schemas of the message parts that are Avro.
     pub schemas: Vec<UnregisteredSchema>,
 }
 
-/// The headers of a key and a value.
+/// The Confluent headers of a key and a value.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ConfluentHeaders {
     pub key: ConfluentHeader,
@@ -40,7 +40,7 @@ pub struct ConfluentHeaders {
 }
 
 impl AvroPlan {
-    /// `shown` is the table under adjusted names; `left_out` are columns by their index.
+    /// `shown` is the table with adjusted names; `left_out` marks the excluded [`Table::columns`].
     pub fn new(
         table: &Arc<Table>,
         shown: &Arc<Table>,
@@ -81,7 +81,7 @@ impl AvroPlan {
         }
         let mut source_table = string(&[&table.keyspace, &table.name]);
         if format.layout.has_epoch() {
-            // The branch of the union: null, or a number.
+            // The union branch: null or a number.
             let (bytes, length) = varint(i64::from(epoch.is_some()));
             source_table.extend_from_slice(bytes.get(..length).unwrap_or_default());
             if let Some(epoch) = epoch {
@@ -105,7 +105,7 @@ impl AvroPlan {
     }
 }
 
-/// Strings as Avro writes them, one after the other.
+/// Encodes strings as Avro, one after the other.
 pub fn string(texts: &[&str]) -> Vec<u8> {
     let mut out = Vec::new();
     for text in texts {
@@ -130,7 +130,7 @@ pub(crate) fn after_fields(table: &Table, left_out: &[bool]) -> Vec<AfterField> 
                 .unwrap_or(false),
         })
         .collect();
-    // The existing column has the name; dropped versions of it have their type in the name.
+    // The existing column keeps the name; dropped versions get a hash of name and type as a suffix.
     for is_dropped in [false, true] {
         for (column, field) in columns_of(table).zip(&mut fields) {
             if column.dropped_at_us.is_some() == is_dropped && !field.is_left_out {

@@ -1,9 +1,9 @@
-//! The schemas of a table, as Avro's JSON.
+//! The Avro schemas of a table, as JSON.
 //!
-//! Every record has a name of its own in its schema, a type that is met again is a reference, and
-//! every column is nullable with the default null, so that a schema with more or fewer columns
-//! reads what was written before. The meaning of an event's members is in `connect.name`, as
-//! Confluent's converter writes it for Debezium.
+//! Record names are unique within a schema, and a repeated type is a reference. Every column is
+//! nullable and defaults to null, so a schema with more or fewer columns reads older messages.
+//! `connect.name` contains the semantic type of a member, as in schemas that Confluent's converter
+//! creates for Debezium.
 
 use commitlog_core::cql_type::CqlType;
 use commitlog_core::schema::{Column, Table};
@@ -15,33 +15,33 @@ use crate::value::{DecimalMode, DurationMode, ValueModes, VarintMode, cql_name};
 use event_encoding::avro_names::{NameAdjustment, unique_name};
 use event_encoding::connect::SNAPSHOT_MARKERS;
 
-/// Namespace of the records that are the same for all tables and are not Debezium's.
+/// Namespace of records that are the same for all tables and that Debezium does not define.
 const OURS: &str = "cdc_sidecar";
-/// The precision of a decimal by Connect's converter.
+/// The precision that Connect's converter declares for decimals.
 const CONNECT_PRECISION: u32 = 64;
 
 /// A column as a field of `after`.
 #[derive(Debug, Clone)]
 pub struct AfterField {
-    /// Unique among the fields: a column that came back with another type has a name for each type.
+    /// Unique among the fields, even if a column was dropped and re-added with a different type.
     pub name: String,
-    /// Whether its record has `removed` or `shards`.
+    /// Whether the record contains `removed` or `shards`.
     pub has_more: bool,
-    /// The field is absent: the column is left out.
+    /// Whether the column is excluded, so that the schema has no such field.
     pub is_left_out: bool,
 }
 
-/// Names of records in a schema, and their types.
+/// Writes one schema, and tracks the names and types of its records.
 pub struct SchemaWriter {
     modes: ValueModes,
     names: NameAdjustment,
-    /// Of the table.
+    /// The namespace of the table's records.
     namespace: String,
     taken: Vec<(String, String)>,
 }
 
 impl SchemaWriter {
-    /// `table` is under adjusted names.
+    /// `table` has its original names.
     pub fn new(table: &Table, prefix: &str, modes: ValueModes, names: NameAdjustment) -> Self {
         let parts = [
             "io.debezium.connector.cassandra",
@@ -62,12 +62,12 @@ impl SchemaWriter {
         }
     }
 
-    /// The full name of the record of a side of a message.
+    /// Returns the full name of a record in the table's namespace.
     pub fn record_name(&self, name: &str) -> String {
         format!("{}.{name}", self.namespace)
     }
 
-    /// The schema of keys; `fields` are the names of the key columns.
+    /// Writes the key schema; `fields` contains the names of the key columns.
     pub fn key(mut self, table: &Table, fields: &[String]) -> String {
         let columns = table.partition_key.iter().chain(&table.clustering);
         let fields: Vec<Value> = columns
@@ -78,7 +78,7 @@ impl SchemaWriter {
             .to_string()
     }
 
-    /// The schema of values. All but `after`, the last field, is the same for every table.
+    /// Writes the value schema. Only `after`, the last field, depends on the columns.
     pub fn value<'c>(
         mut self,
         columns: impl Iterator<Item = (&'c Column, &'c AfterField)>,
@@ -109,7 +109,7 @@ impl SchemaWriter {
         .to_string()
     }
 
-    /// The schema of one column in `after`.
+    /// Builds the schema of one column in `after`.
     fn cell(&mut self, column: &Column, field: &AfterField) -> Value {
         let mut fields = vec![
             optional("value", self.of_type(&column.cql_type)),
@@ -123,7 +123,7 @@ impl SchemaWriter {
                     let element = self.of_type(element);
                     optional("removed", array(nullable(element)))
                 }
-                // Positions of a list; names of the fields of a user type.
+                // The positions of a list, or the field names of a user type.
                 _ => optional("removed", array(json!("string"))),
             });
         }
@@ -223,7 +223,7 @@ impl SchemaWriter {
         }
     }
 
-    /// Keys that are strings make a map of Avro, which has no others.
+    /// Builds an Avro map if the keys are strings, otherwise an array of entries.
     fn map(&mut self, ty: &CqlType, key: &CqlType, value: &CqlType) -> Value {
         if is_string(key, self.modes) {
             let value = self.of_type(value);
@@ -254,8 +254,8 @@ impl SchemaWriter {
         })
     }
 
-    /// A record, or a reference to it where it was met before. Another type of its name gets a name
-    /// that distinguishes them.
+    /// Declares a record, or references it if it is already declared. A different type of the same
+    /// name gets a suffix.
     fn record(
         &mut self,
         namespace: &str,
@@ -295,12 +295,12 @@ fn array(items: Value) -> Value {
     Value::Object(members.into_iter().collect())
 }
 
-/// A type with a semantic type of Debezium.
+/// Annotates a type with one of Debezium's semantic types.
 fn meaning(ty: &str, name: &str) -> Value {
     json!({"type": ty, "connect.version": 1, "connect.name": name})
 }
 
-/// A type as a name of Avro: `tuple2_int_text`.
+/// Spells a type as an Avro name, such as `tuple2_int_text`.
 fn spell(ty: &CqlType) -> String {
     let join = |name: String, types: &[&CqlType]| {
         let types = types.iter().map(|ty| spell(ty));

@@ -1,9 +1,9 @@
-//! A write time as Avro, which is written into an event several times.
+//! Caches the Avro form of a write time, because an event repeats it.
 
 use crate::event_writer::Out;
 use event_encoding::avro::varint;
 
-/// A time in microseconds and its bytes.
+/// A time in microseconds and its encoding.
 #[derive(Debug, Clone, Copy)]
 pub struct TimeVarint {
     us: i64,
@@ -18,7 +18,7 @@ impl TimeVarint {
         Self { us, bytes, length }
     }
 
-    /// Writes a time, which is most often the one before.
+    /// Writes a time, and encodes it only if it differs from the previous time.
     #[inline]
     pub fn write<'b>(&mut self, mut text: Out<'b>, us: i64) -> Out<'b> {
         if us != self.us {

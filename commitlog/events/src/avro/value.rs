@@ -1,4 +1,4 @@
-//! A value as Avro, with the meaning that its JSON has (`docs/reference/types.md`).
+//! Encodes values as Avro, with the same meaning as in JSON (`docs/reference/types.md`).
 
 use commitlog_core::cql_type::CqlType;
 
@@ -12,14 +12,14 @@ use crate::value::{
 
 pub type Written<'b> = Result<Out<'b>>;
 
-/// The branch of `["null", T]` that is null.
+/// Selects null in `["null", T]`.
 pub const NULL: &[u8; 1] = &[0];
-/// The branch of `["null", T]` that is not null.
+/// Selects `T` in `["null", T]`.
 pub const THERE: &[u8; 1] = &[2];
-/// What ends an array or a map.
+/// The end marker of an array or a map.
 pub const END: &[u8; 1] = &[0];
 
-/// Writes values.
+/// Writes values as Avro.
 pub struct ValueWriter<'s> {
     /// Scratch space for values that are written as text.
     pub scratch: &'s mut Vec<u8>,
@@ -27,7 +27,7 @@ pub struct ValueWriter<'s> {
 }
 
 impl ValueWriter<'_> {
-    /// `["null", T]` of a value: what the JSON shows as `null` is null.
+    /// Writes a value as `["null", T]`; it is null exactly where JSON contains `null`.
     #[inline]
     pub fn nullable<'b>(
         &mut self,
@@ -47,7 +47,7 @@ impl ValueWriter<'_> {
         }
     }
 
-    /// A value that is not null.
+    /// Writes a value that is not null.
     #[inline(never)]
     pub fn value<'b>(&mut self, mut text: Out<'b>, ty: &CqlType, bytes: &[u8]) -> Written<'b> {
         match ty {
@@ -63,7 +63,7 @@ impl ValueWriter<'_> {
             CqlType::BigInt | CqlType::Timestamp | CqlType::Time => {
                 text.varint(i64::from_be_bytes(fixed(ty, bytes)?));
             }
-            // The day of 1970-01-01 is 2^31.
+            // Cassandra stores 1970-01-01 as day 2^31.
             CqlType::Date => {
                 text.varint((i32::from_be_bytes(fixed(ty, bytes)?) ^ i32::MIN).into());
             }
@@ -89,7 +89,7 @@ impl ValueWriter<'_> {
                 write_host_address(self.scratch, bytes)?;
                 text.bytes(self.scratch);
             }
-            // Neither is a value that an event shows.
+            // Events never contain values of these types.
             CqlType::Counter | CqlType::Empty => {
                 return Err(ValueError::length(ty, &0, bytes.len()));
             }
@@ -135,7 +135,7 @@ impl ValueWriter<'_> {
         Ok(text)
     }
 
-    /// Elements of a multi-cell list or set; live cells only.
+    /// Writes the live elements of a multi-cell list or set.
     pub fn elements<'a, 'b>(
         &mut self,
         mut text: Out<'b>,
@@ -152,7 +152,7 @@ impl ValueWriter<'_> {
         Ok(end_block(text))
     }
 
-    /// Entries of a multi-cell map; a removed key has no value.
+    /// Writes the entries of a multi-cell map; the value of a removed key is null.
     pub fn entries<'a, 'b>(
         &mut self,
         mut text: Out<'b>,
@@ -169,7 +169,7 @@ impl ValueWriter<'_> {
         Ok(end_block(text))
     }
 
-    /// An entry of a map: of a map of Avro if the keys are strings, else a record.
+    /// Writes an entry of an Avro map if the keys are strings, otherwise a record.
     fn entry<'b>(
         &mut self,
         mut text: Out<'b>,
@@ -181,7 +181,7 @@ impl ValueWriter<'_> {
         if is_string(key, self.modes) {
             match key_bytes {
                 Some(bytes) if !bytes.is_empty() => text = self.value(text, key, bytes)?,
-                // A key is a string, so nothing cannot be null here.
+                // Keys of Avro maps cannot be null, so a null or empty key becomes an empty string.
                 _ => text.bytes(b""),
             }
         } else {
@@ -263,7 +263,7 @@ impl ValueWriter<'_> {
     }
 }
 
-/// A string; bytes that are no UTF-8 become U+FFFD, as in the JSON.
+/// Writes a string; invalid UTF-8 becomes U+FFFD, as in JSON.
 #[inline]
 pub fn string<'b>(mut text: Out<'b>, bytes: &[u8]) -> Out<'b> {
     if is_plain_text(bytes) || std::str::from_utf8(bytes).is_ok() {
@@ -274,7 +274,7 @@ pub fn string<'b>(mut text: Out<'b>, bytes: &[u8]) -> Out<'b> {
     text
 }
 
-/// The start of an array or a map of so many.
+/// Starts an array or a map of `count` items.
 #[inline]
 pub fn block(mut text: Out<'_>, count: i64) -> Out<'_> {
     if count > 0 {
@@ -283,7 +283,7 @@ pub fn block(mut text: Out<'_>, count: i64) -> Out<'_> {
     text
 }
 
-/// Its end.
+/// Ends an array or a map.
 #[inline]
 pub fn end_block(mut text: Out<'_>) -> Out<'_> {
     text.literal(END);

@@ -3,7 +3,7 @@ use commitlog_core::cql_type::CqlType;
 use super::{END, NULL, write_nullable, write_value};
 use crate::value::{Result, ValueReader};
 
-/// Elements, then the end: element by element, the shorter one first (`ListType`, `SetType`).
+/// Writes the elements, then the end, so that a prefix sorts first (`ListType`, `SetType`).
 pub(super) fn write_list(
     out: &mut Vec<u8>,
     ty: &CqlType,
@@ -18,7 +18,7 @@ pub(super) fn write_list(
     reader.finish()
 }
 
-/// Key, value, key, value …, then the end (`MapType`).
+/// Writes key, value, key, value …, then the end (`MapType`).
 pub(super) fn write_map(
     out: &mut Vec<u8>,
     ty: &CqlType,
@@ -35,8 +35,8 @@ pub(super) fn write_map(
     reader.finish()
 }
 
-/// Fields up to the last that is not null, then the end (`TupleType`): a value that is older
-/// than a field equals one in which the field is null.
+/// Writes the fields up to the last non-null field, then the end (`TupleType`). A value written
+/// before a field was added thus equals a value whose field is null.
 pub(super) fn write_fields<'t>(
     out: &mut Vec<u8>,
     ty: &CqlType,
@@ -60,7 +60,7 @@ pub(super) fn write_fields<'t>(
     reader.finish()
 }
 
-/// Elements of fixed length without headers, others with them; the number is known (`VectorType`).
+/// Writes elements, with headers unless their length is fixed (`VectorType`).
 pub(super) fn write_vector(
     out: &mut Vec<u8>,
     ty: &CqlType,

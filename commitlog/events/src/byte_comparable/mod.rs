@@ -1,10 +1,10 @@
-//! Clustering keys as bytes that compare as the keys do.
+//! Encodes clustering keys as bytes that sort like the keys.
 //!
-//! `memcmp` of two encodings of the same columns equals Cassandra's `ClusteringComparator`
-//! of the keys; keys that it holds equal have equal bytes; no encoding is a prefix of
-//! another. So an event consumer can sort, join and cut ranges without knowing a type.
+//! `memcmp` of two encodings gives the same order as Cassandra's `ClusteringComparator`. Keys that
+//! compare as equal have equal bytes, and no encoding is a prefix of another. A consumer of events
+//! can therefore sort, join and compare ranges without knowing the types.
 //!
-//! A component is a header byte and, for a value, bytes of its type (`docs/reference/types.md`):
+//! A component is a header byte, followed by the value if there is one (`docs/reference/types.md`):
 //!
 //! | component | header | reversed column |
 //! | --- | --- | --- |
@@ -12,7 +12,7 @@
 //! | empty, zero bytes | `20` | `df` |
 //! | value | `40`, bytes | `bf`, each byte inverted |
 //!
-//! A null is the least in a reversed column too (`ClusteringComparator#compareComponent`).
+//! A null sorts first even in a reversed column (`ClusteringComparator#compareComponent`).
 
 mod composite;
 mod number;
@@ -22,12 +22,12 @@ use commitlog_core::cql_type::CqlType;
 
 use crate::value::Result;
 
-/// Ends a collection or tuple; below every header.
+/// Ends a collection or tuple; it sorts before every header.
 const END: u8 = 0x08;
 const NULL: u8 = 0x10;
 const EMPTY: u8 = 0x20;
 const VALUE: u8 = 0x40;
-/// Above everything that continues after a prefix, since every header is below it.
+/// Sorts after every continuation of a prefix, because it is above every header.
 const AFTER: u8 = 0xff;
 
 /// One clustering column of a key or bound.
@@ -36,13 +36,13 @@ pub struct Component<'a> {
     pub ty: &'a CqlType,
     /// The column has `CLUSTERING ORDER … DESC`.
     pub reversed: bool,
-    /// Value bytes (format notes §6.2); `None` is a null, zero bytes are an empty value.
+    /// Value bytes (format notes §6.2); `None` is a null, an empty slice is an empty value.
     pub value: Option<&'a [u8]>,
 }
 
-/// Appends a clustering key. No components (no clustering columns, a static row) append nothing.
+/// Appends a clustering key; nothing for a static row or a table without clustering columns.
 ///
-/// On an error `out` is as it was.
+/// On an error, `out` remains unchanged.
 pub fn write_clustering<'a>(
     out: &mut Vec<u8>,
     components: impl IntoIterator<Item = Component<'a>>,
@@ -57,18 +57,18 @@ pub fn write_clustering<'a>(
     Ok(())
 }
 
-/// Appends a position between keys: before all keys that begin with the components of `prefix`,
-/// or after all of them.
+/// Appends a position between keys: before or after all keys that begin with the components of
+/// `prefix`.
 ///
-/// A row is in a range exactly if `start <= key < end` for the bytes of its bounds:
+/// A row is inside a range if and only if `start <= key < end` holds for the encoded bounds:
 ///
 /// | bound | `after` |
 /// | --- | --- |
 /// | inclusive start, exclusive end | false |
 /// | exclusive start, inclusive end | true |
 ///
-/// Without a prefix the positions are before everything (no bytes) and after everything (`ff`).
-/// On an error `out` is as it was.
+/// With an empty prefix, the position is before all keys (no bytes) or after all keys (`ff`).
+/// On an error, `out` remains unchanged.
 pub fn write_bound<'a>(
     out: &mut Vec<u8>,
     prefix: impl IntoIterator<Item = Component<'a>>,
@@ -81,8 +81,8 @@ pub fn write_bound<'a>(
     Ok(())
 }
 
-/// Whether values of a type that compare as equal may differ in their bytes, as the decimals 1.0
-/// and 1.00 do, two NaNs, and a tuple with and without a null at its end.
+/// Returns whether equal values of a type may differ in their bytes, such as the decimals 1.0 and
+/// 1.00, two NaNs, or a tuple with and without a trailing null.
 pub fn equals_differ(ty: &CqlType) -> bool {
     match ty {
         CqlType::Boolean
@@ -111,7 +111,7 @@ fn write_component(out: &mut Vec<u8>, component: Component<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Header and bytes of a component, an element of a collection or a field of a tuple.
+/// Writes the header and bytes of a component, a collection element or a tuple field.
 fn write_nullable(out: &mut Vec<u8>, ty: &CqlType, bytes: Option<&[u8]>) -> Result<()> {
     match bytes {
         None => out.push(NULL),
@@ -124,7 +124,7 @@ fn write_nullable(out: &mut Vec<u8>, ty: &CqlType, bytes: Option<&[u8]>) -> Resu
     Ok(())
 }
 
-/// The bytes of a value that is not empty, without a header.
+/// Writes a non-empty value without a header.
 fn write_value(out: &mut Vec<u8>, ty: &CqlType, bytes: &[u8]) -> Result<()> {
     match ty {
         CqlType::List(element) | CqlType::Set(element) => {

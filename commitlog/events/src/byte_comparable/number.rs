@@ -3,17 +3,17 @@ use commitlog_core::cql_type::CqlType;
 use crate::value::decimal::{Decimal, Integer};
 use crate::value::{Result, ValueError};
 
-/// Unscaled bytes of a decimal; a clustering value has at most 65,535 bytes.
+/// Maximum number of unscaled bytes in a decimal; Cassandra limits clustering values to 65,535.
 const MAX_UNSCALED_BYTES: usize = 65_535;
-/// Lengths up to here have one byte.
+/// Lengths up to this value take one byte.
 const MAX_SHORT_LENGTH: usize = 0x70;
 
 const NEGATIVE: u8 = 0x40;
 const ZERO: u8 = 0x80;
 const POSITIVE: u8 = 0xc0;
 
-/// Sign and length, then the shortest two's complement: of two positive integers the longer is
-/// the larger, of two negative ones the smaller.
+/// Writes sign and length, then the shortest two's complement: a longer positive integer is larger,
+/// and a longer negative integer is smaller.
 pub(super) fn write_varint(out: &mut Vec<u8>, bytes: &[u8]) {
     let integer = Integer::new(bytes);
     let length = integer.bytes().len();
@@ -29,8 +29,8 @@ pub(super) fn write_varint(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(integer.bytes());
 }
 
-/// Sign, power of ten of the first digit, digits without trailing zeros: numbers that are equal
-/// at different scales are the same bytes.
+/// Writes the sign, the power of ten of the first digit, and the digits without trailing zeros.
+/// Equal numbers with different scales thus have equal bytes.
 pub(super) fn write_decimal(out: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
     let decimal = Decimal::parse(bytes)?;
     if decimal.unscaled.is_zero() {
@@ -50,7 +50,7 @@ pub(super) fn write_decimal(out: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
     let significant = text.iter().rposition(|digit| *digit != b'0');
     text.truncate(significant.map_or(0, |last| last.saturating_add(1)));
     write_varint(out, &power.to_be_bytes());
-    // Two digits a byte, from 01 for "00"; 00 ends.
+    // Two digits per byte, starting at 01 for "00"; 00 ends the digits.
     out.extend(text.chunks(2).map(|pair| {
         let mut digits = pair.iter().map(|digit| digit.wrapping_sub(b'0'));
         let tens = digits.next().unwrap_or(0);

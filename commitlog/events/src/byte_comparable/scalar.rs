@@ -3,7 +3,7 @@ use commitlog_core::cql_type::CqlType;
 use super::number;
 use crate::value::{Result, ValueError, fixed};
 
-/// The bytes of a value that is not empty, of a type without elements.
+/// Writes a non-empty value of a type without elements.
 pub(super) fn write_scalar(out: &mut Vec<u8>, ty: &CqlType, bytes: &[u8]) -> Result<()> {
     match ty {
         CqlType::Boolean => {
@@ -39,21 +39,21 @@ fn write_signed<const N: usize>(out: &mut Vec<u8>, bytes: [u8; N]) {
     }
 }
 
-/// Java's order: -∞ … -0.0, 0.0 … ∞, then every NaN as one.
+/// Writes a float in Java's order: -∞ … -0.0, 0.0 … ∞, then NaN. All NaNs have equal bytes.
 fn write_f32(out: &mut Vec<u8>, number: f32) {
     let bits = if number.is_nan() { f32::NAN } else { number }.to_bits();
     let flip = if bits >> 31 == 1 { u32::MAX } else { 1 << 31 };
     out.extend_from_slice(&(bits ^ flip).to_be_bytes());
 }
 
-/// As for floats.
+/// Writes a double in the order of [`write_f32`].
 fn write_f64(out: &mut Vec<u8>, number: f64) {
     let bits = if number.is_nan() { f64::NAN } else { number }.to_bits();
     let flip = if bits >> 63 == 1 { u64::MAX } else { 1 << 63 };
     out.extend_from_slice(&(bits ^ flip).to_be_bytes());
 }
 
-/// Version, then for version 1 the time, then the rest unsigned (`UUIDType#compareCustom`).
+/// Writes the version, for version 1 the time, then the rest unsigned (`UUIDType#compareCustom`).
 fn write_uuid(out: &mut Vec<u8>, uuid: u128) {
     let (high, low) = halves(uuid);
     let high = if high >> 12 & 0xf == 1 {
@@ -65,7 +65,7 @@ fn write_uuid(out: &mut Vec<u8>, uuid: u128) {
     out.extend_from_slice(&low.to_be_bytes());
 }
 
-/// The time, then the other bytes as signed ones (`AbstractTimeUUIDType#compareCustom`).
+/// Writes the time, then the other bytes as signed (`AbstractTimeUUIDType#compareCustom`).
 fn write_time_uuid(out: &mut Vec<u8>, uuid: u128) {
     let (high, low) = halves(uuid);
     out.extend_from_slice(&by_time(high).to_be_bytes());
@@ -76,12 +76,12 @@ fn halves(uuid: u128) -> (u64, u64) {
     ((uuid >> 64) as u64, uuid as u64)
 }
 
-/// Version, high, middle and low bits of the time, which a UUID holds the other way round.
+/// Reverses a UUID's time fields: version and high bits first, then middle, then low bits.
 fn by_time(high: u64) -> u64 {
     high << 48 | (high << 16 & 0xffff_0000_0000) | high >> 32
 }
 
-/// Unsigned bytes: a zero becomes `00 ff` and the end is `00 00`, below every next byte.
+/// Writes unsigned bytes: a zero becomes `00 ff`, and `00 00`, below any other byte, ends them.
 pub(super) fn write_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     let mut runs = bytes.split(|byte| *byte == 0);
     if let Some(run) = runs.next() {

@@ -1,10 +1,10 @@
-//! The schema of the member `cells`. Members that do not apply are absent, which is null to
-//! Connect.
+//! The schema of the member `cells`. Members that do not apply are absent, which Connect reads as
+//! null.
 
 use super::named::{ours, uuid};
 use event_encoding::connect::{Schema, Shape};
 
-/// The schema of `cells`.
+/// Builds the schema of `cells`.
 pub fn cells() -> Schema {
     let times = |name: &str, has_ttl: bool| {
         let mut fields = vec![("ts", Schema::new(Shape::Int64))];
@@ -52,7 +52,7 @@ pub fn cells() -> Schema {
     ours("Cells", fields).optional()
 }
 
-/// One shard of a counter.
+/// Builds the schema of one counter shard.
 pub fn shard() -> Schema {
     let fields = vec![
         ("id", uuid()),

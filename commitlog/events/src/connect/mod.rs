@@ -1,9 +1,8 @@
-//! What Kafka Connect's own converters need of a table (`docs/reference/converters.md`): the schemas
-//! that `JsonConverter` writes before each payload and that Confluent's Avro converter registers, and
-//! the text of `StringConverter`.
+//! The formats of Kafka Connect's converters (`docs/reference/converters.md`): the schemas that
+//! `JsonConverter` writes before each payload, and the text of `StringConverter`.
 //!
-//! The payload is the JSON of the event. `encoder::key_value` writes the envelope around it or
-//! converts it.
+//! The payload is the event's JSON. `encoder::key_value` wraps it in an envelope or converts it to
+//! text.
 
 mod cells;
 mod named;

@@ -1,21 +1,21 @@
-//! Named schemas: Debezium's semantic types, and records of this project.
+//! Named schemas: Debezium's semantic types and this project's records.
 
 use event_encoding::connect::{Schema, Shape};
 
-/// Namespace of records that Debezium does not have.
+/// Namespace of records that Debezium does not define.
 const OURS: &str = "cdc_sidecar";
 
-/// A type with a semantic type of Debezium.
+/// Builds a schema with one of Debezium's semantic types.
 pub fn meaning(shape: Shape, name: &str) -> Schema {
     Schema::new(shape).named(name).versioned(1)
 }
 
-/// A UUID as text.
+/// Builds the schema of a UUID as text.
 pub fn uuid() -> Schema {
     meaning(Shape::String, "io.debezium.data.Uuid")
 }
 
-/// A record of this project.
+/// Builds a record in this project's namespace.
 pub fn ours(name: &str, fields: Vec<(&str, Schema)>) -> Schema {
     Schema::structure(fields).named(format!("{OURS}.{name}"))
 }

@@ -1,4 +1,4 @@
-//! Prepared once for each table whose keys or values are not plain JSON.
+//! Encodings that are prepared once for each table whose keys or values are not plain JSON.
 
 use std::sync::Arc;
 
@@ -17,9 +17,9 @@ pub struct KeyValueEncoding {
     pub key: PartEncoding,
     pub value: PartEncoding,
     table: Arc<Table>,
-    /// The table under the names that events have.
+    /// The table with its names in events.
     shown: Arc<Table>,
-    /// Columns of [`Table::columns`] that are left out.
+    /// Marks the excluded [`Table::columns`].
     left_out: Vec<bool>,
     has_dropped: bool,
     has_cells: bool,
@@ -31,9 +31,9 @@ pub struct KeyValueEncoding {
 pub struct PartEncoding {
     pub encoding: Encoding,
     pub modes: ValueModes,
-    /// `{"schema":…,"payload":`; nothing where no schema is sent.
+    /// `{"schema":…,"payload":`; empty for encodings other than JSON with a schema.
     pub envelope: Vec<u8>,
-    /// Of what has no dropped columns.
+    /// The schema of a part without dropped columns.
     pub schema: Schema,
 }
 
@@ -44,7 +44,7 @@ impl PartEncoding {
         schema: impl FnOnce(ValueModes) -> Schema,
     ) -> Self {
         let modes = match encoding {
-            // Java shows the digits, not the bytes.
+            // Java prints the digits, not the bytes.
             Encoding::Text => modes.with_digits(),
             _ => modes,
         };
@@ -66,7 +66,7 @@ impl PartEncoding {
 }
 
 impl KeyValueEncoding {
-    /// None where key and value are plain JSON with the same modes: then nothing is prepared.
+    /// Returns `None` if key and value are plain JSON with the same modes.
     pub fn new(
         table: &Arc<Table>,
         shown: &Arc<Table>,
@@ -106,7 +106,7 @@ impl KeyValueEncoding {
         })
     }
 
-    /// Bytes of the schemas of a message.
+    /// Returns the size of the schemas in a message.
     pub fn envelope_bytes(&self) -> usize {
         self.key
             .envelope
@@ -114,8 +114,8 @@ impl KeyValueEncoding {
             .saturating_add(self.value.envelope.len())
     }
 
-    /// The columns of an event in the order of its members, by their index in [`Table::columns`],
-    /// if one of them was dropped; then the event needs a schema of its own.
+    /// Returns the columns of an event in member order, as indexes in [`Table::columns`]. `None` if
+    /// it contains no dropped column, so that the prepared schema fits.
     pub fn columns_with_dropped(&self, content: &Content<'_, '_>) -> Option<Vec<u32>> {
         let Content::Write(row) = content else {
             return None;
@@ -132,8 +132,8 @@ impl KeyValueEncoding {
                 continue;
             }
             has_dropped |= column.dropped_at_us.is_some();
-            // Of the versions of a column, the one that was written is the member; of two, the
-            // last.
+            // The member is the version of the column that was written; of two written versions,
+            // the later one.
             let namesake = columns.iter().position(|other| {
                 let other = self.table.columns.get(*other as usize);
                 other.is_some_and(|other| other.name == column.name)
@@ -148,7 +148,7 @@ impl KeyValueEncoding {
         has_dropped.then_some(columns)
     }
 
-    /// The schema of values with these columns.
+    /// Builds the schema of values with these columns.
     pub fn value_schema(&self, columns: &[u32]) -> Schema {
         let schemas = TableSchemas {
             table: &self.table,

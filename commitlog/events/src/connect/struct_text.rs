@@ -1,8 +1,8 @@
-//! What Connect's `StringConverter` writes of a message: `Struct{id=7,seq=3}`, the text of
-//! `org.apache.kafka.connect.data.Struct#toString` and of Java's collections.
+//! The text of Connect's `StringConverter`, such as `Struct{id=7,seq=3}`. It matches
+//! `org.apache.kafka.connect.data.Struct#toString` and Java's collections.
 //!
-//! It is made of the JSON of the same message, which is ours and well formed: where it is not,
-//! there is less text, never an error. Bytes are base64, since Java writes the address of an array.
+//! The text is converted from the message's JSON. Malformed JSON would shorten it without an error.
+//! Bytes are base64, because Java prints the identity of an array, not its content.
 
 use crate::value::text::{write_java_double, write_java_float};
 use event_encoding::connect::{Schema, Shape};
@@ -12,7 +12,7 @@ pub fn write_text(out: &mut Vec<u8>, schema: &Schema, json: &[u8]) {
     StructTextReader { rest: json }.value(out, schema);
 }
 
-/// Reads JSON from its start on.
+/// Reads JSON from start to end.
 struct StructTextReader<'j> {
     rest: &'j [u8],
 }
@@ -50,7 +50,7 @@ impl<'j> StructTextReader<'j> {
         }
     }
 
-    /// Fields in the order of the schema; those that are null do not show.
+    /// Appends the non-null fields in schema order.
     fn structure(&mut self, out: &mut Vec<u8>, fields: &[(String, Schema)]) {
         let mut texts: Vec<Option<Vec<u8>>> = vec![None; fields.len()];
         self.read_enclosed(b'{', b'}', |reader| {
@@ -86,7 +86,7 @@ impl<'j> StructTextReader<'j> {
         out.push(b'}');
     }
 
-    /// An object, or an array of pairs.
+    /// Appends a map, which is an object or an array of pairs.
     fn map(&mut self, out: &mut Vec<u8>, keys: &Schema, values: &Schema) {
         out.push(b'{');
         let mut separator: &[u8] = b"";
@@ -113,7 +113,7 @@ impl<'j> StructTextReader<'j> {
         out.push(b'}');
     }
 
-    /// Reads the items between brackets, separated by commas.
+    /// Reads comma-separated items between brackets.
     fn read_enclosed(&mut self, open: u8, close: u8, mut read_item: impl FnMut(&mut Self)) {
         self.bump(open);
         while !self.rest.is_empty() && !self.bump(close) {
@@ -126,7 +126,7 @@ impl<'j> StructTextReader<'j> {
         }
     }
 
-    /// The name of a member, up to its value.
+    /// Reads the name of a member, and the colon after it.
     fn name(&mut self) -> Vec<u8> {
         let mut name = Vec::new();
         self.string(&mut name);
@@ -134,7 +134,7 @@ impl<'j> StructTextReader<'j> {
         name
     }
 
-    /// A number; none of what is a string, as those are that are no numbers.
+    /// Reads a number, or returns `None` at a string, such as `"NaN"`.
     fn number<T: std::str::FromStr>(&mut self) -> Option<T> {
         if self.rest.first() == Some(&b'"') {
             return None;
@@ -155,7 +155,7 @@ impl<'j> StructTextReader<'j> {
         }
     }
 
-    /// A string with its quotes.
+    /// Reads a string with its quotes.
     fn read_quoted(&mut self) -> &'j [u8] {
         let mut is_escaped = false;
         let end = self.rest.iter().skip(1).position(|byte| {
@@ -166,13 +166,13 @@ impl<'j> StructTextReader<'j> {
         self.take(end.map_or(self.rest.len(), |end| end.saturating_add(2)))
     }
 
-    /// A number or a word.
+    /// Reads a number, `true`, `false` or `null`.
     fn token(&mut self) -> &'j [u8] {
         let end = self.rest.iter().position(|byte| b",]}:".contains(byte));
         self.take(end.unwrap_or(self.rest.len()))
     }
 
-    /// Passes over a value.
+    /// Skips a value.
     fn skip(&mut self) {
         match self.rest.first() {
             Some(b'"') => {

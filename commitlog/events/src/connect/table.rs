@@ -1,8 +1,8 @@
-//! The schemas of a table: those of Debezium's connector (`KeyValueSchema`,
-//! `CassandraSchemaFactory`), and what its events lack.
+//! The Connect schemas of a table, which extend the schemas of Debezium's connector
+//! (`KeyValueSchema`, `CassandraSchemaFactory`).
 //!
-//! Two things differ, since a message could not be read otherwise: every value is optional, also in
-//! the exact modes, and so is the value of a bound.
+//! Two differences keep every message readable: all values are optional, even in the exact modes,
+//! and so are the values of bounds.
 
 use commitlog_core::cql_type::CqlType;
 use commitlog_core::schema::{Column, Table, marshal_name};
@@ -14,12 +14,12 @@ use crate::value::{DecimalMode, DurationMode, ValueModes, VarintMode};
 use event_encoding::connect::{SNAPSHOT_MARKERS, Schema, Shape};
 
 const NAMESPACE: &str = "io.debezium.connector.cassandra";
-/// The members of `after` that are no columns.
+/// The members of `after` that are not columns.
 const RANGES: [&str; 2] = ["_range_start", "_range_end"];
 
-/// Makes the schemas of one table.
+/// Builds the schemas of one table.
 pub struct TableSchemas<'t> {
-    /// The table with its own names, from which the names of schemas derive.
+    /// The table with its original names, from which schema names derive.
     pub table: &'t Table,
     pub prefix: &'t str,
     pub modes: ValueModes,
@@ -27,17 +27,17 @@ pub struct TableSchemas<'t> {
 }
 
 impl TableSchemas<'_> {
-    /// The schema of keys with these columns.
+    /// Builds the schema of keys with these columns.
     pub fn key<'c>(&self, columns: impl Iterator<Item = &'c Column>) -> Schema {
         let fields = columns.map(|column| (column.name.as_str(), self.of_type(&column.cql_type)));
         Schema::structure(fields.filter(|(name, _)| is_field(name)).collect())
             .named(self.record("Key"))
     }
 
-    /// The schema of values that have these columns in `after`.
+    /// Builds the schema of values with these columns in `after`.
     pub fn value<'c>(&self, columns: impl Iterator<Item = &'c Column>, has_cells: bool) -> Schema {
         let fields = columns.map(|column| (column.name.as_str(), self.cell(column)));
-        // Of two members of one name, readers see the last: the range.
+        // Of two members with the same name, readers see the last one, which is the range.
         let fields = fields.filter(|(name, _)| is_field(name) && !RANGES.contains(name));
         let mut fields: Vec<_> = fields.collect();
         fields.extend(RANGES.map(|name| (name, range(name))));
@@ -63,7 +63,7 @@ impl TableSchemas<'_> {
         format!("{NAMESPACE}.{}.{keyspace}.{table}.{name}", self.prefix)
     }
 
-    /// The schema of one column in `after`.
+    /// Builds the schema of one column in `after`.
     fn cell(&self, column: &Column) -> Schema {
         let mut fields = vec![
             ("value", self.of_type(&column.cql_type)),
@@ -76,7 +76,7 @@ impl TableSchemas<'_> {
                 let element = self.of_type(element);
                 fields.push(("removed", Schema::array(element).optional()));
             }
-            // Positions.
+            // List positions.
             CqlType::List(_) if column.multi_cell => {
                 let positions = Schema::array(uuid().optional()).optional();
                 fields.push(("removed", positions));
@@ -91,7 +91,7 @@ impl TableSchemas<'_> {
             .optional()
     }
 
-    /// The releases 1.x did not give their own schemas versions.
+    /// Sets version 1, except in layout 1.x: Debezium 1.x set no version on these schemas.
     fn versioned(&self, schema: Schema) -> Schema {
         match self.layout {
             Layout::Current { .. } => schema.versioned(1),
@@ -184,12 +184,12 @@ impl TableSchemas<'_> {
     }
 }
 
-/// Connect has no fields without a name, which the columns of compact tables may be.
+/// Connect fields need a name, but columns of compact tables may have none.
 fn is_field(name: &str) -> bool {
     !name.is_empty()
 }
 
-/// The classes of the fields without `Type`, and `Tuple` (`AbstractTupleTypeDeserializer`).
+/// Joins the field classes without `Type`, then `Tuple` (`AbstractTupleTypeDeserializer`).
 fn tuple_name(ty: &CqlType) -> String {
     let CqlType::Tuple(fields) = ty else {
         return String::new();

@@ -1,4 +1,4 @@
-//! Counter contexts: what a counter cell holds (`CounterContext`, format notes §6.4).
+//! Counter contexts: the content of counter cells (`CounterContext`, format notes §6.4).
 
 use commitlog_core::cql_type::CqlType;
 
@@ -7,19 +7,18 @@ use crate::value::{Result, ValueError};
 /// Bytes of one shard: counter id, clock, count.
 const SHARD_BYTES: usize = 32;
 
-/// Who may count on in a shard.
+/// What the count of a shard means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShardKind {
-    /// What a leader has counted in all; the one with the larger clock wins. The only kind that
-    /// releases since 2.1 write.
+    /// A leader's running total; the larger clock wins. Releases since 2.1 write only this kind.
     Global,
-    /// A difference, to be added up; left from releases before 2.1.
+    /// A difference to add up, written by releases before 2.1.
     Local,
-    /// A total that another node sent, of such a release.
+    /// A total received from another node, written by releases before 2.1.
     Remote,
 }
 
-/// What one leader has counted.
+/// The count of one leader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
     pub counter_id: [u8; 16],
@@ -28,12 +27,12 @@ pub struct Shard {
     pub kind: ShardKind,
 }
 
-/// The shards of a context: one as a leader writes it, several in what a read repair sends.
+/// Reads the shards of a context: a leader writes one, a read repair may send several.
 pub fn read_shards(context: &[u8]) -> Result<Vec<Shard>> {
     let expected = "2 + 2 for each header entry + 32 for each shard";
     let error = || ValueError::length(&CqlType::Counter, expected, context.len());
     let (entries, rest) = context.split_first_chunk().ok_or_else(error)?;
-    // A negative number of entries asks for local shards to be cleared; their count is the same.
+    // A negative entry count means that local shards are to be cleared; its magnitude is the count.
     let entries = usize::from(i16::from_be_bytes(*entries).unsigned_abs());
     let (header, shards) = rest.split_at_checked(entries * 2).ok_or_else(error)?;
     if shards.len() % SHARD_BYTES != 0 {
@@ -44,7 +43,7 @@ pub fn read_shards(context: &[u8]) -> Result<Vec<Shard>> {
         elements
             .map(|pair| i16::from_be_bytes(*pair))
             .find_map(|element| {
-                // A global shard's index has the lowest 16-bit number added to it.
+                // The index of a global shard is offset by the lowest 16-bit number.
                 let place = usize::from(element.cast_unsigned() & 0x7fff);
                 let kind = if element < 0 {
                     ShardKind::Global

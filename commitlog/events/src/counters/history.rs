@@ -1,35 +1,35 @@
-//! The last shards of counters, from which events compute growth.
+//! The latest counter shards, from which the growth in events is computed.
 
 use std::collections::BTreeMap;
 
 use super::context::{Shard, ShardKind};
 
-/// Four hashes or ids, from the partition inwards, so that what lies in a row or a partition are
-/// neighbours.
+/// Partition, row, column and counter id, in this order, so that the shards of a row or partition
+/// are adjacent.
 type CounterKey = [u8; PLACE_BYTES];
 const PART_BYTES: usize = 16;
 const PLACE_BYTES: usize = 4 * PART_BYTES;
 
-/// Memory of one remembered shard, with its share of the tree's nodes.
+/// Memory of one stored shard, including its share of the tree nodes.
 const ENTRY_BYTES: usize = 192;
 
-/// The newest shard that was seen of a counter id in a cell.
+/// The latest shard of a counter id in a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Known {
     clock: i64,
     count: i64,
 }
 
-/// By how much a shard grew.
+/// The growth of a shard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Growth {
-    /// The count less the one of `since`; wraps as the counter does.
+    /// The count minus the count at clock `since`; it wraps like the counter.
     pub delta: i64,
-    /// Clock of the shard that it is reckoned from.
+    /// Clock of the previous shard.
     pub since: i64,
 }
 
-/// Where a cell's shards are remembered.
+/// The key of a cell's shards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CellPlace {
     pub partition: [u8; PART_BYTES],
@@ -37,26 +37,25 @@ pub struct CellPlace {
     pub column: [u8; PART_BYTES],
 }
 
-/// The newest shards of the counters that were met last, in bounded memory.
+/// The latest shards of recently updated counters, in bounded memory.
 ///
-/// A growth is reported only when it is certain: the shard's clock is larger than that of the one
-/// remembered. A repeat, an older shard that comes late, and the first one after a deletion, after
-/// a restart or after it was forgotten have none. What a mutation changes is settled by
-/// [`Self::settle`] or taken back by [`Self::revert`], so one that is rejected and read again is
-/// seen for the first time again.
+/// Growth is reported only if it is certain: the shard's clock is larger than the stored clock. No
+/// growth is reported for a repeated or late shard, nor for the first shard after a deletion, a
+/// restart or an eviction. After each mutation, [`Self::settle`] keeps its changes or
+/// [`Self::revert`] undoes them, so a rejected mutation can be read again.
 #[derive(Debug)]
 pub struct CounterHistory {
-    /// Entries live through two generations: those that nothing touched in the first one go with
-    /// the second.
+    /// When this generation is full, it replaces `old`. Shards that were not updated in between are
+    /// dropped.
     young: BTreeMap<CounterKey, Known>,
     old: BTreeMap<CounterKey, Known>,
     max_young: usize,
-    /// What stood at the places that the present mutation changed.
+    /// The previous entries of the keys that the current mutation changed.
     undo: Vec<(CounterKey, Option<Known>)>,
 }
 
 impl CounterHistory {
-    /// Holds at most `max_bytes` and the counters of one mutation.
+    /// Creates a history of at most `max_bytes`, plus the counters of one mutation.
     pub fn new(max_bytes: usize) -> Self {
         Self {
             young: BTreeMap::new(),
@@ -66,7 +65,7 @@ impl CounterHistory {
         }
     }
 
-    /// Shards that are remembered.
+    /// Returns the number of stored shards.
     pub fn len(&self) -> usize {
         let hidden = self
             .old
@@ -79,9 +78,9 @@ impl CounterHistory {
         self.young.is_empty() && self.old.is_empty()
     }
 
-    /// Stores a shard and returns its growth if that is certain.
+    /// Stores a shard and returns its growth if it is certain.
     pub fn follow(&mut self, cell: &CellPlace, shard: &Shard) -> Option<Growth> {
-        // The others are no totals, or no leader's own.
+        // Local shards are not totals, and remote shards are copies from other nodes.
         if shard.kind != ShardKind::Global {
             return None;
         }
@@ -102,7 +101,7 @@ impl CounterHistory {
         })
     }
 
-    /// Forgets a cell, whose shards may restart after a deletion.
+    /// Forgets a cell, because its shards may restart after a deletion.
     pub fn forget_cell(&mut self, cell: &CellPlace) {
         self.forget(&[&cell.partition, &cell.row, &cell.column]);
     }
@@ -115,7 +114,7 @@ impl CounterHistory {
         self.forget(&[partition]);
     }
 
-    /// Keeps what was remembered and forgotten since the last time.
+    /// Keeps all changes since the previous call.
     pub fn settle(&mut self) {
         self.undo.clear();
         if self.young.len() >= self.max_young {
@@ -126,7 +125,7 @@ impl CounterHistory {
         }
     }
 
-    /// Takes back what was remembered and forgotten since the last [`Self::settle`].
+    /// Undoes all changes since the previous [`Self::settle`].
     pub fn revert(&mut self) {
         while let Some((place, known)) = self.undo.pop() {
             if let Some(known) = known {

@@ -1,6 +1,6 @@
-//! Counters in events. A record holds the count of one leader so far: neither the counter's
-//! value nor a change of it (format notes §6.4). An event shows it as such, and the change where
-//! the shard before it is remembered.
+//! Counters in events. A record contains one leader's running total, which is neither the value of
+//! the counter nor its change (format notes §6.4). An event contains this total, and its change if
+//! the previous shard is known.
 
 mod context;
 mod history;
@@ -17,16 +17,16 @@ use history::{CellPlace, Growth};
 pub use context::Shard;
 pub use history::CounterHistory;
 
-/// One shard of a counter cell, as an event shows it.
+/// One shard of a counter cell in an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CounterDelta {
     pub shard: Shard,
-    /// Where it is certain.
+    /// `None` if the growth is not certain.
     pub growth: Option<Growth>,
 }
 
-/// Reads and stores the counters in an event's content. Live counter cells append
-/// their column and shards to `news`.
+/// Updates `history` from the counters in an event's content, and appends the column and shards of
+/// each live counter cell to `news`.
 pub fn follow(
     history: Option<&mut CounterHistory>,
     plan: &TablePlan,
@@ -38,7 +38,7 @@ pub fn follow(
     let mut history = history;
     let partition = hash(&[&plan.table.id.0, key]);
     match content {
-        // After a deletion shards may restart or continue, depending on the leader's cache.
+        // After a deletion, shards may restart or continue, depending on the leader's cache.
         Content::PartitionDeletion(_) | Content::RangeDeletion { .. } => {
             if let Some(history) = history {
                 history.forget_partition(&partition);
@@ -104,7 +104,7 @@ fn row_place(is_static: bool, clustering: &[Option<&[u8]>]) -> [u8; 16] {
     half(&hasher)
 }
 
-/// Of parts whose lengths but the last one's are fixed.
+/// Hashes parts, of which only the last may vary in length.
 fn hash(parts: &[&[u8]]) -> [u8; 16] {
     let mut hasher = blake3::Hasher::new();
     for part in parts {
@@ -119,7 +119,7 @@ fn half(hasher: &blake3::Hasher) -> [u8; 16] {
     half
 }
 
-/// Appends `{"value":null,…,"shards":[…]}`. The value is null because no shard is the counter's.
+/// Appends `{"value":null,…,"shards":[…]}`; no shard is the value of the counter.
 pub fn write_shards(out: &mut Vec<u8>, shards: &[CounterDelta]) {
     out.extend_from_slice(b"{\"value\":null,\"deletion_ts\":null,\"set\":true,\"shards\":[");
     for (index, shard) in shards.iter().enumerate() {
@@ -131,7 +131,7 @@ pub fn write_shards(out: &mut Vec<u8>, shards: &[CounterDelta]) {
     out.extend_from_slice(b"]}");
 }
 
-/// The `kind` of a shard; `None` for shards of current releases.
+/// Returns the `kind` of a shard, or `None` for a shard of a current release.
 pub(crate) fn kind_name(kind: ShardKind) -> Option<&'static str> {
     match kind {
         ShardKind::Global => None,

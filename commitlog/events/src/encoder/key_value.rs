@@ -1,4 +1,4 @@
-//! Key and value of an event where one of them is not plain JSON.
+//! Encodes the key and value of events if one of them is not plain JSON.
 
 use commitlog_core::schema::TableId;
 
@@ -16,11 +16,11 @@ use crate::value::{Result, ValueModes};
 use event_encoding::connect::JSON_ENVELOPE_END;
 use event_encoding::encoding::Encoding;
 
-/// Room for a part that is converted afterwards, in bytes.
+/// Initial buffer size, in bytes, for a part that is converted afterwards.
 const PART_ROOM: usize = 2048;
 
-/// The schema that was written last of a value with dropped columns: the next one is often the
-/// same.
+/// Caches the latest envelope of a value with dropped columns, because the next value often needs
+/// the same one.
 #[derive(Default)]
 pub(crate) struct LastEnvelope {
     columns: Option<(TableId, Vec<u32>)>,
@@ -40,7 +40,7 @@ pub(crate) struct KeyValueEncoder<'w, 'p> {
 type Length = Result<Option<usize>>;
 
 impl KeyValueEncoder<'_, '_> {
-    /// Writes into room and returns the lengths of key and value; `None` if they need more of it.
+    /// Writes into `room` and returns the lengths of key and value, or `None` if they do not fit.
     pub fn write(
         &mut self,
         encoding: &KeyValueEncoding,
@@ -97,14 +97,14 @@ impl KeyValueEncoder<'_, '_> {
         Ok(length(whole, &out))
     }
 
-    /// The key as JSON, for a value that copies its key columns.
+    /// Encodes the key as JSON, for a value that copies its key columns.
     fn json_key(&mut self, modes: ValueModes) -> Result<Vec<u8>> {
         let walk = self.walk;
         let mut encoder = self.json(modes);
         write_all(|out| walk.key(&mut encoder, out))
     }
 
-    /// `key` is the last key that was written as JSON.
+    /// Encodes a JSON or text value; `key` is the key that was just written as JSON.
     fn json_value(&mut self, encoding: &KeyValueEncoding, key: &[u8], room: &mut [u8]) -> Length {
         let part = &encoding.value;
         let walk = self.walk;
@@ -167,7 +167,7 @@ impl KeyValueEncoder<'_, '_> {
         Ok(length(whole, &out))
     }
 
-    /// The start of a value with dropped columns.
+    /// Returns the envelope of a value with dropped columns.
     fn envelope_with(&mut self, encoding: &KeyValueEncoding, columns: &[u32]) -> &[u8] {
         let last = &mut self.scratch.envelope;
         let table = self.plan.table.id;
@@ -212,7 +212,7 @@ impl KeyValueEncoder<'_, '_> {
     }
 }
 
-/// The end of a part.
+/// Returns the bytes that end a part.
 fn closing(part: &PartEncoding) -> &'static [u8] {
     match part.encoding {
         Encoding::JsonWithSchema => JSON_ENVELOPE_END,
@@ -220,13 +220,13 @@ fn closing(part: &PartEncoding) -> &'static [u8] {
     }
 }
 
-/// The bytes that were written; `None` if the room was too small.
+/// Returns the number of bytes written, or `None` if the buffer was too small.
 fn length(whole: usize, out: &EventWriter<'_>) -> Option<usize> {
     let left = out.room();
     (left > 0).then(|| whole.saturating_sub(left))
 }
 
-/// The bytes of a part, in as much room as it needs.
+/// Encodes a key or value into a new buffer, growing it until everything fits.
 fn write_all(mut write: impl FnMut(EventWriter<'_>) -> Written<'_>) -> Result<Vec<u8>> {
     let mut bytes = vec![0; PART_ROOM];
     loop {

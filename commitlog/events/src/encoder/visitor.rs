@@ -1,4 +1,4 @@
-//! The parts of an event, in the order in which a walk reports them.
+//! The parts of an event, in the order in which a walk visits them.
 
 use commitlog_core::row::{BoundKind, Cell, Deletion, Expiry, Liveness};
 use commitlog_core::schema::{Column, Table};
@@ -14,7 +14,7 @@ use crate::value::Result;
 
 pub(crate) type Written<'b> = Result<Out<'b>>;
 
-/// The side of a range deletion that a bound closes.
+/// The side of a range deletion to which a bound belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RangeSide {
     Start,
@@ -25,14 +25,14 @@ pub(crate) enum RangeSide {
 pub(crate) struct Fields<'w, F> {
     pub partition_key: &'w [F],
     pub clustering: &'w [F],
-    /// Those of [`Table::columns`].
+    /// The fields of [`Table::columns`].
     pub columns: &'w [F],
-    /// The table under the names and types of the encoding.
+    /// The table with the names that the encoding uses.
     pub table: &'w Table,
 }
 
 impl<'w, F> Fields<'w, F> {
-    /// `fields` has one for each partition-key column, clustering column and other column.
+    /// Splits the fields of all columns: partition key, clustering, then the others.
     #[inline]
     pub fn new(table: &'w Table, fields: &'w [F]) -> Self {
         let (partition_key, rest) = fields
@@ -50,21 +50,21 @@ impl<'w, F> Fields<'w, F> {
     }
 }
 
-/// What [`EventVisitor::source`] writes.
+/// The input of [`EventVisitor::source`].
 pub(crate) struct SourceFields {
     pub op: Op,
     pub timestamp_us: i64,
     pub is_snapshot: bool,
-    /// Logical end of the mutation; [`super::NO_POSITION`] of a snapshot.
+    /// Logical end of the mutation, or [`super::NO_POSITION`] for a snapshot.
     pub position: i64,
 }
 
-/// An encoding of events. [`super::walk`] decides which parts an event has and in which order; a
-/// visitor decides how each of them looks.
+/// An encoding of events. [`super::walk`] decides which parts an event contains, in which order. A
+/// visitor encodes each part.
 ///
-/// The writer passes through every method by value, so that it stays in registers.
+/// Each method takes and returns the writer by value, so that it stays in registers.
 pub(crate) trait EventVisitor<'w>: CellsVisitor {
-    /// A column as a member of the key and of `after`, prepared once for each table.
+    /// A column as a member of the key and of `after`, prepared once per table.
     type Field: 'w;
 
     /// Whether `cells` comes before `after`.
@@ -77,7 +77,7 @@ pub(crate) trait EventVisitor<'w>: CellsVisitor {
     // The message key.
 
     fn key_start<'b>(&mut self, out: Out<'b>) -> Out<'b>;
-    /// The `index`th of all key columns; `None` where the event has no value for it.
+    /// Writes the key column at `index`; `value` is `None` if the event contains no value for it.
     fn key_value<'b>(
         &mut self,
         out: Out<'b>,
@@ -89,12 +89,12 @@ pub(crate) trait EventVisitor<'w>: CellsVisitor {
 
     // The envelope.
 
-    /// Everything before `after` and `cells`.
+    /// Writes everything before `after` and `cells`.
     fn source<'b>(&mut self, out: Out<'b>, fields: &SourceFields) -> Out<'b>;
 
     // `after`.
 
-    /// The `index`th of all key columns, with its value.
+    /// Writes the key column at `index` with its value.
     fn key_column<'b>(
         &mut self,
         out: Out<'b>,
@@ -103,11 +103,11 @@ pub(crate) trait EventVisitor<'w>: CellsVisitor {
         column: &Column,
         value: &[u8],
     ) -> Written<'b>;
-    /// A column that the event does not write; a clustering column that it does not have.
+    /// Writes a column for which the event contains no value.
     fn null_column<'b>(&mut self, out: Out<'b>, field: &Self::Field) -> Out<'b>;
-    /// A column that the event cannot have: it was dropped, or another version of it is written.
+    /// Handles a column that cannot appear: dropped, or present in a different version.
     fn no_column<'b>(&mut self, out: Out<'b>) -> Out<'b>;
-    /// A column that a deletion covers; a clustering column of a partition's deletion.
+    /// Writes a column that a deletion covers, or a clustering column in a partition deletion.
     fn deleted_column<'b>(
         &mut self,
         out: Out<'b>,
@@ -129,16 +129,16 @@ pub(crate) trait EventVisitor<'w>: CellsVisitor {
         value: &[u8],
         expiry: Expiry,
     ) -> Written<'b>;
-    /// A column with a cell tombstone.
+    /// Writes a column with a cell tombstone.
     fn tombstone_column<'b>(&mut self, out: Out<'b>, field: &Self::Field) -> Out<'b>;
-    /// A counter: the shards of its cell, not its value.
+    /// Writes a counter: the shards of its cell, not its value.
     fn counter_column<'b>(
         &mut self,
         out: Out<'b>,
         field: &Self::Field,
         shards: &[CounterDelta],
     ) -> Out<'b>;
-    /// A collection or user type of several cells: the elements that were written or removed.
+    /// Writes a multi-cell collection or user type: the written and the removed elements.
     fn elements_column<'b>(
         &mut self,
         out: Out<'b>,
@@ -148,7 +148,7 @@ pub(crate) trait EventVisitor<'w>: CellsVisitor {
     ) -> Written<'b>;
 
     fn no_range<'b>(&mut self, out: Out<'b>) -> Out<'b>;
-    /// One bound with its number of values.
+    /// Starts a bound with this number of values.
     fn bound_start<'b>(
         &mut self,
         out: Out<'b>,
@@ -167,17 +167,17 @@ pub(crate) trait EventVisitor<'w>: CellsVisitor {
 /// The member `cells`: `ck`, `ckv`, `lo`, `hi`, `live`, `del`, `cdel` and `cell`.
 pub(crate) trait CellsVisitor {
     fn cells_start<'b>(&mut self, out: Out<'b>, kind: Kind, key: &[u8], token: i64) -> Out<'b>;
-    /// The next `members` members of `cells` do not apply.
+    /// Handles the next `members` members of `cells`, which do not apply.
     fn absent<'b>(&mut self, out: Out<'b>, members: usize) -> Out<'b>;
-    /// `ck` and `ckv`. [`Scratch::comparable`] holds the byte-comparable form.
+    /// Writes `ck` and `ckv`. [`Scratch::comparable`] contains the byte-comparable form.
     fn clustering<'b>(&mut self, out: Out<'b>, values: &[Option<&[u8]>]) -> Out<'b>;
-    /// `lo` or `hi`. [`Scratch::comparable`] holds the byte-comparable form.
+    /// Writes `lo` or `hi`. [`Scratch::comparable`] contains the byte-comparable form.
     fn range_bound<'b>(&mut self, out: Out<'b>, side: RangeSide) -> Out<'b>;
-    /// `live`.
+    /// Writes `live`.
     fn liveness<'b>(&mut self, out: Out<'b>, liveness: Liveness) -> Out<'b>;
-    /// `del`.
+    /// Writes `del`.
     fn deletion<'b>(&mut self, out: Out<'b>, deletion: Deletion) -> Out<'b>;
-    /// `cdel`, with its number of deletions.
+    /// Starts `cdel` with `count` deletions.
     fn collection_deletions<'b>(&mut self, out: Out<'b>, count: usize) -> Out<'b>;
     fn collection_deletion<'b>(
         &mut self,
@@ -186,12 +186,12 @@ pub(crate) trait CellsVisitor {
         column: u32,
         deletion: Deletion,
     ) -> Out<'b>;
-    /// `cell`, with its number of cells.
+    /// Starts `cell` with `count` cells.
     fn cell_array<'b>(&mut self, out: Out<'b>, count: usize) -> Out<'b>;
-    /// One cell. An element that does not fit its type is kept in [`Scratch::element_error`]:
-    /// a result for every cell would go through memory.
+    /// Writes one cell. The error of an element that does not fit its type goes to
+    /// [`Scratch::element_error`], because a result for every cell would go through memory.
     fn cell<'b>(&mut self, out: Out<'b>, index: usize, cell: &Cell<'_>) -> Out<'b>;
     fn array_end<'b>(&mut self, out: Out<'b>) -> Out<'b>;
-    /// The end of a key, a value, `after`, `cells` or a bound.
+    /// Ends a key, a value, `after`, `cells` or a bound.
     fn object_end<'b>(&mut self, out: Out<'b>) -> Out<'b>;
 }

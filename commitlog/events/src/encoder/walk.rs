@@ -1,5 +1,5 @@
-//! The one walk over an event's structure: which members a key, `after` and `cells` have, and in
-//! which order (`docs/reference/event-format.md`).
+//! The walk over an event's structure: which members a key, `after` and `cells` contain, in which
+//! order (`docs/reference/event-format.md`).
 
 use commitlog_core::cql_type::CqlType;
 use commitlog_core::row::{BoundKind, Cell, CellState, Row};
@@ -18,7 +18,7 @@ use crate::range_bound::bound_values;
 use crate::row_cells::simple_cells;
 use crate::token::token;
 
-/// An event, as a walk reads it.
+/// An event that is walked.
 #[derive(Clone, Copy)]
 pub(crate) struct Walk<'w, 'p> {
     pub context: &'w EventContext,
@@ -27,13 +27,12 @@ pub(crate) struct Walk<'w, 'p> {
     pub timestamp_us: i64,
     /// Logical end of the mutation.
     pub position: u64,
-    /// Live cells of counters by their columns.
+    /// The shards of live counter cells, with their columns.
     pub counters: &'w [(u32, Vec<CounterDelta>)],
 }
 
 impl Walk<'_, '_> {
-    /// The message key: every primary-key column. Clustering columns are null where the event has
-    /// none.
+    /// Writes the message key: all primary-key columns. Absent clustering columns are null.
     #[inline]
     pub fn key<'w, 'b, V: EventVisitor<'w>>(&self, visitor: &mut V, out: Out<'b>) -> Written<'b> {
         let fields = visitor.fields();
@@ -56,7 +55,7 @@ impl Walk<'_, '_> {
         Ok(visitor.object_end(out))
     }
 
-    /// The message value.
+    /// Writes the message value.
     #[inline]
     pub fn value<'w, 'b, V: EventVisitor<'w>>(&self, visitor: &mut V, out: Out<'b>) -> Written<'b> {
         let is_snapshot = self.context.snapshot_us.is_some();
@@ -153,7 +152,7 @@ impl Walk<'_, '_> {
         Ok(out)
     }
 
-    /// The columns of a row with at most one cell each, of a table without special columns.
+    /// Writes columns with at most one cell each, in a table without excluded or re-added columns.
     #[inline]
     fn simple_columns<'w, 'b, V: EventVisitor<'w>>(
         &self,
@@ -276,7 +275,7 @@ impl Walk<'_, '_> {
     }
 }
 
-/// One bound in `after`.
+/// Writes one bound in `after`.
 fn range<'w, 'b, V: EventVisitor<'w>>(
     visitor: &mut V,
     out: Out<'b>,
@@ -305,14 +304,14 @@ fn clustering<'w, 'b, V: EventVisitor<'w>>(
     Ok(visitor.clustering(out, values))
 }
 
-/// One bound in `cells`.
+/// Writes one bound in `cells`.
 fn range_bound<'w, 'b, V: EventVisitor<'w>>(
     visitor: &mut V,
     out: Out<'b>,
     side: RangeSide,
     bound: &Bound<'_, '_>,
 ) -> Written<'b> {
-    // Both ends of a half-open range are before or after everything with their prefix.
+    // Both bounds of a half-open range lie before or after all keys with their prefix.
     let is_after = matches!(
         bound.kind,
         BoundKind::ExclusiveStart | BoundKind::InclusiveEnd
@@ -324,7 +323,7 @@ fn range_bound<'w, 'b, V: EventVisitor<'w>>(
     Ok(visitor.range_bound(out, side))
 }
 
-/// `live`, `del`, `cdel` and `cell` of a row.
+/// Writes `live`, `del`, `cdel` and `cell` of a row.
 #[inline]
 fn write_cells<'w, 'b, V: EventVisitor<'w>>(
     visitor: &mut V,
@@ -374,7 +373,7 @@ fn collection_deletions<'w, 'b, V: EventVisitor<'w>>(
     visitor.array_end(out)
 }
 
-/// The cells of a row without those of excluded columns.
+/// Writes the cells of a row, except cells of excluded columns.
 #[cold]
 fn write_shown_cells<'w, 'b, V: EventVisitor<'w>>(
     visitor: &mut V,
@@ -395,7 +394,7 @@ fn write_shown_cells<'w, 'b, V: EventVisitor<'w>>(
     visitor.array_end(out)
 }
 
-/// Whether another version of the column is written: its member replaces the column.
+/// Returns whether the row writes a different version of the column, whose member replaces it.
 #[cold]
 fn is_written_otherwise<'w, V: EventVisitor<'w>>(
     visitor: &mut V,
@@ -408,9 +407,9 @@ fn is_written_otherwise<'w, V: EventVisitor<'w>>(
     versions.any(|(index, _)| cells.has(index, row))
 }
 
-/// The byte-comparable form of an element of a set or key of a map, for types with equal values of
-/// different bytes. `None` for other types; the form goes to [`Scratch::comparable`], an error to
-/// [`Scratch::element_error`].
+/// Encodes a set element or map key in byte-comparable form, if equal values of its type may differ
+/// in their bytes; otherwise returns `None`. Stores the form in [`Scratch::comparable`], and an
+/// error in [`Scratch::element_error`].
 #[inline(never)]
 pub(crate) fn element_key<'s>(
     plan: &TablePlan,
@@ -443,8 +442,8 @@ fn components<'c>(
     })
 }
 
-/// The clustering of the row that an event is about; none for a whole partition, a range and the
-/// static row.
+/// Returns the clustering key of an event's row; empty for a partition, a range and the static
+/// row.
 #[inline]
 fn clustering_of<'a, 'p>(content: &Content<'a, 'p>) -> &'a [Option<&'p [u8]>] {
     match content {

@@ -1,27 +1,27 @@
-//! Protobuf's binary form, with the lengths of nested messages filled in when they end.
+//! Writes Protobuf's binary form. The length of a nested message is filled in when it ends.
 
-/// How the bytes after a tag are read.
+/// How the bytes after a tag are encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WireType {
     Varint = 0,
     Fixed64 = 1,
-    /// A length, then so many bytes.
+    /// A length, then this number of bytes.
     Length = 2,
     Fixed32 = 5,
 }
 
-/// The bytes of a tag.
+/// Encodes a tag.
 pub(crate) fn tag(number: u32, wire_type: WireType) -> Vec<u8> {
     let mut buffer = MessageBuffer::default();
     buffer.tag(number, wire_type);
     buffer.bytes
 }
 
-/// A message that is being written. Reused from event to event.
+/// A message under construction; reused from event to event.
 #[derive(Debug, Default)]
 pub(crate) struct MessageBuffer {
     bytes: Vec<u8>,
-    /// Where the lengths of the open nested messages are.
+    /// The offsets of the lengths of open nested messages.
     open: Vec<usize>,
 }
 
@@ -35,7 +35,7 @@ impl MessageBuffer {
         &self.bytes
     }
 
-    /// Whether nested messages are open.
+    /// Returns whether a nested message is open.
     #[inline]
     pub fn is_nested(&self) -> bool {
         !self.open.is_empty()
@@ -60,14 +60,14 @@ impl MessageBuffer {
         self.varint(u64::from(number) << 3 | wire_type as u64);
     }
 
-    /// A field of `int32`, `int64` or `bool`.
+    /// Writes a field of `int32`, `int64` or `bool`.
     #[inline]
     pub fn integer(&mut self, number: u32, value: i64) {
         self.tag(number, WireType::Varint);
         self.varint(value.cast_unsigned());
     }
 
-    /// A field of `string` or `bytes`.
+    /// Writes a field of `string` or `bytes`.
     #[inline]
     pub fn text(&mut self, number: u32, value: &[u8]) {
         self.tag(number, WireType::Length);
@@ -94,7 +94,7 @@ impl MessageBuffer {
         self.open_length();
     }
 
-    /// Begins a nested message behind a prepared tag.
+    /// Begins a nested message with a prepared tag.
     #[inline]
     pub fn open_behind(&mut self, tag: &[u8]) {
         self.raw(tag);
@@ -107,7 +107,7 @@ impl MessageBuffer {
         self.bytes.push(0);
     }
 
-    /// Ends the nested message that was begun last.
+    /// Ends the innermost open message.
     #[inline]
     pub fn close(&mut self) {
         let Some(place) = self.open.pop() else {
@@ -121,7 +121,7 @@ impl MessageBuffer {
         }
     }
 
-    /// A length of several bytes, before what is written already.
+    /// Inserts a length of several bytes before the bytes already written.
     #[cold]
     fn insert_length(&mut self, place: usize, length: usize) {
         let mut head = MessageBuffer::default();

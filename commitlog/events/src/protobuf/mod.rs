@@ -1,5 +1,5 @@
-//! What Protobuf needs of a table, a segment and a value: the schema with its field numbers,
-//! prepared bytes, and the binary form of CQL values (`docs/reference/protobuf.md`).
+//! Protobuf support: schemas of tables with their field numbers, prepared bytes, and the binary
+//! form of CQL values (`docs/reference/protobuf.md`).
 
 mod buffer;
 mod names;
@@ -35,9 +35,9 @@ pub(crate) mod field {
         pub const POS: u32 = 12;
         pub const KEYSPACE: u32 = 13;
         pub const TABLE: u32 = 14;
-        /// With `event.source.epoch`.
+        /// Only with `event.source.epoch`.
         pub const EPOCH: u32 = 17;
-        /// In the layout of Debezium 1.x, a boolean.
+        /// A boolean, only in the layout of Debezium 1.x.
         pub const IS_SNAPSHOT: u32 = 15;
         pub const TS_MICRO: u32 = 16;
     }

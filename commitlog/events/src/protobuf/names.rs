@@ -1,12 +1,12 @@
-//! Names that Protobuf accepts beside each other.
+//! Field names that Protobuf compilers accept within one message.
 
 use std::collections::HashSet;
 
 use event_encoding::avro_names::unique_name;
 
-/// The names of the fields of one message, given with their age. Compilers reject names that are
-/// equal without underscores and case, as `foo_bar` and `fooBar` are; the younger one, or the later
-/// one of the same age, gets a hash as its suffix.
+/// Makes the field names of one message distinct; each name has a sort key, with the oldest first.
+/// Compilers reject names that differ only in case and underscores, such as `foo_bar` and `fooBar`.
+/// Of two such names, the later one gets a hash as a suffix.
 pub fn distinct(names: &[(&str, i64)], taken: &[&str]) -> Vec<String> {
     let mut taken: HashSet<String> = taken.iter().map(|name| essence(name)).collect();
     let mut found = vec![String::new(); names.len()];

@@ -1,32 +1,31 @@
-//! Field numbers of columns: the same for every agent, at every time, without asking anybody.
+//! Field numbers of columns, which all agents compute identically without coordination.
 //!
-//! A number in Protobuf must never change and never be used again for something else. So the
-//! number of a column is a hash of its name and of the type of its field. All replicas compute
-//! it alike; a column that is added leaves the numbers of the others, unless two have one hash;
-//! one that returns with another type has another number, so that old and new events can be read
-//! by one schema.
+//! A Protobuf field number must never change or be reused. The number of a column is therefore a
+//! hash of its name and its field type. An added column leaves the other numbers unchanged, unless
+//! two hashes collide. A column that returns with a different type gets a different number, so that
+//! one schema can read old and new events.
 
 /// A column as a field of `after`.
 #[derive(Debug, Clone)]
 pub struct ProtobufField {
-    /// Unique among the fields: a column that came back with another type has a name for each type.
+    /// Unique among the fields, even if a column was dropped and re-added with a different type.
     pub name: String,
     pub number: u32,
-    /// Of the field in `after`.
+    /// The tag of the field in `after`.
     pub tag: Vec<u8>,
-    /// Whether its message has `removed` or `shards`.
+    /// Whether the message contains `removed` or `shards`.
     pub has_more: bool,
 }
 
-/// The first number of columns that are no key: those below belong to key columns, by their
-/// position, and to ranges.
+/// The first number of non-key columns. Lower numbers belong to key columns, by position, and to
+/// ranges.
 const FIRST: u32 = 2048;
-/// Tags of numbers below this one take at most four bytes.
+/// Tags of lower numbers take at most four bytes.
 const END: u32 = 1 << 25;
-/// Numbers that Protobuf reserves for itself.
+/// Numbers that Protobuf reserves.
 const RESERVED: std::ops::RangeInclusive<u32> = 19_000..=19_999;
 
-/// A number for each of these columns, given by their name and the type of their field.
+/// Assigns a number to each column, given by its name and field type.
 pub fn numbers(columns: &[(String, String)]) -> Vec<u32> {
     let mut order: Vec<usize> = (0..columns.len()).collect();
     order.sort_by_key(|index| columns.get(*index));

@@ -1,4 +1,4 @@
-//! Prepared once for each table that is written as Protobuf.
+//! Schemas and bytes that are prepared once for each table written as Protobuf.
 
 use std::sync::Arc;
 
@@ -15,26 +15,26 @@ use crate::avro::after_fields;
 use crate::format::EventFormat;
 use crate::table_names::{adjust_table, columns_of};
 
-/// Prepared bytes of a table.
+/// The prepared schemas and bytes of a table.
 pub struct ProtobufPlan {
-    /// The table with the names that the schemas use.
+    /// The table with its names in the schemas.
     pub table: Arc<Table>,
-    /// One for each partition-key column, clustering column and other column.
+    /// The fields of all columns: partition key, clustering, then the others.
     pub fields: Vec<ProtobufField>,
-    /// `col` of the columns of [`Table::columns`], as `cells` has them.
+    /// The encoded `col` of [`Table::columns`], for `cells`.
     pub names: Vec<Vec<u8>>,
     /// `cluster` of `source`.
     pub source_cluster: Vec<u8>,
-    /// `keyspace` and `table` of `source`.
+    /// `keyspace`, `table` and, if enabled, `epoch` of `source`.
     pub source_table: Vec<u8>,
     /// `id` of `cells`.
     pub table_id: Vec<u8>,
-    /// The schemas of key and value; none of what is not Protobuf.
+    /// The schemas of the message parts that are Protobuf.
     pub schemas: Vec<UnregisteredSchema>,
 }
 
 impl ProtobufPlan {
-    /// `shown` is the table under adjusted names; `left_out` are columns by their index.
+    /// `shown` is the table with adjusted names; `left_out` marks the excluded [`Table::columns`].
     pub fn new(
         table: &Arc<Table>,
         shown: &Arc<Table>,
@@ -52,8 +52,8 @@ impl ProtobufPlan {
         let fields_after = after_fields(&renamed, left_out);
         let writer =
             |outer| SchemaWriter::new(table, &format.topic_prefix, format.modes, adjustment, outer);
-        // A column's field number is derived from its unadjusted name and its type, independent of
-        // the other columns.
+        // A column's field number derives from its original name and its type, so that it does not
+        // depend on name adjustment.
         let columns = columns_of(table).zip(&fields_after).skip(keys);
         let columns: Vec<_> = columns
             .map(|(column, field)| {
@@ -63,7 +63,7 @@ impl ProtobufPlan {
             })
             .collect();
         let numbers = (1..).take(keys).chain(numbers(&columns));
-        // A column that is left out reserves no name.
+        // An excluded column reserves no name.
         let shown_fields = fields_after.iter().zip(columns_of(table));
         let names: Vec<_> = shown_fields
             .filter(|(field, _)| !field.is_left_out)
@@ -136,14 +136,14 @@ impl ProtobufPlan {
     }
 }
 
-/// `file` of `source`.
+/// Encodes `file` of `source`.
 pub(crate) fn source_file(segment: &str) -> Vec<u8> {
     let mut buffer = MessageBuffer::default();
     buffer.text(field::source::FILE, segment.as_bytes());
     buffer.bytes().to_vec()
 }
 
-/// The start of a value up to `source`.
+/// Encodes the start of a value, up to `source`.
 pub(crate) fn start(now_ms: i64, letter: &str) -> Vec<u8> {
     let mut buffer = MessageBuffer::default();
     buffer.integer(field::TS_MS, now_ms);
@@ -151,7 +151,7 @@ pub(crate) fn start(now_ms: i64, letter: &str) -> Vec<u8> {
     buffer.bytes().to_vec()
 }
 
-/// What `source` starts with.
+/// Encodes the start of `source`.
 pub(crate) fn source_start(format: &EventFormat) -> Vec<u8> {
     let mut buffer = MessageBuffer::default();
     buffer.text(field::source::VERSION, format.connector_version.as_bytes());

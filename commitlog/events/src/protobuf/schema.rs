@@ -1,7 +1,7 @@
-//! The schemas of a table, as Protobuf's text.
+//! The Protobuf schemas of a table, as text.
 //!
-//! One message is the outermost, and everything that it needs is nested in it, so that a message's
-//! index in its schema is always 0. Types are named by their full name, which no column hides.
+//! All messages are nested in the outermost one, so the message index in a record is always 0.
+//! Types are referenced by their full names, which no column name can shadow.
 
 use std::fmt::Write as _;
 
@@ -17,23 +17,23 @@ use crate::value::{DecimalMode, DurationMode, ValueModes, VarintMode, cql_name};
 
 const START: &str = "_range_start";
 const END: &str = "_range_end";
-/// Names of fields of `after` that are no columns.
+/// Names of the fields of `after` that are not columns.
 pub const RANGES: [&str; 2] = [START, END];
 
 /// Writes the schema of a key or of a value.
 pub struct SchemaWriter {
     modes: ValueModes,
     names: NameAdjustment,
-    /// Of the table.
+    /// The package of the table's messages.
     package: String,
     /// The outermost message.
     outer: &'static str,
-    /// Names of nested messages, what they mean, and their text.
+    /// Name, meaning and text of each nested message.
     nested: Vec<(String, String, String)>,
 }
 
 impl SchemaWriter {
-    /// `table` is under its own names.
+    /// `table` has its original names.
     pub fn new(
         table: &Table,
         prefix: &str,
@@ -61,12 +61,12 @@ impl SchemaWriter {
         }
     }
 
-    /// The full name of the outermost message.
+    /// Returns the full name of the outermost message.
     pub fn record_name(&self) -> String {
         format!("{}.{}", self.package, self.outer)
     }
 
-    /// The schema of keys; `names` are those of the key columns.
+    /// Writes the key schema; `names` contains the field names of the key columns.
     pub fn key(mut self, table: &Table, names: &[String]) -> String {
         let columns = table.partition_key.iter().chain(&table.clustering);
         let types: Vec<_> = columns
@@ -79,7 +79,7 @@ impl SchemaWriter {
         self.file(&body)
     }
 
-    /// The schema of values.
+    /// Writes the value schema.
     pub fn value<'c>(
         mut self,
         columns: impl Iterator<Item = (&'c Column, &'c ProtobufField)>,
@@ -124,11 +124,11 @@ impl SchemaWriter {
         self.file(&body)
     }
 
-    /// The name of the message of a column in `after`.
+    /// Declares the message of a column in `after`, and returns its full name.
     pub fn cell(&mut self, column: &Column, has_more: bool) -> String {
         let mut body = String::new();
         let value = match &column.cql_type {
-            // The sum of the shards, which no event has.
+            // The sum of the shards, which no event contains.
             CqlType::Counter => "int64".to_owned(),
             ty => self.of_type(ty),
         };
@@ -163,7 +163,7 @@ impl SchemaWriter {
                 removed => {
                     let element = match removed {
                         CqlType::Set(element) => self.of_type(element),
-                        // Positions of a list; names of the fields of a user type.
+                        // The positions of a list, or the field names of a user type.
                         _ => "string".to_owned(),
                     };
                     push_field(
@@ -183,7 +183,7 @@ impl SchemaWriter {
         self.full(&name)
     }
 
-    /// The type of a field.
+    /// Returns the type of a field.
     fn of_type(&mut self, ty: &CqlType) -> String {
         let scalar = match ty {
             CqlType::Ascii
@@ -232,11 +232,11 @@ impl SchemaWriter {
         scalar.to_owned()
     }
 
-    /// The full name of the message of a type with parts.
+    /// Declares the message of a composite type, and returns its full name.
     fn message(&mut self, ty: &CqlType) -> String {
         let (spelled, meaning) = (self.spell(ty), cql_name(ty));
         let name = match ty {
-            // Lists, sets and vectors of one type look alike.
+            // Lists, sets and vectors with the same element type share a message.
             CqlType::List(element) | CqlType::Set(element) | CqlType::Vector(element, _) => {
                 let (name, meaning) = (self.spell(element), cql_name(element));
                 self.declare(&format!("List_{name}"), &meaning, |writer| {
@@ -285,7 +285,7 @@ impl SchemaWriter {
         body
     }
 
-    /// A nested message, once. Another meaning of its name gets a name of its own.
+    /// Declares a nested message once. A different message with the same name gets a suffix.
     fn declare(
         &mut self,
         name: &str,
@@ -317,7 +317,7 @@ impl SchemaWriter {
         format!(".{}.{}.{nested}", self.package, self.outer)
     }
 
-    /// A type as part of a name: `tuple2_int_text`, with the mode where it changes the bytes.
+    /// Spells a type as part of a name: `tuple2_int_text`, with the mode if it changes the bytes.
     fn spell(&self, ty: &CqlType) -> String {
         let join = |name: String, types: &[&CqlType]| {
             let types = types.iter().map(|ty| self.spell(ty));

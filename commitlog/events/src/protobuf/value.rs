@@ -1,4 +1,4 @@
-//! A value as Protobuf, with the meaning that its JSON has (`docs/reference/types.md`).
+//! Encodes values as Protobuf, with the same meaning as in JSON (`docs/reference/types.md`).
 
 use commitlog_core::cql_type::CqlType;
 
@@ -12,10 +12,10 @@ use crate::value::{
 
 /// `element` of a list; `entry` of a map.
 const ELEMENT: u32 = 1;
-/// Indexes of the elements of a list that are null.
+/// Indexes of the null elements of a list.
 const NULL_AT: u32 = 2;
 
-/// Writes values.
+/// Writes values as Protobuf.
 pub(crate) struct ValueWriter<'s> {
     pub buffer: &'s mut MessageBuffer,
     /// Scratch space for values that are written as text.
@@ -24,7 +24,7 @@ pub(crate) struct ValueWriter<'s> {
 }
 
 impl ValueWriter<'_> {
-    /// A field of this number, and whether there is one: what the JSON shows as `null` has none.
+    /// Writes a field and returns true, or writes nothing where JSON contains `null`.
     pub fn field(&mut self, number: u32, ty: &CqlType, bytes: Option<&[u8]>) -> Result<bool> {
         match bytes {
             Some(bytes) if !bytes.is_empty() || has_empty(ty) => {
@@ -35,7 +35,7 @@ impl ValueWriter<'_> {
         }
     }
 
-    /// A field with a value that is not null.
+    /// Writes a field whose value is not null.
     fn value(&mut self, number: u32, ty: &CqlType, bytes: &[u8]) -> Result<()> {
         let integer = match ty {
             CqlType::Ascii | CqlType::Text => {
@@ -56,7 +56,7 @@ impl ValueWriter<'_> {
             CqlType::BigInt | CqlType::Timestamp | CqlType::Time => {
                 i64::from_be_bytes(fixed(ty, bytes)?)
             }
-            // The day of 1970-01-01 is 2^31.
+            // Cassandra stores 1970-01-01 as day 2^31.
             CqlType::Date => (i32::from_be_bytes(fixed(ty, bytes)?) ^ i32::MIN).into(),
             CqlType::Float => {
                 let number_bytes = f32::from_be_bytes(fixed(ty, bytes)?).to_le_bytes();
@@ -84,7 +84,7 @@ impl ValueWriter<'_> {
                 self.buffer.text(number, self.scratch);
                 return Ok(());
             }
-            // Neither is a value that an event shows.
+            // Events never contain values of these types.
             CqlType::Counter | CqlType::Empty => {
                 return Err(ValueError::length(ty, &0, bytes.len()));
             }
@@ -150,7 +150,7 @@ impl ValueWriter<'_> {
         Ok(())
     }
 
-    /// The elements of a multi-cell list; live cells only.
+    /// Writes the live elements of a multi-cell list or set.
     pub fn elements<'a>(
         &mut self,
         number: u32,
@@ -168,7 +168,7 @@ impl ValueWriter<'_> {
         Ok(())
     }
 
-    /// The entries of a multi-cell map; a removed key has no value.
+    /// Writes the entries of a multi-cell map; a removed key has no value.
     pub fn entries<'a>(
         &mut self,
         number: u32,
@@ -199,7 +199,7 @@ impl ValueWriter<'_> {
         Ok(())
     }
 
-    /// Bytes that are no UTF-8 become U+FFFD, as in the JSON.
+    /// Writes a string; invalid UTF-8 becomes U+FFFD, as in JSON.
     pub fn string(&mut self, number: u32, bytes: &[u8]) {
         let text = String::from_utf8_lossy(bytes);
         self.buffer.text(number, text.as_bytes());
@@ -264,7 +264,7 @@ impl ValueWriter<'_> {
         Ok(())
     }
 
-    /// What stands for a null element of a list.
+    /// Writes a placeholder for a null list element.
     fn placeholder(&mut self, number: u32, ty: &CqlType) {
         match ty {
             CqlType::Float => self.buffer.fixed32(number, [0; 4]),
@@ -286,7 +286,7 @@ impl ValueWriter<'_> {
             | CqlType::Timestamp
             | CqlType::Time
             | CqlType::Date => self.buffer.integer(number, 0),
-            // An empty message is as long as an empty text.
+            // An empty message has the same encoding as an empty string.
             _ => {
                 self.buffer.tag(number, WireType::Length);
                 self.buffer.varint(0);
@@ -295,7 +295,7 @@ impl ValueWriter<'_> {
     }
 }
 
-/// The elements of one list.
+/// Writes the elements of one list, and tracks which are null.
 #[derive(Default)]
 struct ListWriter {
     count: i64,

@@ -1,8 +1,8 @@
-//! Existing rows: pages of a `SELECT` as events (`docs/reference/event-format.md`, "Snapshots").
+//! Encodes existing rows from a `SELECT` as events (`docs/reference/event-format.md`, "Snapshots").
 //!
-//! [`Selection`] lists the selected columns, [`page`] parses the body of a result, [`row`] makes
-//! of one result row the row of a mutation, and [`SnapshotEncoder`] passes it to the
-//! encoder of the log's events.
+//! [`Selection`] lists the selected columns, [`page`] parses the body of a result, [`row`] converts
+//! a result row to the row of a mutation, and [`SnapshotEncoder`] encodes it like an event from the
+//! log.
 
 mod page;
 mod row;
@@ -41,7 +41,7 @@ pub use selection::{ElementTimes, Selection};
 pub enum SnapshotError {
     #[error("the result page: {0}")]
     Page(#[from] PageError),
-    /// The schema is older or newer than the answer.
+    /// The row does not fit the schema, or a schema has no registry id.
     #[error("{0}")]
     Row(String),
 }
@@ -49,32 +49,32 @@ pub enum SnapshotError {
 /// One page of a result.
 #[derive(Debug, Clone, Copy)]
 pub struct PageRequest<'b> {
-    /// The body of the result: the number of rows, and their cells.
+    /// The body of the result: the row count and the cells.
     pub body: &'b [u8],
-    /// The coordinator's clock when the page was asked for, or an earlier time; microseconds.
+    /// The coordinator's clock when the page was requested, or an earlier time; microseconds.
     pub read_at_us: i64,
-    /// Everything up to and including this token was read before.
+    /// All rows up to and including this token were read before.
     pub start: i64,
-    /// The end of the range when this is the last page of it.
+    /// The end of the token range, if this is its last page.
     pub end: Option<i64>,
-    /// Whether it follows the page before it in one answer.
+    /// Whether it continues the result of the previous page.
     pub continues: bool,
 }
 
-/// Makes events of the pages of one table.
+/// Encodes the pages of one table as events.
 pub struct SnapshotEncoder {
     format: Arc<EventFormat>,
     plan: TablePlan,
     selection: Selection,
-    /// The start of the snapshot, which is the time of rows without one.
+    /// The start of the snapshot, which is the event time of rows without a write time.
     snapshot_us: i64,
     rows: RowMaker,
     scratch: Scratch,
     identity: Identity,
-    /// The partition of the last row, and its events so far.
+    /// The partition of the previous row, and the number of its events so far.
     key: Vec<u8>,
     events: u32,
-    /// Events and bytes of the last batch: the next one is often as large.
+    /// Events and bytes of the previous batch; the next one is often as large.
     last_size: (usize, usize),
     spare: BufferPool,
 }
@@ -109,7 +109,7 @@ impl SnapshotEncoder {
         &self.format
     }
 
-    /// Schemas without an id; nothing is encoded until they have one.
+    /// Returns the schemas without an id; encoding fails until all have one.
     pub fn unregistered(&self) -> Vec<UnregisteredSchema> {
         self.format.schema_ids.missing(self.plan.schemas())
     }
@@ -120,8 +120,8 @@ impl SnapshotEncoder {
         })
     }
 
-    /// The events of a page. A position is that of a token, reached when everything up to and
-    /// including it is done; `mutations` counts the rows.
+    /// Encodes a page. A position represents a token, and is reached once all rows up to and
+    /// including that token are delivered; `mutations` counts the rows.
     pub fn encode(
         &mut self,
         request: &PageRequest<'_>,
@@ -166,8 +166,8 @@ impl SnapshotEncoder {
         Ok(batch)
     }
 
-    /// The events of one row, the static row before the first one of its partition; returns
-    /// the token.
+    /// Encodes one row, with the static row before the first row of its partition; returns the
+    /// token.
     fn row(
         &mut self,
         row: &PageRow<'_>,

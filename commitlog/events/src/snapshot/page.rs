@@ -1,9 +1,9 @@
-//! The rows of a result as the native protocol sends them (`native_protocol_v4.spec`, §4.2.5.2):
-//! a number of rows, then for each cell its length and its bytes.
+//! Parses the rows of a result in the native protocol (`native_protocol_v4.spec`, §4.2.5.2): the
+//! row count, then the length and bytes of each cell.
 
-/// Bytes that are no rows of the expected width.
+/// The bytes are not complete rows of the expected width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{length} bytes are too few for the row count and its rows")]
+#[error("{length} bytes do not contain a valid row count and all rows")]
 pub struct PageError {
     pub length: usize,
 }
@@ -16,7 +16,7 @@ pub struct Page<'b> {
     cells: &'b [u8],
 }
 
-/// One row of it: a cell for each selected expression, `None` a null.
+/// One row: a cell for each selected expression; `None` is a null.
 pub struct PageRow<'b> {
     /// Its index in the page.
     pub number: usize,
@@ -64,7 +64,7 @@ impl<'b> PageRow<'b> {
         self.cells.get(index).copied().flatten()
     }
 
-    /// Bytes of all cells with their lengths.
+    /// Returns the size of all cells including their lengths.
     pub fn size_bytes(&self) -> usize {
         self.size_bytes
     }

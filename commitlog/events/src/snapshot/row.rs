@@ -1,7 +1,7 @@
-//! One answered row as the row of a mutation.
+//! Converts a result row to the row of a mutation.
 //!
-//! An unknown time is the oldest one
-//! that exists, so that every change of the same cell in the log takes precedence.
+//! An unknown time becomes the oldest possible time, so that every change of the cell in the log
+//! takes precedence.
 
 use commitlog_core::cql_type::CqlType;
 use commitlog_core::row::{Cell, CellState, Deletion, Expiry, Liveness, LocalDeletionTime, Row};
@@ -12,28 +12,28 @@ use super::{PageRequest, SnapshotError};
 use crate::event::OLDEST_US;
 use crate::value::{ValueError, ValueReader};
 
-/// 2010-01-01 in the 100 ns since 1582 that a time UUID counts: between the elements that were put
-/// before a list (`Lists.Prepender`, whose times run backwards from there) and those after it.
+/// 2010-01-01 in the unit of time UUIDs, 100 ns since 1582. It lies between prepended elements,
+/// whose times run backwards from there (`Lists.Prepender`), and appended elements.
 const LIST_MIDDLE: u64 = 134_815_968_000_000_000;
-/// Drop times are in milliseconds.
+/// Drop times have millisecond precision.
 const DROP_PRECISION_US: i64 = 1_000;
 
-/// A path of an element; a list's is a time UUID, a user type's the index of its field.
+/// The path of a list element, which is a time UUID.
 type ListPath = [u8; 16];
 /// A context with one global shard: header, counter id, clock, count.
 type CounterContext = [u8; 36];
 
-/// Makes rows; keeps the paths and the counter contexts that no answer has.
+/// Builds rows, and owns the paths and counter contexts that results do not contain.
 #[derive(Default)]
 pub(super) struct RowMaker {
-    /// Of each row of the page, the counters in the order of their columns.
+    /// The counters of the page, in the order of rows and columns.
     contexts: Vec<CounterContext>,
     list_paths: Vec<ListPath>,
     field_paths: Vec<[u8; 2]>,
 }
 
 impl RowMaker {
-    /// Makes the paths and contexts that the rows of a page need.
+    /// Prepares the paths and contexts that the rows of a page need.
     pub fn begin(&mut self, page: &Page<'_>, selection: &Selection) -> Result<(), SnapshotError> {
         self.contexts.clear();
         if selection.counters > 0 {
@@ -71,7 +71,7 @@ impl RowMaker {
                 let count = ValueReader::new(&column.cql_type, value)
                     .read_count()
                     .map_err(|error| malformed(&error))?;
-                // A count that the bytes cannot hold is found out when they are read.
+                // A count that exceeds the bytes is detected when the elements are read.
                 let count = usize::try_from(count).unwrap_or(0).min(value.len());
                 while self.list_paths.len() < count {
                     let path = list_path(self.list_paths.len());
@@ -82,7 +82,7 @@ impl RowMaker {
         Ok(())
     }
 
-    /// The static row.
+    /// Builds the static row.
     pub fn make_static<'r>(
         &'r self,
         answered: &PageRow<'r>,
@@ -101,7 +101,7 @@ impl RowMaker {
         Ok(())
     }
 
-    /// The row; false when the partition has static columns alone.
+    /// Builds the row, or returns false if the partition contains only static columns.
     pub fn make<'r>(
         &'r self,
         answered: &PageRow<'r>,
@@ -161,7 +161,7 @@ impl RowMaker {
         Ok(())
     }
 
-    /// One cell for each element, with its own times if the server returns them.
+    /// Adds one cell for each element, with its times if the server returns them.
     fn elements<'r>(
         &'r self,
         answered: &PageRow<'r>,
@@ -235,8 +235,8 @@ impl RowMaker {
     }
 }
 
-/// Elements of a list have paths that no server returns. So the list replaces
-/// everything written up to its newest element or, without times, up to the request.
+/// Makes a list replace everything up to its newest element or, without element times, up to the
+/// request. The reason is that no server returns the paths of list elements.
 fn replace_list(column: &SelectedColumn, row: &mut Row<'_>, first: usize, read_at_us: i64) {
     let Some(cells) = row.cells.get_mut(first..).filter(|cells| !cells.is_empty()) else {
         return;
@@ -257,10 +257,10 @@ fn replace_list(column: &SelectedColumn, row: &mut Row<'_>, first: usize, read_a
     row.complex_deletions.push((column.column, deletion));
 }
 
-/// The total of a counter as one leader would have counted it.
+/// Builds the context of a counter as if one leader had counted its total.
 fn context(total: Option<&[u8]>) -> CounterContext {
     let mut context = [0; 36];
-    // One element of the header, a global shard: the first, plus the lowest number of 16 bits.
+    // One header entry for global shard 0: its index plus the lowest 16-bit number.
     let header = [0, 1, 0x80, 0].into_iter();
     let bytes = header.chain([0; 16]).chain(1_i64.to_be_bytes());
     let total = total.and_then(number).unwrap_or_default().to_be_bytes();
@@ -270,7 +270,7 @@ fn context(total: Option<&[u8]>) -> CounterContext {
     context
 }
 
-/// The times of elements, in their order; nothing where they are not selected.
+/// The times of elements, in element order; empty if they are not selected.
 struct Times<'b> {
     write_times: &'b [u8],
     ttls: &'b [u8],
@@ -280,7 +280,7 @@ impl<'b> Times<'b> {
     fn new(row: &PageRow<'b>, column: &SelectedColumn) -> Self {
         let list = |place: usize| {
             let list = row.cell(place).filter(|_| column.has_times);
-            // Behind the number of elements.
+            // The first four bytes are the number of elements.
             list.and_then(|list| list.get(4..)).unwrap_or_default()
         };
         Self {
@@ -310,7 +310,7 @@ fn number(bytes: &[u8]) -> Option<i64> {
     bytes.try_into().ok().map(i64::from_be_bytes)
 }
 
-/// `TTL` is what is left of it. The second is that of the question, so the expiry is at most early.
+/// `TTL` is the remaining time. It is counted from the request, so the expiry is never too late.
 fn state(ttl: Option<&[u8]>, read_at_us: i64) -> CellState {
     let ttl = ttl.and_then(|bytes| bytes.try_into().ok());
     match ttl.map(i32::from_be_bytes) {
@@ -328,8 +328,8 @@ fn seconds(us: i64) -> i64 {
     us.div_euclid(1_000_000)
 }
 
-/// The oldest time at which a cell of the column can be seen: one that was dropped and added again
-/// shows nothing from before.
+/// Returns the oldest time of a visible cell: a re-added column shows nothing written before the
+/// drop.
 fn oldest(column: &SelectedColumn) -> i64 {
     let dropped_us = column
         .dropped_us
@@ -337,7 +337,7 @@ fn oldest(column: &SelectedColumn) -> i64 {
     dropped_us.map_or(OLDEST_US, |us| us.saturating_add(DROP_PRECISION_US))
 }
 
-/// A row whose cells all expire is taken for one that was inserted with a TTL.
+/// Returns the latest expiry if all cells expire: the row is assumed to be inserted with a TTL.
 fn longest_expiry(row: &Row<'_>) -> Option<Expiry> {
     let mut longest: Option<Expiry> = None;
     for cell in &row.cells {
@@ -353,7 +353,7 @@ fn longest_expiry(row: &Row<'_>) -> Option<Expiry> {
     longest
 }
 
-/// The `index`th path of a list: a time UUID without a node.
+/// Returns the path of a list element: a time UUID without a node.
 fn list_path(index: usize) -> ListPath {
     let time = LIST_MIDDLE.wrapping_add(index as u64);
     let low = (time as u32).to_be_bytes();

@@ -1,4 +1,4 @@
-//! The selected columns of a table, and their places in a result row.
+//! The selected columns of a table, and their indexes in a result row.
 
 use commitlog_core::cql_type::CqlType;
 use commitlog_core::schema::{Column, ColumnKind, Table};
@@ -6,8 +6,8 @@ use commitlog_core::schema::{Column, ColumnKind, Table};
 use super::SnapshotError;
 use super::page::PageRow;
 
-/// Whether the server returns the times of the elements of a collection: `WRITETIME` and `TTL` of
-/// them return lists from Cassandra 5.0 on; older releases reject them.
+/// Whether the server returns the times of collection elements. Since Cassandra 5.0, `WRITETIME`
+/// and `TTL` of a collection return lists; older releases reject them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ElementTimes {
     Selected,
@@ -22,16 +22,16 @@ pub(super) struct SelectedColumn {
     pub cql_type: CqlType,
     pub multi_cell: bool,
     pub is_static: bool,
-    /// The index of its value; write time and TTL, if they are selected, follow.
+    /// The index of its value, followed by write time and TTL if they are selected.
     pub place: usize,
     pub has_times: bool,
-    /// Its index among the columns of counters.
+    /// Its index among the counter columns.
     pub counter: Option<usize>,
-    /// When a column of this name was dropped last, in microseconds.
+    /// When a column with this name was last dropped, in microseconds.
     pub dropped_us: Option<i64>,
 }
 
-/// A `SELECT` of one table. The key comes first, then each column with its times.
+/// A `SELECT` over one table: the primary key, then each column with its times.
 #[derive(Debug, Clone)]
 pub struct Selection {
     expressions: Vec<String>,
@@ -39,7 +39,7 @@ pub struct Selection {
     source: String,
     clustering: usize,
     pub(super) columns: Vec<SelectedColumn>,
-    /// Number of columns of counters.
+    /// Number of counter columns.
     pub(super) counters: usize,
     has_statics: bool,
 }
@@ -93,7 +93,7 @@ impl Selection {
         }
     }
 
-    /// The statement for tokens greater than `after`, up to and including `to`.
+    /// Returns the statement for tokens greater than `after`, up to and including `to`.
     pub fn cql(&self, after: i64, to: i64) -> String {
         let token = format!("token({})", self.partition_key.join(","));
         format!(
@@ -103,7 +103,7 @@ impl Selection {
         )
     }
 
-    /// Cells of a row.
+    /// Returns the number of cells in a row.
     pub(super) fn width(&self) -> usize {
         self.expressions.len()
     }
@@ -120,7 +120,7 @@ impl Selection {
         (first..first + self.clustering).map(|place| row.cell(place))
     }
 
-    /// Whether the row is of the partition with this key.
+    /// Returns whether the row belongs to the partition with this key.
     pub(super) fn is_key_of(&self, row: &PageRow<'_>, key: &[u8]) -> bool {
         if self.partition_key.len() == 1 {
             return !key.is_empty() && row.cell(0) == Some(key);
@@ -140,7 +140,7 @@ impl Selection {
         true
     }
 
-    /// The raw partition key; several columns have a length before and a zero byte after each value.
+    /// Writes the raw partition key; with several columns, as length, value and zero byte of each.
     pub(super) fn write_key(
         &self,
         row: &PageRow<'_>,

@@ -1,10 +1,10 @@
-//! Days, milliseconds and nanoseconds of a day as text.
+//! Formats dates, timestamps and times of day as text.
 
 use event_encoding::calendar::date_of_day;
 
 const MILLIS_PER_DAY: i64 = 86_400_000;
 
-/// `2024-02-29`; years before 1 with a sign and beyond 9999 too (`SimpleDateSerializer`).
+/// Writes `2024-02-29`, with a sign for years below 0 and above 9999 (`SimpleDateSerializer`).
 pub(super) fn write_date(out: &mut Vec<u8>, days_since_epoch: i64) {
     let (year, month, day) = date_of_day(days_since_epoch);
     if year < 0 {
@@ -15,7 +15,7 @@ pub(super) fn write_date(out: &mut Vec<u8>, days_since_epoch: i64) {
     write_year_month_day(out, year.saturating_abs(), month, day);
 }
 
-/// `2024-01-01T00:00:00.000Z`; years BC counted from 1 without a sign (`TimestampSerializer`).
+/// Writes `2024-01-01T00:00:00.000Z`; years BC count from 1 without a sign (`TimestampSerializer`).
 pub(super) fn write_timestamp(out: &mut Vec<u8>, millis_since_epoch: i64) {
     let (year, month, day) = date_of_day(millis_since_epoch.div_euclid(MILLIS_PER_DAY));
     let year_of_era = if year > 0 { year } else { 1 - year };
@@ -31,7 +31,7 @@ pub(super) fn write_timestamp(out: &mut Vec<u8>, millis_since_epoch: i64) {
     out.push(b'Z');
 }
 
-/// `12:34:56.789012345` (`TimeSerializer`, also for what is no time of day).
+/// Writes `12:34:56.789012345`, also for numbers outside a day (`TimeSerializer`).
 pub(super) fn write_time(out: &mut Vec<u8>, nanos_of_day: i64) {
     write_clock(out, nanos_of_day / 1_000_000_000);
     out.push(b'.');
@@ -56,7 +56,7 @@ fn write_clock(out: &mut Vec<u8>, seconds: i64) {
     write_padded(out, seconds % 60, 2);
 }
 
-/// Zeros up to `width` digits; a sign does not count.
+/// Pads with zeros to `width` digits; a negative number gets `width - 1` zeros before its sign.
 fn write_padded(out: &mut Vec<u8>, number: i64, width: usize) {
     let mut buffer = itoa::Buffer::new();
     let digits = buffer.format(number).as_bytes();

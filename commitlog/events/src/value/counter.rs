@@ -5,9 +5,9 @@ use super::{Result, ValueError};
 /// Size of one shard of a counter context: counter id, clock, count.
 const SHARD_BYTES: usize = 32;
 
-/// The sum of the counts of all shards (`CounterContext#total`, format notes §6.4).
+/// Returns the sum of the counts of all shards (`CounterContext#total`, format notes §6.4).
 ///
-/// A context is a 16-bit number of header entries, as many 16-bit entries, then the shards.
+/// A context is a 16-bit number of header entries, that many 16-bit entries, then the shards.
 pub fn counter_total(bytes: &[u8]) -> Result<i64> {
     let expected = "2 + 2 for each header entry + 32 for each shard";
     let error = || ValueError::length(&CqlType::Counter, expected, bytes.len());

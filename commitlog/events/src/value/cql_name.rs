@@ -2,7 +2,7 @@ use std::fmt::Write as _;
 
 use commitlog_core::cql_type::CqlType;
 
-/// The CQL spelling of a type, for messages: `map<text, tuple<int, ks.address>>`.
+/// Returns the CQL spelling of a type, for messages: `map<text, tuple<int, ks.address>>`.
 pub fn cql_name(ty: &CqlType) -> String {
     let mut name = String::new();
     push(&mut name, ty);

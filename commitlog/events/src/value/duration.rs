@@ -4,10 +4,10 @@ use super::{Result, ValueError, ValueReader};
 
 const NANOS_PER_SECOND: i64 = 1_000_000_000;
 const NANOS_PER_DAY: i64 = 86_400 * NANOS_PER_SECOND;
-/// What the incumbent counts a month as.
+/// The length of a month in Debezium's connector.
 const DAYS_PER_MONTH: i64 = 30;
 
-/// A `duration`: months, days and nanoseconds, all of one sign.
+/// A `duration`: months, days and nanoseconds, all with the same sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Duration {
     pub months: i32,
@@ -29,7 +29,7 @@ impl Duration {
         })
     }
 
-    /// Everything as nanoseconds, a month as 30 days; wraps around 64 bits beyond 292 years.
+    /// Returns the total in nanoseconds, with 30 days per month; it wraps beyond 292 years.
     pub fn total_nanoseconds(self) -> i64 {
         i64::from(self.months)
             .wrapping_mul(DAYS_PER_MONTH)
@@ -38,8 +38,8 @@ impl Duration {
             .wrapping_add(self.nanoseconds)
     }
 
-    /// CQL's short form, `1y2mo3d4h5m6s7ms8us9ns` without the parts that are zero; a duration of
-    /// zero has no parts and no text (`Duration#toString`).
+    /// Writes CQL's short form, `1y2mo3d4h5m6s7ms8us9ns` without zero parts; the text of a zero
+    /// duration is empty (`Duration#toString`).
     pub fn write_text(self, out: &mut Vec<u8>) {
         if self.months < 0 || self.days < 0 || self.nanoseconds < 0 {
             out.push(b'-');

@@ -2,12 +2,12 @@ use commitlog_core::cql_type::CqlType;
 
 use super::cql_name::cql_name;
 
-/// A value whose bytes do not fit its type, or that cannot be written in the form asked for.
+/// A value whose bytes do not fit its type, or that cannot be written in the requested form.
 ///
 /// The usual cause is a schema that is older or newer than the write; bytes that the server
-/// accepted always fit the type that they were written with.
+/// accepted always fit the type at the time of the write.
 ///
-/// Behind a pointer, so that a value that is well, as nearly all are, costs no more than a register.
+/// Boxed, so that the result of a valid value, by far the usual case, fits a register.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{} {}", .0.0, .0.1)]
 pub struct ValueError(Box<(String, Problem)>);
@@ -17,13 +17,13 @@ pub type Result<T, E = ValueError> = std::result::Result<T, E>;
 /// What is wrong with a value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// Lengths in bytes; `expected` is prose ("4", "4 or 16", "at least 5").
+    /// Lengths in bytes; `expected` is free text ("4", "4 or 16", "at least 5").
     #[error("value: {actual} bytes; expected {expected}")]
     Length { expected: String, actual: usize },
     /// An inner length reaches past the end of the value.
     #[error("value of {length} bytes: truncated at byte {position}")]
     Truncated { length: usize, position: usize },
-    /// Bytes are left after the last element that the type has room for.
+    /// Bytes are left after the last element of the type.
     #[error("value of {length} bytes: {excess} surplus bytes")]
     Excess { length: usize, excess: usize },
     /// A collection with a negative number of elements.
@@ -32,13 +32,13 @@ pub enum Problem {
     /// A part of a `duration` that does not fit 32 bits.
     #[error("value: {number} is out of range")]
     Range { number: i64 },
-    /// A cell path that names no field of the user-defined type.
+    /// A cell path is not the index of a field of the user-defined type.
     #[error("value: no field {index}; the type has {fields}")]
     UnknownField { index: u16, fields: usize },
     /// More than [`super::MAX_DIGITS`] digits would be printed.
     #[error("value: {digits} digits exceed the limit of {limit}")]
     Digits { digits: u64, limit: u64 },
-    /// Cells with paths of a type that is never stored cell by cell.
+    /// Cells have paths, although their type is never stored cell by cell.
     #[error("is not a multi-cell type")]
     NotMultiCell,
 }
@@ -49,7 +49,6 @@ impl ValueError {
         Self(Box::new((cql_name(ty), problem)))
     }
 
-    /// What is wrong.
     pub fn problem(&self) -> &Problem {
         &self.0.1
     }

@@ -5,8 +5,8 @@ use commitlog_core::cql_type::CqlType;
 
 use super::{Result, ValueError};
 
-/// Java's `InetAddress#getHostAddress`: IPv6 as eight groups without leading zeros, never
-/// shortened with `::`; an IPv4 address mapped into IPv6 as the IPv4 address that it is.
+/// Writes an address like Java's `InetAddress#getHostAddress`: IPv6 as eight groups without leading
+/// zeros, never shortened with `::`; an IPv4-mapped IPv6 address as IPv4.
 pub(crate) fn write_host_address(out: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
     if let Ok(octets) = <[u8; 4]>::try_from(bytes) {
         write_ipv4(out, octets.into());

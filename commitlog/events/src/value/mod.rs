@@ -1,10 +1,10 @@
-//! What a CQL value looks like in an event.
+//! Encodes CQL values for events.
 //!
-//! A value is given as its type and its value bytes (format notes §6.2): what a simple cell, a
-//! clustering column or an element of a collection holds, without a length in front. [`json`]
-//! writes it as the JSON of an event, [`text`] as the text of a range bound. Everything appends
-//! to a buffer of the caller; the JSON of a scalar allocates nothing else, save for a `decimal` or
-//! `varint` of more than 16 bytes and for a subnormal float.
+//! A value is given as its type and its bytes (format notes §6.2): the content of a simple cell, a
+//! clustering column or a collection element, without a length prefix. [`json`] writes the JSON of
+//! an event, [`text`] the text of a range bound. Both append to the caller's buffer. The JSON of a
+//! scalar allocates nothing else, except for subnormal floats and for a `decimal` or `varint` of
+//! more than 16 bytes.
 
 pub mod calendar;
 mod counter;
@@ -29,7 +29,7 @@ pub use reader::{ValueReader, fixed};
 
 use commitlog_core::cql_type::CqlType;
 
-/// Whether a value of zero bytes is one that is shown.
+/// Returns whether a value of zero bytes is shown as an empty value instead of null.
 #[inline]
 pub(crate) fn has_empty(ty: &CqlType) -> bool {
     matches!(
@@ -60,14 +60,14 @@ pub enum VarintMode {
     Precise,
     /// A string of digits.
     String,
-    /// A JSON number of all digits.
+    /// A JSON number with all digits.
     Digits,
 }
 
 /// How `duration` is written (`duration.handling.mode`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DurationMode {
-    /// Nanoseconds, a month as 30 days.
+    /// Nanoseconds, with 30 days per month.
     #[default]
     Nanos,
     /// `{"months":n,"days":n,"nanoseconds":n}`.
@@ -76,7 +76,7 @@ pub enum DurationMode {
     String,
 }
 
-/// The choices that a value in an event depends on.
+/// The handling modes of values in events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ValueModes {
     pub decimal: DecimalMode,
@@ -85,7 +85,7 @@ pub struct ValueModes {
 }
 
 impl ValueModes {
-    /// The same with exact varints as numbers.
+    /// Returns these modes with exact varints as JSON numbers.
     #[must_use]
     pub fn with_digits(self) -> Self {
         match self.varint {
@@ -98,6 +98,6 @@ impl ValueModes {
     }
 }
 
-/// Most digits, plus or minus three, that a `decimal` or `varint` is printed with; without a limit
-/// a few bytes of scale would ask for gigabytes of zeros.
+/// Maximum number of digits in a printed `decimal` or `varint`, give or take three. Without a
+/// limit, a few bytes of scale would require gigabytes of zeros.
 pub const MAX_DIGITS: u64 = 100_000;

@@ -2,9 +2,9 @@ use commitlog_core::cql_type::CqlType;
 
 use super::{Result, ValueError};
 
-/// Walks the bytes of a composite value; every read is checked against the end.
+/// Reads the bytes of a composite value; every read is bounds-checked.
 ///
-/// `ty` is only named in errors.
+/// `ty` only appears in errors.
 pub struct ValueReader<'t, 'a> {
     ty: &'t CqlType,
     length: usize,
@@ -20,7 +20,7 @@ impl<'t, 'a> ValueReader<'t, 'a> {
         }
     }
 
-    /// A vector, whose length may be fixed.
+    /// Creates a reader for a vector, and checks its length if it is fixed.
     pub fn of_vector(ty: &'t CqlType, bytes: &'a [u8]) -> Result<Self> {
         match ty.fixed_length() {
             Some(length) if length != bytes.len() => {
@@ -50,7 +50,7 @@ impl<'t, 'a> ValueReader<'t, 'a> {
         Ok(i32::from_be_bytes(*bytes))
     }
 
-    /// The number of elements of a collection.
+    /// Reads the number of elements of a collection.
     pub fn read_count(&mut self) -> Result<i32> {
         let count = self.read_i32()?;
         if count < 0 {
@@ -59,7 +59,7 @@ impl<'t, 'a> ValueReader<'t, 'a> {
         Ok(count)
     }
 
-    /// An element or field with its 32-bit length; `None` is a null (a negative length).
+    /// Reads an element or field after its 32-bit length; a negative length is a null (`None`).
     pub fn read_element(&mut self) -> Result<Option<&'a [u8]>> {
         match usize::try_from(self.read_i32()?) {
             Ok(length) => self.read_bytes(length).map(Some),
@@ -67,8 +67,8 @@ impl<'t, 'a> ValueReader<'t, 'a> {
         }
     }
 
-    /// A field of a tuple or user type. Fields that the bytes end before are null: the value is
-    /// older than they are.
+    /// Reads a field of a tuple or user type. Missing fields at the end are null: they were added
+    /// after the write.
     pub fn read_field(&mut self) -> Result<Option<&'a [u8]>> {
         if self.is_at_end() {
             return Ok(None);
@@ -76,7 +76,7 @@ impl<'t, 'a> ValueReader<'t, 'a> {
         self.read_element()
     }
 
-    /// An element of a vector: of this length, or with its own length before it.
+    /// Reads a vector element of this length, or after a length prefix.
     pub fn read_vector_element(&mut self, fixed_length: Option<usize>) -> Result<&'a [u8]> {
         match fixed_length {
             Some(length) => self.read_bytes(length),
@@ -84,7 +84,7 @@ impl<'t, 'a> ValueReader<'t, 'a> {
         }
     }
 
-    /// An element of a vector of variable-length elements: an unsigned vint length, then bytes.
+    /// Reads a vector element of variable length: an unsigned vint length, then bytes.
     pub fn read_vbytes(&mut self) -> Result<&'a [u8]> {
         let length = self.read_unsigned_vint()?;
         match usize::try_from(length) {
@@ -93,7 +93,7 @@ impl<'t, 'a> ValueReader<'t, 'a> {
         }
     }
 
-    /// Format notes §5.1: the leading ones of the first byte count the bytes that follow it.
+    /// Leading ones of the first byte count the bytes that follow it (format notes §5.1).
     pub fn read_unsigned_vint(&mut self) -> Result<u64> {
         let Some((&first, rest)) = self.rest.split_first() else {
             return Err(self.truncated());
@@ -109,13 +109,13 @@ impl<'t, 'a> ValueReader<'t, 'a> {
             .fold(top, |number, byte| (number << 8) | u64::from(*byte)))
     }
 
-    /// Format notes §5.2: zig-zag over 64 bits.
+    /// Decodes zig-zag over 64 bits (format notes §5.2).
     pub fn read_signed_vint(&mut self) -> Result<i64> {
         let number = self.read_unsigned_vint()?;
         Ok((number >> 1) as i64 ^ -((number & 1) as i64))
     }
 
-    /// Nothing may be left.
+    /// Checks that no bytes are left.
     pub fn finish(self) -> Result<()> {
         if self.rest.is_empty() {
             return Ok(());
@@ -133,7 +133,7 @@ impl<'t, 'a> ValueReader<'t, 'a> {
     }
 }
 
-/// The bytes of a type of constant size.
+/// Returns the bytes of a type with a fixed size, or an error for any other length.
 pub fn fixed<const N: usize>(ty: &CqlType, bytes: &[u8]) -> Result<[u8; N], ValueError> {
     bytes
         .try_into()

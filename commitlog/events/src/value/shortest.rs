@@ -1,13 +1,13 @@
-//! Floating-point numbers as the shortest digits that read back, as Java has chosen them since
-//! version 19: of two equally near texts the one with the even last digit.
+//! Writes floating-point numbers with the shortest digits that read back, like Java since version
+//! 19: of two equally near texts, the text with the even last digit.
 //!
-//! Java writes two digits at least, so where one is enough it takes the nearest two: 1.4E-45 and
-//! not 1.0E-45. That differs only among the smallest subnormal numbers.
+//! Java writes at least two digits. If one is enough, it writes the nearest two: 1.4E-45, not
+//! 1.0E-45. This matters only for the smallest subnormal numbers.
 
 use std::fmt::LowerExp;
 use std::str::FromStr;
 
-/// Appends a finite number: digits, perhaps a point, perhaps `e` and an exponent.
+/// Appends a finite number: digits, an optional point, and an optional exponent after `e`.
 pub(super) fn write<F>(out: &mut Vec<u8>, number: F, is_subnormal: bool)
 where
     F: ryu::Float + LowerExp + FromStr + PartialEq,

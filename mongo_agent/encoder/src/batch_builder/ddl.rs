@@ -1,4 +1,4 @@
-//! Messages of DDL events.
+//! Adds messages of DDL events.
 
 use super::{BatchBuilder, Message};
 use crate::batch::Kind;
@@ -10,8 +10,8 @@ use crate::namespaces::Routing;
 use crate::schemas::Record;
 
 impl BatchBuilder<'_> {
-    /// Events of a database are published regardless of captured collections, a rename if the
-    /// collection is captured under its old name or its new one.
+    /// Database events are always captured. A rename is captured if the collection is captured
+    /// under its old or new name.
     pub(super) fn is_captured<R: Routing>(
         &mut self,
         event: &DdlEvent<'_>,
@@ -70,7 +70,7 @@ impl BatchBuilder<'_> {
         Ok(())
     }
 
-    /// The topic of the collection or the database of a DDL event.
+    /// Returns the topic of the collection or database of a DDL event.
     fn topic_of(&self, event: &DdlEvent<'_>, names: &[&str]) -> String {
         let named = event.database.zip(event.collection);
         let own = named

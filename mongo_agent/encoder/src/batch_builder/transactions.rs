@@ -1,4 +1,4 @@
-//! Begin and end of transactions in a batch.
+//! Adds messages for the start and end of transactions.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::schemas::Record;
 use crate::transaction::{self, Boundary, TransactionOrder};
 
 impl BatchBuilder<'_> {
-    /// Adds a resume token after all events: it ends an open transaction of an earlier time.
+    /// Adds a resume token, which ends an open transaction of an earlier time.
     pub(crate) fn add_token(&mut self, time: Timestamp) {
         if self
             .transactions
@@ -23,7 +23,7 @@ impl BatchBuilder<'_> {
         self.batch.events = self.batch.events.saturating_add(1);
     }
 
-    /// Counts an event in its transaction, if the format has transaction metadata.
+    /// Counts an event in its transaction if transaction metadata is enabled.
     pub(super) fn count_in_transaction(
         &mut self,
         change: &Change<'_>,
@@ -44,8 +44,8 @@ impl BatchBuilder<'_> {
         Ok(self.transactions.count(event, topic, time, topics))
     }
 
-    /// Ends the open transaction if the event belongs to another one, whose id becomes
-    /// `transaction_id`.
+    /// Ends the open transaction unless the event belongs to it. `transaction_id` becomes the
+    /// event's transaction, or empty.
     pub(super) fn end_other_transaction(
         &mut self,
         transaction: Option<&Transaction<'_>>,

@@ -9,7 +9,7 @@ use crate::bson::{Document, Element, Value};
 use crate::bson_writer::{close, open, write_element, write_head, write_string};
 use crate::error::Result;
 
-/// `disambiguatedPaths` is left out: it repeats the paths name by name.
+/// Omits `disambiguatedPaths`, because it repeats the paths name by name.
 pub(super) fn rewrite(rules: &[Arc<Rule>], description: Document<'_>) -> Result<Vec<u8>> {
     let mut out = Vec::with_capacity(description.bytes().len());
     let start = open(&mut out);
@@ -73,7 +73,7 @@ fn write_updated(out: &mut Vec<u8>, rule: &Rule, fields: Document<'_>) -> Result
     close(out, start)
 }
 
-/// Paths, or documents whose `field` is a path.
+/// Writes a list of paths, or of documents whose `field` is a path.
 fn write_list(out: &mut Vec<u8>, rules: &[Arc<Rule>], list: Document<'_>) -> Result<()> {
     let start = open(out);
     let mut items = list.elements();

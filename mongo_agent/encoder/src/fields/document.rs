@@ -5,7 +5,7 @@ use crate::bson::{Document, Element, Value};
 use crate::bson_writer::{close, open, write_element, write_head};
 use crate::error::{BsonError, Problem, Result};
 
-/// Applies rules in order. A rule costs a scan of the names if its outermost field is absent.
+/// Applies rules in order. A rule whose outermost field is absent only scans the names.
 pub(super) fn rewrite<'r>(
     rules: impl Iterator<Item = &'r Rule>,
     document: Document<'_>,
@@ -25,8 +25,8 @@ pub(super) fn rewrite<'r>(
     Ok(current)
 }
 
-/// A document without the field at a path, or with a new name for it. As in Debezium, a renamed
-/// field becomes the last one, and arrays in arrays are not entered.
+/// Writes a document without the field at a path, or with its new name. As in Debezium, a renamed
+/// field moves to the end, and rules do not apply inside nested arrays.
 fn write_value_with_rules(
     out: &mut Vec<u8>,
     document: Document<'_>,
@@ -83,7 +83,7 @@ pub(super) fn write_inside(
     }
 }
 
-/// Renamed elements, which go to the end.
+/// Renamed elements, which move to the end of the document.
 pub(super) struct Moved<'b> {
     new_name: Option<Box<[u8]>>,
     is_taken: bool,
@@ -99,7 +99,7 @@ impl<'b> Moved<'b> {
         }
     }
 
-    /// An element that stays.
+    /// Records whether an unchanged element already uses the new name.
     fn pass(&mut self, element: &Element<'_>) {
         self.is_taken |= self.new_name.as_deref() == Some(element.name);
     }

@@ -1,8 +1,8 @@
-//! Excludes fields from values, or renames them there.
+//! Excludes or renames fields in values.
 //!
-//! Rules have the form of Debezium's `field.exclude.list` and `field.renames` and the effect of its
-//! `FieldSelector`, except where that misses a field that a rule names. All exclusions apply first,
-//! then the renamings in order.
+//! Rules use the syntax of Debezium's `field.exclude.list` and `field.renames`. They act like its
+//! `FieldSelector`, but also where it misses a matching field. All exclusions apply first, then the
+//! renames in order.
 
 mod description;
 mod document;
@@ -33,7 +33,7 @@ pub enum FieldRuleError {
 pub(crate) struct Rule {
     /// `database.collection`, where `*` matches any text.
     namespace: Box<str>,
-    /// Names from the outermost document, at least one.
+    /// At least one name, starting at the outermost document.
     path: Vec<Box<[u8]>>,
     /// The new name; `None` excludes the field.
     new_name: Option<Box<[u8]>>,
@@ -49,7 +49,7 @@ pub struct FieldRules {
 }
 
 impl FieldRules {
-    /// `excluded`: `database.collection.field.nested`; `renamed`: `database.collection.field:name`.
+    /// Parses rules: `excluded` as `database.collection.field`, `renamed` with `:name` after it.
     pub fn parse<'r>(
         excluded: impl IntoIterator<Item = &'r str>,
         renamed: impl IntoIterator<Item = &'r str>,
@@ -106,7 +106,7 @@ impl Rule {
 /// Whether a pattern matches, where `*` matches any text. As in Debezium, ASCII case is ignored.
 fn matches(pattern: &[u8], text: &[u8]) -> bool {
     let (mut index, mut place) = (0, 0);
-    // The last star, and the end of its text.
+    // The latest star, and the end of the text that it matches.
     let mut star = None;
     while place < text.len() {
         match pattern.get(index) {
@@ -143,8 +143,8 @@ pub(crate) fn rewrite_document(rules: &[Arc<Rule>], document: Document<'_>) -> R
     document::rewrite(rules, document)
 }
 
-/// Applies rules to a raw event: to its images and its update description. `_id` of the document
-/// key always stays.
+/// Applies rules to the images, update description and document key of a raw event. The key's `_id`
+/// always stays.
 pub(crate) fn rewrite_event(rules: &[Arc<Rule>], event: Document<'_>) -> Result<Vec<u8>> {
     let is_of_others = |rule: &&Rule| rule.path.first().is_none_or(|name| &**name != b"_id");
     let all = || rules.iter().map(AsRef::as_ref);

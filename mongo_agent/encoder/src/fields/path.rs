@@ -9,14 +9,14 @@ use super::Rule;
 pub(super) enum Relation {
     /// Neither contains the other.
     Apart,
-    /// The update is the rule's field or inside it, with the index of the field's name in the path.
+    /// The update is the rule's field or inside it; the range is the field's name in the path.
     Within(Range<usize>),
-    /// The field is inside the update, with the number of names that the update's path has.
+    /// The field is inside the update, whose path covers this number of the rule's names.
     Around(usize),
 }
 
-/// Rules need no array indexes, except for arrays in arrays, which rules do not enter. An outermost
-/// name is never an index.
+/// Compares a rule with a path. Rules omit array indexes and do not apply inside nested arrays. An
+/// outermost name is never an index.
 pub(super) fn relation(rule: &Rule, path: &[u8]) -> Relation {
     let mut found = 0;
     let mut start = 0;
@@ -39,7 +39,7 @@ pub(super) fn relation(rule: &Rule, path: &[u8]) -> Relation {
     Relation::Around(found)
 }
 
-/// The path with new names, if it is not inside an excluded field.
+/// Applies renames to a path. Returns `None` if the path is inside an excluded field.
 pub(super) fn rewrite(rules: &[std::sync::Arc<Rule>], path: &[u8]) -> Option<Vec<u8>> {
     let mut path = path.to_vec();
     for rule in rules {

@@ -1,8 +1,8 @@
 //! Characters that Java's driver writes as `\uXXXX`: the categories Cc, Cf, Cn, Co, Cs, Lm, Mc, Me,
-//! Mn, Zl and Zp of Unicode 15, which Java 21 knows. Other versions of Java may differ in
-//! characters that were unassigned.
+//! Mn, Zl and Zp of Unicode 15, which Java 21 supports. Other Java versions may differ in
+//! characters that this version does not assign.
 
-/// Whether a character of the basic plane is escaped; characters of other planes always are.
+/// Whether a character of the basic plane is escaped. Other planes are always escaped.
 #[inline]
 pub fn is_escaped(character: u16) -> bool {
     let word = BITS.get(usize::from(character >> 6)).copied();
@@ -11,7 +11,7 @@ pub fn is_escaped(character: u16) -> bool {
 
 static BITS: [u64; 1024] = bits();
 
-#[allow(clippy::indexing_slicing, reason = "the compiler runs it")]
+#[allow(clippy::indexing_slicing, reason = "runs at compile time")]
 const fn bits() -> [u64; 1024] {
     let mut bits = [0; 1024];
     let mut range = 0;
@@ -27,7 +27,7 @@ const fn bits() -> [u64; 1024] {
     bits
 }
 
-/// First and last character of ranges.
+/// First and last characters of ranges.
 #[rustfmt::skip]
 const RANGES: &[(u16, u16)] = &[
     (0x0000, 0x001f), (0x007f, 0x009f), (0x00ad, 0x00ad), (0x02b0, 0x02c1), (0x02c6, 0x02d1),

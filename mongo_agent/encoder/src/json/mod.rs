@@ -1,7 +1,7 @@
 //! Writes BSON as extended JSON, byte for byte as Java's driver does.
 //!
-//! The output is JSON, or the content of a JSON string, as Debezium's envelope embeds documents:
-//! then each quote and backslash is escaped once more.
+//! The output is JSON, or the content of a JSON string, in which Debezium's envelope embeds
+//! documents. In a string, each quote and backslash is escaped once more.
 
 mod escaped;
 mod number;
@@ -12,17 +12,17 @@ pub(crate) use number::{is_calendar_date, lower_hex, write_date, write_decimal12
 use crate::bson::{Document, Element, MAX_DEPTH, Value};
 use crate::error::{Problem, Result};
 
-/// How JSON represents types that it does not have.
+/// The representation of BSON types in JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flavour {
     /// Version 1, strict: `{"$numberLong": "7"}`, `{"$date": 0}`; NaN and infinities as in version
     /// 2.
     Strict,
-    /// Version 2, relaxed: numbers and dates in their usual form.
+    /// Version 2, relaxed: numbers and dates in their natural form.
     Relaxed,
     /// Relaxed, with a space after each comma: `{"a": 1, "b": 2}`.
     Spaced,
-    /// Version 2, canonical: keeps every type.
+    /// Version 2, canonical: preserves every type.
     Canonical,
 }
 
@@ -74,7 +74,7 @@ struct Writer<'o, const IN_STRING: bool> {
 }
 
 impl<const IN_STRING: bool> Writer<'_, IN_STRING> {
-    /// `depth` includes the document.
+    /// `depth` includes this document.
     fn write_document(&mut self, document: Document<'_>, depth: usize) -> Result<()> {
         check_depth(document, depth)?;
         self.out.push(b'{');
@@ -168,7 +168,7 @@ impl<const IN_STRING: bool> Writer<'_, IN_STRING> {
                     self.close();
                 }
             }
-            // All other types were written before.
+            // `write_value` writes all other types.
             _ => {}
         }
     }
@@ -285,7 +285,7 @@ impl<const IN_STRING: bool> Writer<'_, IN_STRING> {
         self.close();
     }
 
-    /// Begins an object that is not empty.
+    /// Begins an object with its first name.
     fn open(&mut self, name: &str) {
         self.out.push(b'{');
         self.write_known_name(name);
@@ -316,7 +316,7 @@ impl<const IN_STRING: bool> Writer<'_, IN_STRING> {
         self.write_raw(b": ");
     }
 
-    /// A name without escapes.
+    /// Writes a name that needs no escapes.
     fn write_known_name(&mut self, name: &str) {
         self.quote();
         self.write_raw(name.as_bytes());

@@ -14,7 +14,7 @@ pub fn lower_hex(byte: u8) -> [u8; 2] {
     [digit(byte >> 4), digit(byte & 15)]
 }
 
-/// `Double#toString` with the digits of Java 19 and later: the fewest that read back, at least two.
+/// Writes like `Double#toString` since Java 19: the fewest digits that read back, at least two.
 pub fn write_double(out: &mut Vec<u8>, number: f64) {
     if !number.is_finite() {
         out.extend_from_slice(match (number.is_nan(), number.is_sign_negative()) {
@@ -32,7 +32,7 @@ pub fn write_double(out: &mut Vec<u8>, number: f64) {
         out.extend_from_slice(b"0.0");
         return;
     }
-    // If one digit is enough, Java writes the nearest two: 4.9E-324.
+    // If one digit is enough, Java writes the nearest two digits: 4.9E-324.
     let nearest = magnitude
         .is_subnormal()
         .then(|| format!("{magnitude:.1e}"))
@@ -42,7 +42,7 @@ pub fn write_double(out: &mut Vec<u8>, number: f64) {
         .as_deref()
         .unwrap_or_else(|| buffer.format_finite(magnitude));
     if (1e-3..1e7).contains(&magnitude) {
-        // Within these bounds both write all digits without an exponent.
+        // In this range, Java and `ryu` write all digits without an exponent.
         out.extend_from_slice(text.as_bytes());
         return;
     }
@@ -50,7 +50,7 @@ pub fn write_double(out: &mut Vec<u8>, number: f64) {
     write_scientific(out, &digits, exponent);
 }
 
-/// The digits without outer zeros, and the power of ten of the first one.
+/// Returns the digits without leading and trailing zeros, and the first digit's power of ten.
 fn digits_and_exponent(text: &str) -> (Vec<u8>, i32) {
     let (mantissa, power) = text.split_once('e').unwrap_or((text, "0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
@@ -74,8 +74,8 @@ fn write_scientific(out: &mut Vec<u8>, digits: &[u8], exponent: i32) {
     out.extend_from_slice(itoa::Buffer::new().format(exponent).as_bytes());
 }
 
-/// Decimal128 in binary integer encoding; a coefficient of more than 34 digits counts as zero, as
-/// in its specification.
+/// Writes a Decimal128 in binary integer encoding as text. As specified, a coefficient of more than
+/// 34 digits counts as zero.
 pub fn write_decimal128(out: &mut Vec<u8>, bits: u128) {
     const LARGEST: u128 = 10_u128.pow(34) - 1;
     const BIAS: i32 = 6176;
@@ -130,13 +130,13 @@ pub fn write_decimal128(out: &mut Vec<u8>, bits: u128) {
     }
 }
 
-/// Whether relaxed JSON has a text for a time: years 1970 to 9999.
+/// Whether relaxed JSON writes a time as text: years 1970 to 9999.
 pub fn is_calendar_date(millis: i64) -> bool {
     (0..FIRST_OF_YEAR_10000_MS).contains(&millis)
 }
 
-/// `2020-01-01T00:00:00Z`, with a fraction without trailing zeros
-/// (`DateTimeFormatter#ISO_OFFSET_DATE_TIME`). Valid if `is_calendar_date` is true.
+/// Writes `2020-01-01T00:00:00Z`, with a fraction without trailing zeros
+/// (`DateTimeFormatter#ISO_OFFSET_DATE_TIME`). Requires that `is_calendar_date` is true.
 pub fn write_date(out: &mut Vec<u8>, millis: i64) {
     let (year, month, day) = date_of_day(millis.div_euclid(MILLIS_PER_DAY));
     write_padded(out, year, 4);

@@ -4,8 +4,8 @@ use super::escaped::is_escaped;
 use super::number::lower_hex;
 use crate::swar::is_plain_json;
 
-/// Appends the content of a JSON string; inside a string of other JSON it is escaped twice. Invalid
-/// UTF-8 becomes U+FFFD, as in Java.
+/// Appends the content of a JSON string; `IN_STRING` escapes it twice, for JSON inside a string.
+/// Invalid UTF-8 becomes U+FFFD, as in Java.
 #[inline]
 pub fn write_escaped<const IN_STRING: bool>(out: &mut Vec<u8>, bytes: &[u8]) {
     if is_plain(bytes) {
@@ -15,10 +15,10 @@ pub fn write_escaped<const IN_STRING: bool>(out: &mut Vec<u8>, bytes: &[u8]) {
     }
 }
 
-/// Whether this is ASCII without escapes, as most text is.
+/// Whether these bytes are ASCII without escapes, like most text.
 #[inline]
 fn is_plain(bytes: &[u8]) -> bool {
-    // The last block overlaps the one before, so that no byte is tested alone.
+    // The last block overlaps the previous block, so that no byte is tested separately.
     if let Some(last) = bytes.last_chunk::<16>() {
         let (blocks, _) = bytes.as_chunks::<16>();
         blocks.iter().all(is_plain_block) && is_plain_block(last)
@@ -37,7 +37,7 @@ fn is_other(byte: u8) -> bool {
     byte.cast_signed() < 0x20 || byte == b'"' || byte == b'\\' || byte == 0x7f
 }
 
-/// Without a branch for each byte, so that the compiler uses vectors.
+/// Tests without a branch for each byte, so that the compiler uses vectors.
 #[inline]
 fn is_plain_block(block: &[u8; 16]) -> bool {
     block

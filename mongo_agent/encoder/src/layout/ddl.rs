@@ -1,4 +1,4 @@
-//! Values of DDL events: `drop`, `rename`, `create`, …
+//! Writes keys and values of DDL events: `drop`, `rename`, `create`, …
 
 use super::source::Source;
 use super::{ValueContext, write_source};
@@ -8,7 +8,7 @@ use crate::format::Layout;
 use crate::json::{Flavour, write_document};
 use crate::value_writer::ValueWriter;
 
-/// `{"id":"database.collection"}`, or less.
+/// `{"id":"database.collection"}`; parts that the event does not contain are omitted.
 pub(crate) fn write_key(writer: &mut dyn ValueWriter, subject: &str) {
     writer.literal(br#"{"id":"#);
     writer.text(subject.as_bytes());
@@ -16,7 +16,7 @@ pub(crate) fn write_key(writer: &mut dyn ValueWriter, subject: &str) {
 }
 
 /// `{"source":{…},"operation":…,"event":{…},"ts_ms":…}`; in the native layout only the event. With
-/// a schema the event is a string.
+/// a schema, the event is a string.
 pub(crate) fn write_value(
     writer: &mut dyn ValueWriter,
     event: &DdlEvent<'_>,

@@ -28,7 +28,7 @@ pub(super) fn write_value<F: ValueWriter>(
             let patch = patch(update.unwrap_or_default())?;
             write_document(writer, Some(Document::parse(&patch)?), format)?;
         }
-        // The oplog has the whole document.
+        // For a replacement, the oplog contains the whole document.
         (Operation::Replace, _) => write_document(writer, change.after, format)?,
         _ => writer.null(),
     }
@@ -48,7 +48,7 @@ pub(super) fn write_value<F: ValueWriter>(
     Ok(())
 }
 
-/// `source` as of releases before 0.10 (`source.struct.version=v1`).
+/// Writes `source` like releases before 0.10 (`source.struct.version=v1`).
 fn write_first_source<F: ValueWriter + ?Sized>(
     writer: &mut F,
     source: &Source<'_>,
@@ -86,7 +86,7 @@ fn write_first_source<F: ValueWriter + ?Sized>(
     writer.literal(b"}");
 }
 
-/// Change streams do not have `h`, the oplog's hash; it is constant since MongoDB 4.0.
+/// Change streams do not contain `h`, the oplog's hash, which is constant since MongoDB 4.0.
 pub(super) fn write_source<F: ValueWriter + ?Sized>(
     writer: &mut F,
     source: &Source<'_>,
@@ -119,7 +119,7 @@ pub(super) fn write_source<F: ValueWriter + ?Sized>(
     Ok(())
 }
 
-/// `UUID of the session:number`
+/// Returns the session as `UUID:txnNumber`.
 fn session_transaction(transaction: &Transaction<'_>) -> Result<Vec<u8>> {
     let mut session = Vec::new();
     let mut members = transaction.lsid.elements();
@@ -138,9 +138,9 @@ fn session_transaction(transaction: &Transaction<'_>) -> Result<Vec<u8>> {
     Ok(session)
 }
 
-/// An update description as the update operators of the oplog:
-/// `{$v: 1, $set: …, $unset: …, $push: …}`. Truncated arrays are cut with `$push` and `$slice`, so
-/// applying the update twice changes nothing.
+/// Converts an update description to the oplog's update operators:
+/// `{$v: 1, $set: …, $unset: …, $push: …}`. `$push` with `$slice` truncates arrays, so the update
+/// is idempotent.
 fn patch(update: UpdateDescription<'_>) -> Result<Vec<u8>> {
     const DOCUMENT: u8 = 3;
     const ARRAY: u8 = 4;

@@ -1,5 +1,5 @@
-//! The envelope of Debezium 2.1: `rs` in `source`, milliseconds only, and two members of the oplog,
-//! which are null.
+//! The envelope of Debezium 2.1: `rs` in `source`, milliseconds only, and two oplog members, which
+//! are null.
 
 use super::ValueContext;
 use super::envelope::{write_images, write_operation, write_update};

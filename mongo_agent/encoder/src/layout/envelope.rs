@@ -1,4 +1,4 @@
-//! Members that the envelopes of all Debezium releases share.
+//! Writes members that the envelopes of several Debezium releases share.
 
 use crate::bson::{Document, Element, Value};
 use crate::change::{Change, Operation, UpdateDescription};
@@ -38,7 +38,7 @@ pub(super) fn write_operation<F: ValueWriter>(writer: &mut F, operation: Operati
     write_optional(writer, Some(at_ns.div_euclid(1_000_000)));
 }
 
-/// A document as a JSON string.
+/// Writes a document as a JSON string, or null.
 pub(super) fn write_document<F: ValueWriter>(
     writer: &mut F,
     document: Option<Document<'_>>,
@@ -118,7 +118,7 @@ pub(crate) fn write_all_truncated<F: ValueWriter>(
     })
 }
 
-/// An empty list is null, as in Debezium.
+/// Writes a list. As in Debezium, an empty list is null.
 fn write_list<F: ValueWriter>(
     writer: &mut F,
     list: Option<Document<'_>>,

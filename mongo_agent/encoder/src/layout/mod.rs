@@ -1,4 +1,4 @@
-//! The values of messages, one module for each layout.
+//! Writes the values of messages, with one module for each layout.
 
 pub(crate) mod ddl;
 mod debezium_1;
@@ -15,13 +15,13 @@ use crate::transaction::TransactionOrder;
 use crate::value_writer::ValueWriter;
 use source::Source;
 
-/// Facts of a value apart from the change.
+/// The inputs of a value other than the change.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ValueContext<'s> {
     pub format: &'s EventFormat,
-    /// Time of publication, nanoseconds.
+    /// Time of publication in nanoseconds.
     pub at_ns: i64,
-    /// Id of the transaction, and the event's numbers in it.
+    /// Id of the transaction, and the event's sequence numbers in it.
     pub order: Option<(&'s str, TransactionOrder)>,
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn write_value<F: ValueWriter>(
     }
 }
 
-/// Writes `"source":{…}`; the native layout has none of its own.
+/// Writes `"source":{…}`; the native layout uses the `source` of Debezium 3.
 fn write_source<F: ValueWriter + ?Sized>(
     writer: &mut F,
     source: &Source<'_>,

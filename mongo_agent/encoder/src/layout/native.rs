@@ -1,5 +1,5 @@
-//! The change event as the server sends it. As in MongoDB's connector, a snapshot document becomes
-//! an insert whose `_id` marks it as copied. With a schema the event is a string.
+//! Writes the change event as the server sends it. As in MongoDB's connector, a snapshot document
+//! becomes an insert whose `_id` marks it as copied. With a schema, the event is a string.
 
 use crate::change::{Change, Operation};
 use crate::error::Result;

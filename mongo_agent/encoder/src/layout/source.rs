@@ -1,4 +1,4 @@
-//! `source`: the origin of an event.
+//! Writes `source`, the origin of an event.
 
 use super::envelope::write_optional;
 use crate::bson::Timestamp;
@@ -52,7 +52,7 @@ impl<'b> From<&DdlEvent<'b>> for Source<'b> {
     }
 }
 
-/// `"source":{…` up to `"sequence":null`, with which all releases begin.
+/// Writes `"source":{…` up to `"sequence":null`, its start since release 0.10.
 pub(super) fn write_start<F: ValueWriter + ?Sized>(
     writer: &mut F,
     source: &Source<'_>,

@@ -1,5 +1,5 @@
-//! Documents as the JSON that Connect's `JsonConverter` writes of Debezium's structs: values in
-//! their usual form, without the types of extended JSON.
+//! Writes documents like Connect's `JsonConverter` writes Debezium's structs: values in their
+//! natural form, without the types of extended JSON.
 
 use std::borrow::Cow;
 
@@ -19,16 +19,16 @@ pub enum ArrayEncoding {
     Document,
 }
 
-/// The form of documents.
+/// The options for writing documents.
 #[derive(Debug, Clone, Default)]
 pub(super) struct DocumentForm<'f> {
     pub arrays: ArrayEncoding,
     pub names: NameAdjustment,
-    /// Puts the fields of nested documents into the outermost one, their names joined by this.
+    /// Moves the fields of nested documents to the top level, and joins their names with this text.
     pub delimiter: Option<&'f str>,
 }
 
-/// Rejects two equal names at these places of `out`.
+/// Rejects equal names among these ranges of `out`.
 pub(super) fn check_names(out: &[u8], places: &mut [(usize, usize)]) -> Result<()> {
     let name_at = |(start, end): &(usize, usize)| out.get(*start..*end).unwrap_or_default();
     places.sort_unstable_by(|a, b| name_at(a).cmp(name_at(b)));
@@ -42,7 +42,7 @@ pub(super) fn check_names(out: &[u8], places: &mut [(usize, usize)]) -> Result<(
     Err(Problem::NameTwice { name }.at_offset(0))
 }
 
-/// Appends the value of a field; `depth` is that of its document.
+/// Appends the value of a field; `depth` is the depth of its document.
 pub(super) fn write_field(
     out: &mut Vec<u8>,
     value: Value<'_>,
@@ -52,7 +52,7 @@ pub(super) fn write_field(
     Writer { out, form }.write_field(value, None, depth)
 }
 
-/// Appends a value; `depth` is that of the document that contains it.
+/// Appends a value; `depth` is the depth of the document that contains it.
 pub(super) fn write_value(
     out: &mut Vec<u8>,
     value: Value<'_>,
@@ -136,7 +136,7 @@ impl Writer<'_, '_> {
         let fields = union.map_or(&[][..], |union| &union.fields);
         let mut is_missing = vec![true; fields.len()];
         let mut is_first = true;
-        // Names that are different in the document may become equal.
+        // Adjustment may make different names equal.
         let mut names = Vec::new();
         self.out.push(b'{');
         let mut elements = document.elements();
@@ -211,7 +211,7 @@ impl Writer<'_, '_> {
     }
 }
 
-/// Appends a value that is no document or array, and has no parts; else null.
+/// Appends a scalar value, or null for any other value.
 pub(super) fn write_leaf(out: &mut Vec<u8>, value: Value<'_>) {
     match value {
         Value::String(text) | Value::Code(text) | Value::Symbol(text) => write_text(out, text),
@@ -246,7 +246,7 @@ fn quoted(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     out.push(b'"');
 }
 
-/// The digits in quotes.
+/// Writes the digits in quotes.
 fn write_object_id(out: &mut Vec<u8>, id: &[u8; 12]) {
     out.push(b'"');
     for byte in id {
@@ -272,8 +272,8 @@ fn write_name(out: &mut Vec<u8>, name: &[u8], names: NameAdjustment) {
     write_text(out, &adjust(name, names));
 }
 
-/// A string as Jackson writes it: quotes, backslashes, controls and all beyond the basic plane are
-/// escaped. Invalid UTF-8 becomes U+FFFD.
+/// Writes a string like Jackson, which escapes quotes, backslashes, controls and characters beyond
+/// the basic plane. Invalid UTF-8 becomes U+FFFD.
 pub(super) fn write_text(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'"');
     for chunk in text.utf8_chunks() {

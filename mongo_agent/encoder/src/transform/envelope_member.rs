@@ -1,4 +1,4 @@
-//! Members of Debezium's envelope as fields or headers of a transformed message (`add.fields`,
+//! Adds members of Debezium's envelope as fields or headers of a transformed message (`add.fields`,
 //! `add.headers`).
 
 use event_encoding::connect::Schema;
@@ -18,11 +18,11 @@ use crate::value_writer::{JsonWriter, ValueWriter};
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum MemberError {
-    #[error("`{text}` is not a member of the envelope; known are {}", known(*.layout))]
+    #[error("`{text}` is not a member of the envelope; members: {}", known(*.layout))]
     Unknown { text: String, layout: Layout },
     #[error("`{text}` is not of the form `member` or `member:name`")]
     Form { text: String },
-    #[error("`{text}` is an object, and headers are text")]
+    #[error("`{text}` is an object or a list, but headers are text")]
     NotText { text: String },
 }
 
@@ -114,8 +114,8 @@ fn known(layout: Layout) -> String {
 }
 
 impl NamedMember {
-    /// Parses `member` or `member:name` as Debezium does: a member without its object is one of
-    /// `source`, of the transaction or of the envelope, and `prefix` precedes its name.
+    /// Parses `member` or `member:name` like Debezium: a member without its object belongs to the
+    /// envelope, `source` or the transaction, and `prefix` precedes its name.
     pub fn parse(prefix: &str, text: &str, layout: Layout) -> Result<Self, MemberError> {
         let unknown = || MemberError::Unknown {
             text: text.to_owned(),
@@ -138,8 +138,8 @@ impl NamedMember {
                 all.find(|member| *member == (parent, name)),
                 format!("{parent}_{name}"),
             ),
-            // `ts_ms` is that of the envelope, which is listed first; members of an update have
-            // their object.
+            // The envelope is listed first, so `ts_ms` is its member. Members of an update
+            // description require their object.
             None => (
                 all.find(|member| member.1 == path && member.0 != "updateDescription"),
                 path.to_owned(),
@@ -153,7 +153,7 @@ impl NamedMember {
         })
     }
 
-    /// As [`Self::parse`], for a header.
+    /// Parses a header like [`Self::parse`], but rejects objects and lists.
     pub fn parse_header(prefix: &str, text: &str, layout: Layout) -> Result<Self, MemberError> {
         let parsed = Self::parse(prefix, text, layout)?;
         if NESTED.contains(&parsed.member) {
@@ -164,12 +164,12 @@ impl NamedMember {
         Ok(parsed)
     }
 
-    /// Whether tombstones have it as a header.
+    /// Whether tombstones contain this member as a header.
     pub(super) fn is_operation(&self) -> bool {
         self.member == "op"
     }
 
-    /// The schema of the value, which may be null.
+    /// Returns the schema of the value, which may be null.
     pub(super) fn schema(&self, envelope: &Schema) -> Option<Schema> {
         let parent = match self.parent {
             "" => Some(envelope),
@@ -201,7 +201,7 @@ impl NamedMember {
             (_, "version") => write_some(writer, Some(format.connector_version.as_bytes())),
             (_, "connector") => write_some(writer, Some(b"mongodb")),
             (_, "name") => write_some(writer, Some(format.topic_prefix.as_bytes())),
-            // Debezium sets it for documents of snapshots only.
+            // Debezium sets it only for snapshot documents.
             (_, "snapshot") => {
                 let marker = change.snapshot.map(|marker| marker.name().as_bytes());
                 write_some(writer, marker);
@@ -239,7 +239,7 @@ impl NamedMember {
         Ok(())
     }
 
-    /// The value of a header; null is no header.
+    /// Returns the value of a header, or `None` if the member is null.
     pub(super) fn header(
         &self,
         change: &Change<'_>,

@@ -1,4 +1,4 @@
-//! `MongoEventRouter`: documents of an outbox collection as the events that they contain.
+//! `MongoEventRouter`: publishes the events that the documents of an outbox collection contain.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use crate::extras::{Extras, Header};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Placement {
     Header,
-    /// A member of the value, beside `payload`.
+    /// A member of the value, next to `payload`.
     Envelope,
     /// The number of the Kafka partition.
     Partition,
@@ -27,7 +27,7 @@ pub struct AdditionalField {
     pub alias: String,
 }
 
-/// The options of the transformation: names of fields, and what becomes of other documents.
+/// The options of the transformation: names of fields and the handling of special cases.
 #[allow(
     clippy::struct_excessive_bools,
     reason = "Debezium's options, in one place"
@@ -37,24 +37,24 @@ pub struct EventRouter {
     pub id: String,
     pub key: String,
     pub payload: String,
-    /// The field with the time of the message; `None`: the time of publication.
+    /// The field with the message's timestamp, or `None` for the time of publication.
     pub timestamp: Option<String>,
     pub route_by: String,
-    /// Whether a payload that is a document becomes an object; otherwise a string with its JSON.
+    /// Whether a document as payload becomes an object instead of a JSON string.
     pub expands_payload: bool,
-    /// Whether a message without a payload has no value.
+    /// Whether an empty payload produces a message without a value.
     pub tombstones: bool,
-    /// Whether an update is rejected; otherwise it is skipped.
+    /// Whether updates are rejected instead of skipped.
     pub rejects_updates: bool,
     pub additional: Vec<AdditionalField>,
-    /// Whether messages may lack additional fields.
+    /// Whether additional fields may be missing from documents.
     pub ignores_missing: bool,
     pub key_converter: OutboxConverter,
     pub value_converter: OutboxConverter,
 }
 
 impl EventRouter {
-    /// The document of a change that has a message.
+    /// Returns the document of a change, or `None` if the change produces no message.
     pub(crate) fn document<'b>(&self, change: &Change<'b>) -> Result<Option<Document<'b>>> {
         match change.operation {
             Operation::Insert | Operation::Read => Ok(change.after),
@@ -65,7 +65,7 @@ impl EventRouter {
         }
     }
 
-    /// The value by which the topic is chosen.
+    /// Returns the value that selects the topic.
     pub(crate) fn route<'b>(&self, document: Document<'b>) -> Result<Cow<'b, [u8]>> {
         let element = find(document, &self.route_by)?;
         let wrong = || Problem::OutboxText {
@@ -74,7 +74,7 @@ impl EventRouter {
         text_of(&element.value).ok_or_else(|| wrong().at_offset(element.offset))
     }
 
-    /// Headers, time and partition of the message.
+    /// Returns the headers, timestamp and partition of the message.
     pub(crate) fn extras(&self, document: Document<'_>, message: usize) -> Result<Extras> {
         let mut headers = Vec::new();
         let id = find(document, &self.id)?;
@@ -149,7 +149,7 @@ fn partition_of(field: &AdditionalField, element: &Element<'_>) -> Result<i32> {
     }
 }
 
-/// Null is no header.
+/// Returns `None` for null, which adds no header.
 fn header(name: &str, value: &Value<'_>) -> Result<Option<Header>> {
     if matches!(value, Value::Null | Value::Undefined) {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! `ExtractNewDocumentState`: the document instead of the envelope.
+//! `ExtractNewDocumentState`: replaces the envelope with the document.
 
 use std::borrow::Cow;
 
@@ -26,17 +26,17 @@ const KEY: &[u8] = b"id";
 const DELETED: &[u8] = b"__deleted";
 const ID: &[u8] = b"_id";
 
-/// The messages of deletes (`delete.tombstone.handling.mode`).
+/// The messages for deletes (`delete.tombstone.handling.mode`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DeleteHandling {
-    /// None.
+    /// No message.
     Drop,
-    /// One without a value; no other tombstone follows.
+    /// One message without a value; no tombstone follows.
     #[default]
     Tombstone,
-    /// The document before the delete, with `__deleted`, which all messages have.
+    /// The document before the delete; all messages contain `__deleted`.
     Rewrite,
-    /// The same, and the tombstone after it.
+    /// Like `Rewrite`, but a tombstone follows.
     RewriteWithTombstone,
 }
 
@@ -66,14 +66,14 @@ impl DeleteHandling {
 #[derive(Debug, Clone, Default)]
 pub struct ExtractDocument {
     pub arrays: ArrayEncoding,
-    /// `flatten.struct.delimiter`, with `flatten.struct`.
+    /// `flatten.struct.delimiter`, if `flatten.struct` is true.
     pub delimiter: Option<String>,
     pub deletes: DeleteHandling,
-    /// Whether a rewritten delete without a document has its `_id`.
+    /// Whether a rewritten delete without a document contains `_id`.
     pub rewrites_with_id: bool,
     pub fields: Vec<NamedMember>,
     pub headers: Vec<NamedMember>,
-    /// Adjustment of the names of fields.
+    /// Adjustment of field names.
     pub names: NameAdjustment,
     /// Whether a message omits the fields that an update removed, as Debezium before 3.7; otherwise
     /// they are null.
@@ -98,7 +98,7 @@ impl ExtractDocument {
         Outcome::Message { has_tombstone }
     }
 
-    /// `{"id":<value of _id>}`
+    /// Writes `{"id":<value of _id>}`.
     pub(crate) fn write_key(
         &self,
         out: &mut Vec<u8>,
@@ -127,7 +127,7 @@ impl ExtractDocument {
         }
     }
 
-    /// Appends nothing for a message without a value.
+    /// Writes the value; appends nothing for a message without a value.
     pub(crate) fn write_value(
         &self,
         out: &mut Vec<u8>,
@@ -218,7 +218,7 @@ impl ExtractDocument {
         Ok(fields.all)
     }
 
-    /// The updated and removed fields under their paths, and `_id`.
+    /// Adds the updated and removed fields under their paths, and `_id`.
     fn add_update<'c>(
         &self,
         fields: &mut Fields<'c, '_>,
@@ -257,7 +257,7 @@ impl ExtractDocument {
         }
     }
 
-    /// The headers of the message, and those of its tombstone.
+    /// Returns the headers of the message and of its tombstone.
     pub(crate) fn headers(
         &self,
         change: &Change<'_>,
@@ -280,7 +280,7 @@ impl ExtractDocument {
         Ok(found)
     }
 
-    /// The form of documents. Avro has only adjusted names.
+    /// Returns the options for writing documents. Avro requires adjusted names.
     fn form(&self, encoding: Encoding) -> DocumentForm<'_> {
         DocumentForm {
             arrays: self.arrays,
@@ -293,7 +293,7 @@ impl ExtractDocument {
     }
 }
 
-/// The name of the schema of values: the topic, each part adjusted as names of schemas and of fields.
+/// Returns the schema name of values: the topic, adjusted as a schema name and a field name.
 fn schema_name(format: &EventFormat, topic: &str, of_fields: NameAdjustment) -> String {
     let names = match format.value {
         Encoding::Avro => format.names.for_avro(),
@@ -306,7 +306,7 @@ fn schema_name(format: &EventFormat, topic: &str, of_fields: NameAdjustment) -> 
     parts.join(".")
 }
 
-/// A change without any document.
+/// Whether a change contains neither a document nor an update description.
 fn is_delete(change: &Change<'_>) -> bool {
     change.after.is_none() && change.update.is_none()
 }

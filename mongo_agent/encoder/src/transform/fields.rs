@@ -1,4 +1,4 @@
-//! The fields of a transformed message, in their order.
+//! The fields of a transformed message, in order.
 
 use std::borrow::Cow;
 
@@ -24,11 +24,11 @@ pub(super) enum Content<'b> {
 
 #[derive(Debug, Clone)]
 pub(super) struct Field<'b> {
-    /// Adjusted, after the names of flattened documents.
+    /// The adjusted name, after the names of flattened documents.
     pub name: Cow<'b, [u8]>,
-    /// The adjusted name in its document, by which schemas are named.
+    /// The adjusted name in its document, from which schema names are built.
     pub key: Cow<'b, [u8]>,
-    /// Path of its document in the message, each name after a dot.
+    /// Path of its document in the message, with a dot before each name.
     pub parent: Box<str>,
     pub content: Content<'b>,
     /// Depth of its document.
@@ -36,7 +36,7 @@ pub(super) struct Field<'b> {
 }
 
 impl<'b> Field<'b> {
-    /// A field of the message itself.
+    /// Creates a top-level field of the message.
     pub(super) fn new(name: impl Into<Cow<'b, [u8]>>, content: Content<'b>) -> Self {
         let name = name.into();
         Self {
@@ -49,7 +49,7 @@ impl<'b> Field<'b> {
     }
 }
 
-/// The document that has a field: prefix of the name of the field, path and depth.
+/// The document that contains a field: prefix of the name of the field, path and depth.
 #[derive(Debug, Clone, Copy)]
 struct Place<'p> {
     prefix: &'p [u8],
@@ -63,7 +63,7 @@ const TOP: Place<'_> = Place {
     depth: 1,
 };
 
-/// Collects fields in the form of documents.
+/// Collects fields according to the options for documents.
 pub(super) struct Fields<'b, 'f> {
     form: &'f DocumentForm<'f>,
     pub all: Vec<Field<'b>>,
@@ -91,7 +91,7 @@ impl<'b, 'f> Fields<'b, 'f> {
         self.add_nested(TOP, document)
     }
 
-    /// Adds a field under another name.
+    /// Adds a field under the given name, which is adjusted.
     pub(super) fn add_field(
         &mut self,
         name: impl Into<Cow<'b, [u8]>>,
@@ -113,7 +113,7 @@ impl<'b, 'f> Fields<'b, 'f> {
         Ok(())
     }
 
-    /// Adds a field, or in its place its own fields.
+    /// Adds a field, or the fields inside it if documents are flattened.
     fn add_at(&mut self, place: Place<'_>, key: Cow<'b, [u8]>, value: Value<'b>) -> Result<()> {
         if value == Value::Undefined {
             return Ok(());
@@ -186,15 +186,15 @@ impl<'b, 'f> Fields<'b, 'f> {
         });
     }
 
-    /// The name after the prefix of its document; `None` without a prefix. As in Connect, no
-    /// delimiter follows an empty name.
+    /// Returns the name after the prefix of its document, or `None` without a prefix. As in
+    /// Connect, no delimiter follows an empty name.
     fn joined(&self, prefix: &[u8], name: &[u8]) -> Option<Cow<'b, [u8]>> {
         let delimiter = self.form.delimiter.filter(|_| !prefix.is_empty())?;
         Some(Cow::Owned([prefix, delimiter.as_bytes(), name].concat()))
     }
 }
 
-/// The name of an element of an array that is written as an object.
+/// Returns the name of an element in an array that is written as an object.
 pub(super) fn element_name(index: usize) -> Vec<u8> {
     format!("_{index}").into_bytes()
 }
@@ -210,8 +210,8 @@ fn has_fields(value: Value<'_>, are_arrays_documents: bool) -> bool {
     }
 }
 
-/// Appends the fields as a JSON object; nothing if there is none. Two fields of the same name are an
-/// error: a reader would see only one of them.
+/// Appends the fields as a JSON object, or nothing if there are none. Rejects equal names, because
+/// a reader would see only one of the fields.
 pub(super) fn write_object(
     out: &mut Vec<u8>,
     fields: &[Field<'_>],

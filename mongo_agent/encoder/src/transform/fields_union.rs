@@ -1,5 +1,5 @@
-//! The fields of the documents of an array: in Kafka Connect all elements have one schema, so each
-//! document has the fields of all, as null where it lacks them.
+//! The union of the fields of all documents in an array. In Kafka Connect all elements share a
+//! schema, so each document contains all fields; missing fields are null.
 
 use std::collections::HashMap;
 
@@ -9,16 +9,16 @@ use crate::error::{Problem, Result};
 /// The union of the fields of several values. Only documents and arrays have fields.
 #[derive(Debug, Default)]
 pub(super) struct FieldsUnion<'b> {
-    /// Of the values that are documents, in the order of their first occurrence.
+    /// The fields of all documents, in the order of their first occurrence.
     pub fields: Vec<(&'b [u8], FieldsUnion<'b>)>,
     places: HashMap<&'b [u8], usize>,
-    /// Of the elements of the values that are arrays.
+    /// The union of the elements of all arrays.
     pub elements: Option<Box<FieldsUnion<'b>>>,
 }
 
 impl<'b> FieldsUnion<'b> {
-    /// The union of the elements of an array; `None` if at most one is a document or an array, which
-    /// then has its own fields only.
+    /// Returns the union of the elements of an array, or `None` if at most one element is a
+    /// document or an array, whose fields are then complete.
     pub(super) fn of_array(array: Document<'b>, depth: usize) -> Result<Option<Self>> {
         let mut nested = 0_usize;
         let mut elements = array.elements();

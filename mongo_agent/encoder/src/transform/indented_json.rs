@@ -1,6 +1,6 @@
-//! Extended JSON with a line for each member, as Java's driver indents it.
+//! Indents extended JSON like Java's driver, with a line for each member.
 
-/// Indents JSON without whitespace between its parts, but for the space after a colon.
+/// Indents JSON that contains no whitespace between its parts except a space after each colon.
 pub(super) fn indented(json: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(json.len().saturating_mul(2));
     let mut depth = 0_usize;

@@ -1,7 +1,7 @@
-//! The schemas of documents, as Debezium infers them (`MongoDataConverter`).
+//! Infers the schemas of documents like Debezium (`MongoDataConverter`).
 //!
-//! Every field is optional, and the type of null is a string. The elements of an array have one type;
-//! documents of an array have the fields of all. Structs have the names of their paths.
+//! Every field is optional, and null has the type string. The elements of an array share one type;
+//! documents in an array share the union of their fields. Structs are named by their paths.
 
 use std::borrow::Cow;
 
@@ -14,13 +14,13 @@ use crate::bson::{Document, Value};
 use crate::error::{Problem, Result};
 
 const REGEX: &str = "io.debezium.mongodb.regex";
-/// The name of an unnamed struct in the names of its own structs, as in Debezium.
+/// Stands for an unnamed struct in the names of the structs inside it, as in Debezium.
 pub(super) const UNNAMED: &str = "null";
 
 /// The type of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Kind<'b> {
-    /// Of nulls alone: any type.
+    /// Only nulls, which any type covers.
     Null,
     Text,
     Double,
@@ -42,7 +42,7 @@ enum Kind<'b> {
 
 type KindFields<'b> = Vec<(&'b [u8], Kind<'b>)>;
 
-/// The schema of a field of a message; `root` is the name of that message's schema.
+/// Infers the schema of a field of a message; `root` is the name of the message's schema.
 pub(super) fn schema_of(field: &Field<'_>, root: &str, form: &DocumentForm<'_>) -> Result<Schema> {
     let key = String::from_utf8_lossy(&field.key);
     let schema = match field.content {
@@ -60,12 +60,12 @@ pub(super) fn schema_of(field: &Field<'_>, root: &str, form: &DocumentForm<'_>) 
 /// Infers the schema of one field.
 struct Inference<'f> {
     form: &'f DocumentForm<'f>,
-    /// Its name, for errors.
+    /// The name of the field, for errors.
     field: &'f str,
 }
 
 impl Inference<'_> {
-    /// `depth` is that of the document that has the value.
+    /// `depth` is the depth of the document that contains the value.
     fn kind<'b>(&self, value: Value<'b>, depth: usize) -> Result<Kind<'b>> {
         let inner = depth.saturating_add(1);
         Ok(match value {
@@ -121,7 +121,7 @@ impl Inference<'_> {
         Ok(fields)
     }
 
-    /// The type that covers the values of both.
+    /// Returns the type that covers the values of both types.
     fn union<'b>(&self, known: Kind<'b>, other: Kind<'b>, offset: usize) -> Result<Kind<'b>> {
         match (known, other) {
             (Kind::Null, kind) | (kind, Kind::Null) => Ok(kind),
@@ -149,7 +149,7 @@ impl Inference<'_> {
         offset: usize,
     ) -> Result<KindFields<'b>> {
         for (index, (name, kind)) in other.into_iter().enumerate() {
-            // Most documents of an array have the same fields.
+            // Most documents of an array contain the same fields in the same order.
             let place = match known.get(index) {
                 Some((same, _)) if *same == name => Some(index),
                 _ => known.iter().position(|(same, _)| *same == name),
@@ -165,7 +165,7 @@ impl Inference<'_> {
         Ok(known)
     }
 
-    /// The schema of a field `key` of the struct `parent`.
+    /// Returns the schema of the field `key` of the struct `parent`.
     fn schema(&self, kind: &Kind<'_>, parent: &str, key: &str) -> Result<Schema> {
         let path = || format!("{parent}.{key}");
         let schema = match kind {
@@ -202,7 +202,7 @@ impl Inference<'_> {
         Ok(schema.optional())
     }
 
-    /// The schema of the elements of an array.
+    /// Returns the schema of the elements of an array.
     fn items(&self, kind: &Kind<'_>, parent: &str, key: &str) -> Result<Schema> {
         let path = format!("{parent}.{key}");
         let schema = match kind {
@@ -218,8 +218,8 @@ impl Inference<'_> {
         Ok(schema.optional())
     }
 
-    /// The schema of an element of an array that is written as a document. Only the structs of its
-    /// own fields have a name if they are empty.
+    /// Returns the schema of an element of an array that is written as a document. Empty structs
+    /// are named only if they are fields of such an element.
     fn element(&self, kind: &Kind<'_>, parent: &str, key: &str) -> Result<Schema> {
         let Kind::Document(fields) = kind else {
             return self.schema(kind, parent, key);
@@ -256,7 +256,7 @@ impl Inference<'_> {
     }
 }
 
-/// Rejects two fields of the same name.
+/// Rejects fields with equal names.
 pub(super) fn check_fields(schema: &Schema) -> Result<()> {
     let Shape::Struct(fields) = &schema.shape else {
         return Ok(());

@@ -1,6 +1,6 @@
 //! The transformations of Debezium's MongoDB connector, applied when a message is written.
 //!
-//! Kafka Connect runs them after the connector; here an event is written in its final form.
+//! Kafka Connect runs them after the connector, but the encoder writes events in their final form.
 
 mod document_json;
 mod envelope_member;
@@ -25,7 +25,7 @@ pub(crate) use extract_document::Outcome;
 pub use extract_document::{DeleteHandling, ExtractDocument};
 pub use outbox_converter::OutboxConverter;
 
-/// A transformation of the events of documents.
+/// A transformation of document events.
 #[derive(Debug, Clone)]
 pub enum Transform {
     /// `ExtractNewDocumentState`.

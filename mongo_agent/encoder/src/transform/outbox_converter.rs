@@ -1,4 +1,4 @@
-//! Keys and payloads of an outbox as converters write them that have no JSON.
+//! Writes outbox keys and payloads with converters that do not write JSON.
 
 use super::fields::Content;
 use super::text_form::plain_text;
@@ -13,9 +13,9 @@ pub enum OutboxConverter {
     Encoding,
     /// `StringConverter`: text without quotes.
     Text,
-    /// `ByteArrayConverter`: binaries as they are, and nothing else.
+    /// `ByteArrayConverter`: binaries unchanged; rejects other values except null.
     Bytes,
-    /// `BinaryDataConverter`: binaries as they are; the encoding writes other values.
+    /// `BinaryDataConverter`: binaries unchanged; the encoding writes other values.
     BytesOrEncoding,
 }
 
@@ -25,7 +25,7 @@ pub(super) enum Written {
     Value,
     /// Nothing: the value is null.
     Null,
-    /// Nothing: the encoding writes it.
+    /// Nothing: the encoding writes the value.
     ByEncoding,
 }
 
@@ -55,7 +55,7 @@ impl OutboxConverter {
     }
 }
 
-/// Invalid UTF-8 becomes U+FFFD, as in Java's strings.
+/// Writes text in which U+FFFD replaces invalid UTF-8, as in Java's strings.
 fn write_valid(out: &mut Vec<u8>, text: &[u8]) {
     out.extend_from_slice(String::from_utf8_lossy(text).as_bytes());
 }

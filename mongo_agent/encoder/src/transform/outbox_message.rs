@@ -1,4 +1,4 @@
-//! Keys and values of an outbox's messages.
+//! Writes the keys and values of outbox messages.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ use crate::format::{Encoding, EventFormat};
 use crate::json::{Flavour, write_document};
 use crate::shape_cache::TopicShapes;
 
-/// The schema of `after` in Debezium, by which those of its documents are named.
+/// Debezium's name for the schema of `after`, with which the schema names of its documents begin.
 const AFTER: &str = "io.debezium.data.Json";
 const AFTER_PACKAGE: &str = "io.debezium.data";
 const AFTER_NAME: &str = "Json";
@@ -57,7 +57,7 @@ impl EventRouter {
         message.write(out, &[field], |_, _| Ok(()))
     }
 
-    /// Returns false for a message without a value.
+    /// Writes the value. Returns false for a message without a value.
     pub(crate) fn write_value(
         &self,
         out: &mut Vec<u8>,
@@ -131,7 +131,7 @@ impl EventRouter {
     }
 }
 
-/// A field of the message; schemas are named by that of the document.
+/// Creates a field of the message. Its schema is named by `key`, the field of the document.
 fn field<'b>(
     name: &'b str,
     key: &'b str,
@@ -144,7 +144,7 @@ fn field<'b>(
     }
 }
 
-/// The form of documents. Avro has only adjusted names.
+/// Returns the options for writing documents. Avro requires adjusted names.
 fn form(encoding: Encoding) -> DocumentForm<'static> {
     DocumentForm {
         names: match encoding {
@@ -155,7 +155,7 @@ fn form(encoding: Encoding) -> DocumentForm<'static> {
     }
 }
 
-/// Null, or blank text.
+/// Whether a value is null or blank text.
 fn is_empty(value: &Value<'_>) -> bool {
     match value {
         Value::Null => true,

@@ -1,7 +1,7 @@
-//! A key of what a schema depends on: names and types of fields, not their values.
+//! A cache key of everything that determines a schema: names and types of fields, not values.
 //!
-//! It is exact: documents of equal keys have equal schemas. Documents of one schema may have
-//! different keys, which costs time only.
+//! Documents with equal keys have equal schemas. Documents with equal schemas may have different
+//! keys, which only costs time.
 
 use super::document_json::{ArrayEncoding, DocumentForm};
 use super::fields::{Content, Field};
@@ -9,7 +9,7 @@ use super::fields_union::check_depth;
 use crate::bson::{Document, Value};
 use crate::error::Result;
 
-/// An element of an array is left out if it is as one of so many others before it.
+/// An element of an array is omitted if its key equals one of this many earlier keys.
 const COMPARED: usize = 8;
 
 /// Appends the key of a field.

@@ -1,4 +1,4 @@
-//! Values as text without quotes, as Connect's `SimpleHeaderConverter` writes them.
+//! Writes values as text without quotes, like Connect's `SimpleHeaderConverter`.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use crate::bson::Value;
 use crate::error::Result;
 use crate::json::{is_calendar_date, lower_hex, write_date, write_decimal128, write_double};
 
-/// The text of types that Debezium converts to text.
+/// Returns the text of values that Debezium converts to strings.
 pub(super) fn text_of<'b>(value: &Value<'b>) -> Option<Cow<'b, [u8]>> {
     let mut text = Vec::new();
     match value {
@@ -21,7 +21,7 @@ pub(super) fn text_of<'b>(value: &Value<'b>) -> Option<Cow<'b, [u8]>> {
     Some(Cow::Owned(text))
 }
 
-/// The text of a value that is not null. Documents and arrays are JSON.
+/// Returns the text of a value that is not null. Documents and arrays become JSON.
 pub(super) fn plain_text<'b>(value: &Value<'b>) -> Result<Cow<'b, [u8]>> {
     if let Some(text) = text_of(value) {
         return Ok(text);
@@ -37,7 +37,7 @@ pub(super) fn plain_text<'b>(value: &Value<'b>) -> Result<Cow<'b, [u8]>> {
     Ok(Cow::Owned(text))
 }
 
-/// A time as Connect's `Values` writes it, if extended JSON has a text for it; else milliseconds.
+/// Writes a time like Connect's `Values` for years 1970 to 9999, and otherwise as milliseconds.
 fn write_time(out: &mut Vec<u8>, millis: i64) {
     const DAY_MS: i64 = 86_400_000;
     if !is_calendar_date(millis) {

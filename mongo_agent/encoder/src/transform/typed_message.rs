@@ -1,4 +1,4 @@
-//! Keys and values with an inferred schema.
+//! Writes keys and values with an inferred schema.
 
 use event_encoding::connect::{Schema, Shape};
 use event_encoding::schema_ids::MessagePart;
@@ -17,7 +17,7 @@ use crate::shape_cache::{InferredSchema, TopicShapes};
 /// What a schema describes.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Root<'r> {
-    /// A struct; a key has no name.
+    /// A struct with its name; keys are unnamed.
     Struct(Option<&'r str>),
     /// The only field.
     Field,
@@ -28,7 +28,7 @@ pub(super) enum Root<'r> {
 pub(super) struct TypedMessage<'m> {
     pub part: MessagePart,
     pub root: Root<'m>,
-    /// Precedes the names of the schemas of nested documents.
+    /// Prefix of the schema names of nested documents.
     pub path: &'m str,
     pub form: &'m DocumentForm<'m>,
     pub format: &'m EventFormat,

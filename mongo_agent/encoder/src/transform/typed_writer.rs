@@ -1,4 +1,4 @@
-//! Writes values by their inferred schema: JSON with a schema, or Avro.
+//! Writes values according to their inferred schema, as JSON with a schema or as Avro.
 
 use std::borrow::Cow;
 
@@ -47,7 +47,7 @@ impl TypedWriter<'_, '_> {
         Ok(())
     }
 
-    /// Writes a field that is no member of the envelope.
+    /// Writes a field that is not a member of the envelope.
     pub(super) fn write_field(&mut self, schema: &Schema, field: &Field<'_>) -> Result<()> {
         match &field.content {
             Content::Value(value) => self.optional(schema, self.or_null(*value)?),
@@ -57,7 +57,7 @@ impl TypedWriter<'_, '_> {
         }
     }
 
-    /// The value of a field. With adjusted names, Debezium writes an empty array as null.
+    /// Returns the value of a field. With adjusted names, Debezium writes an empty array as null.
     fn or_null<'b>(&self, value: Value<'b>) -> Result<Option<Value<'b>>> {
         let is_null = match value {
             Value::Array(array) if self.form.names != NameAdjustment::None => {
@@ -123,7 +123,7 @@ impl TypedWriter<'_, '_> {
         let mut values = Vec::with_capacity(fields.len());
         let mut next = 0_usize;
         for (name, _) in fields {
-            // Fields of a schema have the order of the document, unless it is one of several.
+            // The schema follows the order of this document, unless it is a union of several.
             let matches =
                 |field: &(Cow<'_, [u8]>, Value<'_>)| String::from_utf8_lossy(&field.0) == *name;
             let place = match found.get(next) {
@@ -174,7 +174,7 @@ impl TypedWriter<'_, '_> {
         Ok(())
     }
 
-    /// JSON that Avro lacks.
+    /// Writes JSON that Avro does not contain.
     fn literal(&mut self, json: &[u8]) {
         if !self.is_avro {
             self.out.extend_from_slice(json);

@@ -7,11 +7,11 @@ use crate::bson::{Document, Element};
 use crate::error::Result;
 use crate::json::{Flavour, write_document, write_value};
 
-/// The second branch of a union: 1.
+/// The second branch of a union: 1 as a varint.
 const SECOND: u8 = 2;
-/// A block of one element: 1.
+/// The count of a block with one element: 1 as a varint.
 const ONE: u8 = 2;
-/// Bytes of the length of most documents, 64 to 8191.
+/// Bytes of a varint from 64 to 8191, the length of most documents.
 const USUAL_LENGTH_BYTES: usize = 2;
 
 pub(crate) struct AvroWriter<'o> {

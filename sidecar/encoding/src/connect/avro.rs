@@ -1,7 +1,7 @@
-//! Schemas of Connect as Confluent's Avro converter writes them (`AvroData#fromConnectSchema`).
+//! Writes Connect schemas like Confluent's Avro converter (`AvroData#fromConnectSchema`).
 //!
-//! Properties that Avro lacks are in members that begin with `connect.`, in its order, so that a
-//! registry finds the schema that the converter registered.
+//! Members that begin with `connect.` describe properties that Avro does not support. Their order
+//! is the converter's, so that a registry recognizes the schema that the converter registered.
 
 use std::collections::HashMap;
 
@@ -9,14 +9,14 @@ use serde_json::{Map, Value, json};
 
 use super::schema::{Schema, Shape, TIMESTAMP};
 
-/// Names of what has none.
+/// Namespace and name of unnamed records.
 const NAMESPACE: &str = "io.confluent.connect.avro";
 const UNNAMED: &str = "ConnectDefault";
-/// The precision of a decimal by the converter.
+/// The precision that the converter assigns to decimals.
 const PRECISION: u32 = 64;
 
 impl Schema {
-    /// The schema as Avro's JSON. Names have to be such as Avro takes.
+    /// Returns the schema as Avro JSON. All names must be valid in Avro.
     pub fn avro(&self) -> Value {
         Writer::default().write(self)
     }
@@ -24,16 +24,16 @@ impl Schema {
 
 #[derive(Default)]
 struct Writer {
-    /// Records so far that have no name; equal ones have one name.
+    /// Unnamed records so far; equal records share a name.
     unnamed: Vec<Schema>,
-    /// Records so far by their full name; a later one of a name refers to it.
+    /// Records so far by their full name; an equal later record refers to the first.
     records: HashMap<String, Schema>,
     /// The namespace of the enclosing record.
     namespace: String,
 }
 
 impl Writer {
-    /// A union with null if it may be null; the default comes first.
+    /// Writes a schema; an optional schema is a union with null, in which the default comes first.
     fn write(&mut self, schema: &Schema) -> Value {
         let base = self.base(schema);
         match (schema.is_optional, &schema.default) {
@@ -145,7 +145,7 @@ impl Writer {
         field
     }
 
-    /// A reference to an equal record of the same name: Avro defines a name once.
+    /// Returns a reference to an equal record of that name, because Avro defines each name once.
     fn reference(&self, schema: &Schema) -> Option<Value> {
         let name = if let Some(name) = &schema.name {
             let known = self.records.get(name)?;
@@ -161,7 +161,7 @@ impl Writer {
         Some(local.map_or(name.as_str(), |(_, name)| name).into())
     }
 
-    /// Namespace and name of a record. One that differs from a record of its name gets a number.
+    /// Returns namespace and name of a record. A number distinguishes records of equal names.
     fn name(&mut self, schema: &Schema) -> (String, String) {
         if let Some(name) = &schema.name {
             let mut full = name.clone();
@@ -180,7 +180,7 @@ impl Writer {
     }
 }
 
-/// The name of a record without one, which follows so many others.
+/// Returns the name of an unnamed record that follows this number of others.
 fn unnamed(others: usize) -> String {
     match others {
         0 => UNNAMED.to_owned(),

@@ -1,4 +1,4 @@
-//! Schemas of Kafka Connect, and the JSON that its `JsonConverter` makes of them.
+//! Schemas of Kafka Connect, and their JSON as `JsonConverter` writes it.
 
 use serde_json::{Map, Value};
 
@@ -18,7 +18,7 @@ pub struct Schema {
     pub(super) default: Option<Value>,
 }
 
-/// What a value is made of.
+/// The type of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shape {
     Int8,
@@ -40,7 +40,7 @@ pub enum Shape {
 }
 
 impl Schema {
-    /// A schema whose values are never null.
+    /// Creates a schema whose values are never null.
     pub fn new(shape: Shape) -> Self {
         Self {
             shape,
@@ -66,12 +66,12 @@ impl Schema {
         Self::new(Shape::Array(Box::new(items)))
     }
 
-    /// Milliseconds since 1970 (`org.apache.kafka.connect.data.Timestamp`).
+    /// Creates the schema of milliseconds since 1970 (`org.apache.kafka.connect.data.Timestamp`).
     pub fn timestamp() -> Self {
         Self::new(Shape::Int64).named(TIMESTAMP).versioned(1)
     }
 
-    /// The schema of a field of a struct.
+    /// Returns the schema of a field of a struct.
     pub fn field(&self, name: &str) -> Option<&Self> {
         match &self.shape {
             Shape::Struct(fields) => Some(&fields.iter().find(|field| field.0 == name)?.1),
@@ -121,7 +121,7 @@ impl Schema {
         self
     }
 
-    /// The JSON, members in the order of `JsonConverter#asJsonSchema`.
+    /// Returns the JSON, with members in the order of `JsonConverter#asJsonSchema`.
     pub fn json(&self) -> Value {
         Value::Object(self.members())
     }

@@ -43,7 +43,7 @@ def test_release_with_other_token_format_is_fault(tmp_path: Path, version: tuple
     """MongoDB 3.6 and 4.0 encode tokens as binary, and a dropped collection leaves a gap."""
     deployment = Deployment("rs0", "rs0", version)
     sentence = texts(check_deployment(load(tmp_path), deployment), Level.FAULT)
-    assert "its resume tokens have another format. Use MongoDB 4.2 or later." in sentence
+    assert "its resume tokens have a different format. Use MongoDB 4.2 or later." in sentence
     assert list(check_deployment(load(tmp_path), Deployment("rs0", "rs0", (4, 2, 0)))) == []
 
 

@@ -16,7 +16,7 @@ ARBITER = {"setName": "rs0", "arbiterOnly": True}
         (
             ExpectedServer("rs1"),
             {"setName": "rs0"},
-            "is named rs0, but the configuration names rs1",
+            "is rs0, but the configuration specifies rs1",
         ),
         (ExpectedServer("rs0"), {"msg": "isdbgrid"}, "A mongos answers at a:1"),
         (ExpectedServer(), {"msg": "isdbgrid"}, None),

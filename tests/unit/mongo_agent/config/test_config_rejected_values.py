@@ -18,10 +18,10 @@ FILTERS = "snapshot.collection.filter.overrides"
         ({"topic.prefix": None}, "`topic.prefix` must be set"),
         ({"topic.prefix": "a b"}, "may only contain letters"),
         ({"mongodb.hosts": None}, "`mongodb.hosts` or `mongodb.connection.string` must be set"),
-        ({"mongodb.connection.string": "mongodb://h"}, "exclude each other"),
+        ({"mongodb.connection.string": "mongodb://h"}, "are mutually exclusive"),
         ({"mongodb.hosts": "rs0/a:x"}, "must be `host:port,host:port`"),
         ({"mongodb.hosts": "rs0/a,,b"}, "must be `host:port,host:port`"),
-        ({"mongodb.hosts": "rs0/a;rs1/b"}, "names several replica sets"),
+        ({"mongodb.hosts": "rs0/a;rs1/b"}, "lists several replica sets"),
         (
             given("mongodb.hosts=a mongodb.members.auto.discover=false"),
             "requires the name of the replica set",
@@ -40,11 +40,11 @@ FILTERS = "snapshot.collection.filter.overrides"
         ({"snapshot.include.collection.list": "a.*+*"}, "is not a regular expression"),
         (
             given("database.include.list=a database.exclude.list=b"),
-            "`database.exclude.list` exclude each other",
+            "`database.exclude.list` are mutually exclusive",
         ),
         (
             given("collection.include.list=a.b collection.exclude.list=b.a"),
-            "`collection.exclude.list` exclude each other",
+            "`collection.exclude.list` are mutually exclusive",
         ),
         ({"capture.mode": "oplog"}, "'change_streams_with_pre_image'"),
         ({"capture.scope": "database"}, "`capture.target` must be set"),
@@ -63,10 +63,10 @@ FILTERS = "snapshot.collection.filter.overrides"
         ({"capture.start.token": '{"_data": 1}'}, "does not begin with a cluster time"),
         ({"capture.start.token": "[1]"}, "or base64 of its BSON"),
         ({"capture.start.token": "{"}, "or base64 of its BSON"),
-        ({"capture.start.token": "QUJDREVG"}, "base64, but not of BSON"),
+        ({"capture.start.token": "QUJDREVG"}, "base64, but not BSON"),
         (
             {"capture.start.token": START_TOKEN, "capture.start.op.time": "1700000000:1"},
-            "exclude each other",
+            "are mutually exclusive",
         ),
         (
             {
@@ -74,11 +74,11 @@ FILTERS = "snapshot.collection.filter.overrides"
                 "capture.scope": "database",
                 "capture.target": "a,b",
             },
-            "belongs to one stream, and `capture.target` opens 2",
+            "belongs to one stream, but `capture.target` opens 2",
         ),
         ({"mongodb.connection.mode": "shards"}, "must be 'replica_set' or 'sharded'"),
-        (given("mongodb.connection.mode=sharded mongodb.deployment=mongos"), "exclude each other"),
-        ({"task.id": "1"}, "is 1; with `tasks.max=1` it must be smaller"),
+        (given("mongodb.connection.mode=sharded mongodb.deployment=mongos"), "mutually exclusive"),
+        ({"task.id": "1"}, "is 1, but it must be less than `tasks.max=1`"),
         ({"task.id": "1", "tasks.max": "2"}, "the agent would deliver the changes of all shards"),
         (
             {
@@ -210,7 +210,7 @@ def test_all_contradictions_are_reported_together(tmp_path: Path) -> None:
         ({"collection.include.list": "orders"}, "matches no collection"),
         (
             given("capture.mode=change_streams capture.mode.full.update.type=post_image"),
-            "has no effect: events of",
+            "has no effect: updates have no `after`",
         ),
         (
             {"database.include.list": "x", FILTERS: "a.b", f"{FILTERS}.a.b": "{}"},
@@ -223,7 +223,7 @@ def test_all_contradictions_are_reported_together(tmp_path: Path) -> None:
         ({"cursor.pipeline.order": "user_first"}, "no effect without `cursor.pipeline`"),
         (
             {"signal.data.collection": "ops.signals", "cursor.pipeline": '[{"$match": {"a": 1}}]'},
-            "only where `cursor.pipeline` passes their inserts",
+            "only if `cursor.pipeline` passes their inserts",
         ),
         ({"signal.file": "/x"}, "no effect without `file` in `signal.enabled.channels`"),
         ({"notification.enabled.channels": "log"}, "`notification.enabled.channels` has no effect"),

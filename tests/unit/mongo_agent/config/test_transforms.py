@@ -233,7 +233,7 @@ def test_delete_handling_accepts_old_and_current_options(
     making = encoder(config, Deployment("rs0", "c", (7, 0)))
     assert len(making.encode([event("delete", 1)])) == mode
     is_old = named.keys() != {"transforms.unwrap.delete.tombstone.handling.mode"}
-    assert any("of a release before 3" in each for each in config.warnings) == is_old
+    assert any("from a release before 3" in each for each in config.warnings) == is_old
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,7 @@ def test_delete_handling_accepts_old_and_current_options(
         (option("array.encoding", "list"), "must be array or document, not `list`"),
         (option("flatten.struct", "yes"), "must be `true` or `false`, not `yes`"),
         (option("add.fields", "op,color"), "`color` is not a member of the envelope"),
-        (option("add.headers", "updateDescription"), "and headers are text"),
+        (option("add.headers", "updateDescription"), "but headers are text"),
         (option("operation.header", "true"), "Use `add.headers=op`"),
         (option("add.source.fields", "db"), "Use `add.fields`"),
         (option("colour", "red"), "is not a known option"),
@@ -278,14 +278,14 @@ def test_delete_handling_accepts_old_and_current_options(
         (routed("route.topic.regex", "("), "and `route.topic.replacement` cannot be used"),
         (routed("table.field.event.key", "a"), "is not a known option"),
         ({**UNWRAP, "event.layout": "mongodb"}, "requires `event.layout=debezium-3`"),
-        ({**option("add.fields", "op:o-p"), **AVRO}, "has `o-p`; names of fields in Avro"),
-        ({**option("add.fields.prefix", "1"), **AVRO}, "has `1`; names of fields in Avro"),
-        ({**option("flatten.struct.delimiter", "."), **AVRO}, "has `.`; names of fields in Avro"),
-        ({**UNWRAP, "value.converter": STRING}, "which is for an outbox"),
-        ({"key.converter": "bytes"}, "is `bytes`, which is for an outbox"),
+        ({**option("add.fields", "op:o-p"), **AVRO}, "has `o-p`; Avro field names contain only"),
+        ({**option("add.fields.prefix", "1"), **AVRO}, "has `1`; Avro field names contain only"),
+        ({**option("flatten.struct.delimiter", "."), **AVRO}, "has `.`; Avro field names"),
+        ({**UNWRAP, "value.converter": STRING}, "which only supports an outbox"),
+        ({"key.converter": "bytes"}, "is `bytes`, which only supports an outbox"),
         (
             {**routed(PLACEMENT, "a:envelope"), "value.converter": STRING},
-            "`value.converter` writes the payload alone",
+            "`value.converter` writes only the payload",
         ),
         (
             {**ROUTER, "value.converter": BYTES, "value.converter.schemas.enable": "false"},

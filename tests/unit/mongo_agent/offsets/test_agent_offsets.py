@@ -39,11 +39,11 @@ def test_binary_part_of_token_round_trips() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"cluster": "other"}, "belongs to the cluster other, and this is rs0"),
+        ({"cluster": "other"}, "belongs to the cluster other, but this is rs0"),
         ({"token": "{"}, "cannot be read"),
         ({"token": "[]"}, "the token is not an object"),
         ({"cluster.time": "5"}, "cannot be read"),
-        ({"cluster.time": "5:1"}, r"damaged: its resume token is of the cluster time 1707147246:3"),
+        ({"cluster.time": "5:1"}, r"damaged: its resume token has the cluster time 1707147246:3"),
     ],
 )
 def test_foreign_or_damaged_position_is_rejected(change: dict[str, str], message: str) -> None:

@@ -131,7 +131,7 @@ def test_replace_command_requests_missing_documents_and_deletes() -> None:
     found = after(renamed("a", "b"), dropped("c"))
     progress, result = ordered(found, "shop.[bc]")
     assert result.is_accepted
-    assert "shop.b, shop.c get the documents that they lack, and deletes" in result.message
+    assert "shop.b, shop.c receive their missing documents, and deletes" in result.message
     assert [(each.collection, each.is_requested) for each in progress.replaced] == [
         ("a", False),
         ("b", True),

@@ -70,7 +70,7 @@ CASES: Mapping[str, tuple[dict[str, Any], str]] = {
     ),
     "gaps": (
         {"quarantine": Usage(9, gaps=2)},
-        "DEGRADED, changes_lost, quarantine, 2 ranges of time",
+        "DEGRADED, changes_lost, quarantine, 2 time ranges",
     ),
     "rejected": (
         {"quarantine": Usage(9, dead_letters=1), "quarantine_directory": "/q"},
@@ -173,16 +173,16 @@ def test_rejected_events_condition_lists_remedies() -> None:
     assert "raise max.message.bytes of the topic" in condition.remedy
     assert "kafka.producer.max.request.size" in condition.remedy
     assert "exclude the column or field with field.exclude.list" in condition.remedy
-    assert "whole in that file" in condition.remedy
+    assert "contains the whole events" in condition.remedy
 
 
 def test_many_replaced_collections_share_one_command() -> None:
     many = [replace(DROPPED, collection=f"c{number}") for number in range(6)]
-    stream = stream_view(replaced=many, no_deletes="the agent reads only topics of Kafka")
+    stream = stream_view(replaced=many, no_deletes="the agent reads only Kafka topics")
     (condition,) = conditions_of(Facts(streams=(stream,)))
     assert "shop.c4 (dropped), …" in condition.message
     assert condition.remedy.startswith("Delete the documents of the old collections in the target")
-    assert "the agent reads only topics of Kafka" in condition.remedy
+    assert "the agent reads only Kafka topics" in condition.remedy
     assert "`mongo-agent snapshot start --replace '.*'`" in condition.remedy
 
 

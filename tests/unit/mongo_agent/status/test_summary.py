@@ -136,7 +136,7 @@ def test_summary_lists_quarantine_files_with_commands() -> None:
     parts = MongoSummaryParts("/var/lib/cdc/a b", [Path("/etc/mongo.properties")])
     assert parts.quarantine(view()).items == ()
     held = parts.quarantine(replace(view(), quarantine=Usage(9, dead_letters=1, gaps=2)))
-    assert held.message == "2 lost ranges of time and 1 dead letter."
+    assert held.message == "2 lost time ranges and 1 dead letter."
     gaps, letters = held.items
     assert gaps.commands[0].command == (
         "mongo-agent snapshot start '.*' --config /etc/mongo.properties"

@@ -1,4 +1,4 @@
-//! A definition of a table from the one before it and the rows of one change.
+//! Derives a table definition from the previous definition and the rows of one change.
 
 use crate::cql_type::{CqlType, UserType, UserTypeField};
 use crate::schema::change::SchemaChange;
@@ -8,7 +8,7 @@ use crate::schema::type_name::UserTypes;
 use crate::schema::{Column, ColumnHistory, Observed, Table};
 use std::sync::Arc;
 
-/// A table as one definition: without observations, and with one column for each name.
+/// Reduces a table to one definition, without observations and with one column for each name.
 pub(super) fn definition(table: &Table) -> Table {
     let mut table = table.clone();
     let columns = std::mem::take(&mut table.columns);
@@ -31,11 +31,11 @@ pub(super) fn definition(table: &Table) -> Table {
     table
 }
 
-/// A definition with the other columns that the table ever had: an update may have a column that
-/// its node did not know yet, or not any more. The `cdc` option is the present one.
+/// Adds all other columns of the table's history to a definition: an update may contain a column
+/// that its node did not know yet or no longer knew. Uses the current `cdc` option.
 pub(super) fn with_other_columns(definition: &Table, known: &Table) -> Table {
     let mut table = definition.clone();
-    // Of several versions of a column the first one counts.
+    // The earliest of several versions of a column counts.
     let first_us = |name: &str| {
         let keys = known.partition_key.iter().chain(&known.clustering);
         let namesakes = keys
@@ -60,7 +60,7 @@ pub(super) fn with_other_columns(definition: &Table, known: &Table) -> Table {
     table
 }
 
-/// The definition after the rows of a change; `None` if a row cannot be understood.
+/// Applies the rows of a change to a definition; `None` if a row is invalid.
 pub(super) fn evolve(
     before: &Table,
     change: &SchemaChange,
@@ -119,7 +119,7 @@ pub(super) fn evolve(
     Some(table)
 }
 
-/// The definition with its user types as they are now; `None` if nothing changes.
+/// Replaces the user types of a definition with `types`; `None` if nothing changes.
 pub(super) fn retype(before: &Table, types: &UserTypes) -> Option<Table> {
     let mut table = before.clone();
     let keys = table.partition_key.iter_mut().chain(&mut table.clustering);

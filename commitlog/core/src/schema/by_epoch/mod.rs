@@ -1,8 +1,8 @@
-//! Changes from a log whose updates name epochs (version 9): which epoch a change belongs to, the
-//! definition that it makes, and its place among changes by other clocks.
+//! Changes from a log with epochs (version 9): finds the epoch of a change, the resulting
+//! definitions, and their order among changes timed by other clocks.
 //!
-//! A node logs the entry of a schema change, then its rows, then the first write that needs it. At
-//! its start it logs the rows of its whole schema again, without an entry.
+//! A node logs the entry of a schema change, then its rows, then the first write that needs it.
+//! When it starts, it logs the rows of its whole schema again, without an entry.
 
 mod evolution;
 #[cfg(test)]
@@ -20,8 +20,8 @@ use super::{Schema, Table, TableId};
 const BEFORE_ALL: i64 = 0;
 
 impl Schema {
-    /// This schema after changes in the log. They may be old or already known: the later one
-    /// counts, by epoch if the log has epochs, else by write time.
+    /// Returns this schema after changes in the log. They may be old or already known: the latest
+    /// change counts, by epoch if the log has epochs, otherwise by write time.
     #[must_use]
     pub fn with_changes<'c>(&self, changes: impl IntoIterator<Item = &'c SchemaChange>) -> Self {
         let mut schema = self.clone();
@@ -55,8 +55,8 @@ impl Schema {
         self.define(change, epoch);
     }
 
-    /// The change with write times that agree with its epoch: after those of earlier epochs and
-    /// before those of later ones.
+    /// Shifts the write times of a change so that they match its epoch: after earlier epochs and
+    /// before later epochs.
     fn in_order<'c>(&mut self, change: &'c SchemaChange, epoch: i64) -> Cow<'c, SchemaChange> {
         let mut ordered = Cow::Borrowed(change);
         for name in change.names() {
@@ -76,7 +76,7 @@ impl Schema {
         ordered
     }
 
-    /// A table out of another source, with times that agree with its epoch.
+    /// Shifts the times of a table from another source so that they match its epoch.
     pub(super) fn in_order_of(&self, table: &Arc<Table>, epochs: &Epochs) -> Arc<Table> {
         let newest = self.epochs.newest.get(&table.id);
         let epoch = epochs.newest.get(&table.id);
@@ -94,8 +94,8 @@ impl Schema {
         }
     }
 
-    /// This schema as a source saw it at an epoch. `changed_at`: the last epoch at which a table may
-    /// have changed, so far as the source knows.
+    /// Returns this schema as a source saw it at an epoch. `changed_at` returns the latest epoch at
+    /// which a table may have changed, as far as the source knows.
     #[must_use]
     pub fn seen_at_epoch(&self, epoch: i64, changed_at: impl Fn(&Table) -> i64) -> Self {
         let mut schema = self.clone();
@@ -114,13 +114,13 @@ impl Schema {
         schema
     }
 
-    /// The table that an update is read with: as it was at its epoch if that is known, else with
-    /// everything that is known of it.
+    /// Returns the table for decoding an update: its definition at the epoch if that is known,
+    /// otherwise everything known about the table.
     pub fn table_at(&self, id: TableId, epoch: Option<i64>) -> Option<Arc<Table>> {
         let known = self.table(id);
         let definition = epoch.and_then(|epoch| {
             let following = || {
-                // With several types of a column, the later definition may have the wrong one.
+                // If a column had several types, the later definition may have the wrong type.
                 let definition = self.epochs.following(id, epoch)?;
                 let has_versions = known.is_some_and(|table| table.has_versions());
                 (!has_versions).then_some(definition)
@@ -140,7 +140,7 @@ impl Schema {
         }
     }
 
-    /// Keeps the definitions that a change makes.
+    /// Stores the definitions that result from a change.
     fn define(&mut self, change: &SchemaChange, epoch: i64) {
         self.define_types(change, epoch);
         let types = self.epochs.types_at(&change.keyspace, epoch);
@@ -200,7 +200,7 @@ impl Schema {
         }
     }
 
-    /// The tables of which a change has everything.
+    /// Returns the tables that a change defines completely.
     fn whole_tables<'c>(
         &self,
         change: &'c SchemaChange,
@@ -223,7 +223,7 @@ impl Schema {
     }
 }
 
-/// How much to add to the time of something that was said of a table at an epoch.
+/// Returns the shift that makes a table's time at an epoch agree with the order of epochs.
 fn shift_us(known: &Table, newest: i64, epoch: i64, time_us: i64) -> i64 {
     let (first_us, last_us) = known.times_us();
     if epoch >= newest && time_us <= last_us {

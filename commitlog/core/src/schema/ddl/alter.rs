@@ -1,4 +1,4 @@
-//! ALTER TABLE: DESCRIBE shows dropped columns as columns that are dropped afterwards.
+//! ALTER TABLE: DESCRIBE creates tables with dropped columns and then drops these columns.
 
 use super::DdlReader;
 use super::create_table::{column, names};
@@ -7,11 +7,11 @@ use crate::schema::token::TokenKind;
 use crate::schema::token_cursor::TokenCursor;
 use crate::schema::{Result, SchemaError};
 
-/// The drop time of a column dropped without USING TIMESTAMP: unknown, so that no cell is older.
+/// The drop time of columns dropped without USING TIMESTAMP: unknown, so no cell counts as older.
 const UNKNOWN_DROP_TIME_US: i64 = i64::MIN;
 
 impl DdlReader {
-    /// Reads `name ADD …`, `name DROP …` or `name WITH …`; the table is the latest one of that name.
+    /// Reads `name ADD …`, `name DROP …` or `name WITH …`; changes the latest table with that name.
     pub(super) fn alter_table(&mut self, tokens: &mut TokenCursor<'_>) -> Result<()> {
         let (keyspace, name) = self.qualified_name(tokens, "the name of a table")?;
         let mut tables = self.tables.iter_mut().rev();
@@ -54,7 +54,7 @@ impl DdlReader {
     }
 }
 
-/// `column type, …`, in brackets or without.
+/// Reads `column type, …`, with or without parentheses.
 pub(super) fn added_columns(tokens: &mut TokenCursor<'_>) -> Result<Vec<ColumnDeclaration>> {
     let in_brackets = tokens.take_symbol('(');
     let mut columns = Vec::new();
@@ -70,7 +70,7 @@ pub(super) fn added_columns(tokens: &mut TokenCursor<'_>) -> Result<Vec<ColumnDe
     Ok(columns)
 }
 
-/// `[USING TIMESTAMP microseconds]`.
+/// Reads `[USING TIMESTAMP microseconds]`.
 fn drop_time_us(tokens: &mut TokenCursor<'_>) -> Result<i64> {
     if !tokens.take_words(&["using", "timestamp"]) {
         return Ok(UNKNOWN_DROP_TIME_US);
@@ -88,7 +88,7 @@ fn drop_time_us(tokens: &mut TokenCursor<'_>) -> Result<i64> {
 impl TableDeclaration {
     fn add(&mut self, column: ColumnDeclaration) -> Result<()> {
         if self.live_column(&column.name).is_some() {
-            return Err(self.alter_error(column.line, &column.name, "exists already"));
+            return Err(self.alter_error(column.line, &column.name, "already exists"));
         }
         self.columns.push(column);
         Ok(())

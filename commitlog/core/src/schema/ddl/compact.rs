@@ -3,13 +3,13 @@
 use crate::cql_type::CqlType;
 use crate::schema::{Column, ColumnHistory, ColumnKind, Table};
 
-/// Turns a COMPACT STORAGE table as declared into the one that the mutations are written with
+/// Turns a declared COMPACT STORAGE table into the table that mutations use
 /// (`CreateTableStatement#fixupCompactTable`).
 ///
-/// Without clustering columns its columns are static ones, and a clustering column `column1` and a
-/// regular column `value` are added, which CQL never fills. With clustering columns but no other
-/// column it gets a regular column `value` without content. A name that is taken gets the next free
-/// number after it. `clustering_name` is the name of the clustering column if the text has it.
+/// In a table without clustering columns, all columns become static. It gets a clustering column
+/// `column1` and a regular column `value`, which CQL never fills. A table with only key columns
+/// gets a regular column `value`, which is always empty. If a name is taken, the next free number
+/// is used. `clustering_name` is the name of the clustering column if the text contains it.
 pub(super) fn add_hidden_columns(table: &mut Table, clustering_name: Option<&String>) {
     if table.clustering.is_empty() {
         let counter = (table.columns.iter()).any(|column| column.cql_type == CqlType::Counter);
@@ -51,7 +51,7 @@ fn value_name(table: &Table) -> String {
     })
 }
 
-/// The first name of the series that no live column has.
+/// Returns the first name of the series that no live column has.
 fn free_name(table: &Table, name: impl Fn(usize) -> String) -> String {
     let taken = |name: &String| {
         (table.partition_key.iter())

@@ -49,7 +49,7 @@ impl DdlReader {
     }
 }
 
-/// `(column type …, …, PRIMARY KEY (…))`.
+/// Reads `(column type …, …, PRIMARY KEY (…))`.
 pub(super) fn column_list(tokens: &mut TokenCursor<'_>) -> Result<(Vec<ColumnDeclaration>, Keys)> {
     let mut columns = Vec::new();
     let mut keys = Keys::default();
@@ -72,8 +72,8 @@ pub(super) fn column_list(tokens: &mut TokenCursor<'_>) -> Result<(Vec<ColumnDec
     Ok((columns, keys))
 }
 
-/// `name type [STATIC] [PRIMARY KEY]`; true if PRIMARY KEY is present. Other attributes, such
-/// as masks, are left out.
+/// Reads `name type [STATIC] [PRIMARY KEY]`; returns true if PRIMARY KEY is present. It skips other
+/// attributes, such as masks.
 pub(super) fn column(tokens: &mut TokenCursor<'_>) -> Result<(ColumnDeclaration, bool)> {
     let line = tokens.line();
     let name = tokens.expect_name("the name of a column")?;
@@ -99,7 +99,7 @@ pub(super) fn column(tokens: &mut TokenCursor<'_>) -> Result<(ColumnDeclaration,
     Ok((column, is_primary_key))
 }
 
-/// `(partition key, clustering…)` or `((partition key, …), clustering…)`.
+/// Reads `(partition key, clustering…)` or `((partition key, …), clustering…)`.
 pub(super) fn primary_key(tokens: &mut TokenCursor<'_>) -> Result<Keys> {
     let mut keys = Keys::default();
     tokens.expect_symbol('(')?;
@@ -117,7 +117,7 @@ pub(super) fn primary_key(tokens: &mut TokenCursor<'_>) -> Result<Keys> {
     Ok(keys)
 }
 
-/// `name, name, …`.
+/// Reads `name, name, …`.
 pub(super) fn names(tokens: &mut TokenCursor<'_>) -> Result<Vec<String>> {
     let mut names = Vec::new();
     loop {

@@ -1,4 +1,4 @@
-//! Tables and views as the statements declare them, and what becomes of them.
+//! Declarations of tables and views, and their resolution into schema tables.
 
 use super::compact;
 use super::options::Options;
@@ -8,7 +8,7 @@ use crate::schema::type_expression::TypeExpression;
 use crate::schema::type_name::UserTypes;
 use crate::schema::{Column, ColumnKind, Observed, Result, SchemaError, Table, TableId, TableKind};
 
-/// A table after its CREATE and ALTER statements, the types of its columns not yet resolved.
+/// A table after its CREATE and ALTER statements, with unresolved column types.
 pub(super) struct TableDeclaration {
     pub keyspace: String,
     pub name: String,
@@ -41,9 +41,9 @@ pub(super) struct ViewDeclaration {
     pub line: usize,
     pub id: TableId,
     pub options: Options,
-    /// Keyspace and name.
+    /// Keyspace and name of the base table.
     pub base: (String, String),
-    /// How many tables the text declares before the view.
+    /// Number of tables that the text declares before the view.
     pub tables_before: usize,
     /// `None` for `SELECT *`.
     pub selected: Option<Vec<String>>,
@@ -51,7 +51,7 @@ pub(super) struct ViewDeclaration {
 }
 
 impl TableDeclaration {
-    /// The place of the live column of this name.
+    /// Returns the index of the live column with this name.
     pub fn live_column(&self, name: &str) -> Option<usize> {
         let mut columns = self.columns.iter();
         columns.position(|column| column.dropped_at_us.is_none() && column.name == name)
@@ -96,8 +96,8 @@ impl TableDeclaration {
         };
         if self.options.compact_storage {
             table.dense = !table.clustering.is_empty();
-            // Cassandra names the hidden clustering column without declaring it: 5.0 in CLUSTERING
-            // ORDER BY, the schema.cql of a 3.11 snapshot in PRIMARY KEY.
+            // Cassandra mentions the hidden clustering column without declaring it: in CLUSTERING
+            // ORDER BY (5.0) or in PRIMARY KEY (schema.cql of a 3.11 snapshot).
             let mut named = (self.options.ordered_columns()).chain(&self.keys.clustering);
             let undeclared = named.find(|name| self.live_column(name).is_none());
             compact::add_hidden_columns(&mut table, undeclared);
@@ -108,13 +108,13 @@ impl TableDeclaration {
         Ok(table)
     }
 
-    /// Whether this is a compact table whose clustering column the text does not declare.
+    /// Whether this is a compact table without declared clustering columns.
     fn hides_clustering(&self) -> bool {
         let mut clustering = self.keys.clustering.iter();
         self.options.compact_storage && clustering.all(|name| self.live_column(name).is_none())
     }
 
-    /// The columns outside of the primary key, dropped ones too.
+    /// Resolves the columns outside the primary key, including dropped columns.
     fn resolve_columns(&self, types: &UserTypes) -> Result<Vec<Column>> {
         let is_key = |column: &ColumnDeclaration| {
             let keys = self.keys.partition.iter().chain(&self.keys.clustering);
@@ -160,7 +160,7 @@ impl TableDeclaration {
 }
 
 impl ViewDeclaration {
-    /// The view with the types of its base table: `tables[i]` belongs to `declarations[i]`.
+    /// Resolves the view with its base table's types; `tables[i]` belongs to `declarations[i]`.
     pub fn resolve(&self, declarations: &[TableDeclaration], tables: &[Table]) -> Result<Table> {
         let is_base = |table: &TableDeclaration| {
             (&table.keyspace, &table.name) == (&self.base.0, &self.base.1)

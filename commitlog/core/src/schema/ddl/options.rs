@@ -4,7 +4,7 @@ use crate::schema::token::TokenKind;
 use crate::schema::token_cursor::TokenCursor;
 use crate::schema::{Result, TableId};
 
-/// The options of a WITH clause that change the bytes.
+/// The options of a WITH clause that the reader needs.
 #[derive(Default)]
 pub(super) struct Options {
     pub id: Option<TableId>,
@@ -26,12 +26,12 @@ impl Options {
         order.any(|(name, order)| name == column && *order == Order::Descending)
     }
 
-    /// The columns of CLUSTERING ORDER BY.
+    /// Returns the columns of CLUSTERING ORDER BY.
     pub fn ordered_columns(&self) -> impl Iterator<Item = &String> {
         self.order.iter().map(|(name, _)| name)
     }
 
-    /// Reads `WITH option AND option …` up to the end of the statement, if it is there.
+    /// Reads an optional `WITH option AND option …` up to the end of the statement.
     pub fn parse(&mut self, tokens: &mut TokenCursor<'_>) -> Result<()> {
         if tokens.at_end() {
             return Ok(());
@@ -63,7 +63,7 @@ impl Options {
         Ok(())
     }
 
-    /// `(column [ASC | DESC], …)`.
+    /// Reads `(column [ASC | DESC], …)`.
     fn clustering_order(&mut self, tokens: &mut TokenCursor<'_>) -> Result<()> {
         tokens.expect_symbol('(')?;
         loop {

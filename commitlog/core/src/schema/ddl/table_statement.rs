@@ -1,4 +1,4 @@
-//! One statement about a table alone: which columns it creates, adds or renames.
+//! Parses a single table statement: the columns that it creates, adds or renames.
 
 use super::alter::added_columns;
 use super::create_table::column_list;
@@ -7,12 +7,12 @@ use super::{DdlReader, statements};
 use crate::schema::token_cursor::TokenCursor;
 use crate::schema::{Result, TableId};
 
-/// A statement that gives columns to a table; tables by keyspace and name.
+/// A statement that creates, adds or renames columns. Tables are pairs of keyspace and name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TableStatement {
     Create {
         table: (String, String),
-        /// As the statement has it.
+        /// The id in the WITH clause.
         id: Option<TableId>,
         /// Columns of the primary key in key order.
         key: Vec<String>,
@@ -24,13 +24,13 @@ pub enum TableStatement {
     },
     Rename {
         table: (String, String),
-        /// Former and new names.
+        /// Old and new names.
         names: Vec<(String, String)>,
     },
 }
 
-/// Reads CREATE TABLE, and ALTER TABLE with ADD or RENAME; `keyspace` is that of a bare name.
-/// `None` for other statements, and for what is not understood.
+/// Reads CREATE TABLE, and ALTER TABLE with ADD or RENAME; `keyspace` applies to unqualified names.
+/// Returns `None` for other statements and for syntax errors.
 pub fn parse_table_statement(keyspace: &str, text: &str) -> Option<TableStatement> {
     let first = statements(text).next()?.ok()?;
     let reader = DdlReader {

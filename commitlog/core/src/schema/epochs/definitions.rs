@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use crate::schema::Table;
 
-/// The epoch of what was read last in the log, until the next entry gives it a number.
+/// The epoch of definitions without an entry in the log, until the next entry determines it.
 pub(crate) const NOW: i64 = i64::MAX;
-/// Definitions kept of one table; updates of older ones are long read.
+/// Maximum number of definitions of one table; updates that need older ones were read long ago.
 const KEPT: usize = 64;
 
-/// A table as it was from one epoch to another, both included.
+/// A table's definition from the epoch `first` to `last`, inclusive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Definition {
     pub first: i64,
@@ -26,19 +26,19 @@ impl Definitions {
         self.0.iter()
     }
 
-    /// The definition that begins last at an epoch or before it.
+    /// Returns the latest definition that begins at or before an epoch.
     pub fn last_before(&self, epoch: i64) -> Option<&Definition> {
         self.0.iter().rev().find(|known| known.first <= epoch)
     }
 
-    /// The first definition that is known to hold at an epoch or after it.
+    /// Returns the earliest definition that is known to hold at or after an epoch.
     pub fn first_after(&self, epoch: i64) -> Option<&Definition> {
         self.0.iter().find(|known| known.last >= epoch)
     }
 
-    /// Adds the definition that a change made.
+    /// Adds the definition that results from a change.
     pub fn change(&mut self, epoch: i64, table: Arc<Table>) {
-        // A source that saw the table later, and knew no better, may have it from an earlier epoch.
+        // A source that did not know this change may have dated its result to an earlier epoch.
         let known = (self.0.iter_mut()).find(|known| known.first <= epoch && epoch <= known.last);
         if let Some(known) = known {
             known.first = epoch;
@@ -52,7 +52,7 @@ impl Definitions {
         }
     }
 
-    /// Adds the definition that a source saw at the epoch `last`; since `first` no change is known.
+    /// Adds the definition that a source saw at the epoch `last`; no change since `first` is known.
     pub fn observe(&mut self, first: i64, last: i64, table: Arc<Table>) {
         let is_later = |known: &&mut Definition| first <= known.first && known.first <= last;
         if (self.0.iter()).any(|known| known.first <= last && last <= known.last) {
@@ -74,12 +74,12 @@ impl Definitions {
         }
     }
 
-    /// Drops what was read last in the log.
+    /// Removes the definition that has no epoch yet.
     pub fn forget_now(&mut self) {
         self.0.retain(|known| known.first != NOW);
     }
 
-    /// Numbers what was read last in the log.
+    /// Assigns an epoch to the definition that has none yet.
     pub fn number_now(&mut self, epoch: i64) {
         if self.0.last().is_some_and(|known| known.first == NOW)
             && let Some(now) = self.0.pop()

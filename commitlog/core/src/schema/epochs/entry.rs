@@ -1,5 +1,5 @@
 //! An entry of the metadata log (`system.local_metadata_log`): one transformation of the cluster
-//! metadata, and the epoch that it begins.
+//! metadata and its epoch.
 //!
 //! ```text
 //! transformation   version: uvint | fields of its kind            (VerboseMetadataSerializer)
@@ -13,13 +13,13 @@ use crate::error::{DecodeError, Result};
 
 /// `Transformation.Kind.SCHEMA_CHANGE`.
 const SCHEMA_CHANGE: i32 = 4;
-/// The first version with the time of execution; 6.0-alpha2 writes version 9.
+/// The first version with an execution time; 6.0-alpha2 writes version 9.
 const WITH_EXECUTION_TIME: u64 = 5;
 
 /// One entry of the metadata log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MetadataLogEntry {
-    /// The epoch that begins with it; consecutive entries have consecutive epochs.
+    /// The epoch that the entry begins; consecutive entries have consecutive epochs.
     pub epoch: i64,
     pub content: EntryContent,
 }
@@ -29,25 +29,25 @@ pub struct MetadataLogEntry {
 pub enum EntryContent {
     /// A schema change.
     Schema(SchemaStatement),
-    /// Another transformation, by the number of its kind: nodes that join or leave, and so on.
+    /// Any other transformation, such as a node that joins or leaves, with the number of its kind.
     Other { kind: i32 },
-    /// Bytes that do not follow the format, with the reason.
+    /// Bytes that violate the format, with the reason.
     Unreadable { reason: String },
 }
 
 /// The statement of a schema change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaStatement {
-    /// The keyspace that the statement changes, or the session's one. It completes names without
-    /// a keyspace.
+    /// The keyspace that the statement changes, or the session's keyspace. It applies to names
+    /// without a keyspace.
     pub keyspace: Option<String>,
-    /// The text as the client sent it; of CREATE KEYSPACE and CREATE TABLE with every option.
+    /// The client's text; CREATE KEYSPACE and CREATE TABLE statements contain every option.
     pub cql: String,
 }
 
 impl MetadataLogEntry {
-    /// Reads the columns of a row: the partition key `epoch`, `kind` and `transformation`. A later
-    /// version of the transformation is accepted if it has the same form.
+    /// Reads the columns of a row: the partition key `epoch`, `kind` and `transformation`. It
+    /// accepts later versions of the transformation that use the same format.
     pub fn parse(epoch: i64, kind: i32, transformation: &[u8]) -> Self {
         let content = if kind == SCHEMA_CHANGE {
             match SchemaStatement::parse(transformation) {
@@ -62,7 +62,7 @@ impl MetadataLogEntry {
         Self { epoch, content }
     }
 
-    /// The statement of a schema change.
+    /// Returns the statement if the entry is a schema change.
     pub fn statement(&self) -> Option<&SchemaStatement> {
         match &self.content {
             EntryContent::Schema(statement) => Some(statement),
@@ -93,7 +93,7 @@ impl SchemaStatement {
     }
 }
 
-/// Modified UTF-8: each UTF-16 unit in one to three bytes, NUL in two.
+/// Reads modified UTF-8: one to three bytes for each UTF-16 unit, and two for NUL.
 fn text(cursor: &mut Cursor<'_>) -> Result<String> {
     let length = cursor.u16()?;
     let mut bytes = Cursor::new(cursor.bytes(usize::from(length))?);

@@ -1,8 +1,8 @@
 //! Cluster metadata of Cassandra 6.0: each schema change has an epoch, and each partition update
-//! names the epoch at which its table had changed last.
+//! contains the epoch of its table's latest change.
 //!
-//! Write times do not order schema changes: each node writes the rows of `system_schema` by its
-//! own clock, and writes all of them again at its start. Epochs do.
+//! Epochs order schema changes; write times do not, because each node writes the rows of
+//! `system_schema` with its clock, and rewrites all of them when it starts.
 
 mod definitions;
 mod entry;

@@ -1,5 +1,5 @@
-//! Everything that is known by epoch: definitions of tables and user types, and which entries of
-//! the metadata log were read.
+//! Schema history by epoch: the definitions of tables and user types, and the entries of the
+//! metadata log that were read.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use crate::schema::type_expression::TypeExpression;
 use crate::schema::type_name::{UserTypeDeclaration, UserTypes};
 use crate::schema::{Table, TableId};
 
-/// Definitions kept of one user type.
+/// Maximum number of definitions of one user type.
 const KEPT_TYPES: usize = 64;
-/// Ranges of read entries that are kept; there is a new one after entries that were not read.
+/// Maximum number of ranges of read entries; unread entries separate ranges.
 const KEPT_RANGES: usize = 64;
 
-/// A user type from an epoch on.
+/// A user type's definition since an epoch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TypeDefinition {
     pub epoch: i64,
@@ -26,9 +26,9 @@ pub(crate) struct TypeDefinition {
 /// An entry whose rows come next in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Awaited {
-    /// `None`: any keyspace.
+    /// `None` means any keyspace.
     pub keyspace: Option<String>,
-    /// The rows may be those of a new table.
+    /// Whether the rows may belong to a new table.
     pub creates: bool,
 }
 
@@ -52,24 +52,24 @@ impl Awaited {
     }
 }
 
-/// What is known by epoch.
+/// Definitions and read entries by epoch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Epochs {
-    /// The entry that was read last.
+    /// The epoch of the latest entry.
     pub last: Option<i64>,
     /// The statement of that entry, until its rows follow.
     pub awaited: Option<Awaited>,
     /// First and last epoch of each run of consecutive entries that were read.
     pub ranges: Vec<(i64, i64)>,
-    /// The newest epoch of which anything was said of a table.
+    /// The newest epoch with information about each table.
     pub newest: FxHashMap<TableId, i64>,
     pub tables: FxHashMap<TableId, Definitions>,
-    /// By keyspace and name; in the order of their epochs.
+    /// By keyspace and name, in epoch order.
     pub types: FxHashMap<(String, String), Vec<TypeDefinition>>,
 }
 
 impl Epochs {
-    /// Takes an entry. What was read before it without an entry was the state just before it.
+    /// Applies an entry. Definitions that were read without an entry get the epoch before it.
     pub fn begin(&mut self, entry: &MetadataLogEntry) {
         let epoch = entry.epoch;
         let before = epoch.saturating_sub(1);
@@ -97,8 +97,8 @@ impl Epochs {
         self.note(epoch, epoch);
     }
 
-    /// The epoch of rows of a keyspace that come next in the log: that of the entry before them, or
-    /// [`NOW`]. `creates`: they have all of a table, as at the start of a node.
+    /// Returns the epoch of a keyspace's next rows in the log: the epoch of the entry before them,
+    /// or [`NOW`]. `creates` means that they define a whole table, as when a node starts.
     pub fn take_epoch(&mut self, keyspace: &str, creates: bool) -> i64 {
         let belongs = |awaited: &Awaited| {
             (awaited.keyspace.as_deref()).is_none_or(|awaited| awaited == keyspace)
@@ -109,7 +109,7 @@ impl Epochs {
         epoch.unwrap_or(NOW)
     }
 
-    /// Notes that all entries of a range were read.
+    /// Records that all entries of a range were read.
     fn note(&mut self, first: i64, last: i64) {
         self.ranges.push((first, last));
         self.ranges.sort_unstable();
@@ -125,7 +125,7 @@ impl Epochs {
         }
     }
 
-    /// Rows of a table are there at an epoch, but not understood: earlier definitions end before.
+    /// Records rows of a table that cannot be read: earlier definitions end before their epoch.
     pub fn lose(&mut self, id: TableId, epoch: i64) {
         if let Some(definitions) = self.tables.get_mut(&id) {
             definitions.forget_now();
@@ -135,8 +135,8 @@ impl Epochs {
         }
     }
 
-    /// Something unreadable comes next in the log: no definition is certain to hold beyond the last
-    /// entry, nor at it if its rows were to come.
+    /// Records unreadable bytes in the log: no definition is certain beyond the latest entry, or at
+    /// it if its rows are still awaited.
     pub fn lose_place(&mut self) {
         let is_awaiting = self.awaited.take().is_some();
         for definitions in self.tables.values_mut() {
@@ -147,7 +147,7 @@ impl Epochs {
         }
     }
 
-    /// Notes that an entry counts as not read, so that no definition holds beyond it.
+    /// Marks an entry as unread, so that no earlier definition is certain at it or beyond it.
     fn forget(&mut self, epoch: i64) {
         let ranges = std::mem::take(&mut self.ranges);
         for (first, last) in ranges {
@@ -160,8 +160,8 @@ impl Epochs {
         }
     }
 
-    /// The definition of a table at an epoch, if it is certain: it is known at that epoch, or at an
-    /// earlier one and all entries since then were read.
+    /// Returns the definition of a table at an epoch if it is certain: it is known at that epoch,
+    /// or at an earlier epoch and all entries since then were read.
     pub fn certain(&self, id: TableId, epoch: i64) -> Option<&Arc<Table>> {
         let known = self.tables.get(&id)?.last_before(epoch)?;
         let next = known.last.saturating_add(1);
@@ -170,18 +170,18 @@ impl Epochs {
         is_certain.then_some(&known.table)
     }
 
-    /// The first definition of a table that is known to hold after an epoch.
+    /// Returns the earliest definition of a table that is known to hold at or after an epoch.
     pub fn following(&self, id: TableId, epoch: i64) -> Option<&Arc<Table>> {
         Some(&self.tables.get(&id)?.first_after(epoch)?.table)
     }
 
-    /// Adds the definition that a change at an epoch made.
+    /// Adds the definition that results from a change at an epoch.
     pub fn change(&mut self, epoch: i64, table: Arc<Table>) {
         let definitions = self.tables.entry(table.id).or_default();
         definitions.change(epoch, table);
     }
 
-    /// Adds the definition that a source saw at the epoch `last`; since `first` no change is known.
+    /// Adds the definition that a source saw at the epoch `last`; no change since `first` is known.
     pub fn observe(&mut self, first: i64, last: i64, table: Arc<Table>) {
         let definitions = self.tables.entry(table.id).or_default();
         definitions.observe(first, last, table);
@@ -195,7 +195,7 @@ impl Epochs {
         add_type(self.types.entry(key).or_default(), definition);
     }
 
-    /// The user types of a keyspace at an epoch; those that cannot be resolved are left out.
+    /// Returns the user types of a keyspace at an epoch, except those that cannot be resolved.
     pub fn types_at(&self, keyspace: &str, epoch: i64) -> UserTypes {
         let versions = self.types.iter().filter(|((k, _), _)| k == keyspace);
         let declarations = versions.filter_map(|((keyspace, name), versions)| {
@@ -209,7 +209,7 @@ impl Epochs {
         UserTypes::resolve_what_can_be(declarations.collect())
     }
 
-    /// Notes an epoch of which something was said of a table; what was known before it.
+    /// Records an epoch with information about a table; returns the newest epoch before that.
     pub fn note_newest(&mut self, id: TableId, epoch: i64) -> Option<i64> {
         let newest = self.newest.entry(id).or_insert(i64::MIN);
         let before = *newest;
@@ -217,7 +217,7 @@ impl Epochs {
         (before != i64::MIN).then_some(before)
     }
 
-    /// Adds what another source knows.
+    /// Adds the history from another source.
     pub fn join(&mut self, other: &Self) {
         if self.last.is_none() {
             self.last = other.last;
@@ -243,7 +243,7 @@ impl Epochs {
         }
     }
 
-    /// Drops a table.
+    /// Removes a table.
     pub fn remove(&mut self, id: TableId) {
         self.tables.remove(&id);
         self.newest.remove(&id);

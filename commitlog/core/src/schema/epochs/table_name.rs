@@ -19,7 +19,7 @@ impl MetadataLogEntry {
     }
 }
 
-/// The name after CREATE TABLE or ALTER TABLE, without its keyspace.
+/// Returns the table after CREATE TABLE or ALTER TABLE, without its keyspace.
 fn table_name(cql: &str) -> Option<String> {
     let tokens = tokens(cql).ok()?;
     let mut cursor = TokenCursor::new(&tokens);

@@ -1,4 +1,4 @@
-//! What is known by epoch, as JSON.
+//! The JSON form of [`Epochs`].
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ struct StoredTypeDefinition {
 }
 
 impl StoredEpochs {
-    /// `None` if nothing is known, as of every release before 6.0.
+    /// Returns `None` if nothing is known, as for every release before 6.0.
     pub fn from_epochs(epochs: &Epochs) -> Option<Self> {
         if *epochs == Epochs::default() {
             return None;

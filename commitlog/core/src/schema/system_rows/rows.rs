@@ -1,4 +1,4 @@
-//! The rows of `system_schema`, with the columns that are read.
+//! Rows of `system_schema`, with the columns that are read.
 
 use serde::Deserialize;
 
@@ -52,7 +52,7 @@ pub(crate) struct TableRow {
     pub id: String,
     pub cdc: Option<bool>,
     pub flags: Option<Vec<String>>,
-    /// Write time of the row in microseconds, if it is known.
+    /// Write time of the row in microseconds, if known.
     #[serde(default)]
     pub changed_us: Option<i64>,
     #[serde(skip)]
@@ -113,7 +113,7 @@ impl From<Kind> for ColumnKind {
 }
 
 impl Kind {
-    /// Reads the name that Cassandra writes.
+    /// Parses Cassandra's name for a kind.
     pub fn parse(name: &str) -> Option<Self> {
         Some(match name {
             "partition_key" => Self::PartitionKey,

@@ -1,8 +1,8 @@
-//! The chain of sync markers: the next section, and what replaces it where the chain is broken
-//! (format notes §2.1, §2.2, §2.7).
+//! The chain of sync markers: finds the next section and recovers where the chain is broken (format
+//! notes §2.1, §2.2, §2.7).
 //!
-//! A marker's checksum covers its own offset, not the offset that it points to. So an end that leads
-//! to no marker is not trusted: the chain searches the next marker by its checksum.
+//! A marker's checksum covers its own offset, not the offset that it points to. So the chain does
+//! not trust an end that leads to no marker: it searches for the next marker by its checksum.
 
 mod recovery;
 
@@ -25,19 +25,19 @@ pub struct Section {
     /// Physical offset of its marker, and of the end of its bytes in the file.
     pub marker_physical: u64,
     pub end_physical: u64,
-    /// Logical position from which on it is read.
+    /// Logical position at which reading starts.
     pub(super) start: u64,
     /// Logical end of its bytes in the file.
     pub end: u64,
-    /// Logical end by its marker, if the file ends before.
+    /// Logical end according to its marker, if the file ends before it.
     pub claimed_end: Option<u64>,
-    /// Whether a search for the next marker found the end.
+    /// Whether the end is the result of a search for the next marker.
     pub end_is_searched: bool,
-    /// No marker follows: the chain ends where the node left room for one, eight zeros.
+    /// Whether no marker follows: the chain ends at eight zeros, the node's space for a marker.
     pub is_open_ended: bool,
 }
 
-/// What the next marker led to.
+/// The result of following the next marker.
 pub(super) enum Opened {
     Section,
     /// The section ends before the position of the reader.
@@ -46,7 +46,7 @@ pub(super) enum Opened {
     End,
 }
 
-/// How far a chain is followed. The fields are the same as for [`super::SegmentReader::step`].
+/// How far to follow a chain, as for [`super::SegmentReader::step`].
 #[derive(Clone, Copy)]
 pub(super) struct Reach {
     /// Everything before this logical position is consumed.
@@ -57,16 +57,16 @@ pub(super) struct Reach {
 
 /// Follows the markers of a segment from section to section.
 ///
-/// Invariant: a next marker's physical offset and logical position are those after the current
-/// section, or after the last one while no section is open. They move only when a section is open
-/// or given up, so a failed read can be repeated.
+/// Invariant: the offset and position of the next marker follow the current section, or the
+/// previous section while none is open. They move only when a section is opened or abandoned, so a
+/// failed read can be repeated.
 pub(super) struct Chain<S> {
     decoder: SectionDecoder<S>,
     /// Physical offset and logical position of the next marker.
     marker_physical: u64,
     marker_logical: u64,
     section: Option<Section>,
-    /// Logical position of the marker of the last section.
+    /// Logical position of the latest section's marker.
     section_marker: u64,
     expected_end: u64,
     completed_at: u64,
@@ -86,17 +86,17 @@ impl<S: Source> Chain<S> {
         }
     }
 
-    /// As [`super::SegmentReader::expect_end`].
+    /// See [`super::SegmentReader::expect_end`].
     pub fn expect_end(&mut self, end: u64) {
         self.expected_end = self.expected_end.max(end);
     }
 
-    /// As [`super::SegmentReader::expect_completed`].
+    /// See [`super::SegmentReader::expect_completed`].
     pub fn expect_completed(&mut self, number: u64) {
         self.completed_at = number;
     }
 
-    /// The section that is being read.
+    /// Returns the section that is being read.
     pub fn section(&self) -> Option<Section> {
         self.section
     }
@@ -113,30 +113,30 @@ impl<S: Source> Chain<S> {
         self.decoder.file()
     }
 
-    /// The bytes after the last section.
+    /// Returns the bytes after the last section.
     pub fn tail(&self) -> Result<Tail> {
         self.file().tail(self.marker_physical)
     }
 
-    /// Leaves a section that is read to its end.
+    /// Closes a section that was read to its end.
     pub fn close_section(&mut self) {
         self.section = None;
     }
 
-    /// Leaves a section without an end at `position`, where the node left room for a marker.
+    /// Closes a section without a known end at `position`, where the node left space for a marker.
     pub fn close_section_at(&mut self, position: u64) {
         self.marker_physical = position;
         self.marker_logical = position;
         self.section = None;
     }
 
-    /// Leaves nothing to read.
+    /// Ends the chain, so that nothing is left to read.
     pub fn end(&mut self) {
         self.section = None;
         self.marker_physical = NOWHERE;
     }
 
-    /// Passes a damaged range of the current block section.
+    /// Skips a damaged range of the current block section.
     pub fn pass_gap(&mut self) -> Option<Gap> {
         let (gap, end) = self.decoder.pass_gap(self.marker_logical)?;
         if let Some(section) = &mut self.section {
@@ -145,9 +145,9 @@ impl<S: Source> Chain<S> {
         Some(gap)
     }
 
-    /// The logical position up to which the node synced a section that ends in zeros. It sets a
-    /// marker after it has written all records before, and completes a segment with the last marker
-    /// (§7.3).
+    /// Returns the logical position up to which the node synced a section that ends in zeros. The
+    /// node writes a marker after all records before it, and completes a segment with the last
+    /// marker (§7.3).
     pub fn synced_end(&self, section: Section) -> u64 {
         match self.completed_at {
             0 => section.end.min(self.expected_end),
@@ -172,7 +172,7 @@ impl<S: Source> Chain<S> {
         }
         let is_good = self.file().is_good(offset, &marker);
         if !reach.is_complete {
-            // A torn marker of a live file is one that is not there yet.
+            // In a live file, a torn marker is not completely written yet.
             return if is_good && marker.is_plausible(offset, length) {
                 self.open_chained(marker.end, reach, length)
             } else {
@@ -186,7 +186,7 @@ impl<S: Source> Chain<S> {
             && !self.file().is_marker(marker.end)?
             && self.file().find_marker(reach.position, length)?.is_some()
         {
-            // Records show a wrong end only where the right one is, and the position may be past it.
+            // Records reveal a wrong end only at the correct end, and the position may be past it.
             return self.open_at_position(reach, length);
         }
         let leads_on =
@@ -198,19 +198,19 @@ impl<S: Source> Chain<S> {
             (true, true) => self.open_chained(marker.end, reach, length),
             (true, false) => self.open_doubtful(marker, reach, length),
             // The two words of a marker are not stored at once, so a node may have died between
-            // them (CASSANDRA-16842). The records carry checksums of their own.
+            // them (CASSANDRA-16842). The records have separate checksums.
             (false, true) if marker.crc == 0 => self.open_chained(marker.end, reach, length),
             (false, true) => {
                 let cause = "the checksum of a sync marker does not match; its records are read";
                 self.open_damaged(marker.end, reach, length, cause)
             }
             (false, false) if self.is_plain() => self.open_unmarked(reach, length),
-            // If logical and physical positions differ, later ones are unknown.
+            // If logical and physical positions differ, later positions are unknown.
             (false, false) => Ok(self.abandon("a sync marker is damaged")),
         }
     }
 
-    /// At a missing marker: the end of the log, or a hole before a position that an index named.
+    /// Handles a missing marker: the end of the log, or a hole before a position in the index file.
     fn end_of_chain(&mut self, reach: Reach, length: u64) -> Result<Opened> {
         let reached = self.marker_logical.max(reach.position);
         if !reach.is_complete || self.has_ended() {
@@ -219,7 +219,7 @@ impl<S: Source> Chain<S> {
         if !self.is_plain() {
             let is_short =
                 reached < self.expected_end || self.is_before_completed(reached, length)?;
-            // If logical and physical positions differ, later ones are unknown.
+            // If logical and physical positions differ, later positions are unknown.
             return Ok(if is_short {
                 self.abandon("the chain of sync markers ends before the offset in the index file")
             } else {
@@ -227,7 +227,7 @@ impl<S: Source> Chain<S> {
             });
         }
         if reached >= self.expected_end {
-            // A replay names the length of the file. Later markers prove that the hole had records.
+            // After a replay, the index contains the file's length. Later markers prove a hole.
             let is_replayed = self.completed_at == length;
             let offset = self.marker_physical;
             return Ok(
@@ -250,16 +250,16 @@ impl<S: Source> Chain<S> {
         )))
     }
 
-    /// Whether a chain of blocks that ends here misses the number beside COMPLETED, logical or
-    /// physical as it may be. No space follows blocks, so a replayed file is all chain.
+    /// Whether a chain of blocks ends before the number beside COMPLETED, which is logical or
+    /// physical. No space follows blocks, so the chain of a replayed file covers the whole file.
     fn is_before_completed(&self, reached: u64, length: u64) -> Result<bool> {
         let is_whole = reached == self.completed_at && self.marker_physical == length;
         let is_short = !is_whole && self.marker_physical < self.completed_at;
         Ok(is_short && !self.is_unfinished_sync(length)?)
     }
 
-    /// Whether a killed node left a part of an encrypted section here: the node
-    /// stores the chunks first and their marker last, so nothing of it was synced.
+    /// Whether a killed node left part of an encrypted section here. The node stores the chunks
+    /// first and their marker last, so it has not synced that section.
     fn is_unfinished_sync(&self, length: u64) -> Result<bool> {
         if self.file().descriptor().encryption.is_none() {
             return Ok(false);
@@ -273,7 +273,7 @@ impl<S: Source> Chain<S> {
         Ok(is_hole && is_chunk && self.file().find_marker(content, length)?.is_none())
     }
 
-    /// A good marker that leads to no other: its end is wrong, or the next marker is damaged.
+    /// Handles a valid marker that leads to no other: its end is wrong, or the next one is damaged.
     fn open_doubtful(&mut self, marker: Marker, reach: Reach, length: u64) -> Result<Opened> {
         let offset = self.marker_physical;
         if let Some(end) = self.decoder.empty_block_end(offset, marker, length)? {
@@ -283,7 +283,7 @@ impl<S: Source> Chain<S> {
         let is_right = marker.is_plausible(offset, length)
             && (self.is_plain() || self.decoder.is_block(offset + MARKER_LENGTH, marker.end)?);
         if is_right {
-            // Records of a plain section show where it does not end.
+            // The records of a plain section reveal a wrong end.
             return self.open_chained(marker.end, reach, length);
         }
         if let Some(next) = self.file().find_marker(offset + MARKER_LENGTH, length)? {
@@ -326,7 +326,7 @@ impl<S: Source> Chain<S> {
         } else {
             match self.decoder.block_length(physical, end)? {
                 Some(length) => content + length as u64,
-                // The end of the section is unknown, so whether it may be read is too.
+                // The section's end is unknown, so it may be beyond the limit.
                 None if reach.limit.is_some() => return Ok(Opened::End),
                 None => {
                     let cause = "the length of a section is damaged, or is over 512 MiB";
@@ -341,7 +341,7 @@ impl<S: Source> Chain<S> {
         let is_skipped = logical_end <= reach.position;
         self.decoder.begin(content);
         if !is_skipped && !self.is_plain() {
-            // Before the chain moves: a failed read can be repeated.
+            // Decoding precedes the move, so a failed read can be repeated.
             self.decoder.decode(physical, end, logical_end)?;
         }
         self.marker_physical = end;
@@ -364,7 +364,7 @@ impl<S: Source> Chain<S> {
         Ok(Opened::Section)
     }
 
-    /// Whether the segment is stored without blocks, so that logical positions are physical ones.
+    /// Whether the segment is stored without blocks: logical and physical positions are equal.
     pub fn is_plain(&self) -> bool {
         self.decoder.is_plain()
     }
@@ -380,8 +380,8 @@ impl<S: Source> Chain<S> {
         Opened::Gap(Gap::new(start, None, cause))
     }
 
-    /// Whether a section may end at `position`: another marker, or the end of the file, or in plain
-    /// files the zeros that nothing was written over.
+    /// Whether a section may end at `position`: at a marker, at the end of the file, or, in plain
+    /// files, at unwritten zeros.
     fn is_marker_or_end(&self, position: u64, length: u64) -> Result<bool> {
         if position + MARKER_LENGTH > length {
             return Ok(self.is_plain() || position == length);

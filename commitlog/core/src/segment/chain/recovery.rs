@@ -1,7 +1,7 @@
 //! Sections of a broken chain (format notes §2.7).
 //!
-//! A plain section without a marker of its own is read as far as its records lead. It ends at the
-//! next marker, or at the eight zeros that the node leaves for one at a sync.
+//! A plain section without a valid marker is read as far as its records lead. It ends at the next
+//! marker, or at the eight zeros that the node leaves for a marker at a sync.
 
 use super::{Chain, Opened, Reach, Section};
 use crate::segment::Result;
@@ -10,10 +10,10 @@ use crate::segment::marker::MARKER_LENGTH;
 use crate::source::Source;
 
 impl<S: Source> Chain<S> {
-    /// Whether records may be searched for after damage at `position`.
+    /// Whether the reader may search for records after damage at `position`.
     ///
-    /// Eight zeros can be the end of the chain, with records after it that were never synced. The
-    /// search goes on only if a marker or an index of the node proves that the section ends later.
+    /// Eight zeros can be the end of the chain, followed by records that were never synced. The
+    /// search continues only if a marker or an index file proves that the section ends later.
     pub fn may_search(&self, section: Section, position: u64) -> Result<bool> {
         let is_synced = section.end <= self.expected_end;
         Ok(!self.is_plain()
@@ -22,8 +22,8 @@ impl<S: Source> Chain<S> {
             || self.file().is_marker(section.end)?)
     }
 
-    /// Corrects the end of a plain section that a damaged record makes doubtful, by looking for
-    /// the next marker. `None` when there is nothing to correct.
+    /// Corrects the end of a plain section after a damaged record, by searching for the next
+    /// marker. Returns `None` if there is nothing to correct.
     pub fn correct_section_end(&mut self, section: Section, position: u64) -> Result<Option<Gap>> {
         if !self.is_plain() || section.end_is_searched {
             return Ok(None);
@@ -49,7 +49,7 @@ impl<S: Source> Chain<S> {
         Ok(Some(Gap::new(section.marker, Some(end), cause)))
     }
 
-    /// Opens a plain section without a good marker, and reports it.
+    /// Opens a plain section without a valid marker, and reports the damage.
     pub(super) fn open_unmarked(&mut self, reach: Reach, length: u64) -> Result<Opened> {
         let start = self.marker_physical;
         if reach.position > start {
@@ -57,14 +57,14 @@ impl<S: Source> Chain<S> {
         }
         let next = self.file().find_marker(start + 1, length)?;
         let (gap, content) = if self.file().is_record(start, length)? {
-            // Records that the node has not synced follow eight zeros, so this one was synced.
+            // Unsynced records follow eight zeros, so the node has synced this record.
             let cause = "a sync marker points into its own section; the whole section is read";
             let before = self.section_marker;
             (Gap::new(before, Some(before + MARKER_LENGTH), cause), start)
         } else {
             let is_synced = (start + MARKER_LENGTH + 1..=length).contains(&self.expected_end);
             if next.is_none() && !is_synced {
-                // Records may be here that the node never synced.
+                // There may be records here that the node never synced.
                 return Ok(self.abandon("a sync marker is damaged"));
             }
             let cause = "a sync marker is damaged; its records are read";
@@ -78,7 +78,7 @@ impl<S: Source> Chain<S> {
         Ok(Opened::Gap(gap))
     }
 
-    /// Ends a section without a next marker at the synced end in an index of the node.
+    /// Ends a section without a next marker at the synced end in the index file.
     fn end_where_expected(&mut self) {
         let end = self.expected_end;
         if let Some(section) = &mut self.section
@@ -92,8 +92,8 @@ impl<S: Source> Chain<S> {
         }
     }
 
-    /// Opens a plain section at the position that the reader was opened at, where the chain breaks
-    /// off before it: reading up to there had found its way.
+    /// Opens a plain section at the reader's position if the chain breaks before it. An earlier
+    /// reader reached this position, so a record starts there.
     pub(super) fn open_at_position(&mut self, reach: Reach, length: u64) -> Result<Opened> {
         let start = self.marker_physical;
         let cause = "a sync marker points to a wrong offset; the remaining records are read";
@@ -106,7 +106,7 @@ impl<S: Source> Chain<S> {
         )))
     }
 
-    /// A plain section from `content` to the next marker or, without one, to where none was set.
+    /// Opens a plain section from `content` to the next marker or, without one, to the file's end.
     pub(super) fn open_plain(&mut self, marker: u64, content: u64, next: Option<u64>, length: u64) {
         let end = next.unwrap_or(length);
         self.marker_physical = end;

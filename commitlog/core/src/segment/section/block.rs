@@ -1,12 +1,12 @@
-//! Sections that are stored as one block: how long they are, and their records
-//! (format notes §2.5, §2.6).
+//! Sections that are stored as one block: determines their length and decodes their records (format
+//! notes §2.5, §2.6).
 //!
 //! ```text
 //! marker | L: 4 | block        L bytes of records when it is decoded
 //! ```
 //!
 //! No checksum covers L, and all later positions depend on it. So L is trusted if the block
-//! has the same length or decodes to it.
+//! contains the same length or decodes to it.
 
 use super::{SectionDecoder, reuse};
 use crate::framing::{BLOCK_HEADER_LENGTH, Framing};
@@ -17,43 +17,43 @@ use crate::source::Source;
 
 /// Bytes of a block that may contain its decoded length.
 pub(super) const BLOCK_START: usize = 16;
-/// A compressor makes no more than this of nothing.
+/// Maximum length of a compressor's output for an empty input.
 const MAX_EMPTY_BLOCK: usize = 16;
-/// Bytes of the records of one section. Cassandra's buffer for a section has the size of a segment, 32 MiB
-/// unless `commitlog_segment_size` differs; without a bound 64 KiB of Zstandard take 2 GiB.
+/// Maximum bytes of records in one section. Cassandra's buffer is as large as a segment, by default
+/// 32 MiB (`commitlog_segment_size`). Without a limit, 64 KiB of Zstandard could take 2 GiB.
 const MAX_SECTION_BYTES: usize = 512 << 20;
 
-/// The bytes of one block as they are stored.
+/// The stored bytes of one block.
 #[derive(Default)]
 pub(super) struct StoredBlock {
     bytes: Vec<u8>,
     length: usize,
-    /// What the reader's buffer holds decoded: physical start, end, and length of the records.
+    /// The decoded block in the reader's buffer: physical start, end, and length of the records.
     decoded: Option<(u64, u64, usize)>,
 }
 
 /// The start of a block section.
 struct BlockHeader {
-    /// Bytes of the records, by the section.
+    /// Length of the records according to the section.
     length: usize,
-    /// Bytes of the records by the block, if the block has them.
+    /// Length of the records according to the block, if the block stores it.
     own_length: Option<usize>,
     max_length: usize,
-    /// Bytes of the block.
+    /// Length of the block.
     stored: usize,
 }
 
 impl BlockHeader {
-    /// Whether this closes a segment (§2.5): no records, and a block as compressors make it of
-    /// nothing.
+    /// Whether this section closes a segment (§2.5): it has no records, and its block is as short
+    /// as a compressor's output for an empty input.
     fn is_empty_section(&self) -> bool {
         self.length == 0 && self.own_length.unwrap_or(0) == 0 && self.stored <= MAX_EMPTY_BLOCK
     }
 }
 
 impl<S: Source> SectionDecoder<S> {
-    /// Whether a whole block lies between two physical offsets, of the length that its section's
-    /// header gives.
+    /// Whether a whole block lies between two physical offsets and decodes to the length in its
+    /// section's header.
     pub fn is_block(&mut self, physical: u64, end: u64) -> Result<bool> {
         let Some(header) = self.block_header(physical, end)? else {
             return Ok(false);
@@ -65,8 +65,8 @@ impl<S: Source> SectionDecoder<S> {
             && self.decode_stored(physical, end, header.length)?.is_ok())
     }
 
-    /// Where an empty block section ends whose marker leads to no other: at the next marker if it
-    /// is near enough, since there is nothing to decode as a proof.
+    /// Finds the end of an empty block section whose marker leads to no other marker. The end must
+    /// be near, because an empty block cannot prove it by decoding.
     pub fn empty_block_end(
         &self,
         position: u64,
@@ -91,7 +91,7 @@ impl<S: Source> SectionDecoder<S> {
         Ok(last.or(Some(marker.end).filter(is_near)))
     }
 
-    /// The decoded length of a block section; `None` when it cannot be known.
+    /// Returns the decoded length of a block section, or `None` if it cannot be determined.
     pub fn block_length(&mut self, physical: u64, end: u64) -> Result<Option<usize>> {
         let Some(header) = self.block_header(physical, end)? else {
             return Ok(None);
@@ -114,8 +114,8 @@ impl<S: Source> SectionDecoder<S> {
         {
             return Ok(Some(decoded));
         }
-        // The block is damaged; its length need not be. A short one of a section
-        // without records is one of nothing.
+        // The block is damaged, but its length may be right. Only a short block can belong to a
+        // section without records.
         let least = usize::from(header.stored > MAX_EMPTY_BLOCK);
         Ok(Some(header.length).filter(|length| (least..=header.max_length).contains(length)))
     }
@@ -152,10 +152,10 @@ impl<S: Source> SectionDecoder<S> {
     }
 
     /// Decodes the block between two physical offsets, whose records end at the logical position
-    /// `section_end`. What is damaged becomes gaps.
+    /// `section_end`. Damaged ranges become gaps.
     ///
     /// # Errors
-    /// The file cannot be read, or an encrypted segment has no chunk that its key opens.
+    /// The file cannot be read, or the key decrypts no chunk of an encrypted segment.
     pub fn decode(&mut self, physical: u64, end: u64, section_end: u64) -> Result<()> {
         let length = (section_end - self.start) as usize;
         let failure = self.decode_block(physical, end, length)?.err();
@@ -170,14 +170,14 @@ impl<S: Source> SectionDecoder<S> {
         Ok(())
     }
 
-    /// Fills the buffer with the records of a block section; the inner error is damage.
+    /// Fills the buffer with the records of a block section; the inner error describes damage.
     fn decode_block(
         &mut self,
         physical: u64,
         end: u64,
         length: usize,
     ) -> Result<Result<(), String>> {
-        // An empty closing section carries whatever its compressor makes of nothing (§2.5).
+        // An empty closing section contains its compressor's output for an empty input (§2.5).
         if length == 0 {
             return Ok(Ok(()));
         }
@@ -219,11 +219,11 @@ impl<S: Source> SectionDecoder<S> {
         Ok(done)
     }
 
-    /// Decodes a damaged block into the buffer as far as it goes.
+    /// Decodes a damaged block into the buffer as far as possible.
     fn decode_start(&mut self, physical: u64, end: u64, length: usize) -> Result<()> {
         self.block.decoded = None;
-        // What an earlier section left in the buffer would have good checksums too. Fresh zeros take
-        // no memory before they are written to, and the length may be a damaged one.
+        // Records of an earlier section in the buffer would have valid checksums, too. Fresh zeros
+        // take no memory until they are written, and the length may be damaged.
         self.buffer = Vec::new();
         if self.allows_block(physical, end, length)?.is_err() {
             return Ok(());
@@ -234,22 +234,22 @@ impl<S: Source> SectionDecoder<S> {
         };
         let block = self.block.bytes.get(..self.block.length);
         self.buffer = vec![0; length];
-        // The error is known: it is why this is done.
+        // The error is already known: it is the reason for this call.
         let _ = decoder.decode(block.unwrap_or_default(), &mut self.buffer);
         self.length = length;
         Ok(())
     }
 
-    /// Whether the memory of this process is enough for a block and `length` bytes of records.
+    /// Checks the memory limit for a block and `length` bytes of records.
     fn allows_block(&self, physical: u64, end: u64, length: usize) -> Result<Result<(), TooLarge>> {
         let stored = end.min(self.file.length()?).saturating_sub(physical);
         Ok(self.memory.allows_section(stored as usize, length))
     }
 
-    /// Reads the block between two physical offsets; false when the file ends before.
+    /// Reads the block between two physical offsets; returns false if the file ends before it does.
     fn read_block(&mut self, physical: u64, end: u64) -> Result<bool> {
         let start = physical + BLOCK_HEADER_LENGTH;
-        // A damaged marker may claim more than the file has.
+        // A damaged marker may point past the end of the file.
         let stop = end.min(self.file.length()?);
         self.block.length = stop.saturating_sub(start) as usize;
         let block = reuse(&mut self.block.bytes, self.block.length);

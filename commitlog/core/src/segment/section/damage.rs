@@ -1,10 +1,9 @@
-//! What can be believed of a block section that does not hold what was written into it.
+//! Finds the trustworthy records of a damaged block section.
 //!
-//! No checksum covers a block. Most damage in one breaks it or records in it, but it can also make
-//! a compressor copy whole records of the same section to another place, where their checksums are
-//! as good as before. So a block in which anything is wrong is looked at as a whole before any of
-//! it is given: a record that repeats an earlier one is left out. If it was written twice, the
-//! first one has the same content.
+//! No checksum covers a block. Most damage breaks the block or its records, but it can also make a
+//! decompressor copy whole records within the section, with valid checksums. So a damaged block is
+//! inspected completely before any record is returned, and repeated records are skipped. If a
+//! record was written twice, its first copy has the same content.
 
 use std::collections::VecDeque;
 
@@ -21,8 +20,9 @@ const BAD_RECORD: &str = "the checksum of a record does not match";
 const BROKEN: &str = "the checksum of a record's size does not match";
 
 impl<S: Source> SectionDecoder<S> {
-    /// The ranges of the decoded block in the buffer that are not to be read; none in a good one.
-    /// `failure` is why decoding stopped early: then nothing after the first doubt is read.
+    /// Returns the ranges of the decoded block in the buffer that must not be read; none if it is
+    /// intact. `failure` is the reason if decoding stopped early: then nothing after the first
+    /// doubtful record is read.
     pub(super) fn block_gaps(&self, end: u64, failure: Option<&str>) -> Result<VecDeque<Gap>> {
         let content = self.start;
         let bytes = self.buffer.get(..self.length).unwrap_or_default();

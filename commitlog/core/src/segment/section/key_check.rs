@@ -1,6 +1,6 @@
-//! Whether the key of an encrypted segment is the right one.
+//! Checks whether the key of an encrypted segment is right.
 //!
-//! A wrong key and a damaged block look alike: neither decodes. The key is right if it opens any
+//! A wrong key and a damaged block look alike: neither decodes. The key is right if it decrypts any
 //! chunk of the segment.
 
 use super::SectionDecoder;
@@ -11,7 +11,7 @@ use crate::segment::Result;
 use crate::segment::marker::MARKER_LENGTH;
 use crate::source::Source;
 
-/// Chunks that are tried before a key counts as wrong.
+/// Number of chunks to try before a key counts as wrong.
 const MAX_KEY_TRIALS: usize = 1024;
 
 impl<S: Source> SectionDecoder<S> {
@@ -46,7 +46,7 @@ impl<S: Source> SectionDecoder<S> {
             position = marker.end;
         }
         if trials == 0 {
-            // Each later block that does not decode would search all of the file again.
+            // Otherwise, each later block that cannot be decoded would search the whole file again.
             self.has_no_trial = true;
             return Ok(());
         }
@@ -57,7 +57,7 @@ impl<S: Source> SectionDecoder<S> {
         })
     }
 
-    /// Whether the key opens any chunk between two physical offsets.
+    /// Whether the key decrypts any chunk between two physical offsets.
     fn opens_a_chunk(&mut self, start: u64, end: u64, trials: &mut usize) -> Result<bool> {
         let mut position = start;
         while position < end && *trials < MAX_KEY_TRIALS {

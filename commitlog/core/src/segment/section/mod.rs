@@ -16,29 +16,29 @@ use crate::segment::Result;
 use crate::source::Source;
 use block::StoredBlock;
 
-/// Bytes read of a plain section at once; more only for a larger record. Small enough to stay in
-/// a core's own cache until they are decoded.
+/// Bytes of each read in a plain section; only larger records need more. A chunk stays in a core's
+/// private cache until it is decoded.
 const CHUNK_BYTES: u64 = 256 << 10;
 /// A buffer is reused unless it is this many times too large.
 const MAX_SLACK: usize = 4;
 
 /// Decodes one section at a time.
 ///
-/// Invariant: `buffer[..length]` holds the bytes of the section from the logical position `start`
-/// on, as the node wrote them. Of a block section these end where the first of `gaps` starts.
-/// `is_sound` only if every record in the buffer has good checksums.
+/// Invariant: `buffer[..length]` holds the section's bytes from the logical position `start`, as
+/// the node wrote them. In a block section, they end where the first of `gaps` starts. `is_sound`
+/// is true only if every record in the buffer has valid checksums.
 pub(super) struct SectionDecoder<S> {
     file: SegmentFile<S>,
     framing: Framing,
     buffer: Vec<u8>,
     start: u64,
     length: usize,
-    /// Stored bytes of the last block.
+    /// Stored bytes of the latest block.
     block: StoredBlock,
     /// Damaged ranges of the block section, in order.
     gaps: VecDeque<Gap>,
     is_sound: bool,
-    /// The rest of an encrypted segment has no chunk that its key can be tried on.
+    /// Whether the rest of an encrypted segment contains no chunk for testing its key.
     has_no_trial: bool,
     pub memory: MemoryLimit,
 }
@@ -68,8 +68,8 @@ impl<S: Source> SectionDecoder<S> {
         self.is_sound = false;
     }
 
-    /// Reads `wanted` or more bytes of a plain section from `position` on; no more than up to `end`.
-    /// A block section is in memory already.
+    /// Reads at least `wanted` bytes of a plain section from `position`, but not past `end`. A
+    /// block section is already in memory.
     pub fn load(&mut self, position: u64, end: u64, wanted: usize) -> Result<()> {
         if !self.is_plain() {
             return Ok(());
@@ -91,13 +91,13 @@ impl<S: Source> SectionDecoder<S> {
         }
     }
 
-    /// Where the readable part of the section ends, if a damaged range follows.
+    /// Returns the end of the readable part of the section, if a damaged range follows.
     pub fn readable_end(&self) -> Option<u64> {
         self.gaps.front().map(|gap| gap.start)
     }
 
-    /// Passes the next damaged range of a block section that ends at `section_end`; returns it and
-    /// where the readable part after it ends.
+    /// Skips the next damaged range of a block section that ends at `section_end`; returns it and
+    /// the end of the readable part after it.
     pub fn pass_gap(&mut self, section_end: u64) -> Option<(Gap, u64)> {
         let gap = self.gaps.pop_front()?;
         let end = self.readable_end().unwrap_or(section_end);
@@ -123,12 +123,12 @@ impl<S> SectionDecoder<S> {
         &self.file
     }
 
-    /// Whether the segment is stored without blocks, so that logical positions are physical ones.
+    /// Whether the segment is stored without blocks: logical and physical positions are equal.
     pub fn is_plain(&self) -> bool {
         matches!(self.framing, Framing::Plain)
     }
 
-    /// The bytes in memory from a logical position on.
+    /// Returns the bytes in memory from a logical position.
     pub fn bytes(&self, position: u64) -> &[u8] {
         position
             .checked_sub(self.start)
@@ -137,7 +137,7 @@ impl<S> SectionDecoder<S> {
             .unwrap_or_default()
     }
 
-    /// The records in memory from a logical position on; the section has `left` more bytes.
+    /// Returns the records in memory from a logical position; the section has `left` more bytes.
     pub fn records(&self, position: u64, left: u64) -> Records<'_> {
         let records = Records::new(self.bytes(position), position, left);
         if self.is_sound {
@@ -148,10 +148,10 @@ impl<S> SectionDecoder<S> {
     }
 }
 
-/// `length` bytes of a buffer; their content is arbitrary.
+/// Returns `length` bytes of a buffer with arbitrary content.
 fn reuse(buffer: &mut Vec<u8>, length: usize) -> &mut [u8] {
     if buffer.len() < length || buffer.len() > length.saturating_mul(MAX_SLACK) {
-        // First, or both would take memory at once.
+        // Otherwise, the old and the new buffer would take memory at the same time.
         *buffer = Vec::new();
         *buffer = vec![0; length];
     }

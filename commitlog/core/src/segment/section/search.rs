@@ -1,19 +1,19 @@
-//! The search for the next record after damage in a section (format notes §2.7, §2.8).
+//! Searches for the next record after damage in a section (format notes §2.7, §2.8).
 //!
-//! Records have no space between them, and the last one ends where its section does. So a position
-//! after damage is the start of a record when sizes with good checksums lead from there to the very
-//! end of the section. Bytes of a value that look like records do not: they lead nowhere.
+//! Records have no space between them, and the last record ends with its section. So a position
+//! after damage is the start of a record if sizes with valid checksums lead from there to the exact
+//! end of the section. Bytes of a value that look like records do not lead there.
 
 use super::SectionDecoder;
 use crate::record;
 use crate::segment::Result;
 use crate::source::Source;
 
-/// Bytes that are searched at once.
+/// Bytes of each read in a search.
 const CHUNK_BYTES: usize = 64 << 10;
 
 impl<S: Source> SectionDecoder<S> {
-    /// The first position after `damaged` from which records lead to `end`, that of the section.
+    /// Finds the first position after `damaged` from which records lead to the section's `end`.
     pub fn find_record(&self, damaged: u64, end: u64) -> Result<Option<u64>> {
         let mut chunk = vec![0; CHUNK_BYTES];
         let (mut start, mut read) = (0, 0);
@@ -42,13 +42,13 @@ impl<S: Source> SectionDecoder<S> {
             if reached == end {
                 return Ok(Some(record));
             }
-            // Every record start in between leads to the same position.
+            // Every record that starts in between leads to the same position.
             next = reached + 1;
         }
         Ok(None)
     }
 
-    /// The position that the records from `position` on lead to.
+    /// Returns the position to which the records from `position` lead.
     fn follow(&self, mut position: u64, end: u64) -> Result<u64> {
         let mut header = [0; record::HEADER];
         while position < end {

@@ -1,4 +1,4 @@
-//! Columns of several cells as Avro: the elements that were written or removed.
+//! Multi-cell columns as Avro: the written and the removed elements.
 
 use commitlog_core::cql_type::CqlType;
 use commitlog_core::row::Cell;
@@ -9,11 +9,11 @@ use crate::event_writer::Out;
 use crate::value::json::ElementCell;
 use crate::value::{Result, ValueError, fixed};
 
-/// `deletion_ts` null and `set` true: the end of a live value.
+/// The end of a live value: `deletion_ts` null, `set` true.
 pub(super) const END_LIVE: &[u8; 2] = &[0, 1];
 
-/// Writes the elements that were written, not the whole collection. `removed` has those that were
-/// removed from a list, set or user type.
+/// Writes the elements that the statement wrote, not the whole collection. `removed` lists the
+/// elements that it deleted from a list, set or user type.
 #[inline(never)]
 pub(super) fn write_elements<'b>(
     values: &mut ValueWriter<'_>,
@@ -26,7 +26,7 @@ pub(super) fn write_elements<'b>(
     let count = removed.clone().count() as i64;
     out.literal(THERE);
     match ty {
-        // A user type that is deleted whole has no fields left.
+        // A completely deleted user type has no fields left.
         CqlType::Udt(_) if cells.is_empty() => out.literal(NULL),
         _ => out.literal(THERE),
     }

@@ -1,4 +1,4 @@
-//! Events as Avro (`docs/reference/avro.md`): the members of the JSON, with bytes as they are.
+//! Events as Avro (`docs/reference/avro.md`): the same members as in JSON, with raw bytes.
 
 mod cells;
 mod elements;
@@ -25,7 +25,7 @@ use elements::{END_LIVE, write_elements};
 
 /// A column with a tombstone: `value` null, `deletion_ts` null, `set` true.
 const TOMBSTONE: &[u8; 4] = &[2, 0, 0, 1];
-/// `snapshot`, `db`, `sequence`, and the branch of `ts_us`.
+/// `snapshot`, `db`, `sequence`, and the union branch of `ts_us`.
 const OF_LOG: &[u8; 14] = b"\x00\x0afalse\x08NULL\x00\x02";
 const OF_SNAPSHOT: &[u8; 13] = b"\x00\x08true\x08NULL\x00\x02";
 
@@ -38,7 +38,7 @@ pub(crate) struct AvroEncoder<'w> {
     headers: ConfluentHeaders,
     /// `cluster` and `file` of `source`.
     source_middle: &'w StaticFragment<128>,
-    /// The last time that was written.
+    /// The previous time, because an event repeats its times.
     time: TimeVarint,
 }
 
@@ -316,7 +316,7 @@ impl<'w> EventVisitor<'w> for AvroEncoder<'w> {
     }
 }
 
-/// `removed` or `shards` of a column without any.
+/// Writes null for `removed` or `shards`, if the column has such a member.
 #[inline]
 fn without_more<'b>(mut out: Out<'b>, field: &AfterField) -> Out<'b> {
     if field.has_more {

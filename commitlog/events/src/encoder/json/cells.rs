@@ -1,4 +1,4 @@
-//! The member `cells` as JSON. Members that do not apply are left out.
+//! The member `cells` as JSON. Members that do not apply are omitted.
 
 use commitlog_core::row::{Cell, CellState, Deletion, Expiry, Liveness, LocalDeletionTime};
 
@@ -35,7 +35,7 @@ impl JsonEncoder<'_> {
         self.local_deletion_time(out, expiry.local_deletion_time)
     }
 
-    /// The start of an object about a column, the `index`th one in its array, up to the time.
+    /// Starts the object of a column, at `index` in its array, up to the time.
     #[inline]
     fn cell_column<'b>(&self, mut out: Out<'b>, index: usize, column: u32) -> Out<'b> {
         if index > 0 {

@@ -1,5 +1,5 @@
-//! Events as JSON (`docs/reference/event-format.md`). The envelope is Debezium's: `ts_ms`, `op`, `source`,
-//! `after`, and `cells` where it is enabled.
+//! Events as JSON (`docs/reference/event-format.md`) in Debezium's envelope: `ts_ms`, `op`,
+//! `source`, `after`, and `cells` if it is enabled.
 
 mod cells;
 
@@ -33,13 +33,13 @@ pub(crate) struct JsonEncoder<'w> {
     source_middle: &'w StaticFragment<128>,
     /// The message key, from which the value copies its key columns.
     key: &'w [u8],
-    /// Room before the key was written.
+    /// Free bytes before the key was written.
     whole: usize,
-    /// The last time that was written.
+    /// The previous time, because an event repeats its times.
     time: TimeText,
-    /// Room before the value was written.
+    /// Free bytes before the value was written.
     value_room: usize,
-    /// Bytes of the value up to the comma after the last column, where no range follows.
+    /// Length of the value up to the comma after the last column, if no range follows.
     comma: Option<usize>,
 }
 
@@ -65,8 +65,8 @@ impl<'w> JsonEncoder<'w> {
         }
     }
 
-    /// Removes the comma after the last column where no range follows it, which layout 1.x does not
-    /// have. `value` starts with the value and has this length, which is returned anew.
+    /// Removes the comma after the last column if no range follows, as in layout 1.x. The value
+    /// takes the first `length` bytes of `value`; returns its new length.
     #[inline]
     pub fn without_comma(&self, value: &mut [u8], length: usize) -> usize {
         match self.comma {
@@ -78,7 +78,7 @@ impl<'w> JsonEncoder<'w> {
         }
     }
 
-    /// `source` of the incumbent's releases 1.x, and the start of `after`.
+    /// Writes `source` as in Debezium 1.x, and the start of `after`.
     #[inline(never)]
     fn source_of_v1<'b>(&mut self, mut out: Out<'b>, fields: &SourceFields) -> Out<'b> {
         let time = TimeText::from_us(fields.timestamp_us);
@@ -97,7 +97,7 @@ impl<'w> JsonEncoder<'w> {
         out
     }
 
-    /// The key that this encoder wrote last; a value takes its key columns from it.
+    /// Sets the key that this encoder has just written; the value copies its key columns from it.
     #[inline]
     pub fn set_key(&mut self, key: &'w [u8]) {
         self.key = key;
@@ -364,8 +364,8 @@ impl<'w> EventVisitor<'w> for JsonEncoder<'w> {
     }
 }
 
-/// The elements that were written, not the whole collection, up to the end of the column;
-/// `removed` has those that were removed from a list or set.
+/// Writes the elements that the statement wrote, not the whole collection, up to the end of the
+/// column. `removed` lists the elements that it deleted from a list or set.
 #[inline(never)]
 fn write_elements(
     out: &mut Vec<u8>,
@@ -374,7 +374,7 @@ fn write_elements(
     modes: ValueModes,
 ) -> Result<()> {
     let elements = || cells.iter().map(ElementCell::from_cell);
-    // A user type that is deleted whole has no fields left.
+    // A completely deleted user type has no fields left.
     let removed = if cells.is_empty() && matches!(cql_type, CqlType::Udt(_)) {
         out.extend_from_slice(b"null");
         0

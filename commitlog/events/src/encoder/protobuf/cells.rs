@@ -1,4 +1,4 @@
-//! The member `cells` as Protobuf. Members that do not apply have no bytes.
+//! The member `cells` as Protobuf. Members that do not apply take no bytes.
 
 use commitlog_core::row::{Cell, CellState, Deletion, Expiry, Liveness, LocalDeletionTime};
 
@@ -14,7 +14,7 @@ mod times {
     pub const TS: u32 = 1;
     pub const TTL: u32 = 2;
     pub const LDT: u32 = 3;
-    /// In `cdel`, which has its column first.
+    /// In `cdel`, where the column comes first.
     pub const TS_AFTER_COLUMN: u32 = 2;
 }
 
@@ -162,7 +162,7 @@ impl CellsVisitor for ProtobufEncoder<'_> {
         out
     }
 
-    /// Ends a nested message; the outermost one is whole then.
+    /// Ends a nested message, or writes the complete outermost message.
     #[inline]
     fn object_end<'b>(&mut self, mut out: Out<'b>) -> Out<'b> {
         let buffer = self.buffer();

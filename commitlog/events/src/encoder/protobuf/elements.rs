@@ -1,4 +1,4 @@
-//! Columns of several cells as Protobuf: the elements that were written or removed.
+//! Multi-cell columns as Protobuf: the written and the removed elements.
 
 use commitlog_core::cql_type::CqlType;
 use commitlog_core::row::Cell;
@@ -8,8 +8,8 @@ use crate::protobuf::value::ValueWriter;
 use crate::value::json::ElementCell;
 use crate::value::{Result, ValueError, fixed};
 
-/// Writes the elements that were written, not the whole collection. `removed` has those that were
-/// removed from a list, set or user type.
+/// Writes the elements that the statement wrote, not the whole collection. `removed` lists the
+/// elements that it deleted from a list, set or user type.
 pub(super) fn write_elements(
     values: &mut ValueWriter<'_>,
     ty: &CqlType,
@@ -24,7 +24,7 @@ pub(super) fn write_elements(
             values.elements(VALUE, element, elements(), |cell| cell.path)?;
         }
         CqlType::Map(key, value) => return values.entries(VALUE, key, value, elements()),
-        // A user type that is deleted whole has no fields left.
+        // A completely deleted user type has no fields left.
         CqlType::Udt(_) if cells.is_empty() => {}
         CqlType::Udt(user_type) => {
             let fields = &user_type.fields;

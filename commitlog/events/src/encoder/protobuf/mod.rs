@@ -1,8 +1,7 @@
-//! Events as Protobuf (`docs/reference/protobuf.md`): the members of the JSON, with bytes as they
-//! are.
+//! Events as Protobuf (`docs/reference/protobuf.md`): the same members as in JSON, with raw bytes.
 //!
-//! A nested message begins with its length, so an event is made in a buffer and copied when it
-//! ends. What an event does not have has no bytes.
+//! A nested message begins with its length, so an event is built in a buffer and then copied.
+//! Absent members take no bytes.
 
 mod cells;
 mod elements;
@@ -27,9 +26,9 @@ use crate::value::text::write_text;
 use crate::value::{Result, write_uuid};
 use elements::write_elements;
 
-/// The index of the outermost message in its schema, which is the first one.
+/// The index of the outermost message, which is the first in its schema.
 const FIRST_MESSAGE: &[u8] = &[0];
-/// `set` true.
+/// The field `set` with the value true.
 const SET: &[u8] = &[(field::column::SET << 3) as u8, 1];
 
 /// Writes one event as Protobuf.
@@ -83,7 +82,7 @@ impl<'w> ProtobufEncoder<'w> {
         buffer.raw(FIRST_MESSAGE);
     }
 
-    /// `value` of a column, in its open message.
+    /// Opens the message of a column and writes its `value`.
     #[inline]
     fn live(&mut self, field: &ProtobufField, ty: &CqlType, value: &[u8]) -> Result<()> {
         self.buffer().open_behind(&field.tag);
@@ -91,7 +90,7 @@ impl<'w> ProtobufEncoder<'w> {
         Ok(())
     }
 
-    /// `set`, and the end of a column.
+    /// Writes `set` and closes the message of a column.
     #[inline]
     fn end(&mut self) {
         let buffer = self.buffer();

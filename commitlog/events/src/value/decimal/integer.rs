@@ -2,19 +2,19 @@ use commitlog_core::cql_type::CqlType;
 
 use super::super::{MAX_DIGITS, Result, ValueError};
 
-/// An integer as shortest big-endian two's complement; at least one byte.
+/// An integer in the shortest big-endian two's complement, with at least one byte.
 #[derive(Debug, Clone, Copy)]
 pub struct Integer<'a>(&'a [u8]);
 
-/// The result of one step of the conversion of a long integer: 19 decimal digits. Its top bit is
-/// set, which [`divide`] relies on.
+/// The divisor of one conversion step of a long integer, which yields 19 decimal digits. [`divide`]
+/// relies on its top bit, which is set.
 const CHUNK: u64 = 10_000_000_000_000_000_000;
 const CHUNK_DIGITS: usize = 19;
 /// ⌊(2^128 - 1) / `CHUNK`⌋ - 2^64.
 const CHUNK_RECIPROCAL: u64 = (u128::MAX / CHUNK as u128 - (1 << 64)) as u64;
 
 impl<'a> Integer<'a> {
-    /// Drops leading bytes that only repeat the sign; no bytes at all are zero.
+    /// Drops leading bytes that only repeat the sign; an empty slice becomes zero.
     pub fn new(mut bytes: &'a [u8]) -> Self {
         while let [first, second, ..] = bytes {
             let sign = if second & 0x80 == 0 { 0x00 } else { 0xff };
@@ -50,7 +50,7 @@ impl<'a> Integer<'a> {
         )
     }
 
-    /// The low 64 bits, sign-extended when there are fewer.
+    /// Returns the low 64 bits, sign-extended if there are fewer.
     pub fn low_i64(self) -> i64 {
         let sign = if self.is_negative() { -1 } else { 0 };
         self.0
@@ -58,10 +58,10 @@ impl<'a> Integer<'a> {
             .fold(sign, |number: i64, byte| (number << 8) | i64::from(*byte))
     }
 
-    /// Refuses what would take more than [`MAX_DIGITS`] digits to print.
+    /// Rejects integers that take more than [`MAX_DIGITS`] digits to print.
     pub fn check_digits(self, ty: &CqlType) -> Result<()> {
-        // A lower bound, at most 3 below: log10(2) is a little above 30,102/100,000, and the
-        // first byte may have one bit only.
+        // A lower bound, at most 3 too small: log10(2) is slightly above 30,102/100,000, and the
+        // first byte may use only one bit.
         let bits = (self.0.len() as u64).saturating_sub(1).saturating_mul(8);
         let digits = bits.saturating_mul(30_102) / 100_000;
         if digits > MAX_DIGITS {
@@ -70,7 +70,7 @@ impl<'a> Integer<'a> {
         Ok(())
     }
 
-    /// Big-endian absolute value.
+    /// Returns the absolute value as big-endian bytes.
     pub fn magnitude(self) -> Vec<u8> {
         let mut bytes = self.0.to_vec();
         if self.is_negative() {
@@ -82,7 +82,7 @@ impl<'a> Integer<'a> {
         bytes
     }
 
-    /// Sign and digits.
+    /// Writes the sign and the digits.
     pub fn write_text(self, out: &mut Vec<u8>) {
         if self.is_negative() {
             out.push(b'-');
@@ -90,11 +90,11 @@ impl<'a> Integer<'a> {
         self.write_digits(out);
     }
 
-    /// The digits of the absolute value, without leading zeros.
+    /// Writes the digits of the absolute value, without leading zeros.
     pub fn write_digits(self, out: &mut Vec<u8>) {
         if let Some(number) = self.to_i128() {
             let magnitude = number.unsigned_abs();
-            // Half the width is several times as fast to print.
+            // Integers of half the width print several times as fast.
             match u64::try_from(magnitude) {
                 Ok(number) => {
                     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
@@ -109,7 +109,7 @@ impl<'a> Integer<'a> {
     }
 }
 
-/// Repeated division by 10^19; the work grows with the square of the length.
+/// Writes digits by repeated division by 10^19; the work grows with the square of the length.
 pub(super) fn write_long(out: &mut Vec<u8>, magnitude: &[u8]) {
     let mut limbs: Vec<u64> = magnitude
         .rchunks(8)
@@ -146,9 +146,9 @@ pub(super) fn write_long(out: &mut Vec<u8>, magnitude: &[u8]) {
     }
 }
 
-/// Quotient and remainder of `high × 2^64 + low` by `CHUNK`, for `high` below `CHUNK`; by two
-/// multiplications, since a division takes several times as long (Möller and Granlund,
-/// "Improved division by invariant integers", 2011, algorithm 4).
+/// Divides `high × 2^64 + low` by `CHUNK`, for `high` below `CHUNK`. It uses two multiplications,
+/// because a division takes several times as long (Möller and Granlund, "Improved division by
+/// invariant integers", 2011, algorithm 4).
 fn divide(high: u64, low: u64) -> (u64, u64) {
     let dividend = u128::from(high) << 64 | u128::from(low);
     let estimate = (u128::from(CHUNK_RECIPROCAL) * u128::from(high)).wrapping_add(dividend);

@@ -8,7 +8,7 @@ use super::{MAX_DIGITS, Result, ValueError};
 
 pub use integer::Integer;
 
-/// Integers and powers of ten up to here are exact as doubles, so one division is too.
+/// Powers of ten up to this exponent are exact doubles, so one operation rounds correctly.
 const EXACT_POWER: usize = 22;
 
 const POWERS_OF_TEN: [f64; EXACT_POWER + 1] = [
@@ -38,10 +38,10 @@ impl<'a> Decimal<'a> {
         }
     }
 
-    /// The nearest double, half to even, infinite beyond the range (`BigDecimal#doubleValue`).
+    /// Returns the nearest double, half to even, or infinity (`BigDecimal#doubleValue`).
     ///
-    /// The work is bounded: the scale adds no digits, and a number of more than [`MAX_DIGITS`]
-    /// digits is an error if it is in the range of doubles. `scratch` is left as it was.
+    /// The work is bounded: the scale adds no digits, and a number with more than [`MAX_DIGITS`]
+    /// digits is an error if it is in the range of doubles. `scratch` remains unchanged.
     pub fn to_f64(self, scratch: &mut Vec<u8>) -> Result<f64> {
         let number = self.unscaled.to_i128();
         if let Some(double) = number.and_then(|number| exact_quotient(number, self.scale)) {
@@ -65,10 +65,10 @@ impl<'a> Decimal<'a> {
         Ok(double.unwrap_or(f64::NAN))
     }
 
-    /// Infinity or zero if a number of many bytes is far beyond the range of doubles.
+    /// Returns infinity or zero for a long number that is far beyond the range of doubles.
     fn beyond_doubles(self) -> Option<f64> {
         let bytes = self.unscaled.bytes().len() as i64;
-        // Within 5 of the digits before the point.
+        // Estimates the number of digits, within 5.
         let digits = bytes.saturating_mul(8 * 30_103) / 100_000;
         let double = match digits.saturating_sub(i64::from(self.scale)) {
             _ if bytes <= 16 => return None,
@@ -83,7 +83,7 @@ impl<'a> Decimal<'a> {
         })
     }
 
-    /// Digits without an exponent (`BigDecimal#toPlainString`).
+    /// Writes digits without an exponent (`BigDecimal#toPlainString`).
     pub fn write_plain(self, out: &mut Vec<u8>) -> Result<()> {
         let start = out.len();
         let written = self.try_write_plain(out);
@@ -122,8 +122,8 @@ impl<'a> Decimal<'a> {
         Ok(())
     }
 
-    /// Plain digits if the scale is not negative and at most six zeros come first, else one
-    /// digit, a point, the others and an exponent (`BigDecimal#toString`).
+    /// Writes plain digits if the scale is not negative and at most six zeros come first. Otherwise
+    /// writes one digit, a point, the other digits and an exponent (`BigDecimal#toString`).
     pub fn write_java(self, out: &mut Vec<u8>) -> Result<()> {
         self.unscaled.check_digits(&CqlType::Decimal)?;
         let start = out.len();

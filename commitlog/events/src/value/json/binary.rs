@@ -1,12 +1,12 @@
 use super::super::inet::write_host_address;
 use super::Result;
 
-/// Up to this many bytes a table is faster than the library.
+/// Up to this number of bytes, a table is faster than the library.
 pub const SHORT_BASE64: usize = 24;
-/// Longest text of so many.
+/// Length of the quoted text of [`SHORT_BASE64`] bytes.
 pub const SHORT_BASE64_TEXT: usize = SHORT_BASE64 / 3 * 4 + 2;
 
-/// A string of padded base64 in the standard alphabet.
+/// Appends a JSON string of padded base64 in the standard alphabet.
 pub fn write_base64(out: &mut Vec<u8>, bytes: &[u8]) {
     if bytes.len() > SHORT_BASE64 {
         out.push(b'"');
@@ -19,8 +19,8 @@ pub fn write_base64(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(text.get(..length).unwrap_or_default());
 }
 
-/// The base64 of at most [`SHORT_BASE64`] bytes, at the start of a buffer; returns its length. Bytes
-/// after it are overwritten.
+/// Writes the quoted base64 of at most [`SHORT_BASE64`] bytes at the start of a buffer; returns its
+/// length.
 #[inline]
 pub fn place_short_base64(text: &mut [u8; SHORT_BASE64_TEXT], bytes: &[u8]) -> usize {
     let [open, rest @ ..] = text;
@@ -58,7 +58,7 @@ fn of_triple(a: u8, b: u8, c: u8) -> [u8; 4] {
     [first, second, third, fourth]
 }
 
-/// The digits of twelve bits.
+/// Returns the two digits of twelve bits.
 #[inline]
 fn pair_of(bits: u32) -> [u8; 2] {
     PAIRS.get(bits as usize).copied().unwrap_or_default()
@@ -78,7 +78,7 @@ const fn pairs() -> [[u8; 2]; 4096] {
     pairs
 }
 
-/// `"/192.0.2.1"`: Java's `InetAddress#toString` of an address without a name.
+/// Appends `"/192.0.2.1"`, like Java's `InetAddress#toString` for an address without a host name.
 pub(super) fn write_inet(out: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
     let start = out.len();
     out.extend_from_slice(b"\"/");

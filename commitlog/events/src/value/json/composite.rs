@@ -63,7 +63,7 @@ pub(super) fn write_map(
     reader.finish()
 }
 
-/// Writes a map: an object if its keys are strings to Connect, else an array of pairs.
+/// Writes a map: an object if its keys are strings in Connect's schema, else an array of pairs.
 pub(super) struct EntryWriter<'t> {
     key: &'t CqlType,
     value: &'t CqlType,
@@ -103,7 +103,7 @@ impl<'t> EntryWriter<'t> {
         if self.is_object {
             match key {
                 Some(key) if !key.is_empty() => write_value(out, self.key, key, self.modes)?,
-                // The name of a member is a string, so nothing cannot be `null` here.
+                // Member names cannot be `null`, so a null or empty key becomes an empty string.
                 _ => out.extend_from_slice(br#""""#),
             }
             out.push(b':');
@@ -122,7 +122,7 @@ impl<'t> EntryWriter<'t> {
     }
 }
 
-/// Whether Connect's schema of the type is a string.
+/// Returns whether Connect's schema of the type is a string.
 pub(crate) fn is_string(ty: &CqlType, modes: ValueModes) -> bool {
     match ty {
         CqlType::Ascii | CqlType::Text | CqlType::Uuid | CqlType::TimeUuid | CqlType::Inet => true,

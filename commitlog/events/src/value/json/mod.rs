@@ -1,6 +1,6 @@
-//! A value as the JSON that Debezium's connector and Connect's `JsonConverter` make of it.
+//! Encodes values as JSON, like Debezium's connector with Connect's `JsonConverter`.
 //!
-//! Equal as JSON values, not byte by byte: a number may be spelled in another way.
+//! The results are equal as JSON values, not byte by byte: a number may be spelled differently.
 
 mod binary;
 mod composite;
@@ -20,8 +20,8 @@ pub use string::{is_plain as is_plain_text, write_string};
 
 /// Appends the JSON of a value given by its bytes (format notes §6.2, without a length).
 ///
-/// A value of zero bytes is `""` for text, blobs and custom types and `null` for every other
-/// type. On an error `out` is as it was.
+/// A value of zero bytes is `""` for text, blobs and custom types, and `null` for every other
+/// type. On an error, `out` remains unchanged.
 pub fn write_json(out: &mut Vec<u8>, ty: &CqlType, bytes: &[u8], modes: &ValueModes) -> Result<()> {
     let start = out.len();
     let written = write_value(out, ty, bytes, *modes);
@@ -56,7 +56,7 @@ fn write_value(out: &mut Vec<u8>, ty: &CqlType, bytes: &[u8], modes: ValueModes)
             number::write_integer(out, i64::from_be_bytes(fixed(ty, bytes)?));
         }
         CqlType::Date => {
-            // The day of 1970-01-01 is 2^31.
+            // Cassandra stores 1970-01-01 as day 2^31.
             let days = i32::from_be_bytes(fixed(ty, bytes)?) ^ i32::MIN;
             number::write_integer(out, days);
         }
@@ -89,7 +89,7 @@ fn write_value(out: &mut Vec<u8>, ty: &CqlType, bytes: &[u8], modes: ValueModes)
     Ok(())
 }
 
-/// An element or field; a null is `null`.
+/// Writes an element or field, which may be null.
 fn write_nullable(
     out: &mut Vec<u8>,
     ty: &CqlType,

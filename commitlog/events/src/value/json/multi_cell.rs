@@ -26,12 +26,12 @@ impl<'a> ElementCell<'a> {
     }
 }
 
-/// Appends the JSON of the cells that one row has of one column, in the order given.
+/// Appends the JSON of one column's cells in a row, in the given order.
 ///
-/// A list or set is an array of its live elements, a map an object or an array of pairs with `null`
-/// for deleted keys, a UDT an object of the fields touched with `null` for deleted ones. Returns
-/// the number of elements of a list or set that the cells remove and that the array therefore
-/// leaves out: if it is not 0, [`write_removed`] writes them. On an error `out` is as it was.
+/// A list or set is an array of its live elements. A map is an object or an array of pairs, with
+/// `null` for deleted keys. A UDT is an object of the changed fields, with `null` for deleted ones.
+/// Returns the number of deleted list or set elements, which the array omits; [`write_removed`]
+/// writes them. On an error, `out` remains unchanged.
 pub fn write_multi_cell<'a>(
     out: &mut Vec<u8>,
     ty: &CqlType,
@@ -53,11 +53,11 @@ pub fn write_multi_cell<'a>(
     written
 }
 
-/// Appends a JSON array of what the cells remove from a list or set: the elements of a set, the
-/// positions of a list as the text of their time UUIDs.
+/// Appends a JSON array of the deleted elements of a list or set: a set by element, a list by the
+/// time UUID of the position.
 ///
-/// The array is empty for a map or UDT, which show what is deleted themselves. On an error `out`
-/// is as it was.
+/// The array is empty for a map or UDT, whose JSON already contains deletions. On an error, `out`
+/// remains unchanged.
 pub fn write_removed<'a>(
     out: &mut Vec<u8>,
     ty: &CqlType,
@@ -170,7 +170,7 @@ fn live_value(cell: ElementCell<'_>) -> Option<&[u8]> {
     (!cell.tombstone).then_some(cell.value)
 }
 
-/// The brackets and commas of an array.
+/// Writes the brackets and commas of an array.
 struct ArrayWriter {
     is_first: bool,
 }

@@ -12,7 +12,7 @@ pub(super) fn write_integer(out: &mut Vec<u8>, number: impl itoa::Integer) {
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
-/// The shortest digits that read back as this float; what is no number is a string.
+/// Writes the shortest digits that read back as this float; NaN and infinities become strings.
 pub(super) fn write_f32(out: &mut Vec<u8>, number: f32) {
     if number.is_finite() {
         shortest::write(out, number, number.is_subnormal());
@@ -21,7 +21,7 @@ pub(super) fn write_f32(out: &mut Vec<u8>, number: f32) {
     }
 }
 
-/// The shortest digits that read back as this double; what is no number is a string.
+/// Writes the shortest digits that read back as this double; NaN and infinities become strings.
 pub(super) fn write_f64(out: &mut Vec<u8>, number: f64) {
     if number.is_finite() {
         shortest::write(out, number, number.is_subnormal());

@@ -1,10 +1,10 @@
-/// Bytes looked at together before a run is searched byte by byte.
+/// Bytes checked together before a run is searched byte by byte.
 const BLOCK: usize = 32;
 
 /// Appends a JSON string of UTF-8 bytes, with the quotes.
 ///
-/// Bytes that are no UTF-8 become U+FFFD: the server accepts none, and an event that cannot be
-/// parsed would be worse. The raw bytes are in the event's `cells`.
+/// Invalid UTF-8 becomes U+FFFD: the server rejects it, and an event that cannot be parsed would
+/// be worse. The event's `cells` contains the raw bytes.
 pub fn write_string(out: &mut Vec<u8>, bytes: &[u8]) {
     out.reserve(bytes.len().saturating_add(2));
     out.push(b'"');
@@ -35,8 +35,8 @@ fn write_escaped(out: &mut Vec<u8>, mut run: &[u8]) {
     out.extend_from_slice(run);
 }
 
-/// Whether this is ASCII that needs no escape, as most text is. Some bytes are looked at twice,
-/// which is cheaper than one at a time.
+/// Returns whether the bytes are ASCII that needs no escape, as most text is. Checking some bytes
+/// twice is cheaper than checking them one at a time.
 pub fn is_plain(bytes: &[u8]) -> bool {
     if let Some(last) = bytes.last_chunk::<LARGE_BLOCK>() {
         let (blocks, _) = bytes.as_chunks::<LARGE_BLOCK>();
@@ -56,21 +56,21 @@ pub fn is_plain(bytes: &[u8]) -> bool {
     }
 }
 
-/// One vector, and several that are looked at before the first branch.
+/// One vector, and several vectors checked before the first branch.
 const SMALL_BLOCK: usize = 16;
 const LARGE_BLOCK: usize = 128;
 
-/// Many bytes at once: without a branch for each, they are compared side by side.
+/// Checks many bytes at once: without a branch for each byte, the compiler vectorises the loop.
 #[inline]
 fn is_plain_block<const N: usize>(block: &[u8; N]) -> bool {
-    // As signed numbers, bytes beyond ASCII are below the controls.
+    // As signed numbers, non-ASCII bytes are below the control characters.
     let is_other = |byte: u8| byte.cast_signed() < 0x20 || byte == b'"' || byte == b'\\';
     let others = |others: u8, byte: &u8| others | u8::from(is_other(*byte));
     block.iter().fold(0, others) == 0
 }
 
-/// Eight bytes at once; the high bit of a byte marks that it is not plain. A byte after one
-/// that is not plain may be misjudged, which changes nothing.
+/// Checks eight bytes at once; the high bit of a byte marks that it is not plain. A byte after such
+/// a byte may be misjudged, which does not change the result.
 #[inline]
 fn is_plain_word(word: u64) -> bool {
     const ONES: u64 = 0x0101_0101_0101_0101;
@@ -88,7 +88,7 @@ fn is_special(byte: u8) -> bool {
 
 fn position_of_special(run: &[u8]) -> Option<usize> {
     let mut blocks = run.chunks(BLOCK);
-    // Without a branch for each byte, so that it is done for many bytes at once.
+    // Without a branch for each byte, the compiler vectorises the loop.
     let plain_blocks = blocks
         .by_ref()
         .take_while(|block| {

@@ -1,6 +1,6 @@
 use super::super::shortest;
 
-/// `Float#toString` of Java 19.
+/// Writes a float like `Float#toString` in Java 19.
 pub fn write_f32(out: &mut Vec<u8>, number: f32) {
     if number.is_finite() {
         let mut shortest = Vec::new();
@@ -11,7 +11,7 @@ pub fn write_f32(out: &mut Vec<u8>, number: f32) {
     }
 }
 
-/// `Double#toString` of Java 19.
+/// Writes a double like `Double#toString` in Java 19.
 pub fn write_f64(out: &mut Vec<u8>, number: f64) {
     if number.is_finite() {
         let mut shortest = Vec::new();
@@ -30,8 +30,8 @@ fn write_non_finite(out: &mut Vec<u8>, nan: bool, negative: bool) {
     });
 }
 
-/// Rewrites a number in Java's way: plain from 10^-3 to below 10^7, else one digit before the
-/// point and an exponent; always a digit after the point.
+/// Rewrites a number in Java's form: plain from 10^-3 to below 10^7, else one digit before the
+/// point and an exponent. At least one digit follows the point.
 fn write_finite(out: &mut Vec<u8>, text: &[u8]) {
     let text = match text {
         [b'-', positive @ ..] => {
@@ -79,7 +79,7 @@ fn write_finite(out: &mut Vec<u8>, text: &[u8]) {
     }
 }
 
-/// `whole` digits before the point, zeros where there are no more.
+/// Writes `whole` digits before the point, padded with zeros.
 fn write_plain(out: &mut Vec<u8>, whole: usize, digits: &[u8]) {
     let mut digits = digits.iter().copied();
     for _ in 0..whole {

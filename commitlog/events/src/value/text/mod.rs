@@ -1,4 +1,4 @@
-//! A value as the text of a range bound: `AbstractType#getString` of Cassandra 5.0.
+//! Writes values as text for range bounds, like `AbstractType#getString` of Cassandra 5.0.
 
 mod float;
 
@@ -13,9 +13,9 @@ use super::inet::write_host_address;
 use super::json::write_string;
 use super::{Result, ValueError, ValueReader, calendar, fixed};
 
-/// Appends the text of a value given by its bytes; no quotes, nothing for zero bytes.
+/// Appends the text of a value without quotes; a value of zero bytes has no text.
 ///
-/// Always UTF-8: bytes of a text that are none become U+FFFD. On an error `out` is as it was.
+/// The output is always UTF-8: invalid bytes become U+FFFD. On an error, `out` remains unchanged.
 pub fn write_text(out: &mut Vec<u8>, ty: &CqlType, bytes: &[u8]) -> Result<()> {
     let start = out.len();
     let written = write_value(out, ty, bytes);
@@ -35,7 +35,7 @@ pub fn write_json_text(out: &mut Vec<u8>, ty: &CqlType, bytes: &[u8]) -> Result<
             write_string(out, &text);
         }
         _ => {
-            // The other texts hold nothing that JSON escapes.
+            // The other texts contain nothing that JSON escapes.
             out.push(b'"');
             if let Err(error) = write_text(out, ty, bytes) {
                 out.pop();
@@ -104,8 +104,8 @@ fn write_integer(out: &mut Vec<u8>, number: impl itoa::Integer) {
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
-/// Fields with colons between them, `@` for a null, both escaped in the fields
-/// (`TupleType#getString`). Fields that the bytes end before are left out.
+/// Writes fields with colons between them and `@` for a null, both escaped inside the fields
+/// (`TupleType#getString`). Missing fields at the end are omitted.
 fn write_fields<'t>(
     out: &mut Vec<u8>,
     ty: &CqlType,

@@ -31,7 +31,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser(prog="python -m benches", description=__doc__)
     arguments.add_argument("names", nargs="*", metavar="name", help=f"any of {', '.join(NAMES)}")
     arguments.add_argument(
-        "--quick", action="store_true", help="small inputs: verifies only that the benchmark runs"
+        "--quick", action="store_true", help="small inputs: only verifies that the benchmark runs"
     )
     given = arguments.parse_args()
     unknown = [name for name in given.names if name not in NAMES]

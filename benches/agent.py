@@ -1,7 +1,7 @@
-"""The agent over a backlog of finished segments into a real broker, all on the machine's cores.
+"""Publishes a backlog of finished segments with the agent; a real broker shares the machine.
 
-The produce baseline (`baseline.py`) and Debezium's connector, on some of the same segments, take
-turns with it at the same broker.
+The produce baseline (`baseline.py`) and Debezium's connector alternate with it on the same broker.
+Debezium reads only some of the segments.
 """
 
 from benches.backlog import agent_over, run_baseline, run_debezium
@@ -73,7 +73,7 @@ def run(is_quick: bool) -> Result:
 
 
 def create_table(node: CassandraNode, segments: WrittenSegments) -> None:
-    """Execute the DDL of the table in the segments, with its id."""
+    """Execute the DDL of the segments' table, including the table id."""
     for statement in segments.schema.read_text().split(";"):
         if statement.strip():
             node.execute(statement)

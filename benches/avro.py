@@ -1,5 +1,5 @@
-"""Events as Avro, Protobuf and JSON with its schema, compared with JSON: the same segments,
-interleaved rounds, CPU time of one core.
+"""Compares Avro, Protobuf and JSON with a schema to plain JSON: the same segments, interleaved
+rounds, CPU time of one core.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ _MODES: tuple[Mode, ...] = (_PLAIN, *_OTHERS)
 @dataclass(frozen=True)
 class SetResult:
     """By mode: mutations per CPU second, bytes of key and value per mutation, and the rate as a
-    multiple of JSON's (`ratios`)."""
+    multiple of plain JSON's (`ratios`)."""
 
     name: str
     mutations: int

@@ -1,4 +1,4 @@
-"""A backlog of finished segments, published by each candidate to its own topic."""
+"""Publishes a backlog of finished segments: each candidate uses a separate topic."""
 
 import os
 import subprocess
@@ -28,9 +28,9 @@ def agent_over(
     properties: Mapping[str, str] | None = None,
     topic_config: Mapping[str, str] | None = None,
 ) -> Iterator[tuple[int, TopicCounter]]:
-    """Start an agent over a `cdc_raw` with these segments, in the new `directory`.
+    """Start an agent in the new `directory`, on a `cdc_raw` with these segments.
 
-    Yields its pid and the counter of its events.
+    Yields its pid and a counter of its events.
     """
     raw = directory / "cdc_raw"
     raw.mkdir(parents=True)
@@ -54,7 +54,7 @@ def agent_over(
 def running_agent(
     directory: Path, properties: Mapping[str, str], program: str = "agent"
 ) -> Iterator[int]:
-    """Start an agent with these properties and its own directories; yield its pid."""
+    """Start an agent with these properties and new directories; yield its pid."""
     settings = {"offset.backing.store.dir": directory / "offsets", **properties}
     if program == "agent":
         own = {"commit.log.relocation.dir": directory / "relocation", "snapshot.mode": "never"}
@@ -71,14 +71,14 @@ def running_agent(
 
 
 def run_baseline(broker: KafkaBroker, segments: WrittenSegments, prefix: str) -> Observation:
-    """Publish as many of the agent's messages in a bare loop."""
+    """Publish the agent's messages in a bare loop, one for each mutation."""
     words = ["benches.baseline", broker.bootstrap, prefix, str(PARTITIONS)]
     words += [str(segments.mutations), str(segments.schema), str(segments.segments[0])]
     return run_loop(broker, f"{prefix}.{TABLE}", segments.mutations, words)
 
 
 def run_loop(broker: KafkaBroker, topic: str, events: int, words: Sequence[str]) -> Observation:
-    """Run a module (`words`: its name and arguments) that publishes so many messages."""
+    """Run a module (`words`: its name and arguments) that publishes `events` messages."""
     with (
         counted_topic(broker, topic) as counter,
         subprocess.Popen(
@@ -100,7 +100,7 @@ def run_debezium(
     prefix: str,
     properties: Mapping[str, str] | None = None,
 ) -> Observation:
-    """Run Debezium over the node's `cdc_raw` with these segments; the node has their table."""
+    """Link the segments into the node's `cdc_raw` and run Debezium; the table must exist."""
     link_segments(segments, node.cdc_raw)
     peer = DebeziumPeer(node, broker, directory, topic_prefix=prefix, properties=properties)
     with counted_topic(broker, f"{prefix}.{TABLE}") as counter:
@@ -117,7 +117,7 @@ def run_debezium(
 def counted_topic(
     broker: KafkaBroker, topic: str, config: Mapping[str, str] | None = None
 ) -> Iterator[TopicCounter]:
-    """A new topic for one candidate, deleted after the run."""
+    """Create a topic for one candidate, and delete it after the run."""
     broker.create_topic(topic, PARTITIONS, config)
     try:
         yield TopicCounter(broker, topic, PARTITIONS)

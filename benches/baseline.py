@@ -1,9 +1,9 @@
 """The produce baseline: a bare loop that publishes the agent's messages and does nothing else.
 
 `python -m benches.baseline BOOTSTRAP PREFIX PARTITIONS COUNT SCHEMA.CQL SEGMENT` encodes the events
-of one segment, holds them in memory, and publishes them repeatedly until COUNT are published. Keys,
-values, headers, partitions, client settings, allocator settings and the acknowledgement callback
-are the agent's.
+of one segment, keeps them in memory, and publishes them repeatedly until it has published COUNT
+messages. Keys, values, headers, partitions, client settings, allocator settings and the
+acknowledgement callback match the agent's.
 """
 
 import gc
@@ -45,16 +45,16 @@ def publish(bootstrap: str, events: Sequence[Message], partitions: int, count: i
     """Publish the messages repeatedly until `count` are published, then wait for a signal."""
     tune_malloc()
     settings = client_properties({"bootstrap.servers": bootstrap})
-    # Without the client's warnings about a broker that has just started.
+    # Hides the client's warnings about a broker that has just started.
     producer = Producer({**settings.config, "log_level": "3"})
     acknowledgements = Acknowledgements()
-    # The collector never scans the messages.
+    # Keeps the garbage collector from scanning the messages.
     gc.freeze()
     send(producer, events, partitions, count, acknowledgements)
     producer.flush()
     if acknowledgements.failed:
         sys.exit(f"{acknowledgements.failed} messages failed")
-    # The observer reads the CPU time of the running process, and ends it.
+    # The observer reads the CPU time of the running process before killing it.
     sys.stdin.read()
 
 

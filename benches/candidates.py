@@ -7,10 +7,10 @@ from benches.harness import Spread, print_texts
 from benches.sampling import Observation
 
 Seen = Mapping[str, Sequence[Observation]]
-"""The runs of each candidate, in the order of rounds."""
+"""Each candidate's runs in round order."""
 
 _FIRST_EVENTS = 100_000
-# Compiled code begins to show here in a JVM that started with the backlog.
+# In a JVM that started with the backlog, compiled code starts to pay off here.
 _LATE_EVENTS = 61_000
 
 _FIGURES: Mapping[str, tuple[str, Callable[[Observation], float]]] = {
@@ -27,7 +27,7 @@ _FIGURES: Mapping[str, tuple[str, Callable[[Observation], float]]] = {
 
 
 def candidates(seen: Seen) -> list[dict[str, Any]]:
-    """All figures of each candidate: CPU in µs an event without start-up, memory in MiB."""
+    """All figures of each candidate: CPU in µs per event without start-up, memory in MiB."""
     return [
         {"name": name, "runs": len(runs), "events": runs[0].events}
         | {key: Spread.of(map(value, runs)) for key, (_, value) in _FIGURES.items()}
@@ -43,25 +43,25 @@ def print_candidates(title: str, seen: Seen) -> None:
 
 
 def ratio(seen: Seen, one: str, other: str, value: Callable[[Observation], float]) -> Spread:
-    """A value of `one` as a multiple of that of `other` in the same round."""
+    """The value of `one` as a multiple of the value of `other`, round by round."""
     return Spread.of_ratios(map(value, seen[one]), map(value, seen[other]))
 
 
 def rate(each: Observation) -> float:
-    """Events a second without start-up."""
+    """Events per second without start-up."""
     return each.steady.events_per_s
 
 
 def whole_cpu_us(each: Observation) -> float:
-    """CPU time an event, the broker's included.
+    """CPU time per event, including the broker's.
 
-    The ratio of a baseline's to a candidate's is the share of the baseline's rate that the
+    The baseline's value divided by a candidate's is the share of the baseline's rate that the
     candidate would reach if both waited only for processors.
     """
     return each.steady.cpu_us_per_event + each.steady.broker_cpu_us_per_event
 
 
 def _first(each: Observation, begin: int) -> float:
-    """CPU µs an event over the first 100,000 events from `begin`, or over half of a small run."""
+    """CPU µs per event from `begin` to the 100,000th event, or scaled to half of a small run."""
     stop = min(_FIRST_EVENTS, each.events // 2)
     return each.part(max(1, begin * stop // _FIRST_EVENTS), stop).cpu_us_per_event

@@ -1,8 +1,8 @@
-"""From a write in Cassandra until Kafka has its change, with a trigger of ten seconds.
+"""Measures the time from a write in Cassandra to its change in Kafka, with a ten-second trigger.
 
 A node, its agent, a broker and `spark_jobs.changes`, which also fills the store, share the machine.
-Each write inserts a row, so it has one change. A measurement begins at the write time, which the
-driver sets, and ends at the time at which the broker appended the change.
+Each write inserts a row, so it causes one change. A measurement begins at the write time, which the
+driver sets, and ends when the broker appends the change.
 """
 
 import json
@@ -31,7 +31,7 @@ _JAVA_OPTIONS = "-XX:+UseSerialGC"
 
 @dataclass(frozen=True)
 class ChangesResult:
-    """One rate. The first third of the changes is a warm-up and not measured."""
+    """One rate. The first third of the changes is an unmeasured warm-up."""
 
     rows_per_s: int
     changes: int
@@ -110,7 +110,7 @@ def _job(folder: Path, broker: KafkaBroker, topic: str, schema: Path) -> JobProc
 def _result(records: Sequence[KafkaRecord], rate: int, written_s: float) -> ChangesResult:
     written_us = [int(dict(record.headers)["cdc.ts_us"]) for record in records]
     if {json.loads(record.value or b"{}").get("op") for record in records} - {"c", "r"}:
-        raise AssertionError("a change is not that of an insert")
+        raise AssertionError("a change is not an insert")
     latencies_s = [
         record.timestamp_ms / 1e3 - us / 1e6
         for us, record in sorted(zip(written_us, records, strict=True), key=lambda pair: pair[0])

@@ -1,4 +1,4 @@
-"""Plot the last full results: `python -m benches.charts` writes docs/images/bench-*.svg."""
+"""Plots the latest full results: `python -m benches.charts` writes docs/images/bench-*.svg."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ def bar_chart(title: str, bars: Sequence[Bar]) -> str:
 
 
 def line_chart(title: str, points: Sequence[tuple[float, float]], x_end: str) -> str:
-    """Points of (x, y) with y from 0; the axes name their ends."""
+    """Plot (x, y) points with y from 0; labels mark the ends of the axes."""
     height, bottom = 260, 220
     x_scale = (_WIDTH - 120) / max(x for x, _ in points)
     y_scale = (bottom - _TOP) / max(y for _, y in points)
@@ -65,14 +65,14 @@ def line_chart(title: str, points: Sequence[tuple[float, float]], x_end: str) ->
 
 @dataclass(frozen=True)
 class Lines:
-    """One line of several over the same time, as points of (seconds, value)."""
+    """One of several lines over the same time, as (seconds, value) points."""
 
     name: str
     points: Sequence[tuple[float, float]]
 
 
 def lines_chart(title: str, series: Sequence[Lines]) -> str:
-    """One panel for each line, below each other, each with its own y axis from 0."""
+    """Stack one panel per line, each with a separate y axis from 0."""
     end_s = max((x for each in series for x, _ in each.points), default=0)
     parts = []
     for index, each in enumerate(series):
@@ -205,7 +205,7 @@ _CHARTS: dict[str, Callable[[dict[str, Any]], str]] = {
 
 
 def main() -> None:
-    """Draw the benchmarks that ran on this machine."""
+    """Draw charts of the benchmarks that ran on this machine."""
     for name, chart in _CHARTS.items():
         result = read_result(name)
         if result is not None:

@@ -1,8 +1,8 @@
-"""Rows that `spark_jobs.compare` reads for a CPU second, beside a plain reader.
+"""Rows per CPU second that `spark_jobs.compare` reads, compared with a plain reader.
 
-Interleaved in one run, over the same table and token ranges, at consistency ALL: the driver with
-decoded rows (a plain `SELECT`), the reader of the job in this process, and the reader with the
-digests of ranges in Spark. CPU seconds exclude the node.
+Three candidates alternate on the same table and token ranges, at consistency ALL: the driver with
+decoded rows (a plain `SELECT`), the job's reader in this process, and the reader with range digests
+in Spark. CPU seconds exclude the node.
 """
 
 import time
@@ -38,7 +38,7 @@ class CompareResult:
     candidate: str
     rows_per_cpu_s: Spread
     of_plain: Spread
-    """Of the rate of the plain `SELECT`, round by round."""
+    """As a multiple of the plain `SELECT`'s rate, round by round."""
 
 
 def run(is_quick: bool) -> Result:
@@ -66,7 +66,7 @@ def run(is_quick: bool) -> Result:
             SELECT: lambda: _select(node, reader),
             READER: lambda: _read(reader),
         }
-        # The first query of a session costs the JVM more.
+        # A session's first query needs more CPU time in the JVM.
         assert digests() == rows
         rates: dict[str, list[float]] = {name: [] for name in (*works, JOB)}
         with progress_bar("comparing", rounds) as step:

@@ -1,8 +1,8 @@
-"""Typed decoding: the decoder alone, and in Spark's `mapInArrow` beside one that does nothing.
+"""Measures typed decoding: without Spark, and in `mapInArrow` compared with an identity function.
 
-CPU time, because the JVM and the Python workers of Spark share the cores: of the calling thread for
-the decoder alone, of all processes of the session for Spark. Rounds are interleaved, without the
-first one.
+Rates use CPU time, because Spark's JVM and Python workers share the cores. Without Spark, this is
+the calling thread's time; with Spark, all processes' time. Rounds are interleaved; the first is
+discarded.
 """
 
 import time
@@ -46,7 +46,7 @@ class RowKind:
 
 @dataclass(frozen=True)
 class KindResult:
-    """Rows per CPU second; `added_us`: CPU microseconds a row that decoding adds to `identity`."""
+    """Rows per CPU second. Decoding adds `added_us` CPU microseconds per row to `identity`."""
 
     name: str
     rows: int

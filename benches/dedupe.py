@@ -1,8 +1,8 @@
-"""Kafka → Delta: a plain copy, Spark's bare deduplication, and ours, over the same topic.
+"""Kafka → Delta: compares a plain copy, Spark's bare deduplication and `spark_jobs.dedupe`.
 
-Each run has its own table and checkpoint and reads the whole topic, with three copies of each
-event. The ways run in interleaved rounds, without the first one. Rates are by CPU time of Spark's
-JVM, because other programs change the elapsed time; rates by elapsed time are reported too.
+Each run uses a new table and checkpoint, and reads one topic with three copies of each event.
+Rounds are interleaved; the first is discarded. Rates use CPU time of Spark's JVM, because other
+programs affect the elapsed time. Rates by elapsed time are reported too.
 """
 
 from collections.abc import Callable
@@ -30,8 +30,8 @@ _COPIED = ("key", "value", "topic", "partition", "offset")
 
 @dataclass(frozen=True)
 class WayResult:
-    """Records per CPU second and per second; `of_plain` is the CPU rate as a share of the plain
-    copy's of the same round, `of_bare` of the bare deduplication's."""
+    """Records per CPU second and per second. `of_plain` is the CPU rate as a share of the plain
+    copy's rate in the same round, and `of_bare` of the bare deduplication's rate."""
 
     name: str
     cpu_rate: Spread
@@ -43,7 +43,7 @@ class WayResult:
 
 @dataclass(frozen=True)
 class _Run:
-    """Directories and topic of one run."""
+    """The session and options of one run."""
 
     spark: SparkUnderTest
     options: DedupeJobOptions

@@ -1,10 +1,10 @@
-"""A server of Google Cloud Storage's JSON API that discards objects, in its own process.
+"""A Google Cloud Storage server (JSON API) that discards objects, in a separate process.
 
-A real store runs elsewhere and takes no CPU time from the agent. So this one only reads objects and
-computes the checksums of its answers. It implements the requests of an agent: whether an object
-exists, and uploads, resumable or in one request.
+A real store runs elsewhere and uses none of the agent's CPU time. So this one only reads objects
+and computes the checksums of its responses. It implements the agent's requests: checks for an
+existing object, and uploads, resumable or in one request.
 
-`python -m benches.discarding_store` prints its port, and ends with its standard input.
+`python -m benches.discarding_store` prints its port, and exits when its standard input closes.
 """
 
 import base64
@@ -33,7 +33,7 @@ class DiscardingStore:
     pid: int
 
     def received_bytes(self) -> int:
-        """Bytes of objects received, complete or not."""
+        """Object bytes received, including incomplete uploads."""
         with urllib.request.urlopen(f"{self.url}/received") as answer:
             return int(answer.read())
 
@@ -81,14 +81,14 @@ class _Server(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        # The agent of a round ends during an upload.
+        # The agent may be killed during an upload.
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    # Head and body of an answer go in one packet; a second one would wait for 40 ms.
+    # Sends head and body in one packet; a second packet would wait for 40 ms.
     wbufsize = -1
     server: _Server
 

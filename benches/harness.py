@@ -1,4 +1,4 @@
-"""What benchmarks share: rounds and their statistics, the machine, paths, a progress bar."""
+"""Shared parts of benchmarks: rounds, statistics, machine description, paths, a progress bar."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def bench_directory() -> Path:
 
 @contextmanager
 def scratch_directory(name: str) -> Iterator[Path]:
-    """A directory for one run, removed afterwards."""
+    """Create a directory for one run, and remove it afterwards."""
     directory = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=bench_directory()))
     try:
         yield directory
@@ -40,7 +40,7 @@ def scratch_directory(name: str) -> Iterator[Path]:
 
 @dataclass(frozen=True)
 class Machine:
-    """The machine at one moment. `load` is the average over a minute, waiting programs too."""
+    """The machine at one moment. `load` is the one-minute load average."""
 
     at: str
     processor: str
@@ -97,7 +97,7 @@ class Spread:
 
     @classmethod
     def of_ratios(cls, ones: Iterable[float], others: Iterable[float]) -> "Spread":
-        """The ratios of measurements of the same round; `nan` where a short run has none."""
+        """Ratios of measurements in the same round; `nan` if a short run has none."""
         pairs = zip(ones, others, strict=True)
         return cls.of(one / other if other else nan for one, other in pairs)
 
@@ -109,7 +109,7 @@ class Spread:
 
 
 def write_result(name: str, machine: Machine, is_quick: bool, result: Result) -> Path:
-    """Write a result to `.cache/bench/<name>.json`; a quick run never replaces a full one."""
+    """Write a result to `.cache/bench/<name>.json`; quick runs never replace a full result."""
     file = bench_directory() / f"{name}{'-quick' if is_quick else ''}.json"
     document = {"machine": asdict(machine), "quick": is_quick, **result}
     file.write_text(json.dumps(document, indent=2, default=asdict) + "\n")
@@ -117,7 +117,7 @@ def write_result(name: str, machine: Machine, is_quick: bool, result: Result) ->
 
 
 def read_result(name: str) -> dict[str, Any] | None:
-    """The last full result of a benchmark; None if it never ran on this machine."""
+    """The latest full result of a benchmark; None if there is none on this machine."""
     file = bench_directory() / f"{name}.json"
     return json.loads(file.read_text()) if file.exists() else None
 
@@ -125,7 +125,7 @@ def read_result(name: str) -> dict[str, Any] | None:
 def print_table(
     title: str, rows: Iterable[Row], columns: Mapping[str, Callable[[Row], str]]
 ) -> None:
-    """Print a table: a title for each column, and its text for a row; the first is a name."""
+    """Print a table. `columns` maps titles to functions that format a row; the first is a name."""
     print_texts(title, list(columns), [[text(row) for text in columns.values()] for row in rows])
 
 
@@ -169,9 +169,9 @@ def run_rounds(
     rounds: int,
     warm_up: int = 0,
 ) -> dict[Name, list[Measured]]:
-    """Call `measure(name, number)` for each candidate, once a round.
+    """Call `measure(name, number)` for each candidate, once per round.
 
-    Returns the measurements of each candidate without those of the first `warm_up` rounds.
+    Returns each candidate's measurements, except for the first `warm_up` rounds.
     """
     seen: dict[Name, list[Measured]] = {name: [] for name in names}
     with progress_bar(title, len(names) * (warm_up + rounds)) as step:

@@ -1,4 +1,4 @@
-"""Record when a node updated each index file, and to which offset."""
+"""Records when a node updated each index file, and to which offset."""
 
 import re
 import threading
@@ -12,16 +12,16 @@ _NAME = re.compile(r"(CommitLog-\d+-\d+)_cdc\.idx")
 
 @dataclass(frozen=True)
 class IndexUpdate:
-    """The index file allows reading up to `offset` since `at_s`, its modification time."""
+    """The index file has allowed reads up to `offset` since `at_s`, its modification time."""
 
     offset: int
     at_s: float
 
 
 class IndexLog:
-    """`with IndexLog(cdc_raw) as log:` records every update of every index file.
+    """`with IndexLog(cdc_raw) as log:` records the updates of every index file.
 
-    Of several updates between two polls it records the last.
+    Of several updates between two polls, it records only the latest.
     """
 
     def __init__(self, cdc_raw: Path) -> None:
@@ -41,7 +41,7 @@ class IndexLog:
         self._thread.join()
 
     def update_of(self, segment: str, position: int) -> IndexUpdate | None:
-        """The first update that lets this position be read; None when none was seen."""
+        """The first update that makes this position readable, or None if none was seen."""
         updates = self._updates.get(segment, [])
         index = bisect_left(updates, position, key=lambda update: update.offset)
         return updates[index] if index < len(updates) else None
@@ -59,7 +59,7 @@ class IndexLog:
             first_line = path.read_text().partition("\n")[0]
         except FileNotFoundError:
             return
-        # The node empties the file before it writes.
+        # The node truncates the file before it writes.
         if not first_line or path.stat().st_mtime_ns != changed_ns:
             return
         self._seen_ns[path] = changed_ns

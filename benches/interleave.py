@@ -1,8 +1,8 @@
-"""Interleave two candidates on one machine: one is stopped while the other runs.
+"""Interleaves two candidates on one machine: one is stopped while the other runs.
 
-A shared machine changes its speed by a tenth within seconds, so consecutive runs are not
-comparable. Candidates that alternate every half second see the same machine. A candidate is all
-its processes; the broker runs for both.
+The speed of a shared machine changes by a tenth within seconds, so consecutive runs are not
+comparable. Candidates that alternate every half second run under the same conditions. A candidate
+includes all its processes; the broker runs for both.
 """
 
 import os
@@ -18,14 +18,14 @@ from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.processes import wait_until
 
 _SLICE_S = 0.5
-# The broker processes what a stopped candidate sent; this time counts for no candidate.
+# The broker finishes the stopped candidate's requests; elapsed time excludes this pause.
 _PAUSE_S = 0.05
 _FIRST_EVENTS = 20_000
 
 
 @dataclass
 class Candidate:
-    """A newly started candidate. `pid` is its first process; its children belong to it."""
+    """A newly started candidate: the process `pid` and all its descendants."""
 
     pid: int
     counter: TopicCounter
@@ -59,7 +59,7 @@ class _Sample:
 
 
 def stop_at_first_events(candidate: Candidate) -> None:
-    """Let a candidate start, and stop it once it delivers."""
+    """Wait until a starting candidate delivers events, then stop it."""
     wait_until(lambda: candidate.counter.count() >= _FIRST_EVENTS, "its first events")
     candidate.stop()
 
@@ -67,9 +67,9 @@ def stop_at_first_events(candidate: Candidate) -> None:
 def run_interleaved(
     candidates: Sequence[Candidate], broker: KafkaBroker, events: int
 ) -> list[Interval]:
-    """Alternate stopped candidates until the first has `events`, then resume all.
+    """Alternate stopped candidates until one has delivered `events`, then resume all.
 
-    Returns the interval of each. Every second round runs them in reverse order.
+    Returns each candidate's interval. Every second round runs them in reverse order.
     """
     order = list(candidates)
     time.sleep(_PAUSE_S)

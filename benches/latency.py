@@ -1,8 +1,8 @@
-"""From the update of an index file until Kafka has the event, at 2,000 events a second.
+"""Measures the time from an index file update to the event in Kafka, at 2,000 events per second.
 
-A measurement begins at the modification time of the index file, in which the node writes how far a
-segment may be read. It ends at the time at which the broker appended the record, which with one
-replica directly precedes the acknowledgement. Both clocks are the machine's.
+The node's index file states how far a segment may be read. A measurement begins at the file's
+modification time, and ends when the broker appends the record. With one replica, the
+acknowledgement directly follows. Both timestamps use the machine's clock.
 """
 
 import json
@@ -35,7 +35,7 @@ SCHEMA = (
 
 @dataclass(frozen=True)
 class Burst:
-    """Events made readable by one update of an index file, with times since that update."""
+    """Events that one index file update makes readable, with times since that update."""
 
     events: int
     first_ms: float
@@ -75,7 +75,7 @@ def _measure(scratch: Path, sync_period_ms: int, seconds: int) -> LatencyResult:
         commitlog_segment_mib=8,
         heap_mib=1024,
         compile_fully=True,
-        # On a busy machine, writes must be late instead of failing.
+        # On a busy machine, writes must be late rather than fail.
         yaml={"write_request_timeout": "60s"},
     )
     topic = f"latency.{TABLE}"
@@ -95,7 +95,7 @@ def _measure(scratch: Path, sync_period_ms: int, seconds: int) -> LatencyResult:
                     "topic.prefix": "latency",
                     "kafka.producer.bootstrap.servers": broker.bootstrap,
                     "cassandra.config": str(node.yaml),
-                    # The index log needs the last index update of a finished segment.
+                    # The index log needs the final index update of a finished segment.
                     "commit.log.transfer.class": "archive",
                 },
             ),

@@ -1,6 +1,6 @@
-"""A steady load of inserts: `python -m benches.load_generator HOST PORT ROWS_PER_S SECONDS`.
+"""Inserts rows at a steady rate: `python -m benches.load_generator HOST PORT ROWS_PER_S SECONDS`.
 
-Sends the due rows every ten milliseconds. Prints the duration in seconds.
+Sends the rows that are due every ten milliseconds. Prints the duration in seconds.
 """
 
 import sys
@@ -51,7 +51,7 @@ def main() -> None:
     print(time.monotonic() - start_s)
     cluster.shutdown()
     if failures:
-        sys.exit(f"{len(failures)} writes failed, the first one: {failures[0]}")
+        sys.exit(f"{len(failures)} writes failed, the first with: {failures[0]}")
 
 
 main()

@@ -1,6 +1,6 @@
-"""The agent's resident memory over a long backlog.
+"""Measures the agent's resident memory during a long backlog.
 
-It is flat if the second half of the run needs no more than the first.
+Memory is flat if the second half of the run needs no more than the first.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from tests.support.servers.kafka import KafkaBroker
 FULL = SegmentSet("plain, 140 bytes", 32, 30, 61)
 QUICK = SegmentSet("plain, 140 bytes", 4, 2, 61)
 _PARTS = 10
-# Sent events are not needed, so the disk holds few of them.
+# Published events are not needed, so the broker keeps few of them on disk.
 _TOPIC = {"retention.bytes": str(64 << 20), "segment.bytes": str(32 << 20)}
 
 

@@ -1,8 +1,8 @@
-"""The merge in Rust alone, in one thread: events and states to typed rows, states and changes.
+"""Measures the Rust merge in one thread: events and states to typed rows, states and changes.
 
-The events are those of real segments, one row of four cells each. The later events write the same
-rows again. `json.loads` of the same texts is the comparison. CPU time of the calling thread; rounds
-are interleaved, without the first one.
+The events come from real segments and contain one row of four cells each. The later events write
+the same rows again. The baseline is `json.loads` of the same texts. Rates use CPU time of the
+calling thread. Rounds are interleaved; the first is discarded.
 """
 
 import json
@@ -30,7 +30,7 @@ Batches = Sequence[pa.RecordBatch]
 
 @dataclass(frozen=True)
 class StepResult:
-    """Cells of the input per CPU second. `of_json` is the rate as a share of that of
+    """Input cells per CPU second. `of_json` is the rate as a multiple of the rate of
     `json.loads` in the same round."""
 
     name: str
@@ -97,7 +97,7 @@ def _token(cells: bytes) -> int:
 
 
 def _later(cells: bytes) -> bytes:
-    """The event with a later write time and another integer."""
+    """Return the event with a later write time and a different integer."""
     return cells.replace(b'"ts":17', b'"ts":18').replace(b'"val":"A', b'"val":"B', 1)
 
 
@@ -112,7 +112,7 @@ def _batches(events: Sequence[tuple[int, bytes]], *, is_new: bool) -> list[pa.Re
 
 
 def _states(merger: Merger, events: Batches) -> list[pa.RecordBatch]:
-    """The events as states."""
+    """Compact the events into states."""
     table = pa.Table.from_batches(merger.compact(events)).filter(pc.field("ck").is_valid())
     size = table.num_rows
     columns = {

@@ -1,8 +1,8 @@
-"""MongoDB's events from raw BSON to keys and values of Debezium's envelope, compared with the same
-in Python: `bson.decode`, `bson.json_util` and `json`.
+"""Compares encoding of raw MongoDB events as Debezium's keys and values with the same work in
+Python: `bson.decode`, `bson.json_util` and `json`.
 
-CPU time of one thread in interleaved rounds, without the first one. Before the measurement, the
-benchmark verifies that both make the same events.
+Measures CPU time of one thread in interleaved rounds, and discards the first round. Before this,
+the benchmark verifies that both produce the same events.
 """
 
 import json
@@ -38,7 +38,7 @@ Messages = list[tuple[bytes, bytes]]
 
 @dataclass(frozen=True)
 class KindResult:
-    """One kind of event: events per CPU second by way, and the ratio to Python's rate."""
+    """One kind of event: events per CPU second of each encoder, and the ratio to Python's rate."""
 
     name: str
     event_bytes: float
@@ -99,7 +99,7 @@ def _encoded(encoder: MongoEncoder, events: Sequence[bytes]) -> None:
 
 
 def _messages(encoder: MongoEncoder, events: Sequence[bytes]) -> Messages:
-    """Encode with topic, headers, event id and partition hash."""
+    """Encode events with topic, headers, event id and partition hash."""
     made: Messages = []
     for start in range(0, len(events), BATCH_EVENTS):
         batch = encoder.encode(events[start : start + BATCH_EVENTS], at_ns=_AT_NS)
@@ -171,7 +171,7 @@ def _meaning(message: tuple[bytes, bytes]) -> tuple[Event, Event]:
 
 
 def _events(operation: str, count: int) -> list[bytes]:
-    """Events of one collection in the server's encoding, each with a full document."""
+    """Return BSON events of one collection, each with a full document."""
     rng = random.Random(4)
     events = []
     for number in range(count):

@@ -1,11 +1,11 @@
-"""The MongoDB agent over a backlog of inserts into a real broker, all on the machine's cores.
+"""Publishes a backlog of inserts with the MongoDB agent; a real broker shares the machine.
 
-The produce baseline (`mongo_baseline.py`) and Debezium's connector take turns with it at the same
-broker. The replies of the change stream are made in advance (`mongo_replay`, a proxy before the
-replica set of the tests), so the server limits no candidate.
+The produce baseline (`mongo_baseline.py`) and Debezium's connector alternate with it on the same
+broker. The change stream's replies are prepared in advance (`mongo_replay`, a proxy in front of a
+test replica set), so that the server does not slow any candidate down.
 
-The connector runs embedded, with the settings of its documentation and a producer as in a Connect
-worker.
+The connector runs embedded, with the settings from its documentation and a producer configured like
+a Connect worker's.
 """
 
 from pathlib import Path
@@ -61,7 +61,7 @@ def run(is_quick: bool) -> Result:
 def run_agent(
     broker: KafkaBroker, server: MongoBacklog, directory: Path, prefix: str
 ) -> Observation:
-    """Run the agent from the first insert to the last, in the new `directory`."""
+    """Run the agent in the new `directory` until it has published all inserts."""
     properties = {
         "topic.prefix": prefix,
         "mongodb.connection.string": server.target,
@@ -77,7 +77,7 @@ def run_agent(
 
 
 def run_baseline(broker: KafkaBroker, server: MongoBacklog, _: Path, prefix: str) -> Observation:
-    """Publish as many of the agent's messages in a bare loop."""
+    """Publish the agent's messages in a bare loop, one for each insert."""
     words = ["benches.mongo_baseline", broker.bootstrap, server.target]
     words += [str(server.second), str(server.increment), prefix, str(PARTITIONS)]
     topic = f"{prefix}.{DATABASE}.{COLLECTION}"
@@ -87,7 +87,7 @@ def run_baseline(broker: KafkaBroker, server: MongoBacklog, _: Path, prefix: str
 def run_debezium(
     broker: KafkaBroker, server: MongoBacklog, directory: Path, prefix: str
 ) -> Observation:
-    """Run the connector from the first insert to the last, in the new `directory`."""
+    """Run the connector in the new `directory` until it has published all inserts."""
     settings = {
         "snapshot.mode": "no_data",
         "capture.start.op.time": str(server.second << 32 | server.increment),

@@ -1,8 +1,8 @@
-"""The produce baseline of MongoDB's events: a bare loop that publishes the agent's messages.
+"""The produce baseline for MongoDB events: a bare loop that publishes the agent's messages.
 
 `python -m benches.mongo_baseline BOOTSTRAP TARGET SECOND INCREMENT PREFIX PARTITIONS COUNT` reads
-events once, encodes them, holds the messages in memory and publishes them repeatedly until COUNT
-are published. Keys, values, headers, partitions and client settings are the agent's.
+events once, encodes them, keeps the messages in memory and publishes them repeatedly until it has
+published COUNT. Keys, values, headers, partitions and client settings match the agent's.
 """
 
 import sys
@@ -30,7 +30,7 @@ def main() -> None:
 
 
 def messages_of(target: str, opening: Opening, prefix: str, count: int) -> list[Message]:
-    """Messages of the first events of a stream."""
+    """Encode the first events of a stream as messages."""
     encoder = MongoEncoder(topic_prefix=prefix, replica_set="rs0", node_id="bench")
     messages: list[Message] = []
     client: Client = MongoClient(target)

@@ -1,7 +1,7 @@
-"""A change stream of prepared replies, which cost the server nothing.
+"""A change stream of prepared replies, which cause no load on the server.
 
-A proxy before a replica set of the tests. It forwards all commands except those of change streams,
-which it answers itself. So only the reader limits the rate.
+This proxy runs in front of a test replica set. It forwards all commands except change stream
+commands, which it answers itself. So only the reader limits the rate.
 """
 
 import itertools
@@ -57,7 +57,7 @@ class Replay:
         server.close()
 
     def _reply(self, position: int) -> bytes:
-        """Replies in order; the last one has no events and repeats."""
+        """Return the replies in order. The final reply contains no events and repeats."""
         if position >= len(self._replies) - 1:
             threading.Event().wait(_AWAIT_S)
             return self._replies[-1]
@@ -94,7 +94,7 @@ def _opens_stream(command: Document) -> bool:
 
 
 def _command(message: bytes) -> Document:
-    """The command of a message with one section; empty for any other message."""
+    """Decode the command of a message with one section; empty for any other message."""
     opcode = _HEADER.unpack_from(message)[3]
     if opcode != _OP_MSG or message[_HEADER.size + 4] != 0:
         return {}
@@ -115,7 +115,7 @@ def _forward_replies(server: socket.socket, client: socket.socket, lock: threadi
 
 
 def _read(connection: socket.socket) -> bytes | None:
-    """Read one message; None at the end of the connection."""
+    """Read one message, or None if the connection is closed."""
     try:
         header = _exactly(connection, _HEADER.size)
         rest = _exactly(connection, _HEADER.unpack(header)[0] - _HEADER.size)

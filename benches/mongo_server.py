@@ -1,7 +1,7 @@
-"""A test replica set with a backlog of inserts, in its own process.
+"""A test replica set with a backlog of inserts, in a separate process.
 
-`python -m benches.mongo_server COUNT` prints its connection string and the cluster time at which
-the inserts begin, and ends with its standard input. Its CPU time does not count for the candidates.
+`python -m benches.mongo_server COUNT` prints its connection string and the cluster time before the
+inserts, and exits when its standard input closes. The candidates' CPU time excludes it.
 """
 
 import json
@@ -30,7 +30,7 @@ _BATCH = 1000
 
 @dataclass(frozen=True)
 class MongoBacklog:
-    """A running server: its connection string, and the cluster time at which the inserts begin."""
+    """A running server: its connection string, and the cluster time before the inserts."""
 
     target: str
     second: int
@@ -40,7 +40,7 @@ class MongoBacklog:
 
 @contextmanager
 def running_server(events: int) -> Iterator[MongoBacklog]:
-    """Start a server with so many inserts of about 450 bytes, and prepared replies."""
+    """Start a server with `events` inserts of about 450 bytes, and prepared replies."""
     command = [sys.executable, "-m", "benches.mongo_server", str(events)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -53,7 +53,7 @@ def running_server(events: int) -> Iterator[MongoBacklog]:
 
 
 def documents(count: int, seed: int = 1) -> Iterator[dict[str, Any]]:
-    """Documents of about 450 bytes: strings, numbers, a list, a nested document."""
+    """Generate documents of about 450 bytes: strings, numbers, a list, a nested document."""
     random = Random(seed)
     for number in range(count):
         yield {
@@ -72,7 +72,7 @@ def documents(count: int, seed: int = 1) -> Iterator[dict[str, Any]]:
 def replayed(
     replica_set: MongoReplicaSet, client: MongoClient[dict[str, Any]], start: Any, count: int
 ) -> str:
-    """A connection string whose change stream replays prepared replies."""
+    """Start a replay of the inserts, and return its connection string."""
     events: list[bytes] = []
     opening = Opening(from_time=ClusterTime(start.time, start.inc))
     with StreamCursor.open(client, Scope(), [], opening, StreamOptions("default")) as cursor:

@@ -1,4 +1,4 @@
-"""The parser and Cassandra's own reader: the same segments, the same run, one core each.
+"""Compares the parser with Cassandra's own reader: same segments, same run, one core each.
 
 Rounds alternate, so other programs on the machine affect both. A ratio compares two consecutive
 rounds.
@@ -27,7 +27,7 @@ QUICK = (
 )
 CPU = 1
 BOTH_CPUS = (0, 1)
-# One core leaves nothing to a parallel collector; the heap is large enough to collect rarely.
+# On one core, a parallel collector has no benefit. With this heap, collections are rare.
 _JVM_OPTIONS = ("-Xms1g", "-Xmn700m", "-XX:+UseSerialGC")
 _JAVA_MODES: tuple[Literal["visit", "deserialise"], ...] = ("visit", "deserialise")
 _NS_PER_S = 1e9
@@ -43,10 +43,10 @@ class Rate:
 
 @dataclass(frozen=True)
 class SetResult:
-    """One set, by reader and mode. `cpu_ratios` and `wall_ratios` are multiples of the rate of
-    Cassandra's reader that visits every cell. `event_ratios` are multiples of its CPU rate when it
-    drops the mutations. `two_cores` is the scan rate of two threads as a multiple of one thread's,
-    `two_cores_digest` the same of threads that only calculate, as an upper bound."""
+    """One set, by reader and mode. `cpu_ratios` and `wall_ratios` are multiples of the rate at
+    which Cassandra's reader visits every cell, and `event_ratios` of its CPU rate when it discards
+    the mutations. `two_cores` is the scan rate of two threads as a multiple of one thread's rate.
+    `two_cores_digest`, for threads that only calculate, is its upper bound."""
 
     name: str
     mutations: int
@@ -101,7 +101,7 @@ def _measure(
                 if java_mode == "visit":
                     visited = read
             for mode in MODES:
-                # One cold round of ours is enough: nothing is compiled while it runs.
+                # One warm-up round is enough for our parser: it has no just-in-time compiler.
                 if warm_up > number > 0:
                     continue
                 made = ours.round(mode)

@@ -1,8 +1,8 @@
-"""The parser in its own process: `python -m benches.reader_process CPUS KEYSTORE SCHEMA SEGMENT…`.
+"""A parser process: `python -m benches.reader_process CPUS KEYSTORE SCHEMA SEGMENT…`.
 
-The process runs on the processors (`0` or `0,1`) with a thread on each. `KEYSTORE` is `-` for plain
-segments. Each line of its input names a mode and starts one round over all segments in each thread;
-the answer is one line of JSON.
+The process runs on the given processors (`0` or `0,1`), with one thread for each. `KEYSTORE` is `-`
+for plain segments. Each input line contains a mode, and makes every thread read all segments once;
+the response is one line of JSON.
 """
 
 import hashlib
@@ -41,9 +41,9 @@ _DIGESTS = 200
 
 @dataclass(frozen=True)
 class ReadRound:
-    """One round of one thread. `mutations` is 0 in the modes `digest` and `pread`, `cells` and
-    `checksum` unless the mode is `scan`; `out_bytes` are keys and values. Times are those of all
-    threads together: by the clock, and of the busiest one's processor."""
+    """One round. Counts are of one thread; `mutations` is 0 in the modes `digest` and `pread`,
+    `cells` and `checksum` unless the mode is `scan`. `out_bytes` counts keys and values. `wall_ns`
+    covers all threads; `cpu_ns` is of the busiest thread."""
 
     mutations: int
     cells: int
@@ -118,14 +118,14 @@ def main() -> None:
 
 
 def _one_thread(mode: str, reading: Reading) -> tuple[Counts, int]:
-    """Counts, and the thread's CPU time in nanoseconds."""
+    """Read once; return the counts and the thread's CPU time in nanoseconds."""
     before_ns = time.thread_time_ns()
     counts = _READERS[mode](reading)
     return counts, time.thread_time_ns() - before_ns
 
 
 def _digest(_reading: Reading) -> Counts:
-    """Hash in memory: the scaling from one to two threads shows what the machine offers."""
+    """Hash in memory: how this scales to two threads is the limit of the machine."""
     block = bytes(1 << 20)
     for _ in range(_DIGESTS):
         hashlib.sha256(block)
@@ -133,7 +133,7 @@ def _digest(_reading: Reading) -> Counts:
 
 
 def _pread(reading: Reading) -> Counts:
-    """Read the bytes with `pread`: the upper bound of every reader."""
+    """Read the bytes with `pread`, the upper bound for every reader."""
     chunk = bytearray(_PREAD_BYTES)
     for segment in reading.segments:
         file = os.open(segment, os.O_RDONLY)
@@ -190,7 +190,7 @@ def _events(
 _READERS: dict[str, Callable[[Reading], Counts]] = {
     "digest": _digest,
     "pread": _pread,
-    # Verifies the checksums and decodes no table.
+    # Verifies checksums but decodes no table.
     "skip": partial(_events, include=["no.table"]),
     "scan": _scan,
     "events": _events,

@@ -1,8 +1,8 @@
-"""Kafka → version store, compared with a plain copy of the topic, by table size.
+"""Measures Kafka → version store by table size, compared with a plain copy of the topic.
 
-A store is filled with the states of real events, repeated with other partition keys. The changes
-of small batches of later writes are measured. Then a plain copy and the job alternate over the
-topic, which has each event in three copies. Compaction and the view follow. Costs are CPU time of
+The store contains the states of real events, repeated with different partition keys. First, the
+changes of small batches of later writes are measured. Then a plain copy and the job alternate over
+a topic with three copies of each event. Compaction and the view follow. Costs are CPU time of
 Spark's JVM and its Python workers.
 """
 
@@ -35,7 +35,7 @@ SIZES = (1_000_000, 10_000_000, 50_000_000)
 EVENTS, BUCKETS, ROUNDS, WARM_UP = 200_000, 16, 3, 3
 CELLS_PER_EVENT = 4
 TOUCHED_ROWS = 10_000
-"""Rows that the measured changes touch."""
+"""The number of rows in each measured batch of changes."""
 SEGMENTS = SegmentSet("plain, 140 bytes", segment_mib=32, count=2, value_bytes=61)
 TOPIC, TABLE = "bench.events", "bench.events"
 _NO_COMPACTION = 1_000_000
@@ -43,8 +43,8 @@ _NO_COMPACTION = 1_000_000
 
 @dataclass(frozen=True)
 class SizeResult:
-    """`cells` are in the store before the topic is read. Rates are records per CPU second;
-    `of_plain` is the job's as a share of the plain copy's of the same round."""
+    """`cells` counts the store's cells before the topic is read. Rates are records per CPU second;
+    `of_plain` is the job's rate as a share of the plain copy's in the same round."""
 
     cells: int
     rate: Spread
@@ -76,14 +76,14 @@ class Bench:
         self._count = self._events.count()
 
     def warm_up(self) -> None:
-        """Rounds over a store of their own: a stream runs for months, the compiler of the JVM works
-        in its first minute."""
+        """Run rounds on a separate store, because the JVM compiles in its first minute, and
+        a stream runs for months."""
         options = self._options("warm-up")
         for number in range(WARM_UP):
             self._round(f"warm-up-{number}", options)
 
     def measure(self, cells: int, records: int, rounds: int) -> SizeResult:
-        """Measure at one size; `records` are the records of the topic."""
+        """Measure one size; `records` is the number of records in the topic."""
         name = f"store-{cells}"
         options = self._options(name)
         store = open_store(self._spark.session, options)
@@ -112,8 +112,8 @@ class Bench:
         )
 
     def _filling(self, times: int) -> DataFrame:
-        """The events so many times; in one of the times they are of the rows that the topic
-        writes."""
+        """Repeat the events `times` times. One repetition keeps its keys, so it contains the rows
+        that the topic writes."""
         number = F.col("number")
         copies = self._events.crossJoin(self._spark.session.range(times).toDF("number"))
         is_first = number == 0
@@ -128,11 +128,11 @@ class Bench:
         )
 
     def _changes(self, store: VersionStore, number: int) -> Cost:
-        """The net changes of a small batch, read from its commit."""
+        """Append a small batch, and measure reading its net changes."""
         before = store.version()
         seed = F.xxhash64("token", F.lit(number))
         batch = self._events.where(F.pmod(seed, F.lit(max(1, self._count // TOUCHED_ROWS))) == 0)
-        # Times of the year 2058, and larger values in each batch: the first bits of base64.
+        # Moves write times 31 years ahead. The first base64 letter raises each batch's values.
         later = F.regexp_replace("event", '"ts":1', '"ts":2')
         value = f'"val":"{"BCDEFGH"[number]}'
         store.append(batch.withColumn("event", F.regexp_replace(later, '"val":"A', value)))
@@ -148,7 +148,7 @@ class Bench:
         return self._spark.cost_of(changes)
 
     def _compact(self, store: VersionStore) -> None:
-        """Rewrite every bucket as a whole."""
+        """Rewrite every bucket completely."""
         store.max_uncompacted_files = 0
         compacted = compact(store, self._schema, int(time.time()), major_share=0)
         if compacted != BUCKETS:

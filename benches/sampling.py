@@ -1,4 +1,4 @@
-"""Samples of a process from outside: events in a topic, CPU time and memory."""
+"""Samples a process from outside: its events in a topic, CPU time and memory."""
 
 import os
 import time
@@ -20,7 +20,7 @@ _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True)
 class Sample:
-    """Events in the topic and CPU seconds used, at `at_s` of the monotonic clock."""
+    """Events in the topic, and resources used, at `at_s` of the monotonic clock."""
 
     at_s: float
     events: int
@@ -31,7 +31,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Interval:
-    """The difference between two samples; one without events has no rate (`nan`)."""
+    """The difference between two samples. Without events, the rates are `nan`."""
 
     events: int
     seconds: float
@@ -53,9 +53,9 @@ class Interval:
 
 @dataclass(frozen=True)
 class Observation:
-    """Samples from the start of a process until the broker acknowledged its last event.
+    """Samples from the start of a process until its final event is in the topic.
 
-    The first sample precedes the first event. `max_rss_mib` is the kernel's peak of the process.
+    The first sample precedes the first event. `max_rss_mib` is the process's peak resident memory.
     """
 
     samples: tuple[Sample, ...]
@@ -80,7 +80,7 @@ class Observation:
         return self.part(self.events * 2 // 3, self.events)
 
     def part(self, first: int, stop: int) -> Interval:
-        """Between the first samples with at least `first` and at least `stop` events."""
+        """From the first sample with at least `first` events to the first with at least `stop`."""
         seen = self.samples[self.samples.index(self._first) :]
         begin = next(sample for sample in seen if sample.events >= first)
         end = next(sample for sample in seen if sample.events >= stop)
@@ -101,7 +101,7 @@ def between(begin: Sample, end: Sample) -> Interval:
 
 
 class TopicCounter:
-    """Count the records of a topic by its end offsets."""
+    """Counts the records of a topic by its end offsets."""
 
     def __init__(self, broker: KafkaBroker, topic: str, partitions: int) -> None:
         self._admin = broker.admin()

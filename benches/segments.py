@@ -14,7 +14,7 @@ from tests.support.servers.keystore import make_keystore
 
 @dataclass(frozen=True)
 class SegmentSet:
-    """What to write: `count` full segments, one row of three cells a mutation.
+    """What to write: `count` full segments, whose mutations each write one row of three cells.
 
     A mutation is `value_bytes` + 79 bytes long.
     """
@@ -42,7 +42,7 @@ class WrittenSegments:
 
     @property
     def keystore(self) -> Path | None:
-        """The keystore that Cassandra encrypted the segments with."""
+        """The keystore with which Cassandra encrypted the segments."""
         return self.directory / "keystore" if self.segment_set.encrypted else None
 
     @property

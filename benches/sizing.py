@@ -1,5 +1,5 @@
-"""The size of the Spark jobs: `python -m benches.sizing` computes the tables of
-docs/evidence/spark-sizing.md from the last full results of `dedupe`, `state` and `reconcile`.
+"""Sizes the Spark jobs: `python -m benches.sizing` computes the tables of
+docs/evidence/spark-sizing.md from the latest full results of `dedupe`, `state` and `reconcile`.
 """
 
 import math
@@ -19,19 +19,19 @@ CATCH_UP = 2
 RECORDS_OF_KAFKA_PARTITION = 10_000
 TABLE_CELLS = (100_000_000, 1_000_000_000, 10_000_000_000)
 LOOSE_FILES = 8
-"""`compact.after.files`: with one more file a bucket is compacted."""
+"""`compact.after.files`: a bucket with more files is compacted."""
 CELLS_PER_EVENT = 4
 STATE_PARTITION_BYTES = 1e9
 
 
 @dataclass(frozen=True)
 class Laws:
-    """Measured rates, in records (replica copies) per CPU second."""
+    """Measured costs. Rates are in records (replica copies) per CPU second."""
 
     dedupe_rate: float
     reconcile_rate: float
     compaction_us: float
-    """CPU seconds to rewrite one cell of a table."""
+    """CPU microseconds to rewrite one cell of a table."""
     scan_us: float
     disk_bytes: float
     checkpoint_bytes: float
@@ -39,7 +39,7 @@ class Laws:
 
 @dataclass(frozen=True)
 class Sizing:
-    """Resources for a rate of events a second. `cores_*` are rounded up and allow catching up."""
+    """Resources for `events` per second. `cores_*` are rounded up and suffice for catching up."""
 
     events: int
     records: int
@@ -77,15 +77,15 @@ def sizing(events: int, laws: Laws) -> Sizing:
 
 
 def compaction_core_s(cells: int, laws: Laws) -> float:
-    """Cost of a major compaction of all buckets."""
+    """The core seconds of a major compaction of all buckets."""
     return cells * laws.compaction_us / 1e6
 
 
 def compacted_cells(cells: int, new: int) -> float:
-    """Cells that one compaction of all buckets rewrites on average, after so many new cells.
+    """The average number of cells that a compaction of all buckets rewrites, after `new` new cells.
 
-    It is major if the new cells since the last major one have a share of the table; until then it
-    rewrites them all, on average half of that share.
+    It is major once the cells added since the previous major compaction reach `MAJOR_SHARE` of the
+    table. Until then, it rewrites only these added cells, on average half of that share.
     """
     share = MAJOR_SHARE * cells
     if new >= share:

@@ -1,7 +1,7 @@
-"""A snapshot of existing rows into a real broker, all on the machine's cores.
+"""Publishes a snapshot of existing rows; a real node and a real broker share the machine.
 
-Interleaved in one run, over the same table and broker, at consistency ALL: a bare read that drops
-the agent's pages, the agent, the agent without `cells`, and Debezium's connector.
+Four candidates alternate on the same table and broker, at consistency ALL: a bare read that
+discards the agent's pages, the agent, the agent without `cells`, and Debezium's connector.
 """
 
 import time
@@ -85,7 +85,7 @@ def fill(node: CassandraNode, rows: int) -> None:
 
 
 def read_bare(node: CassandraNode) -> float:
-    """Rows a second when every page is read with the agent's queries and dropped."""
+    """Read and discard every page with the agent's queries; return rows per second."""
     connection = PageConnection(
         NodeAddress([node.address.host], node.address.cql_port), lambda *_: True
     )

@@ -1,7 +1,7 @@
-"""The cost of dedupe's state: per incoming key and per remembered key.
+"""Measures the cost of dedupe's state, per new key and per remembered key.
 
-Small batches follow each batch of keys. Their CPU time grows with the remembered keys, because each
-micro-batch scans all of them for expired ones.
+Small batches follow each batch of keys. Their CPU time grows with the number of remembered keys,
+because each micro-batch scans all keys for expiry.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _COLUMNS = "id BINARY, value BINARY, topic STRING, partition INT, offset BIGINT"
 
 @dataclass(frozen=True)
 class StateResult:
-    """After so many keys: CPU microseconds and checkpoint bytes of a new key, RocksDB bytes of a
+    """After `keys` keys: CPU microseconds and checkpoint bytes per new key, RocksDB bytes per
     remembered key, and CPU seconds of a small batch."""
 
     keys: int
@@ -63,7 +63,7 @@ def run(is_quick: bool) -> Result:
             before = _size(checkpoint)
             cpu_s = add(count)
             written = _size(checkpoint) - before
-            # The least is the cost of the work; the rest is compilation and other programs.
+            # The minimum is the cost of the work; the rest is compilation and other programs.
             small_s = min(add(1) for _ in range(SMALL_BATCHES))
             results.append(_result(query, total, cpu_s / count * 1e6, written / count, small_s))
             step()
@@ -87,7 +87,7 @@ def run(is_quick: bool) -> Result:
 
 
 def _write_keys(spark: SparkUnderTest, folder: Path, start: int, count: int) -> None:
-    """Write one file, which is one micro-batch, of ids like those of events."""
+    """Write one file, which becomes one micro-batch, with ids that resemble event ids."""
     numbers = spark.session.range(start, start + count, 1, 1)
     rows = numbers.select(
         F.unhex(F.md5(F.col("id").cast("string"))).alias("id"),

@@ -1,13 +1,13 @@
-"""A micro-batch of typed tables, by table size, batch size and format.
+"""Measures micro-batches of typed tables, by table size, batch size and format.
 
-A store and a table of each format are filled with the states of real events, repeated with other
-partition keys. A micro-batch appends events to the store, and each follower brings its table up to
-date: the changes, the expiry index, the target. Of the events 85 % write existing rows, a tenth of
-them with a TTL, 10 % write new rows and 5 % delete rows, spread evenly over the tokens. Costs are
-CPU time of Spark's JVM and its Python workers.
+A store and a table of each format contain the states of real events, repeated with different
+partition keys. A micro-batch appends events to the store. Then each follower updates the changes,
+the expiry index and its table. 85 % of the events write existing rows (a tenth of them with a TTL),
+10 % write new rows, and 5 % delete rows, spread evenly over the tokens. Costs are CPU time of
+Spark's JVM and its Python workers.
 
-Then a plain copy of a topic to Delta and the whole job alternate. The topic has three copies of
-each event.
+Then a plain copy of a topic to Delta and the whole job alternate. The topic contains three copies
+of each event.
 """
 
 import re
@@ -46,7 +46,7 @@ SIZES = (1_000_000, 10_000_000, 50_000_000)
 BATCHES = (10_000, 200_000)
 EVENTS, BUCKETS, ROUNDS = 200_000, 16, 3
 WARM_UP = 3
-"""Rounds of the first batch size before the measured ones, in which Java compiles."""
+"""Unmeasured rounds of the first batch size, in which the JVM compiles."""
 CELLS_PER_EVENT = 4
 SEGMENTS = SegmentSet("plain, 140 bytes", segment_mib=32, count=2, value_bytes=61)
 TABLE = "bench.events"
@@ -59,7 +59,7 @@ _NO_COMPACTION = 1_000_000
 
 @dataclass(frozen=True)
 class BatchResult:
-    """CPU seconds of a micro-batch of so many events."""
+    """CPU seconds of a micro-batch of `events` events."""
 
     cells: int
     format: str
@@ -71,7 +71,7 @@ class BatchResult:
 
 @dataclass(frozen=True)
 class JobResult:
-    """The job over a topic. `of_plain` is its rate as a share of the plain copy's of the round."""
+    """The job on a topic. `of_plain` is its rate as a share of the plain copy's, by round."""
 
     cells: int
     format: str
@@ -121,7 +121,7 @@ class Bench:
         return results
 
     def job(self, cells: int, name: str, messages: Sequence[Message], rounds: int) -> JobResult:
-        """Run the plain copy and the job over a topic in each round; the first is not measured."""
+        """Run the plain copy and the job on a new topic in each round; discard the first round."""
         costs = [self._round(cells, name, messages) for _ in range(rounds + 1)][1:]
         plain, ours = zip(*costs, strict=True)
         result = JobResult(
@@ -148,7 +148,7 @@ class Bench:
         return plain, ours
 
     def _stored(self, cells: int) -> int:
-        """The cells of all events, as often as it takes to have at least so many."""
+        """The number of cells after whole repetitions of the events, at least `cells`."""
         of_events = self._count * CELLS_PER_EVENT
         return -(-cells // of_events) * of_events
 
@@ -179,7 +179,7 @@ class Bench:
         return append, costs
 
     def _changed(self, size: int) -> DataFrame:
-        """Events that update, delete and insert rows."""
+        """Generate events that update, delete and insert rows."""
         number = F.lit(self._number)
         share = F.pmod(F.xxhash64("token", number), F.lit(1000 * self._count)) / (
             1000 * self._count
@@ -213,7 +213,7 @@ class Bench:
 
 
 def _later(message: Message, number: int) -> Message:
-    """A message with a later write time and another value in `cells`."""
+    """Return the message with a later write time and a different value in `cells`."""
     topic, key, value, headers, partition_hash = message
     envelope, cells = value.split(b'"cells":')
     cells = re.sub(rb'"ts":[0-9]+', b'"ts":%d' % (_START_US + number), cells)
@@ -243,7 +243,7 @@ def run(is_quick: bool) -> Result:
             bench = Bench(spark, broker, segments, scratch)
             for cells in sizes:
                 batch_results += bench.micro_batches(cells, batches, rounds, FORMATS)
-                # The topic writes so many cells, so it would replace a smaller table.
+                # The topic would overwrite most of a smaller table.
                 if cells > len(messages) * CELLS_PER_EVENT or is_quick:
                     job_results += [bench.job(cells, name, messages, rounds) for name in FORMATS]
                 step()

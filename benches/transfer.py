@@ -1,9 +1,9 @@
-"""The cost of uploading finished segments to Google Cloud Storage, compared with archiving them.
+"""Compares uploading finished segments to Google Cloud Storage with archiving them.
 
-Two agents over the same backlog of finished segments into a real broker alternate, with
-`commit.log.transfer.class` `archive` and `gcs`. Pairs of two agents with `archive` show the error
-of the measurement. The store runs on the same cores; a real one runs elsewhere. So it stores
-nothing, has the lowest priority, and its cost is reported separately.
+Two agents alternate: with a real broker and the same backlog of finished segments, but
+`commit.log.transfer.class` `archive` and `gcs`. Pairs of two `archive` agents show the measurement
+error. The store shares the cores, but a real store runs elsewhere. So it stores nothing, has the
+lowest priority, and its cost is reported separately.
 """
 
 import os
@@ -40,7 +40,7 @@ class Agent:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two interleaved agents, and the store's CPU time and received bytes meanwhile."""
+    """Two interleaved agents, and the store's CPU time and received bytes in the same time."""
 
     first: Agent
     second: Agent
@@ -83,7 +83,7 @@ def _pair(
     directory: Path,
     number: int,
 ) -> Pair:
-    """Alternate which agent starts first and runs first."""
+    """Run one pair; the agent that starts and runs first alternates with `number`."""
     places = (0, 1) if number % 2 else (1, 0)
     with ExitStack() as stack:
         store = stack.enter_context(discarding_store())
@@ -133,7 +133,7 @@ def _started(
         )
     finally:
         del os.environ["STORAGE_EMULATOR_HOST"]
-    # A stopped process does not end.
+    # A stopped worker process would not notice that its agent was killed.
     stack.callback(candidate.resume)
     return candidate
 

@@ -1,4 +1,4 @@
-"""Start the agent as a process and watch it over HTTP, as an operator does."""
+"""Starts the agent as a process and monitors it over HTTP, as an operator would."""
 
 import json
 import signal
@@ -18,12 +18,12 @@ _STOP_S = 60.0
 
 
 class DemoError(Exception):
-    """The demo failed; the message names the cause and the log."""
+    """The demo failed. The message states the cause."""
 
 
 @dataclass(frozen=True)
 class Health:
-    """The answer of `/health`: the verdict, and one message per component."""
+    """The response of `/health`: the verdict, and one message per component."""
 
     ok: bool
     messages: Mapping[str, str]
@@ -54,7 +54,7 @@ class AgentProcess:
             self._process.wait()
 
     def health(self) -> Health | None:
-        """Return `/health`; None before the agent answers."""
+        """Return `/health`, or None if the agent does not respond yet."""
         document = self.document("/health")
         if document is None:
             return None
@@ -65,7 +65,7 @@ class AgentProcess:
         )
 
     def document(self, path: str) -> Any:
-        """JSON of a page, also with status 503; None before the agent answers."""
+        """Return a page's JSON, even with status 503, or None if the agent does not respond yet."""
         body = self._get(path)
         return None if body is None else json.loads(body)
 
@@ -76,9 +76,9 @@ class AgentProcess:
         deadline_s: float,
         show: Callable[[], None] = lambda: None,
     ) -> None:
-        """Poll and show until a condition holds.
+        """Poll, and call `show`, until a condition holds.
 
-        Raises `DemoError` if the agent ends or the deadline passes.
+        Raises `DemoError` if the agent exits or the deadline passes.
         """
         end_s = time.monotonic() + deadline_s
         while not is_reached():
@@ -86,7 +86,7 @@ class AgentProcess:
                 code = self._process.returncode if self._process is not None else None
                 raise DemoError(f"The agent ended with exit code {code}.\n{self.log_tail()}")
             if time.monotonic() > end_s:
-                raise DemoError(f"{what} did not happen in {deadline_s:.0f} s.\n{self.log_tail()}")
+                raise DemoError(f"{what} took more than {deadline_s:.0f} s.\n{self.log_tail()}")
             show()
             time.sleep(_POLL_S)
         show()
@@ -107,7 +107,7 @@ class AgentProcess:
             with urllib.request.urlopen(self.url + path, timeout=5) as answer:
                 return bytes(answer.read())
         except urllib.error.HTTPError as error:
-            # Status 503 carries the same document.
+            # A response with status 503 contains the same document.
             with error:
                 return error.read()
         except OSError:
@@ -115,7 +115,7 @@ class AgentProcess:
 
 
 def free_port(preferred: int) -> int:
-    """Return this port, or a free one if it is in use."""
+    """Return the preferred port, or a free port if it is in use."""
     for port in (preferred, 0):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

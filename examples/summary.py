@@ -1,4 +1,4 @@
-"""Print delivered events: counts by table and operation, and a few events in full."""
+"""Prints delivered events: counts by table and operation, and a few shortened events."""
 
 import json
 from collections import Counter
@@ -46,7 +46,7 @@ def print_samples(console: Console, events: Sequence[Event]) -> None:
 
 
 def _shortened(event: Event) -> dict[str, Any]:
-    """Return the event with long lists cut and marked."""
+    """Return the event with long lists cut; a note replaces the removed elements."""
     value = dict(event["value"])
     after = value.get("after") or {}
     if len(after) > _MAX_COLUMNS:

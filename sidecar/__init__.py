@@ -1,5 +1,5 @@
-"""The part of an agent that no database needs: configuration, delivery, offsets, sinks, HTTP.
+"""The database-independent part of an agent: configuration, delivery, offsets, sinks, HTTP.
 
-An agent for a database gives the events (`events.DeliveryBatch`) and its positions; this package
-numbers them, hands them to a sink, keeps the acknowledged position durable, and shows all of it.
+The database agent supplies batches of events with positions (`events.DeliveryBatch`). This package
+numbers the events, sends them to a sink, persists acknowledged positions and reports the status.
 """

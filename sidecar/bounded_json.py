@@ -1,7 +1,7 @@
-"""Parses JSON of other programs within bounds of its size, values and depth.
+"""Parses JSON from other programs with limits on size, number of values and depth.
 
-A value of two bytes, such as `[]`, takes 64 bytes or more in memory, and parsing holds the
-interpreter. So the number of values is bounded before the text is parsed.
+A two-byte value such as `[]` occupies at least 64 bytes in memory, and parsing holds the GIL. The
+number of values is therefore limited before parsing.
 """
 
 import json
@@ -11,13 +11,13 @@ MAX_VALUES = 50_000
 
 
 def value_bound(data: bytes | bytearray) -> int:
-    """At least the number of values of a JSON text, or of the elements of an XML text."""
+    """Return an upper bound for the values inside a JSON text, or the elements of an XML text."""
     return sum(map(data.count, (b",", b"[", b"{", b"<")))
 
 
 def bounded_json(data: bytes, max_bytes: int, max_values: int = MAX_VALUES) -> Any:
-    """The document. Raises ValueError with the reason for text that is too long, has too many
-    values, is nested too deeply or is not JSON."""
+    """Parse a document. Raises ValueError if the text is too long, contains too many values, is
+    nested too deeply or is not JSON."""
     if len(data) > max_bytes:
         raise ValueError(f"the text has more than {max_bytes} bytes")
     if value_bound(data) > max_values:

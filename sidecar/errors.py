@@ -25,7 +25,7 @@ class Policy(Enum):
     QUARANTINE = "quarantine"
     """Quarantine the object with the reason, and continue with the next one."""
     STOP = "stop"
-    """End the process with the exit code of the error."""
+    """Exit the process with the error's exit code."""
 
 
 EXIT_STOPPED = 0
@@ -33,7 +33,7 @@ EXIT_STOPPED = 0
 
 
 class SidecarError(Exception):
-    """Root of the tree."""
+    """Base class of the agents' errors."""
 
     policy: ClassVar[Policy] = Policy.STOP
     exit_code: ClassVar[int] = 1
@@ -42,7 +42,7 @@ class SidecarError(Exception):
 class ConfigError(SidecarError):
     """The configuration cannot be used.
 
-    `problems` has one message for each mistake; the error's message has one per line.
+    `problems` contains one message per mistake; the error's message joins them with line breaks.
     """
 
     exit_code = 2
@@ -76,7 +76,7 @@ class OffsetStoreError(SidecarError):
 
 
 class OffsetSaveError(OffsetStoreError):
-    """The offset file could not be written; the previous one is unchanged."""
+    """The offset file could not be written; the previous file is unchanged."""
 
     policy = Policy.RETRY
 

@@ -1,8 +1,8 @@
-"""How many rows or documents the next request asks for. Pure.
+"""Decides how many rows or documents the next request fetches. Pure.
 
-A request asks for rows, but memory and time at the server depend on bytes, which are known only
-from answers. So requests begin with one row, at most double, and follow the size of the rows. After
-a failure they have at most half as many rows.
+A request specifies a number of rows, but memory and time at the server depend on bytes, which only
+answers reveal. So requests begin with one row, at most double, and adapt to the row size. After a
+failure, requests fetch at most half as many rows.
 """
 
 from dataclasses import dataclass, replace
@@ -15,9 +15,9 @@ _FIRST_PATIENCE = 1000
 class FetchSize:
     """The size of requests to one table: about `target_bytes`, at most `limit` rows.
 
-    `most` is the present limit, which failures lower. `row_bytes` is the size of large rows.
-    `answers` counts those since the last change of `most`; after `patience` of them it doubles, so
-    failures with another cause do not slow a long snapshot for ever.
+    `most` is the current limit, which failures lower. `row_bytes` estimates the size of large rows.
+    `answers` counts answers since `most` changed. After `patience` answers, `most` doubles, so
+    failures with a different cause do not slow a long snapshot forever.
     """
 
     target_bytes: int
@@ -32,11 +32,11 @@ class FetchSize:
         object.__setattr__(self, "most", self.most or self.limit)
 
     def is_too_large(self, rows: int, size_bytes: int) -> bool:
-        """Whether to ask again with the next size instead of using an answer."""
+        """Whether to discard an answer and repeat the request with the next size."""
         return rows > 1 and size_bytes > 2 * self.target_bytes
 
     def after(self, rows: int, size_bytes: int) -> "FetchSize":
-        """The size after an answer."""
+        """Return the size after an answer."""
         if not rows:
             return self
         row_bytes = max(size_bytes / rows, self.row_bytes * _DECAY, 1.0)
@@ -44,12 +44,12 @@ class FetchSize:
         if self.most < self.limit and patient.answers >= self.patience:
             most = min(self.limit, 2 * self.most)
             patient = replace(patient, most=most, answers=0, patience=2 * self.patience)
-        # The last answer of a range says little about a full one.
+        # The final answer of a range is often short, and says little about a full one.
         grown = 2 * self.rows if rows >= self.rows else self.rows
         fitting = int(self.target_bytes / row_bytes)
         return replace(patient, rows=max(1, min(grown, fitting, patient.most)))
 
     def failed(self, asked: int) -> "FetchSize":
-        """The size after a request for `asked` rows failed."""
+        """Return the size after a request for `asked` rows failed."""
         most = max(1, min(self.most, asked // 2))
         return replace(self, rows=min(self.rows, most), most=most, answers=0)

@@ -13,10 +13,10 @@ _MAX_BYTES = 4096
 
 
 def live_answer() -> tuple[int | None, str]:
-    """HTTP status and reason of `/live`; None without an answer of an HTTP server."""
+    """Return the HTTP status and reason of `/live`; status None if no HTTP server answers."""
     address = f"127.0.0.1:{os.environ.get('HTTP_PORT', '8000')}"
     try:
-        # It follows no redirect, and asks no proxy of the environment.
+        # `HTTPConnection` follows no redirects, and ignores proxies in the environment.
         connection = HTTPConnection(address, timeout=_TIMEOUT_S)
         with closing(connection):
             connection.request("GET", "/live")
@@ -28,7 +28,7 @@ def live_answer() -> tuple[int | None, str]:
 
 
 def main() -> int:
-    """0 when the agent is live; otherwise 1, with the reason on stderr."""
+    """Return 0 if the agent is live; otherwise print the reason on stderr and return 1."""
     status, reason = live_answer()
     if status == 200:
         return 0

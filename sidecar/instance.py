@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """One running agent. None marks a value that is not known, or not yet."""
+    """One running agent. None marks a value that is unknown, or not known yet."""
 
     service: str
     """Name of the program, such as `cdc-sidecar-cassandra`."""
@@ -43,5 +43,5 @@ class Instance:
         datacenter: str | None,
         rack: str | None,
     ) -> "Instance":
-        """The same agent after its node reported its place."""
+        """Return this agent with the location that its node reported."""
         return replace(self, cluster=cluster, node_id=node_id, datacenter=datacenter, rack=rack)

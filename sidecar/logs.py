@@ -1,9 +1,9 @@
-"""Log lines: text for a terminal, one JSON object per line for a container.
+"""Formats log lines as text for a terminal, or one JSON object per line for a container.
 
-A line has a constant message and fields:
+A line consists of a constant message and fields:
 `log.info("segment finished", extra=fields(segment=name))`.
-JSON lines also have the constant fields of the process.
-A traceback is printed only when the level is DEBUG.
+JSON lines also include the constant fields of the process.
+A traceback is printed only at level DEBUG.
 """
 
 import json
@@ -29,14 +29,14 @@ _constant_fields: Mapping[str, object] = MappingProxyType({})
 
 
 def set_constant_fields(values: Mapping[str, object]) -> None:
-    """Replace the fields that every JSON line of the process has. Fields of a line win over them.
-    Any thread may call it."""
+    """Replace the fields that every JSON line of the process includes. A line's own fields take
+    precedence. Thread-safe."""
     global _constant_fields
     _constant_fields = MappingProxyType(dict(values))
 
 
 def fields(**values: object) -> dict[str, Any]:
-    """The `extra` argument of a log call."""
+    """Build the `extra` argument of a log call."""
     return {_FIELDS: values}
 
 
@@ -86,7 +86,7 @@ class TextFormatter(logging.Formatter):
 class JsonFormatter(logging.Formatter):
     """`{"ts":…,"level":…,"logger":…,"message":…, fields…}`.
 
-    The first four win over fields, and fields win over the constant fields.
+    The first four take precedence over fields, and fields over the constant fields.
     """
 
     def __init__(self, hide: Callable[[str], str] = str) -> None:
@@ -108,10 +108,10 @@ class JsonFormatter(logging.Formatter):
 
 
 class RecentWarnings(logging.Handler):
-    """The last warnings and errors of the process, recorded inside a `with` block."""
+    """The latest warnings and errors of the process, recorded inside a `with` block."""
 
     def __init__(self, limit: int = 30, hide: Callable[[str], str] = str) -> None:
-        """`hide` as for `configure`."""
+        """`hide` removes secrets from a line."""
         super().__init__(logging.WARNING)
         self._hide = hide
         self._lines: deque[LogLine] = deque(maxlen=limit)
@@ -136,9 +136,9 @@ class RecentWarnings(logging.Handler):
 
 
 class RateLimitedLog:
-    """Logs a lasting condition at once, then after growing pauses (10 s to 10 minutes).
+    """Logs a lasting condition immediately, then after growing pauses (10 s to 10 minutes).
 
-    Conditions are distinguished by key.
+    A key identifies each condition.
     """
 
     def __init__(
@@ -150,7 +150,7 @@ class RateLimitedLog:
         self._conditions: dict[str, _Condition] = {}
 
     def log(self, key: str, message: str, level: int = logging.WARNING, **values: object) -> bool:
-        """Log the condition if it is due, with repeat count and duration; whether it was logged."""
+        """Log a condition if due, with repeat count and duration. Return whether it was logged."""
         now_s = self._clock()
         condition = self._conditions.get(key)
         if condition is None:
@@ -168,7 +168,7 @@ class RateLimitedLog:
         return True
 
     def resolved(self, key: str, message: str, **values: object) -> bool:
-        """Log the end of a condition; whether it had been logged at all."""
+        """Log the end of a condition, if the condition was logged. Return whether it was."""
         condition = self._conditions.pop(key, None)
         if condition is None:
             return False

@@ -1,10 +1,10 @@
-"""Durations and sizes in words, for messages. The status page writes them the same way."""
+"""Formats durations and sizes for messages. The status page uses the same formats."""
 
 _MINUTE_S, _HOUR_S, _DAY_S = 60.0, 3600.0, 86400.0
 
 
 def duration_text(seconds: float) -> str:
-    """`3.2 s`, `90 s`, `4 min`, `2.5 h`, `3 days`."""
+    """Format a duration: `3.2 s`, `90 s`, `4 min`, `2.5 h`, `3 days`."""
     if seconds < 2 * _MINUTE_S:
         return (
             f"{seconds:.0f} s"
@@ -19,7 +19,7 @@ def duration_text(seconds: float) -> str:
 
 
 def size_text(size_bytes: float) -> str:
-    """A size with its unit: `1536` as `1.5 KiB`."""
+    """Format a size with its unit: `1536` as `1.5 KiB`."""
     size = float(size_bytes)
     for unit in ("B", "KiB", "MiB", "GiB"):
         if size < 1024:

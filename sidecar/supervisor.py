@@ -1,13 +1,13 @@
 """`python -m sidecar.supervisor agent run …`: run an agent in a container beside a database.
 
-A pod is ready only while all its containers run. So an agent that fails again and again would make
-the database's pod unready. This process does not end with its agent: it restarts the agent after a
-growing pause (1 s to 60 s), and also restarts an agent whose `/live` fails, or answered once and
-answers no more. It forwards SIGTERM and SIGINT, and then ends with the agent's exit code.
+A pod is ready only while all its containers run, so an agent that fails repeatedly would make the
+database's pod unready. This process does not exit with its agent: it restarts the agent after a
+growing pause (1 s to 60 s). It also restarts an agent whose `/live` fails or stops answering. It
+forwards SIGTERM and SIGINT, and then exits with the agent's exit code.
 
-`--mkdir PATH` makes a directory of the agent's user first. With `--only-pod-index N` the agent runs
-only in the pod of that index of a StatefulSet, by the variable POD_INDEX. In other pods this
-process waits for SIGTERM.
+`--mkdir PATH` first creates a directory for the agent's user. With `--only-pod-index N`, the agent
+runs only in the StatefulSet's pod with that index, which the variable POD_INDEX contains. In other
+pods, this process waits for SIGTERM.
 
 The variable HTTP_PORT is the agent's `http.port` (default: 8000); LOG_FORMAT is `json` (default) or
 `text`. Imports only small modules: the process lives as long as the container.
@@ -41,7 +41,7 @@ class Pace:
     first_pause_s: float = 1.0
     longest_pause_s: float = 60.0
     healthy_after_s: float = 600.0
-    """After an agent that ran this long, the next pause is the first one again."""
+    """If the agent ran this long, the next pause is the first pause again."""
     live_every_s: float = 15.0
     live_failures: int = 8
     """Consecutive failures of `/live` before the agent is restarted: two minutes."""
@@ -66,7 +66,7 @@ class Supervisor:
         signal.pthread_sigmask(signal.SIG_BLOCK, _AWAITED)
 
     def run(self) -> int:
-        """Run the command until it is stopped; returns its last exit code."""
+        """Run the command until it is stopped. Return its last exit code."""
         pause_s = self._pace.first_pause_s
         while True:
             started_s = time.monotonic()
@@ -76,7 +76,7 @@ class Supervisor:
             if time.monotonic() - started_s >= self._pace.healthy_after_s:
                 pause_s = self._pace.first_pause_s
             logger.error(
-                "the agent ended and will be restarted; its last lines have the cause",
+                "the agent exited and will be restarted; its last lines state the cause",
                 extra=fields(exit_code=code, pause_s=pause_s),
             )
             if self._sleep(pause_s):
@@ -84,13 +84,13 @@ class Supervisor:
             pause_s = min(2 * pause_s, self._pace.longest_pause_s)
 
     def idle(self) -> int:
-        """Wait until it is stopped, without an agent."""
+        """Wait for a stop signal, without an agent."""
         while not self._sleep(self._pace.longest_pause_s):
             pass
         return 0
 
     def _run_once(self) -> int:
-        """Run the command until it ends; returns its exit code."""
+        """Run the command until it exits. Return its exit code."""
         try:
             pid = os.posix_spawnp(self._command[0], self._command, os.environ, setsigmask=())
         except OSError as error:
@@ -117,7 +117,7 @@ class Supervisor:
             elif not self._is_stopping:
                 answer = self._is_live()
                 has_answered |= answer is not None
-                # Without any answer, HTTP_PORT may be wrong: no reason to end an agent that works.
+                # Without any answer, HTTP_PORT may be wrong: no reason to stop a working agent.
                 failures = failures + 1 if has_answered and not answer else 0
                 if failures >= self._pace.live_failures:
                     logger.error("the agent is not live and will be restarted")
@@ -125,7 +125,7 @@ class Supervisor:
                     kill_at_s = now_s + self._pace.kill_after_s
 
     def _sleep(self, seconds: float) -> bool:
-        """Wait; returns whether the wait ended because this process is to stop."""
+        """Wait. Return whether a stop signal ended the wait."""
         end_s = time.monotonic() + seconds
         while (remaining_s := end_s - time.monotonic()) > 0:
             if _next_signal(remaining_s) in _STOPPING:
@@ -134,19 +134,19 @@ class Supervisor:
 
 
 def _is_live() -> bool | None:
-    """What `/live` answers on loopback; None without an answer."""
+    """Query `/live` on loopback; None without an answer."""
     status, _ = live_answer()
     return None if status is None else status == 200
 
 
 def _next_signal(timeout_s: float) -> signal.Signals | None:
-    """The next awaited signal; None after the timeout."""
+    """Wait for a signal, and return it; None after the timeout."""
     info = signal.sigtimedwait(_AWAITED, max(0.0, timeout_s))
     return None if info is None else signal.Signals(info.si_signo)
 
 
 def _reap(pid: int) -> int | None:
-    """The exit code of a child that ended. Reaps orphans too: this is process 1 of a container."""
+    """Return the child's exit code, or None. Also reaps orphans, as process 1 of a container."""
     code = None
     while True:
         try:
@@ -157,12 +157,12 @@ def _reap(pid: int) -> int | None:
             return code
         if ended == pid:
             code = os.waitstatus_to_exitcode(status)
-            # As a shell shows the end by a signal.
+            # The exit code that a shell reports for a death by signal.
             code = code if code >= 0 else 128 - code
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Returns the exit code of the process."""
+    """Run the supervisor. Return the exit code of the process."""
     parser = argparse.ArgumentParser("python -m sidecar.supervisor", description=__doc__)
     parser.add_argument("--mkdir", metavar="PATH", action="append", default=[])
     parser.add_argument("--only-pod-index", metavar="N")
@@ -188,7 +188,7 @@ def _make_directory(path: str) -> None:
     except OSError as error:
         # The agent reports the directory, with a remedy.
         values = fields(directory=path, error=str(error))
-        logger.error("the directory cannot be made", extra=values)
+        logger.error("the directory cannot be created", extra=values)
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""Spark jobs on the events of all replicas: deduplicated events, or the reconstructed tables."""
+"""Spark jobs that turn all replicas' events into deduplicated events or reconstructed tables."""

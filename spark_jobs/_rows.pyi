@@ -1,5 +1,5 @@
-"""Typed rows and the merge of events. `spark_jobs.arrow` and `spark_jobs.merge` are the public
-interface."""
+"""Bindings that decode typed rows and merge events. `spark_jobs.arrow` and `spark_jobs.merge` are
+the public interface."""
 
 from collections.abc import Mapping, Sequence, Set
 from typing import Final, final
@@ -20,7 +20,7 @@ class TableMerger:
         *,
         table_id: str | None = None,
     ) -> TableMerger:
-        """Raise SchemaError unless exactly one such table exists."""
+        """Raise SchemaError unless exactly one table matches."""
     table_schema: Final[Schema]
     """The schema of this table only."""
     def rows(
@@ -49,7 +49,7 @@ class TableMerger:
         until_us: int | None = None,
         without_us: tuple[int, int] | None = None,
     ) -> MergeSession:
-        """Visible rows as the changes of a table that had none. Every input row is new."""
+        """Visible rows as changes from an empty table. All input must be `is_new`."""
     def changes(
         self,
         *,
@@ -59,7 +59,7 @@ class TableMerger:
         before_truncated_us: int | None = None,
         after_truncated_us: int | None = None,
     ) -> MergeSession:
-        """Changes of visible rows."""
+        """Changes of visible rows, caused by new events, a truncation and expiry."""
     def compact(
         self,
         *,
@@ -67,29 +67,29 @@ class TableMerger:
         truncated_us: int | None = None,
         keep_superseded: bool = False,
     ) -> MergeSession:
-        """Row states."""
+        """Row states. With `keep_superseded`, also states of the dropped versions."""
 
 @final
 class MergeSession:
-    """One pass over sorted record batches. For one thread at a time."""
+    """One pass over sorted record batches. Only one thread may use it at a time."""
 
     def push(self, batch: object) -> None:
         """Add a batch, after `next_batch` has returned None."""
     def finish(self) -> None:
         """End the input."""
     def next_batch(self) -> RowBatch | None:
-        """The next batch of the output; None if it needs more input, or at the end. Releases the
-        GIL."""
+        """Return the next batch of the output; None if more input is needed, or at the end.
+        Releases the GIL."""
     def __arrow_c_schema__(self) -> object:
         """The columns of the output."""
 
 @final
 class EventIntake:
-    """Reads the member `cells` of values (`spark_jobs.merge.EventReader`). Immutable."""
+    """Reads the member `cells` of event values (`spark_jobs.merge.EventReader`). Immutable."""
 
     def __new__(cls, counters: Set[str]) -> EventIntake: ...
     def read(self, batch: object) -> RowBatch:
-        """A row for each value of a batch with a column `value`. Raise ValueError without it."""
+        """Return a row for each value in column `value`. Raise ValueError if it is missing."""
     def __arrow_c_schema__(self) -> object:
         """The columns of `read`."""
 
@@ -115,19 +115,19 @@ class RowDecoder:
         clustering: str | None = None,
         carry: Sequence[str] = ...,
     ) -> RowDecoder:
-        """Raise SchemaError unless exactly one such table exists, ValueError for invalid options.
+        """Raise SchemaError unless exactly one table matches, ValueError for invalid options.
 
-        - `show`: by column `raw`, or `decimal(p,s)` for its decimals and varints.
+        - `show`: by column name, `raw`, or `decimal(p,s)` for its decimals and varints.
         - `partition_key`, `clustering`: columns with whole partition keys and lists of clustering
-          values, instead of one for each key column.
-        - `carry`: columns to pass through; they come first."""
+          values, instead of one column per key column.
+        - `carry`: columns to pass through unchanged, before the typed columns."""
     table_schema: Final[Schema]
     """The schema of this table only."""
     def decode(self, batch: object) -> RowBatch:
         """Decode a record batch whose columns have the table's column names. Releases the GIL.
 
-        A column is binary, or `list<struct<path: binary, value: binary>>` if it is stored cell by
-        cell. A missing column is null. Raise ValueError for other columns, MalformedValueError for
-        bytes that do not fit their type."""
+        A column is binary; a multi-cell column is `list<struct<path: binary, value: binary>>`. A
+        missing column is null. Raise ValueError for unknown columns and column types,
+        MalformedValueError for bytes that do not fit their type."""
     def __arrow_c_schema__(self) -> object:
         """The typed columns, in the order of `SELECT *`."""

@@ -1,7 +1,7 @@
-"""Column names that a target can store: present, different and not reserved. Pure.
+"""Checks that a target can store column names: not empty, distinct and not reserved. Pure.
 
-Spark ignores the case of names at every level of nesting, so names that differ only in case are
-one name. Formats and Spark's own plans reserve names of columns; fields of structs are free.
+Spark ignores the case of names at every level of nesting, so names that differ only in case
+collide. Formats and Spark's own plans reserve some column names, but no names of struct fields.
 """
 
 from collections.abc import Iterator
@@ -25,17 +25,17 @@ _ICEBERG = (
     "_row_id",
     "_last_updated_sequence_number",
 )
-"""`org.apache.iceberg.MetadataColumns`: a table with such a column cannot be read."""
+"""`org.apache.iceberg.MetadataColumns`. A table with such a column cannot be read."""
 _DELTA = ("_metadata", "_change_type", "_commit_version", "_commit_timestamp")
-"""The hidden column of files, and those of the change data feed (`CDCReader`)."""
+"""The hidden file metadata column, and the columns of the change data feed (`CDCReader`)."""
 RESERVED: dict[Format, frozenset[str]] = {
     "delta": frozenset((ROW_ID, *_DELTA)),
     "iceberg": frozenset((ROW_ID, *_ICEBERG)),
     "parquet": frozenset((ROW_ID,)),
 }
-"""Names of columns in any case, in lower case."""
+"""Names that are reserved in any case, here in lower case."""
 _PLANNED: dict[Format, frozenset[str]] = {
-    # The readers and MERGE of Delta.
+    # Delta's readers and its MERGE.
     "delta": frozenset(
         (
             "__delta_internal_is_row_deleted",
@@ -48,7 +48,7 @@ _PLANNED: dict[Format, frozenset[str]] = {
             "rowIndexCol",
         )
     ),
-    # The MERGE of Spark. It replaces the values of the first one without an error.
+    # Spark's MERGE. It silently replaces the values of `__row_operation`.
     "iceberg": frozenset(
         (
             "__row_operation",
@@ -61,11 +61,11 @@ _PLANNED: dict[Format, frozenset[str]] = {
     ),
     "parquet": frozenset(),
 }
-"""Columns that plans add; the jobs compare them with their case, so `filepath` is free."""
+"""Columns that query plans add. Capital letters must match, so `filepath` is not reserved."""
 
 
 class ColumnNameError(ConfigError):
-    """The target cannot store a table because of a name. Other tables are not affected."""
+    """The target cannot store a table because of a column name. Other tables are unaffected."""
 
 
 def require_names(
@@ -73,7 +73,7 @@ def require_names(
 ) -> None:
     """Raise `ColumnNameError` for the first name that the target cannot store.
 
-    `is_nested`: the target has the columns as fields of a struct.
+    With `is_nested`, the target stores the columns as fields of a struct.
     """
     reserved = frozenset[str]() if is_nested else RESERVED[format_] | _PLANNED[format_]
     problem = next(_problems(row, reserved, ()), None)
@@ -84,7 +84,7 @@ def require_names(
 
 
 def _problems(kind: DataType, reserved: frozenset[str], path: tuple[str, ...]) -> Iterator[str]:
-    """Sentences without a full stop. `reserved` names no field of a nested type."""
+    """Yield problems as sentences without a full stop. `reserved` applies to the top level only."""
     seen: dict[tuple[str, str], str] = {}
     for name, child in _children(kind):
         place = _shown((*path, name))
@@ -98,13 +98,13 @@ def _problems(kind: DataType, reserved: frozenset[str], path: tuple[str, ...]) -
 
 
 def _paths_problems(row: StructType) -> Iterator[str]:
-    """Iceberg finds a field by its path, `a.b`, which another column may have as its name. Its
-    Parquet files have no empty names."""
+    """Iceberg finds a field by its path, such as `a.b`, which may also be the name of a column. Its
+    Parquet files cannot store empty names."""
     seen: dict[str, tuple[str, ...]] = {}
     for path in _paths(row, ()):
         other = seen.setdefault(".".join(path).lower(), path)
         if other != path:
-            yield f"the columns {_shown(other)} and {_shown(path)} have one path in Iceberg"
+            yield f"the columns {_shown(other)} and {_shown(path)} share a path in Iceberg"
         if not path[-1]:
             yield f"the column {_shown(path)} has an empty name, which Iceberg cannot store"
 
@@ -116,7 +116,7 @@ def _paths(kind: DataType, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 
 def _children(kind: DataType) -> list[tuple[str, DataType]]:
-    """The names and types within a type."""
+    """The names and types of a type's immediate children."""
     match kind:
         case ArrayType():
             return [("element", kind.elementType)]
@@ -128,25 +128,25 @@ def _children(kind: DataType) -> list[tuple[str, DataType]]:
 
 
 def _shown(path: tuple[str, ...]) -> str:
-    """A path with quoted names, where it would be ambiguous without."""
+    """A path as text. Names that are not identifiers are quoted."""
     return ".".join(name if name.isidentifier() else f"`{name}`" for name in path)
 
 
 def _keys(name: str) -> tuple[tuple[str, str], tuple[str, str]]:
-    """The name as formats compare it, and letter by letter as Spark does.
+    """The keys of a name: one as formats compare names, one letter by letter as Spark does.
 
-    `String.toLowerCase` and `String.equalsIgnoreCase` of Java differ: for the first one, the letter
-    ſ is not s, and for the second one, İ is i.
+    Java's `String.toLowerCase` and `String.equalsIgnoreCase` differ. Only the second treats ſ as s,
+    and İ as i.
     """
     return ("lower", name.lower()), ("letters", "".join(_lower(_upper(each)) for each in name))
 
 
 def _upper(letter: str) -> str:
-    """Java has no upper case of several letters for one."""
+    """Java converts a single letter to upper case only if the result is also a single letter."""
     upper = letter.upper()
     return upper if len(upper) == 1 else letter
 
 
 def _lower(letter: str) -> str:
-    # The only letter with a lower case of two: the Turkish capital I.
+    # Only İ, the Turkish capital I, has a lower case of two characters.
     return letter.lower()[0]

@@ -1,4 +1,4 @@
-"""Delta tables at a path, by SQL, which a session of Spark Connect also understands."""
+"""Delta tables at a path, through SQL, which Spark Connect sessions also support."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,24 +6,24 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 ANY_NAMES = {"delta.columnMapping.mode": "name"}
-"""Options of a writer that creates a table whose columns have names with spaces or brackets."""
+"""Writer options that allow spaces and brackets in the column names of a new table."""
 
 _INVALID_NAMES = "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES"
 
 
 def listed(properties: Mapping[str, str]) -> str:
-    """Properties of a table in SQL."""
+    """Format table properties for SQL."""
     return ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
 
 
 def table_properties(session: SparkSession, table: str) -> dict[str, str]:
-    """The properties of a table of any format, by its name in SQL."""
+    """The properties of a table in any format, by its SQL name."""
     rows = session.sql(f"SHOW TBLPROPERTIES {table}").collect()
     return {row["key"]: row["value"] for row in rows}
 
 
 def append_batch(rows: DataFrame, path: str, app: str, number: int, **options: str) -> None:
-    """Append a micro-batch durably, unless the table has this number, or a later one, of `app`."""
+    """Append a micro-batch, unless the table already contains this or a later one of `app`."""
     writer = rows.write.format("delta").mode("append").options(**options)
     writer.option("txnAppId", app).option("txnVersion", number).save(path)
 
@@ -35,9 +35,9 @@ def create_delta_table(
     partitioned_by: Sequence[str],
     properties: Mapping[str, str] | None = None,
 ) -> None:
-    """Create a table at a path unless there is one, which stays as it is.
+    """Create a table at a path. An existing table stays unchanged.
 
-    `columns` is a list in DDL.
+    `columns` is a DDL list.
     """
     session.sql(
         f"CREATE TABLE IF NOT EXISTS delta.`{path}` ({columns}) USING delta "
@@ -58,6 +58,6 @@ def replace_delta_table(rows: DataFrame, path: str) -> None:
     except AnalysisException as error:
         if error.getCondition() != _INVALID_NAMES:
             raise
-        # A table that exists keeps its properties.
+        # The writer does not change the properties of an existing table.
         rows.sparkSession.sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ({listed(ANY_NAMES)})")
         writer.save(path)

@@ -1,6 +1,6 @@
 """Compatible versions of Spark, Delta Lake, Iceberg and Kafka's client, and their jars.
 
-Only this module names the jars. `pyproject.toml` limits the Python packages to the same releases.
+Only this module lists the jars. `pyproject.toml` limits the Python packages to the same releases.
 `pyspark` contains all other jars, most of them newer than the poms of these jars require. So Maven
 must not resolve dependencies: a second Jackson or Hadoop on the class path causes
 `NoSuchMethodError`.
@@ -32,12 +32,12 @@ class DependencyVersions:
     scala: str = "2.13"
     delta: str = "4.4.0"
     iceberg: str | None = "1.12.0"
-    # All releases of one minor work with Spark; the mirror of the tests lacks the latest.
+    # Any release of the same minor version works; the tests' mirror does not have the latest.
     spark_avro: str = "4.1.1"
     unity_catalog: str = "0.6.0"
     kafka_clients: str = "3.9.2"
     commons_pool: str = "2.13.1"
-    # Only delegation tokens need it; its classes are the same in every release 4.x.
+    # Only delegation tokens need it; its classes are the same in every 4.x release.
     kafka_token_provider: str = "4.1.1"
 
     def artifacts(self) -> tuple[Artifact, ...]:
@@ -45,7 +45,7 @@ class DependencyVersions:
         return (*self.required_artifacts(), *self.optional_artifacts())
 
     def optional_artifacts(self) -> tuple[Artifact, ...]:
-        """The jars that only messages in Avro and tables of Iceberg need."""
+        """The jars that only Avro messages and Iceberg tables need."""
         avro = Artifact("org.apache.spark", f"spark-avro_{self.scala}", self.spark_avro)
         if self.iceberg is None:
             return (avro,)
@@ -89,11 +89,11 @@ RELEASES = (
     DependencyVersions(spark="4.0.1", iceberg="1.11.0", spark_avro="4.0.1"),
     DependencyVersions(spark="4.2.0", iceberg=None, spark_avro="4.2.0"),
 )
-"""The versions that fit each minor of Spark. Iceberg has no runtime for Spark 4.2."""
+"""The versions for each minor version of Spark. Iceberg has no runtime for Spark 4.2."""
 
 
 def versions_for(spark: str) -> DependencyVersions:
-    """The versions that fit a release of Spark. An unknown minor has those of the tests."""
+    """The versions for a release of Spark; the tested versions if its minor version is unknown."""
     minor = spark.split(".")[:2]
     fitting = [each for each in RELEASES if each.spark.split(".")[:2] == minor]
     return replace(fitting[0] if fitting else TESTED, spark=spark)

@@ -1,4 +1,4 @@
-"""Errors of the jobs. Their policies and exit codes follow `sidecar.errors`.
+"""Errors of the Spark jobs. Their policies and exit codes follow `sidecar.errors`.
 
     SidecarError
     ├── ConfigError              2   an option is invalid
@@ -7,7 +7,7 @@
         ├── CheckpointError      2   the checkpoint belongs to another job
         └── InputError           6   a record is not an event of the supported format
 
-A message states what failed, where, and what to do. `mapped_error` maps exceptions of Spark with a
+A message states what failed, where, and what to do. `mapped_error` maps Spark exceptions with a
 known cause to these errors.
 """
 
@@ -16,7 +16,7 @@ import re
 from sidecar.errors import SidecarError
 
 MESSAGE_PREFIX = "cdc: "
-"""Marks messages that expressions of the jobs raise inside Spark."""
+"""Marks the jobs' own messages in exceptions of Spark."""
 _RAISED = re.compile(
     rf"(?:\[USER_RAISED_EXCEPTION\]|\b(?P<kind>InputError|JobError):) {MESSAGE_PREFIX}"
     r"(?P<message>[^\n]*)"
@@ -25,9 +25,9 @@ _MERGE = re.compile(
     r"^\s*(?:commitlog\.errors\.MalformedValueError: |ValueError: (?=The value ))(?P<message>.*)$",
     re.MULTILINE,
 )
-"""An error of `spark_jobs.merge` in a Python worker."""
+"""An error from `spark_jobs.merge` in a Python worker."""
 _CASSANDRA = re.compile(r"^cassandra\.(?P<message>\S+: .*)$", re.MULTILINE)
-"""An error of cassandra-driver in a Python worker."""
+"""An error from cassandra-driver in a Python worker."""
 _CONFLICT = "DELTA_CONCURRENT_"
 _REMOVED_VERSION = re.compile(
     r"FAILED_READ_FILE\.FILE_NOT_EXIST|DELTA_(?:FILE_NOT_FOUND|LOG_FILE_NOT_FOUND|VERSION_NOT_FOUND"
@@ -42,7 +42,7 @@ _NO_TARGET = re.compile(
     r" metadata"
 )
 _LOST_RECORDS = ("[KAFKA_DATA_LOSS.", "KafkaIllegalStateException: ")
-"""The driver names the class of its error, a task the Java class alone."""
+"""An error in the driver contains Spark's error class, an error in a task only the Java class."""
 _REASON = re.compile(r"Reason:\s*(?P<reason>[^\n]*)")
 _TOO_LARGE = re.compile(r"RecordTooLargeException: (?P<message>[^\n]*)")
 
@@ -64,13 +64,13 @@ class CheckpointError(JobError):
 
 
 class InputError(JobError):
-    """A record is not an event, or lacks a member that the job needs. The message names it."""
+    """A record is not an event, or a required member is missing. The message identifies it."""
 
     exit_code = 6
 
 
 def mapped_error(error: BaseException) -> BaseException:
-    """The `JobError` for an exception with a known cause, else the exception itself."""
+    """Convert an exception with a known cause to a `JobError`. Returns others unchanged."""
     if isinstance(error, SidecarError):
         return error
     text = str(error)
@@ -82,25 +82,25 @@ def mapped_error(error: BaseException) -> BaseException:
     if cassandra := _CASSANDRA.search(text):
         return JobError(
             f"Cassandra rejected or did not answer a read ({cassandra['message'].strip()}). Check "
-            "`cassandra.hosts`, the login and its rights, and that enough replicas are up for "
+            "`cassandra.hosts`, the login and its permissions, and that enough replicas are up for "
             "`consistency`. The next run continues after the last group of ranges."
         )
     if _NO_SOURCE in text or "KAFKA_DATA_SOURCE_NOT_ENABLED" in text:
         return SetupError(
-            "Spark has no jar of the Kafka source. Fetch the jars with "
+            "Spark has no jar for the Kafka source. Fetch the jars with "
             "`python -m spark_jobs.jars DIR` and set `jars.dir=DIR`."
         )
     if "AVRO_NOT_LOADED" in text:
         return SetupError(
-            "Spark has no jar of Avro. Fetch the jars with `python -m spark_jobs.jars DIR` and set "
-            "`jars.dir=DIR`."
+            "Spark has no jar for Avro. Fetch the jars with "
+            "`python -m spark_jobs.jars DIR` and set `jars.dir=DIR`."
         )
     if target := _NO_TARGET.search(text):
         if target["place"] == "Topic":
             return JobError(f"The target topic {target['topic']} does not exist. Create the topic.")
         return JobError(
             f"The target topic {target['topic']} has fewer partitions than the source topic. "
-            "Create it with as many partitions, or set `sink.partition.by=key`."
+            "Create it with the same number of partitions, or set `sink.partition.by=key`."
         )
     if too_large := _TOO_LARGE.search(text):
         return JobError(
@@ -114,10 +114,10 @@ def mapped_error(error: BaseException) -> BaseException:
         return JobError(
             "Kafka no longer has records that this job has not read: "
             f"{_without_sql_state(lost['reason']).rstrip('.')}. Retention removed them, or the "
-            "topic was deleted. Their changes are missing in the target. To continue after them, "
+            "topic was deleted. Their changes are missing from the target. To continue after them, "
             "start the job with `fail.on.data.loss=false`; then start a snapshot of the tables in "
-            "the agent, which publishes their present rows. A snapshot has no deletions: to be "
-            "exact, fill the target anew with a new `checkpoint` and a new target."
+            "the agent, which publishes their current rows. A snapshot contains no deletions. For "
+            "an exact copy, start again with a new `checkpoint` and a new target."
         )
     if _NO_TOPIC.search(text):
         return InputError(
@@ -131,14 +131,14 @@ def mapped_error(error: BaseException) -> BaseException:
     if is_removed_version(error):
         return JobError(
             "A Delta table no longer has a version that this job reads: VACUUM removed its files, "
-            "or Delta Lake its log. A job that follows a version store was behind for too long: "
-            "fill its target anew, with a new `checkpoint`. Start any other job again."
+            "or Delta Lake removed its log. If the job follows a version store, it was behind for "
+            "too long: refill its target with a new `checkpoint`. Start any other job again."
         )
     return error
 
 
 def is_removed_version(error: BaseException) -> bool:
-    """Whether a version of a Delta table, or a file of it, was removed."""
+    """Whether the error reports a removed version or file of a Delta table."""
     return _REMOVED_VERSION.search(str(error)) is not None
 
 

@@ -1,7 +1,7 @@
-"""Fetches the jars that `pyspark` lacks into a folder: `python -m spark_jobs.jars DIR`.
+"""Fetches the jars that `pyspark` does not contain: `python -m spark_jobs.jars DIR`.
 
-With the folder, a job starts without network access. You can also copy the folder into an image
-(`spark.jars`, or the folder `jars` of a Spark distribution).
+With these jars in a folder, a job starts without network access. You can also copy them into an
+image (`spark.jars`, or the folder `jars` of a Spark distribution).
 """
 
 import os
@@ -34,15 +34,15 @@ _PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin"
 _PLUGIN_VERSION = "3.6.1"
 _RELEASES = {
     "delta": "Release of Delta Lake.",
-    "iceberg": "Release of Apache Iceberg. Use `none` for a release of Spark that it does not "
-    "support, such as 4.2.",
-    "spark_avro": "Release of Spark's Avro; must have the minor of --spark.",
+    "iceberg": "Release of Apache Iceberg. Use `none` if it does not support your release of "
+    "Spark, such as 4.2.",
+    "spark_avro": "Release of spark-avro; its minor version must match --spark.",
     "unity_catalog": "Release of Unity Catalog that Delta Lake requires.",
     "kafka_clients": "Release of Kafka's Java client.",
-    "kafka_token_provider": "Release of the token provider. Use that of --spark if you use "
-    "delegation tokens.",
+    "kafka_token_provider": "Release of the token provider. For delegation tokens, use the release "
+    "of --spark.",
 }
-"""The releases that a user can choose beside Spark's, with their help texts."""
+"""The releases that a user can choose in addition to Spark's, with their help texts."""
 
 
 def fetch(
@@ -51,10 +51,10 @@ def fetch(
     *,
     environment: Mapping[str, str] | None = None,
 ) -> list[Path]:
-    """Fetch the jars of these versions into `directory`; the default is `TESTED`.
+    """Fetch the jars of these versions into `directory`.
 
-    Existing jars stay unchanged. `environment` is the environment of Maven, by default that of
-    this process. Raises `SetupError` if Maven is missing or fails.
+    Existing jars stay unchanged. `environment` is Maven's environment; it defaults to this
+    process's environment. Raises `SetupError` if Maven is missing or fails.
     """
     program = shutil.which("mvn")
     if program is None:
@@ -83,15 +83,15 @@ def fetch(
 
 
 def jars_in(directory: Path, versions: DependencyVersions = TESTED) -> list[Path]:
-    """The jars in a folder: of these versions, else the only other release of a jar.
+    """Find the jars in a folder, with these versions or else in the only release present.
 
-    Those of Avro and Iceberg may be absent. Raises `SetupError` that names missing jars.
+    The jars of Avro and Iceberg are optional. Raises `SetupError` for other missing jars.
     """
     required = {each.file_name: _jar(directory, each) for each in versions.required_artifacts()}
     missing = [name for name, path in required.items() if path is None]
     if missing:
         raise SetupError(
-            f"{directory} lacks {', '.join(missing)}. Run `python -m spark_jobs.jars --spark "
+            f"{directory} has no {', '.join(missing)}. Run `python -m spark_jobs.jars --spark "
             f"{versions.spark} {shlex.quote(str(directory))}`."
         )
     optional = [_jar(directory, each) for each in versions.optional_artifacts()]
@@ -107,7 +107,7 @@ def _jar(directory: Path, artifact: Artifact) -> Path | None:
 
 
 def _pom(versions: DependencyVersions, directory: Path) -> str:
-    # Without dependencies Maven reads no parent pom, so it asks no further repository.
+    # Without dependencies, Maven reads no parent POM, so it contacts no other repository.
     items = "".join(
         f"<artifactItem><groupId>{each.group}</groupId><artifactId>{each.name}</artifactId>"
         f"<version>{each.version}</version></artifactItem>"
@@ -133,10 +133,10 @@ def _release(context: click.Context, parameter: click.Parameter, value: str | No
 
 
 def _release_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add an option for each release in `_RELEASES`, in their order."""
+    """Add an option for each release in `_RELEASES`, in order."""
     for name, text in reversed(_RELEASES.items()):
         flag = f"--{name.replace('_', '-')}"
-        help_text = f"{text} Default: the one that fits --spark."
+        help_text = f"{text} Default: the release that fits --spark."
         command = click.option(flag, callback=_release, help=help_text)(command)
     return command
 
@@ -153,13 +153,13 @@ def _installed_spark() -> str:
 @click.option(
     "--spark",
     default=_installed_spark,
-    show_default="that of the installed pyspark",
+    show_default="release of the installed pyspark",
     callback=_release,
     help="Release of Spark; must match `pyspark`.",
 )
 @_release_options
 def main(directory: Path, spark: str, **releases: str | None) -> None:
-    """Fetch the jars that the jobs need beside pyspark into DIRECTORY. Needs Maven."""
+    """Fetch the jars that the jobs need in addition to pyspark into DIRECTORY. Requires Maven."""
     chosen: dict[str, Any] = {name: value for name, value in releases.items() if value is not None}
     if chosen.get("iceberg") == _NONE:
         chosen["iceberg"] = None

@@ -1,4 +1,4 @@
-"""Statistics of a run in files for monitoring. Each file is replaced atomically."""
+"""Writes the statistics of a run to files for monitoring. Replaces each file atomically."""
 
 import json
 import time
@@ -13,11 +13,11 @@ from spark_jobs.options.job import MetricsOptions
 from spark_jobs.progress import MicroBatch
 
 _RUN_TEXTS = {
-    "reported_timestamp_seconds": "Time of the last report of a job in seconds since 1970, by job.",
-    "run_failed": "1 after the last run of a job has failed, else 0, by job.",
-    "batch_seconds": "Duration of the last micro-batch of a job in seconds, by job.",
-    "records_behind": "Records after the last micro-batch, in the topic partition with most of "
-    "them, by job.",
+    "reported_timestamp_seconds": "Time of a job's latest report in seconds since 1970, by job.",
+    "run_failed": "1 if the latest run of a job has failed, else 0, by job.",
+    "batch_seconds": "Duration of the latest micro-batch of a job in seconds, by job.",
+    "records_behind": "Unread records after the latest micro-batch, in the topic partition with "
+    "the most of them, by job.",
 }
 
 
@@ -32,7 +32,7 @@ def write(
 ) -> None:
     """Write the statistics as JSON and the registry for Prometheus, to the configured files.
 
-    The registry also gets the metrics of the run that all jobs have.
+    Also adds the metrics that all jobs share to the registry.
     """
     path = options.metrics_json_file
     if path is not None:
@@ -50,7 +50,7 @@ def replace_file(path: Path, text: str) -> None:
 
 
 def is_configured(options: MetricsOptions) -> bool:
-    """Whether a file is written."""
+    """Whether statistics are written to a file."""
     return options.metrics_json_file is not None or options.metrics_prometheus_file is not None
 
 
@@ -62,7 +62,7 @@ def add_run(
     *,
     has_failed: bool,
 ) -> None:
-    """Add the metrics of a run that all jobs have. `now_s` counts from 1970."""
+    """Add the metrics of a run that all jobs share. `now_s` is the time in seconds since 1970."""
     values = {
         "reported_timestamp_seconds": now_s,
         "run_failed": has_failed,
@@ -76,9 +76,9 @@ def add_run(
 
 
 class _WithoutCreated(CollectorRegistry):
-    """What another registry collects, without the time series `_created` of counters.
+    """Wraps a registry and omits the `_created` series of counters.
 
-    The switch of the library for these series would change other metrics of a notebook too.
+    The library's switch for these series would also change other metrics of a notebook.
     """
 
     def __init__(self, registry: CollectorRegistry) -> None:

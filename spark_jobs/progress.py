@@ -1,4 +1,4 @@
-"""Runs a job, and its streaming query to the end: reports each micro-batch once, maps failures.
+"""Runs a job and its streaming query, reports each micro-batch once, and maps failures.
 
 Python polls the progress while it waits for the query, so the JVM never calls back into Python
 during a micro-batch.
@@ -26,9 +26,9 @@ from spark_jobs.options.job import SessionOptions, StreamOptions
 from spark_jobs.session import create_job_session
 
 Show = Callable[[str], None]
-"""Replaces the text of the line."""
+"""Replaces the text of the progress line."""
 OnRead = Callable[[str, int, int], None]
-"""Called with what is read, the ranges that are done, and all ranges."""
+"""Called with the phase, the number of finished ranges, and the total number of ranges."""
 _POLL_S = 1
 _BEHIND = "maxOffsetsBehindLatest"
 
@@ -39,7 +39,7 @@ def no_line(text: str) -> None:
 
 @contextmanager
 def progress_line(job: str, console: Console | None = None) -> Iterator[Show]:
-    """A line on standard error while the block runs. Shows nothing if that is no terminal."""
+    """Show a line on standard error while the block runs, if standard error is a terminal."""
     console = console or Console(stderr=True, highlight=False)
     if not console.is_terminal:
         yield no_line
@@ -67,7 +67,7 @@ def _log_above() -> Iterator[None]:
 
 @contextmanager
 def progress_bar(console: Console | None = None) -> Iterator[OnRead]:
-    """A bar for each phase. Shows nothing if standard error is no terminal."""
+    """Show a bar for each phase, if standard error is a terminal."""
     console = console or Console(file=sys.stderr)
     columns = (
         TextColumn("{task.description}"),
@@ -88,11 +88,11 @@ def progress_bar(console: Console | None = None) -> Iterator[OnRead]:
 
 @dataclass(frozen=True, slots=True)
 class MicroBatch:
-    """The last micro-batch of a job, or the last step of a job without a streaming query."""
+    """The latest micro-batch of a job, or the latest step of a job without a streaming query."""
 
     duration_s: float
     records_behind: int | None = None
-    """Records that it left in the topic partition with most of them; None if unknown."""
+    """Records still unread, in the topic partition with the most of them; None if unknown."""
 
 
 def micro_batch(progress: Mapping[str, Any]) -> MicroBatch:
@@ -107,7 +107,7 @@ def micro_batch(progress: Mapping[str, Any]) -> MicroBatch:
 
 @contextmanager
 def stop_on_signals() -> Iterator[threading.Event]:
-    """An event that SIGTERM and SIGINT set while the block runs."""
+    """Yield an event that SIGTERM and SIGINT set while the block runs."""
     stop = threading.Event()
     before = {
         number: signal.signal(number, lambda *_: stop.set())
@@ -122,7 +122,7 @@ def stop_on_signals() -> Iterator[threading.Event]:
 
 @dataclass(frozen=True, slots=True)
 class RunningJob:
-    """What a job runs with."""
+    """The session of a running job, and its connection to signals and the terminal."""
 
     session: SparkSession
     stop: threading.Event
@@ -133,7 +133,7 @@ class RunningJob:
 
 @contextmanager
 def start_job(name: str, options: SessionOptions) -> Iterator[RunningJob]:
-    """Start a session with the options of a job; it ends with the block."""
+    """Start a session with the options of a job, and stop it after the block."""
     with (
         create_job_session(f"cdc-{name}", options) as session,
         stop_on_signals() as stop,
@@ -159,8 +159,8 @@ def follow(
     """Wait until a query ends, or stop it when `stop` is set.
 
     `on_progress` receives the progress of every micro-batch once, in order. `tick` is called about
-    once a second, `verify` after micro-batches. An exception of any of them stops the query. A
-    failure of the query is raised as the error of its cause (`mapped_error`).
+    once a second, `verify` after micro-batches. An exception from any of them stops the query. If
+    the query fails, raises the error of `mapped_error`.
     """
     reported = _ReportedProgress()
     try:
@@ -183,10 +183,10 @@ def follow(
 
 
 class _ReportedProgress:
-    """Remembers the last progress that was reported.
+    """Remembers the latest progress that was reported.
 
-    Spark lists the recent ones in order. Their times are those of the driver's clock, which can be
-    set back, so they only tell one from another.
+    Spark lists recent progress in order. Its timestamps come from the driver's clock, which can be
+    set back, so they only identify the progress.
     """
 
     def __init__(self) -> None:
@@ -195,7 +195,7 @@ class _ReportedProgress:
     def report_new(
         self, query: StreamingQuery, on_progress: Callable[[Mapping[str, Any]], None]
     ) -> bool:
-        """Whether there was new progress."""
+        """Report new progress. Returns whether there was any."""
         recent = query.recentProgress
         known = [(each["batchId"], each["timestamp"]) for each in recent]
         done = known.index(self._last) + 1 if self._last in known else 0

@@ -1,4 +1,4 @@
-"""The names of the properties of all jobs, so that the jobs of one target can share a file."""
+"""The property names of all jobs, so that the jobs of one target can share a properties file."""
 
 from sidecar.properties.model import Properties, declarations
 from spark_jobs.changes.options import ChangesJobOptions
@@ -33,7 +33,7 @@ MODELS: tuple[type[Properties], ...] = (
 
 
 def all_names() -> frozenset[str]:
-    """Names, and prefixes, which end with a dot."""
+    """All property names, and prefixes with a trailing dot."""
     return frozenset(
         name
         for model in MODELS

@@ -1,8 +1,8 @@
-"""The Spark session of a job, with the settings that it needs.
+"""Creates the Spark session of a job, with the settings that it needs.
 
-Settings apply in this order: `spark-submit --conf` and `spark-defaults.conf`, the `spark.*` options
-of the job, then the defaults in this module. With `spark-submit`, the cluster or `--jars` provides
-the jars. Without it, they come from a folder (`spark_jobs.jars`).
+Settings take precedence in this order: `spark-submit --conf` and `spark-defaults.conf`, the job's
+`spark.*` options, then the defaults in this module. With `spark-submit`, the cluster or `--jars`
+provides the jars. Otherwise, they come from a folder (`spark_jobs.jars`).
 """
 
 import os
@@ -29,12 +29,12 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     # Old state can wait for the next records, instead of an empty micro-batch with its commit.
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
-    # A micro-batch has more generated classes than the default of 100. Without them all in the
-    # cache, each batch compiles them again.
+    # A micro-batch generates more classes than the default limit of 100. If the cache does not
+    # contain all of them, each batch compiles them again.
     "spark.sql.codegen.cache.maxEntries": "2000",
     # Sorted input is aggregated in order, without hashing and sorting again.
     "spark.sql.execution.replaceHashWithSortAgg": "true",
-    # A batch for Python has 10,000 records by default, whatever their size.
+    # By default, a batch for Python contains 10,000 records, whatever their size.
     "spark.sql.execution.arrow.maxBytesPerBatch": str(64 << 20),
     "spark.sql.session.timeZone": "UTC",
 }
@@ -49,10 +49,10 @@ LOCAL_SETTINGS: Mapping[str, str] = {
     # Delta reads its transaction log in 50 tasks by default.
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.sql.shuffle.partitions": "4",
-    # With few partitions, each stage as a job of its own costs more than it saves.
+    # With few partitions, running each stage as a separate job costs more than it saves.
     "spark.sql.adaptive.enabled": "false",
 }
-"""Further settings on one machine."""
+"""Additional settings for a local master."""
 
 _DELTA = "io.delta.sql.DeltaSparkSessionExtension"
 _ICEBERG = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
@@ -71,10 +71,10 @@ def create_session(
 ) -> SparkSession:
     """Get the session of this process, or create it.
 
-    `settings` are `spark.*` names. `master` applies if no setting names one; the default is
-    `local[*]`. The session has the extension of Iceberg if its jar is there. Raises `SetupError`
-    if `jars` is incomplete, if the session has no Kafka source or no Delta Lake, or if the
-    environment or `settings` ask for Spark Connect.
+    The names in `settings` begin with `spark.`. `master` applies if no setting specifies one, and
+    defaults to `local[*]`. The session gets Iceberg's extension if its jar is available. Raises
+    `SetupError` if `jars` is incomplete, if the session has no Kafka source or no Delta Lake, or if
+    the environment or `settings` request Spark Connect.
     """
     _require_classic(settings or {})
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -89,7 +89,7 @@ def create_session(
     local = (conf.get("spark.master") or "").startswith("local")
     for key, value in {**SETTINGS, **(LOCAL_SETTINGS if local else {}), **wanted}.items():
         conf.setIfMissing(key, value)
-    # Starts the JVM, which alone knows the jars of spark-submit and of the distribution.
+    # Starts the JVM, because only it knows the jars of spark-submit and of the distribution.
     SparkContext._ensure_initialized(conf=conf)
     extensions = (_DELTA, _ICEBERG) if _has_class(_ICEBERG) else (_DELTA,)
     conf.setIfMissing("spark.sql.extensions", ",".join(extensions))
@@ -97,7 +97,7 @@ def create_session(
     for what, name in _REQUIRED.items():
         if not _has_class(name):
             raise SetupError(
-                f"Spark has no jar of {what}. Fetch the jars with `python -m spark_jobs.jars DIR` "
+                f"Spark has no jar for {what}. Fetch the jars with `python -m spark_jobs.jars DIR` "
                 "and set `jars.dir=DIR`, or pass them to spark-submit with `--jars`."
             )
     return session
@@ -112,17 +112,17 @@ def create_job_session(name: str, options: SessionOptions) -> SparkSession:
 
 
 def require_iceberg(session: SparkSession) -> None:
-    """Raise `SetupError` if the session cannot write tables of Iceberg."""
+    """Raise `SetupError` if the session cannot write Iceberg tables."""
     if _ICEBERG not in (session.conf.get("spark.sql.extensions") or ""):
         raise SetupError(
-            f"Spark {session.version} has no jar of Iceberg, or `spark.sql.extensions` lacks "
+            f"Spark {session.version} has no jar for Iceberg, or `spark.sql.extensions` lacks "
             f"{_ICEBERG}. Fetch the jars with `python -m spark_jobs.jars DIR`. Iceberg supports "
-            "Spark 4.0 and 4.1; with Spark 4.2 use tables of Delta."
+            "Spark 4.0 and 4.1; with Spark 4.2, use Delta tables."
         )
 
 
 def isolate_session(session: SparkSession, partitions: int | None) -> SparkSession:
-    """A new session with its own settings. `partitions` is the number of shuffle partitions."""
+    """Create a session with separate settings. `partitions` sets its shuffle partitions."""
     session = session.newSession()
     if partitions is not None:
         session.conf.set("spark.sql.shuffle.partitions", partitions)
@@ -132,8 +132,8 @@ def isolate_session(session: SparkSession, partitions: int | None) -> SparkSessi
 def _require_classic(settings: Mapping[str, str]) -> None:
     if "SPARK_REMOTE" in os.environ or "spark.remote" in settings or is_remote():
         raise SetupError(
-            "A job needs a classic session of Spark, but `SPARK_REMOTE` or `spark.remote` names a "
-            "server of Spark Connect. Remove it, and start the job with spark-submit or with "
+            "A job needs a classic Spark session, but `SPARK_REMOTE` or `spark.remote` points to a "
+            "Spark Connect server. Remove it, and start the job with spark-submit or with "
             "`spark.master`."
         )
 

@@ -1,4 +1,4 @@
-"""Settings of a session, and descriptions of its Spark jobs, for one block."""
+"""Applies session settings and descriptions of Spark jobs while a block runs."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ _PROPERTY = "spark.job.description"
 def small_batch_conf(session: SparkSession, changes: float) -> Mapping[str, str]:
     """Settings for up to `SMALL_BATCH` changes: a query is one job, with a task for each core.
 
-    An adaptive plan has a job for each stage. For few changes these jobs cost more than the work.
+    An adaptive plan runs each stage as a job. For few changes, these jobs cost more than the work.
     """
     if changes > SMALL_BATCH or is_remote():
         return {}
@@ -24,14 +24,14 @@ def small_batch_conf(session: SparkSession, changes: float) -> Mapping[str, str]
 
 
 def vacuum_conf(session: SparkSession) -> Mapping[str, str]:
-    """Settings for VACUUM: a few tasks for each core list files. The default is 10,000 tasks."""
+    """Settings for VACUUM: a few tasks per core list files, instead of 10,000 tasks by default."""
     tasks = 8 if is_remote() else 4 * session.sparkContext.defaultParallelism
     return {"spark.sql.sources.parallelPartitionDiscovery.parallelism": str(tasks)}
 
 
 @contextmanager
 def session_conf(session: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """Set `settings` while the block runs. Both formats take the metadata of a commit from them."""
+    """Apply `settings` while the block runs. Both formats read commit metadata from settings."""
     before: dict[str, str | None] = {name: session.conf.get(name, None) for name in settings}
     try:
         for name, value in settings.items():
@@ -49,8 +49,8 @@ def session_conf(session: SparkSession, settings: Mapping[str, str]) -> Iterator
 def job_description(session: SparkSession, text: str) -> Iterator[None]:
     """Describe the Spark jobs that this thread starts in a block: `reconcile: compact 3 buckets`.
 
-    The description before the block applies again afterwards. A session of Spark Connect has no
-    descriptions; there this does nothing.
+    Restores the previous description afterwards. Does nothing in Spark Connect, which has no
+    descriptions.
     """
     if is_remote():
         yield

@@ -1,4 +1,4 @@
-"""Small text files in a checkpoint, on any file system that Hadoop supports, and its owner."""
+"""Small text files in a checkpoint, on any Hadoop file system, and the checkpoint's owner."""
 
 import json
 import uuid
@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.errors import CheckpointError
 
 _OLD = ".old"
-"""Suffix of the file that a write replaces, until the next write."""
+"""Suffix of a replaced file, which stays until the next write."""
 OWNER_FILE = "cdc-job.json"
 _OWNER_FORMAT = 1
 
@@ -71,9 +71,9 @@ class Folder:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointOwner:
-    """The job that a checkpoint belongs to. `fixed` holds the options that must not change.
+    """The job that owns a checkpoint. `fixed` contains the options that must not change.
 
-    `store_id` is that of the version store that the job fills or follows; empty without one.
+    `store_id` is the id of the version store that the job fills or follows, or empty.
     """
 
     job: str
@@ -84,7 +84,7 @@ class CheckpointOwner:
 
 @dataclass(frozen=True, slots=True)
 class OwnedCheckpoint:
-    """A checkpoint of this job. `id` is unique for each checkpoint, so it can name transactions."""
+    """A checkpoint of this job. `id` is unique per checkpoint, so it can identify transactions."""
 
     id: str
     is_new: bool
@@ -93,10 +93,10 @@ class OwnedCheckpoint:
 def acquire_checkpoint(session: SparkSession, uri: str, owner: CheckpointOwner) -> OwnedCheckpoint:
     """Register `owner` in a new checkpoint, or verify the owner of an existing one.
 
-    Spark accepts any checkpoint. With the checkpoint of another job it would skip offsets or drop
-    events without an error.
+    Spark accepts any checkpoint. With the checkpoint of another job, it would silently skip offsets
+    or drop events.
 
-    Raises `CheckpointError` that names each difference.
+    Raises `CheckpointError` that lists each difference.
     """
     folder = Folder(session, uri)
     if folder.exists(OWNER_FILE):
@@ -111,7 +111,7 @@ def acquire_checkpoint(session: SparkSession, uri: str, owner: CheckpointOwner) 
     if folder.exists("metadata"):
         raise CheckpointError(
             f"The checkpoint {uri} was written by another program: it has no {OWNER_FILE}. Use "
-            "another checkpoint."
+            "a different checkpoint."
         )
     checkpoint = OwnedCheckpoint(str(uuid.uuid4()), is_new=True)
     content = {"format": _OWNER_FORMAT, "id": checkpoint.id, **asdict(owner)}
@@ -132,7 +132,7 @@ def _differences(known: Mapping[str, object], owner: CheckpointOwner) -> list[st
         was, now = before.get(name, ""), owner.fixed.get(name, "")
         if was != now:
             found.append(f"its `{name}` is `{was}`, not `{now}`")
-    # A store of another option has another id too.
+    # If `output` changed, the id of the store differs too.
     if not found and known.get("store_id", owner.store_id) != owner.store_id:
         found.append("its version store was removed, and there is a new one at the same place")
     return found

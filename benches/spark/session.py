@@ -1,4 +1,4 @@
-"""Spark sessions for benchmarks: CPU time, topics, stored events, and a plain copy as the limit."""
+"""Spark benchmark sessions: CPU time, topics, stored events, and a plain copy as upper bound."""
 
 import os
 import random
@@ -72,19 +72,19 @@ class SparkUnderTest:
 
 
 _INTERVAL_S = 0.2
-"""A worker that ends loses at most the CPU time since the last sample."""
+"""For a worker that exits, only the CPU time since the previous sample is lost."""
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _PARENT, _STARTED, _USER, _SYSTEM = 1, 19, 11, 12
-"""Places of fields in /proc/PID/stat after the name (proc(5))."""
+"""Indexes of the fields that follow the name in /proc/PID/stat (proc(5))."""
 
 
 class CpuTime:
-    """CPU time of a tree of processes while `sampled`."""
+    """The CPU time that a process tree uses while `sampled`."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
         self._ticks: dict[tuple[int, str], int] = {}
-        """By process and its start, because numbers of processes are used again."""
+        """By process id and start time, because process ids are reused."""
 
     @contextmanager
     def sampled(self) -> Iterator[None]:
@@ -105,7 +105,7 @@ class CpuTime:
             self._sample()
 
     def seconds(self) -> float:
-        """CPU seconds of all processes of the tree that a sample has seen."""
+        """Total CPU seconds of all sampled processes."""
         return sum(self._ticks.values()) / _TICKS_PER_S
 
     def _sample(self) -> None:
@@ -130,7 +130,7 @@ _FLUSH_S = 600
 
 
 def events_of_replicas(segments: WrittenSegments, count: int) -> list[Message]:
-    """The first `count` events of the segments from each of three nodes, in one random order."""
+    """Return the first `count` events of the segments from each of three nodes, shuffled."""
     found: list[Message] = []
     for node in NODES:
         found += islice(messages(segments.schema, segments.segments, "bench", node), count)
@@ -157,13 +157,13 @@ def fill_topic(broker: KafkaBroker, topic: str, to_publish: Sequence[Message]) -
 
 
 def repeated(events: DataFrame, times: int) -> DataFrame:
-    """The events so many times, each time with other partition keys; the first time unchanged."""
+    """Repeat the events `times` times with different partition keys; the first keeps its own."""
     numbers = events.sparkSession.range(times).toDF("number")
     return with_other_keys(events.crossJoin(numbers), F.col("number")).drop("number")
 
 
 def with_other_keys(events: DataFrame, number: Column) -> DataFrame:
-    """The events with partition keys and tokens that depend on a number; 0 changes nothing."""
+    """Derive new partition keys and tokens from `number`; 0 keeps the original ones."""
     is_first = number == 0
     token = F.when(is_first, F.col("token")).otherwise(F.xxhash64("token", number))
     pk = F.base64(F.unhex(F.lpad(F.hex(token), 16, "0")))
@@ -174,16 +174,16 @@ def with_other_keys(events: DataFrame, number: Column) -> DataFrame:
 
 
 def written_at(events: DataFrame, ts_us: Column, expires_s: Column | None = None) -> DataFrame:
-    """The events with another write time and another value of the column `amount`.
+    """Replace the write time and the value of the column `amount`.
 
-    The values expire at a second if it is not null.
+    The values expire at `expires_s` where it is not null.
     """
     time = F.concat(F.lit('"ts":'), ts_us.cast("string"))
     if expires_s is not None:
         ttl = F.concat(F.lit(',"ttl":86400,"ldt":'), expires_s.cast("string"))
         time = F.concat(time, F.coalesce(ttl, F.lit("")))
     text = F.regexp_replace("event", F.lit('"ts":[0-9]+'), time)
-    # The first characters of base64 are the largest bits of the integer.
+    # The first base64 characters encode the most significant bits of the integer.
     value = F.concat(
         F.lit('"val":"'), F.substring(F.lit("BCDEFGHI"), (ts_us % 8 + 1).cast("int"), F.lit(1))
     )
@@ -191,7 +191,7 @@ def written_at(events: DataFrame, ts_us: Column, expires_s: Column | None = None
 
 
 def deleted_at(ts_us: Column) -> Column:
-    """The text of an event of a row, as a deletion of this row."""
+    """Turn the text of a row event into a deletion of the row."""
     written, second = ts_us.cast("string"), F.floor(ts_us / 1_000_000).cast("string")
     deletion = F.concat(F.lit('"del":{"ts":'), written, F.lit(',"ldt":'), second, F.lit("}}}"))
     return F.regexp_replace("event", F.lit('"live":.*$'), deletion)

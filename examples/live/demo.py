@@ -1,6 +1,6 @@
 """`make demo-live`: a real Cassandra 5.0, a real Kafka, and the agent between them.
 
-Writes go through cassandra-driver; their events are read back from the topics as they come.
+The demo writes with cassandra-driver, and reads the events from the topics as they arrive.
 """
 
 import json
@@ -38,7 +38,7 @@ def main() -> int:
 
 
 def demo(console: Console) -> None:
-    """Raises `DemoError` and `HarnessError`."""
+    """Run the demo. Raises `DemoError` and `HarnessError`."""
     console.rule("[bold]cdc-sidecar: a real node, a real broker")
     shutil.rmtree(OUTPUT, ignore_errors=True)
     for folder in ("offsets", "relocation"):
@@ -74,7 +74,7 @@ def publish(console: Console, node: CassandraNode, broker: KafkaBroker) -> None:
     )
     with agent, closing(subscribed(broker)) as consumer:
         with console.status("The agent starts …"):
-            agent.wait_until("A healthy agent", lambda: is_well(agent), _DEADLINE_S)
+            agent.wait_until("Starting the agent", lambda: is_well(agent), _DEADLINE_S)
         console.print(f"The agent is healthy: {agent.url}/health\n", highlight=False)
         for statement in WRITES:
             node.execute(statement)
@@ -109,7 +109,7 @@ def is_well(agent: AgentProcess) -> bool:
 
 
 def subscribed(broker: KafkaBroker) -> Consumer:
-    """A consumer with assigned partitions, so that latency excludes the assignment."""
+    """Create a consumer with assigned partitions, so that latency excludes the assignment."""
     consumer = Consumer(
         {
             "bootstrap.servers": broker.bootstrap,
@@ -121,18 +121,18 @@ def subscribed(broker: KafkaBroker) -> Consumer:
     end_s = time.monotonic() + _DEADLINE_S
     while not consumer.assignment():
         if time.monotonic() > end_s:
-            raise DemoError("The broker assigns no partitions to the demo's consumer.")
+            raise DemoError("The broker assigned no partitions to the demo's consumer.")
         consumer.poll(0.1)
     return consumer
 
 
 def receive(consumer: Consumer, agent: AgentProcess) -> list[tuple[float, Message]]:
-    """Print every event with the seconds from its write to its arrival."""
+    """Receive all events, each with the seconds from its write to its arrival."""
     arrived: list[tuple[float, Message]] = []
     end_s = time.monotonic() + _DEADLINE_S
     while len(arrived) < EVENTS:
         if time.monotonic() > end_s:
-            raise DemoError(f"Only {len(arrived)} of {EVENTS} came.\n{agent.log_tail()}")
+            raise DemoError(f"Only {len(arrived)} of {EVENTS} events arrived.\n{agent.log_tail()}")
         message = consumer.poll(0.2)
         if message is not None and message.error() is None:
             arrived.append((time.time() - write_time_s(message), message))
@@ -154,7 +154,7 @@ def header(message: Message, name: str) -> str:
 
 
 def show(console: Console, arrived: list[tuple[float, Message]]) -> None:
-    table = Table("seconds", "topic", "op", "kind", "key", title="Events, since their write")
+    table = Table("seconds", "topic", "op", "kind", "key", title="Events and their latency")
     for seconds, message in arrived:
         key, value = message.key(), message.value()
         assert key is not None

@@ -26,4 +26,4 @@ WRITES = (
 )
 
 EVENTS = 10
-"""One per statement, two for the batch: `shop.stock` is not captured."""
+"""One per statement, but two for the batch: `shop.stock` is not captured."""

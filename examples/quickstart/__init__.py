@@ -1,1 +1,1 @@
-"""The agent over a recording."""
+"""Runs the agent on a recording."""

@@ -1,7 +1,7 @@
-"""`make demo`: run the agent over a recorded `cdc_raw` of a Cassandra 5.0 node, without servers.
+"""`make demo`: run the agent on a `cdc_raw` recorded from a Cassandra 5.0 node, without servers.
 
 The demo unpacks the recording, runs the agent with `cdc.properties` until `cdc_raw` is empty, stops
-it by SIGTERM, and prints the delivered events.
+it with SIGTERM, and prints the delivered events.
 """
 
 import gzip
@@ -17,7 +17,7 @@ from rich.table import Table
 from examples.agent_process import AgentProcess, DemoError
 from examples.summary import print_counts, print_samples, read_events
 
-# Relative, like the paths in cdc.properties: the demo runs at the root of the repository.
+# Relative, like the paths in cdc.properties: the demo runs in the root of the repository.
 HERE = Path("examples") / "quickstart"
 RECORDING = HERE / "cdc_raw"
 CONFIGURATION = HERE / "cdc.properties"
@@ -36,13 +36,13 @@ def main() -> int:
 
 
 def demo(console: Console) -> None:
-    """Raises `DemoError`."""
+    """Run the demo. Raises `DemoError`."""
     console.rule("[bold]cdc-sidecar: a recorded node, the agent, a file")
     segments = unpack(RECORDING, OUTPUT)
     cdc_raw = OUTPUT / "cdc_raw"
     size_kib = sum(path.stat().st_size for path in cdc_raw.glob("*.log")) / 1024
     console.print(
-        f"Unpacked {segments} segments ({size_kib:.0f} KiB) of a real node into {cdc_raw}."
+        f"Unpacked {segments} segments ({size_kib:.0f} KiB) from a real node into {cdc_raw}."
     )
     agent = AgentProcess(
         ["--config", str(CONFIGURATION)], OUTPUT / "agent.log", preferred_port=8000
@@ -78,7 +78,7 @@ def unpack(recording: Path, output: Path) -> int:
     """Unpack the recording into `cdc_raw`; return the number of segments."""
     packed = sorted(recording.glob("CommitLog-*.log.gz"))
     if not packed:
-        raise DemoError(f"{recording} holds no recorded segment; `make fixtures` records them.")
+        raise DemoError(f"{recording} contains no segments; `make fixtures` records them.")
     shutil.rmtree(output, ignore_errors=True)
     for folder in ("cdc_raw", "offsets", "relocation"):
         (output / folder).mkdir(parents=True)
@@ -91,7 +91,7 @@ def unpack(recording: Path, output: Path) -> int:
 
 
 def health_table(agent: AgentProcess) -> Table:
-    """Print the current `/health`."""
+    """Show the current `/health` as a table."""
     table = Table("component", f"{agent.url}/health", title_justify="left", show_edge=False)
     health = agent.health()
     if health is None:

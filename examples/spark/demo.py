@@ -1,10 +1,10 @@
-"""`make demo-spark`: three replicas with agents, and Spark jobs on their events.
+"""`make demo-spark`: three replicas with agents, and Spark jobs that process their events.
 
-A web shop writes to a cluster of three nodes. Meanwhile one agent is killed and one node is stopped
-and restarted. Every change reaches Kafka about three times. `spark_jobs.dedupe` keeps one event of
-each change. `spark_jobs.tables` stores the events and keeps typed tables up to date while the shop
-writes. The demo shows changes with the rows before and after them, and compares both forms of the
-tables with `SELECT *`.
+A web shop writes to a cluster of three nodes. Meanwhile the demo kills and restarts an agent, and
+stops and restarts a node. Every change reaches Kafka about three times. `spark_jobs.dedupe` keeps
+one event per change. `spark_jobs.tables` stores the events and keeps typed tables up to date while
+the shop writes. The demo shows changes with the rows before and after them. Finally it compares the
+version store and the typed tables with `SELECT *`.
 """
 
 import secrets
@@ -41,18 +41,18 @@ OUTPUT = Path("demo-output") / "spark"
 _SHOWN = "shop.orders"
 _COLUMNS = ("ordered", "line", "sku", "quantity", "price", "status")
 _KEY = ("ordered", "line")
-"""With `user_id` the primary key of the shown table."""
+"""Together with `user_id`, the primary key of the shown table."""
 _OPS = {"c": "create", "u": "update", "d": "delete"}
 _MAX_ROWS = 6
 _MAX_CHANGES = 3
 _TO_MINUTES = 16
-"""Length of a time without its seconds."""
+"""The length of a time without seconds."""
 _MAX_PROBLEMS = 5
 _STEP = 40
 """Statements before the shop waits for the typed tables."""
 _DEADLINE_S = 600
 _MICRO_BATCH = 10_000
-"""Records; more than the demo has, so that one batch fills the tables."""
+"""More records than the demo produces, so that one batch fills the tables."""
 
 
 class DemoError(Exception):
@@ -71,7 +71,7 @@ def main() -> int:
 
 
 def demo(console: Console) -> None:
-    """Raises `DemoError` and `HarnessError`."""
+    """Run the demo. Raises `DemoError` and `HarnessError`."""
     console.rule("[bold]cdc-sidecar: deduplicated events, typed tables and their changes")
     shutil.rmtree(OUTPUT, ignore_errors=True)
     OUTPUT.mkdir(parents=True)
@@ -120,11 +120,11 @@ def write(console: Console, cluster: ClusterHarness, jobs: DemoJobs) -> None:
         cluster.agents[1].start()
         cluster.nodes[2].start()
     write_and_follow(console, cluster, jobs, writes[2 * third :])
-    with console.status("Hints are delivered, and the agents send the rest …"):
+    with console.status("The nodes deliver hints, and the agents publish the rest …"):
         cluster.settle()
     console.print(
         f"{cluster.counts.written} statements in all. Hints brought node3 up to date. The agent "
-        "of node2 resumed from its committed offset, so it sent some events again."
+        "of node2 resumed from its committed offset, so it published some events again."
     )
     print_records(console, cluster)
 
@@ -146,7 +146,7 @@ def write_and_follow(
         )
         before = jobs.position()
         rows = jobs.typed(_SHOWN).count()
-        progress.console.print(f"tables: {_SHOWN} has {rows} rows. The shop writes on.")
+        progress.console.print(f"tables: {_SHOWN} has {rows} rows. The shop keeps writing.")
         for begin in range(0, len(writes), _STEP):
             rows = jobs.typed(_SHOWN).count()
             progress.update(task, description=f"The shop writes; {_SHOWN} has {rows} rows")
@@ -161,7 +161,7 @@ def write_and_follow(
     print_changes(console, jobs.changes(_SHOWN, before).orderBy("ts_us").collect())
     drawn = picture("Typed tables while the shop writes", samples)
     (OUTPUT / "tables.svg").write_text(drawn, encoding="utf-8")
-    console.print(f"Rates, lag and size of the version store meanwhile: {OUTPUT}/tables.svg\n")
+    console.print(f"Changed rows, lag and size of the version store: {OUTPUT}/tables.svg\n")
 
 
 def _has_changed(samples: Sequence[Sample], rows: int) -> bool:
@@ -169,7 +169,7 @@ def _has_changed(samples: Sequence[Sample], rows: int) -> bool:
 
 
 def print_changes(console: Console, changes: Sequence[Row]) -> None:
-    """Print some changes of each kind; of updates the columns that changed."""
+    """Print some changes of each kind; for updates, only the changed columns."""
     table = Table("", *_KEY, "before", "after", title=f"Changes of {_SHOWN} while the shop wrote")
     for op, name in _OPS.items():
         lines = [_change(each) for each in changes if each["op"] == op]
@@ -222,8 +222,8 @@ def compare(console: Console, cluster: ClusterHarness, jobs: DemoJobs) -> None:
     )
     console.print(
         f"Cassandra's own reader finds {len(logs)} events in the logs of all nodes, "
-        f"{len({event.canonical for event in logs.values()})} different ones: "
-        "[bold green]exactly those, each once[/].\n"
+        f"{len({event.canonical for event in logs.values()})} of them distinct: "
+        "[bold green]dedupe kept exactly these, each once[/].\n"
     )
     with console.status("spark_jobs.tables reads all other replica copies …"):
         jobs.tables()
@@ -278,7 +278,7 @@ def print_tables(console: Console, selected: list[Selected]) -> None:
 
 
 def require_none(problems: list[str]) -> None:
-    """Raises `DemoError`."""
+    """Raise `DemoError` if there are any."""
     if problems:
         raise DemoError("\n".join([f"{len(problems)} differences:", *problems[:_MAX_PROBLEMS]]))
 

@@ -1,4 +1,4 @@
-"""The jobs of the demo: those of the golden test, and `tables`, which runs beside the shop."""
+"""The demo's jobs: the golden test's jobs, and `tables`, which runs while the shop writes."""
 
 import threading
 import time
@@ -29,7 +29,7 @@ class DemoJobs(Jobs):
         super().__init__(spark, folder, bootstrap, micro_batch=micro_batch)
         self._target = folder / "tables"
         self.report = folder / "tables.json"
-        """What the job `tables` reports while it runs."""
+        """The file that contains the latest report of the job `tables`."""
 
     def tables(self) -> None:
         """Process all records in the topics as `reconcile` does, and update the typed tables."""
@@ -45,7 +45,7 @@ class DemoJobs(Jobs):
                 yield
             finally:
                 stop.set()
-                # Also after an error of the block: that of the job may be its cause.
+                # Also after an error in the block: an error of the job may be its cause.
                 running.result()
 
     def typed(self, table: str) -> DataFrame:
@@ -53,7 +53,7 @@ class DemoJobs(Jobs):
         return read_table(self._spark, self._tables_options("available-now"), table)
 
     def position(self) -> Position:
-        """The latest version of the store, now."""
+        """The latest version of the store, at the current time."""
         return Position(self.store().version(), int(time.time()))
 
     def changes(self, table: str, before: Position) -> DataFrame:
@@ -65,7 +65,7 @@ class DemoJobs(Jobs):
         return found.where("op IS NOT NULL")
 
     def wrong_typed_tables(self, selected: list[Selected]) -> list[str]:
-        """Differences between typed tables and selected rows."""
+        """Describe the differences between typed tables and selected rows."""
         return [
             problem
             for each in selected

@@ -1,4 +1,4 @@
-"""Records what a job reports in its JSON file, and draws it: rows, lag and state over time."""
+"""Records the reports in a job's JSON file, and plots rows, lag and store size over time."""
 
 import json
 import threading
@@ -16,7 +16,7 @@ _INTERVAL_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A report of a job that follows a store, after `at_s` seconds of the recording."""
+    """A report of a job that follows a store, `at_s` seconds after the recording started."""
 
     at_s: float
     rows: int
@@ -28,7 +28,7 @@ class Sample:
 
 
 def sample(report: Mapping[str, Any], at_s: float, now_s: float) -> Sample:
-    """The sample of a report (`metrics.json.file`). `now_s` counts from 1970."""
+    """Convert a report (`metrics.json.file`) to a sample. `now_s` is the time since 1970."""
     tables = report.get("tables", {}).values()
     newest_us = max((each["newest_write_us"] or 0 for each in tables), default=0)
     store = report.get("store") or {}
@@ -43,7 +43,7 @@ def sample(report: Mapping[str, Any], at_s: float, now_s: float) -> Sample:
 
 @contextmanager
 def recorded(path: Path) -> Iterator[list[Sample]]:
-    """The samples of the file while the block runs, one a second. Deletes an older file."""
+    """Sample the file every second while the block runs. Deletes an existing file first."""
     path.unlink(missing_ok=True)
     samples: list[Sample] = []
     begin_s, ended = time.monotonic(), threading.Event()
@@ -64,7 +64,7 @@ def recorded(path: Path) -> Iterator[list[Sample]]:
 
 
 def picture(title: str, samples: list[Sample]) -> str:
-    """The samples as SVG."""
+    """Plot the samples as SVG."""
     return lines_chart(
         title,
         (

@@ -1,1 +1,1 @@
-"""A transfer class of one's own."""
+"""A custom transfer class."""

@@ -3,8 +3,8 @@
     commit.log.transfer.class=examples.transfer.mounted_folder:MountedFolder
     commit.log.transfer.folder=/mnt/segments
 
-A file becomes visible by a rename, after its bytes are on the disk and compared. So a repeated call
-replaces a file with the same bytes, and a killed process leaves nothing that looks finished.
+A file gets its final name only after its bytes are synced to disk and compared. So a repeated call
+replaces a file with the same bytes, and a killed process leaves no partial file under a final name.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from agent.transfer.segment_transfer import FinishedSegment, SegmentError, Trans
 
 
 class MountedFolder:
-    """`<folder>/<node id>/CommitLog-….log`, with its index."""
+    """Copies segments to `<folder>/<node id>/CommitLog-….log`, with their indexes."""
 
     def __init__(self, settings: TransferSettings) -> None:
         self.root = Path(settings.options["folder"])
@@ -26,7 +26,7 @@ class MountedFolder:
         if not self.root.is_mount() and not self.root.is_dir():
             raise OSError(f"{self.root} is not mounted")
         self.folder.mkdir(exist_ok=True)
-        # The segment last: a reader that finds it also finds its index.
+        # Copies the segment last: a reader that finds it also finds its index.
         for source in filter(None, (segment.idx, segment.log)):
             self._copy(source)
 

@@ -1,1 +1,1 @@
-"""Checks that both agents share: findings, lists of checks, how they run, and common checks."""
+"""Checks that both agents share: findings, check lists, runners, and common checks."""

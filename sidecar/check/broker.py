@@ -20,7 +20,7 @@ ANSWER_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class BrokerAnswer:
-    """A broker's answer to a metadata request, or why there is none."""
+    """A broker's answer to a metadata request, or the error."""
 
     topics: Mapping[str, int] = field(default_factory=dict)
     """Partition counts by name."""
@@ -34,7 +34,7 @@ class _Config(Protocol):
 
 
 class BrokerProbe(Protocol):
-    """The part of a probe that is about the broker."""
+    """The part of a probe that concerns the broker."""
 
     @property
     def config(self) -> _Config: ...
@@ -42,7 +42,7 @@ class BrokerProbe(Protocol):
     def broker(self) -> Callable[[], BrokerAnswer]: ...
     @property
     def topics(self) -> Sequence[str]:
-        """Topics to which the agent writes, as far as they are known."""
+        """The topics that the agent is known to write to."""
 
 
 def ask_broker(properties: SidecarProperties, timeout_s: float = ANSWER_S) -> BrokerAnswer:
@@ -54,22 +54,22 @@ def ask_broker(properties: SidecarProperties, timeout_s: float = ANSWER_S) -> Br
 
 
 def broker_of_run(state: SinkState, properties: SidecarProperties) -> BrokerAnswer:
-    """The answer in a running agent, without a request while the sink does not reach the broker. A
-    sink that only waits for topics reaches it."""
+    """Query the broker from a running agent, unless its sink reports a failure. A sink that only
+    waits for topics does reach the broker."""
     if state.healthy or state.topics or state in (NOT_OPEN, CLOSED):
         return ask_broker(properties)
     return BrokerAnswer(error=UnavailableError(state.message))
 
 
 def broker_text(properties: SidecarProperties) -> str:
-    """The broker with address and time limit; empty for other sinks."""
+    """Return the broker's address and the timeout as text, or an empty text for other sinks."""
     if properties.sink != "kafka":
         return ""
     return f"the broker {_servers(properties)} (at most {ANSWER_S:.0f} s)"
 
 
 def check_broker(probe: BrokerProbe) -> Iterator[Finding]:
-    """Whether the broker answers and accepts the agent."""
+    """Check whether the broker answers and accepts the agent."""
     properties = probe.config.properties
     if properties.sink != "kafka":
         return
@@ -90,7 +90,7 @@ def check_broker(probe: BrokerProbe) -> Iterator[Finding]:
             yield fault(
                 "broker",
                 str(error),
-                "Correct kafka.producer.*. Until then the agent ends with exit code 2.",
+                "Correct kafka.producer.*. Until then the agent exits with code 2.",
                 code="broker_settings_invalid",
             )
         case _:
@@ -103,7 +103,7 @@ def check_broker(probe: BrokerProbe) -> Iterator[Finding]:
 
 
 def check_topics(probe: BrokerProbe) -> Iterator[Finding]:
-    """Whether the agent can write to its topics. No finding while the broker does not answer."""
+    """Check whether the agent can write to its topics. No finding if the broker is unavailable."""
     properties = probe.config.properties
     if properties.sink != "kafka":
         return
@@ -119,7 +119,7 @@ def check_topics(probe: BrokerProbe) -> Iterator[Finding]:
         principal = shlex.quote(f"User:{user}")
         yield fault(
             "topics",
-            f"The agent may not write to {len(denied)} topics: {first_names(denied)}.",
+            f"The agent is not allowed to write to {len(denied)} topics: {first_names(denied)}.",
             f"Run for each: `kafka-acls.sh --bootstrap-server {quoted} --add "
             f"--allow-principal {principal} --operation Write --operation Describe --topic "
             f"{denied[0]}`.",
@@ -146,10 +146,10 @@ def check_topics(probe: BrokerProbe) -> Iterator[Finding]:
 
 
 def check_compaction(probe: BrokerProbe, topics: Sequence[str]) -> Iterator[Finding]:
-    """Whether a topic of row changes is compacted. No finding while the broker does not answer.
+    """Check whether a topic with row changes is compacted. No finding if the broker is unavailable.
 
-    An event has only the columns that its statement wrote, so the last event of a key is not the
-    row. Kafka's cleaner removes the others.
+    An event contains only the columns that its statement wrote, so the latest event of a key is
+    not the whole row. Compaction deletes the earlier events.
     """
     properties = probe.config.properties
     if properties.sink != "kafka":
@@ -164,8 +164,8 @@ def check_compaction(probe: BrokerProbe, topics: Sequence[str]) -> Iterator[Find
         yield fault(
             "topics",
             f"{len(compacted)} topics of row changes have `compact` in `cleanup.policy`: "
-            f"{first_names(compacted)}. Kafka deletes all but the last event of a key, but an "
-            "event has only the columns that its statement wrote.",
+            f"{first_names(compacted)}. Kafka deletes all but the latest event of a key, but an "
+            "event contains only the columns that its statement wrote.",
             f"Run for each: `kafka-configs.sh --bootstrap-server {quoted} --alter "
             f"--topic {compacted[0]} --add-config cleanup.policy=delete`.",
             code="topics_compacted",

@@ -1,9 +1,9 @@
-"""One entry of an agent's list of checks, and its findings.
+"""Defines a check and its findings.
 
-`check` runs the whole list. `run` runs it at its start, and repeats the checks whose result can
-change. Checks read a *probe*: a frozen value with facts that several checks need, such as the
-identity of the node. The command fetches these facts from servers; a running agent takes them from
-its own components where possible."""
+The command `check` runs an agent's whole list of checks. `run` runs the list at startup, and
+repeats the checks whose result can change. Checks read a *probe*: a frozen value with facts that
+several checks need, such as the identity of the node. The command fetches these facts from
+servers; a running agent takes them from its own components where possible."""
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -37,7 +37,7 @@ class Finding:
 
 
 def ok(subject: str, message: str, *, code: str = "") -> Finding:
-    """A finding without a problem. The default code is the subject and `_ok`."""
+    """Create a finding of level `ok`. The default code is the subject followed by `_ok`."""
     known = code or f"{subject.lower().replace(' ', '_').replace('.', '_')}_ok"
     return Finding(known, Level.OK, subject, message, "")
 
@@ -51,13 +51,13 @@ def fault(subject: str, message: str, remedy: str, *, code: str) -> Finding:
 
 
 def listed(names: list[str]) -> str:
-    """Names as a list: `a`, `a and b`, `a, b and c`."""
+    """Join names: `a`, `a and b`, `a, b and c`."""
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last
 
 
 def first_names(names: Sequence[str], most: int = 5) -> str:
-    """The first few names, with `…` for the rest."""
+    """Join the first names, with `…` for the rest."""
     return ", ".join(names[:most]) + (", …" if len(names) > most else "")
 
 
@@ -73,24 +73,24 @@ class Check(Generic[ProbeT_contra]):
     """A named function from a probe to findings."""
 
     name: str
-    """What it checks, in a word or two; the subject of a finding about its own failure."""
+    """The checked subject in a word or two; also the subject of the finding if the check fails."""
     find: Callable[[ProbeT_contra], Iterable[Finding]]
-    """The check itself. May wait for the server that `server` names; changes nothing."""
+    """Runs the check. May wait for the server that `server` returns; changes nothing."""
     server: Callable[[ProbeT_contra], str] | None = None
-    """The server that it waits for, with its address; None if it does not wait."""
+    """Describes the server that the check waits for. None or an empty text: it does not wait."""
     interval_s: float | None = INTERVAL_S
-    """Interval in a running agent. None: repeated only while it finds a fault, because its result
-    does not change or a component of the agent reports the change."""
+    """Interval in a running agent. None: the check repeats only while it finds a fault, because its
+    result does not change or a component of the agent reports the change."""
     retry_s: float = RETRY_S
-    """Interval while it finds a fault."""
+    """Interval while the check finds a fault."""
     runs_in_agent: bool = True
-    """False if a component of a running agent checks the same."""
+    """False if a component of a running agent already detects these problems."""
     runs_in_command: bool = True
-    """False if it needs the HTTP address of a running agent."""
+    """False if the check requires a running agent."""
 
 
 def findings_of(check: Check[ProbeT], probe: ProbeT) -> Iterator[Finding]:
-    """Yield each finding. A check that raises ends with a fault that names the error."""
+    """Yield the findings. If the check raises, yield a fault that contains the error."""
     try:
         for found in check.find(probe):
             yield replace(found, remedy=remedy_of(found.message, found.remedy))
@@ -99,8 +99,8 @@ def findings_of(check: Check[ProbeT], probe: ProbeT) -> Iterator[Finding]:
         yield fault(
             check.name,
             f"The check of `{check.name}` failed: {kind}{error}",
-            "Follow the message. If it names nothing that you can change, report it with the "
-            "output of `check --debug`.",
+            "Follow the message. If you cannot fix the cause, report it with the output of "
+            "`check --debug`.",
             code="check_failed",
         )
 
@@ -110,7 +110,7 @@ AnswerT_co = TypeVar("AnswerT_co", covariant=True)
 
 class CachedAnswer(Generic[AnswerT_co]):
     """Calls a function once, on the thread of the first caller, and caches its result or exception.
-    Other threads wait for it."""
+    Concurrent callers wait for the answer."""
 
     def __init__(self, ask: Callable[[], AnswerT_co]) -> None:
         self._ask = ask

@@ -15,19 +15,19 @@ _OTLP = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """Credentials of a connection, and where they go."""
+    """Credentials of a connection, and the servers that receive them."""
 
     name: str
-    """The property that sends them."""
+    """The property or environment variable that configures the connection."""
     servers: tuple[str, ...]
-    """As URLs, or as hosts with ports."""
+    """URLs, or hosts with ports."""
     is_encrypted: bool
-    """Whether the connection to hosts uses TLS; of a URL its scheme decides."""
+    """Whether connections to hosts use TLS; for a URL, its scheme decides."""
     remedy: str
 
 
 def check_clear_text(logins: Iterable[Login]) -> Iterator[Finding]:
-    """One warning for each connection beyond loopback without TLS."""
+    """Yield a warning for each login that reaches a non-loopback server without TLS."""
     for login in logins:
         clear = [each for each in login.servers if is_clear(each, is_encrypted=login.is_encrypted)]
         if clear:
@@ -41,7 +41,7 @@ def check_clear_text(logins: Iterable[Login]) -> Iterator[Finding]:
 
 
 def is_clear(server: str, *, is_encrypted: bool) -> bool:
-    """Whether others can read what is sent to a server. Pure."""
+    """Whether data for a server crosses the network unencrypted. Pure."""
     scheme, separator, _ = server.partition("://")
     if separator:
         is_encrypted = scheme.lower() == "https"
@@ -62,7 +62,7 @@ def shared_logins(
     s3_endpoint: str | None = None,
     traces: bool = False,
 ) -> Iterator[Login]:
-    """The credentials of both agents."""
+    """Yield the logins that both agents can have."""
     kafka, prefix = properties.kafka_producer, "kafka.producer."
     protocol = kafka.get("security.protocol", "PLAINTEXT").upper()
     if properties.sink == "kafka" and protocol == "SASL_PLAINTEXT":
@@ -98,7 +98,7 @@ def shared_logins(
 
 
 def _host(server: str) -> str:
-    """The host name of a URL, or of a host with a port; a path for a socket of the machine."""
+    """Extract the host name from a URL or from `host:port`; return a Unix socket path unchanged."""
     rest = server.strip().rpartition("://")[2]
     if rest.startswith("/"):
         return rest

@@ -16,13 +16,13 @@ from sidecar.sinks.registry import sink_problems
 from sidecar.tracing import create_tracing
 from sidecar.transform import transform_named
 
-_ENDS = "Until then the agent ends with exit code 2."
+_ENDS = "Until then the agent exits with code 2."
 _OTHERS = stat.S_IRGRP | stat.S_IROTH
 _NEARLY_FULL = 0.9
 
 
 def check_transform(properties: SidecarProperties) -> Iterator[Finding]:
-    """Whether the module has the function. Imports it."""
+    """Check whether the module contains the function. Imports the module."""
     name = properties.event_transform
     if name is None:
         return
@@ -36,7 +36,7 @@ def check_transform(properties: SidecarProperties) -> Iterator[Finding]:
 
 
 def check_tracing(is_enabled: bool) -> Iterator[Finding]:
-    """Whether the packages are installed. Connects to nothing."""
+    """Check whether the tracing packages are installed, without opening connections."""
     if not is_enabled:
         return
     try:
@@ -51,7 +51,7 @@ def check_tracing(is_enabled: bool) -> Iterator[Finding]:
 
 
 def check_token(properties: SidecarProperties) -> Iterator[Finding]:
-    """Whether the file has a token that only the agent's user can read."""
+    """Check whether the file contains a token that only the agent's user can read."""
     file = properties.http_token_file
     if file is None:
         return
@@ -79,7 +79,7 @@ def check_token(properties: SidecarProperties) -> Iterator[Finding]:
 
 
 def check_sink(properties: SidecarProperties) -> Iterator[Finding]:
-    """Settings of the sink, and its file. Creates nothing and connects to nothing."""
+    """Check the sink's settings and output file, without creating files or connections."""
     for problem in sink_problems(properties):
         remedy = f"Correct kafka.producer.* or topic.creation.default.*. {_ENDS}"
         yield fault("sink", problem, remedy, code="sink_settings_invalid")
@@ -90,7 +90,7 @@ def check_sink(properties: SidecarProperties) -> Iterator[Finding]:
         yield fault(
             "file.path",
             f"The file {properties.file_path} (file.path) cannot be written: {reason}.",
-            f"Name a regular file that is writable for the agent's user (uid {os.geteuid()}). "
+            f"Configure a regular file that the agent's user (uid {os.geteuid()}) can write. "
             f"{_ENDS}",
             code="sink_file_unusable",
         )
@@ -105,13 +105,13 @@ def check_configuration(warnings: Iterable[str], command: str) -> Iterator[Findi
 
 
 def check_directories(problems: Sequence[str], usable: str) -> Iterator[Finding]:
-    """`problems` are those of directories; `usable` is the message without one."""
+    """Yield a fault for each directory problem, or the message `usable` if there are none."""
     for problem in problems:
         yield fault(
             "directories",
             problem,
             "Create a missing directory for the agent's user (install -d -o USER DIRECTORY), or "
-            f"configure another one. {_ENDS}",
+            f"configure a different one. {_ENDS}",
             code="directory_unusable",
         )
     if not problems:
@@ -119,7 +119,7 @@ def check_directories(problems: Sequence[str], usable: str) -> Iterator[Finding]
 
 
 class BoundedDirectory(Protocol):
-    """A quarantine. `size_bytes` raises OSError."""
+    """A quarantine. `size_bytes` may raise OSError."""
 
     directory: Path
     max_bytes: int
@@ -128,7 +128,7 @@ class BoundedDirectory(Protocol):
 
 
 def check_quarantine(quarantine: BoundedDirectory) -> Iterator[Finding]:
-    """Whether the quarantine has room."""
+    """Check whether the quarantine has free space."""
     directory, max_bytes = quarantine.directory, quarantine.max_bytes
     try:
         used_bytes = quarantine.size_bytes()
@@ -138,17 +138,17 @@ def check_quarantine(quarantine: BoundedDirectory) -> Iterator[Finding]:
     if not max_bytes:
         yield warning(
             "quarantine",
-            "quarantine.max.bytes=0: the quarantine has no room, so the first segment or event "
-            "that cannot be delivered stops delivery.",
-            "Set quarantine.max.bytes to the size of some segments, such as 1Gi.",
+            "quarantine.max.bytes=0 disables the quarantine, so the first undeliverable segment "
+            "or event stops delivery.",
+            "Set quarantine.max.bytes to the size of several segments, such as 1Gi.",
             code="quarantine_disabled",
         )
     elif used_bytes >= _NEARLY_FULL * max_bytes:
         yield warning(
             "quarantine",
             f"{directory} uses {size_text(used_bytes)} of {size_text(max_bytes)}. Once it is full, "
-            "the next segment or event that cannot be delivered stops delivery.",
-            "Discard entries that are resolved, or raise quarantine.max.bytes.",
+            "the next undeliverable segment or event stops delivery.",
+            "Discard resolved entries, or raise quarantine.max.bytes.",
             code="quarantine_nearly_full",
         )
     else:
@@ -157,8 +157,8 @@ def check_quarantine(quarantine: BoundedDirectory) -> Iterator[Finding]:
 
 
 def _reason(path: Path) -> str:
-    """Why a file is not writable; empty when it is. The directory of a missing file is checked with
-    the other directories."""
+    """Return why a file is not writable, or an empty text. The directory of a missing file is
+    checked with the other directories."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:

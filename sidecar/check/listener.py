@@ -1,4 +1,4 @@
-"""Checks of the HTTP address: free, or used by this agent itself."""
+"""Checks whether the HTTP address is free, or already used by this agent."""
 
 import errno
 import time
@@ -18,12 +18,12 @@ from sidecar.http.listeners import listeners
 _SUBJECT = "http"
 _ANSWER_S = 2.0
 _MAX_BYTES = 4096
-_ENDS = "Until then the agent ends with exit code 2."
+_ENDS = "Until then the agent exits with code 2."
 
 
 def check_address(properties: SidecarProperties) -> Iterator[Finding]:
-    """Whether the agent could serve HTTP at the address now, or already does, with the same
-    `offset.backing.store.dir`."""
+    """Check whether the agent can listen on the address, or already does. The process that locks
+    `offset.backing.store.dir` is this agent."""
     host, port = properties.http_host, properties.http_port
     try:
         listening_socket(host, port).close()
@@ -41,7 +41,7 @@ def check_address(properties: SidecarProperties) -> Iterator[Finding]:
 
 
 def check_host(properties: SidecarProperties) -> Iterator[Finding]:
-    """Whether `http.host` of a running agent is still an address of this machine."""
+    """Check whether `http.host` of a running agent is still an address of this machine."""
     problem = address_problem(properties.http_host)
     if problem is not None:
         yield fault(
@@ -54,7 +54,7 @@ def check_host(properties: SidecarProperties) -> Iterator[Finding]:
 
 
 def _taken(properties: SidecarProperties, sentence: str) -> Finding:
-    """A finding about the process that uses the address."""
+    """Report which process uses the address."""
     holder = None
     with suppress(OSError):
         holder = lock_holder(properties.offset_directory)
@@ -66,15 +66,15 @@ def _taken(properties: SidecarProperties, sentence: str) -> Finding:
     return fault(
         _SUBJECT,
         f"{sentence} At present {owner}.",
-        f"Find the process: `ss -ltnp 'sport = :{properties.http_port}'`. Stop it, or set another "
-        f"http.port. {_ENDS}",
+        f"Find the process: `ss -ltnp 'sport = :{properties.http_port}'`. Stop it, or set a "
+        f"different http.port. {_ENDS}",
         code="http_address_in_use",
     )
 
 
 def _listens(pid: int, port: int, name: str) -> bool:
-    """Whether a process listens on a port. If its descriptors are not readable, whether any agent
-    answers there."""
+    """Whether a process listens on a port. If its file descriptors are unreadable, any agent that
+    answers there (`name`) counts."""
     try:
         links = [str(entry.readlink()) for entry in Path(f"/proc/{pid}/fd").iterdir()]
     except OSError:
@@ -83,7 +83,7 @@ def _listens(pid: int, port: int, name: str) -> bool:
 
 
 def _service_name(host: str, port: int) -> str:
-    """Name and version from `/buildinfo`; empty when no agent answers."""
+    """Fetch name and version from `/buildinfo`; empty if no agent answers."""
     try:
         answer = get(f"{local_url(host, port)}/buildinfo", time.monotonic() + _ANSWER_S)
         document = bounded_json(answer.body, _MAX_BYTES)

@@ -1,4 +1,4 @@
-"""Runs a list of checks in a running agent: all at its start, then each at its interval."""
+"""Runs checks in a running agent: all of them at startup, then each at its interval."""
 
 import logging
 import threading
@@ -18,8 +18,8 @@ _JOIN_S = 1.0
 class PeriodicChecks(Worker, Generic[ProbeT]):
     """Runs checks on a separate thread inside a `with` block.
 
-    Checks that are due at the same time share one probe. The thread never delays the agent: a check
-    that waits for a server at shutdown is abandoned.
+    Checks that are due at the same time share one probe. The thread delays shutdown by at most a
+    second: a check that still waits for a server is abandoned.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class PeriodicChecks(Worker, Generic[ProbeT]):
     ) -> None:
         """`probe` creates a probe for each round; `on_change` is called when the findings change.
 
-        Both run on the thread of the checks. `clock` returns seconds.
+        Both run on the checks' thread. `clock` returns seconds.
         """
         super().__init__("checks", self._run, join_s=_JOIN_S)
         self._checks = tuple(check for check in checks if check.runs_in_agent)
@@ -45,9 +45,9 @@ class PeriodicChecks(Worker, Generic[ProbeT]):
     def findings(
         self, reported_s: Mapping[str, float] = MappingProxyType({})
     ) -> tuple[Finding, ...]:
-        """The last findings of each check, in the order of the list. Thread-safe.
+        """Return the latest findings of each check, in list order. Thread-safe.
 
-        Left out are findings of subjects in `reported_s` whose check began until that time.
+        Omit findings about a subject in `reported_s` if their check began no later than that time.
         """
         return tuple(
             each
@@ -69,7 +69,7 @@ class PeriodicChecks(Worker, Generic[ProbeT]):
         try:
             probe = self._probe()
         except Exception:
-            # The last findings stay until the next round.
+            # The previous findings remain valid until the next round.
             logger.exception("checks failed to run; they are retried")
             for number in due:
                 self._due_s[number] = self._clock() + self._checks[number].retry_s

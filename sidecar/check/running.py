@@ -1,4 +1,4 @@
-"""Runs a list of checks once; those that wait for servers run concurrently."""
+"""Runs each check once; checks that wait for servers run concurrently."""
 
 import queue
 import threading
@@ -24,10 +24,10 @@ def run_checks(
     probe: ProbeT,
     on_wait: Callable[[Waiting], None] = lambda waiting: None,
 ) -> Iterator[Finding]:
-    """Yield findings: first of checks that do not wait, in the order of the list, then of the
-    others as their servers answer.
+    """Yield findings: first from checks that do not wait, in list order, then from the others as
+    their servers answer.
 
-    `on_wait` is called every second, and when the set of waiting servers changes.
+    `on_wait` is called before each wait, which lasts at most a second.
     """
     checks = [check for check in checks if check.runs_in_command]
     found: queue.SimpleQueue[tuple[Check[ProbeT], Finding | None]] = queue.SimpleQueue()

@@ -1,4 +1,4 @@
-"""Check of the schema registry: whether it answers and accepts the agent."""
+"""Checks whether the schema registry answers and accepts the agent."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -16,7 +16,7 @@ Registries = Mapping[Literal["key", "value"], RegistrySettings]
 
 
 def registry_text(registries: Registries) -> str:
-    """The registries with addresses and time limit; empty without Avro."""
+    """Return the registries' addresses and the timeout as text; empty without registries."""
     urls = _urls(registries)
     if not urls:
         return ""
@@ -27,10 +27,10 @@ def registry_text(registries: Registries) -> str:
 def check_registry(
     registries: Registries, subject: str, registrar: Registrar[Any] | None = None
 ) -> Iterator[Finding]:
-    """Request a subject, which need not exist, from each registry. Registers nothing, unless
-    `registrar` finds that ids have changed."""
+    """Request a subject, which need not exist, from each registry. Registers schemas only if
+    `registrar` detects changed ids."""
     if registrar is not None:
-        # What follows reports a registry that does not answer.
+        # The requests below report an unavailable registry.
         with suppress(UnavailableError, AccessDeniedError):
             registrar.verify()
     seen: list[tuple[object, ...]] = []
@@ -46,8 +46,7 @@ def check_registry(
             yield fault(
                 SUBJECT,
                 str(error),
-                f"Correct {prefix}schema.registry.ssl.*. Until then the agent ends with exit code "
-                "2.",
+                f"Correct {prefix}schema.registry.ssl.*. Until then the agent exits with code 2.",
                 code="schema_registry_settings_invalid",
             )
             continue
@@ -57,7 +56,7 @@ def check_registry(
             yield fault(
                 SUBJECT,
                 _sentence(str(error)),
-                f"Start it, or correct {prefix}schema.registry.url; the agent retries.",
+                f"Start the registry, or correct {prefix}schema.registry.url; the agent retries.",
                 code="schema_registry_unavailable",
             )
         except AccessDeniedError as error:

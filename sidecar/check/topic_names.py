@@ -1,4 +1,4 @@
-"""Checks of topic names: topics that Kafka rejects, and topics of several sources. Pure."""
+"""Checks topic names: names that Kafka rejects, and topics with several sources. Pure."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ class TopicUse:
 
 
 def metric_name(topic: str) -> str:
-    """The name that Kafka compares: it rejects a topic if another one has the same."""
+    """Return the name that must be unique: Kafka rejects topics that differ only in `.` and `_`."""
     return topic.replace(".", "_")
 
 
 def colliding_topics(
     uses: Sequence[TopicUse], existing: Collection[str]
 ) -> list[tuple[TopicUse, str]]:
-    """The topics that Kafka rejects, each with the other topic: an existing one, or the first."""
+    """Pair each topic that Kafka rejects with the existing or earlier topic it collides with."""
     first: dict[str, str] = {}
     for topic in existing:
         first.setdefault(metric_name(topic), topic)
@@ -40,7 +40,7 @@ def colliding_topics(
 
 
 def shared_topics(uses: Sequence[TopicUse]) -> dict[str, list[str]]:
-    """The topics of several sources."""
+    """Return the topics with several sources."""
     sources: dict[str, list[str]] = {}
     for use in uses:
         sources.setdefault(use.topic, []).append(use.source)
@@ -50,15 +50,15 @@ def shared_topics(uses: Sequence[TopicUse]) -> dict[str, list[str]]:
 def check_collisions(
     uses: Sequence[TopicUse], existing: Collection[str], remedy: str
 ) -> Iterator[Finding]:
-    """`existing`: the topics of the broker; empty while it does not answer."""
+    """`existing` are the broker's topics; empty if the broker does not answer."""
     source_of = {use.topic: str(use) for use in uses}
     found = colliding_topics(uses, existing)
     if found:
         shown = [f"{use} and {source_of.get(other, other)}" for use, other in found]
         yield fault(
             "topics",
-            f"Kafka will reject {len(found)} topics. It accepts one of several names that differ "
-            f"only in `.` and `_`: {first_names(shown, _SHOWN)}.",
+            f"Kafka will reject {len(found)} topics. It accepts only one of several names that "
+            f"differ only in `.` and `_`: {first_names(shown, _SHOWN)}.",
             remedy,
             code="topics_collide",
         )
@@ -71,8 +71,8 @@ def check_shared(
     *,
     is_chosen: bool,
 ) -> Iterator[Finding]:
-    """`compacted` returns those of the topics with compaction. `is_chosen`: a property selects the
-    sources that share a topic."""
+    """`compacted` returns the topics that are compacted. `is_chosen` is true if a property makes
+    sources share a topic."""
     shared = shared_topics(uses)
     if not shared:
         return
@@ -81,7 +81,7 @@ def check_shared(
         found = warning if is_chosen else fault
         yield found(
             "topics",
-            f"Several sources have one compacted topic, which retains one of the messages with "
+            f"Several sources share a compacted topic, which retains only one of the messages with "
             f"equal keys: {_listed(lossy)}.",
             f"{remedy} Or set cleanup.policy=delete for the topic.",
             code="topics_shared_compacted",
@@ -90,7 +90,7 @@ def check_shared(
     if others and not is_chosen:
         yield warning(
             "topics",
-            f"Several sources have one topic and may have equal keys: {_listed(others)}.",
+            f"Several sources share a topic and may have equal keys: {_listed(others)}.",
             remedy,
             code="topics_shared",
         )

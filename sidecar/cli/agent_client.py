@@ -1,4 +1,4 @@
-"""The HTTP client of the command line for a running agent."""
+"""The HTTP client that commands use to query a running agent."""
 
 import functools
 import json
@@ -26,21 +26,21 @@ from sidecar.http.token import read_token
 _TIMEOUT_S = 60.0
 _HOST = "127.0.0.1"
 _MAX_ANSWER_BYTES = 4 << 20
-"""The progress of 10,000 tables has fewer."""
+"""Enough for the progress of 10,000 tables."""
 _MAX_VALUES = 200_000
 
 
 @dataclass(frozen=True, slots=True)
 class AgentAddress:
-    """The address of a running agent by the options of a command; None: not given."""
+    """The agent's address from a command's options; None for an option that is not given."""
 
     url: str | None = None
     host: str | None = None
     port: int | None = None
 
     def resolve(self, invocation: Invocation[Any]) -> str:
-        """The URL: of the options, else of the configuration, else of this machine. Raises
-        ConfigError."""
+        """Build the URL from the options, else from the configuration, else for this machine.
+        Raises ConfigError."""
         if self.url is not None:
             if self.host is not None or self.port is not None:
                 raise ConfigError("Use either --url, or --host and --port.")
@@ -56,7 +56,7 @@ class AgentAddress:
 
 
 def address_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add `--url`, `--host` and `--port`; the command gets them as `address`."""
+    """Add `--url`, `--host` and `--port`; the command receives them as `address`."""
 
     @functools.wraps(command)
     def with_address(
@@ -64,7 +64,7 @@ def address_options(command: Callable[..., Any]) -> Callable[..., Any]:
     ) -> Any:
         return command(*arguments, address=AgentAddress(url, host, port), **options)
 
-    default = "Default: `{}` of --config, else {}."
+    default = "Default: `{}` from --config, else {}."
     for option in (
         click.option("--port", type=int, help="Port. " + default.format("http.port", DEFAULT_PORT)),
         click.option("--host", help="Host of the agent. " + default.format("http.host", _HOST)),
@@ -75,13 +75,13 @@ def address_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class AgentClient:
-    """Requests to an agent at `url`. Answers are JSON objects without control characters; methods
-    raise `UnavailableError` otherwise."""
+    """Sends requests to the agent at `url`. Methods return JSON objects without control characters,
+    or raise `UnavailableError`."""
 
     def __init__(
         self, url: str, access: Access | None = None, *, timeout_s: float = _TIMEOUT_S
     ) -> None:
-        """`access` has the token, which only a POST sends."""
+        """`access` contains the token, which is sent only with POST requests."""
         self.url = url.rstrip("/")
         self._access = access or Access()
         self._timeout_s = timeout_s
@@ -90,7 +90,7 @@ class AgentClient:
     def of(
         cls, invocation: Invocation[Any], address: AgentAddress, *, timeout_s: float = _TIMEOUT_S
     ) -> Self:
-        """A client for the agent at the address, with the token of the configuration. Raises
+        """Create a client for the agent at the address, with the configured token. Raises
         ConfigError."""
         url = address.resolve(invocation)
         properties = invocation.config().properties if invocation.files else None
@@ -102,16 +102,16 @@ class AgentClient:
         return cls(url, Access(headers, users=users), timeout_s=timeout_s)
 
     def get(self, path: str) -> Mapping[str, Any]:
-        """GET a page."""
+        """GET a JSON document."""
         return self._answer(path, Access(), None)
 
     def post(self, path: str, document: Mapping[str, Any]) -> Mapping[str, Any]:
-        """POST a document; a rejection is an answer too."""
+        """POST a document and return the answer, even if it is a rejection."""
         parts = urlsplit(self.url)
         if self._access.headers and parts.scheme == "http" and not _is_local(str(parts.hostname)):
             print(
-                f"warning: the token goes to {parts.hostname} without encryption. Use an https "
-                "proxy before the agent, or run the command on its machine.",
+                f"warning: the token is sent to {parts.hostname} without encryption. Use an https "
+                "proxy for the agent, or run the command on its machine.",
                 file=sys.stderr,
             )
         return self._answer(path, self._access, json.dumps(document).encode())
@@ -122,8 +122,8 @@ class AgentClient:
             answer = get(f"{self.url}{path}", deadline_s, access, _MAX_ANSWER_BYTES, body)
         except OSError as error:
             raise UnavailableError(
-                f"No agent answers at {self.url}: {error.strerror or error}. Start it, or name "
-                "another one with --url, --host and --port, or --config."
+                f"No agent answers at {self.url}: {error.strerror or error}. Start it, or give a "
+                "different address with --url, --host and --port, or --config."
             ) from error
         with agents_answer(f"at {self.url}", f"it answers HTTP {answer.status} without its JSON"):
             found = _printable(bounded_json(answer.body, _MAX_ANSWER_BYTES, _MAX_VALUES))
@@ -133,10 +133,10 @@ class AgentClient:
 @contextmanager
 def agents_answer(
     place: str = "that answers",
-    reason: str = "its answer has other members",
+    reason: str = "its answer has unexpected members",
     kind: type[UnavailableError] = UnavailableError,
 ) -> Iterator[None]:
-    """For code that reads an answer. Raises `kind` when no agent sends it."""
+    """Wrap code that reads an answer, and raise `kind` if the answer is not an agent's."""
     try:
         yield
     except (LookupError, TypeError, AttributeError, ValueError) as error:
@@ -147,7 +147,7 @@ def agents_answer(
 
 
 def _printable(value: Any) -> Any:
-    """A document whose texts cannot steer a terminal."""
+    """Replace control characters, which could steer a terminal, in all texts of a document."""
     match value:
         case str():
             return printable(value)
@@ -160,7 +160,7 @@ def _printable(value: Any) -> Any:
 
 
 def _users(*owned: Path) -> frozenset[int]:
-    """The users that may run the agent: root, that of the command, and the owners of its files."""
+    """Return the users that may run the agent: root, the current user and the owners of `owned`."""
     users = {0, os.geteuid()}
     for path in owned:
         with suppress(OSError):

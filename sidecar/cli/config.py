@@ -15,7 +15,7 @@ from sidecar.transform import transform_named
 
 
 def config_group(document: Callable[[], str], page: str) -> click.Group:
-    """The group `config`; `document` returns the reference page `page`."""
+    """Create the command group `config`; `document` returns the reference page `page`."""
 
     @click.group("config", short_help="Check, show or document the configuration.")
     @configuration_options
@@ -34,7 +34,7 @@ def config_group(document: Callable[[], str], page: str) -> click.Group:
 
 @dataclass(frozen=True, slots=True)
 class ConfigCheck:
-    """The result of a configuration without mistakes."""
+    """The result for a valid configuration."""
 
     is_valid: Literal[True]
     warnings: tuple[str, ...]
@@ -42,7 +42,7 @@ class ConfigCheck:
 
 @dataclass(frozen=True, slots=True)
 class EffectiveProperty:
-    """One property with its value as text, where secrets are masked, and the place that sets it."""
+    """One property with its value as text, with secrets masked, and its origin."""
 
     name: str
     value: str
@@ -65,7 +65,7 @@ class EffectiveConfig:
 def _check(invocation: Invocation[Any]) -> None:
     """Report every mistake in the files, their directories and the Kafka client's settings.
 
-    Exit code 2 if there is one.
+    Exit code 2: there is a mistake.
     """
     config = invocation.config()
     # Imported here: the Kafka client loads slowly.

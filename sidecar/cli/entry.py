@@ -1,4 +1,4 @@
-"""Runs a command line, ends the process with its exit code, and completes commands in a shell."""
+"""Runs a command line, exits the process with its code, and completes commands in a shell."""
 
 import sys
 import traceback
@@ -20,10 +20,10 @@ _INTERRUPTED = 130
 
 
 def begin(context: click.Context, run: click.Command) -> None:
-    """Run the group itself: `run` is the default command.
+    """Run the default command `run` if the user gives no command.
 
-    Without a configuration it prints the help and raises ConfigError. SIGTERM ends every command
-    other than `run` at once.
+    Without a configuration file, print the help and raise ConfigError. SIGTERM terminates every
+    command except `run` immediately.
     """
     if context.invoked_subcommand not in (None, run.name):
         deferred_sigterm.release()
@@ -33,7 +33,7 @@ def begin(context: click.Context, run: click.Command) -> None:
         context.invoke(run)
         return
     click.echo(context.get_help(), err=True)
-    raise ConfigError(f"No configuration file. Name it: {context.info_name} --config FILE")
+    raise ConfigError(f"No configuration file. Specify it: {context.info_name} --config FILE")
 
 
 def run_command_line(
@@ -42,12 +42,12 @@ def run_command_line(
     arguments: Sequence[str] | None,
     expected: tuple[type[BaseException], ...] = (),
 ) -> NoReturn:
-    """Run a command line, by default that of the process, and end the process.
+    """Run a command line, by default the process's arguments, and exit.
 
-    `expected` are further exceptions whose messages are complete for the user.
+    `expected` are further exceptions whose messages the user can read without a traceback.
     """
     given = sys.argv[1:] if arguments is None else list(arguments)
-    # A mistake in the arguments is reported before the command has read its options.
+    # click reports invalid arguments before it evaluates `--json`.
     invocation.is_json = "--json" in given
     try:
         code = group.main(
@@ -72,8 +72,8 @@ def run_command_line(
 def _exit_with(
     error: Exception, invocation: Invocation[Any], expected: tuple[type[BaseException], ...]
 ) -> NoReturn:
-    """Print the error on stderr, or as JSON on stdout, and end the process with the exit code of
-    the error (`sidecar.errors`). A traceback is printed only with `--debug`."""
+    """Print the error on stderr, or as JSON on stdout, and exit with the error's code
+    (`sidecar.errors`). Print a traceback only with `--debug`."""
     command, is_debugging = invocation.command, invocation.is_debugging
     is_expected = isinstance(error, (SidecarError, OSError, *expected))
     if is_debugging:
@@ -108,7 +108,7 @@ _SHELLS = ("bash", "zsh", "fish")
 
 
 def completion_command(name: str) -> click.Command:
-    """The command `completion` of the program `name`."""
+    """Create the command `completion` for the program `name`."""
 
     @click.command("completion", short_help="Print the completion script of a shell.")
     @click.argument("shell", type=click.Choice(_SHELLS))
@@ -116,7 +116,7 @@ def completion_command(name: str) -> click.Command:
     def completion(context: click.Context, shell: str) -> None:
         """Print the script that completes commands and options in SHELL.
 
-        Load it in the shell's start file, such as `eval "$(agent completion bash)"` in ~/.bashrc.
+        Load it in the shell's startup file, such as `eval "$(agent completion bash)"` in ~/.bashrc.
         """
         variable = f"_{name.replace('-', '_').upper()}_COMPLETE"
         kind = get_completion_class(shell)

@@ -38,14 +38,14 @@ class CheckReport:
     summary: Mapping[Level, int]
     """Number of findings of each level."""
     exit_code: int
-    """0 without a fault, 1 with one, 2 for an invalid configuration."""
+    """0 without faults, 1 with faults, 2 for an invalid configuration."""
 
 
 def check_command(
     short_help: str, parts: Callable[[], tuple[Sequence[Check[ProbeT]], ProbeOf[ProbeT]]]
 ) -> click.Command:
-    """The command `check`. `parts` imports the checks, and what makes their probe from a
-    configuration."""
+    """Create the command `check`. `parts` imports the checks, and the function that creates their
+    probe from a configuration."""
 
     @click.command("check", short_help=short_help)
     @json_output(CheckReport, text="Print one JSON document after all checks.")
@@ -76,10 +76,10 @@ def check_and_exit(
     as_json: bool,
     files: Sequence[Path] = (),
 ) -> None:
-    """Run the checks, print each finding, and end the process: with 0 without a fault, else with 1.
-    Commands in remedies have the `files` of the configuration.
+    """Run the checks, print each finding, and exit with 1 if there is a fault, else 0. Commands in
+    remedies include the configuration `files`.
 
-    `load` reads the configuration. With `--json` its mistakes are findings, with exit code 2.
+    `load` creates the probe. With `--json`, configuration errors become findings with exit code 2.
     """
     if as_json:
         sys.exit(_json(checks, load, files))
@@ -117,7 +117,7 @@ def _json(
     try:
         probe = load()
     except ConfigError as error:
-        remedy = "Correct the configuration: `config check` names file and line."
+        remedy = "Correct the configuration: `config check` reports file and line."
         findings = [
             fault("configuration", problem, remedy, code="configuration_invalid")
             for problem in error.problems
@@ -134,7 +134,7 @@ def _json(
 
 
 class _Progress:
-    """Progress: a status line on a terminal, single lines on stderr otherwise."""
+    """Shows progress on stderr: as a status line on a terminal, otherwise as separate lines."""
 
     def __init__(self) -> None:
         self._console = Console(stderr=True)

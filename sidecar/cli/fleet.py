@@ -49,18 +49,18 @@ Source = Callable[[], Sequence[Target]]
 
 @click.command("fleet", short_help="Show the status of many agents.")
 @click.option(
-    "--targets", type=click.Path(path_type=Path), help="File with one host:port or URL a line."
+    "--targets", type=click.Path(path_type=Path), help="File with one host:port or URL per line."
 )
-@click.option("--kubernetes", is_flag=True, help="List the pods of agents by the Kubernetes API.")
-@click.option("--dns", metavar="NAME[:PORT]", help="Ask every A and AAAA record of a name.")
+@click.option("--kubernetes", is_flag=True, help="Find agent pods with the Kubernetes API.")
+@click.option("--dns", metavar="NAME[:PORT]", help="Query every address of a DNS name.")
 @click.option(
     "--port",
     type=click.IntRange(1, 65535),
     default=DEFAULT_PORT,
     show_default=True,
-    help="Port of agents whose address has none.",
+    help="Port of agents whose address includes no port.",
 )
-@click.option("--namespace", help="With --kubernetes: the namespace. Default: that of this pod.")
+@click.option("--namespace", help="With --kubernetes: the namespace. Default: this pod's.")
 @click.option("--all-namespaces", is_flag=True, help="With --kubernetes: all namespaces.")
 @click.option(
     "--selector",
@@ -71,17 +71,17 @@ Source = Callable[[], Sequence[Target]]
 @click.option(
     "--kubernetes-api",
     metavar="URL",
-    help="With --kubernetes: URL of the API, such as that of `kubectl proxy`.",
+    help="With --kubernetes: URL of the API, such as the address of `kubectl proxy`.",
 )
 @click.option(
     "--token-file",
     type=click.Path(path_type=Path),
-    help="File with the bearer token of a proxy before the agents.",
+    help="File with the bearer token for the agents' proxy.",
 )
 @click.option(
     "--ca-file",
     type=click.Path(path_type=Path),
-    help="PEM file with the authorities of https agents. Default: those of the system.",
+    help="PEM file with CA certificates for https agents. Default: the system's CAs.",
 )
 @click.option(
     "--timeout",
@@ -89,9 +89,9 @@ Source = Callable[[], Sequence[Target]]
     default=5.0,
     show_default=True,
     metavar="SECONDS",
-    help="Time for the answer of one agent.",
+    help="Timeout for the answer of one agent.",
 )
-@click.option("--require-same", is_flag=True, help="Different versions or configurations: exit 7.")
+@click.option("--require-same", is_flag=True, help="Return 7 if versions or configurations differ.")
 @click.option("--watch", "is_watched", is_flag=True, help="Refresh until Ctrl-C.")
 @click.option(
     "--interval",
@@ -101,7 +101,7 @@ Source = Callable[[], Sequence[Target]]
     metavar="SECONDS",
     help="With --watch: pause between two rounds.",
 )
-@json_output(FleetReport, text="Print one JSON document; with --watch one line each time.")
+@json_output(FleetReport, text="Print one JSON document; with --watch, one line per round.")
 @configuration_options
 @click.pass_obj
 def fleet(
@@ -121,7 +121,7 @@ def fleet(
     is_watched: bool,
     interval: float,
 ) -> int:
-    """Show the status of many agents, the worst first.
+    """Show the status of many agents, worst first.
 
     Exit codes: 0 all agents are ok, 7 an agent is degraded (with --require-same also: versions or
     configurations differ), 8 an agent is failing or does not answer, 2 unusable options, 4 the
@@ -146,21 +146,21 @@ def fleet(
 def _source(
     file: Path | None, dns: str | None, pods: Source | None, port: int, invocation: Invocation[Any]
 ) -> Source:
-    """The one source that an option names, else those of the configuration. Raises ConfigError."""
+    """Return the source that an option selects, else the configured one. Raises ConfigError."""
     count = sum(each is not None for each in (file, dns, pods))
     if not count and invocation.files:
         properties = invocation.config().properties
         file, dns = properties.fleet_targets_file, properties.fleet_dns
     if count > 1 or (file is None and dns is None and pods is None):
         raise ConfigError(
-            "Name the agents by one of --targets FILE, --kubernetes and --dns NAME, or by "
+            "Select the agents with one of --targets FILE, --kubernetes and --dns NAME, or with "
             "fleet.targets.file or fleet.dns in --config FILE."
         )
     return pods or partial(named_targets, file, dns, port)
 
 
 def named_targets(file: Path | None, dns: str | None, port: int) -> list[Target]:
-    """The agents of a file and of a DNS name, each once. Raises SidecarError."""
+    """Return the distinct agents from a file and a DNS name. Raises SidecarError."""
     targets = [] if file is None else read_targets(file, port)
     try:
         targets += [] if dns is None else resolve_targets(dns, port)
@@ -181,7 +181,7 @@ def _access(token_file: Path | None, ca_file: Path | None) -> Access:
     try:
         return Access(headers, client_context(cafile=str(ca_file)))
     except (OSError, ssl.SSLError) as error:
-        reason = "it has no PEM certificate" if isinstance(error, ssl.SSLError) else error.strerror
+        reason = "no PEM certificate found" if isinstance(error, ssl.SSLError) else error.strerror
         raise ConfigError(f"--ca-file: {ca_file} cannot be used: {reason}.") from error
 
 
@@ -196,12 +196,12 @@ def _table(found: FleetReport) -> Table:
 
 
 def plain_lines(found: FleetReport) -> list[str]:
-    """Aligned columns without boxes, for pipes; the summary is the last line."""
+    """Format aligned columns without boxes, for pipes; the summary is the last line."""
     return [*plain_columns([_HEADINGS, *map(cells_of, found.agents)]), found.summary.text]
 
 
 def cells_of(agent: AgentReport) -> tuple[str, ...]:
-    """The cells of one agent, `-` for a value that is not known."""
+    """Format the table cells of one agent, with `-` for unknown values."""
     causes = ", ".join(agent.conditions) or ("" if agent.state == "ok" else agent.message)
     return (
         agent.place,

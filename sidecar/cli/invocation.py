@@ -26,7 +26,7 @@ class Configuration(Protocol):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings to log at the start."""
+        """Warnings to log at startup."""
 
 
 Config = TypeVar("Config", bound=Configuration)
@@ -34,24 +34,24 @@ Config = TypeVar("Config", bound=Configuration)
 
 @dataclass
 class Invocation(Generic[Config]):
-    """The common options, collected before and after the name of the command."""
+    """The common options, given before or after the command's name."""
 
     command: str
     """Name of the program, for messages."""
     load: Callable[[list[Path], list[str]], Config]
     """Loads files and `NAME=VALUE` overrides. Raises `ConfigError`."""
     problems: Callable[[Config], list[str]]
-    """Returns problems of the directories in a configuration."""
+    """Returns the problems with a configuration's directories."""
     files: list[Path] = field(default_factory=list)
     overrides: list[str] = field(default_factory=list)
     is_debugging: bool = False
     is_json: bool = False
-    """Whether the result, and an error, are printed as JSON."""
+    """Whether results and errors are printed as JSON."""
 
     def config(self) -> Config:
         """Load the configuration. Raises `ConfigError`."""
         if not self.files:
-            raise ConfigError("No configuration file. Name it with --config FILE.")
+            raise ConfigError("No configuration file. Specify it with --config FILE.")
         return self.load(self.files, self.overrides)
 
     def usable_config(self) -> Config:
@@ -64,7 +64,7 @@ class Invocation(Generic[Config]):
 
 
 def invocation_of(context: click.Context) -> Invocation[Any]:
-    """The invocation of a command that `run_command_line` runs."""
+    """Return the invocation that `run_command_line` passed to the command."""
     invocation = context.find_object(Invocation)
     assert invocation is not None
     return invocation
@@ -82,7 +82,7 @@ def _collect(name: str) -> Callable[[click.Context, click.Parameter, Any], None]
 
 
 def configuration_options(command: Command) -> Command:
-    """Add `--config` and `--set`, which work before and after the name of a command."""
+    """Add `--config` and `--set`, which work before and after a command's name."""
     command = click.option(
         "--set",
         multiple=True,

@@ -1,4 +1,4 @@
-"""Shared parts of the commands that use stored offsets while no agent runs."""
+"""Shared parts of the commands that access stored offsets while no agent runs."""
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -18,13 +18,13 @@ from sidecar.offsets.properties_store import PropertiesStore
 
 @dataclass(frozen=True, slots=True)
 class AcceptedPrefix(MessageReport):
-    """The prefix that stored offsets belong to."""
+    """The topic prefix of the stored offsets."""
 
     directory: str
     topic_prefix: str
     """The configured prefix."""
     previous: str | None
-    """The recorded prefix; null without one."""
+    """The previously recorded prefix; null if there was none."""
 
 
 def start_problems(
@@ -32,10 +32,10 @@ def start_problems(
     directory_problems: Iterable[str],
     stores: Iterable[PropertiesStore],
 ) -> list[str]:
-    """A message for each unusable directory, state file and address.
+    """Return a message for each unusable directory, state file and address.
 
-    A state file is unusable when it belongs to another topic.prefix. The start recovers from
-    damage.
+    A state file is unusable if it belongs to a different topic.prefix. Damaged files are ignored
+    here, because the agent handles them at startup.
     """
     problems = list(directory_problems)
     if not problems:
@@ -53,7 +53,7 @@ def accept_prefix_command(
     problems: Callable[[Config], list[str]],
     state_stores: Callable[[Config], Sequence[PropertiesStore]],
 ) -> click.Command:
-    """The command `offsets accept-prefix`; `problems` are reasons to reject a configuration."""
+    """Create the command `offsets accept-prefix`. `problems` checks a configuration."""
 
     @click.command("accept-prefix", short_help="Accept a changed topic.prefix.")
     @configuration_options
@@ -62,8 +62,8 @@ def accept_prefix_command(
     def accept_prefix(invocation: Invocation[Any]) -> None:
         """Record the configured topic.prefix with the stored offsets.
 
-        Stop the agent first. The new topics receive changes from the stored offsets on, without
-        existing data. To copy it, run the command `snapshot start` when the agent runs.
+        Stop the agent first. The new topics receive changes after the stored offsets, but no
+        existing data. To copy existing data, run `snapshot start` while the agent runs.
         """
         config = invocation.config()
         found = problems(config)

@@ -1,9 +1,9 @@
-"""The two forms of a command's result: JSON for programs, text for people.
+"""Prints a command's result as JSON for programs, or as text for people.
 
-With `--json` standard output has one JSON document, or one line of JSON for each result where a
-command says so. A failure is a document too: `ErrorReport`. Progress and warnings go to standard
-error. `docs/reference/schemas` has the JSON Schema of each command. Rows are a table on a
-terminal, and plain columns in a pipe.
+With `--json`, standard output contains one JSON document, or one JSON line per result if the
+command declares it. A failed command prints an `ErrorReport`. Progress and warnings go to standard
+error. `docs/reference/schemas` contains each command's JSON Schema. Rows are printed as a table on
+a terminal, and as plain columns in a pipe.
 """
 
 import sys
@@ -22,22 +22,22 @@ from sidecar.cli.invocation import Command, Invocation, invocation_of
 
 _ATTRIBUTE = "json_form"
 _OPTIONS = orjson.OPT_NON_STR_KEYS
-"""Names of enumerations are keys too."""
+"""Allows mappings with enum members as keys."""
 
 
 WITHOUT_JSON: Mapping[str, str] = MappingProxyType(
     {
-        "run": "it runs until it is stopped; `log.format=json` gives JSON log lines",
-        "config docs": "it prints Markdown; `config show --all --json` has all properties",
+        "run": "it runs until it is stopped; `log.format=json` produces JSON log lines",
+        "config docs": "it prints Markdown; `config show --all --json` lists all properties",
         "completion": "it prints a script for a shell",
     }
 )
-"""Commands without `--json`, and the reason."""
+"""Commands without `--json`, with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class JsonForm:
-    """The JSON of a command: the type of its document, or of each line with `is_lines`."""
+    """The type of a command's JSON document, or of each JSON line if `is_lines`."""
 
     result: Any
     is_lines: bool = False
@@ -45,7 +45,7 @@ class JsonForm:
 
 @dataclass(frozen=True, slots=True)
 class ErrorReport:
-    """The document of a command that failed."""
+    """The document that a failed command prints."""
 
     error: str
     """All messages, separated by line breaks."""
@@ -57,7 +57,7 @@ class ErrorReport:
 
 @dataclass(frozen=True, slots=True)
 class MessageReport:
-    """The document of a command that has done something."""
+    """The document of a command that performs an action."""
 
     message: str
     """The effect, as the command prints it."""
@@ -68,7 +68,7 @@ def json_output(
 ) -> Callable[[Command], Command]:
     """Add `--json` to a command whose document, or line, has the type `result`.
 
-    The invocation has the choice as `is_json`. `text` is the help of the option.
+    The option sets `Invocation.is_json`. `text` is the option's help.
     """
 
     def collect(context: click.Context, parameter: click.Parameter, value: bool) -> None:
@@ -85,13 +85,13 @@ def json_output(
 
 
 def json_form(command: click.Command) -> JsonForm | None:
-    """The JSON of a command; None for a command without `--json`."""
+    """Return the JSON form of a command, or None for a command without `--json`."""
     form = getattr(command.callback, _ATTRIBUTE, None)
     return form if isinstance(form, JsonForm) else None
 
 
 def print_message(invocation: Invocation[Any], report: MessageReport) -> None:
-    """Print a report: its message, or all of it with `--json`."""
+    """Print a report's message, or the whole report with `--json`."""
     if invocation.is_json:
         print_json(report)
     else:
@@ -104,7 +104,7 @@ def print_json(document: object) -> None:
 
 
 def print_json_line(document: object) -> None:
-    """Print one document on one line, at once."""
+    """Print one document on one line, and flush it."""
     click.echo(orjson.dumps(document, default=str, option=_OPTIONS))
 
 
@@ -120,9 +120,9 @@ def print_rows(
     right: Sequence[str] = (),
     title: str | None = None,
 ) -> None:
-    """Print a table on a terminal. In a pipe print `line` of each row, else plain columns.
+    """Print a table on a terminal. In a pipe, format each row with `line`, or as plain columns.
 
-    Columns named in `right` have numbers.
+    Columns in `right` are right-aligned.
     """
     if sys.stdout.isatty():
         table = Table(title=title)
@@ -141,7 +141,7 @@ def print_rows(
 
 
 def plain_columns(rows: Sequence[Sequence[str]], is_right: Sequence[bool] = ()) -> Iterator[str]:
-    """Aligned lines, at least two spaces between cells; no cell contains two spaces or is empty.
+    """Align rows, with at least two spaces between cells. No cell is empty or contains two spaces.
 
     Nothing is truncated or wrapped.
     """

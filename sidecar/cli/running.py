@@ -1,4 +1,4 @@
-"""Runs a service until it is asked to stop."""
+"""Runs a service until a signal stops it."""
 
 import logging
 import sys
@@ -26,8 +26,8 @@ def run_command(
     instance: Callable[[Config], Instance],
     quiet: Iterable[str],
 ) -> click.Command:
-    """The command `run`. `create` and `quiet` are as for `run_service`, `about` returns fields of
-    the first log line, `instance` what is known of the agent before it starts."""
+    """Create the command `run`. `create` and `quiet` are passed to `run_service`; `about` returns
+    fields of the first log line; `instance` returns the identity known before the start."""
 
     @click.command("run", short_help="Run the agent (default command).")
     @configuration_options
@@ -61,8 +61,8 @@ def run_service(
 ) -> int:
     """Run a service and return the exit code of the process.
 
-    JSON log lines have the known values of `instance`. The loggers `quiet` are off: they repeat the
-    agent's own messages. `about` are fields of the first log line.
+    JSON log lines include the known values of `instance`. The loggers `quiet` log only critical
+    messages, because they repeat the agent's own. `about` are fields of the first log line.
     """
     properties = config.properties
     logs.set_constant_fields(instance.log_fields())

@@ -1,4 +1,4 @@
-"""Shared parts of the commands that control the snapshots of a running agent."""
+"""Shared parts of the commands that control a running agent's snapshots."""
 
 import sys
 import time
@@ -23,7 +23,7 @@ Document = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class SnapshotAnswer(MessageReport):
-    """The answer of the agent to an accepted request."""
+    """The agent's answer to an accepted request."""
 
     names: tuple[str, ...]
     """The tables or collections of the request; empty for all."""
@@ -50,7 +50,7 @@ def show_progress(
     as_json: bool,
     is_followed: Callable[[Document], bool],
 ) -> None:
-    """Show progress until `is_followed` is false: `drawn` on a terminal, `lines` in a pipe."""
+    """Show progress while `is_followed` is true: `drawn` on a terminal, `lines` in a pipe."""
     is_drawn = sys.stdout.isatty() and not as_json
     with Live(console=Console(), auto_refresh=False) if is_drawn else nullcontext() as live:
         while True:
@@ -68,6 +68,6 @@ def show_progress(
 
 
 def empty_bars() -> Progress:
-    """Progress bars whose tasks have a `note`."""
+    """Create progress bars with a `note` for each task."""
     note = TextColumn("{task.fields[note]}")
     return Progress(TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), note)

@@ -1,4 +1,4 @@
-"""The command `status`: the health of the agent on this machine, or of another one."""
+"""The command `status`, which shows the health of the agent on this machine or elsewhere."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -66,7 +66,7 @@ class StatusReport:
 
 
 def status_command() -> click.Command:
-    """The command `status` of an agent."""
+    """Create the command `status`."""
 
     @click.command("status", short_help="Show the status of a running agent.")
     @configuration_options
@@ -79,14 +79,14 @@ def status_command() -> click.Command:
         show_default=True,
         type=click.FloatRange(0.1),
         metavar="SECONDS",
-        help="Pause between two requests of --watch.",
+        help="With --watch: pause between two requests.",
     )
-    @json_output(StatusReport, text="Print one JSON document; with --watch one line each time.")
+    @json_output(StatusReport, text="Print one JSON document; with --watch, one line per request.")
     @click.pass_obj
     def status(
         invocation: Invocation[Any], address: AgentAddress, is_watched: bool, interval_s: float
     ) -> None:
-        """Show the state of a running agent, its causes with the next command, and its lag.
+        """Show the state of a running agent, the causes with their remedies, and the lag.
 
         Exit codes: 0 the agent is healthy, 1 it is degraded or failing, 6 no agent answers, 2 the
         arguments or the configuration are invalid.
@@ -104,7 +104,7 @@ def status_command() -> click.Command:
 
 
 def fetch_status(client: AgentClient) -> StatusReport:
-    """Ask an agent. Raises NoAnswerError when no agent answers."""
+    """Fetch an agent's status. Raises NoAnswerError if no agent answers."""
     try:
         with agents_answer(f"at {client.url}", "its /health has no status"):
             return parse_status(client.url, client.get("/health"))
@@ -113,7 +113,7 @@ def fetch_status(client: AgentClient) -> StatusReport:
 
 
 def parse_status(url: str, found: Json) -> StatusReport:
-    """The report in a body of `/health`. Raises KeyError, TypeError or AttributeError for another
+    """Parse the body of `/health`. Raises KeyError, TypeError or AttributeError for any other
     document."""
     components = found["components"]
     lags = (part["lag_s"] for part in components.values() if "lag_s" in part)
@@ -143,7 +143,7 @@ def parse_status(url: str, found: Json) -> StatusReport:
 
 
 def facts(report: StatusReport) -> Iterator[tuple[str, str]]:
-    """Names and values for people, in order of interest."""
+    """Yield names and values to display, most important first."""
     yield "status", report.status
     yield "message", report.message
     yield from _identity(report.instance)
@@ -174,7 +174,7 @@ def _identity(instance: Mapping[str, str | None]) -> Iterator[tuple[str, str]]:
 
 
 def _component(name: str, part: Json) -> str | None:
-    """What a component has besides its message; None for parts without values."""
+    """Describe a component in one line; None for components that are not shown."""
     if name == "cdc_raw":
         limit = part.get("limit_bytes")
         used = size_text(part["bytes"]) + (f" of {size_text(limit)}" if limit else "")
@@ -203,7 +203,7 @@ def _time_to_full(seconds: float) -> str:
 
 
 def lines(report: StatusReport) -> Iterator[str]:
-    """Plain columns, then the causes with their remedies."""
+    """Yield plain columns, then the causes with their remedies."""
     yield from plain_columns(list(facts(report)))
     for each in report.conditions:
         yield ""
@@ -214,7 +214,7 @@ def lines(report: StatusReport) -> Iterator[str]:
 
 
 def drawn(report: StatusReport) -> Group:
-    """The same for a terminal."""
+    """Render the report for a terminal."""
     style = _STYLE.get(report.status, "")
     grid = Table.grid(padding=(0, 2))
     for name, value in facts(report):

@@ -38,7 +38,7 @@ def print_result(found: Result, forms: Forms[Result], *, as_json: bool) -> None:
 def watch(
     fetch: Callable[[], Result], forms: Forms[Result], interval_s: float, *, as_json: bool
 ) -> NoReturn:
-    """Print results until it is interrupted. UnavailableError is printed, and `fetch` retried."""
+    """Print results until interrupted. Print UnavailableError and call `fetch` again."""
     is_drawn = sys.stdout.isatty() and not as_json
     with Live(console=Console(), auto_refresh=False) if is_drawn else nullcontext() as live:
         while True:

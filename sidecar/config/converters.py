@@ -1,9 +1,9 @@
-"""Converters of keys and values, by the names of Kafka Connect, with their settings.
+"""Key and value converters, under Kafka Connect's names, with their settings.
 
 json                            JSON without a schema
 org.…JsonConverter              JSON with its schema, unless `schemas.enable=false`
 avro, io.…AvroConverter         the schema id of a registry, then Avro
-protobuf, io.…ProtobufConverter the same with Protobuf, if the agent supports it
+protobuf, io.…ProtobufConverter the schema id, then Protobuf, if the agent supports it
 string, org.…StringConverter    the text of a Java object, if the agent supports it
 """
 
@@ -42,9 +42,9 @@ _ENCODING = "converter.encoding"
 _FLAGS = {"true": True, "false": False}
 _DECIMALS = ("BASE64", "NUMERIC")
 _REPLACES_NULLS = "replace.null.with.default"
-# Cache sizes, and settings of sink connectors.
+# Settings for caches and sink connectors, which the agent ignores.
 _OF_READERS = frozenset({"converter.type", "schema.content", "schemas.cache.size"})
-# No nullable field has a default.
+# Replacing nulls has no effect, because no nullable field has a default.
 JSON_WITHOUT_EFFECT = _OF_READERS | {_REPLACES_NULLS}
 
 
@@ -88,7 +88,7 @@ def json_settings(prefix: str, settings: Mapping[str, str], *, has_schemas: bool
 
 
 def converter_names(known: Mapping[str, str]) -> Callable[[Any], Any]:
-    """A validator for converter names. `known` maps short names, in lower case, to classes."""
+    """Create a validator for converter names. `known` maps lower-case short names to classes."""
     classes = [name.rpartition(".")[2] for name in known.values()]
     shown = (
         f"{', '.join(f'`{name}`' for name in known)}, or the classes "
@@ -109,10 +109,10 @@ def converter_names(known: Mapping[str, str]) -> Callable[[Any], Any]:
 
 
 def string_problems(prefix: str, settings: Mapping[str, str]) -> Iterator[str]:
-    """A message for each mistake in the settings of Connect's `StringConverter`."""
+    """Yield a message for each mistake in the settings of Connect's `StringConverter`."""
     for name, value in sorted(settings.items()):
         if name not in (_ENCODING, "converter.type"):
-            yield f"`{prefix}{name}` is not a setting of StringConverter; it has `{_ENCODING}`."
+            yield f"`{prefix}{name}` is not a setting of StringConverter; use `{_ENCODING}`."
         elif name == _ENCODING and value.strip().upper() not in ("UTF8", "UTF-8"):
             yield f"`{prefix}{name}` must be UTF-8, not `{value}`."
 
@@ -128,7 +128,7 @@ def converter(side: Side, more: str = "") -> Any:
         doc=f"Converter of {side}s: `json`; `{JSON_CONVERTER}`, which adds the schema to each "
         "message "
         f"unless `{side}.converter.schemas.enable=false`; `avro` or `{AVRO_CONVERTER}`{more}. "
-        "Not set: `json`.",
+        "Defaults to `json`.",
     )
 
 
@@ -136,8 +136,8 @@ def _converter_settings(side: Side) -> Any:
     return pass_through(
         f"{side}.converter.",
         doc=f"Settings of the {side} converter. JSON: `schemas.enable`, `decimal.format`, "
-        "`replace.null.with.default`. With a schema registry: `schema.registry.url` and those in "
-        "docs/reference/avro.md.",
+        "`replace.null.with.default`. With a schema registry: `schema.registry.url` and the "
+        "settings in docs/reference/avro.md.",
     )
 
 
@@ -151,21 +151,21 @@ class ConverterProperties(Properties):
     field_name_adjustment_mode: Annotated[Names | None, LowerCase] = prop(
         "field.name.adjustment.mode",
         default=None,
-        doc="Replacement of characters that Avro does not allow in names. `none`: unchanged. "
-        "`avro`: an underscore. `avro_unicode`: `_uXXXX`. Not set: `avro` if "
-        "`sanitize.field.names` or a converter asks for it, else `none`. The Avro converter "
-        "always replaces them.",
+        doc="Replacement for characters that Avro does not allow in names. `none`: unchanged. "
+        "`avro`: an underscore. `avro_unicode`: `_uXXXX`. Defaults to `avro` if "
+        "`sanitize.field.names` is `true`, else `none`. The Avro converter always replaces such "
+        "characters.",
     )
     sanitize_field_names: bool | None = prop(
         "sanitize.field.names",
         default=None,
-        doc="`true` is the older form of `field.name.adjustment.mode=avro`. Not set: `true` if a "
-        "converter is Avro, else `false`.",
+        doc="`true` is the older form of `field.name.adjustment.mode=avro`. Defaults to `true` if "
+        "a converter is Avro, else `false`.",
     )
 
     @property
     def names(self) -> Names:
-        """Replacement of characters that Avro does not allow in names."""
+        """Replacement for characters that Avro does not allow in names."""
         if self.field_name_adjustment_mode is not None:
             return self.field_name_adjustment_mode
         is_avro = self.uses_avro
@@ -174,12 +174,12 @@ class ConverterProperties(Properties):
 
     @property
     def key_encoding(self) -> Encoding:
-        """The encoding of keys. Only for properties without `converter_problems`."""
+        """The encoding of keys. Defined only if `converter_problems` is empty."""
         return self._encoding("key")
 
     @property
     def value_encoding(self) -> Encoding:
-        """The encoding of values. Only for properties without `converter_problems`."""
+        """The encoding of values. Defined only if `converter_problems` is empty."""
         return self._encoding("value")
 
     @property
@@ -187,24 +187,24 @@ class ConverterProperties(Properties):
         return "avro" in (_kind(self.key_converter), _kind(self.value_converter))
 
     def is_protobuf(self, side: Side) -> bool:
-        """Whether a side uses the Protobuf converter, and so has no other encoding."""
+        """Whether a side uses the Protobuf converter, so that no `Encoding` applies."""
         converter, _ = self._side(side)
         return _kind(converter) == "protobuf"
 
     def is_text(self, side: Side) -> bool:
-        """Whether a side uses `StringConverter`, and so has no other encoding."""
+        """Whether a side uses `StringConverter`, so that no `Encoding` applies."""
         converter, _ = self._side(side)
         return converter in ("string", STRING_CONVERTER)
 
     def json_settings(self, side: Side) -> JsonSettings:
-        """Settings of a side that is JSON. Raises ConfigError."""
+        """Parse the settings of a JSON side. Raises ConfigError."""
         converter, settings = self._side(side)
         # JsonConverter adds the schema by default.
         is_class = converter == JSON_CONVERTER
         return json_settings(f"{side}.converter.", settings, has_schemas=is_class)
 
     def registries(self) -> dict[Side, RegistrySettings]:
-        """Registry settings of each side that is Avro or Protobuf. Raises ConfigError."""
+        """Parse the registry settings of each Avro or Protobuf side. Raises ConfigError."""
         found: dict[Side, RegistrySettings] = {}
         for side in _SIDES:
             converter, settings = self._side(side)
@@ -214,7 +214,7 @@ class ConverterProperties(Properties):
         return found
 
     def converter_problems(self) -> Iterator[str]:
-        """A message for each mistake in the settings of converters."""
+        """Yield a message for each mistake in converter settings."""
         for side in _SIDES:
             converter, settings = self._side(side)
             if self.is_text(side):
@@ -229,7 +229,7 @@ class ConverterProperties(Properties):
                 yield from error.problems
 
     def converter_warnings(self) -> Iterator[str]:
-        """A warning for each converter setting without effect."""
+        """Yield a warning for each converter setting without effect."""
         for side in _SIDES:
             converter, settings = self._side(side)
             if self.is_text(side):
@@ -259,7 +259,7 @@ _SIDES: tuple[Side, ...] = ("key", "value")
 
 _Kind = Literal["json", "avro", "protobuf"]
 _SCHEMA_TYPES: Mapping[_Kind, SchemaType] = {"avro": "AVRO", "protobuf": "PROTOBUF"}
-"""Of the converters that use a schema registry."""
+"""Schema types of the converters that use a schema registry."""
 
 
 def _kind(converter: str | None) -> _Kind:

@@ -1,7 +1,7 @@
-"""Properties of Kafka Connect in files that were written for a connector.
+"""Kafka Connect properties in files that were written for a connector.
 
-The agent accepts such files unchanged: it rejects values that ask for unsupported features with a
-reason, and warns about properties without effect.
+The agent reads such files unchanged. It rejects values that request unsupported features, and
+warns about properties without effect.
 """
 
 from collections.abc import Collection, Mapping
@@ -14,14 +14,14 @@ INERT: Mapping[str, str] = {
     "connector.class": _NO_CONNECT,
     "name": _NO_CONNECT,
     "tasks.max": _NO_CONNECT,
-    "converters": "the agent has no custom converters.",
+    "converters": "the agent does not support custom converters.",
     "custom.sanitize.pattern": "the agent uses `custom.metric.tags` unchanged.",
     "internal.key.converter": _NO_CONNECT,
     "internal.value.converter": _NO_CONNECT,
-    "extended.headers.enabled": "the headers are those of docs/reference/event-format.md.",
+    "extended.headers.enabled": "docs/reference/event-format.md lists the headers.",
     "topic.cache.size": "the agent needs no cache.",
 }
-"""Properties of every Debezium connector that have no effect."""
+"""Properties common to all Debezium connectors that have no effect, with the reason."""
 
 _NO_TRANSFORMS = "only Kafka Connect can run them; use `event.transform`"
 UNSUPPORTED: Mapping[str, str] = {
@@ -30,13 +30,13 @@ UNSUPPORTED: Mapping[str, str] = {
     "bootstrap.servers": "use `kafka.producer.bootstrap.servers`",
     "topic.creation.groups": "use `topic.creation.default.*`, for all topics",
 }
-"""Rejected properties of every connector, with their replacement."""
+"""Rejected properties common to all connectors, with their replacement."""
 
 
 def unused(
     properties: Properties, model: type[Properties], *, used: Collection[str] = ()
 ) -> list[str]:
-    """A warning for each property under the prefixes of `model`, which have no effect, except for
+    """Return a warning for each property without effect: all under the prefixes of `model`, except
     the fields `used`."""
     return [
         f"`{declared.name}{name}` has no effect here."

@@ -39,7 +39,7 @@ def _tags(values: tuple[str, ...]) -> tuple[str, ...]:
         if not (equals and re.fullmatch(r"\w[\w.-]*", name.strip()) and text.strip()):
             raise ValueError("must be a list of `name=value`, separated by commas")
         if name.strip() in ("type", "context", "server", "task"):
-            raise ValueError(f"must not contain `{name.strip()}`, which every name has already")
+            raise ValueError(f"must not contain `{name.strip()}`, which all names contain")
     return values
 
 
@@ -74,57 +74,57 @@ class SidecarProperties(Properties):
     )
     kafka_producer: PassThrough = pass_through(
         "kafka.producer.",
-        doc="Settings of the Kafka producer, by their Java names. The sink `kafka` requires "
+        doc="Kafka producer settings under their Java names. The sink `kafka` requires "
         "`bootstrap.servers`.",
     )
     topic_creation_enable: bool = prop(
         "topic.creation.enable",
         default=False,
-        doc="Whether the agent creates missing topics. Otherwise delivery waits for the topic.",
+        doc="Whether the agent creates missing topics. Otherwise, delivery waits for the topic.",
     )
     topic_creation_default: PassThrough = pass_through(
         "topic.creation.default.",
-        doc="Settings of created topics: `partitions`, `replication.factor` (-1: the broker's "
+        doc="Settings for new topics: `partitions`, `replication.factor` (-1: the broker's "
         "default), and any topic setting such as `cleanup.policy`.",
     )
     dead_letter_topic: TopicName = prop(
         "errors.deadletterqueue.topic.name",
         default=None,
-        doc="Topic for events that Kafka rejects, as in Kafka Connect. Not set: only the files of "
-        "the quarantine. They also take what this topic rejects "
+        doc="Topic for events that Kafka rejects, as in Kafka Connect. Without it, or if it "
+        "rejects an event too, the agent stores the event in the quarantine "
         "(docs/how-to/dead-letters.md).",
     )
     dead_letter_context: bool = prop(
         "errors.deadletterqueue.context.headers.enable",
         default=True,
-        doc="Whether messages of the dead-letter topic have headers with their topic and the "
-        "reason: `__connect.errors.*` and `cdc.dead.letter.*`.",
+        doc="Whether messages in the dead-letter topic carry headers with the original topic and "
+        "the reason: `__connect.errors.*` and `cdc.dead.letter.*`.",
     )
     event_transform: Annotated[str | None, AfterValidator(_function_name)] = prop(
         "event.transform",
         default=None,
-        doc="`module:function`, a Python function that is called with every event before the "
-        "sink. It can change the topic or mask values, and costs CPU for every event "
+        doc="`module:function`, a Python function that the agent calls for every event before the "
+        "sink. The function can change the topic or mask values, and costs CPU for every event "
         "(docs/how-to/transform.md).",
     )
     inflight_max_events: int = prop(
         "inflight.max.events",
         default=100_000,
         ge=1,
-        doc="Maximum number of events that are read and not yet acknowledged. After a crash at "
-        "most this many are repeated, plus those since the last saved offsets.",
+        doc="Maximum number of events that are read but not yet acknowledged. After a crash, the "
+        "agent repeats at most this many, plus the events since the last saved offsets.",
     )
     inflight_max_bytes: ByteSize = prop(
         "inflight.max.bytes",
         default=16 << 20,
         ge=1,
-        doc="Maximum size of the events that are read and not yet acknowledged: keys and values.",
+        doc="Maximum size of the keys and values of events that are read but not acknowledged.",
     )
     offset_directory: Path = prop("offset.backing.store.dir", doc="Directory of the offset file.")
     offset_flush_interval_ms: Milliseconds = prop(
         "offset.flush.interval.ms",
         default=1000,
-        doc="Minimum time between two saves of the offsets; the agent also saves them at a stop.",
+        doc="Minimum time between two saves of the offsets. The agent also saves them at shutdown.",
     )
     http_host: Annotated[str, AfterValidator(bare_host)] = prop(
         "http.host",
@@ -138,15 +138,15 @@ class SidecarProperties(Properties):
     http_token_file: Path | None = prop(
         "http.token.file",
         default=None,
-        doc="File with the token that requests must send to change something, as "
-        "`Authorization: Bearer TOKEN`. Not set: they need none. Read-only requests never do.",
+        doc="File with the token that state-changing requests must send as `Authorization: Bearer "
+        "TOKEN`. Without it, they need no token. Read-only requests never need one.",
     )
     http_allowed_hosts: Annotated[CommaList, AfterValidator(_host_names)] = prop(
         "http.allowed.hosts",
         is_per_node=True,
         default=(),
-        doc="Host names in HTTP requests that the agent accepts, besides IP addresses and names "
-        "of this machine; `.example.com` matches every name below it, `*` any. This protects "
+        doc="Host names that the agent accepts in HTTP requests, besides IP addresses and this "
+        "machine's names. `.example.com` matches every name below it, `*` any name. This protects "
         "the agent from web pages that use DNS rebinding (docs/explanation/security.md).",
     )
     http_port: int = prop(
@@ -160,20 +160,20 @@ class SidecarProperties(Properties):
     fleet_targets_file: Path | None = prop(
         "fleet.targets.file",
         default=None,
-        doc="File with the addresses of agents, one `host:port` or URL a line, for the command "
+        doc="File with agent addresses, one `host:port` or URL per line, for the command "
         "`fleet` (docs/how-to/fleet.md). The agent itself does not read it.",
     )
     fleet_dns: Annotated[str | None, AfterValidator(_dns_name)] = prop(
         "fleet.dns",
         default=None,
-        doc="Host name whose A and AAAA records are agents, with a port other than 8000 as "
-        "`name:port`. Used as `fleet.targets.file`.",
+        doc="Host name whose A and AAAA records are agent addresses, for the command `fleet`. Add "
+        "a port other than 8000 as `name:port`.",
     )
     custom_metric_tags: Annotated[CommaList, AfterValidator(_tags)] = prop(
         "custom.metric.tags",
         default=(),
         doc="`name=value` pairs to add as labels at `/metrics/jmx`, besides `plugin`, `name` and "
-        "`context`. For `/metrics` add labels in the scrape configuration.",
+        "`context`. For `/metrics`, add labels in the scrape configuration.",
     )
     log_format: Annotated[LogFormat, LowerCase] = prop(
         "log.format", default="text", doc="Format of log lines."
@@ -185,13 +185,13 @@ class SidecarProperties(Properties):
         "access.denied.action",
         default="wait",
         doc="Action when Kafka, the database or a schema registry rejects the agent's "
-        "credentials or denies access. `wait`: it is not ready and retries with a "
-        "back-off of up to 30 s. `exit`: it ends with exit code 4.",
+        "credentials or denies access. `wait`: the agent is not ready and retries with a "
+        "back-off of up to 30 s. `exit`: the agent exits with code 4.",
     )
     shutdown_timeout_ms: Milliseconds = prop(
         "shutdown.timeout.ms",
         default=20_000,
-        doc="Maximum time for events in flight to be acknowledged when the agent stops.",
+        doc="Maximum time to wait for acknowledgements of in-flight events when the agent stops.",
     )
 
     @property

@@ -1,4 +1,4 @@
-"""Properties of remote stores: credentials and options, for every use of a store."""
+"""Properties of remote stores: credentials and options that every use of a store shares."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -32,41 +32,41 @@ class StoreProperties(Properties):
     credential_key_file: Path | None = prop(
         "storage.credential.key.file",
         default=None,
-        doc="With `gcs`: JSON key of a service account. Not set: Application Default Credentials. "
-        "With the environment variable `STORAGE_EMULATOR_HOST` and no key the agent sends no "
-        "credentials.",
+        doc="With `gcs`: JSON key of a service account. Defaults to Application Default "
+        "Credentials, or to no credentials if the environment variable `STORAGE_EMULATOR_HOST` "
+        "is set.",
     )
     s3_endpoint: Annotated[str | None, AfterValidator(_endpoint)] = prop(
         "storage.s3.endpoint",
         default=None,
         min_length=1,
-        doc="With `s3`: URL of a server that speaks the protocol, such as MinIO, Ceph or R2. Not "
-        "set: Amazon S3, or `AWS_ENDPOINT_URL_S3`. Credentials come from Amazon's usual chain: "
+        doc="With `s3`: URL of an S3-compatible server such as MinIO, Ceph or R2. Defaults to "
+        "`AWS_ENDPOINT_URL_S3`, else Amazon S3. Credentials come from the AWS default chain: "
         "environment, `~/.aws`, web identity, role of the container or machine.",
     )
     s3_region: str | None = prop(
         "storage.s3.region",
         default=None,
         min_length=1,
-        doc="With `s3`: region of the bucket. Not set: that of the environment or profile, else "
+        doc="With `s3`: region of the bucket. Defaults to the environment or profile, else "
         "`us-east-1`.",
     )
     s3_path_style: bool | None = prop(
         "storage.s3.path.style",
         default=None,
-        doc="With `s3`: whether requests have the bucket in the path (`true`) or in the host name. "
-        "Not set: in the path with `storage.s3.endpoint`.",
+        doc="With `s3`: whether requests contain the bucket in the path (`true`) or in the host "
+        "name. Defaults to `true` with `storage.s3.endpoint`.",
     )
     s3_encryption: Literal["AES256", "aws:kms", "aws:kms:dsse"] | None = prop(
         "storage.s3.server.side.encryption",
         default=None,
-        doc="With `s3`: encryption of new objects by the server. Not set: the bucket's default.",
+        doc="With `s3`: server-side encryption of new objects. Defaults to the bucket's setting.",
     )
     s3_kms_key_id: str | None = prop(
         "storage.s3.kms.key.id",
         default=None,
         min_length=1,
-        doc="With `s3` and `aws:kms`: id or ARN of the key. Not set: Amazon's key for S3.",
+        doc="With `s3` and `aws:kms`: id or ARN of the key. Defaults to the AWS managed key.",
     )
     s3_storage_class: str | None = prop(
         "storage.s3.storage.class",
@@ -78,14 +78,14 @@ class StoreProperties(Properties):
         "storage.s3.conditional.writes",
         default=True,
         doc="With `s3`: whether uploads carry `If-None-Match: *`, so that the server never "
-        "overwrites an object. `false` for servers that reject it: the agent then only looks "
-        "before it uploads.",
+        "overwrites an object. Use `false` for servers that reject it: the agent then only checks "
+        "before the upload.",
     )
 
     def store_settings(
         self, *, chunk_bytes: int = 4 << 20, timeout_ms: int = 60_000
     ) -> StoreSettings:
-        """Settings of any kind of store."""
+        """Build the settings of any kind of store."""
         return StoreSettings(
             self.credential_key_file,
             chunk_bytes,
@@ -102,7 +102,7 @@ class StoreProperties(Properties):
         )
 
     def store_problems(self) -> list[str]:
-        """Contradictions between properties of stores."""
+        """Return a message for each contradiction between store properties."""
         if self.s3_kms_key_id is not None and not (self.s3_encryption or "").startswith("aws:kms"):
             return ["`storage.s3.kms.key.id` needs `storage.s3.server.side.encryption=aws:kms`."]
         return []

@@ -1,4 +1,4 @@
-"""The form of events that cannot be delivered, with their reason.
+"""The stored form of undeliverable events, with the reason.
 
 A sink rejects an event, `sidecar.delivery` collects it, and the agent stores it in its
 quarantine.

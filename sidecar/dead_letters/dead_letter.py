@@ -16,12 +16,12 @@ TOO_LARGE_REMEDY = (
     "raise max.message.bytes of the topic and kafka.producer.max.request.size, or exclude the "
     "column or field with field.exclude.list"
 )
-"""For later events; the dead letter has the whole value of this one."""
+"""Helps later events only; the dead letter contains the rejected event's whole value."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """An event that the sink will never accept. Key and value are those of the message."""
+    """An event that the sink will never accept, with the message's key and value."""
 
     topic: str
     key: bytes
@@ -31,7 +31,7 @@ class DeadLetter:
 
 
 def event_line(event: DeadLetter, agent_version: str) -> bytes:
-    """The line of JSON that keeps a dead letter."""
+    """Serialize a dead letter as a line of JSON."""
     document = {
         "topic": event.topic,
         "key": _whole(event.key),
@@ -45,8 +45,8 @@ def event_line(event: DeadLetter, agent_version: str) -> bytes:
 
 
 def _whole(part: bytes) -> orjson.Fragment | str:
-    """JSON of one line as it is, other text as a string, other bytes as base64: a transform may
-    return any bytes, and each dead letter is one line from which they can be sent again."""
+    """Return one-line JSON unchanged, other text as a string, and other bytes as base64. A
+    transform may return any bytes, and each dead letter is one line that must preserve them."""
     try:
         text = part.decode()
     except UnicodeDecodeError:
@@ -62,11 +62,11 @@ def _whole(part: bytes) -> orjson.Fragment | str:
 
 
 RETRY_S = 1.0
-"""Pause after the quarantine could not be written."""
+"""Pause after a failed write to the quarantine."""
 
 
 class RecordingErrors:
-    """Errors by what failed: logged once, and reported while they last. For one thread."""
+    """Logs failures to record at a limited rate, and reports unresolved failures."""
 
     def __init__(self, logger: logging.Logger) -> None:
         self._log = RateLimitedLog(logger)
@@ -74,29 +74,29 @@ class RecordingErrors:
 
     @property
     def message(self) -> str:
-        """All errors that last; empty without one."""
+        """All unresolved errors; empty if there are none."""
         return " ".join(self._messages.values())
 
     def report(self, operation: str, message: str) -> None:
-        """The operation failed."""
+        """Record that an operation failed."""
         self._messages[operation] = message
         self._log.log(operation, message)
 
     def resolve(self, operation: str) -> None:
-        """The operation succeeded, or is not needed any more."""
+        """Record that an operation succeeded, or is no longer needed."""
         if self._messages.pop(operation, None) is not None:
             self._log.resolved(operation, "The agent can write to the quarantine again.")
 
 
 def not_writable(directory: Path, error: OSError, consequence: str) -> str:
-    """The message for a quarantine that rejects a write."""
+    """Build the message about a quarantine that rejects a write."""
     reason = error.strerror or error
     return f"The quarantine {directory} cannot be written, so {consequence}: {reason}."
 
 
 def full(directory: Path, consequence: str) -> str:
-    """The message for a quarantine without room."""
+    """Build the message about a full quarantine."""
     return (
-        f"The quarantine {directory} is full, so {consequence}. Discard entries that are settled, "
-        "or raise quarantine.max.bytes."
+        f"The quarantine {directory} is full, so {consequence}. Discard resolved entries, or raise "
+        "quarantine.max.bytes."
     )

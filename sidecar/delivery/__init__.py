@@ -1,1 +1,1 @@
-"""From a batch of events to the acknowledgement of its last event."""
+"""Delivers batches of events, up to the acknowledgement of the last event."""

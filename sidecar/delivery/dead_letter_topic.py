@@ -1,9 +1,9 @@
-"""The topic of dead letters: `errors.deadletterqueue.topic.name`, as in Kafka Connect.
+"""The dead-letter topic, `errors.deadletterqueue.topic.name`, as in Kafka Connect.
 
-An event that the sink rejects goes to this topic, with the reason in headers, by a producer of its
-own that is opened with the first such event. The event counts as done when the topic has
-acknowledged it. An unavailable broker is waited for. When the topic itself rejects the event, or
-does not exist, or denies access, the caller stores the event in a file instead.
+The agent sends an event that the sink rejects to this topic, with the reason in headers. It uses a
+separate producer, opened for the first such event. The event is done once the topic acknowledges
+it. The agent waits for an unavailable broker. If the topic rejects the event, does not exist or
+denies access, the caller stores the event in a file instead.
 """
 
 import logging
@@ -30,7 +30,7 @@ PositionOf = TypeVar("PositionOf")
 
 
 class DeadLetterProperties(SinkProperties, Protocol):
-    """Those of the dead-letter topic too."""
+    """Properties of the sink and of the dead-letter topic."""
 
     @property
     def dead_letter_topic(self) -> str | None: ...
@@ -72,7 +72,7 @@ class _OneMessage(MessageBatch, Generic[PositionOf]):
 
 
 class DeadLetterTopic:
-    """For the loop's thread."""
+    """Sends rejected events to the dead-letter topic, on the loop's thread."""
 
     def __init__(
         self,
@@ -83,8 +83,8 @@ class DeadLetterTopic:
         has_context: bool = True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`sink` is a Kafka sink of its own, not yet open; `connector` is the name in the headers.
-        `clock` gives seconds."""
+        """`sink` is a dedicated Kafka sink, not yet open; `connector` is the name in the headers.
+        `clock` returns seconds."""
         self.topic = topic
         self._sink = sink
         self._connector = connector
@@ -100,7 +100,7 @@ class DeadLetterTopic:
 
     @property
     def state(self) -> SinkState | None:
-        """Why dead letters wait, as a state of the topic alone; None while none does."""
+        """The topic's state if dead letters wait because of a problem, else None."""
         if not (self._unsent or self._sent):
             return None
         reason = self._problem
@@ -114,13 +114,13 @@ class DeadLetterTopic:
             f"rejected events wait for the dead-letter topic {self.topic}: {reason}",
             (self.topic,),
             DEAD_LETTERS_WAITING,
-            "Start the brokers of the topic, with enough replicas in sync. To store these events "
+            "Start the topic's brokers until enough replicas are in sync. To store these events "
             "in files instead, remove errors.deadletterqueue.topic.name and restart the agent.",
         )
 
     def keep(self, rejected: Rejected) -> Outcome:
-        """Sends the event, or reports what became of it. Never waits for the broker. The answer
-        stays the same until `discard`."""
+        """Sends the event on the first call, and returns its outcome. Waits at most a few seconds
+        for the broker. A final outcome remains until `discard`."""
         number = rejected.number
         if number not in self._outcomes and number not in self._sent | self._unsent:
             self._unsent[number] = self._dead_letter(rejected)
@@ -138,11 +138,11 @@ class DeadLetterTopic:
         return self._outcomes.get(number, Outcome.WAITING)
 
     def discard(self, number: int) -> Outcome | None:
-        """Forgets an event that is done, and returns what became of it here."""
+        """Forgets a finished event and returns its outcome, or None for an unknown event."""
         return self._outcomes.pop(number, None)
 
     def forget(self) -> None:
-        """The events are read again: what was not acknowledged is sent again then."""
+        """Drops all events: the agent reads unacknowledged events again, and resends them."""
         self._unsent.clear()
         self._sent.clear()
         self._outcomes.clear()
@@ -180,7 +180,7 @@ class DeadLetterTopic:
             self._give_up(f"{state.message}. {state.remedy}".strip())
 
     def _give_up(self, reason: str) -> None:
-        """The topic does not exist or denies access: its file takes what waits."""
+        """Rejects all waiting events, because the topic does not exist or denies access."""
         self._repeated.log(
             "unusable",
             f"The dead-letter topic {self.topic} cannot be written, so the agent stores rejected "
@@ -195,7 +195,7 @@ class DeadLetterTopic:
             self._outcomes[number] = outcome
 
     def _restart(self, reason: str) -> None:
-        """Opens the sink again after a pause, and sends what was not acknowledged."""
+        """Closes the sink. After a pause, it is opened again and unacknowledged events resent."""
         self._is_open = False
         self._sink.close(0.0)
         self._unsent = self._sent | self._unsent
@@ -210,7 +210,7 @@ class DeadLetterTopic:
         return self.topic, key, value, [*headers, *added], partition_hash
 
     def _context(self, topic: str, rejected: Rejected) -> Mapping[str, str]:
-        """Kafka Connect's headers, and those of the agent."""
+        """Returns Kafka Connect's headers and the agent's own."""
         is_too_large = "bytes: " in rejected.reason or "too large" in rejected.reason.lower()
         return {
             f"{_CONNECT}topic": topic,
@@ -227,7 +227,7 @@ class DeadLetterTopic:
 
 
 def _position(rejected: Rejected) -> str:
-    """Range of positions of the event's batch, where positions are numbers."""
+    """Formats the position range of the event's batch; empty if positions are not numbers."""
     start, end = getattr(rejected, "start", None), getattr(rejected, "end", None)
     return f"{start}-{end}" if isinstance(start, int) and isinstance(end, int) else ""
 
@@ -235,8 +235,8 @@ def _position(rejected: Rejected) -> str:
 def create_dead_letter_topic(
     properties: DeadLetterProperties, connector: str
 ) -> DeadLetterTopic | None:
-    """The topic for events that the sink rejects, not yet open; None without one. `connector` is
-    the name in its headers. Raises ConfigError."""
+    """Creates the dead-letter topic, not yet open, or returns None if none is configured.
+    `connector` is the name in its headers. Raises ConfigError."""
     if properties.dead_letter_topic is None or properties.sink != "kafka":
         return None
     return DeadLetterTopic(

@@ -1,4 +1,4 @@
-"""The way of a batch from the window to its acknowledgement by the sink."""
+"""Sends batches to the sink, and tracks them until the sink acknowledges them."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -23,9 +23,9 @@ from sidecar.sinks.base import (
 from sidecar.tracing import TRACEPARENT, BatchTrace, Tracing
 from sidecar.transform import Transform, TransformedBatch, header_added
 
-# Long enough for the first metadata of a topic, short enough for the loop to see other work.
+# Long enough for a topic's first metadata request, short enough not to delay the loop's other work.
 _SEND_DEADLINE_S = 1.0
-# While one batch is being sent, a read has that time to return the next one.
+# Reads run ahead, so that the next batch is ready when one has been sent.
 _MOST_UNSENT_BATCHES = 2
 
 
@@ -52,7 +52,7 @@ class RejectedEvent(Generic[Source, Position]):
 
     @property
     def letter(self) -> DeadLetter:
-        """The event as it is kept."""
+        """The event in its stored form."""
         topic, key, value, headers, _ = self.message
         return DeadLetter(topic, key, value or b"null", headers, self.reason)
 
@@ -71,10 +71,10 @@ class _Span(Generic[Source, Position]):
 
 
 class Delivery(Generic[Source, Position]):
-    """Sends batches in order and accepts acknowledgements in any order. For one thread.
+    """Sends batches in order and accepts acknowledgements in any order. Not thread-safe.
 
-    `send`, `poll` and `close` raise the sink's errors. After `SinkRestartError` call `forget` and
-    `open`: everything that is not acknowledged is read and sent again.
+    `send`, `poll` and `close` raise the sink's errors. After `SinkRestartError`, call `forget` and
+    `open`, then read and send all unacknowledged events again.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class Delivery(Generic[Source, Position]):
         read_max_events: int = 1,
         read_max_bytes: int = 1,
     ) -> None:
-        """`clock` gives seconds; `transform` and the header of `tracing` apply to every event.
+        """`clock` returns seconds. `transform` applies to every event except in plain batches.
 
         A read adds at most `read_max_events` and `read_max_bytes`, unless one event is larger."""
         self._sink = sink
@@ -123,7 +123,7 @@ class Delivery(Generic[Source, Position]):
 
     @property
     def sink_state(self) -> SinkState:
-        """The state of the sink, also while it is closed."""
+        """The state of the sink, whether open or closed."""
         if not self.is_open:
             return self.closed_state
         state = self._sink.state()
@@ -136,7 +136,7 @@ class Delivery(Generic[Source, Position]):
         return replace(
             state,
             healthy=False,
-            message=f"{state.message}. Now it has none: {self._window.unacknowledged} events wait",
+            message=f"{state.message}. It is full now: {self._window.unacknowledged} events wait",
         )
 
     @property
@@ -146,18 +146,18 @@ class Delivery(Generic[Source, Position]):
 
     @property
     def wants_more(self) -> bool:
-        """True when few enough batches wait to be sent for the next read to begin."""
+        """Whether the send queue is short enough for the next read to begin."""
         return len(self._unsent) <= _MOST_UNSENT_BATCHES
 
     @property
     def rejected(self) -> Sequence[RejectedEvent[Source, Position]]:
-        """Events that wait to become dead letters."""
+        """Rejected events that are not stored as dead letters yet."""
         return self._rejected
 
     @property
     def has_room(self) -> bool:
-        """Whether the next read fits. While events of some topics wait and it does not, no event of
-        any topic is delivered."""
+        """Whether the next read fits into the window. If not, waiting events of one topic block
+        the events of all topics."""
         return self.fits(self._read_max_events, self._read_max_bytes)
 
     def fits(self, events: int, size_bytes: int) -> bool:
@@ -180,8 +180,8 @@ class Delivery(Generic[Source, Position]):
         *,
         is_plain: bool = False,
     ) -> None:
-        """Adds a batch read from position `start`, also one without events. The user's function
-        ignores a plain batch."""
+        """Adds a batch, which may be empty, that was read from position `start`. A plain batch
+        bypasses the user's transform."""
         trace = None
         sent: DeliveryBatch[Position] = batch
         if self._transform is not None and not is_plain:
@@ -206,9 +206,9 @@ class Delivery(Generic[Source, Position]):
             )
 
     def send(self) -> bool:
-        """Sends as much of the next batch as the sink accepts; True when it accepted something.
+        """Sends as much of the next batch as the sink accepts. Returns whether it accepted any.
 
-        One batch at a time, so that the next read can begin as soon as one is done.
+        Sends one batch per call, so that the next read can begin as soon as a batch is sent.
         """
         if not self._unsent:
             return False
@@ -222,11 +222,11 @@ class Delivery(Generic[Source, Position]):
         return taken > 0 or not len(numbered.batch)
 
     def poll(self, timeout_s: float = 0.0) -> bool:
-        """Notes acknowledgements and failures that arrive within the time; True when any did."""
+        """Records results that arrive within the timeout. Returns whether any arrived."""
         return self._note(self._sink.poll(timeout_s))
 
     def dead_letter(self, rejected: RejectedEvent[Source, Position]) -> None:
-        """Counts a rejected event as done: the caller has kept it as a dead letter."""
+        """Marks a rejected event as done, after it was stored as a dead letter."""
         self._rejected.remove(rejected)
         if self._dead_letter_topic is not None:
             match self._dead_letter_topic.discard(rejected.number):
@@ -239,8 +239,8 @@ class Delivery(Generic[Source, Position]):
         self._drop_spans()
 
     def publish_dead_letter(self, rejected: RejectedEvent[Source, Position]) -> Outcome:
-        """Sends a rejected event to the dead-letter topic, and counts it as done when the topic has
-        acknowledged it. `REJECTED` when the caller has to keep it, also without a topic."""
+        """Sends a rejected event to the dead-letter topic, and marks it as done once the topic
+        acknowledges it. Returns `REJECTED` if the topic is missing or unusable, or rejects it."""
         if self._dead_letter_topic is None:
             return Outcome.REJECTED
         outcome = self._dead_letter_topic.keep(rejected)
@@ -253,7 +253,7 @@ class Delivery(Generic[Source, Position]):
         return self._window.progress()
 
     def close(self, deadline_s: float) -> None:
-        """Closes the sink and notes its last answers."""
+        """Closes the sink and records its final results."""
         self.closed_state = CLOSED
         if self.is_open:
             self.is_open = False
@@ -262,7 +262,7 @@ class Delivery(Generic[Source, Position]):
             self._note(self._sink.close(deadline_s))
 
     def forget(self) -> None:
-        """Empties the window: the caller reads unacknowledged events again."""
+        """Empties the window. The caller must read unacknowledged events again."""
         self._window = self._new_window(self._window.next_number)
         self._unsent.clear()
         for span in self._spans:

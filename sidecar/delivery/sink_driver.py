@@ -1,4 +1,4 @@
-"""What the loop does with its sink in each tick: open, send, poll, restart."""
+"""Operates the sink in each tick of the loop: open, send, poll, restart."""
 
 import logging
 from collections.abc import Callable
@@ -22,12 +22,12 @@ _FIRST_RESTART_PAUSE_S = 1.0
 _LONGEST_RESTART_PAUSE_S = 30.0
 _ACCESS_DENIED_REMEDY = (
     "Grant the rights or correct the credentials at the broker; the agent then resumes by itself. "
-    "Restart it after a change of its own configuration."
+    "Restart the agent if you change its own configuration."
 )
 
 
 class SinkDriver(Generic[Source, Position]):
-    """For the loop's thread."""
+    """Opens, polls and restarts the sink on the loop's thread."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class SinkDriver(Generic[Source, Position]):
         metrics: DeliveryMetrics,
         clock: Callable[[], float],
     ) -> None:
-        """`clock` gives seconds."""
+        """`clock` returns seconds."""
         self._delivery = delivery
         self._metrics = metrics
         self._clock = clock
@@ -47,16 +47,16 @@ class SinkDriver(Generic[Source, Position]):
 
     @property
     def due_in_s(self) -> float:
-        """When to poll or open the sink, though nothing else happens."""
+        """Seconds until the sink must be polled or opened, even if nothing else happens."""
         if not self._delivery.is_open:
             return min(_IDLE_POLL_S, self._open_at_s - self._clock())
         return _IDLE_POLL_S if self._delivery.is_idle else self._poll_pause.present_s
 
     def tick(self, *, may_read: bool, may_open: bool) -> bool:
-        """Sends one batch and polls for acknowledgements. Raises what the sink raises.
+        """Sends one batch and polls for acknowledgements. Propagates the sink's errors.
 
-        Without `may_read` it waits a moment for an acknowledgement, the only thing that makes
-        room; without `may_open` a closed sink stays closed.
+        Without `may_read`, it waits briefly for an acknowledgement, because only that lets reading
+        continue. Without `may_open`, a closed sink stays closed.
         """
         delivery = self._delivery
         if not delivery.is_open:
@@ -79,8 +79,8 @@ class SinkDriver(Generic[Source, Position]):
         return worked
 
     def end(self, error: SinkRestartError | AccessDeniedError) -> None:
-        """Closes a sink that lost events or denied access; it is opened again after a pause.
-        The caller notes the last progress and lets the delivery forget the rest."""
+        """Closes a sink that lost events or was denied access, and reopens it after a pause.
+        The caller must record the final progress and call `Delivery.forget`."""
         is_denied = isinstance(error, AccessDeniedError)
         pause_s = self._restart_pause.failed(is_jittered=is_denied)
         if is_denied:
@@ -100,7 +100,7 @@ class SinkDriver(Generic[Source, Position]):
         self._open_at_s = self._clock() + pause_s
 
     def close(self, deadline_s: float) -> None:
-        """Closes the sink; an error is only logged."""
+        """Closes the sink, and only logs errors."""
         try:
             self._delivery.close(deadline_s)
         except SidecarError as error:

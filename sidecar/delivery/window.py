@@ -1,8 +1,8 @@
 """The window of unacknowledged events: numbers, acknowledgements in any order, the watermark.
 
 Every event gets a number. The watermark is the largest number below which every event is
-acknowledged, so a position derived from it never passes the sink. The window is the only buffer
-between reading and acknowledgement. It is bounded in events and in bytes:
+acknowledged, so a position derived from it never skips an event. The window is the only buffer
+between reading and acknowledgement. Its events and bytes are limited:
 
     numbers   100        104      watermark = 106         next_number = 112
                │ batch A  │ batch B  ▼          batch C       ▼
@@ -33,14 +33,14 @@ class Progress(Generic[Source, Position]):
 
 @dataclass(frozen=True, slots=True)
 class WindowCapacity:
-    """What the window can still take; it is full when either is 0."""
+    """The window's remaining capacity; the window is full if either value is 0."""
 
     events: int
     bytes: int
 
 
 class _Slot(Generic[Source, Position]):
-    """One batch in the window. `batch` is None once its events are all acknowledged."""
+    """One batch in the window. `batch` is None once all its events are acknowledged."""
 
     __slots__ = ("added_at_s", "batch", "done", "end", "first", "remaining", "size_bytes", "source")
 
@@ -57,10 +57,10 @@ class _Slot(Generic[Source, Position]):
 
 
 class Window(Generic[Source, Position]):
-    """The events that are read and not yet acknowledged. For one thread.
+    """The events that are read but not yet acknowledged. Not thread-safe.
 
-    Any room admits a whole batch, so one batch may exceed the bounds. Every operation costs per
-    batch or per run of acknowledged numbers, none per event.
+    `add` does not enforce the limits: the caller checks `room` first. Operations iterate over
+    batches or runs of acknowledged numbers, never over events.
     """
 
     def __init__(
@@ -71,9 +71,9 @@ class Window(Generic[Source, Position]):
         first_number: int = 0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`clock` gives seconds; `first_number` is the `next_number` of the window before."""
+        """`clock` returns seconds; `first_number` is the previous window's `next_number`."""
         if max_events < 1 or max_bytes < 1:
-            raise ValueError("window: it needs room for at least one event and one byte")
+            raise ValueError("window: its limits must be at least one event and one byte")
         self.max_events = max_events
         self.max_bytes = max_bytes
         self._clock = clock
@@ -106,12 +106,12 @@ class Window(Generic[Source, Position]):
 
     @property
     def batches(self) -> int:
-        """Batches in the window; adjacent empty ones of a source count once."""
+        """Number of batches; an empty batch is merged into a preceding batch of its source."""
         return len(self._slots)
 
     @property
     def room(self) -> WindowCapacity:
-        """Events count from the watermark: a crash may repeat that many."""
+        """Remaining capacity, counted from the watermark: a crash may repeat all later events."""
         return WindowCapacity(
             max(0, self.max_events - (self._next_number - self._watermark)),
             max(0, self.max_bytes - self._buffered_bytes),
@@ -119,17 +119,17 @@ class Window(Generic[Source, Position]):
 
     @property
     def oldest_age_s(self) -> float | None:
-        """How long the first unacknowledged event has been in the window; None without one."""
+        """Seconds since the oldest unacknowledged batch was added, or None if there is none."""
         return self._clock() - self._slots[0].added_at_s if self._slots else None
 
     def pending_sources(self) -> frozenset[Source]:
-        """Sources whose last position `progress` has not reported yet."""
+        """Return the sources whose latest position `progress` has not reported yet."""
         return frozenset(slot.source for slot in self._slots) | self._finished.keys()
 
     def add(
         self, source: Source, batch: DeliveryBatch[Position]
     ) -> NumberedBatch[Source, Position]:
-        """Numbers the events of a batch, which follows the last one of its source."""
+        """Numbers the events of a batch, which must follow the previous batch of its source."""
         numbered = NumberedBatch(source, batch, self._next_number)
         events = len(batch)
         last = self._slots[-1] if self._slots else None
@@ -146,9 +146,9 @@ class Window(Generic[Source, Position]):
         return numbered
 
     def acknowledge(self, runs: Iterable[range]) -> None:
-        """Notes events as delivered or kept as dead letters, in any order; repeats are harmless.
+        """Marks events as delivered or stored as dead letters, in any order; repeats are harmless.
 
-        Raises ValueError for a number that no event has.
+        Raises ValueError for a number that is not assigned yet.
         """
         for run in runs:
             number = run.start
@@ -168,7 +168,7 @@ class Window(Generic[Source, Position]):
         self._advance()
 
     def message(self, number: int) -> Message:
-        """An unacknowledged event. Raises LookupError for any other number."""
+        """Returns an unacknowledged event. Raises LookupError for any other number."""
         slot = self._slot_of(number) if number < self._next_number else None
         if slot is not None and slot.batch is not None and not slot.done[number - slot.first]:
             index = number - slot.first
@@ -176,7 +176,7 @@ class Window(Generic[Source, Position]):
         raise LookupError(f"event {number}: it is not in the window")
 
     def progress(self) -> list[Progress[Source, Position]]:
-        """Each source whose position advanced since the last call, with its new position."""
+        """Returns each source whose position advanced since the previous call."""
         moved = self._finished
         self._finished = {}
         if self._slots:
@@ -193,7 +193,7 @@ class Window(Generic[Source, Position]):
         return changed
 
     def _slot_of(self, number: int) -> _Slot[Source, Position] | None:
-        """The slot that holds a number; None when that slot is finished and gone."""
+        """Returns the slot of a number, or None if that slot is finished and removed."""
         if number >= self._next_number:
             raise ValueError(
                 f"event {number}: no event has this number yet; the next is {self._next_number}"

@@ -1,4 +1,4 @@
-"""Batches of events as bytes, between reading and a sink."""
+"""Batches of serialized events, which readers pass to a sink."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,23 +23,23 @@ PositionOf = TypeVar("PositionOf", covariant=True)
 class DeliveryBatch(Protocol[PositionOf]):
     """Immutable events 0 … len-1 of one source as bytes, with the position after them.
 
-    An empty batch may still advance the position: the records gave no events.
+    An empty batch may still advance the position, because its records produced no events.
     """
 
     def __len__(self) -> int: ...
     @property
     def size_bytes(self) -> int:
-        """Keys and values."""
+        """Size of all keys and values."""
 
     def position_after(self, events: int, /) -> PositionOf:
-        """The position to resume from when the first `events` events are acknowledged.
+        """Returns the position to resume from when the first `events` events are acknowledged.
 
         Reading can only resume at a boundary, so the position may be before the end of those
         events; for `len(batch)` it is the end of the batch.
         """
 
     def messages(self, first: int, stop: int, /) -> Sequence[Message]:
-        """Events first … stop-1."""
+        """Returns events first … stop-1."""
 
     def produce_arguments(
         self,
@@ -49,14 +49,14 @@ class DeliveryBatch(Protocol[PositionOf]):
         on_delivery: Callable[..., None],
         /,
     ) -> Sequence[ProduceArguments]:
-        """Arguments for a Kafka client, one object per event fewer than with `messages`.
+        """Returns arguments for a Kafka client, and creates fewer objects than `messages`.
 
         `partitions` returns the number of partitions of a topic. The list ends before the first
         event of a topic for which it returns None.
         """
 
     def ndjson(self, first: int, stop: int, /) -> bytes:
-        """Events first … stop-1 as lines of JSON, each ended by a line feed."""
+        """Returns events first … stop-1 as lines of JSON, each terminated by a line feed."""
 
 
 @dataclass(frozen=True, slots=True)

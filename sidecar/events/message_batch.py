@@ -1,4 +1,4 @@
-"""Batches made in Python: accesses that follow from their messages, and lines of JSON."""
+"""A base class for batches built in Python, which derives every other form from messages."""
 
 import base64
 from abc import ABC, abstractmethod
@@ -10,15 +10,15 @@ from sidecar.events import Message, ProduceArguments
 
 
 def shown(part: bytes) -> orjson.Fragment | str:
-    """JSON as it is, Avro as base64 and other text as a string: no JSON begins with a zero, nor as
-    the text of a struct does."""
+    """Return Avro as base64, a struct's text as a string, and JSON unchanged. The first byte
+    decides: JSON begins with neither a zero byte nor `S`."""
     if part[:1] == b"\0":
         return base64.b64encode(part).decode()
     return part.decode(errors="replace") if part[:1] == b"S" else orjson.Fragment(part)
 
 
 def header_texts(headers: Iterable[tuple[str, bytes]]) -> dict[str, str]:
-    """`cdc.id`, the only header of raw bytes, in hexadecimal digits."""
+    """Return headers as text. `cdc.id`, the only binary header, becomes hexadecimal digits."""
     return {
         name: value.hex() if name == "cdc.id" else value.decode(errors="replace")
         for name, value in headers
@@ -26,7 +26,7 @@ def header_texts(headers: Iterable[tuple[str, bytes]]) -> dict[str, str]:
 
 
 class MessageBatch(ABC):
-    """See `DeliveryBatch`, which subclasses implement."""
+    """Implements `DeliveryBatch` in part; subclasses implement the rest."""
 
     @abstractmethod
     def __len__(self) -> int: ...

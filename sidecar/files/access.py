@@ -1,5 +1,5 @@
-"""Remedies for files that cannot be used: the part of a path that denies access, its owner and the
-commands that fix it; and errors of the operating system that no property causes."""
+"""Explains unusable files: which part of a path denies access, who owns it and how to fix it. Also
+provides remedies for operating-system errors that no property causes."""
 
 import errno
 import grp
@@ -12,27 +12,27 @@ from pathlib import Path
 
 _RAISE_MEMORY = "Free memory, or raise the limit: `MemoryMax=`, the pod's `limits.memory`."
 REMEDIES = {
-    # Before EMFILE, whose text is a part of this one's.
+    # Before EMFILE, because this error's text contains the text of EMFILE.
     errno.ENFILE: "The machine has too many open files: raise `fs.file-max` with sysctl.",
     errno.EMFILE: "The agent has too many open files: raise `LimitNOFILE=` or `ulimit -n`.",
     errno.ENOMEM: _RAISE_MEMORY,
-    errno.ENOSPC: "Free space on that file system; `df -h` and `df -i` show what is short.",
+    errno.ENOSPC: "Free space on that file system; `df -h` and `df -i` show what is used up.",
     errno.EDQUOT: "Free space within the quota of the agent's user, or raise the quota.",
-    errno.EROFS: "The file system is read-only, perhaps after errors: look at the kernel's log "
+    errno.EROFS: "The file system is read-only, perhaps after errors: check the kernel log "
     "(`dmesg`), and mount it writable.",
-    errno.EIO: "The disk fails: look at the kernel's log (`dmesg`).",
-    errno.ENODATA: "The disk fails: look at the kernel's log (`dmesg`).",
-    errno.ESTALE: "The file system was mounted or exported anew: mount it again.",
+    errno.EIO: "The disk is failing: check the kernel log (`dmesg`).",
+    errno.ENODATA: "The disk is failing: check the kernel log (`dmesg`).",
+    errno.ESTALE: "The file system was remounted or exported again: mount it again.",
     errno.ENOTCONN: "The file system is not connected: mount it again.",
-    errno.ELOOP: "Remove the symbolic links that lead in a circle.",
+    errno.ELOOP: "Remove the symbolic links that form a loop.",
 }
 
 _SHOWN = (errno.ENFILE, errno.EMFILE, errno.ENOMEM, errno.EDQUOT, errno.EROFS, errno.ESTALE)
 
 
 def remedy_of(message: str, otherwise: str) -> str:
-    """The remedy for a message that has the text of an error; `otherwise` is that of its source,
-    which knows directories and rights, and empty where nothing is wrong."""
+    """Return the remedy for an error whose text the message contains, else `otherwise`, the
+    remedy of the message's source. Empty if `otherwise` is empty, because nothing is wrong."""
     if not otherwise:
         return ""
     for number in _SHOWN:
@@ -54,7 +54,7 @@ class AccessDenial:
     mode: int
     """Permission bits."""
     uid: int
-    """Of this process, effective."""
+    """Effective user id of this process."""
     gid: int
 
     @property
@@ -70,8 +70,8 @@ class AccessDenial:
 
 
 def access_denial(path: Path) -> AccessDenial | None:
-    """What keeps this process from reading `path`: the first directory that it may not search, or
-    the path itself. None where it may read, or the path does not exist."""
+    """Find what prevents this process from reading `path`: the first directory that it cannot
+    search, or the path itself. None if the path is readable or does not exist."""
     for part in (*reversed(path.absolute().parents), path.absolute()):
         try:
             found = part.stat()
@@ -94,7 +94,7 @@ def access_denial(path: Path) -> AccessDenial | None:
 
 
 def user_text(uid: int) -> str:
-    """The name of a user and its number."""
+    """Format a user's name and id."""
     try:
         return f"{pwd.getpwuid(uid).pw_name} (uid {uid})"
     except KeyError:
@@ -102,7 +102,7 @@ def user_text(uid: int) -> str:
 
 
 def group_text(gid: int) -> str:
-    """The name of a group and its number."""
+    """Format a group's name and id."""
     try:
         return f"{grp.getgrgid(gid).gr_name} (gid {gid})"
     except KeyError:

@@ -1,4 +1,4 @@
-"""Directories and durable writes: usable, separate, and not writable for everybody."""
+"""Durable writes, and checks that directories are usable, separate and not world-writable."""
 
 import os
 import shlex
@@ -11,7 +11,7 @@ from sidecar.files.regular import make_directory, open_new, open_regular
 
 
 def append_lines(path: Path, lines: bytes) -> None:
-    """Append durably, after ending a line that a crash has truncated. Raises OSError."""
+    """Append durably, and first terminate a line that a crash truncated. Raises OSError."""
     make_directory(path.parent)
     line_end = b"" if _ends_with_line(path) else b"\n"
     _write(open_regular(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT), line_end + lines)
@@ -49,7 +49,7 @@ def _write(descriptor: int, content: bytes) -> None:
 
 
 def _ends_with_line(path: Path) -> bool:
-    """False after a crash during a write."""
+    """Whether the last line is complete; false after a crash during a write."""
     try:
         with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
             return (
@@ -61,30 +61,30 @@ def _ends_with_line(path: Path) -> bool:
 
 
 def directory_problems(wanted: Iterable[tuple[str, Path]]) -> list[str]:
-    """A message for each directory that is missing or unusable; `wanted` are pairs of property and
-    directory."""
+    """Return a message for each missing or unusable directory; `wanted` contains pairs of property
+    and directory."""
     return [problem for name, path in wanted if (problem := _problem(name, path))]
 
 
 def overlap_problems(
     reserved: tuple[str, Path], others: Iterable[tuple[str, Path]], why: str
 ) -> list[str]:
-    """A message for each of `others` that is the `reserved` directory or inside it, also through
-    symbolic links, `..` and bind mounts.
+    """Return a message for each of `others` that is the `reserved` directory or inside it, even
+    through symbolic links, `..` and bind mounts.
 
-    `why` names the consequence.
+    `why` states the consequence.
     """
     name, directory = reserved
     return [
-        f"{other}: {path} is {_relation(path, directory)} {directory} (`{name}`): {why}. Name a "
-        "directory outside it."
+        f"{other}: {path} is {_relation(path, directory)} {directory} (`{name}`): {why}. Configure "
+        "a directory outside it."
         for other, path in others
         if is_inside(path, directory)
     ]
 
 
 def is_inside(path: Path, directory: Path) -> bool:
-    """Whether a path, which need not exist, is a directory or inside it."""
+    """Whether a path, which need not exist, is `directory` or lies inside it."""
     real, target = Path(os.path.realpath(path)), Path(os.path.realpath(directory))
     return any(place == target or _is_same(place, target) for place in (real, *real.parents))
 
@@ -102,8 +102,8 @@ def _is_same(one: Path, other: Path) -> bool:
 
 
 def exposed_directories(wanted: Iterable[tuple[str, Path]]) -> list[str]:
-    """A message for each directory in which every user may replace files; `wanted` as in
-    `directory_problems`, which reports inaccessible ones."""
+    """Return a message for each directory in which every user can replace files.
+    `directory_problems` reports inaccessible directories."""
     return [
         f"{name}: every user of this machine can replace files in {path}. Run `chmod o-w "
         f"{shlex.quote(str(path))}`."
@@ -119,12 +119,12 @@ def _is_exposed(path: Path) -> bool:
         return False
     if _is_pod_volume(path):
         return False
-    # In a sticky directory only its owner can replace a file.
+    # In a sticky directory, only a file's owner can replace the file.
     return bool(mode & stat.S_IWOTH) and not mode & stat.S_ISVTX
 
 
 def _is_pod_volume(path: Path) -> bool:
-    """An emptyDir of Kubernetes has mode 0777, but only containers of the pod can access it."""
+    """A Kubernetes emptyDir has mode 0777, but only containers of the pod can access it."""
     return "KUBERNETES_SERVICE_HOST" in os.environ and path.is_mount()
 
 
@@ -153,12 +153,12 @@ def _problem(name: str, path: Path) -> str | None:
             return (
                 f"{name}: the directory {path} is on a read-only file system. Mount it read-write."
             )
-        return f"{name}: this user may not read and write the directory {path}. {_rights(path)}"
+        return f"{name}: this user cannot read and write the directory {path}. {_rights(path)}"
     return None
 
 
 def _rights(path: Path) -> str:
-    """The user of the process, the owner of the nearest visible directory, and the remedy."""
+    """Describe the process's user, the owner of the nearest visible directory, and the remedy."""
     uid, gid = os.geteuid(), os.getegid()
     process = f"The process runs as user {user_text(uid)} in group {group_text(gid)}"
     for place in (path, *path.parents):

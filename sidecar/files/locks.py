@@ -1,9 +1,9 @@
 """Exclusive locks on directories, so that two instances never share one.
 
 The lock is `flock` on a descriptor of the directory itself: it writes nothing, and the kernel
-releases it when the process ends for any reason. But every user who may read a directory can lock
-it. So a lock that only processes of other users hold is passed over, and the agent's own directory
-has a second lock: a file that only the agent's user can open.
+releases it when the process exits for any reason. But every user who can read a directory can lock
+it. So the agent ignores a lock that only other users' processes hold, and protects its own
+directory with a second lock: a file that only the agent's user can open.
 """
 
 import errno
@@ -25,14 +25,14 @@ _PROC_LOCKS = Path("/proc/locks")
 
 
 class DirectoryLock:
-    """Locks all directories or none; a directory with two paths counts once. `private` is the one
-    among them that belongs to the agent, for the second lock."""
+    """Locks all directories or none; a directory with two paths counts once. `private` is the
+    agent's own directory, which receives the second lock."""
 
     def __init__(self, *directories: Path, private: Path | None = None) -> None:
         self._directories = directories
         self._private = private
         self._is_sure = True
-        """Whether this process has the locks of all directories."""
+        """Whether this process holds the locks of all directories."""
         self._file: Path | None = None
         """The lock file that this process holds."""
         self._descriptors: list[int] = []
@@ -63,7 +63,7 @@ class DirectoryLock:
         except OSError as error:
             if error.errno in _NOT_WRITABLE and not os.path.lexists(path):
                 return
-            # Of a process of another user that was killed, or planted.
+            # Left by a killed process of another user, or planted.
             if self._is_sure and not path.is_dir() and not _holders(path.lstat()):
                 descriptor = open_new(path, 0o600)
             else:
@@ -74,7 +74,7 @@ class DirectoryLock:
         os.fchmod(descriptor, 0o600)
         _lock(directory, descriptor, is_private=True)
         if not os.fstat(descriptor).st_nlink:
-            # The process that held it has deleted it meanwhile.
+            # The previous holder has deleted the file in the meantime.
             os.close(self._descriptors.pop())
             self._lock_file(directory)
             return
@@ -82,7 +82,7 @@ class DirectoryLock:
 
     def release(self) -> None:
         if self._file is not None:
-            # While it is locked: afterwards it can be that of the next process.
+            # Delete the file before unlocking it: afterwards the next process may hold it.
             with suppress(OSError):
                 self._file.unlink()
             self._file = None
@@ -99,9 +99,9 @@ class DirectoryLock:
 
 
 def lock_holder(directory: Path) -> int | None:
-    """The process that has locked a directory, if visible; None without one.
+    """Return the process of this user or root that locks a directory, or None.
 
-    Acquires no lock, so that an agent can start meanwhile. Raises OSError.
+    Acquires no lock, so that an agent can start at the same time. Raises OSError.
     """
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -120,17 +120,17 @@ def _open_directory(directory: Path) -> int:
 
 
 def _open_own(path: Path) -> int:
-    """Open or create a file of this user with one name. Raises OSError."""
+    """Open or create a file that belongs to this user and has one name. Raises OSError."""
     descriptor = open_regular(path, os.O_RDWR | os.O_CREAT, 0o600)
     status = os.fstat(descriptor)
     if status.st_uid == os.geteuid() and status.st_nlink < 2:
         return descriptor
     os.close(descriptor)
-    raise OSError(errno.EPERM, f"it is a file of the user id {status.st_uid}, or has two names")
+    raise OSError(errno.EPERM, f"it belongs to user id {status.st_uid}, or has a second hard link")
 
 
 def _lock(directory: Path, descriptor: int, *, is_private: bool = False) -> bool:
-    """Whether this process has the lock; otherwise only processes of other users have it."""
+    """Try to lock. Return False if only processes of other users hold the lock."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return True
@@ -152,25 +152,25 @@ def _lock(directory: Path, descriptor: int, *, is_private: bool = False) -> bool
         holder = "another process" if not pids else f"the process {pids[0]}"
         raise LockedError(
             f"The directory {directory} is locked by {holder}. "
-            "Stop that instance, or configure other directories for this one."
+            "Stop that instance, or configure different directories for this one."
         ) from error
 
 
 def _is_stranger(pid: int) -> bool:
-    """Whether a process belongs to another user than this one, and not to root."""
+    """Whether a process belongs to neither this user nor root."""
     with suppress(OSError, ValueError, IndexError):
         for line in Path(f"/proc/{pid}/status").read_text().splitlines():
             if line.startswith("Uid:"):
-                # Real, effective, saved and of the file system.
+                # Real, effective, saved and file-system ids.
                 return {0, os.geteuid()}.isdisjoint(map(int, line.split()[1:]))
     return False
 
 
 def _holders(status: os.stat_result) -> list[int]:
-    """The visible processes that hold a lock, by /proc/locks.
+    """Return the visible processes that hold a lock, according to /proc/locks.
 
-    A line reads `1: FLOCK  ADVISORY  WRITE 4711 08:01:131 0 EOF`: process, device, inode. A process
-    that waits has `->` after the number.
+    A line reads `1: FLOCK  ADVISORY  WRITE 4711 08:01:131 0 EOF`: process, device, inode. For a
+    waiting process, `->` follows the number.
     """
     device = (os.major(status.st_dev), os.minor(status.st_dev), status.st_ino)
     found = []

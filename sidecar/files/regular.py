@@ -1,9 +1,9 @@
-"""Opens regular files safely in directories that other users may write to.
+"""Opens regular files safely in directories that other users can write.
 
-Directories of the agent can be writable for others: `cdc_raw` belongs to the node, and a shared
-group or a world-writable mount is common. So symbolic links are rejected, pipes and devices never
-block, and a new file never reuses an existing one. The kernel's `protected_hardlinks` keeps other
-users from linking files that they cannot write.
+Other users may have write access to the agent's directories: `cdc_raw` belongs to the node, and a
+shared group or a world-writable mount is common. So symbolic links are rejected, pipes and devices
+never block, and a new file never reuses an existing one. The kernel's `protected_hardlinks`
+prevents other users from linking files that they cannot write.
 """
 
 import errno
@@ -15,7 +15,7 @@ from typing import IO
 
 _SAFE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 CREATION_MODE = 0o640
-"""Mode of new files, before the umask: they can contain rows."""
+"""Mode of new files before the umask, restricted because they can contain rows."""
 
 
 def open_regular(path: Path, flags: int, mode: int = CREATION_MODE) -> int:
@@ -46,14 +46,14 @@ def open_new(path: Path, mode: int = CREATION_MODE) -> int:
 
 
 def read_regular(path: Path, max_bytes: int) -> bytes:
-    """The content of a regular file. Raises OSError, EFBIG above `max_bytes`."""
+    """Read a regular file. Raises OSError, with EFBIG above `max_bytes`."""
     with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
         return _content(file, max_bytes, path)
 
 
 def read_bounded(path: Path, max_bytes: int) -> bytes:
-    """The content of a file that the operator names, which may be a link, a pipe or a device.
-    Raises OSError, EFBIG above `max_bytes`."""
+    """Read a file that the operator configured, which may be a link, a pipe or a device.
+    Raises OSError, with EFBIG above `max_bytes`."""
     with path.open("rb") as file:
         return _content(file, max_bytes, path)
 
@@ -71,7 +71,7 @@ def link_regular(source: Path, target: Path) -> None:
 
 
 def regular_size_bytes(path: Path) -> int | None:
-    """The size of a regular file, or None without one. Raises other OSErrors."""
+    """Return a regular file's size, or None if there is no such file. Raises other OSErrors."""
     try:
         found = path.lstat()
     except FileNotFoundError:
@@ -107,7 +107,7 @@ _CHUNK_BYTES = 1 << 20
 
 
 class LineCount:
-    """Reads only the lines appended since the last call. For one thread."""
+    """Counts lines, and reads only bytes appended since the previous call. Not thread-safe."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -115,7 +115,7 @@ class LineCount:
         self._lines = 0
 
     def count(self) -> int:
-        """The number of complete lines; 0 without a file. Raises OSError."""
+        """Return the number of complete lines, or 0 if the file is missing. Raises OSError."""
         try:
             size_bytes = self._path.lstat().st_size
         except FileNotFoundError:

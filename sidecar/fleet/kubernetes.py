@@ -1,4 +1,4 @@
-"""The pods of agents, listed by the Kubernetes API with the service account of this pod."""
+"""Lists the agents' pods through the Kubernetes API, with this pod's service account."""
 
 import os
 import time
@@ -15,7 +15,7 @@ from sidecar.fleet.target import MAX_TARGETS, Target, url_host
 from sidecar.tls.store_file import client_context
 
 DEFAULT_SELECTOR = "cdc-sidecar/agent"
-"""Every pod with an agent has this label, also those of recipes and snippets."""
+"""The label of every pod with an agent, including pods from recipes and snippets."""
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _TIMEOUT_S = 30.0
 _PAGE = 50
@@ -27,7 +27,7 @@ _FINISHED = ("Succeeded", "Failed")
 
 @dataclass(frozen=True, slots=True)
 class PodQuery:
-    """Which pods have agents."""
+    """Selects the pods that run agents."""
 
     port: int
     namespace: str | None = None
@@ -44,11 +44,11 @@ def list_pods(
     account: Path = SERVICE_ACCOUNT,
     environment: Mapping[str, str] | None = None,
 ) -> list[Target]:
-    """One target for each pod; a pod that does not run has a problem in place of a URL.
+    """Return a target for each unfinished pod. A pod without an address has a problem, not a URL.
 
-    `api` is the URL of the API, such as that of `kubectl proxy`; default: that of this cluster.
-    Raises ConfigError outside of a pod, AccessDeniedError without the right to list pods, and
-    UnavailableError when the API does not answer.
+    `api` is the URL of the API, such as the address of `kubectl proxy`; it defaults to this
+    cluster's API. Raises ConfigError outside a pod, AccessDeniedError without the right to list
+    pods, and UnavailableError if the API does not answer.
     """
     environment = os.environ if environment is None else environment
     url = api.rstrip("/") if api is not None else _cluster_api(environment)
@@ -61,7 +61,7 @@ def _cluster_api(environment: Mapping[str, str]) -> str:
     host = environment.get("KUBERNETES_SERVICE_HOST")
     if not host:
         raise ConfigError(
-            "--kubernetes: this is no pod (KUBERNETES_SERVICE_HOST is not set). Run it in a pod, "
+            "--kubernetes: this is not a pod (KUBERNETES_SERVICE_HOST is not set). Run it in one, "
             "or start `kubectl proxy` and add --kubernetes-api http://127.0.0.1:8001."
         )
     return f"https://{url_host(host)}:{environment.get('KUBERNETES_SERVICE_PORT', '443')}"

@@ -1,4 +1,4 @@
-"""Asks all agents at the same time, each within a deadline."""
+"""Queries all agents concurrently, each with a deadline."""
 
 import queue
 import threading
@@ -13,15 +13,15 @@ from sidecar.fleet.request import MAX_ANSWER_BYTES, Access, Answer, get
 from sidecar.fleet.target import Target
 
 THREADS = 32
-"""Agents that are asked at the same time."""
+"""Maximum number of concurrent queries."""
 _GRACE_S = 1.0
 
 
 def poll(
     targets: Sequence[Target], timeout_s: float, access: Access | None = None
 ) -> list[AgentReport]:
-    """One report for each target, in their order. `timeout_s` is the time of one agent, from the
-    connection to the last byte. An agent without an answer is unreachable, not an error."""
+    """Return one report per target, in order. `timeout_s` limits each query, from the connection
+    to the last byte. An agent that does not answer is reported as unreachable, not as an error."""
     late = f"no answer within {timeout_s:g} s"
     reports = [unreachable(target, late) for target in targets]
     waiting: queue.SimpleQueue[tuple[int, Target]] = queue.SimpleQueue()
@@ -34,7 +34,7 @@ def poll(
                 number, target = waiting.get_nowait()
                 reports[number] = ask(target, timeout_s, access)
 
-    # Daemons: a name server without an answer has no deadline.
+    # Daemon threads, because an unresponsive name server may block them without a deadline.
     threads = [
         threading.Thread(target=work, name=f"fleet-{number}", daemon=True)
         for number in range(min(THREADS, len(targets)))
@@ -49,7 +49,7 @@ def poll(
 
 
 def ask(target: Target, timeout_s: float, access: Access | None = None) -> AgentReport:
-    """The report of one agent. Never raises."""
+    """Query one agent. Never raises."""
     if not target.url:
         return unreachable(target, target.problem)
     deadline_s = time.monotonic() + timeout_s
@@ -68,7 +68,7 @@ def ask(target: Target, timeout_s: float, access: Access | None = None) -> Agent
 
 
 def _document(answer: Answer) -> dict[str, Any] | None:
-    """The JSON object of an agent; None for any other answer."""
+    """Parse an agent's JSON object; None for any other answer."""
     if answer.status not in (200, 503):
         return None
     try:
@@ -81,9 +81,9 @@ def _document(answer: Answer) -> dict[str, Any] | None:
 def _rejection(answer: Answer) -> str:
     match answer.status:
         case 401 | 403:
-            return f"HTTP {answer.status}: the server denies access; name a token with --token-file"
+            return f"HTTP {answer.status}: the server denies access; pass a token with --token-file"
         case 200 | 503:
-            return "the server is no agent: /health is not JSON"
+            return "the server is not an agent: /health is not JSON"
         case _:
             first = answer.body[:200].decode("utf-8", "replace").strip().partition("\n")[0]
             return f"HTTP {answer.status} {first}".strip()

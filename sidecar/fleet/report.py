@@ -1,4 +1,4 @@
-"""One agent of a fleet, from its `/health`. Pure; nothing in the answer is trusted."""
+"""Builds the report of one agent from its `/health`. Pure; nothing in the answer is trusted."""
 
 import math
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ _MAX_CONDITIONS = 20
 
 @dataclass(frozen=True, slots=True)
 class AgentReport:
-    """The state of an agent; None: not known, or not a value of this agent."""
+    """The state of an agent; null means unknown or not applicable."""
 
     target: str
     url: str
@@ -27,7 +27,7 @@ class AgentReport:
     message: str
     """The agent's own message, or why it does not answer."""
     conditions: tuple[str, ...] = ()
-    """Codes, the worst first."""
+    """Codes, worst first."""
     service: str | None = None
     version: str | None = None
     cluster: str | None = None
@@ -46,12 +46,12 @@ class AgentReport:
     cdc_raw_bytes: float | None = None
     cdc_raw_limit_bytes: float | None = None
     cdc_raw_time_to_full_s: float | None = None
-    """At the present growth; None also without growth."""
+    """At the current growth rate; null also if the directory does not grow."""
     snapshot: Snapshot | None = None
 
     @property
     def place(self) -> str:
-        """`cluster/datacenter/rack/host`, or the target of an agent that is not identified."""
+        """`cluster/datacenter/rack/host`, or the target if the agent does not identify itself."""
         parts = (self.cluster, self.datacenter, self.rack, self.host)
         return "/".join(part for part in parts if part) or self.target
 
@@ -61,7 +61,7 @@ def unreachable(target: Target, reason: str) -> AgentReport:
 
 
 def report_of(target: Target, health: Mapping[str, Any], *, is_ok: bool = False) -> AgentReport:
-    """`health` is the answer of `/health`, `is_ok` whether its HTTP status was 200."""
+    """`health` is the answer of `/health`; `is_ok` is true if its HTTP status was 200."""
     instance = _part(health, "instance")
     components = _part(health, "components")
     sink, quarantine = _part(components, "sink"), _part(components, "quarantine")
@@ -120,7 +120,7 @@ def _quarantined(quarantine: Mapping[str, Any]) -> float | None:
 
 
 def _snapshot(components: Mapping[str, Any]) -> Snapshot | None:
-    """The most notable state over all streams."""
+    """Return the most notable snapshot state of all streams."""
     found: set[Snapshot] = set()
     for name in components:
         if name.startswith("snapshot"):

@@ -1,5 +1,5 @@
-"""The HTTP client for agents: one request with a deadline over all of it and a bounded answer. It
-follows no redirect and uses no proxy."""
+"""HTTP client for agents: one request with an overall deadline and a bounded answer. It follows no
+redirects and uses no proxy."""
 
 import io
 import socket
@@ -16,20 +16,20 @@ from sidecar.http.listeners import listeners
 from sidecar.tls.store_file import client_context
 
 MAX_ANSWER_BYTES = 256 << 10
-"""No `/health` is as long."""
+"""Larger than any `/health`."""
 _READ_BYTES = 64 << 10
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How servers are reached."""
+    """How to reach servers."""
 
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Such as `Authorization`."""
     tls: ssl.SSLContext | None = None
-    """For https; None: the authorities of the system."""
+    """For https; None: the system's CA certificates."""
     users: frozenset[int] | None = None
-    """On this machine only their programs are asked, by user ids; None: all."""
+    """User ids whose programs on this machine may receive requests; None: all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Answer:
 
 
 def printable(text: str) -> str:
-    """One line without control characters, which could steer a terminal."""
+    """Replace control characters, which could steer a terminal, with spaces."""
     return "".join(each if each.isprintable() else " " for each in text)
 
 
@@ -50,8 +50,8 @@ def get(
     max_bytes: int = MAX_ANSWER_BYTES,
     body: bytes | None = None,
 ) -> Answer:
-    """The answer of a server before `deadline_s` (`time.monotonic`); `body` is JSON for a POST.
-    Raises OSError, whose text is for the operator."""
+    """Send a GET, or a POST with the JSON `body`, and return the answer. `deadline_s` is compared
+    with `time.monotonic`. Raises OSError with a text for the operator."""
     access = access or Access()
     parts = urlsplit(url)
     is_tls = parts.scheme == "https"
@@ -81,8 +81,8 @@ def get(
 
 
 def _require_user(connection: socket.socket, users: frozenset[int]) -> None:
-    """Raises OSError when another user of this machine may have taken the port. To be called
-    before anything is sent."""
+    """Raise OSError if a different user of this machine may have taken the port. Call this before
+    sending anything."""
     own, peer = connection.getsockname(), connection.getpeername()
     if own[0] != peer[0] and not ip_address(peer[0]).is_loopback:
         return
@@ -90,8 +90,8 @@ def _require_user(connection: socket.socket, users: frozenset[int]) -> None:
     if not found or not found <= users:
         strangers = ", ".join(map(str, sorted(found - users))) or "not known"
         raise OSError(
-            f"the user id of the program that listens there is {strangers}, and not that of the "
-            f"agent. Nothing was sent. `ss -ltnp 'sport = :{peer[1]}'` finds the program"
+            f"the user id of the program that listens there is {strangers}, not the agent's. "
+            f"Nothing was sent. `ss -ltnp 'sport = :{peer[1]}'` finds the program"
         )
 
 
@@ -126,7 +126,7 @@ def _remaining_s(deadline_s: float) -> float:
 
 
 class _Received:
-    """The bytes of an answer as the socket that `HTTPResponse` reads from."""
+    """Presents an answer's bytes as the socket that `HTTPResponse` reads."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content

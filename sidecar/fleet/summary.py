@@ -1,4 +1,4 @@
-"""A whole fleet: the order of its agents, their totals and differences. Pure."""
+"""Summarizes a fleet: sorts the agents, and finds totals and differences. Pure."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from sidecar.fleet.report import STATES, AgentReport
 
 EXIT_DEGRADED = 7
-"""Exit code when an agent is degraded, or agents differ and must not."""
+"""Exit code if an agent is degraded, or if agents differ despite `--require-same`."""
 EXIT_FAILING = 8
-"""Exit code when an agent is failing or does not answer."""
+"""Exit code if an agent is failing or does not answer."""
 _UNKNOWN = "unknown"
 _SAME_START_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A value that should be the same on some agents and is not."""
+    """A value that differs between agents although it should be equal."""
 
     what: str
-    """Such as `versions of cdc-sidecar-cassandra`."""
+    """The compared value, such as `Versions of cdc-sidecar-cassandra`."""
     counts: Mapping[str, int]
     """Number of agents by value."""
 
@@ -41,10 +41,10 @@ class FleetSummary:
     degraded: int
     ok: int
     differences: tuple[Difference, ...]
-    """Different versions in a service, and configurations in a service with one topic prefix."""
+    """Different versions of a service, and different configurations of a topic prefix."""
 
     def exit_code(self, *, requires_same: bool = False) -> int:
-        """0 when all agents are ok; with `requires_same` they must also not differ."""
+        """Return 0 if all agents are ok and, with `requires_same`, do not differ."""
         if self.unreachable or self.failing:
             return EXIT_FAILING
         if self.degraded or (requires_same and self.differences):
@@ -54,16 +54,16 @@ class FleetSummary:
 
 @dataclass(frozen=True, slots=True)
 class FleetReport:
-    """The JSON of a fleet."""
+    """The JSON document of a fleet."""
 
     summary: FleetSummary
     agents: tuple[AgentReport, ...]
-    """The worst first."""
+    """Worst first."""
 
 
 def fleet_of(agents: Iterable[AgentReport]) -> FleetReport:
-    """Sorts the agents: by state, quarantine, lag and name. An agent that was reached under several
-    addresses is listed once."""
+    """Sort the agents by state, quarantine, time until `cdc_raw` is full, lag and place. An agent
+    with several addresses is listed once."""
     found = tuple(sorted(_distinct(agents), key=_badness))
     total, differences = len(found), tuple(_differences(found))
     counted = Counter(agent.state for agent in found)
@@ -86,7 +86,7 @@ def _badness(agent: AgentReport) -> tuple[int, float, float, float, str]:
 
 
 def _distinct(agents: Iterable[AgentReport]) -> Iterator[AgentReport]:
-    """Drops repetitions: the same node, host and process, as behind an A and an AAAA record."""
+    """Drop duplicates: a process that was reached twice, such as by an A and an AAAA record."""
     seen: dict[tuple[str | None, ...], float] = {}
     for agent in agents:
         process, uptime_s = _process(agent), agent.uptime_s

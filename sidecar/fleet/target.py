@@ -1,5 +1,5 @@
-"""The addresses of agents: `host`, `host:port`, `[::1]:8000` or a URL, one a line in a file, or all
-records of a DNS name."""
+"""Agent addresses: `host`, `host:port`, `[::1]:8000` or a URL, one per line of a file, or all
+address records of a DNS name."""
 
 import socket
 from dataclasses import dataclass
@@ -17,18 +17,18 @@ _SCHEMES = ("http", "https")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One agent that is asked."""
+    """One agent to query."""
 
     name: str
-    """As the operator knows it: the line of the file, or the name of the pod."""
+    """The operator's name for it: the line of the file, or the pod's name."""
     url: str = ""
-    """`http://host:port`, maybe with a path; empty when there is no address."""
+    """`http://host:port`, optionally with a path; empty if there is no address."""
     problem: str = ""
-    """Why there is no address, such as a pod that does not run."""
+    """Why there is no address, for example because the pod does not run."""
 
 
 def parse_target(text: str, default_port: int = DEFAULT_PORT) -> Target:
-    """Raises ValueError that names the mistake."""
+    """Parse an address. Raises ValueError that describes the mistake."""
     text = text.strip()
     has_scheme = "://" in text
     whole = text if has_scheme else f"http://{_bracketed(text)}"
@@ -52,7 +52,7 @@ def parse_target(text: str, default_port: int = DEFAULT_PORT) -> Target:
 
 
 def read_targets(path: Path, default_port: int = DEFAULT_PORT) -> list[Target]:
-    """One target for each line of a file; `#` begins a comment, repeated lines count once. Raises
+    """Return a target for each distinct address in a file; `#` begins a comment. Raises
     ConfigError with one message for each mistake."""
     try:
         text = read_regular(path.resolve(), _MAX_FILE_BYTES).decode("utf-8-sig")
@@ -74,16 +74,16 @@ def read_targets(path: Path, default_port: int = DEFAULT_PORT) -> list[Target]:
     if problems:
         raise ConfigError(*problems)
     if not targets:
-        raise ConfigError(f"{path} names no agent. Write host:port, one a line.")
+        raise ConfigError(f"{path} contains no agent address. Write one host:port per line.")
     if len(targets) > MAX_TARGETS:
-        raise ConfigError(f"{path} names {len(targets)} agents; {MAX_TARGETS} is the limit.")
+        raise ConfigError(f"{path} lists {len(targets)} agents; the limit is {MAX_TARGETS}.")
     return list(targets.values())
 
 
 def resolve_targets(name: str, default_port: int = DEFAULT_PORT) -> list[Target]:
-    """One target for each A and AAAA record of `host` or `host:port`, such as a headless service.
-    Blocks for the time-outs of the resolver. Raises ValueError for an unusable name and
-    UnavailableError without an answer."""
+    """Return a target for each A and AAAA record of `host` or `host:port`, such as a headless
+    service. May block until the resolver times out. Raises ValueError for an invalid name and
+    UnavailableError for a name without an address."""
     url = parse_target(name, default_port).url
     host, _, port = url.removeprefix("http://").rpartition(":")
     if "/" in port or not url.startswith("http://"):
@@ -101,10 +101,10 @@ def resolve_targets(name: str, default_port: int = DEFAULT_PORT) -> list[Target]
 
 
 def url_host(host: str) -> str:
-    """A host in a URL: IPv6 addresses have brackets."""
+    """Format a host for a URL, with brackets around an IPv6 address."""
     return f"[{host}]" if ":" in host else host
 
 
 def _bracketed(text: str) -> str:
-    """A bare IPv6 address in brackets; everything else unchanged."""
+    """Put a bare IPv6 address in brackets; return everything else unchanged."""
     return f"[{text}]" if text.count(":") > 1 and not text.startswith("[") else text

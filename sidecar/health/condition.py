@@ -12,19 +12,19 @@ class State(StrEnum):
     """The state of an agent or of a condition."""
 
     OK = "ok"
-    """Every event is delivered, or will be without an operator."""
+    """Every event is delivered, or will be without an operator's help."""
     DEGRADED = "degraded"
-    """Events are delivered, and something needs an operator: data was not delivered, or a fault
-    that the agent cannot repair threatens data."""
+    """Events are delivered, but an operator must act: data was not delivered, or a fault that the
+    agent cannot repair threatens data."""
     FAILING = "failing"
-    """Events are not delivered for now."""
+    """Events are currently not delivered."""
     WARNING = "warning"
-    """Of a condition that leaves the agent ok: the agent cannot see something that it would
-    report."""
+    """Only conditions have this state. The agent remains ok, but cannot detect something that it
+    would otherwise report."""
 
     @property
     def severity(self) -> int:
-        """0 for ok and warning, then rising."""
+        """0 for ok and warning, higher for worse states."""
         return AGENT_STATES.index(self) if self in AGENT_STATES else 0
 
 
@@ -33,21 +33,21 @@ AGENT_STATES = (State.OK, State.DEGRADED, State.FAILING)
 
 
 class Rank(IntEnum):
-    """What a condition does to events, by which one comes first among several."""
+    """A condition's effect on events, which decides the order of several conditions."""
 
     NONE = 0
-    """Events are delivered; an operator should do something."""
+    """Events are delivered; an operator should act."""
     LATE = 1
     """Events of some tables or collections are late or wait."""
     STOPPED = 2
-    """No events are delivered. The rank of each failing condition."""
+    """No events are delivered. The minimum rank of failing conditions."""
     LOSS = 3
     """Changes are being lost now."""
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One cause for which an agent is not ok. It ends with its cause."""
+    """One problem of an agent. It lasts as long as its cause."""
 
     code: str
     """Stable name in snake case, for metrics, alarms and scripts, such as `segment_quarantined`."""
@@ -60,7 +60,7 @@ class Condition:
     remedy: str
     """What to do, as a command or an instruction."""
     detail: str = ""
-    """The words of a client library or a server about the cause; empty without any."""
+    """A client library's or a server's own text about the cause; may be empty."""
     rank: Rank = Rank.NONE
 
     @property
@@ -72,26 +72,26 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """All conditions at one moment, by rank."""
+    """All conditions at one moment, most urgent first."""
 
     conditions: tuple[Condition, ...] = ()
 
     @property
     def state(self) -> State:
-        """That of the worst condition."""
+        """The state of the worst condition."""
         return worst_state(self.conditions)
 
 
 def worst_state(conditions: Iterable[Condition]) -> State:
-    """Of an agent or component with these conditions."""
+    """Return the state of an agent or component with these conditions."""
     return AGENT_STATES[max((each.state.severity for each in conditions), default=0)]
 
 
 def status_of(conditions: Iterable[Condition]) -> Status:
-    """The status that follows from conditions, which keep their order among those of one rank and
-    state. It ends each message with a full stop, because other sentences follow."""
+    """Sort conditions by urgency; equally urgent conditions keep their order. Each message gets a
+    full stop if it has none, because other sentences follow."""
     whole = (replace(each, message=_sentence(each.message)) for each in conditions)
-    # `reverse` keeps the order of equals.
+    # `reverse` preserves the order of equal elements.
     return Status(tuple(sorted(whole, key=lambda each: each.urgency, reverse=True)))
 
 

@@ -1,6 +1,6 @@
 """The health of an agent, as `/health`, the page, the metrics and the log report it.
 
-The state of a component is that of its worst condition.
+A component has the state of its worst condition.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ class Component:
     name: str
     state: State
     message: str
-    """What it does, or the message and remedy of each of its conditions."""
+    """The component's activity, or the message and remedy of each of its conditions."""
     details: Mapping[str, object] = field(default_factory=dict)
 
     @property
@@ -28,7 +28,7 @@ class Component:
 class Health:
     status: Status
     message: str
-    """One line: how far delivery is, or the first condition and the number of others."""
+    """One line: the progress of delivery, or the first condition and the number of others."""
     components: Sequence[Component] = ()
 
     @property
@@ -53,7 +53,7 @@ class Health:
 
 
 def condition_document(condition: Condition) -> dict[str, str]:
-    """The JSON form; `detail` is present only where the condition has one."""
+    """Return the JSON form; `detail` is present only if the condition has one."""
     document = {
         "code": condition.code,
         "status": condition.state.value,
@@ -67,15 +67,15 @@ def condition_document(condition: Condition) -> dict[str, str]:
 def component_of(
     status: Status, name: str, message: str, details: Mapping[str, object] | None = None
 ) -> Component:
-    """A component in the worst state of its conditions; without a condition it has `message`."""
+    """Create a component with the worst state of its conditions; without any, use `message`."""
     conditions = [each for each in status.conditions if each.component == name]
     reported = [f"{each.message} {each.remedy}".strip() for each in conditions]
     return Component(name, worst_state(conditions), " ".join(reported) or message, details or {})
 
 
 def health_of(status: Status, message: str, components: Iterable[Component] = ()) -> Health:
-    """`message` is that of an agent without conditions. A condition whose component is not
-    among `components` adds that component."""
+    """Combine status and components. `message` describes an agent that is ok. A condition whose
+    component is not among `components` adds that component."""
     parts = list(components)
     known = {part.name for part in parts}
     missing = dict.fromkeys(

@@ -1,1 +1,1 @@
-"""The last 24 hours of an agent, one sample a minute, in a small file."""
+"""The last 24 hours of an agent, one sample per minute, in a small file."""

@@ -8,13 +8,13 @@ import orjson
 from flask import Blueprint, Response
 
 _KEPT_S = 1.0
-"""Age up to which the same text is sent again, because it is slow to make."""
+"""Maximum age of the cached text, which is slow to build."""
 
 
 def history_pages(
     document: Callable[[], Mapping[str, object]], clock: Callable[[], float] = time.monotonic
 ) -> Blueprint:
-    """`document` is called on the server's threads and must not wait. `clock` is in seconds."""
+    """`document` is called on the server's threads and must not wait. `clock` returns seconds."""
     pages = Blueprint("history", __name__)
     lock = threading.Lock()
     text, made_s = b"", -_KEPT_S

@@ -22,21 +22,21 @@ _DIGITS = 3
 
 Fold = Literal["max", "min", "last", "rate"]
 Sample = Mapping[str, float]
-"""Values by the name of their column; missing or NaN: not known."""
+"""Values by column name; a missing value or NaN is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A value of the history, and how the samples of a minute become one: `rate` is the increase of
-    a total per second."""
+    """A column of the history, and how it combines the samples of a minute: `rate` is the increase
+    of a total per second."""
 
     name: str
     fold: Fold = "max"
 
 
 class HistoryRecorder(Worker):
-    """Records on a separate thread inside a `with` block. It never delays delivery, and a failure
-    of the disk or of a sample only leaves a gap."""
+    """Records on a separate thread inside a `with` block. It never delays delivery, and a failed
+    sample or write never stops it."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class HistoryRecorder(Worker):
         self._repeated = RateLimitedLog(logger)
 
     def document(self) -> dict[str, object]:
-        """The body of `/history`: the last 24 hours, the oldest first, with nulls for minutes
+        """Returns the body of `/history`: the last 24 hours, oldest first, with nulls for minutes
         without a sample."""
         ring, interval_s = self._ring, self._ring.layout.interval_s
         now_s = self._wall_clock()
@@ -80,7 +80,7 @@ class HistoryRecorder(Worker):
         }
 
     def look(self) -> None:
-        """Takes one sample, and stores the last minute after its end."""
+        """Takes one sample, and stores the previous minute once it is over."""
         ring = self._ring
         interval_s = ring.layout.interval_s
         time_s = int(self._wall_clock()) // interval_s * interval_s
@@ -88,7 +88,7 @@ class HistoryRecorder(Worker):
         try:
             sample = self._sample()
         except Exception as error:
-            self._repeated.log("sample", "the history lacks a sample", reason=str(error))
+            self._repeated.log("sample", "the history is missing a sample", reason=str(error))
             sample = {}
         now_s = self._clock()
         if before is None or before.time_s != time_s:
@@ -112,7 +112,7 @@ class _Minute:
 
     time_s: int
     first_totals: Mapping[str, tuple[float, float]]
-    """By column of kind `rate`: the clock and the total at the end of the minute before."""
+    """For each `rate` column: clock and total at the end of the previous minute."""
     totals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     folded: Mapping[str, float] = field(default_factory=dict)
 

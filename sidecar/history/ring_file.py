@@ -1,9 +1,9 @@
 """The history in memory and in its file.
 
 A failed write never reaches the caller: the samples stay in memory, the failure is logged, and the
-next sample writes the whole file again. The space of the file is reserved when it is created, so a
-full disk does not stop later samples. Samples are not synced: after a power failure the last
-minutes may be missing, after a crash of the process none.
+next sample writes the whole file again. The file's space is reserved when it is created, so a full
+disk does not stop later samples. Samples are not synced: a power failure may lose the latest
+minutes, a crash of the process only the current minute.
 """
 
 import errno
@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 FILE_NAME = "history.ring"
 _MAX_FILE_BYTES = 1 << 20
 _RESERVE_BYTES = 8 << 20
-"""Free space that a new file leaves to the offsets."""
+"""Free space that must exist before the whole file is written, reserved for the offsets."""
 
 
 class RingFile:
@@ -45,11 +45,11 @@ class RingFile:
         self._lock = threading.Lock()
         self._by_slot: dict[int, tuple[int, Values]] = {}
         self._is_whole = False
-        """Whether the file has all samples of the memory."""
+        """Whether the file contains all samples in memory."""
         self._repeated = RateLimitedLog(logger)
 
     def load(self) -> None:
-        """Reads the file. One that is missing, damaged or not readable counts as empty."""
+        """Reads the file. A missing, damaged or unreadable file counts as empty."""
         try:
             content = read_regular(self.path, _MAX_FILE_BYTES)
             found, samples = decode_file(content)
@@ -89,8 +89,8 @@ class RingFile:
         self._repeated.resolved("write", "storing the history works again")
 
     def rows(self, now_s: float) -> Iterator[tuple[int, Values]]:
-        """Samples of the last 24 hours (with the default layout), the oldest first. Samples from
-        the future, as before the clock was set back, are left out."""
+        """Yields samples of the last 24 hours (with the default layout), oldest first. Skips
+        samples from the future, which exist after the clock was set back."""
         layout = self.layout
         with self._lock:
             known = sorted(self._by_slot.values())

@@ -1,10 +1,10 @@
-"""The bytes of a history file: a header, then a fixed number of slots. Pure.
+"""Encodes and decodes a history file: a header, then a fixed number of slots. Pure.
 
-The header has 512 bytes: magic, format version, interval in seconds, number of slots, names of the
-columns, and a CRC-32 of all this. A slot has the time (seconds since 1970, a signed 64-bit
-integer), one double for each column (NaN: not known) and a CRC-32. All numbers are little-endian.
-The slot of a sample follows from its time, so a sample replaces the one of 24 hours before. A slot
-with a wrong checksum is empty, as after a crash during a write.
+The header has 512 bytes: magic, format version, interval in seconds, number of slots, column names
+and a CRC-32 of these. A slot contains the time (seconds since 1970, a signed 64-bit integer), one
+double per column (NaN: unknown) and a CRC-32. All numbers are little-endian. A sample's time
+determines its slot, so it replaces the sample from 24 hours earlier. A slot with a wrong checksum,
+such as after a crash during a write, counts as empty.
 """
 
 import math
@@ -21,11 +21,11 @@ _CRC = struct.Struct("<I")
 _LARGEST_TIME_S = 1 << 40
 
 Values = tuple[float, ...]
-"""One number for each column; NaN: not known."""
+"""One number for each column; NaN means unknown."""
 
 
 class DamagedHistoryError(ValueError):
-    """The content is not a history file of this release; the message has the reason."""
+    """The content is not a history file of this release; the message states the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +48,12 @@ class Layout:
         return time_s // self.interval_s % self.slots
 
     def offset_of(self, time_s: int) -> int:
-        """The place of a sample in the file, in bytes."""
+        """Return a sample's byte offset in the file."""
         return HEADER_BYTES + self.slot_of(time_s) * self.slot_bytes
 
 
 def encode_header(layout: Layout) -> bytes:
-    """Raises ValueError for more columns than fit."""
+    """Encode the header. Raises ValueError if the column names do not fit."""
     names = "\n".join(layout.columns).encode()
     head = _HEAD.pack(_MAGIC, VERSION, layout.interval_s, layout.slots, len(names)) + names
     if len(head) > HEADER_BYTES - _CRC.size:
@@ -68,7 +68,7 @@ def encode_slot(time_s: int, values: Values) -> bytes:
 
 
 def encode_file(layout: Layout, samples: Mapping[int, Values]) -> bytes:
-    """A whole file; `samples` by time."""
+    """Encode a whole file; `samples` maps times to values."""
     content = bytearray(encode_header(layout)).ljust(layout.file_bytes, b"\0")
     for time_s, values in samples.items():
         at = layout.offset_of(time_s)
@@ -77,7 +77,7 @@ def encode_file(layout: Layout, samples: Mapping[int, Values]) -> bytes:
 
 
 def decode_file(content: bytes) -> tuple[Layout, dict[int, Values]]:
-    """The layout and the samples by time; damaged slots are left out. Raises
+    """Decode the layout and the samples by time, and skip damaged slots. Raises
     DamagedHistoryError."""
     header, checksum = content[: HEADER_BYTES - _CRC.size], content[HEADER_BYTES - _CRC.size :]
     if len(content) < HEADER_BYTES or not header.startswith(_MAGIC):
@@ -98,7 +98,7 @@ def decode_file(content: bytes) -> tuple[Layout, dict[int, Values]]:
 
 
 def rearranged(layout: Layout, found: Layout, samples: Mapping[int, Values]) -> dict[int, Values]:
-    """Samples of another release in this layout: columns by name, missing ones NaN."""
+    """Convert samples of a different release: match columns by name, and fill gaps with NaN."""
     if found == layout:
         return dict(samples)
     if found.interval_s != layout.interval_s:

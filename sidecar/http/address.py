@@ -1,4 +1,4 @@
-"""The listening socket of the HTTP server, with errors that name the property."""
+"""Creates the HTTP server's listening socket, with errors that name the property."""
 
 import errno
 import socket
@@ -7,7 +7,7 @@ from sidecar.errors import ConfigError
 
 
 def listening_socket(host: str, port: int) -> socket.socket:
-    """A bound TCP socket. Raises ConfigError that names the property to change.
+    """Bind a TCP socket. Raises ConfigError that names the property to change.
 
     `*` and `::` accept IPv4 and IPv6. Without IPv6 in the kernel, `*` is `0.0.0.0`.
     """
@@ -40,13 +40,13 @@ def listening_socket(host: str, port: int) -> socket.socket:
 
 
 def local_url(host: str, port: int) -> str:
-    """The URL of a server of this machine that listens on `host`."""
+    """Return the URL of a server on this machine that listens on `host`."""
     host = _LOOPBACK.get(host, host)
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def address_problem(host: str) -> str | None:
-    """The problem if the host is not an address of this machine; uses any free port."""
+    """Return the problem if the host is not an address of this machine. Binds any free port."""
     try:
         listening_socket(host, 0).close()
     except ConfigError as error:

@@ -1,12 +1,12 @@
-"""Bounds the connections of the HTTP server, so that slow clients cannot block probes.
+"""Limits the connections of the HTTP server, so that slow clients cannot block probes.
 
-A client owes a request after it connects and after each answer. At the limit the server accepts a
-new connection and closes the one that has owed a request for longest. So clients that send half a
-request, send a body byte by byte or never read an answer only displace each other. A connection
+A client owes a request after it connects and after each answer. At the limit, the server accepts a
+new connection and closes the connection that has owed a request longest. So clients that send half
+a request, send a body byte by byte or never read an answer only displace each other. A connection
 with a complete request is never closed this way.
 
-No thread waits for a client: an answer is in memory as a whole, and the next request of its
-connection is read when the client has read it. All unread answers together are bounded.
+No thread waits for a client: the whole answer is in memory, and the connection's next request is
+read after the client has read the answer. The total size of unread answers is limited.
 """
 
 import resource
@@ -26,7 +26,7 @@ from sidecar.http.requests import MAX_BODY_BYTES, MAX_HEAD_BYTES, RequestParser
 
 MOST_CONNECTIONS, LEAST_CONNECTIONS = 64, 4
 _DESCRIPTOR_SHARE = 4
-"""Part of the open files that connections may be; segments, offsets and servers need the others."""
+"""Connections may use one in four open files; segments, offsets and servers need the rest."""
 REQUEST_TIMEOUT_S = 10
 """Maximum time from the first to the last byte of a request."""
 ANSWER_TIMEOUT_S = 30
@@ -34,15 +34,15 @@ ANSWER_TIMEOUT_S = 30
 THREADS = 4
 PROBES = frozenset(("/ping", "/live", "/ready"))
 UNREAD_BYTES = 32 << 20
-"""Maximum size of the unread answers of all connections; beyond it the idlest ones are closed."""
+"""Maximum size of all unread answers; beyond it, the idlest connections are closed."""
 _CLEANUP_INTERVAL_S = 1
 
 
 class Channel(HTTPChannel):
-    """One connection, with the time since when its client owes something."""
+    """One connection, which records since when its client owes a request or a read."""
 
     parser_class = RequestParser
-    # The stubs of waitress lack the lock, and name other types.
+    # waitress's stubs omit the lock, and declare different types.
     request: RequestParser | None
     requests: list[RequestParser]
     requests_lock: threading.Lock
@@ -51,13 +51,13 @@ class Channel(HTTPChannel):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.owes_since_s = time.monotonic()
-        """Time at which the client connected or completed its last request."""
+        """Time at which the client connected or completed its latest request."""
         self.request_since_s: float | None = None
-        """Arrival of the first byte of the incomplete request."""
+        """Arrival time of the incomplete request's first byte."""
         self.unread_since_s: float | None = None
-        """Time since which an answer is unread, set by `overdue`."""
+        """Time since which an answer has been unread, set by `overdue`."""
         self._following = b""
-        """Bytes after a complete request: processed when its answer is read."""
+        """Bytes after a complete request, processed once its answer has been read."""
 
     def readable(self) -> bool:
         """Whether to receive bytes; called once per iteration of the loop."""
@@ -91,7 +91,7 @@ class Channel(HTTPChannel):
         self.server.add_task(self)
 
     def end(self) -> None:
-        """Let the loop close the connection; it may be waiting for its descriptor now."""
+        """Let the loop close the connection, because it may be waiting on the descriptor now."""
         self.will_close = True
         # Wake the loop, which would otherwise wait until the client reads.
         if self.socket is not None:
@@ -122,12 +122,12 @@ class Channel(HTTPChannel):
 
 
 class BoundedServer(TcpWSGIServer):
-    """At its limit, closes the connection that has owed a request for longest."""
+    """At its limit, closes the connection that has owed a request longest."""
 
     channel_class = Channel
 
     def readable(self) -> bool:
-        """Whether to accept; called once per iteration of the loop."""
+        """Whether to accept connections; called once per iteration of the loop."""
         now_s = int(time.time())
         self._limit_unread()
         if now_s >= self.next_channel_cleanup:
@@ -137,8 +137,8 @@ class BoundedServer(TcpWSGIServer):
         return bool(self.accepting and (has_room or self._idlest() is not None))
 
     def handle_accept(self) -> None:
-        """Accept first: the loop may still have an event for the descriptor of a connection that
-        is closed here, so the new connection must not reuse it."""
+        """Accept before closing: the loop may still hold an event for a descriptor that is closed
+        here, so the new connection must not reuse it."""
         super().handle_accept()
         while len(self._channels) > self.adj.connection_limit:
             idlest = self._idlest()
@@ -164,7 +164,7 @@ class BoundedServer(TcpWSGIServer):
 
     @property
     def _channels(self) -> dict[int, Channel]:
-        # The stubs of waitress declare a single channel.
+        # waitress's stubs declare a single channel.
         channels: Any = self.active_channels
         return cast(dict[int, Channel], channels)
 
@@ -174,7 +174,7 @@ class BoundedServer(TcpWSGIServer):
 
 
 def connection_limit(open_files: int) -> int:
-    """Connections at once, by the limit of open files (RLIMIT_NOFILE; -1 for none)."""
+    """Return the maximum number of connections for RLIMIT_NOFILE (-1: unlimited)."""
     if open_files == resource.RLIM_INFINITY:
         return MOST_CONNECTIONS
     return max(LEAST_CONNECTIONS, min(MOST_CONNECTIONS, open_files // _DESCRIPTOR_SHARE))
@@ -184,7 +184,7 @@ class ProbesFirst(ThreadedTaskDispatcher):
     """Answers probes before other requests that wait for a thread."""
 
     def add_task(self, task: Any) -> None:
-        """Called by the loop, with a channel that has one request."""
+        """The loop calls this with a channel that contains one request."""
         with self.lock:
             is_probe = task.requests[0].path in PROBES
             (self.queue.appendleft if is_probe else self.queue.append)(task)
@@ -194,14 +194,14 @@ class ProbesFirst(ThreadedTaskDispatcher):
 def bounded_server(
     application: Any, listener: socket.socket, sockets: dict[int, Any]
 ) -> BoundedServer:
-    """A server for a WSGI application on a bound socket; it registers sockets in `sockets`."""
+    """Create a server for a WSGI application on a bound socket; it adds sockets to `sockets`."""
     settings = Adjustments(
         sockets=[listener],
         threads=THREADS,
         connection_limit=connection_limit(resource.getrlimit(resource.RLIMIT_NOFILE)[0]),
         cleanup_interval=_CLEANUP_INTERVAL_S,
         outbuf_overflow=UNREAD_BYTES,
-        # Threads wait for the client above it.
+        # Above this mark, threads would wait for the client.
         outbuf_high_watermark=sys.maxsize,
         max_request_header_size=MAX_HEAD_BYTES,
         max_request_body_size=MAX_BODY_BYTES,

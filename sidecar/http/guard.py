@@ -1,15 +1,15 @@
-"""Rejects requests that web pages of other sites make a browser send.
+"""Rejects requests that other sites' web pages make a browser send.
 
-Any page can make a browser send requests to loopback and to the user's network. Two rules:
+Any page can make a browser send requests to loopback and to the user's network. Two rules apply:
 
 * DNS rebinding: a page can resolve its own host name to the agent's address. So the `Host` header
   must be an IP address, a name of this machine, a name outside the public DNS, or one of
   `http.allowed.hosts`.
-* Cross-site requests: by the headers `Origin` and `Sec-Fetch-Site`, which a page cannot set. From
-  another site comes nothing but a link that the user follows: also a GET costs time.
+* Cross-site requests: the headers `Origin` and `Sec-Fetch-Site`, which a page cannot set, reveal
+  them. Only a link that the user follows is accepted, because even a GET costs time.
 
-Beyond loopback, probes and `/metrics` accept any host name: the agent cannot know the names that
-scrapers on other machines use.
+Unless bound to loopback, probes and `/metrics` accept any host name: the agent cannot know the
+names that scrapers on other machines use.
 """
 
 import re
@@ -36,7 +36,7 @@ HEADERS: Mapping[str, str] = MappingProxyType(
         "X-Frame-Options": "DENY",
     }
 )
-"""Default headers of every response: no other site may embed it."""
+"""Default headers of every response, so that no other site can embed it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +44,9 @@ class RequestFacts:
     method: str
     path: str
     target: str = ""
-    """The raw request target; an absolute one is meant for a proxy."""
+    """The raw request target; an absolute target is meant for a proxy."""
     host: str | None = None
-    """The `Host` header; None without one, as in HTTP/1.0."""
+    """The `Host` header, or None, as in HTTP/1.0."""
     origin: str | None = None
     site: str | None = None
     """`Sec-Fetch-Site`."""
@@ -61,7 +61,7 @@ class RejectedRequest:
 
 
 def rejection_of(facts: RequestFacts, hosts: KnownHosts) -> RejectedRequest | None:
-    """Why a request is rejected; None for an accepted one."""
+    """Return why a request is rejected, or None if it is accepted."""
     if facts.target and not facts.target.startswith(("/", "*")):
         return RejectedRequest(400, "This is not a proxy: the request target must be a path.")
     if facts.host:
@@ -78,16 +78,16 @@ def rejection_of(facts: RequestFacts, hosts: KnownHosts) -> RejectedRequest | No
             )
     is_link = facts.method == "GET" and facts.destination == "document"
     if facts.site is not None and facts.site not in _OWN_SITES and not is_link:
-        return RejectedRequest(403, "Sec-Fetch-Site: requests of other sites are rejected.")
+        return RejectedRequest(403, "Sec-Fetch-Site: requests from other sites are rejected.")
     if facts.method in _READ_METHODS:
         return None
     if facts.origin is not None and facts.origin.lower() not in _origins(facts.host):
-        return RejectedRequest(403, "Origin: requests of other origins are rejected.")
+        return RejectedRequest(403, "Origin: requests from other origins are rejected.")
     return None
 
 
 def guard_requests(app: Flask, hosts: KnownHosts) -> None:
-    """Reject such requests before any view, and add `HEADERS` to every response."""
+    """Reject such requests before any view runs, and add `HEADERS` to every response."""
 
     @app.before_request
     def check() -> Response | None:

@@ -1,4 +1,4 @@
-"""Host names by which clients may address the agent (`http.allowed.hosts`)."""
+"""Host names with which clients may address the agent (`http.allowed.hosts`)."""
 
 import re
 import socket
@@ -23,7 +23,7 @@ _PRIVATE_SUFFIXES = (
 
 @cache
 def machine_names() -> frozenset[str]:
-    """The host name of this machine, and its fully qualified name."""
+    """Return this machine's host name and fully qualified name."""
     name = socket.gethostname()
     return frozenset(each.lower().rstrip(".") for each in (name, socket.getfqdn(name)) if each)
 
@@ -35,7 +35,7 @@ class KnownHosts:
     bound_to: str = "127.0.0.1"
     """`http.host`."""
     allowed: tuple[str, ...] = ()
-    """`http.allowed.hosts`: names, `.example.com` for all names below one, `*` for any name."""
+    """`http.allowed.hosts`: names, `.example.com` for all names below it, `*` for any name."""
     machine: frozenset[str] = field(default_factory=machine_names)
 
     @property
@@ -58,7 +58,7 @@ class KnownHosts:
 
 
 def allowed_host_problems(names: Iterable[str]) -> list[str]:
-    """A message for each value of `http.allowed.hosts` that can never match a host."""
+    """Return a message for each value of `http.allowed.hosts` that can never match a host."""
     return [
         f"must be host names without a port or scheme, not `{name}`"
         for name in names

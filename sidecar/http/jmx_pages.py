@@ -1,8 +1,8 @@
-"""The attributes of Debezium's JMX beans, for those who scrape Debezium.
+"""The attributes of Debezium's JMX beans, for existing scrapers of Debezium.
 
-GET /metrics/jmx   as the Prometheus JMX exporter names them with the rules that Debezium publishes:
+GET /metrics/jmx   under the names that the Prometheus JMX exporter produces with Debezium's rules:
                    debezium_metrics_ATTRIBUTE{plugin, name, context}
-GET /metrics.json  {"snapshot": {…}, "streaming": {…}}: all attributes by context, also texts
+GET /metrics.json  {"snapshot": {…}, "streaming": {…}}: all attributes by context, including texts
 """
 
 import json
@@ -22,13 +22,13 @@ Contexts = Mapping[str, Mapping[str, Any]]
 
 _PREFIX = "debezium_metrics_"
 _UNKNOWN = re.compile(r"^(?=[0-9])|[^a-zA-Z0-9]+")
-"""What the exporter replaces in names of labels by one `_`."""
+"""Characters in label names that the exporter replaces with a single `_`."""
 
 
 class ExportedBeans(Collector):
     """Beans of a connector (`cassandra`) with the topic prefix `server`; `tags` become labels.
 
-    As the exporter does, it leaves out texts and lists, and gives each entry of a map a sample.
+    Like the exporter, it omits texts and lists, and exports one sample per map entry.
     """
 
     def __init__(
@@ -66,8 +66,8 @@ def jmx_pages(
     contexts: Callable[[], Contexts],
     tags: Mapping[str, str] = MappingProxyType({}),
 ) -> Blueprint:
-    """`connector` as in JMX (`cassandra`), `server` the topic prefix, `tags` those of
-    `custom.metric.tags`; `contexts` is called on the server's threads and must not wait."""
+    """`connector` is its name in JMX (`cassandra`), `server` the topic prefix, and `tags` are
+    `custom.metric.tags`. `contexts` is called on the server's threads and must not wait."""
     pages = Blueprint("jmx", __name__)
 
     @pages.get("/metrics/jmx")

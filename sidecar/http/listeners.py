@@ -1,7 +1,7 @@
-"""The sockets of this machine that listen on a port, and their users, from the kernel.
+"""Finds the sockets of this machine that listen on a port, and their users.
 
-A line of /proc/net/tcp reads `0: 0100007F:1F90 00000000:0000 0A … uid timeout inode …`: own and
-other address, state, owner.
+A line of /proc/net/tcp reads `0: 0100007F:1F90 00000000:0000 0A … uid timeout inode …`: local and
+remote address, state, owner.
 """
 
 from contextlib import suppress
@@ -19,8 +19,8 @@ class Listener:
 
 
 def listeners(port: int, client_port: int | None = None) -> list[Listener]:
-    """All sockets that listen on a port; with `client_port` also those that accepted a connection
-    from it."""
+    """Return all sockets that listen on a port and, with `client_port`, sockets that accepted a
+    connection from that port."""
     found = []
     for table in _TABLES:
         with suppress(OSError, ValueError, IndexError):
@@ -28,7 +28,7 @@ def listeners(port: int, client_port: int | None = None) -> list[Listener]:
                 fields = line.split()
                 own, other = (int(each.rpartition(":")[2], 16) for each in fields[1:3])
                 is_accepted = fields[3] == _ESTABLISHED and other == client_port
-                # The kernel accepts connections before their program does; these have no inode.
+                # The kernel accepts connections before the program does; until then, inode is 0.
                 if own == port and (fields[3] == _LISTENING or (is_accepted and fields[9] != "0")):
                     found.append(Listener(fields[9], int(fields[7])))
     return found

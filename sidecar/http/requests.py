@@ -1,9 +1,9 @@
 """Reads HTTP/1.1 requests strictly, within limits, and in linear time.
 
-A server and a proxy that disagree about where a request ends can be made to exchange hidden
-requests. So each form that RFC 9112 calls invalid or ambiguous is an error, as is a body in chunks,
-and the connection closes after the answer. `waitress` parses only bytes that passed these checks:
-some of its own expressions take quadratic time for other bytes.
+If a server and a proxy disagree about where a request ends, an attacker can smuggle requests. So
+each form that RFC 9112 calls invalid or ambiguous is an error, as is a chunked body, and the
+connection closes after the answer. `waitress` parses only bytes that passed these checks, because
+some of its regular expressions take quadratic time for other bytes.
 """
 
 import json
@@ -25,7 +25,7 @@ MAX_TARGET_BYTES = 4096
 MAX_FIELDS = 100
 _END = b"\r\n"
 _BARE = re.compile(rb"(?<!\r)\n|\r(?!\n|\Z)")
-"""A line end of which one half is missing."""
+"""A line feed or carriage return without the other."""
 _SPACE = re.compile(rb"(?:\r\n)*[^\S\r]")
 _FIRST_LINE = re.compile(rb"[A-Z]{1,32} ([^\x00-\x20\x7f]+) HTTP/1\.[01]")
 _FIELD = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):([\t\x20-\x7e\x80-\xff]*)")
@@ -44,13 +44,13 @@ class LengthRequiredError(Error):
 
 
 class RequestParser(HTTPRequestParser):
-    """One request. An invalid one is completed and has an `error`."""
+    """Parses one request. An invalid request is completed and has an `error`."""
 
     path = ""
-    """Of a request without a valid head; `waitress` logs it."""
+    """The path of a request without a valid head, because `waitress` logs the path."""
 
     def received(self, data: bytes) -> int:
-        """The number of bytes that belong to the request."""
+        """Parse bytes, and return how many of them belong to the request."""
         if self.body_rcv is None and not self.completed:
             head = (self.header_plus + data).partition(_END + _END)[0]
             if _BARE.search(head) or _SPACE.match(head):
@@ -77,7 +77,7 @@ def _head_error(head: bytes) -> Error | None:
     first, *lines = head.rstrip(_END).split(_END)
     line = _FIRST_LINE.fullmatch(first)
     if line is None:
-        return BadRequest("The first line is not a request of HTTP/1.1")
+        return BadRequest("The first line is not an HTTP/1.1 request line")
     if len(line[1]) > MAX_TARGET_BYTES:
         return TargetTooLongError(f"The target exceeds {MAX_TARGET_BYTES} bytes")
     if not line[1].startswith((b"/", b"*")):
@@ -103,13 +103,13 @@ def _length_error(fields: dict[bytes, bytes]) -> Error | None:
     if encoding is None:
         return None
     if length is not None:
-        return BadRequest("Content-Length and Transfer-Encoding exclude each other")
+        return BadRequest("Content-Length and Transfer-Encoding are mutually exclusive")
     if encoding.lower() != b"chunked":
         return ServerNotImplemented("Transfer-Encoding is not supported")
     # RFC 9112, 6.3, lets a server require a length; no body here is long or of unknown length.
     return LengthRequiredError(
-        "The body comes in chunks, which are not supported. Send it with Content-Length; curl does "
-        "so with --data-binary @FILE instead of --upload-file"
+        "A chunked body is not supported. Send the body with Content-Length; curl does so with "
+        "--data-binary @FILE instead of --upload-file"
     )
 
 
@@ -119,5 +119,5 @@ def json_answer(value: Mapping[str, object], status: int = 200) -> Response:
 
 
 def request_answer(is_accepted: bool, message: str, status: int) -> Response:
-    """The answer to a request."""
+    """Build the JSON answer to a request."""
     return json_answer({"accepted": is_accepted, "message": message}, status)

@@ -10,8 +10,8 @@
 /metrics    Prometheus text
 
 An agent adds pages as blueprints: `sidecar.page`, `sidecar.http.jmx_pages`, and its own. Every
-client that reaches the address may read everything, and change what those pages allow. So the
-default of `http.host` is loopback, and a token (`http.token`) can protect changes.
+client that reaches the address may read everything, and make the changes that those pages allow.
+So `http.host` defaults to loopback, and a token (`http.token`) can protect changes.
 """
 
 import gc
@@ -39,7 +39,7 @@ from sidecar.http.token import read_token, require_token
 from sidecar.instance import Instance
 
 _CHANGES_AT_ONCE = THREADS - 2
-"""Requests that change something may wait for the pipeline; probes need free threads."""
+"""State-changing requests may wait for the pipeline, and probes need free threads."""
 _REQUESTS_OF_A_COLLECTION = 100
 _JOIN_S = 10.0
 _PAGES = "GET / is the status page; GET /health, /metrics and /offsets are for programs."
@@ -75,10 +75,10 @@ def create_app(
     hide: Callable[[str], str] = str,
     hosts: KnownHosts | None = None,
 ) -> Flask:
-    """The application without a server; `pages` are the agent's own.
+    """Create the application without a server; `pages` are the agent's own.
 
-    Without `token_file` nothing needs a token. `hide` removes secrets from JSON. `hosts` are the
-    accepted host names.
+    Without `token_file`, no request needs a token. `hide` removes secrets from JSON. `hosts` are
+    the accepted host names.
     """
     app = Flask("sidecar", static_folder=None)
     app.json = _BoundedJson(app)
@@ -141,7 +141,7 @@ def create_app(
 
 
 def _limit_changes(app: Flask) -> None:
-    """Reject changes with 503 while too many others wait for the pipeline."""
+    """Reject changes with 503 while too many other changes wait for the pipeline."""
     slots = threading.BoundedSemaphore(_CHANGES_AT_ONCE)
 
     @app.before_request
@@ -161,13 +161,13 @@ def _limit_changes(app: Flask) -> None:
 
 
 def _limit_garbage(app: Flask) -> None:
-    """Collect the cycles of requests in small portions. While events flow, Python collects 100,000
-    objects at once (`tune_interpreter`), which would hold the interpreter for 100 ms."""
+    """Collect the requests' reference cycles in small portions. While events flow, Python collects
+    100,000 objects at once (`tune_interpreter`), which would hold the GIL for 100 ms."""
     served = itertools.count(1)
 
     @app.teardown_request
     def collect(error: BaseException | None) -> None:
-        # It refers to frames that refer to the request.
+        # The exception refers to frames that refer to the request.
         request.routing_exception = None
         if next(served) % _REQUESTS_OF_A_COLLECTION == 0:
             gc.collect(0)
@@ -184,7 +184,7 @@ class _BoundedJson(DefaultJSONProvider):
 
 
 class HttpServer:
-    """Serves a status from `start` to `close`. Port 0 selects a free one, see `port`."""
+    """Serves a status from `start` to `close`. Port 0 selects a free port, see `port`."""
 
     def __init__(
         self,
@@ -221,15 +221,15 @@ class HttpServer:
         self._thread.start()
 
     def close(self) -> None:
-        """Close all connections and end the thread."""
+        """Close all connections and stop the thread."""
         if self._server is None:
             return
-        # Workers also wake the loop, so they end before its trigger is closed.
+        # Workers also wake the loop, so they must stop before its trigger is closed.
         self._server.task_dispatcher.shutdown()
         pulled = threading.Event()
 
-        # Only the loop may close its sockets: it may be waiting on them. If it is awake, it may run
-        # this before the trigger is written, which needs the trigger to be open.
+        # Only the loop may close its sockets, because it may be waiting on them. If awake, it may
+        # run this before the trigger is written, and writing requires an open trigger.
         def close_after_pull() -> None:
             pulled.wait(_JOIN_S)
             self._close_sockets()

@@ -1,6 +1,6 @@
-"""The bearer token of requests that change something.
+"""The bearer token of state-changing requests.
 
-The token file is read at every such request, so a new token is valid at once.
+Each such request reads the token file, so a new token takes effect immediately.
 """
 
 import hmac
@@ -29,9 +29,9 @@ def only_reads(view: View) -> View:
 
 
 def read_token(file: Path) -> str:
-    """The token in a file. Raises ConfigError that names the file."""
+    """Read the token from a file. Raises ConfigError that names the file."""
     try:
-        # Secrets are mounted as symbolic links, so these are followed.
+        # Secrets are mounted as symbolic links, so links are followed.
         content = read_regular(file.resolve(), _MAX_BYTES)
         token = content.decode("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
@@ -43,9 +43,9 @@ def read_token(file: Path) -> str:
 
 
 def require_token(app: Flask, file: Path) -> None:
-    """Reject requests that may change something and lack the token.
+    """Reject state-changing requests without the token.
 
-    401 without a token, 403 with a wrong one, 503 while the file cannot be read.
+    401 without a token, 403 with a wrong token, 503 while the file is unreadable.
     """
 
     @app.before_request

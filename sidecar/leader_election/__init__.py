@@ -1,1 +1,1 @@
-"""Which of several agents with one position delivers: elected by Kafka's group protocol."""
+"""Leader election through Kafka's group protocol: one of several agents with a common position."""

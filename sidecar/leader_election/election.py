@@ -1,6 +1,6 @@
 """A member of the consumer group that elects the leader.
 
-The member subscribes to the position topic and reads nothing of it. Kafka's coordinator assigns
+The member subscribes to the position topic but reads nothing from it. Kafka's coordinator assigns
 partition 0 to one member, and removes a member that is silent for the session timeout. The assignor
 is sticky: a newcomer does not take the partition from a leader.
 """
@@ -45,8 +45,8 @@ _LEAVE_S = 5.0
 _ANSWER_S = 2.0
 _LOST = "the group's coordinator did not answer in time, or has removed the agent."
 _LEFT = (
-    "another agent took over the transactional id, so this one left and joins again. If this "
-    "repeats, an agent with this topic.prefix runs without standby.enabled, or with another "
+    "another agent took over the transactional id, so this agent left and rejoins. If this "
+    "repeats, an agent with this topic.prefix runs without standby.enabled, or with a different "
     "position.topic: stop it, or correct its configuration."
 )
 
@@ -65,14 +65,14 @@ class ElectionSettings:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """From the election of this agent to the loss of its leadership, which requests `stop`."""
+    """The time from this agent's election until it loses its leadership, which requests `stop`."""
 
     number: int
     stop: PartStop
 
 
 class LeaderElection:
-    """Inside `with`: a member of the group, on a thread of its own. Leaves the group at the end."""
+    """Joins the group on a separate thread inside a `with` block, and leaves it at the end."""
 
     def __init__(self, settings: ElectionSettings) -> None:
         self._settings = settings
@@ -85,7 +85,7 @@ class LeaderElection:
         self._ask_at_s = 0.0
         self._log = RateLimitedLog(logger)
         self.error = ""
-        """Why the agent is no member of the group; empty for a member."""
+        """Why the agent is not a member of the group; empty for a member."""
         self._thread = threading.Thread(target=self._run, name="election", daemon=True)
 
     @property
@@ -94,7 +94,7 @@ class LeaderElection:
 
     @property
     def role(self) -> Role:
-        """Any thread may ask."""
+        """Thread-safe."""
         return self._membership.role
 
     def __enter__(self) -> Self:
@@ -103,12 +103,12 @@ class LeaderElection:
 
     def __exit__(self, *exception: object) -> None:
         self._is_closed.set()
-        # Without a coordinator the session ends by itself.
+        # If the coordinator does not answer, the session expires by itself.
         self._thread.join(_LEAVE_S)
 
     @contextmanager
     def term(self, stop: Stop) -> Iterator[Term | None]:
-        """Waits until this agent leads; None when `stop` came first.
+        """Waits until this agent leads. Yields None if `stop` was requested first.
 
         Raises ConfigError, and AccessDeniedError without `waits_when_denied`.
         """
@@ -122,7 +122,7 @@ class LeaderElection:
             part.close()
 
     def fenced(self, term: Term) -> None:
-        """Another producer took over the transactional id in this term, which is over."""
+        """Ends the term, in which another producer took over the transactional id."""
         self._on(Fenced(term.number))
 
     def _wait_until_leader(self, part: PartStop) -> int | None:
@@ -168,7 +168,7 @@ class LeaderElection:
             self._is_closed.wait(2 * self._heartbeat_ms / 1000)
 
     def _take_part(self) -> None:
-        """Membership of one consumer, from its start until it has to leave the group."""
+        """Runs one consumer as a group member, until it must leave the group."""
         consumer = Consumer(self._consumer_config())
         try:
             self._await_topic(consumer)
@@ -191,8 +191,8 @@ class LeaderElection:
             consumer.close()
 
     def _ask_why(self, consumer: Consumer) -> None:
-        """Finds out why the group has not accepted the agent for a session: the client does not
-        report a missing right to find the coordinator."""
+        """Finds out why the group has not accepted the agent within a session timeout: the client
+        does not report a missing right to find the coordinator."""
         now_s = time.monotonic()
         if self.error or now_s < self._ask_at_s:
             return
@@ -207,7 +207,7 @@ class LeaderElection:
             self._failed(problem)
 
     def _await_topic(self, consumer: Consumer) -> None:
-        """Waits for the topic, or creates it: a group assigns nothing of a missing one."""
+        """Waits for the topic or creates it, because a group cannot assign a missing topic."""
         settings = self._settings
         topics = TopicMetadata(
             consumer.list_topics,
@@ -224,7 +224,7 @@ class LeaderElection:
                 return
 
     def _assigned(self, consumer: Consumer, partitions: Sequence[TopicPartition]) -> None:
-        # From the end and paused: the member needs no committed offset and reads nothing.
+        # Paused at the end, because the member needs no committed offset and reads nothing.
         places = [TopicPartition(each.topic, each.partition, OFFSET_END) for each in partitions]
         consumer.incremental_assign(places)
         consumer.pause(places)
@@ -234,14 +234,14 @@ class LeaderElection:
         self._on(Revoked(_numbers(partitions)))
 
     def _on_error(self, error: KafkaError) -> None:
-        """Also called by the client, for errors of its connections."""
+        """Records an error. The client also calls this for connection errors."""
         found = group_error(error, self.group, self._settings.session_timeout_ms)
         if found is not None:
             self._failed(found)
         elif (
             self._membership.role is Role.CANDIDATE
             and self._failure is None
-            # The causes are reported for each broker before.
+            # The client has already reported the cause for each broker.
             and error.code() != KafkaError._ALL_BROKERS_DOWN
         ):
             servers = self._config.get("bootstrap.servers", "")
@@ -260,10 +260,10 @@ class LeaderElection:
     def _consumer_config(self) -> dict[str, Any]:
         session_ms = self._settings.session_timeout_ms
         return {
-            # The name of the pod, for `kafka-consumer-groups.sh --describe`.
+            # `kafka-consumer-groups.sh --describe` then shows the pod's name.
             "client.id": socket.gethostname(),
             **connection(self._config),
-            # A back-off beyond the session would cost the leader its role.
+            # A back-off longer than the session would cost the leader its role.
             "reconnect.backoff.ms": 100,
             "reconnect.backoff.max.ms": 1000,
             "group.id": self.group,
@@ -271,7 +271,7 @@ class LeaderElection:
             "partition.assignment.strategy": "cooperative-sticky",
             "session.timeout.ms": session_ms,
             "heartbeat.interval.ms": self._heartbeat_ms,
-            # The group waits this long for members that do not join again.
+            # The group waits this long for members that do not rejoin.
             "max.poll.interval.ms": session_ms,
             "enable.auto.commit": False,
             "enable.auto.offset.store": False,
@@ -281,7 +281,7 @@ class LeaderElection:
 
 
 _ROLES = {
-    Role.CANDIDATE: "no member of its group",
+    Role.CANDIDATE: "not a member of its group",
     Role.STANDBY: "on standby",
     Role.LEADER: "the leader",
 }

@@ -1,4 +1,4 @@
-"""What a check can ask about a consumer group without joining it."""
+"""Checks the rights and settings of a consumer group without joining it."""
 
 from collections.abc import Mapping
 from concurrent.futures import TimeoutError as FutureTimeoutError
@@ -24,8 +24,8 @@ _LIMITS = ("group.min.session.timeout.ms", "group.max.session.timeout.ms")
 def group_problem(
     settings: Mapping[str, str], group: str, session_timeout_ms: int, timeout_s: float
 ) -> SidecarError | None:
-    """Why the agent cannot join the group with this session timeout: AccessDeniedError or
-    ConfigError. None without a problem, or when the brokers do not tell."""
+    """Return why the agent cannot join the group with this session timeout: AccessDeniedError or
+    ConfigError. None without a problem, or if the brokers do not reveal it."""
     client = AdminClient({**connection(client_config(settings)), "log_level": 0})
     try:
         return _denied(client, group, session_timeout_ms, timeout_s) or _outside_limits(
@@ -46,7 +46,7 @@ def _denied(
     except KafkaException as error:
         return group_error(error.args[0], group, session_timeout_ms)
     if operations and not {AclOperation.READ, AclOperation.ALL} & set(operations):
-        return denied_group(group, "it may describe the group only")
+        return denied_group(group, "it may only describe the group")
     return None
 
 

@@ -17,7 +17,7 @@ from sidecar.sinks.kafka.delivery_errors import denied_access, reason
 
 
 def group_error(error: KafkaError, group: str, session_timeout_ms: int) -> SidecarError | None:
-    """The error to raise or report; None for one that the client resolves by itself."""
+    """Return the error to raise or report, or None if the client recovers by itself."""
     match error.code():
         case KafkaError.GROUP_AUTHORIZATION_FAILED:
             return denied_group(group, reason(error))
@@ -25,7 +25,7 @@ def group_error(error: KafkaError, group: str, session_timeout_ms: int) -> Sidec
             return session_outside_limits(session_timeout_ms, "their limits")
         case KafkaError.INCONSISTENT_GROUP_PROTOCOL:
             return ConfigError(
-                f"The consumer group {group} has members of another kind: {reason(error)}. End "
+                f"The consumer group {group} has incompatible members: {reason(error)}. Stop "
                 "them, or change topic.prefix."
             )
     return denied_access(error, f"The consumer group {group}")
@@ -50,22 +50,22 @@ LEADER_PARTITION = 0
 
 class Role(StrEnum):
     CANDIDATE = "candidate"
-    """No member of the group: before the first assignment, or without a session."""
+    """Not a member of the group: before the first assignment, or without a session."""
     STANDBY = "standby"
-    """A member; another one leads."""
+    """A member of the group, while a different member leads."""
     LEADER = "leader"
 
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """The group added partitions, perhaps none; it tells every member after each rebalance."""
+    """The group added partitions, possibly none. Every member receives it after each rebalance."""
 
     partitions: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
 class Revoked:
-    """The group took partitions away; the agent remains a member."""
+    """The group revoked partitions; the agent remains a member."""
 
     partitions: frozenset[int]
 
@@ -91,13 +91,13 @@ class Membership:
     term: int = 0
     """Counts how often this agent became the leader."""
     must_rejoin: bool = False
-    """Whether the agent has to leave the group and join again."""
+    """Whether the agent must leave the group and rejoin."""
 
 
 def after(before: Membership, event: GroupEvent) -> Membership:
-    """The membership after an event.
+    """Return the membership after an event.
 
-    A fenced leader leaves the group: if its session is still valid, the group then elects again.
+    A fenced leader leaves the group, so that the group elects again even during a valid session.
     """
     match event:
         case Assigned(partitions):

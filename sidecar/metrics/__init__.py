@@ -1,4 +1,4 @@
-"""Prometheus metrics that all agents have."""
+"""Prometheus metrics that all agents share."""
 
 from sidecar.metrics.delivery import CONTENT_TYPE, DeliveryMetrics
 

@@ -1,4 +1,4 @@
-"""Prometheus metrics of delivery, in a registry of their own. Names carry their unit.
+"""Prometheus metrics of delivery, in a separate registry. Names include the unit.
 
 An agent adds its own metrics to `registry` with the same prefix `cdc_`.
 """
@@ -19,14 +19,14 @@ from prometheus_client.process_collector import ProcessCollector
 from sidecar.instance import Instance
 from sidecar.metrics.status import StatusMetrics
 
-# No query needs the second series of each counter.
+# No query needs the additional `_created` series of each counter.
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class DeliveryMetrics:
-    """What every agent counts between its window and its sink."""
+    """The metrics that every agent records between its window and its sink."""
 
     def __init__(self, service_name: str, version: str) -> None:
         self.registry = registry = CollectorRegistry()
@@ -58,11 +58,11 @@ class DeliveryMetrics:
             "files.",
         )
         self.unacknowledged_events = gauge(
-            "cdc_unacknowledged_events", "Events that are read and not acknowledged yet."
+            "cdc_unacknowledged_events", "Events that are read but not acknowledged yet."
         )
         self.unacknowledged_age_seconds = gauge(
             "cdc_unacknowledged_age_seconds",
-            "Seconds for which the oldest unacknowledged event has been waiting; else 0.",
+            "Age in seconds of the oldest unacknowledged event; 0 if there is none.",
         )
         self.window_bytes = gauge(
             "cdc_window_bytes", "Size in bytes of the keys and values in the window."

@@ -6,7 +6,7 @@ from sidecar.health.condition import AGENT_STATES, Status
 
 
 class StatusMetrics:
-    """Two gauges in a registry. `set` is called before each rendering, by one thread at a time."""
+    """Two gauges in a registry. Call `set` before each rendering, from one thread at a time."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._status = Gauge(

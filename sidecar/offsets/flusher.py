@@ -1,4 +1,4 @@
-"""Saves progress, at most once in an interval."""
+"""Saves progress, at most once per interval."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -11,22 +11,22 @@ from sidecar.metrics import DeliveryMetrics
 logger = logging.getLogger(__name__)
 
 Reached = TypeVar("Reached")
-"""The progress as a frozen value: another object whenever it is another value."""
+"""The progress as a frozen value; changed progress must be a new object."""
 
 _RETRY_S = 1.0
 
 
 class OffsetStore(Protocol):
-    """`PropertiesStore`, as far as a pipeline needs it."""
+    """The part of `PropertiesStore` that a pipeline needs."""
 
     def save(self, values: Mapping[str, str], /) -> None:
-        """Durable on return. Raises OffsetSaveError."""
+        """Saves durably. Raises OffsetSaveError."""
 
 
 class OffsetFlusher(Generic[Reached]):
-    """The progress that is reached and the progress that is stored.
+    """Tracks reached and stored progress.
 
-    It saves at most once in `flush_interval_s`, and retries a failed save at most once a second.
+    It saves at most once per `flush_interval_s`, and retries a failed save at most once a second.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class OffsetFlusher(Generic[Reached]):
         metrics: DeliveryMetrics,
         clock: Callable[[], float],
     ) -> None:
-        """`entries` turns progress into names and values; `clock` gives seconds."""
+        """`entries` converts progress to names and values; `clock` returns seconds."""
         self._store = store
         self._entries = entries
         self._flush_interval_s = flush_interval_s
@@ -50,16 +50,16 @@ class OffsetFlusher(Generic[Reached]):
         self.reached = reached
         self.stored = reached
         self.error = ""
-        """Why the last save failed; empty when it did not."""
+        """Why the latest save failed; empty if it succeeded."""
 
     @property
     def is_dirty(self) -> bool:
-        """True when there is progress that is not stored."""
+        """Whether there is unsaved progress."""
         return self.reached is not self.stored
 
     @property
     def due_in_s(self) -> float | None:
-        """When a save is due; None when there is nothing to save."""
+        """Seconds until a save is due; None if there is nothing to save."""
         return max(0.0, self._next_save_s - self._clock()) if self.is_dirty else None
 
     def save_first(self) -> None:
@@ -67,14 +67,14 @@ class OffsetFlusher(Generic[Reached]):
         self._store.save(self._entries(self.reached))
 
     def save_last(self) -> bool:
-        """Stores the progress at the end, without any pause; True on success."""
+        """Stores the final progress without a pause. Returns True on success."""
         self._next_save_s = self._clock()
         return self.save()
 
     def save(self, *, at_once: bool = False) -> bool:
-        """Stores the progress when that is due; True when all of it is stored.
+        """Stores the progress if a save is due. Returns True if all progress is stored.
 
-        With `at_once` it skips the interval, but not the pause after a failure."""
+        `at_once` skips the interval, but not the pause after a failure."""
         if not self.is_dirty:
             return True
         is_due = self._clock() >= self._next_save_s

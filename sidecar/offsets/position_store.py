@@ -1,9 +1,9 @@
 """The two stores of the position from which a restart resumes: a file, or Kafka.
 
 * `file` (`PropertiesStore`): saved after the sink has acknowledged events. A
-  restart repeats the events after the last save: at least once.
-* `kafka`: one record in a compacted topic, written in the Kafka transaction of the events before
-  the position. A consumer that reads committed records sees each event exactly once.
+  restart repeats the events after the latest save: at least once.
+* `kafka`: one record in a compacted topic, written in the same Kafka transaction as the events
+  before the position. A consumer that reads committed records sees each event exactly once.
 
 A position is a set of names and values, as in an offset file.
 """
@@ -21,27 +21,27 @@ _ID_PREFIX = "cdc-sidecar-"
 
 
 class PositionStore(Protocol):
-    """Used by the thread that uses the sink."""
+    """Used on the sink's thread."""
 
     def load(self) -> StoredOffsets:
-        """The stored values; none before the first save.
+        """Returns the stored values, empty before the first save.
 
-        Called again whenever the sink was closed: only the store knows whether a transaction
-        with a lost answer was committed. Raises OffsetStoreError, and UnavailableError when the
-        caller should ask again.
+        Called again whenever the sink was closed, because only the store knows whether a
+        transaction with a lost answer was committed. Raises OffsetStoreError, and
+        UnavailableError if the caller should retry.
         """
 
     def save(self, values: Mapping[str, str], /) -> None:
-        """Durable on return. Raises OffsetSaveError."""
+        """Saves durably. Raises OffsetSaveError."""
 
 
 @dataclass(frozen=True, slots=True)
 class PositionRecords:
-    """The form of positions in Kafka: the topic, the owner, and a pure function that turns a
-    source and its position into names and values.
+    """The form of positions in Kafka: the topic, the owner, and a pure function that converts a
+    source and its position to names and values.
 
     `name` is the key of the record with the positions of all sources. The transactional id
-    contains it, so Kafka admits only one writer of the position.
+    contains it, so Kafka allows only one writer of the position.
     """
 
     topic: str
@@ -58,18 +58,18 @@ class PositionRecords:
 
 
 class SinkWithPositions(Protocol):
-    """A sink that stores positions in one transaction with the events before them."""
+    """A sink that stores positions in the same transaction as the events before them."""
 
     def load(self) -> StoredOffsets:
         """As `PositionStore.load`."""
 
     def begin_at(self, positions: Mapping[Any, Any]) -> None:
-        """Stores first positions by source, where there are none; durable on return. Raises
-        UnavailableError when the caller should ask again."""
+        """Durably stores the initial position of each source that has no position. Raises
+        UnavailableError if the caller should retry."""
 
 
 class SinkPositions:
-    """The store of such a sink."""
+    """The position store of a `SinkWithPositions`."""
 
     def __init__(self, sink: SinkWithPositions) -> None:
         self._sink = sink
@@ -81,7 +81,7 @@ class SinkPositions:
         self._sink.begin_at(positions)
 
     def save(self, values: Mapping[str, str], /) -> None:
-        """Does nothing: the position of acknowledged events is stored already."""
+        """Does nothing, because the sink has already stored the position of acknowledged events."""
 
 
 Positions = Mapping[str, Mapping[str, str]]
@@ -89,7 +89,7 @@ Positions = Mapping[str, Mapping[str, str]]
 
 
 def position_bytes(positions: Positions) -> bytes:
-    """The value of a record: `{"<source>": {"<name>": "<value>", …}, …}`, sorted."""
+    """Serializes the value of a record: `{"<source>": {"<name>": "<value>", …}, …}`, sorted."""
     document = {source: dict(values) for source, values in positions.items()}
     return orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
 
@@ -103,7 +103,7 @@ def read_positions(value: bytes) -> Positions:
 
 
 def all_values(positions: Positions) -> dict[str, str]:
-    """The names and values of all sources, as in an offset file."""
+    """Merges the names and values of all sources, as in an offset file."""
     return {name: value for values in positions.values() for name, value in values.items()}
 
 

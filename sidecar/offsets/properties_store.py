@@ -1,14 +1,14 @@
-"""The offset file: Java properties with a checksum and a previous copy, safe in a crash.
+"""The offset file: crash-safe Java properties with a checksum and a previous copy.
 
     #sha256=6f1c…                        over every byte after this line
     #Progress of the sidecar. …
     #format.version=1
-    #topic.prefix=shop                   the topics that the offsets belong to
+    #topic.prefix=shop                   prefix of the topics of these offsets
     #fingerprint.CommitLog-7-1699.log=1a2b3c4d
     CommitLog-7-1699.log=40961
     CommitLog-7-1700.log=COMPLETED
 
-The version, the prefix and names that begin with `#fingerprint.` are comments of the properties.
+The version, the prefix and names that begin with `#fingerprint.` are stored as comments.
 
 There is always at least one good file. A save writes and syncs a temporary file, links the good
 file as `<name>.previous`, and then renames the temporary file.
@@ -28,24 +28,24 @@ from sidecar.files.directories import sync_directory, write_synced
 from sidecar.files.regular import link_regular, read_regular
 
 _MAX_BYTES = 8 << 20
-"""100,000 segments have as much; the parser takes half a second for a MiB."""
+"""Enough for 100,000 segments; the parser takes half a second per MiB."""
 _CHECKSUM = b"#sha256="
 _REMARK = b"#Progress of the sidecar. A file that is changed by hand is not used.\n"
 FORMAT_VERSION = 1
-"""The version of the file's form that this release writes, and the newest that it reads."""
+"""The only format version that this release writes and reads."""
 _VERSION_LINE = re.compile(rb"^#format\.version=(.*)$", re.MULTILINE)
 _PREFIX_LINE = re.compile(rb"^#topic\.prefix=(.*)$", re.MULTILINE)
 _COMMENTED = "#fingerprint."
-"""Begins the names that are stored as comments."""
+"""Prefix of the names that are stored as comments."""
 _HEADER_LINES = 4
-"""A comment after these is none of ours."""
+"""Version and prefix are only read from these first lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredOffsets:
-    """The stored values; `recovered_from_previous` is why the previous copy was used.
+    """The stored values; `recovered_from_previous` states why the previous copy was used.
 
-    `topic_prefix` is the prefix of the topics that the offsets belong to; None: it records none.
+    `topic_prefix` is the recorded prefix of the offsets' topics; None if there is none.
     """
 
     values: Mapping[str, str]
@@ -54,14 +54,14 @@ class StoredOffsets:
 
 
 class OtherFormatError(OffsetStoreError):
-    """Another release wrote the offset file."""
+    """A release with a different format version wrote the offset file."""
 
 
 class PropertiesStore:
-    """One file of names and values. The user of the store locks the directory."""
+    """One file of names and values. The caller must lock the directory."""
 
     def __init__(self, directory: Path, file_name: str, topic_prefix: str | None = None) -> None:
-        """`save` records the `topic_prefix`, and `load` rejects a file with another one."""
+        """`save` records the `topic_prefix`, and `load` rejects a file with a different prefix."""
         self._topic_prefix = topic_prefix
         self.path = directory / file_name
         self.previous_path = directory / f"{file_name}.previous"
@@ -69,8 +69,8 @@ class PropertiesStore:
         self._is_good: bool | None = None
 
     def load(self) -> StoredOffsets:
-        """Nothing stored yet gives no values. Raises OffsetStoreError when both files are bad or
-        of another format, ConfigError when they belong to topics of another prefix."""
+        """Return the stored values, or none before the first save. Raises OffsetStoreError if both
+        files are damaged or one has a different format, ConfigError for a different prefix."""
         stored = self._load()
         if None not in (self._topic_prefix, stored.topic_prefix) and (
             stored.topic_prefix != self._topic_prefix
@@ -84,7 +84,7 @@ class PropertiesStore:
         return stored
 
     def accept_prefix(self) -> str | None:
-        """Record this store's prefix whatever the file says; gives the one before. Raises
+        """Record this store's prefix with existing values, and return the previous prefix. Raises
         OffsetStoreError and OffsetSaveError."""
         stored = self._load()
         if stored.values:
@@ -121,7 +121,7 @@ class PropertiesStore:
         )
 
     def save(self, values: Mapping[str, str]) -> None:
-        """Durable on return. Raises OffsetSaveError; what was stored before is still there then."""
+        """Save durably. Raises OffsetSaveError; the previous values then remain stored."""
         try:
             write_synced(self._temporary_path, encode(values, self._topic_prefix))
             if self._current_is_good():
@@ -143,7 +143,7 @@ class PropertiesStore:
         return self._is_good
 
     def _keep_previous(self) -> None:
-        """Links the good file as the previous copy, so that there is always one."""
+        """Link the good file as the previous copy, so that a good file always exists."""
         link = self.previous_path.with_name(f".{self.previous_path.name}.tmp")
         link.unlink(missing_ok=True)
         try:
@@ -152,13 +152,13 @@ class PropertiesStore:
             # A file system without hard links.
             write_synced(link, read_regular(self.path, _MAX_BYTES))
         link.rename(self.previous_path)
-        # A rename between two names of one file does nothing; a crash before may have left both.
+        # A rename to another name of the same file does nothing, and a crash may leave both names.
         link.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """One file: its values, or why it has none; neither when there is no such file."""
+    """One file: its values, or its damage; neither if the file does not exist."""
 
     values: Mapping[str, str] | None = None
     damage: str | None = None
@@ -166,7 +166,7 @@ class _Reading:
 
 
 def encode(values: Mapping[str, str], topic_prefix: str | None = None) -> bytes:
-    """The file for these values, sorted by name. A prefix has the characters of topics."""
+    """Encode values, sorted by name. A prefix consists of characters that topics may contain."""
     named = {name: value for name, value in values.items() if not name.startswith(_COMMENTED)}
     lines = javaproperties.dumps(named, timestamp=None, sort_keys=True)
     header = _REMARK + f"#format.version={FORMAT_VERSION}\n".encode("ascii")
@@ -182,7 +182,7 @@ def encode(values: Mapping[str, str], topic_prefix: str | None = None) -> bytes:
 
 
 def decode(text: bytes) -> dict[str, str]:
-    """The values of a file; ValueError with the reason when it is not as `encode` wrote it."""
+    """Decode a file. Raises ValueError with the reason if `encode` did not write it."""
     if not text:
         raise ValueError("it is empty")
     first, newline, body = text.partition(b"\n")
@@ -215,7 +215,7 @@ def _read(path: Path) -> _Reading:
 
 
 def _header(text: bytes) -> tuple[str, str | None]:
-    """The version of a file's form, and the prefix."""
+    """Return a file's format version and topic prefix."""
     lines = b"\n".join(text.split(b"\n", _HEADER_LINES)[:_HEADER_LINES])
     version, prefix = _VERSION_LINE.search(lines), _PREFIX_LINE.search(lines)
     return (

@@ -1,4 +1,4 @@
-"""The values of the status page, made from an agent's view and its counters."""
+"""Builds the values of the status page from an agent's view and its counters."""
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,14 +26,14 @@ from sidecar.quantities import duration_text
 from sidecar.status.publisher import StatusView, ViewOf
 
 MOST_BARS = 64
-"""Lines of each kind in the timeline."""
+"""Maximum number of lines of each kind in the timeline."""
 
 ViewOf_contra = TypeVar("ViewOf_contra", bound=StatusView, contravariant=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Quarantined:
-    """The content of a quarantine: in words, in bytes, and item by item."""
+    """The content of a quarantine: as text, in bytes, and item by item."""
 
     message: str
     size_bytes: int
@@ -43,25 +43,25 @@ class Quarantined:
 
 
 class SummaryParts(Protocol[ViewOf_contra]):
-    """What differs between agents."""
+    """The parts that differ between agents."""
 
     counts_title: str
     count_labels: tuple[str, str]
-    """Those of the counter of events: what an event belongs to, and its kind."""
+    """Labels of the event counter: the table or collection, and the kind."""
     unnamed: str
-    """Name of what belongs to nothing, such as the begin of a transaction."""
+    """Name for events without a table or collection, such as the begin of a transaction."""
 
     @property
     def kind_names(self) -> Mapping[str, str]:
-        """Words for kinds; a kind without one keeps its name."""
+        """Display names of kinds; any other kind keeps its name."""
 
     def stats(self, view: ViewOf_contra) -> Iterator[Stat]:
-        """Beside lag and unacknowledged events."""
+        """Yields numbers besides lag and unacknowledged events."""
 
     def progress_title(self, view: ViewOf_contra) -> str: ...
     def progress(self, view: ViewOf_contra) -> Iterator[ProgressBar]: ...
     def quarantine(self, view: ViewOf_contra) -> Quarantined:
-        """The content of the quarantine."""
+        """Describes the content of the quarantine."""
 
     def notes(self, view: ViewOf_contra) -> Iterator[str]: ...
 
@@ -72,7 +72,7 @@ def config_option(file: Path) -> str:
 
 
 class AgentSummary(Generic[ViewOf]):
-    """Called on the server's threads; never waits."""
+    """Builds the summary on the server's threads, without waiting."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class AgentSummary(Generic[ViewOf]):
         quarantined: Counter,
         quarantine_max_bytes: int,
     ) -> None:
-        """`view` gives None before the first one; `quarantined` counts by reason."""
+        """`view` returns None before the first view exists; `quarantined` counts by reason."""
         self._view = view
         self._parts = parts
         self._events = events
@@ -91,7 +91,7 @@ class AgentSummary(Generic[ViewOf]):
         self._quarantine_max_bytes = quarantine_max_bytes
 
     def __call__(self, health: Health) -> Summary:
-        """`health` is what the page shows above this."""
+        """`health` is shown above the summary."""
         view, parts = self._view(), self._parts
         state = state_of(health, is_late=view is not None and view.lag_s > LATE_S)
         if view is None:

@@ -4,7 +4,7 @@ const DAY_S = 86400;
 // Pixels; `width` follows the page, so that text keeps its size.
 const CHART = { width: 720, height: 150, left: 58, right: 10, top: 10, bottom: 24 };
 const SVG = "http://www.w3.org/2000/svg";
-// Title, unit and columns of the history. `isLowBad`: the lowest value is of interest.
+// Title, unit and columns of the history. `isLowBad`: low values indicate a problem.
 const SERIES = [
   { title: "Lag", unit: "seconds", column: "lag_s" },
   { title: "Events delivered", unit: "per_second", column: "events_per_s" },
@@ -12,14 +12,14 @@ const SERIES = [
   { title: "Oplog headroom", unit: "seconds", column: "oplog_headroom_s", isLowBad: true },
 ];
 
-// Points [seconds, value or null] of one series, or null when the history has no such column.
+// Returns points [seconds, value or null] of one series, or null if the history has no such column.
 function pointsOf(history, column) {
   const at = history.columns.indexOf(column);
   if (at < 1) return null;
   return history.samples.map((sample) => [sample[0], sample[at] === undefined ? null : sample[at]]);
 }
 
-// Runs of points without a gap: neither a missing value nor a time without samples.
+// Splits points at gaps: missing values, or periods without samples.
 function runsOf(points, interval_s) {
   const runs = [];
   let run = [];
@@ -32,7 +32,7 @@ function runsOf(points, interval_s) {
   return runs;
 }
 
-// Ticks from 0 to at least `most`: three to six steps of a length that people expect.
+// Returns ticks from 0 to at least `most`: three to six steps of a round length.
 function ticksOf(most, unit) {
   const bases = unit === "bytes" ? [1, 2, 4, 8, 16, 32, 64, 128, 256, 512] : [1, 2, 5, 10, 20, 50, 100, 200, 500];
   let factor = 1;
@@ -57,7 +57,7 @@ function tickText(value, unit) {
   return numberText(value);
 }
 
-// The last value, the worst value and its time, and how long values are missing.
+// Describes the latest value, the worst value with its time, and the duration of gaps.
 function summaryOf(points, series, runs, interval_s) {
   const unit = series.unit;
   const known = points.filter((point) => point[1] !== null);
@@ -71,7 +71,7 @@ function summaryOf(points, series, runs, interval_s) {
   return "now " + valueText(last[1], unit) + (series.isLowBad ? ", lowest " : ", highest ") + valueText(worst[1], unit) + " at " + clockText(worst[0] * 1000) + gap;
 }
 
-// By the start of each hour with samples: the mean of a rate, else the worst value.
+// Maps the start of each hour with samples to the mean of a rate, else the worst value.
 function hoursOf(points, series) {
   const sign = series.isLowBad ? -1 : 1;
   const hours = new Map();
@@ -118,17 +118,17 @@ function axes(scale, ticks, unit, now_s) {
 
 function path(run, scale) {
   const points = run.map((point) => scale.x(point[0]).toFixed(1) + " " + scale.y(point[1]).toFixed(1));
-  // One sample alone is a dot.
+  // A single sample is drawn as a dot.
   return "M" + points.join("L") + (points.length === 1 ? "h0.1" : "");
 }
 
-// A figure with one chart. The frame is a slider, so keys read single samples aloud.
+// Builds a figure with one chart. The frame is a slider, so screen readers can announce samples.
 function chart(series, history, limit, now_s) {
   const points = pointsOf(history, series.column).filter((point) => point[0] > now_s - DAY_S);
   const runs = runsOf(points, history.interval_s);
   const known = points.filter((point) => point[1] !== null);
   const highest = Math.max(0, ...known.map((point) => point[1]));
-  // A limit far away would flatten the line; the summary names it in any case.
+  // A distant limit would flatten the line; the summary always states it.
   const isNear = limit !== null && 4 * highest >= limit;
   const most = isNear ? Math.max(limit, highest) : highest;
   const ticks = ticksOf(most, series.unit);

@@ -1,4 +1,4 @@
-// Shows page.json and the history, and asks for them again.
+// Shows page.json and the history, and refreshes them.
 
 const REFRESH_MS = 2000;
 const HISTORY_MS = 60000;
@@ -39,7 +39,7 @@ function timeElement(iso) {
 
 const rowsOf = new WeakMap();
 
-// A row stays in the document while its key stays: it keeps focus, selection and open details.
+// Reuses rows whose key remains, so that they keep focus, selection and open details.
 function keyed(parent, items, keyOf, build) {
   const before = rowsOf.get(parent) || new Map();
   const after = new Map();
@@ -114,7 +114,7 @@ function announce(text) {
 }
 
 function copySelected(code) {
-  // Without HTTPS a browser offers no clipboard, except on this machine.
+  // Without HTTPS, browsers offer the clipboard API only on localhost.
   const selection = window.getSelection();
   selection.selectAllChildren(code);
   return document.execCommand("copy");
@@ -171,7 +171,7 @@ function showQuarantine(letters) {
 }
 
 function withCommands(className, text) {
-  // Commands stand between backquotes.
+  // Backquotes enclose commands.
   return filled(element("div", className), text.split("`").map((piece, at) =>
     at % 2 ? element("code", "", piece) : document.createTextNode(piece)));
 }
@@ -285,11 +285,11 @@ async function refreshHistory() {
   try {
     history = await ask("history");
   } catch {
-    // The page says already whether the agent answers; charts come with the next attempt.
+    // The page already shows whether the agent answers; the next attempt loads the charts.
     seen.history_ms = 0;
     return;
   }
-  // A chart in use stays as it is.
+  // A focused chart is not replaced.
   if (!document.querySelector(".charts").contains(document.activeElement)) showHistory(history);
 }
 

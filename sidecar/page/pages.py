@@ -1,8 +1,8 @@
-"""`GET /` returns the status page, `GET /page.json` its values. Both only read.
+"""`GET /` returns the status page, `GET /page.json` its values. Both are read-only.
 
-The texts of conditions come from `agent.status` and `mongo_agent.status`. `page.html` with
-`page.css` and the scripts is sent as one document. Its Content-Security-Policy names its script
-and its style by their hashes and admits requests to this address alone, so nothing else runs in it.
+The texts of conditions come from `agent.status` and `mongo_agent.status`. `page.html`, `page.css`
+and the scripts are sent as one document. Its Content-Security-Policy allows only its own script
+and style, by their hashes, and requests to its own origin, so nothing else runs in it.
 """
 
 import base64
@@ -24,7 +24,7 @@ from sidecar.logs import RecentWarnings
 from sidecar.page.summary import Summary
 
 _PARTS = re.compile(r"/\* ([\w. ]+) \*/")
-"""Files that the page contains: `/* words.js page.js */`."""
+"""A placeholder for files to embed: `/* words.js page.js */`."""
 _HEADERS = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",
@@ -59,7 +59,7 @@ def status_pages(
 def page_values(
     instance: Instance, health: Health, summary: Summary, recent: RecentWarnings
 ) -> Mapping[str, object]:
-    """The values of the page; those that JSON cannot express, such as infinity, are null."""
+    """Return the page's values. In JSON, values such as infinity become null."""
     return {
         "service_name": instance.service,
         "version": instance.version,
@@ -78,7 +78,7 @@ def page_values(
 
 @cache
 def page_text() -> str:
-    """The page with its style and its script."""
+    """Return the page with its style and scripts embedded."""
     return _PARTS.sub(lambda found: "".join(map(_read, found[1].split())), _read("page.html"))
 
 
@@ -88,7 +88,7 @@ def _read(name: str) -> str:
 
 @cache
 def security_policy(text: str) -> str:
-    """The Content-Security-Policy of a page with these scripts and styles."""
+    """Build the Content-Security-Policy for a page with these scripts and styles."""
     return "; ".join(
         (
             "default-src 'none'",

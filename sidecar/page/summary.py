@@ -1,4 +1,4 @@
-"""The values of the status page. `page.html` decides how they look."""
+"""The values of the status page, which `page.html` displays."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ Unit = Literal["bytes", "seconds", "events", "per_second", "count"]
 
 @dataclass(frozen=True, slots=True)
 class Stat:
-    """One number; `value` None: not known. With a `limit` the page shows its share."""
+    """One number; a `value` of None is unknown. With a `limit`, the page shows the share used."""
 
     name: str
     value: float | None
@@ -43,7 +43,7 @@ class ProgressBar:
     there: float
     note: str = ""
     unit: Unit | None = None
-    """Of `size` and the others; None for shares."""
+    """Unit of `size`, `done`, `read` and `there`; None for shares."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class DeadLetters:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What the page shows beside health and the last lines of the log."""
+    """The values that the page shows besides health and the latest log lines."""
 
     state: State
     stats: Sequence[Stat] = ()
@@ -109,7 +109,7 @@ class Summary:
 
 
 def state_of(health: Health, *, is_late: bool) -> State:
-    """The state on the page: the status, or `late` for a slow agent that is ok."""
+    """Return the state on the page: the status, or `late` for a slow agent that is ok."""
     if health.state is Status.OK:
         return "late" if is_late else "ok"
     if health.status.conditions[0].code in EXPECTED:
@@ -118,7 +118,7 @@ def state_of(health: Health, *, is_late: bool) -> State:
 
 
 def counts_of(counter: Counter, name_label: str, kind_label: str) -> tuple[Counts, ...]:
-    """The values of a counter with two labels, the largest first."""
+    """Return the values of a counter with two labels, largest first."""
     found: dict[str, dict[str, int]] = {}
     for labels, value in samples_of(counter):
         kinds = found.setdefault(labels[name_label], {})
@@ -128,7 +128,7 @@ def counts_of(counter: Counter, name_label: str, kind_label: str) -> tuple[Count
 
 
 def samples_of(counter: Counter) -> Iterator[tuple[Mapping[str, str], int]]:
-    """Labels and values of a counter."""
+    """Yield labels and values of a counter."""
     for family in counter.collect():
         for sample in family.samples:
             if sample.name.endswith("_total"):

@@ -1,10 +1,10 @@
 "use strict";
-// Values as words. Messages of the agent use the same forms (sidecar/quantities.py).
+// Formats values as text, in the same form as the agent's messages (sidecar/quantities.py).
 
 // Short word and explanation for the states of segments, streams and snapshots.
 const PROGRESS_WORDS = {
   waiting: ["waiting", "nothing is readable yet"],
-  reading: ["reading", "the agent reads it"],
+  reading: ["reading", "the agent is reading it"],
   idle: ["up to date", "everything synced is read; more will follow"],
   blocked: ["blocked", "the next record cannot be read now"],
   final: ["finishing", "the node has finished it; the agent has not delivered all of it"],
@@ -47,7 +47,7 @@ function valueText(value, unit) {
   return numberText(value);
 }
 
-// The same value with all digits, for a title.
+// Formats a value with all digits, for a tooltip.
 function exactText(value, unit) {
   if (value === null || value === undefined) return "not known";
   const names = { bytes: " bytes", seconds: " seconds", per_second: " events a second", events: " events" };
@@ -85,7 +85,7 @@ function kindsOf(counts) {
   return Array.from(kinds).sort();
 }
 
-// Name and value of each known part of the identity.
+// Returns name and value of each known part of the identity.
 function identityRows(values) {
   const who = values.instance || {};
   const place = [who.datacenter, who.rack].filter(Boolean).join(" / ");
@@ -101,7 +101,7 @@ function titleOf(values) {
   return values.state + " – " + (names || values.service_name);
 }
 
-// What a screen reader hears: a change of the state or of the causes, never of a number.
+// Text for screen readers: it changes with the state or the causes, never with a number.
 function announcementOf(values) {
   const codes = values.conditions.map((each) => each.code.replace(/_/g, " "));
   const causes = codes.length ? ". Causes: " + codes.join(", ") : "";

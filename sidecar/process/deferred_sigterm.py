@@ -1,7 +1,7 @@
 """Defer SIGTERM while the process still imports its modules.
 
-The signal is recorded, and acted on once the command is known: a service that has not started exits
-with code 0; any other command ends by the signal. Imports only fast modules.
+The signal is recorded, and handled once the command is known: a service that has not started exits
+with code 0; the signal terminates any other command. Imports only fast modules.
 """
 
 import signal
@@ -15,18 +15,18 @@ class _Deferral:
 
 def _record(number: int, frame: FrameType | None) -> None:
     _Deferral.is_pending = True
-    # A second SIGTERM ends the process at once.
+    # A second SIGTERM kills the process immediately.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def defer() -> None:
-    """From now on SIGTERM is only recorded."""
+    """Only record SIGTERM from now on."""
     _Deferral.is_active = True
     signal.signal(signal.SIGTERM, _record)
 
 
 def release() -> None:
-    """Restore the default action of SIGTERM, which a recorded one takes now. No effect without
+    """Restore the default action of SIGTERM, and raise a recorded SIGTERM again. No effect without
     `defer`."""
     if _Deferral.is_active:
         _Deferral.is_active = False

@@ -18,7 +18,7 @@ _IMAGES = {name: f", or use the image whose tag ends with -{name}." for name in 
 
 
 def require_extra(extra: str, needed_by: str) -> None:
-    """Raises ConfigError when the package of an extra is not installed."""
+    """Raise ConfigError if the package of an extra is not installed."""
     package, module = _PACKAGES[extra]
     if not _is_installed(module):
         raise ConfigError(

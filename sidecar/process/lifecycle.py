@@ -1,10 +1,10 @@
-"""Run a service from start to exit code: signals, the stop deadline, one log line for each error.
+"""Runs a service and returns its exit code: handles signals, the stop deadline and errors.
 
-A `Worker` is a thread that works beside the service until it is asked to stop.
+A `Worker` is a thread that works beside the service until it is stopped.
 
-SIGTERM or SIGINT asks the service to stop within the deadline; a deferred SIGTERM
-(`deferred_sigterm`) ends it before it starts. A second signal ends the process at once by the
-signal's default action. Offsets are durable at any moment, so this loses no event.
+SIGTERM or SIGINT requests a stop within the deadline; a deferred SIGTERM (`deferred_sigterm`) stops
+the service before it starts. A second signal kills the process immediately by the signal's default
+action. Offsets are durable at any moment, so this loses no event.
 """
 
 import logging
@@ -33,7 +33,7 @@ class Stop:
     """A request to stop, safe to make from a signal handler or another thread.
 
     `threading.Event` is not safe: a handler that interrupts the main thread inside the event's lock
-    would deadlock. A pipe and plain attributes have no lock.
+    would deadlock. A pipe and plain attributes need no lock.
     """
 
     def __init__(
@@ -64,13 +64,13 @@ class Stop:
             os.write(self._write_fd, b"\0")
 
     def wait(self, timeout_s: float) -> bool:
-        """Wait for the request; whether it was made."""
+        """Wait for the request. Return whether it was made."""
         if not self.requested:
             select.select([self._read_fd], [], [], timeout_s)
         return self.requested
 
     def fileno(self) -> int:
-        """A descriptor that becomes readable with the request."""
+        """Return a descriptor that becomes readable when the stop is requested."""
         return self._read_fd
 
     def close(self) -> None:
@@ -79,8 +79,8 @@ class Stop:
 
 
 class PartStop(Stop):
-    """The stop of a part of a service. Requested with that of the whole, which has the deadline, or
-    alone, and then at once."""
+    """Stops a part of a service: with the whole service and its deadline, or alone and without
+    delay."""
 
     def __init__(self, whole: Stop) -> None:
         super().__init__(0)
@@ -123,10 +123,10 @@ def run(
     *,
     exit_now: Callable[[int], None] = os._exit,
 ) -> int:
-    """Run the service in the main thread until it ends; returns the exit code of the process.
+    """Run the service in the main thread until it stops. Return the exit code of the process.
 
-    When the service does not end within the deadline and a grace of five seconds, `exit_now` ends
-    the process with code 1.
+    If the service does not stop within the deadline and a grace period of five seconds, `exit_now`
+    exits the process with code 1.
     """
     stop = Stop(shutdown_timeout_ms)
     ended = threading.Event()
@@ -197,16 +197,16 @@ _JOIN_S = 5.0
 
 
 class Worker:
-    """Runs `work` on a daemon thread, from `with` to its end.
+    """Runs `work` on a daemon thread inside a `with` block.
 
-    `work` gets an event and returns soon after it is set. A call that cannot be interrupted ends
-    with the process.
+    `work` receives an event and must return soon after it is set. A call that cannot be interrupted
+    ends with the process.
     """
 
     def __init__(
         self, name: str, work: Callable[[threading.Event], None], *, join_s: float | None = _JOIN_S
     ) -> None:
-        """`join_s` is how long the end waits for the thread; None: as long as it takes."""
+        """`join_s` limits how long `stop` waits for the thread; None: no limit."""
         self._stopped = threading.Event()
         self._join_s = join_s
         self._thread = threading.Thread(target=work, args=(self._stopped,), name=name, daemon=True)
@@ -217,14 +217,14 @@ class Worker:
 
     @property
     def is_stopping(self) -> bool:
-        """True once the end was asked for."""
+        """Whether `stop` was called."""
         return self._stopped.is_set()
 
     def start(self) -> None:
         self._thread.start()
 
     def stop(self) -> None:
-        """Asks the thread to end and waits for it."""
+        """Signal the thread to stop, and wait for it."""
         self._stopped.set()
         self._thread.join(self._join_s)
 

@@ -1,4 +1,4 @@
-"""How long to wait before the next attempt, and waiting for what does not answer."""
+"""Computes pauses between attempts, and waits for components that do not answer."""
 
 import logging
 import random
@@ -11,14 +11,14 @@ from sidecar.process.lifecycle import Stop
 
 logger = logging.getLogger(__name__)
 
-# Agents that failed together do not come back together.
+# Random pauses prevent agents that failed together from retrying together.
 _LEAST_OF_PAUSE = 0.75
 
 Answered = TypeVar("Answered")
 
 
 class RetryPause:
-    """Pauses after failures: the first, doubled up to the longest. A success starts again."""
+    """Pauses after failures, doubled from the first up to the longest. A success resets them."""
 
     def __init__(self, first_s: float, longest_s: float, attempts: int = 0) -> None:
         """`attempts` limits the pauses; 0: no limit."""
@@ -39,14 +39,14 @@ class RetryPause:
         return self._next_s
 
     def failed(self, *, is_jittered: bool = False) -> float:
-        """Seconds to wait after one more failure."""
+        """Record a failure, and return the seconds to wait."""
         pause_s = self._next_s
         self._failures += 1
         self._next_s = min(self._longest_s, 2 * pause_s)
         return pause_s * random.uniform(_LEAST_OF_PAUSE, 1.0) if is_jittered else pause_s
 
     def succeeded(self) -> None:
-        """The next failure waits for the first pause."""
+        """Reset, so that the next failure returns the first pause."""
         self._next_s, self._failures = self._first_s, 0
 
 
@@ -58,8 +58,8 @@ def wait_for(
     on_error: Callable[[str], None],
     waits_when_denied: bool,
 ) -> Answered | None:
-    """Asks until there is an answer; None when the stop came first. `on_error` gets the message of
-    each failure. Raises AccessDeniedError without `waits_when_denied`."""
+    """Call `ask` until it answers; return None if the stop comes first. `on_error` receives the
+    message of each failure. Raises AccessDeniedError without `waits_when_denied`."""
     repeated = RateLimitedLog(logger)
     while not stop.requested:
         try:

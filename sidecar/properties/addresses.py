@@ -1,4 +1,4 @@
-"""Addresses in values: `host:port` lists of Kafka brokers, and hosts without a port."""
+"""Validates addresses: `host:port` lists of Kafka brokers, and hosts without a port."""
 
 import re
 
@@ -10,10 +10,10 @@ BROKER_LIST = "`host:port`, separated by commas"
 
 
 def broker_list(text: str) -> str:
-    """The list, unchanged. Raises ValueError with a reason for an invalid one.
+    """Validate a list, and return it unchanged. Raises ValueError with a reason.
 
-    Accepts what both the Java client and librdkafka accept. Ports must be in range: librdkafka
-    wraps them silently.
+    Accepts what both the Java client and librdkafka accept. Ports must be in range, because
+    librdkafka silently truncates them.
     """
     for part in text.split(","):
         _check_broker(part.strip(), text)
@@ -21,7 +21,7 @@ def broker_list(text: str) -> str:
 
 
 def bare_host(text: str) -> str:
-    """A host name or an IP address without port; brackets of IPv6 are removed.
+    """Validate a host name or an IP address without a port, and remove IPv6 brackets.
 
     Raises ValueError with a reason.
     """

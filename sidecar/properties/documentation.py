@@ -1,4 +1,4 @@
-"""The properties of a model in Markdown, for the reference documentation."""
+"""Renders the properties of a model, for the reference documentation and for a terminal."""
 
 import types
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,8 +30,8 @@ _POINTS = """\
 _INERT = """\
 ## Accepted without effect
 
-The agent accepts these properties of Debezium's connector and of Kafka Connect and ignores them. It
-logs a warning at the start for each one that is set.
+The agent accepts these properties of Debezium's connector and of Kafka Connect and ignores them. At
+startup, it logs a warning for each property that is set.
 
 """
 
@@ -43,14 +43,14 @@ def configuration_page(
     groups: Sequence[tuple[str, type[Properties]]],
     inert: Mapping[str, str],
 ) -> str:
-    """The configuration reference of an agent. `groups` are headings with their properties."""
+    """Render an agent's configuration reference. `groups` are headings with their properties."""
     parts = [introduction + _POINTS.replace("COMMAND", command) + last_point]
     parts += [f"## {heading}\n\n{documentation_table(model)}" for heading, model in groups]
     return "\n".join((*parts, _INERT + inert_table(inert)))
 
 
 def documentation_table(model: type[Properties]) -> str:
-    """Name, kind, default and meaning of every property, in the order of the model."""
+    """Render name, kind, default and meaning of every property, in the order of the model."""
     lines = ["| property | value | default | meaning |", "| --- | --- | --- | --- |"]
     for _, info, declaration in declarations(model):
         name = f"`{declaration.name}{'*' if declaration.is_prefix else ''}`"
@@ -65,7 +65,7 @@ def documentation_table(model: type[Properties]) -> str:
 
 
 def inert_table(inert: Mapping[str, str]) -> str:
-    """Properties that are accepted without effect, with the reason."""
+    """Render properties that are accepted without effect, with the reason."""
     lines = ["| property | why |", "| --- | --- |"]
     lines += [
         f"| `{name}` | {_capitalised(_escaped(why))} |" for name, why in sorted(inert.items())
@@ -74,7 +74,7 @@ def inert_table(inert: Mapping[str, str]) -> str:
 
 
 def documentation_text(model: type[Properties]) -> str:
-    """Every property as a plain paragraph, for a terminal."""
+    """Render every property as a plain paragraph, for a terminal."""
     paragraphs = []
     for _, info, declaration in declarations(model):
         default = _default(info, declaration).strip(" `")

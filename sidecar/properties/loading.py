@@ -1,4 +1,4 @@
-"""Load settings into a model: names, aliases, references and types, with all mistakes at once."""
+"""Loads settings into a model: names, aliases, references and types. Reports all mistakes."""
 
 import os
 import re
@@ -37,7 +37,7 @@ class LoadedProperties(Generic[Seen]):
     """The properties files, in the order of the command line."""
 
     def located(self, message: str) -> str:
-        """The message with the origin of the first setting that it names in backticks."""
+        """Add the origin of the first setting in backticks to a message."""
         return _located(message, {setting.name: setting for setting in self.settings})
 
 
@@ -53,9 +53,9 @@ def load(
 ) -> LoadedProperties[Model]:
     """Load settings `beneath`, then the files, then the overrides; later layers take precedence.
 
-    `cross` returns contradictions between properties. `environment` resolves `${env:…}`; default:
-    that of the process. `elsewhere` are names of properties of other commands, or prefixes that end
-    with a dot, which the files may have too. Raises ConfigError with one message for each mistake.
+    `cross` returns contradictions between properties. `environment` resolves `${env:…}`; it
+    defaults to the process's environment. `elsewhere` contains other commands' property names, or
+    prefixes that end with a dot. Raises ConfigError with one message for each mistake.
     """
     paths = tuple(files)
     layers = [list(beneath), *(read_properties(path) for path in paths)]
@@ -68,7 +68,7 @@ def load(
 
 
 class _Reading(Generic[Model]):
-    """Collects values, problems and warnings over all layers."""
+    """Collects values, problems and warnings from all layers."""
 
     def __init__(
         self,
@@ -141,7 +141,7 @@ class _Reading(Generic[Model]):
         return LoadedProperties(properties, settings, tuple(self._warnings))
 
     def _contradictions(self, unusable: Set[str]) -> Iterator[str]:
-        """Those between the other properties, while some are `unusable`, by their fields."""
+        """Yield contradictions between properties, except for the fields `unusable`."""
         fields = {name: (info, declared) for name, info, declared in declarations(self._model)}
         values = {name: value for name, value in self._values.items() if name not in unusable}
         values |= {
@@ -175,7 +175,7 @@ class _Reading(Generic[Model]):
                 )
 
     def _take(self, setting: Setting) -> str | None:
-        """Store the value of a setting; returns its current name, or None when it is invalid."""
+        """Store a setting's value. Return its canonical name, or None if it is invalid."""
         known = self._names.get(setting.name)
         prefix = next(((f, d) for f, d in self._prefixes if setting.name.startswith(d.name)), None)
         if known is None and prefix is None:
@@ -206,7 +206,7 @@ class _Reading(Generic[Model]):
         return setting.name
 
     def _note_comment(self, setting: Setting, declaration: Declaration) -> None:
-        """Warn about `#` in a value: properties files have no comments after a value."""
+        """Warn about `#` in a value, because properties files have no comments after a value."""
         is_secret = declaration.secret or is_secret_name(setting.name)
         if not is_secret and re.search(r"\s#(\s|$)", setting.value):
             self._warnings.append(
@@ -215,7 +215,7 @@ class _Reading(Generic[Model]):
             )
 
     def _check_text(self, setting: Setting, declaration: Declaration, value: str) -> None:
-        """Reject values that pydantic accepts: an empty path would be the working directory."""
+        """Reject values that pydantic accepts: an empty path would mean the working directory."""
         problem = None
         if "\0" in value:
             problem = "must not contain the character NUL"
@@ -223,7 +223,7 @@ class _Reading(Generic[Model]):
             problem = _EMPTY
         elif declaration.name in self._paths and _OF_A_SHELL.match(value):
             whole = Path(os.path.expandvars(value)).expanduser()
-            problem = f"is not read by a shell: write the whole path, `{setting.name}={whole}`"
+            problem = f"is not shell-expanded: write the whole path, `{setting.name}={whole}`"
         if problem is not None:
             self._problem(setting, problem)
             self._unresolved.add(declaration.name)
@@ -243,7 +243,7 @@ class _Reading(Generic[Model]):
             name = setting.name.removeprefix(_SERVER_SOURCE)
             self._problem(setting, f"is a name of Debezium Server. Write `{name}`")
         elif _SERVER.match(setting.name):
-            reason = "belongs to Debezium Server. Remove it; `sink` and `kafka.producer.*` name the"
+            reason = "belongs to Debezium Server. Remove it; `sink` and `kafka.producer.*` set the"
             self._problem(setting, f"{reason} destination")
         else:
             self._problem(setting, f"is not a known property{self._nearest(setting.name)}")
@@ -308,7 +308,7 @@ def _place(setting: Setting, canonical: str | None = None) -> str:
 
 
 def _shown(setting: Setting, declaration: Declaration, reason: str) -> str:
-    """The value, unless the reason quotes it."""
+    """Format the value for a message, unless the reason quotes it."""
     shown = shown_text(setting.value)
     if declaration.secret or not shown or f"`{shown}`" in reason or f"'{shown}'" in reason:
         return ""
@@ -324,7 +324,7 @@ def _number(value: float) -> str:
 
 
 def _reason(details: ErrorDetails) -> str:
-    """The reason of a validation error, without pydantic's wording."""
+    """Return the reason for a validation error, without pydantic's wording."""
     context = details.get("ctx", {})
     match details["type"]:
         case "missing":

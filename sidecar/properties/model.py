@@ -28,7 +28,7 @@ REJECTED_VALUE = "rejected_value"
 """Type of the validation error for a value of an unsupported feature."""
 
 PassThrough = Annotated[Mapping[str, str], AfterValidator(lambda m: MappingProxyType(dict(m)))]
-"""Properties under a prefix, by their names without it, unparsed."""
+"""Unparsed properties under a prefix, by their names without the prefix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Declaration:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every name under which the property can be set, the documented one first."""
+        """Every name under which the property can be set, the documented name first."""
         return (self.name, *self.aliases)
 
 
@@ -68,11 +68,11 @@ def prop(
 ) -> Any:
     """Declare a field: its dotted name, description and constraints.
 
-    Without `default` the property is required. `aliases` are other names for it. A `secret` field
+    Without `default`, the property is required. `aliases` are alternative names. A `secret` field
     has the type `SecretStr` and is never shown. `rejected_values` maps values of unsupported
-    features, as `config show` writes them, to the reason. A number with a minimum also fits 64
-    bits. With `has_placeholders` unknown `${…}` stay in the value. `is_per_node` keeps the property
-    out of the fingerprint of a configuration.
+    features, as `config show` writes them, to the reason. A number with a minimum must also fit
+    into 64 bits. With `has_placeholders`, unknown `${…}` stay in the value. `is_per_node` excludes
+    the property from the fingerprint of a configuration.
     """
     if le is None and (ge is not None or gt is not None):
         le = _LARGEST
@@ -134,8 +134,8 @@ def _field(declaration: Declaration, default: Any, **constraints: Any) -> FieldI
 class Properties(BaseModel):
     """A frozen set of properties. Subclasses add fields, each declared by `prop`.
 
-    `inert` names are accepted with a warning: they have no effect, and the text names the
-    alternative. `unsupported` names belong to features that this release does not support.
+    `inert` names are accepted with a warning: they have no effect, and the text gives the reason.
+    `unsupported` names belong to features that this release does not support.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
@@ -146,12 +146,12 @@ class Properties(BaseModel):
     _latest: Self | None = PrivateAttr(default=None)
 
     def note_source(self, read_again: Callable[[], Self]) -> None:
-        """How to read the settings with references to files again; it may raise ConfigError."""
+        """Set the function that rereads settings with file references; it may raise ConfigError."""
         self._read_again = read_again
 
     def reread(self) -> Self:
-        """The same settings with each `${file:…}` read again, before a connection: an operator may
-        have changed a password. These ones while a file is unusable."""
+        """Return the settings with each `${file:…}` read again, for a new connection: an operator
+        may have changed a password. Return these settings if a file is unusable."""
         if self._read_again is not None:
             with suppress(ConfigError):
                 self._latest = self._read_again()
@@ -160,7 +160,7 @@ class Properties(BaseModel):
 
     @property
     def latest(self) -> Self:
-        """The settings that were read last."""
+        """The most recently read settings."""
         return self if self._latest is None else self._latest
 
     def warnings(self) -> tuple[str, ...]:
@@ -180,7 +180,7 @@ def _types(annotation: Any) -> tuple[Any, ...]:
 
 
 def declaration_of(info: FieldInfo) -> Declaration:
-    """The declaration of a field. Raises TypeError for one without `prop` or `pass_through`."""
+    """Return a field's declaration. Raises TypeError without `prop` or `pass_through`."""
     for item in info.metadata:
         if isinstance(item, Declaration):
             return item
@@ -188,6 +188,6 @@ def declaration_of(info: FieldInfo) -> Declaration:
 
 
 def declarations(model: type[Properties]) -> Iterator[tuple[str, FieldInfo, Declaration]]:
-    """Field name, field and declaration, in the order of the model."""
+    """Yield field name, field and declaration, in the order of the model."""
     for field_name, info in model.model_fields.items():
         yield field_name, info, declaration_of(info)

@@ -1,4 +1,4 @@
-"""A Python object of the user's that a property names: `module:name`."""
+"""Loads a user's Python object that a property specifies as `module:name`."""
 
 import importlib
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from sidecar.errors import ConfigError
 
 
 def load_named(property_name: str, name: str, kind: str, is_kind: Callable[[Any], bool]) -> Any:
-    """Imports the module. `kind` names objects of `is_kind` in errors. Raises ConfigError."""
+    """Import the object. `is_kind` checks it, and `kind` describes it. Raises ConfigError."""
     module_name, _, object_name = name.partition(":")
     try:
         module = importlib.import_module(module_name)

@@ -1,6 +1,6 @@
 """References in values: `${env:NAME}` and `${file:/path}`, which keep secrets out of the file.
 
-`${file:/path}` is the text of the file without its last line end. `${file:/path:name}` is one
+`${file:/path}` is the text of the file without its final line break. `${file:/path:name}` is one
 property of a properties file. `$${` is a literal `${`. Any other provider is an error, because
 `${vault:x}` would otherwise be used literally.
 """
@@ -38,10 +38,10 @@ def resolve(
     is_secret: bool = False,
     has_placeholders: bool = False,
 ) -> str:
-    """The value with its references replaced. Raises ValueError with the reason.
+    """Replace the references in a value. Raises ValueError with the reason.
 
-    The reason does not quote a value that `is_secret`. With `has_placeholders` the property
-    interprets other texts in `${…}` itself; they stay.
+    With `is_secret`, the reason does not quote the value. With `has_placeholders`, the property
+    interprets other texts in `${…}` itself, so they stay.
     """
 
     def replacement(match: re.Match[str]) -> str:
@@ -65,7 +65,7 @@ def _is_known(match: re.Match[str]) -> bool:
 
 
 def _unknown(target: str, *, is_secret: bool) -> str:
-    """The reason for a reference without a provider."""
+    """Build the reason for a reference without a provider."""
     written = "`${…}`" if is_secret else f"`${{{target}}}`"
     remedy = f"use {_ALLOWED}; a literal `${{` is written `$${{`"
     if not is_secret and _VARIABLE.fullmatch(target):

@@ -1,8 +1,8 @@
-"""Recognizes and masks secrets, by type, by the names of settings, and by the look of values.
+"""Recognizes and masks secrets by type, by setting name, and by the form of values.
 
 The agents' own secret properties have the type `SecretStr`. Settings for clients
-(`kafka.producer.*`) have no types, so their names decide: those of librdkafka, of Kafka's Java
-clients, of schema registries, and similar ones.
+(`kafka.producer.*`) have no types, so their names decide: names from librdkafka, Kafka's Java
+clients and schema registries, and similar names.
 """
 
 import json
@@ -47,7 +47,7 @@ _NO_SECRETS = re.compile(
     r"|service_?name|key_?tab|ticket_?cache|uri|url|location|path|type",
     re.IGNORECASE,
 )
-"""Names there whose values are not secret; for a dotted name its last part, as in
+"""Names in a login whose values are not secret. For a dotted name, the last part counts, as in
 `oauth.token.endpoint.uri`."""
 
 _MIN_LENGTH = 8
@@ -59,20 +59,20 @@ def is_secret_name(name: str) -> bool:
 
 
 def shown_value(name: str, value: str) -> str:
-    """The value of an untyped setting with secrets masked."""
+    """Return the value of an untyped setting with secrets masked."""
     return MASK if is_secret_name(name) else shown_text(value)
 
 
 def shown_text(value: str) -> str:
-    """A value with recognizable secrets masked."""
+    """Return a value with recognizable secrets masked."""
     return MASK if _SECRET_VALUE.search(value) else _IN_ADDRESS.sub(f"//{MASK}@", value)
 
 
 def hiding(loaded: "LoadedProperties[Properties]") -> Callable[[str], str]:
-    """A function that masks the secrets of a configuration in any text, such as messages of
+    """Return a function that masks a configuration's secrets in any text, such as messages of
     libraries.
 
-    Short secrets and plain words stay: they also occur in other texts.
+    Short secrets and plain words stay, because they also occur in other texts.
     """
     seen = loaded.properties
     forms = _forms_of(seen)
@@ -93,7 +93,7 @@ def _forms_of(properties: "Properties") -> frozenset[str]:
 
 
 def _any_of(forms: frozenset[str]) -> re.Pattern[str] | None:
-    # Longest first, or a part of it would remain.
+    # Longest first, or part of a longer secret would remain.
     ordered = sorted(forms, key=len, reverse=True)
     return re.compile("|".join(map(re.escape, ordered))) if forms else None
 
@@ -110,7 +110,7 @@ def _secrets(properties: "Properties") -> Iterator[str]:
 
 
 def _parts(secret: str) -> Iterator[str]:
-    """The secret itself, and secrets inside it."""
+    """Yield the secret itself, unless it is a URL, and secrets inside it."""
     found = _IN_LOGIN.findall(secret)
     values = [(name, "".join(forms)) for name, *forms in found]
     logins = [
@@ -128,7 +128,7 @@ def _parts(secret: str) -> Iterator[str]:
 
 
 def _forms(secret: str) -> Iterable[str]:
-    """The forms in which a secret can occur in a text."""
+    """Return the forms in which a secret can occur in a text."""
     if len(secret) < _MIN_LENGTH or re.fullmatch(r"[a-z]+|[A-Z]+|\d+", secret):
         return ()
     lines = [line.strip() for line in secret.splitlines() if "-----" not in line]

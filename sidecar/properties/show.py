@@ -26,7 +26,7 @@ class Row:
 
 
 def rows(loaded: LoadedProperties[Properties]) -> list[Row]:
-    """Every property of the model in its order, then those under its prefixes."""
+    """Return every property in the order of the model; prefixes are expanded in place."""
     settings = {setting.name: setting for setting in loaded.settings}
     shown = []
     for field_name, _, declaration in declarations(type(loaded.properties)):
@@ -72,14 +72,14 @@ def _prefixed(
 
 _DIGITS = 12
 _PER_NODE = frozenset(("client.id", "client.rack", "group.instance.id"))
-"""Settings of Kafka clients that name one client or its place."""
+"""Kafka client settings that identify one client or its location."""
 
 
 def configuration_fingerprint(properties: Properties) -> str:
-    """Twelve hexadecimal digits, equal on all nodes that are configured alike.
+    """Return twelve hexadecimal digits, equal on all nodes with the same configuration.
 
-    They cover every property that differs from its default. So a release that adds properties does
-    not change them. Secrets and properties that name one node are left out.
+    They cover every property that differs from its default, so a release that adds properties does
+    not change them. They exclude secrets and per-node properties.
     """
     text = json.dumps(dict(sorted(_entries(properties))), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
@@ -109,12 +109,12 @@ _COMMAND = re.compile(r"(`(?:mongo-)?agent )(?=[a-z])")
 
 
 def runnable(text: str, files: Sequence[Path]) -> str:
-    """The text, with `--config FILE` in each command in backticks: operators paste them."""
+    """Insert `--config FILE` into each command in backticks, because operators paste them."""
     options = "".join(f"--config {shlex.quote(str(file.absolute()))} " for file in files)
     return _COMMAND.sub(lambda match: match[1] + options, text)
 
 
 def presenting(loaded: LoadedProperties[Properties]) -> Callable[[str], str]:
-    """What every text of an agent passes: it hides secrets and completes commands."""
+    """Return the filter for every text of an agent: it hides secrets and completes commands."""
     hide = hiding(loaded)
     return lambda text: runnable(hide(text), loaded.files)

@@ -1,4 +1,4 @@
-"""Read Java properties files: each name and value with its origin."""
+"""Reads Java properties files: each name and value with its origin."""
 
 import codecs
 import json
@@ -14,7 +14,7 @@ from sidecar.errors import ConfigError
 from sidecar.files.regular import read_bounded
 
 MAX_BYTES = 1 << 20
-"""Of a properties file, and of a file that a value refers to."""
+"""Maximum size of a properties file, and of a file to which a value refers."""
 _NO_TEXT = re.compile(r"[\uD800-\uDFFF]")
 """Unpaired surrogates: escapes can express them, but no file or client accepts them."""
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -22,7 +22,7 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The origin of a value: a line of a file, or another source that `file` names."""
+    """The origin of a value: a line of a file, or a source such as `command line`."""
 
     file: str
     line: int | None = None
@@ -37,7 +37,7 @@ COMMAND_LINE = Origin("command line")
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One property as it is written. `repr` omits the value, which may be a secret."""
+    """One property as written. `repr` omits the value, which may be a secret."""
 
     name: str
     value: str = field(repr=False)
@@ -45,10 +45,10 @@ class Setting:
 
 
 def read_properties(path: Path) -> list[Setting]:
-    """The properties of a file, in order. UTF-8 with \\u escapes, or else Latin-1; or the JSON that
-    Kafka Connect takes: `{"name": …, "config": {…}}`.
+    """Read the properties of a file, in order. The file is UTF-8 with \\u escapes, else Latin-1; or
+    it is Kafka Connect's JSON: `{"name": …, "config": {…}}`.
 
-    Raises ConfigError when the file cannot be read or has a bad escape.
+    Raises ConfigError if the file is unreadable or contains an invalid escape.
     """
     try:
         content = read_bounded(path, MAX_BYTES)
@@ -89,8 +89,8 @@ def _json_settings(path: Path, text: str) -> list[Setting]:
         values = document.get("config", document).items()
     except (ValueError, AttributeError, RecursionError) as error:
         raise ConfigError(
-            f"{path}: it starts as JSON of Kafka Connect and is none: {error}. Correct it, or "
-            "write one `name=value` a line."
+            f"{path}: it starts like Kafka Connect's JSON but is invalid: {error}. Correct it, or "
+            "write one `name=value` per line."
         ) from error
     origin = Origin(str(path))
     return [
@@ -100,7 +100,7 @@ def _json_settings(path: Path, text: str) -> list[Setting]:
 
 
 def _wide_encoding(content: bytes) -> str | None:
-    """The name of an encoding with two or four bytes per character, by its BOM or zeros."""
+    """Detect an encoding with two or four bytes per character, by its BOM or zeros."""
     for mark, name in (
         (codecs.BOM_UTF32_LE, "UTF-32"),
         (codecs.BOM_UTF32_BE, "UTF-32"),
@@ -117,7 +117,7 @@ def _wide_encoding(content: bytes) -> str | None:
 
 
 def command_line_settings(assignments: Iterable[str]) -> list[Setting]:
-    """`name=value` texts of a command line. Raises ConfigError for one without `=`."""
+    """Parse `name=value` texts of a command line. Raises ConfigError for a text without `=`."""
     settings = []
     for assignment in assignments:
         name, equals, value = assignment.partition("=")

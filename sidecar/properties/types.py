@@ -1,7 +1,7 @@
 """Types of property values, as annotations for the fields of a model.
 
-Each parses the text of a property, and rejects invalid text with a reason. `value_text` is the way
-back.
+Each type parses the text of a property, and rejects invalid text with a reason. `value_text`
+converts a value back to text.
 """
 
 import re
@@ -15,7 +15,7 @@ MASK = "********"
 
 
 def value_text(value: object) -> str:
-    """A value as a file would contain it; empty for None."""
+    """Format a value as a file would contain it; empty for None."""
     match value:
         case None:
             return ""
@@ -35,7 +35,7 @@ _DURATION = re.compile(r"([0-9]+)\s*(|ms|s|m|min|h|d)", re.IGNORECASE)
 _MILLISECONDS = {"": 1, "ms": 1, "s": 1000, "m": 60_000, "min": 60_000}
 _MILLISECONDS |= {"h": 3_600_000, "d": 86_400_000}
 _LONGEST_MS = 100 * 365 * 24 * 60 * 60 * 1000
-"""A hundred years: Java files use Long.MAX_VALUE for never, which Python's clocks reject."""
+"""A hundred years: Java files use Long.MAX_VALUE to mean never, which Python's clocks reject."""
 _LARGEST = (1 << 63) - 1
 
 
@@ -80,7 +80,7 @@ def _milliseconds(value: Any) -> Any:
 
 
 def _not_negative(value: int) -> int:
-    # A pydantic constraint would replace the one that a property declares.
+    # A pydantic constraint would replace the property's own constraint.
     if value < 0:
         raise ValueError("must be at least 0")
     return value
@@ -110,7 +110,7 @@ def _log_level(value: Any) -> Any:
 
 
 def kept(value: object, what: str) -> AfterValidator:
-    """Accept only this value: any other asks for the unsupported feature `what`."""
+    """Accept only this value, because any other requests the unsupported feature `what`."""
 
     def check(given: object) -> object:
         if given != value:
@@ -122,8 +122,8 @@ def kept(value: object, what: str) -> AfterValidator:
 
 
 def words(known: Collection[str], wanted: str, hint: str = "") -> AfterValidator:
-    """Accept a list of these words in any case; `none` stands alone. `wanted` describes the list,
-    and `hint` completes the message about another word."""
+    """Accept a list of these words in any case; `none` must be the only word. `wanted` describes
+    the list, and `hint` completes the message about an unknown word."""
 
     def check(values: tuple[str, ...]) -> tuple[str, ...]:
         given = tuple(value.lower() for value in values)
@@ -158,7 +158,7 @@ Milliseconds = Annotated[
     BeforeValidator(_milliseconds),
     Unit("milliseconds"),
 ]
-"""Milliseconds: `10000`, `10s`, `5m` (minutes), `1h`, `1d`. More than 100 years are 100 years."""
+"""Milliseconds: `10000`, `10s`, `5m` (minutes), `1h`, `1d`. The maximum is 100 years."""
 
 LowerCase = BeforeValidator(_lower)
 """Accepts any case: `Annotated[Literal["initial", "never"], LowerCase]`."""
@@ -167,7 +167,7 @@ UpperCase = BeforeValidator(_upper)
 """Accepts any case for names in upper case."""
 
 LogLevelName = BeforeValidator(_log_level)
-"""A log level in any case; log4j's `warn` is `warning`."""
+"""A log level in any case; log4j's `warn` means `warning`."""
 
 
 LONGEST_TOPIC = 249
@@ -198,4 +198,4 @@ def _topic_name(value: str | None) -> str | None:
 TopicName = Annotated[str | None, AfterValidator(_topic_name)]
 """A whole topic name; None: no topic."""
 TopicPrefix = Annotated[str, AfterValidator(_topic_prefix)]
-"""First part of topic names: Kafka's characters, with room for the rest of the name."""
+"""First part of topic names: Kafka's characters, short enough for the rest of the name."""

@@ -1,8 +1,8 @@
-"""The loop of an agent: read, deliver, note progress, save, dispose.
+"""The loop of an agent: read, deliver, record progress, save, dispose.
 
-One thread makes ticks. A tick does what can be done and never waits, except for the sink's bounded
-sends, for acknowledgements while the window is full, and for the disk. Between ticks without work
-the thread waits for the first of: a ring, the request to stop, the time at which something is due.
+One thread runs ticks. A tick does all pending work and never waits, except for the sink's bounded
+sends, for acknowledgements while the window is full, and for the disk. After a tick without work,
+the thread waits for a ring, a stop request or the time at which something is due.
 """
 
 import logging
@@ -24,13 +24,13 @@ from sidecar.sinks.base import Outcome
 from sidecar.status.publisher import StatusPublisher, ViewOf
 
 _LONGEST_WAIT_S = 3600.0
-"""`poll` takes its timeout in milliseconds of 31 bits."""
+"""The timeout of `poll` is a 31-bit number of milliseconds."""
 
 
 class Wakeup:
-    """Any thread rings; one thread waits for rings and for other descriptors at once.
+    """Wakes one thread, which waits for rings from any thread and for other descriptors.
 
-    It is a pipe instead of `threading.Condition`, because the request to stop is a descriptor.
+    It is a pipe instead of `threading.Condition`, because the stop request is a descriptor.
     """
 
     def __init__(self) -> None:
@@ -41,14 +41,14 @@ class Wakeup:
         self._is_closed = False
 
     def ring(self) -> None:
-        """Ends the current wait or the next one. Harmless after `close`."""
+        """Ends the current or the next wait. Harmless after `close`."""
         with self._lock:
             if self._is_closed:
                 return
             try:
                 os.write(self._write_fd, b"\0")
             except BlockingIOError:
-                # A full pipe wakes just as well.
+                # A full pipe wakes the thread too.
                 return
 
     def wait(self, timeout_s: float, *descriptors: int) -> None:
@@ -83,63 +83,63 @@ PositionOf = TypeVar("PositionOf")
 
 
 class ChangeSource(Protocol[SourceOf, PositionOf]):
-    """What a loop reads from, and where the progress of its delivery goes. Used by one thread.
+    """The source that a loop reads, and that stores the progress of delivery. Used by one thread.
 
-    Everything that `read` adds to the delivery is noted, saved and disposed of in this order.
+    The loop records, saves and disposes of everything that `read` adds, in this order.
     """
 
     @property
     def is_finished(self) -> bool:
-        """True when nothing will ever follow and all is delivered."""
+        """Whether no event will ever follow and all events are delivered."""
 
     @property
     def is_reading(self) -> bool:
-        """True while a read goes on elsewhere, which ends with a ring."""
+        """Whether a different thread is reading; it rings when it has finished."""
 
     @property
     def may_read(self) -> bool:
-        """False when only an acknowledgement makes room for the next read."""
+        """False if the next read must wait for an acknowledgement."""
 
     def begin(self) -> None:
         """Called once, before the first tick."""
 
     def prepare(self) -> bool:
-        """Work that precedes reading, also while the sink is closed; True when there was some.
-        Raises what ends the agent."""
+        """Does the work that precedes reading, even while the sink is closed. Returns whether there
+        was any. Raises errors that stop the agent."""
 
     def read(self) -> bool:
-        """Adds batches that are ready to the delivery; True when it did something."""
+        """Adds ready batches to the delivery. Returns whether it did something."""
 
     def note_progress(self) -> bool:
-        """Takes `Delivery.progress`; True when something moved."""
+        """Records `Delivery.progress`. Returns whether a position advanced."""
 
     def keep_dead_letter(self, rejected: RejectedEvent[SourceOf, PositionOf]) -> bool:
-        """Keeps a dead letter; False when it cannot for now."""
+        """Stores a dead letter. Returns False if it currently cannot."""
 
     def save(self) -> None:
-        """Stores the progress when that is due."""
+        """Stores the progress if a save is due."""
 
     def save_last(self) -> None:
-        """Stores the progress at the end."""
+        """Stores the final progress."""
 
     def dispose(self) -> bool:
-        """Acts on stored progress; True when it did something."""
+        """Acts on stored progress. Returns whether it did something."""
 
     def rewind(self) -> None:
-        """Forgets what is not acknowledged: it is read again."""
+        """Forgets unacknowledged events, to read them again."""
 
     def due_in_s(self) -> float:
-        """When a tick is due, though nothing rings."""
+        """Returns the seconds until a tick is due, even without a ring."""
 
     def publish(self, *, is_stopping: bool) -> None:
-        """Publishes its present state for other threads."""
+        """Publishes the current state for other threads."""
 
     def close(self) -> None:
-        """Frees what it holds. Nothing is called afterwards."""
+        """Releases all resources. No method is called afterwards."""
 
 
 class Loop(Generic[Source, Position]):
-    """Makes the ticks of one source and one sink."""
+    """Runs the ticks of one source and one sink."""
 
     def __init__(
         self,
@@ -151,8 +151,8 @@ class Loop(Generic[Source, Position]):
         waits_when_denied: bool,
         clock: Callable[[], float],
     ) -> None:
-        """A sink that denies access is opened again with `waits_when_denied`, and ends the
-        loop without. `clock` gives seconds."""
+        """With `waits_when_denied`, a sink that denies access is opened again; otherwise its error
+        stops the loop. `clock` returns seconds."""
         self._source = source
         self._delivery = delivery
         self._wakeup = wakeup
@@ -165,7 +165,7 @@ class Loop(Generic[Source, Position]):
 
     @property
     def last_tick_s(self) -> float:
-        """When the last tick ended, by the clock. Any thread may ask."""
+        """The clock's time at the end of the latest tick. Thread-safe."""
         return self._last_tick_s
 
     @property
@@ -174,9 +174,9 @@ class Loop(Generic[Source, Position]):
         return max(0.0, min(self._source.due_in_s(), self._sink.due_in_s))
 
     def run(self, stop: Stop) -> None:
-        """Makes ticks until `stop` is requested, then drains within its deadline.
+        """Runs ticks until `stop` is requested, then drains within its deadline.
 
-        Raises what the source or the sink raises when it cannot continue. Progress is saved in
+        Propagates errors after which the source or the sink cannot continue. Saves the progress in
         every case.
         """
         try:
@@ -190,7 +190,7 @@ class Loop(Generic[Source, Position]):
             self.close(stop.remaining_s if stop.requested else 0.0)
 
     def tick(self) -> bool:
-        """Does what can be done now; True when there was something."""
+        """Does all pending work. Returns whether there was any."""
         source = self._source
         worked = source.prepare()
         try:
@@ -212,7 +212,7 @@ class Loop(Generic[Source, Position]):
         return worked
 
     def close(self, deadline_s: float) -> None:
-        """Closes the sink within the deadline, saves the progress and frees everything."""
+        """Closes the sink within the deadline, saves the progress and releases all resources."""
         source = self._source
         try:
             self._sink.close(deadline_s)
@@ -232,12 +232,12 @@ class Loop(Generic[Source, Position]):
         )
 
     def abandon(self) -> None:
-        """Frees everything and saves nothing, as a killed process does."""
+        """Releases all resources without saving, as if the process were killed."""
         self._source.close()
         self._wakeup.close()
 
     def _settle(self) -> bool:
-        """Notes progress, keeps dead letters and saves."""
+        """Records progress, stores dead letters and saves."""
         worked = self._source.note_progress()
         worked |= self._keep_dead_letters()
         self._source.save()
@@ -259,14 +259,14 @@ class Loop(Generic[Source, Position]):
         return worked
 
     def _restart(self, error: SinkRestartError | AccessDeniedError) -> None:
-        """Everything that is not acknowledged is read and sent again, after a pause."""
+        """Makes the agent read and send unacknowledged events again, after a pause."""
         self._sink.end(error)
         self._source.note_progress()
         self._delivery.forget()
         self._source.rewind()
 
     def _drain(self, stop: Stop) -> None:
-        """Delivers what was read, within the deadline, and reads nothing more."""
+        """Delivers events that are already read, within the deadline, and reads no more."""
         delivery = self._delivery
         self._is_stopping = True
         logger.info(
@@ -279,13 +279,13 @@ class Loop(Generic[Source, Position]):
             try:
                 worked = self._last_tick()
             except (SinkRestartError, AccessDeniedError) as error:
-                logger.warning("the sink ended while stopping", extra=fields(reason=str(error)))
+                logger.warning("the sink failed while stopping", extra=fields(reason=str(error)))
                 return
             if not worked:
                 self._wakeup.wait(min(self._sink.due_in_s, stop.remaining_s))
 
     def _last_tick(self) -> bool:
-        """A tick that reads nothing."""
+        """Runs a tick that reads nothing."""
         worked = self._sink.tick(may_read=False, may_open=False)
         worked |= self._settle()
         self._last_tick_s = self._clock()
@@ -302,7 +302,7 @@ class Loop(Generic[Source, Position]):
 
 
 class LoopPipeline(Generic[ViewOf]):
-    """The part that the pipelines of all agents have."""
+    """The part that the pipelines of all agents share."""
 
     def __init__(self, loop: Loop[Any, Any], publisher: StatusPublisher[ViewOf]) -> None:
         self.loop = loop
@@ -310,12 +310,12 @@ class LoopPipeline(Generic[ViewOf]):
 
     @property
     def view(self) -> ViewOf:
-        """The last published state. Any thread may ask."""
+        """The latest published state. Thread-safe."""
         return self._publisher.view
 
     @property
     def last_tick_s(self) -> float:
-        """When the last tick ended, by the clock. Any thread may ask."""
+        """The clock's time at the end of the latest tick. Thread-safe."""
         return self.loop.last_tick_s
 
     def run(self, stop: Stop) -> None:
@@ -323,5 +323,5 @@ class LoopPipeline(Generic[ViewOf]):
         self.loop.run(stop)
 
     def tick(self) -> bool:
-        """One tick of the loop; True when there was something to do."""
+        """Runs one tick of the loop. Returns whether there was something to do."""
         return self.loop.tick()

@@ -1,4 +1,4 @@
-"""What surrounds the work of every agent: locks, HTTP, the log of its status."""
+"""The shell around the work of every agent: locks, HTTP and status logging."""
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 
 class ServiceShell(Generic[ViewOf]):
-    """Everything that answers while the agent works, and before it can."""
+    """Serves HTTP and logs the status while the agent works, and before it can."""
 
     def __init__(
         self,
@@ -50,13 +50,13 @@ class ServiceShell(Generic[ViewOf]):
         history_columns: Sequence[Column] = HISTORY_COLUMNS,
     ) -> None:
         """`connector` and `attributes` are Debezium's, for `/metrics/jmx`; `pages` are the agent's
-        own; `hide` takes secrets out of text. Raises ConfigError for a transform that is not there.
+        own; `hide` removes secrets from text. Raises ConfigError for a transform that is missing.
         """
         instance = replace(status.instance(), topic_prefix=topic_prefix)
         status.note_configuration(properties.destination, configuration_fingerprint(properties))
         name = properties.event_transform
         self.transform: Transform | None = transform_named(name) if name is not None else None
-        """The user's function over every event."""
+        """The user's function for every event."""
         self._status = status
         self._warnings = RecentWarnings(hide=hide)
         self._note_instance(instance)
@@ -85,13 +85,13 @@ class ServiceShell(Generic[ViewOf]):
 
     @property
     def http_port(self) -> int:
-        """While it runs."""
+        """The port, while the server runs."""
         return self._server.port
 
     @contextmanager
     def running(self, *directories: Path) -> Iterator[None]:
-        """Locks the directories, of which the last one is the agent's own; answers on HTTP and logs
-        changes of the status."""
+        """Locks the directories (the last is the agent's own), serves HTTP and logs changes of the
+        status."""
         with (
             self._warnings,
             DirectoryLock(*directories, private=directories[-1]),
@@ -108,7 +108,7 @@ class ServiceShell(Generic[ViewOf]):
         datacenter: str | None = None,
         rack: str | None = None,
     ) -> None:
-        """Adds the place of the node to status, metrics and log lines. Any thread may call it."""
+        """Adds the node's location to status, metrics and log lines. Thread-safe."""
         self._note_instance(self._status.instance().located(cluster, node_id, datacenter, rack))
 
     def _note_instance(self, instance: Instance) -> None:

@@ -1,1 +1,1 @@
-"""A client of schema registries with Confluent's HTTP API, and the registration of schemas."""
+"""A client for schema registries with Confluent's HTTP API, and the registration of schemas."""

@@ -1,4 +1,4 @@
-"""The canonical form of schemas in Avro and Protobuf, to compare them."""
+"""Canonical forms of Avro and Protobuf schemas, for comparison."""
 
 import re
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ _KEPT = ("symbols", "size")
 
 
 def canonical(schema: Any, namespace: str = "") -> Any:
-    """The parsing canonical form of Avro's specification, as a value; `schema` is parsed JSON."""
+    """Return Avro's Parsing Canonical Form as a value; `schema` is parsed JSON."""
     if isinstance(schema, str):
         return _full_name(schema, namespace)
     if isinstance(schema, list):
@@ -43,7 +43,7 @@ def _field(field: Mapping[str, Any], namespace: str) -> dict[str, Any]:
     return {"name": field["name"], "type": canonical(field["type"], namespace)}
 
 
-# A comment or text without its end reaches to the end of the schema: so each byte is read once.
+# An unterminated comment or text extends to the end of the schema, so each byte is read once.
 _COMMENT_OR_TEXT = re.compile(
     r"//[^\n]*|/\*.*?(?:\*/|\Z)|(\"(?:[^\"\\]|\\.)*+\\?(?:\"|\Z))", re.DOTALL
 )
@@ -51,6 +51,6 @@ _SPACE = re.compile(r"\s*([^\w.\s])\s*|\s+")
 
 
 def canonical_protobuf(schema: str) -> str:
-    """A schema in Protobuf's text without comments and with the least space."""
+    """Return a Protobuf schema's text without comments and with minimal white space."""
     uncommented = _COMMENT_OR_TEXT.sub(lambda match: match[1] or " ", schema)
     return _SPACE.sub(lambda match: match[1] or " ", uncommented).strip()

@@ -1,11 +1,11 @@
 """The registry calls that a producer needs.
 
-Answers by status:
+Outcomes by HTTP status:
 
     200              the id
     401, 403         access denied: `AccessDeniedError`
     404, 409, 422    schema rejected (unknown without auto-registration, incompatible, invalid):
-                     `SchemaRejectedError`, which needs an operator
+                     `SchemaRejectedError`, which an operator must resolve
     any other, none  registry unavailable: `UnavailableError`, retried
 """
 
@@ -41,7 +41,7 @@ _REJECTED_SCHEMA = frozenset(
 _FAILED_OBJECT = re.compile(r"^HTTPS?Connection(?:Pool)?\(.*?\): ")
 _MOST_TEXT = 300
 _MAX_ANSWER_BYTES = 2 << 20
-"""A registry keeps a schema in a message of Kafka: 1 MB by default, without escapes."""
+"""A registry stores each schema in a Kafka message: at most 1 MB by default, unescaped."""
 _MAX_VALUES = 200_000
 _READ_BYTES = 64 << 10
 _TLS = TlsServer(
@@ -67,23 +67,23 @@ class SchemaRejectedError(SidecarError):
 
 class SchemaRegistry(Protocol):
     def schema_id(self, subject: str, schema: str) -> int:
-        """The id of a schema in a subject. Waits for the answer. Raises UnavailableError,
+        """Return the id of a schema in a subject. Waits for the answer. Raises UnavailableError,
         SchemaRejectedError or AccessDeniedError."""
 
     def has_schema(self, number: int, schema: str) -> bool:
-        """Whether an id stands for a schema. Raises UnavailableError or AccessDeniedError."""
+        """Whether an id refers to a schema. Raises UnavailableError or AccessDeniedError."""
 
 
 class RegistryClient:
-    """A registry over HTTP. For one thread at a time."""
+    """Accesses a registry over HTTP, from one thread at a time."""
 
     def __init__(
         self,
         settings: RegistrySettings,
         reread: Callable[[], RegistrySettings] | None = None,
     ) -> None:
-        """Connects at the first request. `reread` returns the settings after denied access. Raises
-        ConfigError for an unusable store."""
+        """Connects at the first request. `reread` returns new settings after denied access. Raises
+        ConfigError for an unusable TLS store."""
         self._reread = reread
         self._urls = list(settings.urls)
         self._closed: Future[None] = Future()
@@ -106,7 +106,7 @@ class RegistryClient:
         )
 
     def _has_new_login(self) -> bool:
-        """Uses settings that differ from the present ones."""
+        """Reread the settings. If they differ from the current ones, use them and return True."""
         if self._reread is None:
             return False
         with suppress(ConfigError):
@@ -117,7 +117,7 @@ class RegistryClient:
         return False
 
     def schema_id(self, subject: str, schema: str) -> int:
-        """See `SchemaRegistry`; registers or looks up by the settings of the converter."""
+        """See `SchemaRegistry`; the converter's settings decide whether to register or look up."""
         settings = self._settings
         path = f"/subjects/{quote(subject, safe='')}"
         query = "?normalize=true" if settings.normalize else ""
@@ -146,14 +146,14 @@ class RegistryClient:
     def require_answer(self, subject: str) -> None:
         """Request the latest schema of a subject, which need not exist.
 
-        Raises AccessDeniedError, or UnavailableError, also when the server is not a registry.
+        Raises AccessDeniedError, or UnavailableError, for example if the server is not a registry.
         """
         path = f"/subjects/{quote(subject, safe='')}/versions/latest"
         with suppress(SchemaRejectedError):
             self._ask("GET", path, subject, is_survey=True)
 
     def close(self) -> None:
-        """Close the client; pending requests of other threads raise UnavailableError."""
+        """Close the client; pending requests on other threads raise UnavailableError."""
         with suppress(InvalidStateError):
             self._closed.set_result(None)
         self._pool.clear()
@@ -200,8 +200,8 @@ class RegistryClient:
         return {"schema": schema, **({} if schema_type == "AVRO" else {"schemaType": schema_type})}
 
     def _answer(self, method: str, url: str, body: bytes | None) -> "_Answer":
-        """Request on a separate thread, which `close` abandons: a missing answer must not block
-        the exit of the process."""
+        """Send a request on a separate thread, which `close` abandons: a missing answer must not
+        block the exit of the process."""
         answered: Future[_Answer] = Future()
 
         def ask() -> None:
@@ -218,7 +218,7 @@ class RegistryClient:
         return answered.result()
 
     def _whole_answer(self, method: str, url: str, body: bytes | None) -> "_Answer":
-        """Never follows a redirect, which would send the credentials to another host."""
+        """Send a request. Follow no redirect, which would send the credentials to another host."""
         end_s = time.monotonic() + self._settings.timeout_s
         reply = self._pool.request(
             method, url, body=body, preload_content=False, redirect=False, decode_content=False
@@ -239,8 +239,8 @@ class _Answer:
 
 
 def _bounded(reply: BaseHTTPResponse, end_s: float) -> bytes:
-    """The body, within limits. A socket timeout restarts with each byte, so a slow server could
-    send forever; `end_s` limits the whole answer."""
+    """Read the body, within limits. A socket timeout restarts with each byte, so a slow server
+    could send forever; `end_s` limits the whole answer."""
     content = bytearray()
     while block := reply.read1(_READ_BYTES):
         content += block
@@ -285,7 +285,7 @@ def _check_same_text(subject: str, latest: str, ours: str) -> None:
 
 def _other_fields(subject: str) -> SchemaRejectedError:
     return SchemaRejectedError(
-        f"the latest schema of {subject} has other fields than the events: register "
+        f"the latest schema of {subject} does not match the events: register "
         "the events' schema, or set `auto.register.schemas=true`"
     )
 
@@ -300,6 +300,6 @@ def _message(data: bytes) -> str:
 
 def _reason(error: Exception) -> str:
     cause = error.reason if isinstance(error, urllib3.exceptions.MaxRetryError) else error
-    # urllib3 starts with the failed object; the message has the address already.
+    # urllib3's text starts with the failed object, but the message already contains the address.
     text = _FAILED_OBJECT.sub("", " ".join(str(cause).split()))
     return tls_failure(text, _TLS) or text[:_MOST_TEXT]

@@ -1,6 +1,6 @@
-"""Schema ids from the registries of keys and values.
+"""Obtains schema ids from the registries of keys and values.
 
-A message is sent only after its schemas have ids. Encoders request them here, on a thread that may
+A message is sent only after its schemas have ids. Encoders request ids here, on a thread that may
 wait for a slow registry; any thread may read the result.
 """
 
@@ -29,7 +29,7 @@ Side = Literal["key", "value"]
 
 
 class Unregistered(Protocol):
-    """A schema without an id, with the names that its subject may derive from."""
+    """A schema without an id, with the names from which its subject may be derived."""
 
     @property
     def side(self) -> Side: ...
@@ -41,7 +41,7 @@ class Unregistered(Protocol):
 
     @property
     def schema(self) -> str:
-        """Avro's JSON."""
+        """Avro's JSON, or Protobuf's text."""
 
 
 SchemaOf = TypeVar("SchemaOf", bound=Unregistered)
@@ -78,7 +78,7 @@ class Registration:
 
 @dataclass(frozen=True, slots=True)
 class ChangedIds:
-    """The registry gave ids that messages have to other schemas, or to none."""
+    """The registry now assigns ids that messages contain to different schemas, or to none."""
 
     message: str
     is_resolved: bool = False
@@ -87,7 +87,7 @@ class ChangedIds:
 
 @dataclass(frozen=True, slots=True)
 class Subjects:
-    """The registry of one side (key or value), and how it names subjects."""
+    """The registry of one side (key or value), and its strategy for subject names."""
 
     registry: SchemaRegistry
     strategy: Strategy
@@ -99,9 +99,9 @@ def create_registrar(
     *,
     waits_when_denied: bool = True,
 ) -> "Registrar[SchemaOf]":
-    """A registrar for the sides that are Avro. `registries` is asked again after denied access.
+    """Create a registrar for the sides with a registry; a denial calls `registries` again.
 
-    With `waits_when_denied` the agent retries a registry that denies it access; otherwise it ends.
+    With `waits_when_denied`, the agent retries a registry that denies access; otherwise it stops.
     Raises ConfigError.
     """
     known = registries()
@@ -129,7 +129,7 @@ class Registrar(Generic[SchemaOf]):
         clients: Sequence[RegistryClient] = (),
         waits_when_denied: bool = False,
     ) -> None:
-        """`sides` are the Avro sides, by `key` and `value`; `close` closes `clients` too."""
+        """`sides` maps `key` and `value` to their subjects; `close` also closes `clients`."""
         self._ids = ids
         self._clients = clients
         self._waits_when_denied = waits_when_denied
@@ -147,7 +147,7 @@ class Registrar(Generic[SchemaOf]):
 
     @property
     def changed_ids(self) -> ChangedIds | None:
-        """What `verify` found; None while all ids are as they were."""
+        """The change that `verify` found; None while all ids are unchanged."""
         with self._lock:
             return self._changed
 
@@ -159,7 +159,7 @@ class Registrar(Generic[SchemaOf]):
 
     @property
     def is_used(self) -> bool:
-        """Whether keys or values are Avro."""
+        """Whether keys or values use a registry."""
         return bool(self._sides)
 
     @property
@@ -169,7 +169,7 @@ class Registrar(Generic[SchemaOf]):
 
     @property
     def error(self) -> str:
-        """Why a requested schema has no id; empty when all have one."""
+        """Why a requested schema has no id; empty if all schemas have ids."""
         with self._lock:
             return next(iter(self._errors.values()), "")
 
@@ -180,12 +180,12 @@ class Registrar(Generic[SchemaOf]):
             return self._registered
 
     def close(self) -> None:
-        """End every request that waits for an answer. Thread-safe."""
+        """Abort every pending request. Thread-safe."""
         for client in self._clients:
             client.close()
 
     def registration(self, schemas: Sequence[SchemaOf]) -> Registration:
-        """The state of these schemas, without a request."""
+        """Return the state of these schemas, without a request."""
         if all(self._ids.get(schema) is not None for schema in schemas):
             return Registration(RegistrationStatus.REGISTERED)
         last = self.last
@@ -196,7 +196,7 @@ class Registrar(Generic[SchemaOf]):
         )
 
     def try_register(self, schemas: Sequence[SchemaOf]) -> bool:
-        """Whether all schemas have ids after `register`."""
+        """Call `register`, and return whether all schemas have ids."""
         return self.register(schemas).status is RegistrationStatus.REGISTERED
 
     def register(self, schemas: Sequence[SchemaOf]) -> Registration:
@@ -205,10 +205,10 @@ class Registrar(Generic[SchemaOf]):
             return self._register(schemas)
 
     def verify(self) -> None:
-        """Compare some ids in use with the registry: it may have been emptied or restored. After a
-        change all ids are forgotten, and requested again.
+        """Compare some ids in use with the registry, which may have been emptied or restored. After
+        a change, forget all ids and request them again.
 
-        Takes one schema after the other in turn. Raises UnavailableError or AccessDeniedError."""
+        Checks the schemas in rotation. Raises UnavailableError or AccessDeniedError."""
         with self._registering:
             for _ in range(min(_VERIFIED_AT_ONCE, len(self._in_use))):
                 schema = self._in_use[0]
@@ -229,7 +229,7 @@ class Registrar(Generic[SchemaOf]):
         except SchemaRejectedError:
             return False
         if is_same and not registry.has_schema(number, schema.schema):
-            # A registry without this question, or that stores other texts.
+            # The registry does not support this request, or stores a different text.
             self._unverifiable.add(schema)
             return True
         return False
@@ -237,9 +237,9 @@ class Registrar(Generic[SchemaOf]):
     def _register_again(self, schema: SchemaOf) -> None:
         number, schemas = self._ids.get(schema), list(self._in_use)
         message = (
-            f"The schema registry has no schema or another one for the id {number} of "
+            f"The schema registry has no schema or a different one for the id {number} of "
             f"{self._subject(schema)}. Events since {self._verified_at:%Y-%m-%d %H:%M:%S} UTC have "
-            "ids that readers cannot resolve or take for other schemas."
+            "ids that readers cannot resolve or resolve to different schemas."
         )
         logger.error("the ids of schemas have changed", extra=fields(reason=message))
         self._ids.forget_all()

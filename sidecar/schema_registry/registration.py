@@ -1,13 +1,13 @@
-"""Waiting for the ids of Avro schemas.
+"""Waits for the ids of schemas.
 
 A stream waits on its own thread (`SchemaRegistration.wait`). Snapshots and heartbeats do not wait
 (`SchemaRequests`): they are sent once their schemas have ids.
 
-    the registry does not answer   the agent waits without end
+    the registry does not answer   the agent waits indefinitely
     it rejects a schema            the agent waits for the blocked timeout. Then events of the
                                    schema become dead letters until the registry accepts it;
-                                   transaction metadata waits without end
-    it denies access               the agent ends
+                                   transaction metadata waits indefinitely
+    it denies access               the agent waits or stops, as in `access.denied.action`
 """
 
 import logging
@@ -49,7 +49,7 @@ class SchemaRegistration(Generic[SchemaOf]):
         pause_s: float = _PAUSE_S,
     ) -> None:
         """`blocked_timeout_s` is the longest wait for a rejected schema; schemas of the topic
-        `never_abandoned` wait without end; `clock` returns seconds."""
+        `never_abandoned` wait indefinitely; `clock` returns seconds."""
         self._ids = ids
         self._registrar = registrar
         self._blocked_timeout_s = blocked_timeout_s
@@ -61,11 +61,11 @@ class SchemaRegistration(Generic[SchemaOf]):
         self._reconsider_at_s = 0.0
 
     def wait(self, schemas: Sequence[SchemaOf], closed: threading.Event) -> bool:
-        """Waits until each schema has an id or is abandoned; False when closed before. Raises
-        AccessDeniedError when the registry denies access.
+        """Waits until each schema has an id or is abandoned. Returns False if closed first. Raises
+        AccessDeniedError if the registry denies access.
 
-        All schemas wait at once, so many take no longer than one. Time without an answer of the
-        registry does not count."""
+        All schemas wait concurrently, so many take no longer than one. Time during which the
+        registry does not answer does not count."""
         lacking = list(dict.fromkeys(schemas))
         rejected_at_s: dict[SchemaOf, float] = {}
         asked_at_s = self._clock()
@@ -92,14 +92,14 @@ class SchemaRegistration(Generic[SchemaOf]):
         return False
 
     def reconsider(self, closed: threading.Event) -> None:
-        """Asks again for abandoned schemas, once a minute."""
+        """Requests abandoned schemas again, at most once a minute."""
         with self._lock:
             if not self._abandoned or self._clock() < self._reconsider_at_s:
                 return
-            # Other streams must not ask for them meanwhile.
+            # Other streams must not request them at the same time.
             abandoned, self._abandoned = self._abandoned, []
         answers = self._ask_all(abandoned, closed)
-        # Unasked schemas come first the next time.
+        # Schemas without a request come first the next time.
         still = [schema for schema in abandoned if schema not in answers]
         still += [
             each for each in answers if answers[each].status is not RegistrationStatus.REGISTERED
@@ -111,7 +111,7 @@ class SchemaRegistration(Generic[SchemaOf]):
     def _ask_all(
         self, schemas: Sequence[SchemaOf], closed: threading.Event
     ) -> dict[SchemaOf, Registration]:
-        """The answers up to the first timeout: each further question would take as long."""
+        """Requests ids until the first timeout, because each further request would take as long."""
         answers: dict[SchemaOf, Registration] = {}
         for schema in schemas:
             if closed.is_set():
@@ -140,13 +140,13 @@ class SchemaRegistration(Generic[SchemaOf]):
 
 
 def _is_away(answers: Mapping[SchemaOf, Registration]) -> bool:
-    """True when no question was answered. Otherwise one schema fails, or there are too many
-    questions."""
+    """Whether no request was answered. Otherwise one schema fails, or there are too many
+    requests."""
     return all(answer.status is RegistrationStatus.UNAVAILABLE for answer in answers.values())
 
 
 class SchemaRequests(Generic[SchemaOf]):
-    """Requests ids for one thread that never waits; another thread asks. `close` it."""
+    """Requests ids on a separate thread, for a thread that must not wait. Requires `close`."""
 
     def __init__(
         self,
@@ -165,7 +165,7 @@ class SchemaRequests(Generic[SchemaOf]):
 
     def ask(self, schemas: Sequence[SchemaOf], wake: Callable[[], None]) -> None:
         """Requests ids that are not requested yet, and calls `wake` after each answer. Raises
-        AccessDeniedError when the registry denies access."""
+        AccessDeniedError if the registry denies access."""
         for schema in schemas:
             asked = self._asked.get(schema)
             if asked is not None and asked.done():

@@ -1,6 +1,6 @@
 """Settings of Confluent's Avro and Protobuf converters that a registry client needs.
 
-The names are those of `io.confluent.kafka.serializers.AbstractKafkaSchemaSerDeConfig`, after
+The names come from `io.confluent.kafka.serializers.AbstractKafkaSchemaSerDeConfig`, with the prefix
 `key.converter.` or `value.converter.`.
 """
 
@@ -88,7 +88,7 @@ class Strategy(Enum):
     TOPIC_RECORD = "TopicRecordNameStrategy"
 
     def subject(self, topic: str, side: Literal["key", "value"], record: str) -> str:
-        """`record` is the full name of the record."""
+        """Return the subject; `record` is the record's full name."""
         match self:
             case Strategy.TOPIC:
                 return f"{topic}-{side}"
@@ -100,7 +100,7 @@ class Strategy(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RegistrySettings:
-    """Address and credentials of the registry, and how it gets schemas."""
+    """Address and credentials of the registry, and how the agent looks up or registers schemas."""
 
     urls: tuple[str, ...]
     """Tried in turn; without user and password."""
@@ -113,7 +113,7 @@ class RegistrySettings:
     """`user:password`."""
     token: str | None = None
     timeout_s: float = _TIMEOUT_MS / 1000
-    """Time limit of one answer."""
+    """Timeout of one answer."""
     tls: TlsSettings = field(default_factory=TlsSettings)
 
     def __repr__(self) -> str:
@@ -190,7 +190,7 @@ def _read(
 
 
 def _reject_other_nulls(reader: _Reader) -> None:
-    """Nullable fields have one form: without it, null and 0 would be the same."""
+    """Accept only one form of nullable fields, because otherwise null and 0 would be the same."""
     why = "the agent writes nullable fields as `optional`, which the same readers accept"
     if not reader.flag(_OPTIONAL, True):
         reader.reject(_OPTIONAL, f"must be `true`: {why}, and without it null and 0 are the same")
@@ -199,7 +199,7 @@ def _reject_other_nulls(reader: _Reader) -> None:
 
 
 def _urls(reader: _Reader, converter: str) -> tuple[tuple[str, ...], str | None]:
-    """Addresses without credentials, and the credentials of the first that has some."""
+    """Return addresses without credentials, and the first credentials among them."""
     name = "schema.registry.url"
     urls, in_url = [], None
     for text in (reader.text(name) or "").split(","):
@@ -230,7 +230,7 @@ def _urls(reader: _Reader, converter: str) -> tuple[tuple[str, ...], str | None]
 
 
 def _credentials(reader: _Reader, in_url: str | None) -> tuple[str | None, str | None]:
-    """User with password, and a token."""
+    """Return `user:password` and a token; either may be None."""
     source_name = "basic.auth.credentials.source"
     source = (reader.text(source_name) or "URL").upper()
     user_info = in_url

@@ -1,6 +1,6 @@
-"""TLS with a registry, by the settings of Confluent's serializer (`schema.registry.ssl.*`).
+"""TLS for a schema registry, with Confluent's serializer settings (`schema.registry.ssl.*`).
 
-The content decides the type of a store: PEM, PKCS12 or JKS.
+The content of a store determines its type: PEM, PKCS12 or JKS.
 """
 
 import ssl
@@ -27,13 +27,13 @@ class TlsSettings:
     prefix: str = "schema.registry.ssl."
     """Prefix of the properties, for errors."""
     trust: StoreFile | None = None
-    """None: the CAs of the system."""
+    """None: the system's CAs."""
     identity: StoreFile | None = None
     checks_hostname: bool = True
 
 
 def tls_context(settings: TlsSettings) -> ssl.SSLContext:
-    """Read the stores. Raises ConfigError that names property and file."""
+    """Create a context from the stores. Raises ConfigError that names property and file."""
     context = _trusting(f"{settings.prefix}truststore.location", settings.trust)
     context.check_hostname = settings.checks_hostname
     if settings.identity is not None:

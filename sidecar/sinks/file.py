@@ -19,7 +19,7 @@ _BLOCK_BYTES = 1 << 16
 class FileSink:
     """Writes complete lines: `open` truncates a line that a crash has left incomplete.
 
-    A failed write, for example on a full disk, is retried without limit after truncating its part.
+    After a failed write, such as on a full disk, it truncates the file and retries indefinitely.
     """
 
     def __init__(self, path: Path) -> None:
@@ -30,7 +30,7 @@ class FileSink:
         self._problem: str | None = None
 
     def open(self) -> None:
-        """Raises ConfigError when the file cannot be opened, LockedError when it is in use."""
+        """Open the file. Raises ConfigError if that fails, LockedError if the file is in use."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._descriptor = open_regular(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
@@ -40,7 +40,7 @@ class FileSink:
         except BlockingIOError as error:
             self._release()
             raise LockedError(
-                f"Another process writes to the file {self._path}. Set another file.path."
+                f"Another process writes to the file {self._path}. Set a different file.path."
             ) from error
         except OSError as error:
             self._release()
@@ -67,8 +67,8 @@ class FileSink:
         return stop - start
 
     def poll(self, timeout_s: float) -> DeliveryResult:
-        """Sync the writes since the last call. Sleeps only while writes fail, so that the caller
-        does not retry in a busy loop."""
+        """Sync the writes since the previous call. Sleeps only while writes fail, so that the
+        caller does not retry in a busy loop."""
         if not self._unsynced:
             if self._problem is not None:
                 time.sleep(timeout_s)
@@ -91,7 +91,7 @@ class FileSink:
         return SinkState(True, f"{self._path} has {size_text(self._size_bytes)}")
 
     def dead_letter(self, number: int) -> None:
-        """Nothing depends on it."""
+        """Does nothing, because this sink stores no positions."""
 
     def close(self, deadline_s: float) -> DeliveryResult:
         try:

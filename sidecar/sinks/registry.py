@@ -1,6 +1,6 @@
 """Sinks by their name in `sink=`.
 
-A new kind of sink is one module, one entry here, and one name in `SinkName`.
+A new kind of sink requires one module, one entry here, and one name in `SinkName`.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ from sidecar.sinks.base import Sink
 
 
 class SinkProperties(Protocol):
-    """The properties of sinks and of their stores of positions."""
+    """The properties of sinks and of their position stores."""
 
     @property
     def sink(self) -> str: ...
@@ -79,12 +79,12 @@ def sink_names() -> tuple[str, ...]:
 
 
 def create_sink(properties: SinkProperties) -> Sink:
-    """The configured sink, not yet open. Raises ConfigError."""
+    """Create the configured sink, not yet open. Raises ConfigError."""
     return _FACTORIES[properties.sink](properties)
 
 
 def sink_problems(properties: SinkProperties) -> list[str]:
-    """Problems of the sink's settings that are visible without the broker."""
+    """Return problems in the sink's settings that can be found without the broker."""
     if properties.sink != "kafka":
         return []
     from sidecar.sinks.kafka.config.validation import settings_problems
@@ -105,11 +105,11 @@ def create_sink_and_store(
     *,
     commit_interval_ms: int = 250,
 ) -> tuple[Sink, PositionStore]:
-    """The configured sink, and the store of positions.
+    """Create the configured sink and its position store.
 
-    With `records` the positions are in Kafka, otherwise in a file of this name in
-    `offset.backing.store.dir`. A transaction is committed after `commit_interval_ms`, or with half
-    of the events that may be in flight. Raises ConfigError.
+    With `records`, the positions are in Kafka, otherwise in the file `file_name` in
+    `offset.backing.store.dir`. A transaction is committed after `commit_interval_ms`, or at half of
+    the limits for events in flight. Raises ConfigError.
     """
     if records is None:
         return create_sink(properties), PropertiesStore(properties.offset_directory, file_name)

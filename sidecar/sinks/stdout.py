@@ -34,7 +34,7 @@ class StdoutSink:
             self._descriptor = self._given_descriptor
 
     def send(self, numbered: NumberedBatch[Any, Any], start: int, deadline_s: float) -> int:
-        """Accept a chunk once the previous one is written."""
+        """Accept chunks, each once the previous chunk is written."""
         until_s = time.monotonic() + deadline_s
         taken = 0
         while start + taken < len(numbered.batch):
@@ -60,7 +60,7 @@ class StdoutSink:
         return SinkState(True, f"{self._events} events were written to standard output")
 
     def dead_letter(self, number: int) -> None:
-        """Nothing depends on it."""
+        """Does nothing, because this sink stores no positions."""
 
     def close(self, deadline_s: float) -> DeliveryResult:
         try:
@@ -73,7 +73,7 @@ class StdoutSink:
             self._acknowledged.clear()
 
     def _write(self, timeout_s: float) -> bool:
-        """Write the pending chunk; True when nothing is left of it."""
+        """Write the pending chunk. Return True once it is written completely."""
         until_s = time.monotonic() + timeout_s
         while self._pending:
             wait_s = max(0.0, until_s - time.monotonic())

@@ -1,5 +1,5 @@
 """The status of an agent, from its facts to the log.
 
-Facts become conditions in the agents (`agent.status`, `mongo_agent.status`). `/health`, the page,
-the metrics and the log all report the `Health` that follows from them.
+The agents derive conditions from facts (`agent.status`, `mongo_agent.status`). `/health`, the page,
+the metrics and the log all report the resulting `Health`.
 """

@@ -1,4 +1,4 @@
-"""The facts that the status of every agent follows from, and their conditions. Pure."""
+"""The facts that determine the status of every agent, and their conditions. Pure."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,13 +15,13 @@ TOPICS = frozenset(("topic_missing", "topic_access_denied", "topic_unavailable")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceFacts:
-    """An agent at one moment; the defaults are those of an agent for which all is well."""
+    """An agent at one moment; the defaults describe a healthy agent."""
 
     is_started: bool = True
-    """There is a pipeline."""
+    """Whether the pipeline exists."""
     is_stopping: bool = False
     stalled_s: float = 0.0
-    """Seconds since the last tick, when that is too long; else 0."""
+    """Seconds since the latest tick, if that is too long; else 0."""
     sink: SinkState = field(default_factory=lambda: SinkState(True, "events go through"))
     unacknowledged_events: int = 0
     save_error: str = ""
@@ -32,17 +32,17 @@ class ServiceFacts:
     """Why a schema has no id."""
     changed_ids: ChangedIds | None = None
     findings: tuple[Finding, ...] = ()
-    """Of the checks that are repeated while the agent runs."""
+    """Findings of the checks that are repeated while the agent runs."""
 
 
 def starting(component: str) -> Condition:
-    """An agent without a pipeline and without an error."""
-    message = "The agent starts and does not deliver events yet."
+    """Build the condition of an agent without a pipeline and without an error."""
+    message = "The agent is starting and does not deliver events yet."
     return Condition("starting", State.FAILING, component, message, "Wait.")
 
 
 def stalled(facts: ServiceFacts) -> Iterator[Condition]:
-    """A loop that makes no ticks."""
+    """Yield a condition if the loop makes no progress."""
     if facts.stalled_s:
         yield Condition(
             "pipeline_stalled",
@@ -54,9 +54,9 @@ def stalled(facts: ServiceFacts) -> Iterator[Condition]:
 
 
 def undelivered(facts: ServiceFacts, *, subject: str, check: str) -> Iterator[Condition]:
-    """Failing while nothing is delivered, degraded while only some topics wait; none for a sink
-    that is closed at the end. `subject` names the owners of events, such as tables; `check` is the
-    command that asks the broker."""
+    """Yield a condition: failing while nothing is delivered, degraded while only some topics wait,
+    none for a sink that is closed at shutdown. `subject` describes the sources of events, such as
+    tables; `check` is the command that tests the broker."""
     sink = facts.sink
     if facts.is_stopping and not facts.unacknowledged_events:
         return
@@ -93,7 +93,7 @@ def undelivered(facts: ServiceFacts, *, subject: str, check: str) -> Iterator[Co
 
 
 def unsaved(facts: ServiceFacts, *, consequence: str) -> Iterator[Condition]:
-    """Progress that is not durable; `consequence` is a sentence."""
+    """Yield a condition if progress is not durable; `consequence` is a sentence."""
     if facts.save_error:
         yield Condition(
             "offsets_not_saved",
@@ -105,7 +105,7 @@ def unsaved(facts: ServiceFacts, *, consequence: str) -> Iterator[Condition]:
 
 
 def unrecorded(facts: ServiceFacts, *, remedy: str) -> Iterator[Condition]:
-    """Dead letters that the quarantine cannot take."""
+    """Yield a condition if the quarantine cannot store dead letters."""
     if facts.record_error:
         yield Condition(
             "quarantine_not_writable", State.FAILING, "quarantine", facts.record_error, remedy
@@ -113,7 +113,7 @@ def unrecorded(facts: ServiceFacts, *, remedy: str) -> Iterator[Condition]:
 
 
 def unregistered(facts: ServiceFacts) -> Iterator[Condition]:
-    """Schemas without an id, and messages with a wrong one."""
+    """Yield conditions for schemas without an id, and for messages with a wrong id."""
     if (changed := facts.changed_ids) is not None:
         yield Condition(
             "schema_registry_ids_changed",
@@ -131,6 +131,6 @@ def unregistered(facts: ServiceFacts) -> Iterator[Condition]:
             "schema_registry",
             f"A schema cannot be registered: {facts.registry_error}",
             "Start the schema registry or correct its properties; `check` verifies them. Events of "
-            "registered schemas are published meanwhile.",
+            "registered schemas are still published.",
             rank=Rank.LATE,
         )

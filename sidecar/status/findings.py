@@ -1,4 +1,4 @@
-"""Conditions of the checks that are repeated while an agent runs."""
+"""Derives conditions from the checks that are repeated while an agent runs."""
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -9,23 +9,23 @@ from sidecar.files.access import remedy_of
 from sidecar.health.condition import Condition, State
 
 SameCause = Mapping[str, frozenset[str]]
-"""By a finding's subject: codes of conditions that report the same cause."""
+"""Maps a finding's subject to the codes of conditions that report the same cause."""
 
 
 class MaskedCauses:
-    """When a condition last reported the cause of each subject.
+    """Records when a condition last reported the cause of each subject.
 
-    A finding whose check began before that may be of a fault that has ended. It stays hidden
-    until its check ran again.
+    A finding whose check began before that time may concern a resolved fault. It stays hidden
+    until its check has run again.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """`clock` gives seconds and is that of the checks."""
+        """`clock` returns seconds and must be the checks' clock."""
         self._clock = clock
         self._reported_s: dict[str, float] = {}
 
     def note(self, own: Collection[Condition], same_cause: SameCause) -> None:
-        """The conditions of an agent's own parts at this moment."""
+        """Record the current conditions of an agent's own parts."""
         known = {each.code for each in own}
         now_s = self._clock()
         for subject, codes in same_cause.items():
@@ -34,7 +34,7 @@ class MaskedCauses:
 
     @property
     def reported_s(self) -> Mapping[str, float]:
-        """The time of the last report by subject."""
+        """The time of the latest report by subject."""
         return self._reported_s
 
 
@@ -44,9 +44,9 @@ def finding_conditions(
     same_cause: SameCause,
     components: Mapping[str, str] | None = None,
 ) -> Iterator[Condition]:
-    """One condition for each code among the faults; none for a cause that `own` reports.
+    """Yield a condition for each code among the faults, except for causes that `own` reports.
 
-    `components` maps subjects that are not components to one.
+    `components` maps subjects that are not components to a component.
     """
     known = {each.code for each in own}
     by_code: dict[str, list[Finding]] = {}
@@ -73,7 +73,7 @@ def with_findings(
     components: Mapping[str, str],
     masked: MaskedCauses,
 ) -> tuple[Condition, ...]:
-    """An agent's own conditions, which are noted in `masked`, then those of its checks."""
+    """Return an agent's own conditions, recorded in `masked`, then its checks' conditions."""
     found = tuple(own)
     masked.note(found, same_cause)
     conditions = (*found, *finding_conditions(findings, found, same_cause, components))

@@ -1,4 +1,4 @@
-"""Conditions in the log: one line when it appears, an INFO when it is resolved.
+"""Logs conditions: one line when a condition appears, an INFO when it is resolved.
 
 The line is an ERROR for a failing condition and a WARNING for any other.
 """
@@ -34,21 +34,21 @@ class _Logged:
 
 
 class ConditionLog:
-    """Logs changes between successive statuses. For one thread.
+    """Logs changes between successive statuses. Not thread-safe.
 
-    It logs a condition from its second status on: connecting to a broker takes a moment. It skips
-    conditions of every start. It logs a changed message again, at most once a minute, and ignores
-    changes of numbers in it.
+    It logs a condition only in its second status, because connecting to a broker takes a moment. It
+    skips conditions that occur at every start. It logs a changed message again, at most once a
+    minute, and ignores changed numbers in it.
     """
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """`clock` gives seconds."""
+        """`clock` returns seconds."""
         self._clock = clock
         self._seen: frozenset[_Key] = frozenset()
         self._logged: dict[_Key, _Logged] = {}
 
     def show(self, status: Status) -> None:
-        """Compares a status with the one before it."""
+        """Compares a status with the previous status."""
         now_s = self._clock()
         present = _by_key(status)
         for key in self._logged.keys() - present.keys():
@@ -63,7 +63,7 @@ class ConditionLog:
         self._seen = frozenset(present)
 
     def close(self, status: Status) -> None:
-        """Logs the conditions that still exist when the agent stops, the worst last."""
+        """Logs the conditions that still exist when the agent stops, worst last."""
         for condition in reversed(tuple(_by_key(status).values())):
             _log(logging.WARNING, "the agent stops and a condition still exists", condition)
 
@@ -86,7 +86,7 @@ class ConditionLog:
 
 
 class StatusWatch(Worker):
-    """Logs changes of the status every second, from `with` to its end."""
+    """Logs changes of the status every second inside a `with` block."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class StatusWatch(Worker):
             try:
                 self._log.show(self._ask())
             except Exception:
-                # One failed evaluation must not end the log of conditions.
+                # One failed evaluation must not stop the logging of conditions.
                 logger.exception("the status cannot be evaluated; the agent retries")
 
 
@@ -140,5 +140,5 @@ def _log(level: int, event: str, condition: Condition) -> None:
 
 
 def _material(condition: Condition) -> tuple[str, str]:
-    """State and message without numbers: a change of these is worth a line."""
+    """Return state and message without numbers: a change of these is worth a log line."""
     return condition.state.value, _COUNTER.sub("#", condition.message)

@@ -1,4 +1,4 @@
-"""The view of an agent that other threads look at, and the gauges that follow from it."""
+"""Publishes the view of an agent for other threads, and sets the gauges from it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from sidecar.sinks.base import SinkState
 
 @dataclass(frozen=True, slots=True)
 class DeliveryView:
-    """The way from the window to the sink at one moment."""
+    """Delivery from the window to the sink at one moment."""
 
     sink: SinkState
     unacknowledged_events: int = 0
     unacknowledged_age_s: float = 0.0
-    """How long the oldest of them has been in the window."""
+    """How long the oldest unacknowledged event has been in the window."""
     window_bytes: int = 0
     window_limit_events: int = 0
     window_limit_bytes: int = 0
@@ -31,28 +31,28 @@ class StatusView(Protocol):
     def lag_s(self) -> float: ...
     @property
     def save_error(self) -> str:
-        """Why the last save of the progress failed; empty when it did not."""
+        """Why the latest save of the progress failed; empty if it succeeded."""
 
     @property
     def record_error(self) -> str:
-        """Why the quarantine takes no dead letters; empty while it does."""
+        """Why the quarantine cannot store dead letters; empty while it can."""
 
 
 ViewOf = TypeVar("ViewOf", bound=StatusView)
 
 
 class StatusPublisher(Generic[ViewOf]):
-    """Holds the last view, which is replaced whole: reading it takes no lock."""
+    """Holds the latest view, which is replaced as a whole, so that reading needs no lock."""
 
     def __init__(self, metrics: DeliveryMetrics, set_gauges: Callable[[ViewOf], None]) -> None:
-        """`set_gauges` sets the agent's own."""
+        """`set_gauges` sets the agent's own gauges."""
         self._metrics = metrics
         self._set_gauges = set_gauges
         self._view: ViewOf | None = None
 
     @property
     def view(self) -> ViewOf:
-        """Any thread may read it."""
+        """The latest view. Thread-safe."""
         if self._view is None:
             raise RuntimeError("no view was published yet")
         return self._view
@@ -71,7 +71,7 @@ class StatusPublisher(Generic[ViewOf]):
 
 
 def delivery_view(delivery: Delivery[Any, Any]) -> DeliveryView:
-    """The view of a delivery as it is now. Called by the thread that uses it."""
+    """Build the current view of a delivery. Call it on the delivery's thread."""
     window = delivery.window
     return DeliveryView(
         sink=delivery.sink_state,

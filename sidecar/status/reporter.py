@@ -30,7 +30,7 @@ HISTORY_COLUMNS = (
     Column("unacknowledged_events"),
     Column("quarantined"),
 )
-"""Columns of the history that both agents have."""
+"""Columns of the history that both agents share."""
 
 ViewOf_co = TypeVar("ViewOf_co", covariant=True)
 
@@ -45,8 +45,8 @@ class RunningPipeline(Protocol[ViewOf_co]):
 
 
 class StatusReporter(ABC, Generic[ViewOf]):
-    """Reads the pipeline from other threads and never waits. The methods without a
-    body are the agent's: they say what its own parts mean."""
+    """Reads the pipeline from other threads and never waits. Each agent implements the abstract
+    methods for its own parts."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class StatusReporter(ABC, Generic[ViewOf]):
         metrics: DeliveryMetrics,
         clock: Callable[[], float],
     ) -> None:
-        """`clock` gives seconds and is the pipeline's."""
+        """`clock` returns seconds and must be the pipeline's clock."""
         self._instance = Instance(service_name, version)
         self._destination = ""
         self._fingerprint = ""
@@ -66,34 +66,34 @@ class StatusReporter(ABC, Generic[ViewOf]):
         self._pipeline: RunningPipeline[ViewOf] | None = None
         self._offset_note = ""
         self.registrar: Registrar[Any] | None = None
-        """None where no schema needs an id."""
+        """None if no schema needs an id."""
         self.findings: Callable[[Mapping[str, float]], Sequence[Finding]] = lambda reported_s: ()
         """As `PeriodicChecks.findings`."""
         self.masked_causes = MaskedCauses()
 
     @abstractmethod
     def status(self) -> Status:
-        """The conditions that follow from the present facts."""
+        """Return the conditions that follow from the current facts."""
 
     @abstractmethod
     def own_components(self, status: Status, view: ViewOf | None) -> Iterator[Component]:
-        """Those of the agent's own parts, in the order in which an event meets them."""
+        """Yield components for the agent's own parts, in the order in which events pass them."""
 
     @abstractmethod
     def quarantine_details(self, view: ViewOf) -> Mapping[str, object]:
-        """What the quarantine holds, for JSON."""
+        """Describe the content of the quarantine, for JSON."""
 
     @abstractmethod
     def start_message(self) -> str:
-        """Why there is no pipeline yet."""
+        """Say why there is no pipeline yet."""
 
     @abstractmethod
     def delivered_message(self, view: ViewOf) -> str:
-        """How far delivery is, for an agent without conditions."""
+        """Describe the progress of delivery, for an agent without conditions."""
 
     @abstractmethod
     def not_ready_message(self, view: ViewOf) -> str:
-        """Why an agent whose sink is healthy delivers nothing; empty when it delivers."""
+        """Say why an agent with a healthy sink delivers nothing; empty if it delivers."""
 
     @abstractmethod
     def set_gauges(self) -> None:
@@ -101,18 +101,18 @@ class StatusReporter(ABC, Generic[ViewOf]):
 
     @abstractmethod
     def offsets(self) -> Mapping[str, object]:
-        """Stored and acknowledged positions, for JSON."""
+        """Return stored and acknowledged positions, for JSON."""
 
     def idle_message(self) -> str:
-        """Why an agent without conditions has no pipeline."""
+        """Say why an agent without conditions has no pipeline."""
         return ""
 
     def own_sample(self, view: ViewOf) -> Mapping[str, float]:
-        """The values of the agent's own columns in the history; missing or NaN: not known."""
+        """Return the values of the agent's own history columns; missing or NaN means unknown."""
         return {}
 
     def sample(self) -> Mapping[str, float]:
-        """The values of the history now."""
+        """Return the current values for the history."""
         view = self.view
         found = {"status": float(self.status().state.severity)}
         if view is None:
@@ -127,20 +127,20 @@ class StatusReporter(ABC, Generic[ViewOf]):
         }
 
     def note_offsets(self, message: str) -> None:
-        """What an operator should know about the progress that was found at the start."""
+        """Set a note for the operator about the progress that was found at startup."""
         self._offset_note = message
 
     @property
     def view(self) -> ViewOf | None:
-        """The pipeline's, once there is one."""
+        """The pipeline's view, or None before the pipeline exists."""
         return None if self._pipeline is None else self._pipeline.view
 
     def sink_state(self) -> SinkState:
-        """The state of the sink, also before the pipeline has opened it."""
+        """Return the state of the sink, even before the pipeline has opened it."""
         return NOT_OPEN if self.view is None else self.view.delivery.sink
 
     def service_facts(self) -> dict[str, Any]:
-        """The arguments of `ServiceFacts`, as they are now."""
+        """Return the current arguments for `ServiceFacts`."""
         findings = tuple(self.findings(self.masked_causes.reported_s))
         if (view := self.view) is None:
             return {"is_started": False, "findings": findings}
@@ -157,13 +157,12 @@ class StatusReporter(ABC, Generic[ViewOf]):
         }
 
     def note_instance(self, instance: Instance) -> None:
-        """Replaces the identity of the agent; from now on its metrics have it. Any thread may call
-        it."""
+        """Replaces the agent's identity, which its metrics then include. Thread-safe."""
         self._instance = instance
         self._delivery_metrics.set_instance(instance)
 
     def note_configuration(self, destination: str, fingerprint: str) -> None:
-        """What `/health` reports of the configuration."""
+        """Sets what `/health` reports about the configuration."""
         self._destination, self._fingerprint = destination, fingerprint
 
     def instance(self) -> Instance:
@@ -224,7 +223,7 @@ class StatusReporter(ABC, Generic[ViewOf]):
 
     @property
     def stalled_s(self) -> float:
-        """Seconds since the last tick, when that is too long; else 0."""
+        """Seconds since the latest tick, if that is too long; else 0."""
         if self._pipeline is None:
             return 0.0
         idle_s = self._clock() - self._pipeline.last_tick_s

@@ -1,4 +1,4 @@
-"""A remote store, its directory and its settings: files by name in one directory."""
+"""The interface of a remote store, which holds named files in one directory, and its settings."""
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -33,31 +33,31 @@ class Addressed(Protocol):
 
 
 class Store(Addressed, Protocol):
-    """For one thread. Its client is loaded with the first request."""
+    """A remote store. Not thread-safe. The first request loads its client."""
 
     def put(self, file: Path) -> bool:
-        """Sends a file and compares the checksums. False when the store had it already. Raises
-        StoreError, and OSError for the file."""
+        """Sends a file and compares the checksums. Returns False if the store already had it.
+        Raises StoreError, and OSError for the file."""
 
     def names(self) -> list[str]:
-        """File names in the store. Raises StoreError."""
+        """Returns the file names in the store. Raises StoreError."""
 
     def get(self, name: str, target: Path) -> bool:
-        """Writes a file to `target`, durably, and compares the checksums. False when the store does
-        not have it. Raises StoreError, and OSError for the target."""
+        """Writes a file durably to `target`, and compares the checksums. Returns False if the store
+        does not contain it. Raises StoreError, and OSError for the target."""
 
     def remove(self, name: str) -> None:
         """Deletes a file if it exists. Raises StoreError."""
 
 
 class StoppableStore(Store, Protocol):
-    """A store with requests that can be cancelled; they raise StoreStoppedError then."""
+    """A store with requests that can be cancelled; cancelled requests raise StoreStoppedError."""
 
     def stop(self) -> None:
-        """Cancels the current request and all later ones. Any thread may call it."""
+        """Cancels the current request and all later requests. Thread-safe."""
 
     def close(self) -> None:
-        """Releases resources. Called by the thread that makes requests."""
+        """Releases resources. Call it on the thread that sends requests."""
 
 
 def upload_mismatch(file_name: str, address: str) -> str:
@@ -69,17 +69,17 @@ def upload_mismatch(file_name: str, address: str) -> str:
 
 def download_mismatch(file_name: str, address: str) -> str:
     return (
-        f"{file_name}: the fetched file has another checksum than {address}; the agent fetches it "
-        "again."
+        f"{file_name}: the checksum of the fetched file differs from {address}; the agent fetches "
+        "it again."
     )
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteDirectory:
     """A bucket and a prefix of object names, such as the value of
-    `remote.commit.log.relocation.dir`; the prefix has no slashes at its ends and may be empty.
+    `remote.commit.log.relocation.dir`; the prefix has no outer slashes and may be empty.
 
-    `scheme` is that of the store's addresses.
+    `scheme` is the scheme of the store's addresses.
     """
 
     bucket: str
@@ -91,24 +91,24 @@ class RemoteDirectory:
         return f"{self.scheme}://" + "/".join(part for part in parts if part)
 
     def inside(self, *names: str) -> "RemoteDirectory":
-        """A subdirectory."""
+        """Return a subdirectory."""
         return replace(self, prefix="/".join(part for part in (self.prefix, *names) if part))
 
     def object_name(self, file_name: str) -> str:
-        """Name of a file's object in the bucket."""
+        """Return the name of a file's object in the bucket."""
         return "/".join(part for part in (self.prefix, file_name) if part)
 
 
 @dataclass(frozen=True, slots=True)
 class S3Options:
-    """Options of S3 and of what speaks its protocol. Credentials come from the client's chain."""
+    """Options of S3 and compatible servers. Credentials come from the client's default chain."""
 
     endpoint: str | None = None
-    """URL of the server; None: Amazon's."""
+    """URL of the server; None: Amazon's server."""
     region: str | None = None
-    """None: that of the environment or of the profile, else `us-east-1`."""
+    """None: the region of the environment or profile, else `us-east-1`."""
     path_style: bool | None = None
-    """Whether the bucket is in the path instead of the host name; None: with an endpoint."""
+    """Whether the bucket is in the path, not in the host name; None: only with an endpoint."""
     encryption: str | None = None
     """`AES256`, `aws:kms` or `aws:kms:dsse`; None: the bucket's default."""
     kms_key_id: str | None = None

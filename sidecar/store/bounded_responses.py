@@ -1,4 +1,4 @@
-"""Bounds the responses of a store, so that an endless one exhausts neither memory nor disk."""
+"""Limits a store's responses, so that an endless response exhausts neither memory nor disk."""
 
 from collections.abc import Iterable
 from typing import Any, BinaryIO
@@ -22,7 +22,7 @@ def bound_responses(session: Any) -> None:
 def _read(response: Any, **options: Any) -> None:
     if options.get("stream"):
         return
-    remedy = "those of Google Cloud Storage are smaller. Check STORAGE_EMULATOR_HOST and proxies"
+    remedy = "Google's responses are smaller. Check STORAGE_EMULATOR_HOST and proxies"
     try:
         content = _bounded(response.iter_content(_READ_BYTES), remedy)
     except StoreError:
@@ -33,7 +33,7 @@ def _read(response: Any, **options: Any) -> None:
 
 
 def _bounded(blocks: Iterable[bytes], remedy: str) -> bytes:
-    """A response that takes bounded memory also when it is parsed as JSON or XML."""
+    """Read a response within limits, which also bound its memory when parsed as JSON or XML."""
     content = bytearray()
     for block in blocks:
         content += block
@@ -46,7 +46,7 @@ def _bounded(blocks: Iterable[bytes], remedy: str) -> bytes:
 
 
 class BoundedFile:
-    """A file that takes a limited number of bytes; more raise StoreError."""
+    """A file that accepts a limited number of bytes; more bytes raise StoreError."""
 
     def __init__(self, file: BinaryIO, max_bytes: int) -> None:
         self._file = file
@@ -64,7 +64,7 @@ def bound_bodies(client: Any) -> None:
     `MAX_RESPONSE_BYTES`, unless it streams the response."""
     from botocore.exceptions import HTTPClientError
 
-    # There is no public way: the client reads the whole body before any of its events.
+    # There is no public way, because the client reads the whole body before any of its events.
     session = client._endpoint.http_session
     send = session.send
 
@@ -73,7 +73,7 @@ def bound_bodies(client: Any) -> None:
         response = send(request)
         if is_streamed and response.status_code < 300:
             return response
-        remedy = "those of S3 are smaller. Check storage.s3.endpoint and proxies"
+        remedy = "S3's responses are smaller. Check storage.s3.endpoint and proxies"
         try:
             response._content = _bounded(response.raw.stream(_READ_BYTES), remedy)
         except StoreError:

@@ -6,7 +6,7 @@ than 8 MiB use a resumable upload in chunks: after a lost connection or a 5xx re
 resumes with the chunk. Uploads require generation 0, so they never overwrite an object. An existing
 object with the same checksum counts as sent.
 
-The client is imported with the first request: it needs a second of CPU time and 30 MB.
+The client is imported on the first request, because it takes a second of CPU time and 30 MB.
 """
 
 import base64
@@ -60,8 +60,8 @@ class GcsStore(ObjectStore[str]):
             _require_key(settings.key_file)
 
     def missing_rights(self) -> list[str]:
-        """The rights that the agent lacks; writes nothing. Empty when the server cannot answer,
-        such as an emulator. Raises StoreError, also for a missing bucket."""
+        """Return the missing rights without writing anything. Empty if the server, such as an
+        emulator, cannot answer. Raises StoreError, even for a missing bucket."""
         from google.api_core.exceptions import NotFound
 
         wanted = [CREATE, GET, LIST, DELETE]
@@ -108,7 +108,7 @@ class GcsStore(ObjectStore[str]):
         return True
 
     def _require_bucket(self, name: str) -> None:
-        """Raises StoreError for a missing bucket, which `get_blob` does not distinguish."""
+        """Raise StoreError for a missing bucket; `get_blob` treats it like a missing object."""
         from google.api_core.exceptions import Forbidden
 
         with suppress(Forbidden):
@@ -183,7 +183,7 @@ class GcsStore(ObjectStore[str]):
                     **options,
                 )
             except PreconditionFailed:
-                # Created meanwhile, or the response to our last request was lost.
+                # Created in the meantime, or the response to our previous request was lost.
                 if is_there():
                     return False
                 raise
@@ -203,20 +203,20 @@ class GcsStore(ObjectStore[str]):
                 try:
                     client = storage.Client.from_service_account_json(str(key_file))
                 except OSError as error:
-                    # With a file name it would look like an error of the segment's file.
+                    # An OSError with a file name would look like an error of the segment's file.
                     raise StoreError(
                         f"storage.credential.key.file: {key_file} cannot be read: "
                         f"{error.strerror or error}."
                     ) from error
             bound_responses(client._http)
-            # The session for tokens of Google's own: OAuth, and the metadata server.
+            # The separate session for tokens: OAuth, and the metadata server.
             bound_responses(client._http._auth_request.session)
             self._bucket = client.bucket(self._directory.bucket)
         return self._bucket
 
 
 def _size_and_checksum(file: Path) -> tuple[int, str]:
-    """Size and CRC32C in Google's format. Raises OSError."""
+    """Return size, and CRC32C in Google's format. Raises OSError."""
     import google_crc32c
 
     checksum = size_bytes = 0

@@ -40,7 +40,7 @@ class RequestContext:
 def to_store_error(
     error: BaseException, file_name: str, context: RequestContext, rights: str
 ) -> StoreError:
-    """`rights` are those that the request needs."""
+    """Convert an error; `rights` are the rights that the request needs."""
     from google.api_core import exceptions as answers
     from google.auth import exceptions as credentials
     from google.cloud.storage.exceptions import DataCorruption

@@ -1,7 +1,7 @@
-"""What stores of objects share: listing, downloads, and errors of local files.
+"""The parts that object stores share: listing, downloads, and errors of local files.
 
-A client of a cloud raises errors of its own. Each becomes a StoreError; an error of a local file
-passes, because its caller treats a full disk and a lost connection differently.
+Each error of a cloud client becomes a StoreError. An error of a local file propagates, because the
+caller treats a full disk and a lost connection differently.
 """
 
 import errno
@@ -17,7 +17,7 @@ from sidecar.store.base import RemoteDirectory, StoreError
 from sidecar.store.bounded_responses import MAX_NAMES
 
 READ_BYTES = 1 << 20
-# `commitlog_segment_size` is less than 2 GiB; a segment may end with one mutation more.
+# `commitlog_segment_size` is less than 2 GiB; the last mutation of a segment may exceed it.
 _MAX_OBJECT_BYTES = 4 << 30
 # These write errors have no file name.
 _DISK_ERRORS = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EIO))
@@ -39,7 +39,7 @@ class ObjectStore(ABC, Generic[Rights]):
         return str(self._directory)
 
     def names(self) -> list[str]:
-        """File names in the store. Raises StoreError."""
+        """Return the file names in the store. Raises StoreError."""
         prefix = f"{self._directory.prefix}/".removeprefix("/")
         with self._translate_errors("requests", self.list_rights):
             found = list(islice(self._list_objects(prefix), MAX_NAMES + 1))
@@ -51,7 +51,7 @@ class ObjectStore(ABC, Generic[Rights]):
         return [name.removeprefix(prefix) for name in found]
 
     def get(self, name: str, target: Path) -> bool:
-        """Write a file to `target`, durably. False when the store does not have it."""
+        """Write a file durably to `target`. Return False if the store does not contain it."""
         temporary = target.with_name(f".{target.name}.tmp")
         try:
             if not self._download(name, temporary):
@@ -86,13 +86,13 @@ class ObjectStore(ABC, Generic[Rights]):
 
     @abstractmethod
     def _list_objects(self, prefix: str) -> Iterable[str]:
-        """Names of the objects in the directory `prefix`, with it."""
+        """Return the names of the objects in the directory `prefix`, including the prefix."""
 
     @abstractmethod
     def _download(self, name: str, temporary: Path) -> bool:
-        """Write an object to a new file, and compare size and checksum. False when there is none.
-        Raises StoreError, and OSError for the file."""
+        """Write an object to a new file, and compare size and checksum. Return False if there is no
+        object. Raises StoreError, and OSError for the file."""
 
     @abstractmethod
     def _store_error(self, error: Exception, file_name: str, rights: Rights) -> StoreError:
-        """The message for an error of the client."""
+        """Convert an error of the client."""

@@ -1,7 +1,7 @@
 """Kinds of remote stores, by the scheme of their addresses.
 
-A new kind is one module, and one entry here: properties, transfers, checks and commands use what
-the entry says.
+A new kind requires one module and one entry here. Properties, transfers, checks and commands use
+the entry.
 """
 
 import re
@@ -25,20 +25,20 @@ class StoreKind:
     """Value of `commit.log.transfer.class`."""
     title: str
     schemes: tuple[str, ...]
-    """Schemes of its addresses; the first is the one that messages use."""
+    """Schemes of its addresses; messages use the first."""
     create: Callable[[RemoteDirectory, StoreSettings], Store]
-    """Makes the store. Raises ConfigError for a missing package or invalid credentials."""
+    """Creates the store. Raises ConfigError for a missing package or invalid credentials."""
     bucket_problem: Callable[[str], str | None]
-    """Why a name of a bucket is invalid; None for a valid one."""
+    """Returns why a bucket name is invalid, or None if it is valid."""
     send_rights: Sequence[str]
     """Rights that uploads need."""
     fetch_rights: Sequence[str]
     """Rights that only retries of quarantined segments need."""
     send_remedy: str
-    """How to grant the first; `{bucket}` and `{prefix}` are replaced."""
+    """How to grant `send_rights`; `{bucket}` and `{prefix}` are replaced."""
     fetch_remedy: str
     settings_remedy: str
-    """What to correct when the store cannot be made."""
+    """What to correct if the store cannot be created."""
 
     @property
     def example(self) -> str:
@@ -120,17 +120,17 @@ _KINDS = (
     ),
 )
 STORES: Mapping[str, StoreKind] = MappingProxyType({kind.name: kind for kind in _KINDS})
-"""Kinds that segments can be sent to, by their names."""
+"""The kinds of stores to which segments can be sent, by name."""
 _BY_SCHEME = {scheme: kind for kind in _KINDS for scheme in kind.schemes}
 
 
 def store_kind(directory: RemoteDirectory) -> StoreKind:
-    """The kind of store that has a directory."""
+    """Return the kind of a directory's store."""
     return _BY_SCHEME[directory.scheme]
 
 
 def create_store(directory: RemoteDirectory, settings: StoreSettings) -> Store:
-    """The store of a directory, without a request. Raises ConfigError."""
+    """Create the store of a directory, without a request. Raises ConfigError."""
     return store_kind(directory).create(directory, settings)
 
 

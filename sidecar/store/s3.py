@@ -1,11 +1,11 @@
-"""Amazon S3, and servers with its protocol, as a store of files.
+"""Amazon S3, and compatible servers, as a store of files.
 
-A file up to one chunk is one request; a larger one is a multipart upload, which makes the object
-visible only with its last request. The server compares the MD5 of each request's body. Uploads
-require that the object does not exist, so they never overwrite one. The SHA-256 of the file is in
-the object's metadata: an existing object with the same size and SHA-256 counts as sent.
+A file up to one chunk takes one request; a larger file is a multipart upload, which makes the
+object visible only with its last request. The server compares the MD5 of each request's body.
+Uploads require that the object does not exist, so they never overwrite an object. The SHA-256 of
+the file is in the object's metadata: an object with the same size and SHA-256 counts as sent.
 
-The client is imported with the first request: it needs half a second of CPU time and 30 MB.
+The client is imported on the first request, because it takes half a second of CPU time and 30 MB.
 """
 
 import os
@@ -52,7 +52,7 @@ _MOST_PARTS = 10_000
 _TO_SEND = (PUT, GET, LIST)
 _CHECK_NAME = ".cdc-sidecar-check"
 _SHA256 = "sha256"
-# Of a multipart upload: the MD5 of all MD5s, and the number of parts.
+# For a multipart upload: the MD5 of all MD5s, and the number of parts.
 _MD5 = re.compile(r"[0-9a-f]{32}(-[0-9]+)?")
 
 
@@ -69,8 +69,8 @@ class S3Store(ObjectStore[tuple[str, ...]]):
         self._client: Any = None
 
     def missing_rights(self) -> list[str]:
-        """The rights that the agent lacks; creates no object. Whether it may delete is not known:
-        the question would create a delete marker in a versioned bucket. Raises StoreError."""
+        """Return the missing rights without creating an object. The right to delete is not checked,
+        because a check would create a delete marker in a versioned bucket. Raises StoreError."""
         key = {"Bucket": self._directory.bucket, "Key": self._directory.object_name(_CHECK_NAME)}
         missing: list[str] = []
         with self._translate_errors("requests", _TO_SEND):
@@ -109,7 +109,7 @@ class S3Store(ObjectStore[tuple[str, ...]]):
                 yield str(each["Key"])
 
     def _is_allowed(self, request: Callable[[], object]) -> bool:
-        """False when the server denies it. A missing object is no denial. Raises other errors."""
+        """Return False if the server denies the request. A missing object is not a denial."""
         from botocore.exceptions import ClientError
 
         try:
@@ -123,8 +123,8 @@ class S3Store(ObjectStore[tuple[str, ...]]):
         return True
 
     def _head(self, name: str) -> dict[str, Any] | None:
-        """Facts of an object; None when it does not exist. Raises StoreError for a missing
-        bucket."""
+        """Return the metadata of an object, or None if it does not exist. Raises the server's error
+        for a missing bucket."""
         from botocore.exceptions import ClientError
 
         try:
@@ -137,8 +137,8 @@ class S3Store(ObjectStore[tuple[str, ...]]):
         return found
 
     def _explain(self, name: str, *, is_object_missing: bool) -> None:
-        """Raises the server's reason. The response to HEAD has none: neither for a denied request
-        nor for a missing bucket."""
+        """Raise an error with the server's reason. A response to HEAD contains none, neither for a
+        denied request nor for a missing bucket."""
         from botocore.exceptions import ClientError
 
         key = self._key(name)
@@ -149,7 +149,7 @@ class S3Store(ObjectStore[tuple[str, ...]]):
                 raise
 
     def _has_same(self, file: Path, sums: FileChecksums) -> bool:
-        """Whether the object exists. Raises StoreError when it has other content."""
+        """Whether the object exists. Raises StoreError if its content differs."""
         found = self._head(file.name)
         if found is None:
             return False
@@ -178,7 +178,7 @@ class S3Store(ObjectStore[tuple[str, ...]]):
             else:
                 self._put_in_parts(file, sums, part_bytes)
         except ClientError as error:
-            # Created meanwhile, or the response to our last request was lost.
+            # Created in the meantime, or the response to our previous request was lost.
             if error_code(error) not in EXISTS or not self._has_same(file, sums):
                 raise
             return False
@@ -228,7 +228,7 @@ class S3Store(ObjectStore[tuple[str, ...]]):
         return str(client.create_multipart_upload(**key, **self._attributes(sha256))["UploadId"])
 
     def _abort_earlier(self, client: Any, key: dict[str, str]) -> None:
-        """Frees what a killed process had sent. Only this node writes the object."""
+        """Free the parts that a killed process has sent. Only this node writes the object."""
         with suppress(Exception):
             found = client.list_multipart_uploads(Bucket=key["Bucket"], Prefix=key["Key"])
             for each in found.get("Uploads", ()):
@@ -236,7 +236,7 @@ class S3Store(ObjectStore[tuple[str, ...]]):
                     client.abort_multipart_upload(**key, UploadId=each["UploadId"])
 
     def _attributes(self, sha256: str) -> dict[str, Any]:
-        """Properties of a new object."""
+        """Return the attributes of a new object."""
         options = self._settings.s3
         chosen: dict[str, Any] = {
             "ServerSideEncryption": options.encryption,
@@ -253,7 +253,7 @@ class S3Store(ObjectStore[tuple[str, ...]]):
         return {"IfNoneMatch": "*"} if self._settings.s3.conditional_writes else {}
 
     def _compare(self, file: Path, sums: FileChecksums, etag: str, expected: str) -> None:
-        """Raises StoreError when the object is not the file. With KMS the ETag is no MD5."""
+        """Raise StoreError if the object differs from the file. With KMS, the ETag is no MD5."""
         found = self._head(file.name)
         is_same = found is not None and (
             found["ContentLength"] == sums.size_bytes

@@ -1,6 +1,6 @@
 """Amazon's client with the agent's limits, and the checksums of its protocol.
 
-S3 compares the MD5 of each request's body, and SHA-256 of the file.
+S3 compares the MD5 of each request's body, the agent the SHA-256 of the file.
 """
 
 import base64
@@ -20,7 +20,7 @@ _DEFAULT_REGION = "us-east-1"
 
 
 def create_client(settings: StoreSettings) -> Any:
-    """Makes no request. Credentials are found with the first one. Raises errors of the client."""
+    """Create a client. Only its first request looks for credentials. Raises the client's errors."""
     from botocore.config import Config
     from botocore.session import Session
 
@@ -38,7 +38,7 @@ def create_client(settings: StoreSettings) -> Any:
             read_timeout=timeout_s,
             retries={"mode": "standard", "total_max_attempts": _ATTEMPTS},
             s3={"addressing_style": style},
-            # Checksums at the end of a request are unknown to many servers.
+            # Many servers do not support checksums at the end of a request.
             request_checksum_calculation="when_required",
             response_checksum_validation="when_required",
             user_agent_extra="cdc-sidecar",
@@ -49,7 +49,7 @@ def create_client(settings: StoreSettings) -> Any:
 
 
 def region_of(client: Any) -> str:
-    """The region of a client; empty without one."""
+    """Return the region of a client; empty without a client."""
     return "" if client is None else str(client.meta.region_name)
 
 
@@ -66,7 +66,7 @@ class FileChecksums:
 
 
 def read_checksums(file: Path) -> FileChecksums:
-    """Reads the file. Raises OSError."""
+    """Compute the checksums of a file. Raises OSError."""
     sha256, md5 = hashlib.sha256(), hashlib.md5(usedforsecurity=False)
     size_bytes = 0
     with os.fdopen(open_regular(file, os.O_RDONLY), "rb") as stream:
@@ -78,10 +78,10 @@ def read_checksums(file: Path) -> FileChecksums:
 
 
 def md5_of(content: bytes) -> str:
-    """In hexadecimal digits."""
+    """Return the MD5 in hexadecimal digits."""
     return hashlib.md5(content, usedforsecurity=False).hexdigest()
 
 
 def encoded(hexadecimal: str) -> str:
-    """In base64, as the header `Content-MD5` has it."""
+    """Encode a checksum in base64, for the header `Content-MD5`."""
     return base64.b64encode(bytes.fromhex(hexadecimal)).decode()

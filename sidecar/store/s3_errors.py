@@ -1,7 +1,7 @@
 """Converts errors of Amazon's client to messages for the operator.
 
-Servers other than Amazon's use the same codes. A message never has credentials: the client does not
-put them into its errors.
+Servers other than Amazon's use the same codes. A message never contains credentials, because the
+client does not put them into its errors.
 """
 
 from collections.abc import Sequence
@@ -52,10 +52,10 @@ _THROTTLED = frozenset(
 )
 _CUT = frozenset(("BadDigest", "IncompleteBody", "XAmzContentSHA256Mismatch", "InvalidDigest"))
 EXISTS = frozenset(("PreconditionFailed", "ConditionalRequestConflict", "412", "409"))
-"""The object was created meanwhile."""
+"""The object was created in the meantime."""
 _MISSING = frozenset(("NoSuchKey", "NotFound", "404"))
 _CREDENTIALS_ADVICE = (
-    "The agent uses Amazon's usual chain: AWS_ACCESS_KEY_ID, a profile in ~/.aws, a web identity, "
+    "The agent uses the AWS default chain: AWS_ACCESS_KEY_ID, a profile in ~/.aws, a web identity, "
     "or the role of the container or machine."
 )
 
@@ -84,21 +84,21 @@ class S3Context:
 
 
 def error_code(error: BaseException) -> str:
-    """The server's code, or the status of a response without a body; empty for other errors."""
+    """Return the server's code, or the status if there is no body; empty for other errors."""
     details = _details(error)
     code = str(details.get("Error", {}).get("Code") or "")
     return code or str(details.get("ResponseMetadata", {}).get("HTTPStatusCode") or "")
 
 
 def is_missing(error: BaseException) -> bool:
-    """The object does not exist; the bucket may not either."""
+    """Whether the object does not exist; its bucket may not exist either."""
     return error_code(error) in _MISSING
 
 
 def to_s3_error(
     error: BaseException, file_name: str, context: S3Context, rights: Sequence[str]
 ) -> StoreError:
-    """`rights` are those that the request needs."""
+    """Convert an error; `rights` are the rights that the request needs."""
     code, reason = error_code(error), _reason(error)
     if code in _REJECTED_LOGIN:
         return StoreError(
@@ -152,7 +152,7 @@ def to_s3_error(
 
 
 def _client_error(error: BaseException, file_name: str, context: S3Context) -> StoreError:
-    """Errors without a usual code, and those of the client itself."""
+    """Convert errors without a usual code, and errors of the client itself."""
     from botocore import exceptions as client
 
     reason = _reason(error)
@@ -170,7 +170,7 @@ def _client_error(error: BaseException, file_name: str, context: S3Context) -> S
         case client.SSLError():
             return StoreError(
                 f"The TLS connection to {context.server} failed: {reason}. Set AWS_CA_BUNDLE to "
-                "the authority of its certificate, or correct storage.s3.endpoint."
+                "the CA of its certificate, or correct storage.s3.endpoint."
             )
         case (
             client.EndpointConnectionError()
@@ -191,7 +191,7 @@ def _wrong_region(error: BaseException, context: S3Context, reason: str) -> Stor
     details = _details(error)
     headers = details.get("ResponseMetadata", {}).get("HTTPHeaders", {})
     actual = details.get("Error", {}).get("Region") or headers.get("x-amz-bucket-region")
-    where = f"is in the region {actual}" if actual else "is in another region"
+    where = f"is in the region {actual}" if actual else "is in a different region"
     return StoreError(
         f"The bucket {context.bucket_address} {where}, not in {context.region or 'the default'}: "
         f"{reason}. Set storage.s3.region{f'={actual}' if actual else ''}."

@@ -1,9 +1,9 @@
-"""A store that a worker process accesses.
+"""Accesses a store through a worker process.
 
     thread of the agent ── pickled, over a socket ──► sidecar.store.worker ── HTTP ──► store
 
 The worker has its own interpreter lock and a lower priority, so uploads do not slow down delivery.
-To cancel a request the agent ends the process.
+To cancel a request, the agent kills the process.
 """
 
 import signal
@@ -21,7 +21,7 @@ _SIGNALS = {each.value: each.name for each in signal.Signals}
 
 
 class SubprocessStore:
-    """Starts the worker process with the first request."""
+    """Starts the worker process on the first request."""
 
     def __init__(self, store: Addressed) -> None:
         self._store = store
@@ -52,7 +52,7 @@ class SubprocessStore:
         self.ask("remove", name)
 
     def missing_rights(self) -> list[str]:
-        """For stores with this method."""
+        """Supported only if the store has this method."""
         return list(self.ask("missing_rights"))
 
     def stop(self) -> None:
@@ -72,7 +72,7 @@ class SubprocessStore:
             process.wait()
 
     def ask(self, method: str, *arguments: object) -> Any:
-        """Calls a method of the store in its process. Raises what it raises."""
+        """Calls a method of the store in the worker process, and propagates its exceptions."""
         connection, is_new = self._connected()
         try:
             if is_new:
@@ -86,7 +86,7 @@ class SubprocessStore:
         return answer
 
     def _connected(self) -> tuple[Connection, bool]:
-        """The socket, and whether its process is new."""
+        """Returns the socket, and whether its process is new."""
         with self._lock:
             if self._is_stopped:
                 raise StoreStoppedError
@@ -103,7 +103,7 @@ class SubprocessStore:
             return self._connection, True
 
     def _ended(self) -> StoreError | StoreStoppedError:
-        """The error of a worker that ended; the next request starts another one."""
+        """Returns the error of a worker that exited; the next request starts a new worker."""
         assert self._process is not None
         try:
             status = self._process.wait(_END_S)

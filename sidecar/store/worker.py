@@ -1,7 +1,7 @@
 """The worker process of a store: `python -m sidecar.store.worker <socket>`.
 
 It reads the store and then requests, pickled by the agent, from an inherited socket. It answers
-each request with the result or the error. It ends when the socket closes: with the agent.
+each request with the result or the error. It exits when the socket closes, that is, with the agent.
 """
 
 import os
@@ -18,8 +18,8 @@ from typing import Any
 from sidecar.process.tuning import tune_malloc
 from sidecar.store.base import Store, StoreError
 
-# A tenth of a processor when others of the control group want all of it: enough for a node that
-# writes at full speed.
+# Leaves the worker a tenth of a processor if its control group is busy, which is enough for a node
+# that writes at full speed.
 _NICENESS = 10
 _MAX_DATA_BYTES = 96 << 20
 """A client takes 50 MiB. Three workers may run: for uploads, the quarantine and the check."""
@@ -34,7 +34,7 @@ def main() -> None:
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, signal.SIG_IGN)
     tune_malloc()
-    # The clients read tokens of clouds without a bound of their own.
+    # The clients do not limit the size of the tokens that they read.
     resource.setrlimit(resource.RLIMIT_DATA, (_MAX_DATA_BYTES, _MAX_DATA_BYTES))
     requests = queue.SimpleQueue[Request]()
     with Connection(int(sys.argv[1])) as connection, suppress(EOFError, OSError):
@@ -47,13 +47,13 @@ def main() -> None:
         except (EOFError, OSError):
             raise
         except BaseException:
-            # Here, because the listener exits with 0 when the connection closes.
+            # Printed here, because the listener exits with 0 when the connection closes.
             traceback.print_exc()
             os._exit(1)
 
 
 def _listen(connection: Connection, requests: queue.SimpleQueue[Request]) -> None:
-    """Ends the process with the agent, also during a request."""
+    """Exits the process when the agent exits, even during a request."""
     try:
         while True:
             requests.put(connection.recv())

@@ -1,1 +1,1 @@
-"""TLS as Java's programs are configured for it: stores of keys and certificates, read as PEM."""
+"""TLS with Java's configuration: key and certificate stores, which are read as PEM."""

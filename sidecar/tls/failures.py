@@ -1,7 +1,7 @@
-"""Why a TLS handshake failed, with the remedy.
+"""Explains why a TLS handshake failed, with the remedy.
 
-Clients repeat OpenSSL's words, such as `CERTIFICATE_VERIFY_FAILED`. The same cause has the same
-sentence for every server; the names of properties differ.
+Clients repeat OpenSSL's words, such as `CERTIFICATE_VERIFY_FAILED`. Each cause has one sentence for
+all servers; only the names of properties differ.
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class TlsServer:
-    """A kind of server and the settings that decide about TLS with it, as remedies name them."""
+    """A kind of server, and the names of its TLS settings for remedies."""
 
     name: str
     """With its article, such as `the broker`."""
@@ -22,17 +22,17 @@ class TlsServer:
     protocols: str
     """The server's setting with its TLS versions; may be empty."""
     hostname_check: str
-    """The setting that switches the check of the host name off; may be empty."""
+    """The setting that disables the host name check; may be empty."""
     enabled: str = ""
-    """The agent's setting that switches TLS on. Empty: a server without TLS is not recognized."""
+    """The agent's setting that enables TLS. Empty: a server without TLS is not recognized."""
     reports_closed_handshake: bool = False
     """Whether a handshake that the server closes without an alert is a TLS failure."""
 
 
 def tls_failure(text: str, server: TlsServer) -> str | None:
-    """One clause with cause and remedy, without a full stop; `text` holds OpenSSL's words.
+    """Return a clause with cause and remedy, without a full stop; `text` contains OpenSSL's words.
 
-    None where they are about something else.
+    Returns None for any other text.
     """
     of_certificate = f"the certificate of {server.name}"
     name_check = f", or set {server.hostname_check}" if server.hostname_check else ""
@@ -65,7 +65,7 @@ def tls_failure(text: str, server: TlsServer) -> str | None:
     return next(found, None)
 
 
-# In the order in which they are looked for.
+# In the order of the search.
 _EXPIRED = ("certificate has expired",)
 _NOT_YET_VALID = ("certificate is not yet valid",)
 _OTHER_HOST = ("Hostname mismatch", "IP address mismatch", "doesn't match")

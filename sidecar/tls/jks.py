@@ -1,12 +1,12 @@
-"""JKS, Java's store before PKCS12 (`sun.security.provider.JavaKeyStore`).
+"""Reads JKS, Java's store before PKCS12 (`sun.security.provider.JavaKeyStore`).
 
-    magic, version, count | entries … | SHA-1 of password, "Mighty Aphrodite" and all before
+    magic, version, count | entries … | SHA-1 of password, "Mighty Aphrodite" and preceding bytes
     entry        tag, alias, time in ms | content by tag
     private key  an EncryptedPrivateKeyInfo, count of certificates, certificates
     trusted      a certificate
 
-A private key is encrypted by Sun's own cipher (`KeyProtector`): XOR with a stream of SHA-1 sums
-over password and salt, then a SHA-1 sum of password and key.
+A private key is encrypted with Sun's proprietary cipher (`KeyProtector`): XOR with a stream of
+SHA-1 sums over password and salt, then a SHA-1 sum of password and key.
 """
 
 import hashlib
@@ -35,7 +35,7 @@ class JksStore:
 def read_jks(data: bytes, password: str | None, key_password: str | None = None) -> JksStore:
     """Parse a store. Raises UnreadableStoreError.
 
-    Without `password` the checksum and the keys are ignored, as Java does for trusted certificates.
+    Without `password`, checksum and keys are ignored, as in Java for trusted certificates.
     `key_password` defaults to `password`.
     """
     content, found_sum = data[:-_SUM_BYTES], data[-_SUM_BYTES:]
@@ -51,7 +51,7 @@ def read_jks(data: bytes, password: str | None, key_password: str | None = None)
 
 
 def _secret(password: str) -> bytes:
-    """The password in Java's encoding."""
+    """Encode a password as Java does."""
     return password.encode("utf-16-be")
 
 
@@ -94,7 +94,7 @@ def _certificate(stream: io.BytesIO, version: int) -> bytes:
 
 
 def _revealed(info: bytes, secret: bytes) -> bytes:
-    """The key in an EncryptedPrivateKeyInfo, which is a sequence of algorithm and octets."""
+    """Decrypt the key in an EncryptedPrivateKeyInfo, a sequence of algorithm and octets."""
     inside, _ = _element(info)
     _, octets = _element(inside)
     protected, _ = _element(octets)
@@ -111,7 +111,7 @@ def _revealed(info: bytes, secret: bytes) -> bytes:
 
 
 def _element(der: bytes) -> tuple[bytes, bytes]:
-    """The content of the first element of DER, and what follows it."""
+    """Split DER into the content of the first element, and the remaining bytes."""
     length, start = der[1], 2
     if length & _LONG_FORM:
         count = length & ~_LONG_FORM

@@ -1,6 +1,6 @@
-"""Java's stores of keys and certificates, PKCS12 and JKS, as PEM.
+"""Reads Java's key and certificate stores, PKCS12 and JKS, as PEM.
 
-A store is what it is by its bytes: Java's two readers take each other's files as well.
+The bytes of a store determine its type, because Java's two readers accept each other's files.
 """
 
 from dataclasses import dataclass, field
@@ -26,8 +26,8 @@ _DER_SEQUENCE = 0x30
 
 @dataclass(frozen=True, slots=True)
 class TlsStore:
-    """`key` with its `chain`, the own certificate first, and `trusted` certificates; all PEM, each
-    empty where the store has none."""
+    """`key` with its `chain`, which starts with its own certificate, and `trusted` certificates.
+    All are PEM, and empty if the store contains none."""
 
     key: bytes = field(default=b"", repr=False)
     chain: bytes = b""
@@ -42,7 +42,7 @@ class TlsStore:
 def read_store(path: Path, password: str | None, key_password: str | None = None) -> TlsStore:
     """Read a store. Raises `UnreadableStoreError`, or OSError for a missing file.
 
-    Without a password certificates are read as Java does, without a check of the store.
+    Without a password, certificates are read without verifying the store, as in Java.
     `key_password` defaults to `password`.
     """
     data = read_bounded(path, MAX_BYTES)

@@ -1,4 +1,4 @@
-"""Stores in properties, read with errors that name the property, and contexts for connections."""
+"""Reads stores with errors that name the property, and creates contexts for connections."""
 
 import os
 import ssl
@@ -18,23 +18,23 @@ class UnreadableStoreError(ValueError):
 
 
 MAX_BYTES = 16 << 20
-"""Of a store, and of a PEM file in its place."""
+"""Maximum size of a store, or of a PEM file that replaces it."""
 WRONG_PASSWORD = "its password is wrong, or the file is damaged"
 """Java's formats do not distinguish these causes."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoreFile:
-    """A key or trust store, as the properties name it."""
+    """A key or trust store, as configured."""
 
     path: Path
     password: str | None = field(repr=False)
     key_password: str | None = field(default=None, repr=False)
-    """Password of the key; None: that of the store."""
+    """Password of the key; None: the store's password."""
 
 
 def read_trusted(name: str, store: StoreFile) -> bytes:
-    """The trusted certificates of a store, as PEM; `name` is the property with its location.
+    """Read a store's trusted certificates, as PEM; `name` is the property with its location.
 
     Raises ConfigError that names property and file.
     """
@@ -47,7 +47,7 @@ def read_trusted(name: str, store: StoreFile) -> bytes:
 
 
 def read_identity(name: str, store: StoreFile) -> "TlsStore":
-    """The key and chain of a store. Raises ConfigError as `read_trusted`."""
+    """Read a store's key and chain. Raises ConfigError as `read_trusted`."""
     found = _read(name, store)
     if not found.key:
         raise ConfigError(
@@ -75,10 +75,10 @@ def _read(name: str, store: StoreFile) -> "TlsStore":
 
 
 def client_context(cafile: Path | str | None = None, cadata: str | None = None) -> ssl.SSLContext:
-    """A context that verifies servers; without arguments it trusts the CAs of the system.
+    """Create a context that verifies servers; without arguments, it trusts the system's CAs.
 
     Python 3.13 adds `VERIFY_X509_STRICT`, which rejects certificates that Java, librdkafka and
-    older Pythons accept: those of `keytool` lack the authority's key identifier. The same
+    older Pythons accept, because `keytool` omits the authority key identifier. The same
     certificates must work on every interpreter, so the flag is off.
     Raises OSError and `ssl.SSLError` for an unusable file.
     """

@@ -25,7 +25,7 @@ class BatchTrace(Protocol):
 
 
 class Tracing(Protocol):
-    """Creates spans. For one thread."""
+    """Creates spans. Not thread-safe."""
 
     def begin(self, source: str, events: int, start: object, end: object) -> BatchTrace:
         """Begin the span of a batch between two positions of a source."""
@@ -38,7 +38,7 @@ class Tracing(Protocol):
 
 
 def create_tracing(is_enabled: bool, service_name: str, version: str) -> Tracing | None:
-    """None when disabled. Raises ConfigError if a package is missing."""
+    """Create tracing, or None if it is disabled. Raises ConfigError if a package is missing."""
     if not is_enabled:
         return None
     try:

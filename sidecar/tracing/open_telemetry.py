@@ -27,7 +27,7 @@ class OpenTelemetryTrace:
 
 
 class OpenTelemetryTracing:
-    """Spans of one service, passed to `processor`; by default to a collector."""
+    """Passes the spans of one service to `processor`, by default to a collector."""
 
     def __init__(
         self, service_name: str, version: str, processor: SpanProcessor | None = None

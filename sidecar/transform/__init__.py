@@ -1,12 +1,12 @@
-"""A user's function over every event before the sink: `event.transform=module:function`.
+"""Applies a user's function to every event before the sink: `event.transform=module:function`.
 
     def transform(event: Event) -> Event:
         return event._replace(topic=f"{event.topic}.eu") if b'"eu"' in event.key else event
 
-It may route an event to another topic, mask parts of key and value, and add headers. It returns one
-event for each event, and the same one for a repeated call: the agent sends events again after a
-failure. The pipeline's thread calls it. When it fails, the agent ends instead of sending the
-original event.
+It may route an event to a different topic, mask parts of key and value, and add headers. It must
+return one event for each event, and the same event for a repeated call, because the agent sends
+events again after a failure. The pipeline's thread calls it. If it fails, the agent stops instead
+of sending the original event.
 """
 
 import inspect
@@ -41,7 +41,7 @@ class TransformError(SidecarError):
 
 
 def transform_named(name: str) -> Transform:
-    """The function that `module:function` names. Raises ConfigError."""
+    """Load the function `module:function`. Raises ConfigError."""
     transform: Transform = load_named(PROPERTY, name, "function", callable)
     try:
         inspect.signature(transform).bind(Event("", b"", None, []))
@@ -93,7 +93,7 @@ class TransformedBatch(MessageBatch, Generic[PositionOf]):
     def _changed(self, event: Event) -> Event:
         try:
             changed = self._transform(event)
-        # `sys.exit()` there would end the agent with exit code 0 and without its event.
+        # `sys.exit()` in it would stop the agent with exit code 0, without delivering the event.
         except (Exception, SystemExit) as error:
             raise TransformError(
                 f"`{PROPERTY}` failed for an event of {event.topic}: {type(error).__name__}: "

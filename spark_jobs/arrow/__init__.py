@@ -1,6 +1,6 @@
-"""Typed Arrow batches from the raw rows of a table, decoded in Rust.
+"""Decodes the raw rows of a table into typed Arrow batches, in Rust.
 
-Only this module needs `pyarrow`. A decoder can be pickled, so it works in Spark:
+A decoder can be pickled, so Spark can send it to executors:
 
     frame.mapInArrow(decoder.decode_all, spark_schema)
 """
@@ -17,7 +17,7 @@ __all__ = ["Decoder"]
 
 
 class Decoder:
-    """Decodes batches of one table. The arguments are those of `RowDecoder`.
+    """Decodes batches of one table. Takes the arguments of `RowDecoder`.
 
     docs/reference/types.md (section 6) lists the types."""
 
@@ -45,13 +45,13 @@ class Decoder:
 
     @property
     def schema(self) -> pa.Schema:
-        """The carried columns, then the typed ones in the order of `SELECT *`."""
+        """The carried columns, then the typed columns in the order of `SELECT *`."""
         return pa.schema(self._rows)
 
     def decode(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Decode one batch to the columns of `schema`.
 
-        Raise ValueError for unknown columns and for columns of another type, MalformedValueError
+        Raise ValueError for a column that is unknown or has the wrong type, MalformedValueError
         for bytes that do not fit their type."""
         return pa.record_batch(self._rows.decode(batch))
 

@@ -1,1 +1,1 @@
-"""Publishes each change of a row once, in order for each row, with the row before and after it."""
+"""Publishes each row change once, in order per row, with the row before and after the change."""

@@ -1,7 +1,7 @@
-"""Appends changes to a table of Delta or Iceberg, each exactly once.
+"""Appends changes to a Delta or Iceberg table, each exactly once.
 
-The Iceberg table is never read to find repeated changes: only its newest position counts. Its
-columns are added when the source has new ones, and never dropped.
+The newest position of an Iceberg table shows whether a batch is repeated, so its rows are not read.
+The sink adds new source columns to the table and never drops a column.
 """
 
 import json
@@ -30,16 +30,16 @@ from spark_jobs.tables.format.typed_table import (
 
 
 class ChangesTable(ChangeSink):
-    """The Delta table of the changes of one table: typed rows before and after each change."""
+    """A Delta table of one table's changes: typed rows before and after each change."""
 
     def __init__(self, path: str, table: PublishedTable, app: str) -> None:
-        """`app` is unique for each checkpoint, so Delta recognizes a repeated batch."""
+        """`app` is unique per checkpoint, so that Delta recognizes a repeated batch."""
         self._path = path
         self._table = table
         self._app = app
 
     def write(self, changes: DataFrame, batch: BegunBatch, *, is_resumed: bool) -> None:
-        """Append the changes. Delta skips a batch that it already has."""
+        """Append the changes. Delta skips a batch that it has already committed."""
         rows = change_rows(changes, self._table, batch)
         metadata = {**asdict(batch.after), "offsets": batch.offsets}
         options = {**ANY_NAMES, "mergeSchema": "true", "userMetadata": json.dumps(metadata)}
@@ -47,7 +47,7 @@ class ChangesTable(ChangeSink):
 
 
 def change_rows(changes: DataFrame, table: PublishedTable, batch: BegunBatch) -> DataFrame:
-    """The rows of a table of changes."""
+    """The rows to append to a table of changes."""
     op = F.lit("r") if batch.before is None else F.col("op")
     return changes.where(F.col("op").isNotNull()).select(
         change_id(table, batch.after).alias("id"),
@@ -64,20 +64,20 @@ def change_rows(changes: DataFrame, table: PublishedTable, batch: BegunBatch) ->
 
 
 class IcebergChangesTable(ChangeSink):
-    """The Iceberg table of the changes of one table: typed rows before and after each change."""
+    """An Iceberg table of one table's changes: typed rows before and after each change."""
 
     def __init__(
         self, session: SparkSession, name: Sequence[str], table: PublishedTable, app: str
     ) -> None:
-        """`app` is unique for each checkpoint."""
+        """`app` is unique per checkpoint."""
         self._target = IcebergTypedTable(session, name)
         self._table = table
         self._app = app
 
     def write(self, changes: DataFrame, batch: BegunBatch, *, is_resumed: bool) -> None:
-        """Append the changes, unless the newest commit of this job has them.
+        """Append the changes, unless this job's newest commit already contains them.
 
-        Raises `ColumnChangeError` for a column that has another type now.
+        Raises `ColumnChangeError` for a type change that Iceberg does not support.
         """
         after, offsets = batch.after, offsets_to_json(batch.offsets)
         position = CommitPosition(
@@ -95,12 +95,12 @@ class IcebergChangesTable(ChangeSink):
         columns = self._target.columns()
         row = F.struct(*(_fitted(rows, name, kind) for name, kind in columns.items()))
         frame = rows.select(ROW_ID, F.lit("c").alias(OP), row.alias(ROW))
-        # Every change is a new row of this table. The number only tells that there are some.
+        # Every change is a new row of this table. The exact number of inserts does not matter.
         self._target.commit(NetChanges(frame, columns, inserts=1, matched=0), position)
 
 
 def _new_columns(existing: Columns, wanted: Columns) -> Iterator[ColumnChange]:
-    """The changes of `before` and `after` to have the columns of the source too."""
+    """The column changes that give `before` and `after` the new fields and types of the source."""
     for name, kind in wanted.items():
         if not isinstance(kind, StructType):
             continue
@@ -113,7 +113,7 @@ def _new_columns(existing: Columns, wanted: Columns) -> Iterator[ColumnChange]:
 
 
 def _fitted(rows: DataFrame, name: str, kind: DataType) -> Column:
-    """A column with the type of the table. Columns that the source no longer has are null."""
+    """A column cast to the table's type. Fields that the source has dropped are null."""
     if not isinstance(kind, StructType):
         return F.col(name).cast(kind).alias(name)
     found = _fields(rows.schema[name].dataType)

@@ -1,6 +1,6 @@
-"""Columns of typed rows as Kafka Connect has them: schemas, and native expressions for the values.
+"""Kafka Connect schemas for typed rows, and Spark expressions that convert the values.
 
-The types are those of Debezium's relational connectors:
+The types match those of Debezium's relational connectors:
 
     Spark                            Connect
     tinyint, smallint, int, bigint   int8, int16, int32, int64
@@ -46,16 +46,16 @@ _CONVERTED: Mapping[type[DataType], Callable[[Column], Column]] = {
 
 @dataclass(frozen=True, slots=True)
 class ConnectSchema:
-    """A schema of Kafka Connect."""
+    """A Kafka Connect schema."""
 
     type: str
     name: str | None = None
     version: int | None = None
     is_optional: bool = True
     fields: tuple[tuple[str, "ConnectSchema"], ...] = ()
-    """Of a struct, in order."""
+    """The fields of a struct, in order."""
     keys: "ConnectSchema | None" = None
-    """Of a map."""
+    """The keys of a map."""
     items: "ConnectSchema | None" = None
     """Elements of an array, or values of a map."""
 
@@ -81,7 +81,7 @@ class ConnectSchema:
 
     @property
     def is_map_of_pairs(self) -> bool:
-        """Whether JSON has this map as an array of pairs, because its keys are no strings."""
+        """Whether JSON represents this map as an array of pairs: its keys are not strings."""
         return self.keys is not None and self.keys.type != "string"
 
 
@@ -103,16 +103,16 @@ _SIMPLE: Mapping[type[DataType], ConnectSchema] = {
 
 @dataclass(frozen=True, slots=True)
 class ValueForm:
-    """What the forms of a value differ in."""
+    """The conversions that differ between JSON and Avro."""
 
     pairs: Callable[[Column, MapType], Column]
-    """Converts a map whose keys are no strings."""
+    """Converts a map whose keys are not strings."""
     field_name: Callable[[str], str]
-    """The name of a column, or of a field of a user type."""
+    """Converts the name of a column or of a field."""
 
 
 def connect_schema(data_type: DataType, name: str | None = None) -> ConnectSchema:
-    """The schema of a column or of a row. `name` is that of a struct."""
+    """The schema of a column or row. `name` is the schema name of a struct."""
     match data_type:
         case StructType():
             fields = tuple((field.name, connect_schema(field.dataType)) for field in data_type)
@@ -126,7 +126,7 @@ def connect_schema(data_type: DataType, name: str | None = None) -> ConnectSchem
 
 
 def connect_value(column: Column, data_type: DataType, form: ValueForm) -> Column:
-    """A value of a Spark type in the form of `connect_schema`, unchanged where both are equal."""
+    """Convert a value to its Connect form. Returns the column itself if nothing changes."""
     if not _is_converted(data_type, form):
         return column
     match data_type:
@@ -150,7 +150,7 @@ def connect_value(column: Column, data_type: DataType, form: ValueForm) -> Colum
 
 
 def _is_converted(data_type: DataType, form: ValueForm) -> bool:
-    """Whether the form differs from Spark's anywhere in this type."""
+    """Whether `connect_value` changes any part of this type."""
     match data_type:
         case StructType():
             return any(

@@ -1,4 +1,4 @@
-"""Keys and values of messages as JSON or Avro, as the converters of Kafka Connect write them.
+"""Encodes message keys and values as JSON or Avro, as Kafka Connect's converters do.
 
 `docs/reference/change-events.md` describes the schemas.
 """
@@ -23,13 +23,13 @@ from spark_jobs.column_names import ColumnNameError
 _AVRO_TYPES = {"int8": "int", "int16": "int", "int32": "int", "int64": "long"}
 _CONNECT_TYPES = ("int8", "int16")
 _MAP_ENTRY = {"connect.internal.type": "MapEntry"}
-"""Marks the entries of a map whose keys are no strings."""
+"""Marks the entries of a map whose keys are not strings."""
 EncodingOf = Callable[[StructType], Encoding]
-"""The encoding of rows of a type."""
+"""Returns the encoding for a row type."""
 
 
 def json_bytes(column: Column, data_type: StructType, schema: ConnectSchema | None) -> Column:
-    """A struct as JSON in UTF-8. With `schema` it is the `payload` beside its schema."""
+    """Encode a struct as UTF-8 JSON. With `schema`, it is the `payload` next to that schema."""
     converted = connect_value(column, data_type, _JSON_FORM)
     text = F.to_json(converted, {"ignoreNullFields": "false"})
     if schema is not None:
@@ -39,7 +39,7 @@ def json_bytes(column: Column, data_type: StructType, schema: ConnectSchema | No
 
 
 def _pairs(column: Column, data_type: MapType) -> Column:
-    """A map as an array of pairs `[key, value]`, as Connect's `JsonConverter` writes it."""
+    """Convert a map to an array of pairs `[key, value]`, as Connect's `JsonConverter` does."""
     key, value = data_type.keyType, data_type.valueType
 
     def pair(entry: Column) -> Column:
@@ -49,7 +49,7 @@ def _pairs(column: Column, data_type: MapType) -> Column:
 
 
 def _variant(column: Column, data_type: DataType) -> Column:
-    """A value of any type as a variant, because all elements of an array have one type."""
+    """Convert a value to a variant, because all elements of a Spark array have the same type."""
     value = connect_value(column, data_type, _JSON_FORM)
     if isinstance(data_type, StructType | ArrayType | MapType):
         return F.to_variant_object(value)
@@ -60,7 +60,7 @@ _JSON_FORM = ValueForm(_pairs, str)
 
 
 def avro_bytes(column: Column, data_type: StructType, schema: str, schema_id: int) -> Column:
-    """A struct as Avro after five bytes with the id of its schema.
+    """Encode a struct as Avro, after a zero byte and the four-byte schema id.
 
     `schema` is the JSON of `avro_schema` for the same struct.
     """
@@ -70,12 +70,12 @@ def avro_bytes(column: Column, data_type: StructType, schema: str, schema_id: in
 
 
 def avro_schema(schema: ConnectSchema) -> str:
-    """A Connect schema as Avro's JSON. Raises `ColumnNameError` if two fields get one name."""
+    """Convert a Connect schema to Avro JSON. Raises `ColumnNameError` if field names collide."""
     return json.dumps(_Writer().of(schema, "Row"), separators=(",", ":"))
 
 
 class _Writer:
-    """Writes each named record once; later ones are its name."""
+    """Writes each named record once, and then refers to it by name."""
 
     def __init__(self) -> None:
         self._written: dict[str, ConnectSchema] = {}
@@ -112,7 +112,7 @@ class _Writer:
 
     def _record(self, schema: ConnectSchema, place: str) -> Any:
         full_name = schema.name or place
-        # The field `b` of the column `a` has the place of the column `a_b`.
+        # Field `b` of column `a` and column `a_b` would get the same name.
         while self._written.get(full_name, schema) != schema:
             full_name += "_"
         if full_name in self._written:
@@ -153,7 +153,7 @@ def _field_name(name: str) -> str:
 
 
 def _entries(column: Column, data_type: MapType) -> Column:
-    """A map as an array of structs `key`, `value`, as Confluent's `AvroConverter` writes it."""
+    """Convert a map to an array of `key`, `value` structs, as Confluent's `AvroConverter` does."""
     key, value = data_type.keyType, data_type.valueType
     return F.transform(
         F.map_entries(column),
@@ -168,7 +168,7 @@ _AVRO_FORM = ValueForm(_entries, _field_name)
 
 
 def encoding_of(table: PublishedTable, options: ChangeEventOptions) -> EncodingOf:
-    """The encoding of the keys and values of a table."""
+    """The encoding of a table's keys and values."""
     if options.converter == "avro":
         return AvroEncoding(table, options)
     return partial(_json_encoding, table, has_schemas=options.has_schemas)
@@ -183,10 +183,10 @@ def _json_encoding(table: PublishedTable, row: StructType, *, has_schemas: bool)
 
 
 class AvroEncoding:
-    """Avro with schemas of a registry. Each schema is registered once."""
+    """Encodes Avro with schemas from a registry, and registers each schema once."""
 
     def __init__(self, table: PublishedTable, options: ChangeEventOptions) -> None:
-        """Raises `ConfigError` for an unusable key or trust store."""
+        """Raises `ConfigError` for an unusable key store or trust store."""
         self._table = table
         self._registries = {
             side: (RegistryClient(settings), settings.strategy)
@@ -195,7 +195,7 @@ class AvroEncoding:
         self._encodings: dict[str, Encoding] = {}
 
     def __call__(self, row: StructType) -> Encoding:
-        """The encoding of rows of a type.
+        """The encoding for a row type. Registers its schemas on first use.
 
         Raises `UnavailableError`, `AccessDeniedError` or `SchemaRejectedError`.
         """

@@ -1,4 +1,4 @@
-"""Changes of a table in Debezium's envelope, as typed columns.
+"""Wraps the changes of a table in Debezium's envelope, as typed columns.
 
 `docs/reference/change-events.md` describes the events.
 """
@@ -57,13 +57,13 @@ class PublishedTable:
 
     @property
     def schema_prefix(self) -> str:
-        """The first part of the names of schemas, in Avro's characters."""
+        """The prefix of schema names, with only characters that Avro allows."""
         parts = (self.prefix, self.keyspace, self.name)
         return ".".join(avro_name(part) for part in parts if part)
 
 
 def avro_name(text: str) -> str:
-    """The text with `_` for each character that Avro does not allow in names."""
+    """Replace each character that Avro does not allow in names with `_`."""
     parts = (_NOT_AVRO.sub("_", part) for part in text.split("."))
     return ".".join(f"_{part}" if not part or part[0].isdecimal() else part for part in parts)
 
@@ -76,12 +76,12 @@ def envelopes(
     is_snapshot: bool,
     now_us: int,
 ) -> DataFrame:
-    """One row for each change: `id`, `key`, `value`, `op`, `cause`, `ts_us` and the order.
+    """Convert each change to `id`, `key`, `value`, `op`, `cause`, `ts_us` and ordering columns.
 
     `changes` has the columns of `spark_jobs.merge.Merger.changes`. `key` and `value` are structs.
-    The order of the changes of a row is `seq`. `position` is that after the changes; together with
-    `seq` it makes ids that are equal when the changes are read again. In a snapshot the operation
-    is `r`.
+    `seq` orders the changes of a row. `position` is the position after the changes. Ids derive
+    from both, so they are the same when the changes are read again. In a snapshot, `op` is always
+    `r`.
     """
     row = F.coalesce("after", "before")
     op = F.lit("r") if is_snapshot else F.col("op")
@@ -155,7 +155,7 @@ def _source(table: PublishedTable, position: Position, *, is_snapshot: bool) -> 
 
 
 def change_id(table: PublishedTable, position: Position) -> Column:
-    """16 bytes that are unique for each change, and equal when it is read again."""
+    """16 bytes that are unique per change, and the same when the change is read again."""
     place = f"{table.id}/{position.store_version}/{position.second}/"
     number = F.concat(F.lit(place), F.col("seq").cast("string"), F.lit("/")).cast("binary")
     return F.unhex(F.md5(F.concat(number, F.col("cdc_row_id"))))

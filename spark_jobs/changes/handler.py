@@ -1,4 +1,4 @@
-"""Publishes the changes that a follower reads, and finishes a batch that a crash interrupted."""
+"""Publishes the changes that a follower reads, and completes a batch that a crash interrupted."""
 
 import json
 from abc import ABC, abstractmethod
@@ -20,17 +20,17 @@ FILE = "batches.json"
 
 @dataclass(frozen=True, slots=True)
 class BegunBatch:
-    """A batch whose messages may be sent in part."""
+    """A batch whose messages may have been sent only in part."""
 
     number: int
-    """Counts the batches of a table from 1."""
+    """The number of the batch in its table, from 1."""
     before: Position | None
-    """None: the first batch, with the rows that exist."""
+    """None for the first batch, which contains the existing rows."""
     after: Position
     end_offsets: Mapping[int, int]
-    """Offsets of the topic before the first message, by partition."""
+    """End offsets of the topic before the first message of the batch, by partition."""
     offsets: Offsets = field(default_factory=dict)
-    """Offsets of the agents' topics that the store has read up to `after`."""
+    """Offsets up to which the store, at `after`, has read the agents' topics."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,10 @@ class _Entry:
 
 
 class BatchJournal:
-    """The journal of one table, in a small file of the checkpoint. For one process.
+    """The journal of one table, in a small checkpoint file. Only one process may use it.
 
-    A batch is recorded before its first message is sent, with the end offsets of its topic. After a
-    crash the same batch is read again, and messages after these offsets are not sent twice.
+    Before it sends a batch, the job records the batch and the end offsets of its topic. After a
+    crash, it reads the same batch again and skips the messages found after these offsets.
     """
 
     def __init__(self, folder: Folder) -> None:
@@ -58,7 +58,7 @@ class BatchJournal:
 
     @property
     def begun(self) -> BegunBatch | None:
-        """The batch that was begun and not finished."""
+        """The batch that was begun but not finished; None if there is none."""
         return self._last.begun
 
     def begin(
@@ -68,7 +68,7 @@ class BatchJournal:
         end_offsets: Mapping[int, int],
         offsets: Offsets | None = None,
     ) -> BegunBatch:
-        """Record a new batch. Durable when it returns."""
+        """Record a new batch durably."""
         last = self._last
         assert last.begun is None, "the last batch is not finished"
         batch = BegunBatch(last.number + 1, before, after, dict(end_offsets), offsets or {})
@@ -113,20 +113,20 @@ def _begun(found: Mapping[str, Any] | None) -> BegunBatch | None:
 
 
 class ChangeSink(ABC):
-    """A target of the changes of one table."""
+    """A target for the changes of one table."""
 
     def end_offsets(self) -> dict[int, int]:
-        """The end offsets of a topic before a batch; empty for other targets."""
+        """The current end offsets of the target topic; empty for other targets."""
         return {}
 
     @abstractmethod
     def write(self, changes: DataFrame, batch: BegunBatch, *, is_resumed: bool) -> None:
-        """Write the changes of a batch. A resumed batch may be there in whole or in part."""
+        """Write a batch. The target may already contain a resumed batch, in whole or in part."""
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedStream:
-    """The changes of one table: what is published, and where to."""
+    """The journal and the sinks of one table."""
 
     journal: BatchJournal
     sinks: tuple[ChangeSink, ...]
@@ -134,7 +134,7 @@ class PublishedStream:
 
 
 class ChangesHandler:
-    """A handler of the follower that publishes each change."""
+    """Publishes each change that a follower reads."""
 
     each = True
 
@@ -144,19 +144,19 @@ class ChangesHandler:
         *,
         has_snapshot: bool,
     ) -> None:
-        """`open_stream` is called once for each table. With `has_snapshot` the first batch has
-        the rows that exist."""
+        """`open_stream` is called once per table. With `has_snapshot`, the first batch contains
+        the existing rows."""
         self.has_snapshot = has_snapshot
         self._open_stream = open_stream
         self._streams: dict[str, PublishedStream] = {}
 
     def interrupted(self, table: SourceTable) -> InterruptedBatch | None:
-        """The batch of the journal that is begun and not finished."""
+        """The unfinished batch in the journal; None if there is none."""
         begun = self._stream(table).journal.begun
         return None if begun is None else InterruptedBatch(begun.before, begun.after)
 
     def finish(self, table: SourceTable, changes: DataFrame, counts: Mapping[str, int]) -> None:
-        """Publish what the sinks do not have yet."""
+        """Publish the changes of the interrupted batch that the sinks do not have yet."""
         stream = self._stream(table)
         begun = stream.journal.begun
         assert begun is not None
@@ -200,7 +200,7 @@ class ChangesHandler:
         *,
         is_resumed: bool,
     ) -> None:
-        what = f"changes: {table.full_name}, publish those up to {batch.after}"
+        what = f"changes: {table.full_name}, publish changes up to {batch.after}"
         with job_description(changes.sparkSession, what):
             for sink in stream.sinks:
                 sink.write(changes, batch, is_resumed=is_resumed)

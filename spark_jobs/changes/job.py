@@ -1,4 +1,4 @@
-"""The job: publishes the changes of a version store, and fills the store if topics are named."""
+"""Publishes the changes of a version store, and fills the store if a source is configured."""
 
 import json
 import logging
@@ -34,12 +34,12 @@ from spark_jobs.storage import CheckpointOwner, Folder, acquire_checkpoint
 logger = logging.getLogger(__name__)
 _LEFT_OUT = "Leave the table out of `tables`."
 _RECENT_VERSIONS = 20
-"""Versions of the store that are searched for topics."""
+"""The number of store versions that are searched for topics."""
 
 
 def main(options: ChangesJobOptions) -> JobReport:
-    """Run in a new session; the report has the number of batches."""
-    # Before Spark starts, so that an invalid schema is reported at once.
+    """Run in a new session, and report the number of batches."""
+    # Before Spark starts, so that an invalid schema fails at once.
     _, selected = read_tables(options)
     require_own_targets(options, selected.tables)
     with start_job(options.job, options) as job:
@@ -57,7 +57,7 @@ def run(
 ) -> int:
     """Run until the trigger ends or `stop` is set. Returns the number of published batches.
 
-    Values expire by `clock`.
+    `clock` determines which values have expired.
 
     Raises `ConfigError`, `CheckpointError`, `InputError`, or an exception of Spark.
     """
@@ -78,7 +78,7 @@ def run(
 
 
 def _read_topics(store: VersionStore) -> Collection[str]:
-    """The topics that the last micro-batches of a store name."""
+    """The topics in the offsets of a store's latest micro-batches."""
     recent = store.commits_after(max(-1, store.version() - _RECENT_VERSIONS))
     return largest_offsets(commit.offsets for commit in recent).keys()
 
@@ -117,7 +117,7 @@ def _require_names(options: ChangesJobOptions, table: PublishedTable, row: DataT
 def _sinks(
     session: SparkSession, options: ChangesJobOptions, table: PublishedTable, app: str
 ) -> Iterator[ChangeSink]:
-    """The sinks of a table. A table comes first: it recognizes a batch that it has."""
+    """The sinks of a table. A table sink comes first, because it skips a repeated batch."""
     if options.table_sink is not None:
         name = options.changes_table_of(table.keyspace, table.name)
         if options.table_sink == "delta":
@@ -142,11 +142,11 @@ def require_own_targets(
     tables: Iterable[SourceTable],
     stored_topics: Collection[str] = (),
 ) -> None:
-    """Raise `ConfigError` if a target is of two tables, or if it is a topic of the agents.
+    """Raise `ConfigError` if two tables share a target, or if a target is a topic of the agents.
 
-    The agents and this job give topics the same names by default. Changes in a topic of events
-    would make it invalid for every job that reads it. `stored_topics` are those that the version
-    store has events of.
+    By default, the agents and this job use the same topic names. Changes among the agents' events
+    would make the topic invalid for every job that reads it. `stored_topics` are the topics whose
+    events the version store contains.
     """
     owners: dict[str, str] = {}
     for name, target, table in _targets(options, tables):
@@ -160,16 +160,16 @@ def require_own_targets(
             continue
         if options.reads(target) or target in stored_topics:
             raise ConfigError(
-                f"The changes of {table} would go to `{target}`, a topic of the agents. Set "
-                "another `topic.prefix` or `topic.template`. If the topic of the changes is in "
-                "another cluster, name that cluster with `sink.kafka.bootstrap.servers`."
+                f"The changes of {table} would go to `{target}`, a topic of the agents. Set a "
+                "different `topic.prefix` or `topic.template`. If the changes go to another Kafka "
+                "cluster, set `sink.kafka.bootstrap.servers` to its brokers."
             )
 
 
 def _targets(
     options: ChangesJobOptions, tables: Iterable[SourceTable]
 ) -> Iterable[tuple[str, str, str]]:
-    """The option, the target and the table."""
+    """Yield the option, the target and the table for each target."""
     for table in tables:
         place = table.keyspace, table.name
         if "kafka" in options.sinks:

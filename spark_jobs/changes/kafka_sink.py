@@ -1,4 +1,4 @@
-"""Sends changes to a topic. After a crash it skips the messages that the topic has."""
+"""Sends changes to a topic. After a crash, it skips messages that the topic already contains."""
 
 import json
 import time
@@ -14,10 +14,10 @@ from spark_jobs.changes.handler import BegunBatch, ChangeSink
 from spark_jobs.source.kafka import read_cleanup_policy, read_end_offsets
 
 ToBytes = Callable[[Column, StructType], Column]
-"""Encodes a struct of this type."""
+"""Encodes a struct column of the given type."""
 IS_TOMBSTONE = "is_tombstone"
 ORDER = ("token", "cdc_row_id", "seq", IS_TOMBSTONE)
-"""The columns that order the messages of a row. Rows have no order among each other."""
+"""The columns that order the messages of a row. Messages of different rows have no order."""
 MESSAGE = ("key", "value", "headers")
 _IS_SENT = "_is_sent"
 _PLACE = ("seq", IS_TOMBSTONE)
@@ -27,10 +27,10 @@ _EARLIEST = -2
 def messages(
     envelopes: DataFrame, key_bytes: ToBytes, value_bytes: ToBytes, *, has_tombstones: bool
 ) -> DataFrame:
-    """The messages of `spark_jobs.changes.envelope.envelopes`: `MESSAGE`, `ORDER` and `id`.
+    """Encode envelopes as messages with the columns `MESSAGE`, `ORDER` and `id`.
 
-    With `has_tombstones` a message without a value follows each deletion, so that a compacted
-    topic forgets the key.
+    With `has_tombstones`, a message without a value follows each deletion, so that a compacted
+    topic drops the key.
     """
     types = {field.name: field.dataType for field in envelopes.schema}
     key_type, value_type = types["key"], types["value"]
@@ -48,7 +48,7 @@ def messages(
 
 
 def in_order(messages: DataFrame) -> DataFrame:
-    """Messages with all changes of a row in one task, in their order."""
+    """Put all messages of a row into one task, in order."""
     return messages.repartition("token").sortWithinPartitions(*ORDER)
 
 
@@ -76,10 +76,10 @@ def _headers() -> Column:
 
 
 def unsent(messages: DataFrame, sent: DataFrame) -> DataFrame:
-    """For each row, its messages from the first one that is not in `sent`.
+    """For each row, keep the messages from the first one that is not in `sent`.
 
-    A message after a missing one is sent again even if the topic has it. Otherwise the last message
-    of a row would not be its last change.
+    Later messages are sent again even if the topic contains them. Otherwise, the last message of a
+    row might not be its latest change.
     """
     known = sent.withColumn(_IS_SENT, F.lit(True))
     marked = messages.join(known, ["id", IS_TOMBSTONE], "left")
@@ -91,7 +91,7 @@ def unsent(messages: DataFrame, sent: DataFrame) -> DataFrame:
 
 
 class KafkaTopic:
-    """The topic with this name, which may not exist yet."""
+    """A topic, which may not exist yet."""
 
     def __init__(self, session: SparkSession, name: str, settings: Mapping[str, str]) -> None:
         """`settings` are options of Spark's Kafka sink, such as `kafka.bootstrap.servers`."""
@@ -104,12 +104,12 @@ class KafkaTopic:
         return read_end_offsets(self._session, self._client(), [self._name]).get(self._name, {})
 
     def is_compacted(self) -> bool:
-        """Whether `cleanup.policy` has `compact`; True also for a topic that does not exist yet."""
+        """Whether `cleanup.policy` contains `compact`. True if the topic does not exist yet."""
         policy = read_cleanup_policy(self._session, self._client(), self._name)
         return policy is None or "compact" in policy
 
     def write(self, messages: DataFrame) -> None:
-        """Send messages with `key`, `value` and `headers`, each task in its order."""
+        """Send `key`, `value` and `headers` of messages. Each task keeps its order."""
         columns = messages.select("key", "value", "headers")
         writer = columns.write.format("kafka").options(**self._settings)
         writer.option("topic", self._name).save()
@@ -141,7 +141,7 @@ class KafkaTopic:
         return found.distinct()
 
     def _client(self) -> dict[str, str]:
-        """Settings of Kafka's client."""
+        """Settings for the Kafka client."""
         return {name.removeprefix("kafka."): value for name, value in self._settings.items()}
 
     def _offsets(self, by_partition: Mapping[int, int]) -> str:
@@ -168,8 +168,8 @@ class KafkaSink(ChangeSink):
         *,
         has_tombstones: bool | None,
     ) -> None:
-        """`encoding` returns that of rows of a type. `has_tombstones` None: where the topic is
-        compacted."""
+        """`encoding` returns the encoding for a row type. If `has_tombstones` is None, only
+        compacted topics get tombstones."""
         self._topic = topic
         self._table = table
         self._encoding = encoding

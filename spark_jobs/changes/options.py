@@ -26,7 +26,7 @@ def _template(value: str) -> str:
         raise ValueError(f"must be a template such as `{{prefix}}.{{table}}`: {error}") from error
     if unknown := sorted(names - set(_NAMES)):
         raise ValueError(
-            f"has `{{{unknown[0]}}}`; the names are {', '.join(f'`{{{each}}}`' for each in _NAMES)}"
+            f"contains `{{{unknown[0]}}}`; use {', '.join(f'`{{{each}}}`' for each in _NAMES)}"
         )
     return value
 
@@ -41,58 +41,58 @@ class ChangeEventOptions(ProducerOptions):
     sinks: LowerCaseList = prop(
         "sink",
         default=("kafka",),
-        doc="Where changes go: `kafka`, a table of `delta` or `iceberg`, or `kafka` and a table.",
+        doc="Where changes go: `kafka`, `delta` or `iceberg`, or `kafka` and one of the others.",
     )
     prefix: TopicPrefix = prop(
         "topic.prefix",
         min_length=1,
-        doc="Logical name of the cluster: `source.name`, and the first part of topic names.",
+        doc="Logical name of the cluster, for `source.name` and `{prefix}` in templates.",
     )
     topic: Template = prop(
         "topic.template",
         default="{prefix}.{keyspace}.{table}",
-        doc="Topic of a table, from `{prefix}`, `{keyspace}` and `{table}`.",
+        doc="Template for a table's topic, with `{prefix}`, `{keyspace}` and `{table}`.",
     )
     changes_table: Template | None = prop(
         "changes.table",
         default=None,
-        doc="Table of a table's changes. For `sink=delta` a folder or URI, such as "
-        "`s3a://cdc/changes/{keyspace}/{table}`; for `sink=iceberg` a name with its catalog, such "
-        "as `lake.changes.{keyspace}.{table}`.",
+        doc="Template for the table that stores a table's changes. For `sink=delta`, a folder or "
+        "URI, such as `s3a://cdc/changes/{keyspace}/{table}`. For `sink=iceberg`, a name with its "
+        "catalog, such as `lake.changes.{keyspace}.{table}`.",
     )
     converter: Annotated[Literal["json", "avro"], LowerCase] = prop(
-        "converter", default="json", doc="Form of keys and values: `json` or `avro`."
+        "converter", default="json", doc="Format of keys and values: `json` or `avro`."
     )
     converter_settings: PassThrough = pass_through(
         "converter.",
-        doc="Settings of the converter. `json`: `schemas.enable` (false). `avro`: those of "
-        "Confluent's `AvroConverter`, such as `schema.registry.url`.",
+        doc="Settings of the converter. `json`: `schemas.enable` (default `false`). `avro`: the "
+        "settings of Confluent's `AvroConverter`, such as `schema.registry.url`.",
     )
     tombstones: Annotated[Literal["true", "false", "compacted"], LowerCase] = prop(
         "tombstones.on.delete",
         default="true",
         doc="Whether a message without a value follows each deletion, so that a compacted topic "
-        "forgets the key. `compacted`: only in topics with `compact` in `cleanup.policy`.",
+        "drops the key. `compacted`: only if the topic's `cleanup.policy` contains `compact`.",
     )
     snapshot_mode: Annotated[Literal["initial", "never"], LowerCase] = prop(
         "snapshot.mode",
         default="initial",
-        doc="What the first run publishes. `initial`: the existing rows, as `r`. `never`: only "
-        "later changes.",
+        doc="What the first run publishes. `initial`: the existing rows, with operation `r`. "
+        "`never`: only later changes.",
     )
 
     @property
     def has_schemas(self) -> bool:
-        """Whether each message in JSON has its schema."""
+        """Whether each JSON message contains its schema."""
         return self.converter_settings.get(_SCHEMAS, "false").lower() == "true"
 
     @property
     def has_tombstones(self) -> bool | None:
-        """Whether deletions have a tombstone; None: where the topic is compacted."""
+        """Whether a tombstone follows each deletion. None means only in compacted topics."""
         return None if self.tombstones == "compacted" else self.tombstones == "true"
 
     def registries(self) -> dict[Literal["key", "value"], RegistrySettings]:
-        """The schema registries of keys and values. Raises `ConfigError`."""
+        """The registry settings for keys and values. Raises `ConfigError`."""
         sides: tuple[Literal["key", "value"], ...] = ("key", "value")
         return {
             side: registry_settings("converter.", self._registry_settings(side), side)
@@ -100,7 +100,7 @@ class ChangeEventOptions(ProducerOptions):
         }
 
     def _registry_settings(self, side: str) -> dict[str, str]:
-        """The settings without the strategy of the other side."""
+        """The settings without the other side's subject name strategy."""
         strategy = ".subject.name.strategy"
         return {
             name: value
@@ -113,7 +113,7 @@ class ChangeEventOptions(ProducerOptions):
 
     @property
     def table_sink(self) -> Literal["delta", "iceberg"] | None:
-        """The format of the tables of changes; None without such tables."""
+        """The format of the tables of changes; None if changes go only to Kafka."""
         return next((sink for sink in TABLE_SINKS if sink in self.sinks), None)
 
     def changes_table_of(self, keyspace: str, table: str) -> str:
@@ -125,14 +125,14 @@ class ChangeEventOptions(ProducerOptions):
         if not self.sinks or set(self.sinks) - set(SINKS):
             raise ValueError(f"`sink` must be one or two of {', '.join(SINKS)}")
         if set(TABLE_SINKS) <= set(self.sinks):
-            raise ValueError("`sink` must have only one of `delta` and `iceberg`")
+            raise ValueError("`sink` must contain only one of `delta` and `iceberg`")
         if (self.table_sink is None) != (self.changes_table is None):
             raise ValueError(
                 "`changes.table` must be set for `sink=delta` and `sink=iceberg`, and only then"
             )
         if self.changes_table is not None and "{table}" not in self.changes_table:
             raise ValueError(
-                "`changes.table` must have `{table}`, because tables differ in columns"
+                "`changes.table` must contain `{table}`, because tables have different columns"
             )
         if self.table_sink == "iceberg" and "." not in (self.changes_table or ""):
             raise ValueError("`changes.table` must begin with a catalog, such as `lake.{table}`")

@@ -1,1 +1,1 @@
-"""Comparison of a live Cassandra table with the version store, by token ranges."""
+"""Compares a live Cassandra table with the version store, by token ranges."""

@@ -1,6 +1,6 @@
-"""Pages of raw rows from Cassandra over CQL, in an executor.
+"""Reads pages of raw rows from Cassandra over CQL, in an executor.
 
-cassandra-driver is untyped; this module returns typed values. The encoder decodes the values.
+cassandra-driver is untyped, so this module adds types. `SnapshotEncoder` decodes the rows.
 """
 
 import ssl
@@ -39,7 +39,7 @@ _PAGE_BYTES = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """PEM files; `ca` is the content, the others are paths on each executor."""
+    """PEM files. `ca` is the content; the others are paths on each executor."""
 
     ca: str | None
     certificate: str | None
@@ -49,7 +49,7 @@ class Tls:
 
 @dataclass(frozen=True, slots=True)
 class Contact:
-    """How to connect. Can be pickled."""
+    """Connection settings. Can be pickled."""
 
     hosts: tuple[str, ...]
     port: int
@@ -66,7 +66,7 @@ class Page:
     body: bytes
     """The bytes after the metadata: the number of rows, and their cells."""
     asked_us: int
-    """The reader's clock before the request."""
+    """The executor's clock before the request."""
     is_last: bool
 
     @property
@@ -91,7 +91,7 @@ def open_pages(contact: Contact) -> Iterator["CassandraPages"]:
 
 
 class CassandraPages:
-    """Reads by a session of the driver that returns raw pages."""
+    """Reads through a driver session that returns raw pages."""
 
     def __init__(self, session: Any, masks: MaskGuard) -> None:
         self._session = session
@@ -99,16 +99,16 @@ class CassandraPages:
         self._size: FetchSize | None = None
 
     def has_element_times(self) -> bool:
-        """Whether all nodes return write times of elements, as Cassandra does from 5.0 on."""
+        """Whether all nodes return write times of elements, which requires Cassandra 5.0."""
         hosts = self._session.cluster.metadata.all_hosts()
         releases = [str(host.release_version or "0") for host in hosts]
         return min(int(each.split(".")[0]) for each in releases) >= _FIRST_WITH_ELEMENT_TIMES
 
     def read(self, table: str, cql: str, consistency: str, page_rows: int) -> Iterator[Page]:
-        """The pages of a statement, each of at most `page_rows` rows and about 4 MiB.
+        """Yield the pages of a result, each with at most `page_rows` rows and about 4 MiB.
 
-        `table` is `keyspace.table`. Repeats a failed page with fewer rows; then raises the driver's
-        exception. Raises `JobError` if pages have masks instead of values.
+        `table` is `keyspace.table`. Retries a failed page with fewer rows, and finally raises the
+        driver's exception. Raises `JobError` if pages contain masks instead of values.
         """
         _require_values(self._masks.before(table))
         statement = SimpleStatement(
@@ -134,7 +134,7 @@ class CassandraPages:
 
     def _page(self, statement: SimpleStatement, next_page: bytes | None) -> Any:
         assert self._size is not None
-        # A page that is too large fails until its rows are halved often enough.
+        # An oversized page fails until its number of rows is halved often enough.
         attempts = _ATTEMPTS + self._size.rows.bit_length()
         return retry(lambda: self._ask(statement, next_page), attempts)
 
@@ -184,7 +184,7 @@ def _connect(contact: Contact) -> tuple[Cluster, Any]:
 
 
 def retry(action: Callable[[], _Result], attempts: int = _ATTEMPTS) -> _Result:
-    """The result of an action that may fail for a time. Raises its last exception."""
+    """Retry an action after temporary failures. Raises its final exception."""
     pause = RetryPause(_FIRST_PAUSE_S, _LONGEST_PAUSE_S)
     for _ in range(attempts - 1):
         try:
@@ -197,7 +197,7 @@ def retry(action: Callable[[], _Result], attempts: int = _ATTEMPTS) -> _Result:
 
 
 def _is_rejection(error: Exception) -> bool:
-    """Whether the node rejects the request, so that it would reject it again."""
+    """Whether the node rejected the request, so that a retry would fail too."""
     causes = error.errors.values() if isinstance(error, NoHostAvailable) else [error]
     rejections = (AuthenticationFailed, Unauthorized, InvalidRequest)
     return any(isinstance(each, rejections) for each in causes)

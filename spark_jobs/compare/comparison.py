@@ -1,8 +1,8 @@
-"""One comparison: digests of the live table, digests of the store, then the rows that differ.
+"""Compares digests of the live table and of the store, and then the rows that differ.
 
-Each read of the live table comes before the read of the store, so the store can be complete up to
-it. What was read is stored in `state`: a run that stopped, or that found the store incomplete,
-continues there without reading again.
+The live table is read before the store, so that the store can be complete up to that read. The job
+saves its results in `state`. If it is interrupted, or if the store is incomplete, the next run
+resumes without reading again.
 """
 
 import logging
@@ -131,7 +131,7 @@ class Comparison:
         )
 
     def _load(self) -> Progress:
-        """The progress of an unfinished comparison of the same subject, or a new one."""
+        """Load the progress of an unfinished comparison with the same settings, or create one."""
         begun = self._new_progress()
         if not self._folder.exists(PROGRESS_FILE):
             return begun
@@ -140,11 +140,11 @@ class Comparison:
         except (KeyError, TypeError, ValueError) as error:
             raise CheckpointError(
                 f"{self._options.state}/{PROGRESS_FILE} is not the progress of this job "
-                f"({error!r}). Remove it, or set another `state`."
+                f"({error!r}). Remove it, or set a different `state`."
             ) from error
         if found.table_id != self._table.id:
             raise CheckpointError(
-                f"{self._options.state} has the progress of another table. Set another `state`."
+                f"{self._options.state} belongs to a different table. Set a different `state`."
             )
         is_same = (found.consistency, found.ranges) == (begun.consistency, begun.ranges)
         return found if is_same and not found.is_finished else begun
@@ -175,7 +175,7 @@ class Comparison:
         logger.info("token ranges read", extra=fields(read=done, ranges=len(self._ranges)))
 
     def _read_rows(self, group: Sequence[int]) -> None:
-        """Store the live rows of ranges, with all values."""
+        """Store the live rows of ranges, including values that expire soon."""
         from_us = self._now_us()
         rows = self._live(group, replace(self._reader, now_s=0))
         with self._describe(f"read the rows of {len(group)} token ranges that differ"):
@@ -198,7 +198,7 @@ class Comparison:
     def _explain(
         self, differing: Sequence[int], complete_us: Mapping[int, int], version: int
     ) -> None:
-        """Store one row for each row that differs, with its cause."""
+        """Store each differing row with its cause."""
         groups = self._progress.stored
         live = self._read(*(f"rows/{at}" for at in range(len(groups))))
         live = live.where(range_of(F.col("token"), len(self._ranges)).isin(*differing))
@@ -220,7 +220,7 @@ class Comparison:
             self._write(final, "differences")
 
     def _with_later_writes(self, found: DataFrame, version: int) -> DataFrame:
-        """The rows without losses that writes after the read explain."""
+        """Mark the losses that are explained by writes after the read."""
         lost = found.where(F.col("cause") == Cause.LOSS)
         changed = self._changed_since(lost, version)
         if changed is None:
@@ -229,7 +229,7 @@ class Comparison:
         return self._read("settled")
 
     def _changed_since(self, lost: DataFrame, version: int) -> DataFrame | None:
-        """The rows in partitions of lost ones that writes after the read changed in the store."""
+        """The rows that writes after the read changed in the store, in partitions with losses."""
         ranges = {row["range"] for row in lost.select("range").distinct().collect()}
         tokens = lost.select("token").distinct()
         changed = None
@@ -247,7 +247,7 @@ class Comparison:
 
     @property
     def _row_second(self) -> int:
-        """Before all reads of rows, so that the store shows what had not expired at any of them."""
+        """The second before all reads of rows, so that the store shows all values live by then."""
         return min(group.from_us for group in self._progress.stored) // _US
 
     def _report(
@@ -276,13 +276,13 @@ class Comparison:
         )
 
     def _with_truncations(self, differences: DataFrame) -> DataFrame:
-        """The rows with `TRUNCATE_SUSPECTED`, where lost deletions look like one."""
+        """Change lost deletions to `TRUNCATE_SUSPECTED` if they look like a truncation."""
         is_lost = F.col("cause") == Cause.LOST_DELETE
         oldest_us = self._progress.live_oldest_us
         if oldest_us is not None:
             is_lost &= F.col("newest_us") < oldest_us
         elif self._progress.live_rows:
-            # Of rows without write times, such as counters, no order is known.
+            # Rows without write times, such as counters, have no known order.
             return differences
         (counted,) = differences.where(is_lost).agg(F.count_distinct("token")).collect()
         if not is_truncation(counted[0]):
@@ -291,10 +291,10 @@ class Comparison:
         return differences.withColumn("cause", cause)
 
     def _wait(self) -> Mapping[int, int]:
-        """Wait until the store is complete up to the last read. Returns its watermarks in
-        microseconds, by range."""
+        """Wait until the store is complete up to the last read, or until the budget is used up.
+        Returns its watermarks in microseconds, by range."""
         needed_us = self._options.widened(ReadTimes(0, self._progress.last_read_us)).to_us
-        # Before the store's version is asked for, so that the version has these writes.
+        # Callers read the store's version afterwards, so that it contains these writes.
         return self._wait_budget.until(
             self._complete_us, lambda found: min(found.values(), default=0) >= needed_us
         )

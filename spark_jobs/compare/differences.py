@@ -1,4 +1,4 @@
-"""The rows that differ, joined and explained in the executors."""
+"""Joins and explains differing rows in the executors."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -33,8 +33,8 @@ DIFFERENCES = pa.schema(
         "columns": pa.string(),
     }
 )
-"""One row for each row that differs. `key` is a condition in CQL. `newest_us` is the newest write
-time that only the store has. `columns` names each column with its cause and both write times."""
+"""The columns of a differing row. `key` is a CQL condition. `newest_us` is the newest write time of
+a value found only in the store. `columns` lists each column's cause and both write times."""
 _KEY = ("range", "token", "pk", "ck")
 
 
@@ -45,10 +45,10 @@ class Explainer:
     layout: TableLayout
     columns: ComparedColumns
     times: Mapping[int, ReadTimes]
-    """By number of the range."""
+    """Read times by range number."""
 
     def explain(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Rows of `DIFFERENCES`, from rows with a key, `live` and `store`."""
+        """Convert rows with a key, `live` and `store` to rows of `DIFFERENCES`."""
         for batch in batches:
             rows = [found for row in batch.to_pylist() if (found := self._explained(row))]
             if rows:
@@ -77,16 +77,16 @@ class Explainer:
         try:
             return key_condition(self.layout, {**shown, "pk": row["pk"], "ck": row["ck"]})
         except ValueError:
-            # A type without literals.
+            # The key contains a type without CQL literals.
             return f"partition key 0x{row['pk'].hex()}, clustering 0x{(row['ck'] or b'').hex()}"
 
 
 def differing_rows(
     live: DataFrame, store: DataFrame, ranges: int, columns: ComparedColumns
 ) -> DataFrame:
-    """The rows of which a value or a write time differs, with both sides as `live` and `store`.
+    """The rows whose values or write times differ, with both sides as `live` and `store`.
 
-    The static values of a partition are a row whose `ck` is null.
+    The static values of a partition form a row with a null `ck`.
     """
     sides = [
         _with_statics(rows.withColumn("range", range_of(F.col("token"), ranges))).select(
@@ -102,12 +102,12 @@ def differing_rows(
 
 
 def explained(rows: DataFrame, explainer: Explainer) -> DataFrame:
-    """One row of `DIFFERENCES` for each row that differs."""
+    """Convert each differing row to a row of `DIFFERENCES`."""
     return rows.mapInArrow(explainer.explain, from_arrow_schema(DIFFERENCES))
 
 
 def with_later_writes(differences: DataFrame, changed: DataFrame) -> DataFrame:
-    """Losses of rows in `changed` as `WRITTEN_AFTER`: the store has a later write or deletion."""
+    """Change losses of rows in `changed` to `WRITTEN_AFTER`: the store changed them later."""
     is_changed = F.col("c.range").isNotNull()
     cause = F.when(is_changed, Cause.WRITTEN_AFTER.value).otherwise(F.col("d.cause"))
     joined = differences.alias("d").join(
@@ -155,7 +155,7 @@ def _time(ts_us: int | None) -> str:
 def example_rows(
     found: DataFrame, kind: type[CauseOfDifference], limit: int
 ) -> tuple[dict[CauseOfDifference, int], list[DifferingRow]]:
-    """The number of rows by cause, and up to `limit` rows of each cause, the worst first.
+    """Count rows by cause, and return up to `limit` rows of each cause, worst cause first.
 
     `found` has the columns `cause`, `key`, `columns` and `token`.
     """

@@ -1,8 +1,8 @@
-"""Digests of token ranges, and of rows, with Spark's own expressions.
+"""Computes digests of token ranges with Spark expressions.
 
-A digest covers what `SELECT` shows, and the write times of columns with one cell. It leaves out
-what CQL does not return: row markers, positions in lists, and before Cassandra 5.0 the write times
-of elements.
+A digest covers what `SELECT` shows, and the write times of single-cell columns. It omits what CQL
+does not return: row markers, list positions and, before Cassandra 5.0, the write times of
+elements.
 """
 
 from collections.abc import Collection
@@ -17,7 +17,7 @@ _MIN_TOKEN = -(1 << 63)
 _TOKEN_BITS = 64
 _COUNTER = "org.apache.cassandra.db.marshal.CounterColumnType"
 OLDEST_US = -(1 << 63) + 1
-"""The write time of values for which CQL returns none."""
+"""The write time of values for which CQL does not return one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class TokenRange:
 
 
 def token_ranges(at_least: int) -> tuple[TokenRange, ...]:
-    """The ranges of the whole ring in order: the next power of two."""
+    """Split the whole ring into ranges, in order. Their number is the next power of two."""
     bits = (at_least - 1).bit_length()
     size = 1 << (_TOKEN_BITS - bits)
     starts = [_MIN_TOKEN + number * size for number in range(1 << bits)]
@@ -61,12 +61,12 @@ class RangeDigest:
 
 @dataclass(frozen=True, slots=True)
 class ComparedColumns:
-    """What is comparable of each column."""
+    """Columns that need a special comparison."""
 
     lists: Collection[str]
-    """Lists whose elements are cells: positions are not comparable."""
+    """Multi-cell lists: their positions are not comparable."""
     single: Collection[str]
-    """Columns with one cell, except counters: write times are comparable."""
+    """Single-cell columns except counters: their write times are comparable."""
 
 
 def compared_columns(layout: TableLayout) -> ComparedColumns:
@@ -82,7 +82,7 @@ def compared_columns(layout: TableLayout) -> ComparedColumns:
 
 
 def range_digests(rows: DataFrame, ranges: int, columns: ComparedColumns) -> dict[int, RangeDigest]:
-    """The digests of ranges that have rows, by number. `rows` are those of `Merger.rows`."""
+    """The digests of nonempty ranges, by number. `rows` has the columns of `Merger.rows`."""
     times = F.transform(F.concat("cells", "statics"), lambda cell: cell["ts"])
     known = F.filter(times, lambda ts_us: ts_us > OLDEST_US)
     hashed = F.xxhash64(
@@ -125,8 +125,8 @@ def content(cells: Column, columns: ComparedColumns) -> Column:
 
 
 def _list_place(path: Column) -> Column:
-    """The order of the time UUIDs of elements. Of equal times the order may be another one than
-    Cassandra's, so the rows are compared."""
+    """A sort key for the time UUIDs of elements. For equal times, the order may differ from
+    Cassandra's; the job then compares the rows."""
     parts = ((7, 2), (5, 2), (1, 4), (9, 8))
     return F.concat(*(F.substring(path, start, length) for start, length in parts))
 

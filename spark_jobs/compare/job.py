@@ -1,4 +1,4 @@
-"""The job: compares one table, and writes the report."""
+"""Compares one table and writes the report."""
 
 import json
 import time
@@ -48,7 +48,7 @@ def run(
 
 @contextmanager
 def explain_removed_version(state: str) -> Iterator[None]:
-    """Raise `CheckpointError` when a version is gone: the next run would read the same one again.
+    """Raise `CheckpointError` for a removed version, because the next run would fail again.
 
     `state` is the folder of the comparison.
     """
@@ -60,5 +60,5 @@ def explain_removed_version(state: str) -> Iterator[None]:
         raise CheckpointError(
             "The store or the typed table no longer has a version that the comparison reads, "
             f"because VACUUM removed its files. Remove {state} and start again. Set "
-            "`delta.deletedFileRetentionDuration` longer than a comparison takes."
+            "`delta.deletedFileRetentionDuration` to more than the duration of a comparison."
         ) from error

@@ -1,6 +1,6 @@
-"""The rows of a live table in the canonical form of `Merger.rows`, read in the executors.
+"""Reads the rows of a live table in the executors, in the form of `Merger.rows`.
 
-A range is read in the order of tokens, so its events need no exchange and no sort.
+A range is read in token order, so its events need no shuffle and no sort.
 """
 
 import time
@@ -17,12 +17,12 @@ from spark_jobs.compare.cassandra_pages import CassandraPages, Contact, open_pag
 from spark_jobs.compare.digests import TokenRange
 from spark_jobs.merge import Merger
 
-# The last member `token` with a number: `cells` comes last in a value, and its texts are base64.
+# Finds the last numeric `token`: `cells` comes last in a value, and its strings are base64.
 _TOKEN = r'(?s).*"token": ?(?P<token>-?\d+)'
 
 
 class Throttle:
-    """Delays pages so that a task reads at most so many rows a second; None means no limit."""
+    """Delays pages so that a task does not exceed `rows_per_second`; None means no limit."""
 
     def __init__(
         self,
@@ -61,10 +61,10 @@ class LiveReader:
     page_rows: int
     rows_per_second: int | None
     now_s: int
-    """Values that expire up to this second are left out."""
+    """Values that expire by this second are omitted."""
 
     def read_all(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The rows of ranges: an input with the columns `after` and `to`."""
+        """Yield the rows of token ranges. Each input row is a range with `after` and `to`."""
         throttle = Throttle(self.rows_per_second)
         with open_pages(self.contact) as pages:
             encoder = SnapshotEncoder(
@@ -108,7 +108,7 @@ class LiveReader:
 
 
 def with_tokens(batch: EventBatch) -> pa.RecordBatch:
-    """Events as input of a `Merger`."""
+    """Convert events to the input of a `Merger`."""
     text = pa.record_batch(batch).column("value").cast(pa.string())
     found = pc.extract_regex(text, _TOKEN)
     token = pc.struct_field(found, "token").cast(pa.int64())
@@ -120,7 +120,7 @@ def with_tokens(batch: EventBatch) -> pa.RecordBatch:
 def read_live(
     session: SparkSession, reader: LiveReader, ranges: Sequence[TokenRange], tasks: int
 ) -> DataFrame:
-    """The rows of these ranges. Each task reads its ranges one after the other."""
+    """The rows of token ranges. Each task reads its ranges one after the other."""
     rows = [(each.number, each.after, each.to) for each in ranges]
     frame = session.createDataFrame(rows, "number int, after bigint, `to` bigint")
     by_task = frame.repartitionByRange(min(tasks, len(ranges)), "number")

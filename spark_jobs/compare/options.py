@@ -34,12 +34,12 @@ def _moment_ms(value: object) -> object:
 
 
 class CassandraOptions(Properties):
-    """The connection to the cluster, with the names of the agent's properties."""
+    """Settings for connecting to the cluster, named like the agent's properties."""
 
     cassandra_hosts: CommaList = prop(
         "cassandra.hosts",
         min_length=1,
-        doc="Nodes to which executors connect first, separated by commas.",
+        doc="Contact points for the executors, separated by commas.",
     )
     cassandra_port: int = prop(
         "cassandra.port", default=_PORT, ge=1, le=65535, doc="CQL port of the nodes."
@@ -48,7 +48,7 @@ class CassandraOptions(Properties):
         "cassandra.data.center",
         default=None,
         min_length=1,
-        doc="Data center whose nodes coordinate the reads. Not set: any node.",
+        doc="Data center whose nodes coordinate the reads. Defaults to all data centers.",
     )
     cassandra_username: str | None = prop(
         "cassandra.username", default=None, min_length=1, doc="CQL user."
@@ -58,7 +58,7 @@ class CassandraOptions(Properties):
         default=None,
         secret=True,
         min_length=1,
-        doc="Password of the CQL user. `${file:/path}` and `${env:NAME}` store it elsewhere.",
+        doc="Password of the CQL user. Use `${file:/path}` or `${env:NAME}` to store it elsewhere.",
     )
     cassandra_ssl_enabled: bool = prop(
         "cassandra.ssl.enabled", default=False, doc="Whether the CQL connections use TLS."
@@ -66,8 +66,8 @@ class CassandraOptions(Properties):
     cassandra_ssl_ca_path: Path | None = prop(
         "cassandra.ssl.ca.path",
         default=None,
-        doc="PEM file on the driver with the authorities that verify the nodes' certificates. Not "
-        "set: those of the system.",
+        doc="PEM file on the driver with the CA certificates that verify the nodes' certificates. "
+        "Defaults to the executors' system certificates.",
     )
     cassandra_ssl_certificate_path: Path | None = prop(
         "cassandra.ssl.certificate.path",
@@ -77,8 +77,8 @@ class CassandraOptions(Properties):
     cassandra_ssl_key_path: Path | None = prop(
         "cassandra.ssl.key.path",
         default=None,
-        doc="PEM file with the key of the client certificate, when it is in a separate file, at "
-        "this path on each executor.",
+        doc="PEM file with the key of the client certificate, if the key is in a separate file. "
+        "The path is the same on each executor.",
     )
     cassandra_ssl_check_hostname: bool = prop(
         "cassandra.ssl.check.hostname",
@@ -87,7 +87,7 @@ class CassandraOptions(Properties):
     )
 
     def contact(self) -> Contact:
-        """Raises OSError if a file cannot be read."""
+        """Return the connection settings. Raises OSError if the CA file cannot be read."""
         password = self.cassandra_password
         return Contact(
             hosts=tuple(self.cassandra_hosts),
@@ -126,8 +126,8 @@ class CompareOptions(SessionOptions, SourceTableOptions, CassandraOptions):
         "target",
         default=None,
         min_length=1,
-        doc="`target` of `spark_jobs.tables`, to compare its typed table too. Not set: only the "
-        "version store is compared.",
+        doc="`target` of `spark_jobs.tables`, to compare its typed table too. By default, the job "
+        "compares only the version store.",
     )
     format: TableFormat = prop(
         "format", default="delta", doc="Format of the typed table: `delta` or `iceberg`."
@@ -135,19 +135,19 @@ class CompareOptions(SessionOptions, SourceTableOptions, CassandraOptions):
     state: Location = prop(
         "state",
         min_length=1,
-        doc="Folder or URI for what was read, of this table alone. The next run continues there.",
+        doc="Folder or URI for the progress of one table. The next run resumes from it.",
     )
     consistency: Annotated[ReadConsistency, UpperCase] = prop(
         "consistency",
         default="LOCAL_QUORUM",
-        doc="Consistency level of the reads. `ALL` also returns writes that a single replica has.",
+        doc="Consistency level of the reads. `ALL` also finds writes stored on only one replica.",
     )
     ranges: int = prop(
         "ranges",
         default=1024,
         ge=1,
         le=65_536,
-        doc="Number of token ranges with a digest each, rounded up to a power of two.",
+        doc="Number of token ranges, each with a digest. Rounded up to a power of two.",
     )
     tasks: Count = prop(
         "tasks", default=4, doc="Number of tasks that read from Cassandra at the same time."
@@ -155,25 +155,25 @@ class CompareOptions(SessionOptions, SourceTableOptions, CassandraOptions):
     group_ranges: Count = prop(
         "group.ranges",
         default=64,
-        doc="Number of ranges that are read before the progress is stored.",
+        doc="Number of ranges to read before the progress is stored.",
     )
-    page_rows: Count = prop("page.rows", default=1000, doc="Most rows of a page.")
+    page_rows: Count = prop("page.rows", default=1000, doc="Maximum rows per page.")
     rows_per_second: Count | None = prop(
         "rows.per.second",
         default=None,
-        doc="Limit of the rows that each task reads in a second. Not set: no limit.",
+        doc="Maximum number of rows that each task reads per second. Defaults to no limit.",
     )
     expiry_margin_s: Seconds = prop(
         "expiry.margin.seconds",
         default=600,
         ge=0,
-        doc="Values that expire within this time after the start are not compared by digests.",
+        doc="Digests ignore values that expire within this time after the start.",
     )
     watermarks: Location | None = prop(
         "watermarks",
         default=None,
-        doc="`state` of `spark_jobs.watermarks`, which runs with `store` set to this store: up to "
-        "which time the store is complete.",
+        doc="`state` of `spark_jobs.watermarks`, run with `store` set to this store. It records up "
+        "to which time the store is complete.",
     )
     complete_until_ms: Annotated[int | None, BeforeValidator(_moment_ms)] = prop(
         "complete.until",
@@ -184,39 +184,39 @@ class CompareOptions(SessionOptions, SourceTableOptions, CassandraOptions):
     clock_skew_ms: Milliseconds = prop(
         "clock.skew.ms",
         default=1000,
-        doc="Largest difference between the clocks of the driver, the nodes and the clients.",
+        doc="Maximum difference between the clocks of the driver, the nodes and the clients.",
     )
     write_timeout_ms: Milliseconds = prop(
         "write.timeout.ms",
         default=10_000,
-        doc="Longest time from the write time of a write to its end. A read may miss a write that "
-        "began earlier and has not ended.",
+        doc="Maximum time from a write's timestamp to its completion. A read may miss a write that "
+        "is still in progress.",
     )
     wait_s: Seconds = prop(
         "wait.seconds",
         default=0,
         ge=0,
-        doc="Limit of all waits of a run together: until the watermark passes the end of the "
-        "reads, and until the typed table has the changes from before them.",
+        doc="Maximum total wait in a run: until the watermark passes the end of the reads, and "
+        "until the typed table contains the changes from before the reads.",
     )
     report_rows: Count = prop(
-        "report.rows", default=100, doc="Largest number of rows of each cause in the report."
+        "report.rows", default=100, doc="Maximum number of rows per cause in the report."
     )
     report_html_file: WritableFile | None = prop(
-        "report.html.file", default=None, doc="File on the driver for the report as a page."
+        "report.html.file", default=None, doc="File on the driver for the report as HTML."
     )
     report_json_file: WritableFile | None = prop(
         "report.json.file", default=None, doc="File on the driver for the report as JSON."
     )
 
     def target_options(self) -> TargetOptions | None:
-        """The place of the typed table."""
+        """The options of the typed table; None if only the version store is compared."""
         if self.target is None:
             return None
         return TargetOptions.model_validate({"format": self.format, "target": self.target})
 
     def widened(self, times: ReadTimes) -> ReadTimes:
-        """Read times that also cover writes that the read may have missed, on any clock."""
+        """Widen read times by the clock skew and by the writes that the read may have missed."""
         skew_us, timeout_us = self.clock_skew_ms * 1000, self.write_timeout_ms * 1000
         from_us, to_us = times.from_us - skew_us - timeout_us, times.to_us + skew_us
         return ReadTimes(from_us, to_us, times.complete_us)
@@ -231,7 +231,7 @@ class CompareOptions(SessionOptions, SourceTableOptions, CassandraOptions):
     @model_validator(mode="after")
     def _is_possible(self) -> "CompareOptions":
         if self.watermarks is not None and self.complete_until_ms is not None:
-            raise ValueError("`watermarks` and `complete.until` are both set. Set one of them")
+            raise ValueError("`watermarks` and `complete.until` are both set. Set only one")
         target = self.target if self.format == "delta" else None
         others = {"output": self.output, "watermarks": self.watermarks, "target": target}
         require_separate("state", self.state, others)

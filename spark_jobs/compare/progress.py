@@ -1,4 +1,4 @@
-"""What a comparison has read so far, and how long it may still wait."""
+"""The progress of a comparison, and the time that it may spend waiting."""
 
 import json
 import time
@@ -15,7 +15,7 @@ _POLL_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class ReadRanges:
-    """Ranges that were read together, between two moments in microseconds."""
+    """Ranges that were read together, with start and end of the read in microseconds."""
 
     ranges: tuple[int, ...]
     from_us: int
@@ -24,7 +24,7 @@ class ReadRanges:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A comparison that may continue in another run."""
+    """The progress of a comparison, which a later run may resume."""
 
     table_id: str
     consistency: str
@@ -32,21 +32,21 @@ class Progress:
     store_version: int
     """Version of the store before the first read."""
     second: int
-    """Values that expire up to this second are left out of digests."""
+    """Digests ignore values that expire by this second."""
     digests: Mapping[int, RangeDigest] = field(default_factory=dict)
-    """Of the live table, by range."""
+    """Digests of the live table, by range."""
     read: tuple[ReadRanges, ...] = ()
-    """Ranges with a digest. Those without rows have none in `digests`."""
+    """Ranges whose digests were read. Ranges without rows have no entry in `digests`."""
     stored: tuple[ReadRanges, ...] = ()
-    """Ranges whose live rows are in the folder, each group in a subfolder by its index."""
+    """Groups of ranges whose live rows are stored, each in a subfolder named by its index."""
     is_finished: bool = False
 
     def unread(self) -> list[int]:
-        """The ranges without a digest."""
+        """The ranges whose digests have not been read."""
         return _without(range(self.ranges), self.read)
 
     def differing(self, store: Mapping[int, RangeDigest]) -> list[int]:
-        """The ranges whose digests differ from those of the store."""
+        """The ranges whose digests differ between the live table and the store."""
         empty = RangeDigest()
         return [
             number
@@ -55,7 +55,7 @@ class Progress:
         ]
 
     def to_store(self, differing: Iterable[int]) -> list[int]:
-        """The ranges of these whose live rows are not in the folder."""
+        """The differing ranges whose live rows are not stored yet."""
         return _without(differing, self.stored)
 
     def with_digests(self, group: ReadRanges, found: Mapping[int, RangeDigest]) -> "Progress":
@@ -66,7 +66,7 @@ class Progress:
 
     @property
     def last_read_us(self) -> int:
-        """The end of the last read."""
+        """The end of the latest read."""
         return max((each.to_us for each in (*self.read, *self.stored)), default=0)
 
     @property
@@ -75,7 +75,7 @@ class Progress:
 
     @property
     def live_oldest_us(self) -> int | None:
-        """The smallest write time in the live table; None if it has none."""
+        """The smallest known write time in the live table; None if no write time is known."""
         known = [each.oldest_us for each in self.digests.values() if each.oldest_us is not None]
         return min(known, default=None)
 
@@ -85,10 +85,10 @@ def progress_to_json(progress: Progress) -> str:
 
 
 def progress_from_json(text: str) -> Progress:
-    """Raises ValueError, KeyError or TypeError for another text."""
+    """Parse `progress_to_json`. Raises ValueError, KeyError or TypeError for any other text."""
     document: dict[str, Any] = json.loads(text)
     if document.pop("format") != _FORMAT:
-        raise ValueError("another format")
+        raise ValueError("unsupported format")
     digests = {int(number): RangeDigest(**each) for number, each in document["digests"].items()}
     groups = {
         name: tuple(
@@ -100,7 +100,7 @@ def progress_from_json(text: str) -> Progress:
 
 
 def groups_of(ranges: Iterable[int], size: int) -> list[list[int]]:
-    """The ranges in groups that are read together."""
+    """Split ranges into groups that are read together."""
     found = list(ranges)
     return [found[start : start + size] for start in range(0, len(found), size)]
 
@@ -115,7 +115,7 @@ def _without(ranges: Iterable[int], groups: Iterable[ReadRanges]) -> list[int]:
 
 
 class WaitBudget:
-    """Only waits use it up; the reads and comparisons between them do not."""
+    """The total time that a run may wait. Reads and comparisons between waits do not count."""
 
     def __init__(
         self,
@@ -131,8 +131,8 @@ class WaitBudget:
     def until(
         self, observe: Callable[[], _Observed], is_done: Callable[[_Observed], bool]
     ) -> _Observed:
-        """Observe at once and then every few seconds, until `is_done` or until the time is used up.
-        Returns the last observation."""
+        """Observe at once and then every few seconds, until `is_done` or until no time is left.
+        Returns the final observation."""
         found = observe()
         deadline_s = self._clock() + self._left_s
         while not is_done(found) and (left_s := deadline_s - self._clock()) > 0:

@@ -1,4 +1,4 @@
-"""The report of a comparison: values and lines. Pure."""
+"""The report of a comparison as JSON, text and HTML. Pure."""
 
 import html
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,10 +17,10 @@ VERDICTS: Mapping[Verdict, str] = {
     "not_there_yet": "not complete up to the read",
 }
 _HARMLESS = ("written_after", "expired")
-"""Causes of both comparisons."""
+"""Causes in both comparisons that do not indicate a problem."""
 _ROWS_IN_MESSAGE = 10
 Causes = Mapping[CauseOfDifference, int]
-"""Rows by cause."""
+"""Number of rows by cause."""
 _PAGE = Template(
     """<!DOCTYPE html>
 <html lang="en">
@@ -51,23 +51,22 @@ $target
 class TargetCause(CauseOfDifference):
     """Why the version store and the typed table differ."""
 
-    MISSING_ROW = "missing_row", "The store shows the row at the position of the typed table."
-    EXTRA_ROW = "extra_row", "The store does not show the row at that position."
-    REPEATED_ROW = "repeated_row", "The typed table has the row more than once."
+    MISSING_ROW = "missing_row", "Only the store, at the typed table's position, has the row."
+    EXTRA_ROW = "extra_row", "Only the typed table has the row, not the store at its position."
+    REPEATED_ROW = "repeated_row", "The typed table contains the row more than once."
     OTHER_VALUE = (
         "other_value",
-        "The typed table has other values than the store at its position.",
+        "The typed table and the store at its position have different values.",
     )
     NOT_THERE_YET = (
         "not_there_yet",
-        "The store changed the row after the position of the typed table. Run the command again "
-        "later.",
+        "The store changed the row after the typed table's position. Run the command again later.",
     )
     WRITTEN_AFTER = (
         "written_after",
-        "As not_there_yet, by a write from after the start of the reads.",
+        "Like not_there_yet, but by a write after the start of the reads.",
     )
-    EXPIRED = "expired", "As not_there_yet, because a value expired."
+    EXPIRED = "expired", "Like not_there_yet, but because a value expired."
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,20 +90,20 @@ def verdict_of(causes: Causes) -> Verdict:
 
 
 def joint_verdict(verdicts: Iterable[Verdict]) -> Verdict:
-    """The verdict of all parts of a comparison."""
+    """The overall verdict on a comparison with several parts."""
     found = set(verdicts)
     order: tuple[Verdict, ...] = ("differs", "not_there_yet")
     return next((each for each in order if each in found), "equal")
 
 
 def found_causes(causes: Causes) -> list[tuple[CauseOfDifference, int]]:
-    """The causes that have rows, with their number, the worst first."""
+    """The causes that have rows, with the number of rows, worst first."""
     found = [(cause, rows) for cause, rows in causes.items() if rows]
     return sorted(found, key=lambda each: each[0].severity)
 
 
 def moment(ts_us: int) -> str:
-    """A time in microseconds as ISO-8601."""
+    """Format a time in microseconds as ISO-8601."""
     return datetime.fromtimestamp(ts_us / 1_000_000, UTC).isoformat(timespec="milliseconds")
 
 
@@ -114,20 +113,20 @@ def optional_moment(ts_us: int | None) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class TargetReport:
-    """A typed table at its position in the store."""
+    """The comparison of a typed table with the store at the table's position."""
 
     table: str
-    """Its name in SQL."""
+    """The table's SQL name."""
     version: int
-    """The version of Delta, or the snapshot of Iceberg."""
+    """The Delta version or the Iceberg snapshot."""
     store_version: int
     second: int
     offsets: Mapping[str, Mapping[str, int]]
-    """End offsets of Kafka that the last commit names."""
+    """Kafka end offsets in the commit of the typed table's position."""
     typed_rows: int
     causes: Causes
     rows: Sequence[DifferingRow]
-    """Some rows of each cause, the worst first."""
+    """Some rows of each cause, worst cause first."""
 
     @property
     def verdict(self) -> Verdict:
@@ -159,16 +158,16 @@ class ComparisonReport:
     read_to_us: int
     store_version: int
     complete_until_us: int | None
-    """The smallest watermark of the store."""
+    """The store's smallest watermark; None if no watermark is known."""
     causes: Causes
     rows: Sequence[DifferingRow]
-    """Some rows of each cause, the worst first."""
+    """Some rows of each cause, worst cause first."""
     target: TargetReport | None = None
-    """The typed table against the store."""
+    """The comparison of the typed table with the store."""
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict of all parts."""
+        """The overall verdict."""
         parts = [self.live_verdict]
         if self.target is not None:
             parts.append(self.target.verdict)
@@ -176,7 +175,7 @@ class ComparisonReport:
 
     @property
     def live_verdict(self) -> Verdict:
-        """The verdict on the store, as a copy of the live table."""
+        """The verdict on the store as a copy of the live table."""
         return verdict_of(self.causes)
 
     @property
@@ -202,7 +201,7 @@ class ComparisonReport:
         }
 
     def message(self) -> str:
-        """The report as lines."""
+        """The report as text."""
         lines = [
             f"{self.table}: {VERDICTS[self.live_verdict]}",
             f"  {self.live_rows} live rows in {self.ranges} token ranges, "
@@ -224,11 +223,11 @@ class ComparisonReport:
         """Why the store is not known to be complete up to the reads."""
         if self.complete_until_us is None:
             return (
-                "It is not known until when the store is complete. Run spark_jobs.watermarks with "
-                "`store`, and set `watermarks` to its `state`; or set `complete.until`."
+                "The time up to which the store is complete is unknown. Run spark_jobs.watermarks "
+                "with `store`, and set `watermarks` to its `state`; or set `complete.until`."
             )
         return (
-            f"The store is complete until {moment(self.complete_until_us)}, the reads ended at "
+            f"The store is complete up to {moment(self.complete_until_us)}; the reads ended at "
             f"{moment(self.read_to_us)}."
         )
 
@@ -240,7 +239,7 @@ def _lines(causes: Causes, rows: Sequence[DifferingRow]) -> list[str]:
 
 
 def report_page(report: ComparisonReport) -> str:
-    """The page."""
+    """The report as an HTML page."""
     facts = [
         ("Rows in Cassandra", str(report.live_rows)),
         ("Consistency level", report.consistency),

@@ -1,7 +1,7 @@
-"""Why a row of the live table and of the store differ. Pure.
+"""Explains why a row differs between the live table and the store. Pure.
 
-The live row was read between two moments. The store is complete up to another one, its watermark.
-`SELECT` returns no deletions, so what only the store has was deleted, or never reached the replicas
+The start and end of the live read are known. The store is complete up to its watermark. `SELECT`
+returns no deletions, so a value found only in the store was deleted, or never reached the replicas
 that answered.
 """
 
@@ -18,7 +18,7 @@ _CLOCK_S = 1
 
 
 class CauseOfDifference(StrEnum):
-    """Causes of one comparison, from the worst to the harmless. `meaning` is for its report."""
+    """Causes of differences, from the worst to the harmless. The report shows `meaning`."""
 
     meaning: str
 
@@ -34,7 +34,7 @@ class CauseOfDifference(StrEnum):
 
     @property
     def severity(self) -> int:
-        """Smaller for a worse cause."""
+        """The rank of the cause; smaller is worse."""
         return list(type(self)).index(self)
 
 
@@ -43,12 +43,12 @@ class Cause(CauseOfDifference):
 
     LOSS = (
         "loss",
-        "The store lacks a write that it should have, unless the write was never acknowledged.",
+        "The store lacks a write that it should contain, or one that was never acknowledged.",
     )
     LOST_DELETE = "lost_delete", "The store has a value that Cassandra deleted."
     DIFFERENT_VALUE = (
         "different_value",
-        "Both have a value of the same write time, and the values differ.",
+        "Both have a value with the same write time, but the values differ.",
     )
     TRUNCATE_SUSPECTED = (
         "truncate_suspected",
@@ -69,7 +69,7 @@ class Cause(CauseOfDifference):
 
 @dataclass(frozen=True, slots=True)
 class ReadTimes:
-    """When the live row was read, and up to which time the store is complete; microseconds."""
+    """When the live row was read, and how far the store is complete, in microseconds."""
 
     from_us: int
     to_us: int
@@ -77,13 +77,13 @@ class ReadTimes:
 
     @property
     def is_settled(self) -> bool:
-        """Whether the store has every write that the read may have seen."""
+        """Whether the store contains every write that the read may have seen."""
         return self.complete_us is not None and self.complete_us >= self.to_us
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnDifference:
-    """A column, or the row itself (`column` is None)."""
+    """The difference of a column, or of the row itself if `column` is None."""
 
     column: str | None
     cause: Cause
@@ -97,7 +97,7 @@ def row_differences(
     times: ReadTimes,
     columns: ComparedColumns,
 ) -> tuple[ColumnDifference, ...]:
-    """The differences of a row: `cells` and `live` on each side, None for a missing row."""
+    """The differences of a row. Each side has `cells` and `live`, or is None if it is missing."""
     found = tuple(_cell_differences(_cells(live), _cells(store), times, columns))
     if found or (live is None) == (store is None):
         return found
@@ -111,12 +111,12 @@ def row_differences(
 
 
 def worst(differences: Sequence[ColumnDifference]) -> Cause:
-    """The worst cause."""
+    """The worst cause of a row's differences."""
     return min((each.cause for each in differences), key=lambda cause: cause.severity)
 
 
 def is_truncation(older_partitions: int) -> bool:
-    """Whether lost deletions look like a TRUNCATE: they are of several partitions, and all their
+    """Whether lost deletions look like a TRUNCATE: they affect several partitions, in which all
     writes are older than every value in Cassandra."""
     return older_partitions > 1
 
@@ -134,7 +134,7 @@ def _cell_differences(
         if column in columns.lists:
             of_live, of_store = (sorted(each, key=place_in_list) for each in (of_live, of_store))
             is_equal = _values(of_live) == _values(of_store)
-            # An event of a list that was read is later than its newest element.
+            # The snapshot encoder dates a list one microsecond after its newest element.
             pairs = [] if is_equal else [(_as_cell(of_live, 1), _as_cell(of_store, 0))]
         else:
             pairs = list(_pairs(of_live, of_store))
@@ -154,7 +154,7 @@ def _cause(
     column: str,
     columns: ComparedColumns,
 ) -> Cause | None:
-    """None for equal cells."""
+    """The cause of a difference between two cells; None for equal cells."""
     missing = Cause.LOSS if times.is_settled else Cause.NOT_THERE_YET
     if store is None:
         return missing
@@ -168,7 +168,7 @@ def _cause(
     if store["ts"] >= times.from_us:
         return Cause.WRITTEN_AFTER
     if live["ts"] <= OLDEST_US or column in columns.lists:
-        # The removal of an element leaves the write times of the others.
+        # Removing an element does not change the write times of the others.
         return missing
     return Cause.DIFFERENT_VALUE if live["ts"] == store["ts"] else Cause.NOT_READ
 
@@ -182,7 +182,7 @@ def _only_in_store(store: Cell, times: ReadTimes) -> Cause:
 
 
 def _as_cell(cells: Sequence[Cell], later_us: int) -> Cell | None:
-    """A list as one cell, with its values and with its newest write time minus `later_us`."""
+    """Convert a list to one cell with all values and its newest write time minus `later_us`."""
     if not cells:
         return None
     expiries = [cell["ldt"] for cell in cells]

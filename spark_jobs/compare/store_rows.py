@@ -1,4 +1,4 @@
-"""What the version store shows of a table, for the comparison with the live table."""
+"""Reads a table's rows from the version store, for the comparison with the live table."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -32,8 +32,8 @@ class StoreRows:
         return self.visible(stored, version, second)
 
     def since(self, before: int, version: int, ranges: Sequence[int]) -> DataFrame:
-        """What the store has of some ranges, to merge. Values that compaction dropped since the
-        version `before` are there, because a later write may have replaced them."""
+        """The unmerged rows of ranges: the rows of version `before`, and rows added up to
+        `version`. They include values that later writes replaced and compaction has dropped."""
         stored = self._store.rows(self._table_id, before).select(*MERGED)
         if version > before:
             added = self._store.added(self._table_id, before, version)
@@ -43,7 +43,7 @@ class StoreRows:
     def visible(
         self, stored: DataFrame, version: int, second: int, until_us: int | None = None
     ) -> DataFrame:
-        """The rows that `stored` shows at a second, with writes up to a time."""
+        """The rows that `stored` shows at a second, with writes up to `until_us`."""
         if version not in self._truncated_us:
             self._truncated_us[version] = self._store.truncated_us(self._table_id, version)
         merge = partial(
@@ -58,8 +58,8 @@ class StoreRows:
 def complete_until_us(
     ranges: Iterable[TokenRange], watermarks: Iterable[RangeWatermark]
 ) -> Mapping[int, int]:
-    """The smallest watermark that overlaps each range, by number of the range. Without watermarks
-    nothing is known, which gives no entry."""
+    """The smallest watermark that overlaps each range, by range number. A range without a watermark
+    has no entry."""
     known = list(watermarks)
     found = {}
     for each in ranges:

@@ -1,7 +1,7 @@
-"""Compares a typed table with the version store, at the position that its last commit names.
+"""Compares a typed table with the version store, at the position in the table's latest commit.
 
-The job compares the live table with the same store. Both results together compare the typed table
-with the live one, and show which step lost a change.
+The job also compares the live table with this store. Together, both results compare the typed table
+with the live table, and show which step lost a change.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -32,7 +32,7 @@ from spark_jobs.tables.options import TargetOptions
 from spark_jobs.tables.target import open_existing_table, require_owner
 
 FINDING = ("cause", "key", "columns", "token", ROW_ID)
-"""Columns of a row that differs. `token` is null if the store does not show the row."""
+"""The columns of a differing row. `token` is null if the store does not show the row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class BucketDigest:
 
 
 def shown_rows(changes: DataFrame, columns: Columns) -> DataFrame:
-    """`cdc_row_id`, `row`, `token` and `next_expiry_s` of a first fill of `Merger.changes`."""
+    """Select `cdc_row_id`, `row`, `token` and `next_expiry_s` from a first fill's changes."""
     after = F.col("after")
     row = F.struct(*(after[name].cast(kind).alias(name) for name, kind in columns.items()))
     return changes.where(F.col("op").isNotNull() & after.isNotNull()).select(
@@ -53,7 +53,7 @@ def shown_rows(changes: DataFrame, columns: Columns) -> DataFrame:
 
 
 def typed_rows(table: DataFrame, columns: Columns) -> DataFrame:
-    """As `shown_rows`, of a typed table, which has neither tokens nor expiries."""
+    """Select the columns of `shown_rows` from a typed table, which has no tokens or expiries."""
     return table.select(
         ROW_ID,
         F.struct(*(F.col(quoted(name)) for name in columns)).alias("row"),
@@ -62,7 +62,7 @@ def typed_rows(table: DataFrame, columns: Columns) -> DataFrame:
 
 
 def bucket_digests(rows: DataFrame, buckets: int, kind: StructType) -> dict[int, BucketDigest]:
-    """The digests of buckets that have rows, by number."""
+    """The digests of nonempty buckets, by number."""
     hashed = F.xxhash64(ROW_ID, comparable(F.col("row"), kind))
     found = (
         rows.select(_bucket(buckets).alias("bucket"), hashed.alias("hash"), "next_expiry_s")
@@ -109,7 +109,7 @@ def differences(
 
 def later_changes(changes: DataFrame, read_from_us: int, keys: Sequence[str]) -> DataFrame:
     """The rows that the store changed after the position of a typed table, with the columns
-    `FINDING`. `changes` are those of `Merger.changes`."""
+    `FINDING`. `changes` has the columns of `Merger.changes`."""
     cause = (
         F.when(F.col("ts_us") < read_from_us, TargetCause.NOT_THERE_YET.value)
         .when(F.col("cause") == "expiry", TargetCause.EXPIRED.value)
@@ -127,7 +127,7 @@ def later_changes(changes: DataFrame, read_from_us: int, keys: Sequence[str]) ->
 def later_expiries(
     shown: DataFrame, second: int, read_from_us: int, keys: Sequence[str]
 ) -> DataFrame:
-    """The rows of which a value expired after the position, up to `second`; as `later_changes`."""
+    """The rows with a value that expired after the position, up to `second`, as findings."""
     is_earlier = F.col("next_expiry_s") * 1_000_000 < read_from_us
     cause = F.when(is_earlier, TargetCause.NOT_THERE_YET.value).otherwise(TargetCause.EXPIRED.value)
     return shown.where(F.col("next_expiry_s") <= second).select(
@@ -158,7 +158,7 @@ class _State:
 
 
 class TargetComparison:
-    """Compares one typed table. `place` is a folder for the rows that differ."""
+    """Compares one typed table. `place` is a folder for the differing rows."""
 
     def __init__(
         self,
@@ -184,9 +184,9 @@ class TargetComparison:
     def report(
         self, version: int, reads: ReadTimes, wait_budget: WaitBudget, rows: int
     ) -> TargetReport:
-        """Compare. Wait for changes of the store from before the reads.
+        """Compare, and wait until the typed table contains the store's changes before the reads.
 
-        `version` is the version of the store with which the live table was compared. The report has
+        `version` is the store version that was compared with the live table. The report contains
         up to `rows` rows of each cause.
         """
         last: tuple[CommitPosition, TargetReport] | None = None
@@ -273,7 +273,7 @@ class TargetComparison:
         if position is None:
             raise ConfigError(
                 f"{self._target.sql_name} has no complete batch of spark_jobs.tables in its "
-                "history. Run spark_jobs.tables first, or set another `target`."
+                "history. Run spark_jobs.tables first, or set a different `target`."
             )
         wanted = typed_row(merger_of(self._schema, self._table)).names
         columns = self._target.columns()
@@ -281,6 +281,6 @@ class TargetComparison:
         if other:
             raise ConfigError(
                 f"{self._target.sql_name} and `schema.file` differ in columns: {', '.join(other)}. "
-                "Use the schema with which spark_jobs.tables runs."
+                "Use the schema that spark_jobs.tables uses."
             )
         return _State(complete_version(commits), position, columns)

@@ -8,7 +8,7 @@ _ABOUT = """Deduplicate events from Kafka topics into a Delta table or a topic.
 
 Every replica publishes its writes, so each change arrives once per replica. The job keeps the first
 copy of each event. It loses no event, however late, and writes none twice within ttl.ms. A Delta
-table has each event exactly once, even after failures. Exit codes: 0 the job ended or was stopped;
+table gets each event exactly once, even after failures. Exit codes: 0 the job ended or was stopped;
 2 invalid options, checkpoint of another job, or missing jar; 6 a record is not an event; 1 any
 other error."""
 

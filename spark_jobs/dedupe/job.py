@@ -1,9 +1,9 @@
-"""The job: reads topics and writes one copy of each event, until the trigger ends or a signal.
+"""Reads topics and writes one copy of each event, until the trigger ends or a signal arrives.
 
-One query serves all sinks, so Spark reads the topics once and has one state. Delta's own streaming
-sink writes a single Delta table. Otherwise the query computes each micro-batch once and writes it
-to one sink after the other. Delta skips a micro-batch that it already has, by the id of the
-checkpoint and the number of the batch.
+One query serves all sinks, so Spark reads the topics once and keeps one state. Delta's own
+streaming sink writes a single Delta table. Otherwise, the query computes each micro-batch once and
+writes it to one sink after the other. Delta recognizes a repeated micro-batch by the checkpoint's
+id and the batch number, and skips it.
 """
 
 import json
@@ -46,14 +46,14 @@ _TABLE_COLUMNS = tuple(name for name in EVENT_COLUMNS if name != "headers")
 logger = logging.getLogger(__name__)
 _JOB = "dedupe"
 REPLICAS_FILE = "cdc-replicas.json"
-"""File in the checkpoint with the time of the last record of each node, across runs."""
+"""File in the checkpoint that stores, across runs, when each node's latest record arrived."""
 _SAVE_INTERVAL_MS = 60_000
 
 
 def start_dedupe(
     records: DataFrame, options: DedupeJobOptions, checkpoint: OwnedCheckpoint
 ) -> StreamingQuery:
-    """Start the query over records of the Kafka source."""
+    """Start the query on records of the Kafka source."""
     writer = _writer(_observe_events(records, options), options, checkpoint)
     return start_query(writer.outputMode("append"), _JOB, options)
 
@@ -85,8 +85,8 @@ def _writer(
         batch.persist()
         try:
             if is_first:
-                # Spark may repeat the last micro-batch of an earlier run. Delta does not compute a
-                # batch that it skips, and Spark would not store its state.
+                # Spark may repeat the last micro-batch of an earlier run. If Delta skips it, Delta
+                # does not compute it, and Spark would not store its state.
                 with _describe(batch, batch_id, "drop replica copies"):
                     batch.count()
             _write_batch(batch, batch_id, options, checkpoint)
@@ -100,7 +100,7 @@ def _writer(
 def _write_batch(
     batch: DataFrame, batch_id: int, options: DedupeJobOptions, checkpoint: OwnedCheckpoint
 ) -> None:
-    """Write to Delta first: Delta skips a repeated batch, but Kafka would have it twice."""
+    """Write to Delta first: Delta skips a repeated batch, but Kafka would store it twice."""
     if options.dead_letter_path is not None:
         with _describe(batch, batch_id, "append invalid records"):
             invalid = InvalidRecords(options.dead_letter_path, checkpoint.id)
@@ -121,7 +121,7 @@ def _describe(batch: DataFrame, batch_id: int, what: str) -> AbstractContextMana
 
 
 def _messages(batch: DataFrame, options: DedupeJobOptions) -> DataFrame:
-    """Rows for the Kafka sink, with key, value, headers and order of the source."""
+    """Rows for the Kafka sink, with the key, value, headers and order of the source."""
     topic = F.concat(F.lit(options.topic_prefix), "topic")
     if options.topic is not None:
         topic = F.lit(options.topic)
@@ -133,7 +133,7 @@ def _messages(batch: DataFrame, options: DedupeJobOptions) -> DataFrame:
 
 
 def main(options: DedupeJobOptions) -> JobReport:
-    """Run in a new session; the report has the summary."""
+    """Run in a new session, and report the summary."""
     with start_job(_JOB, options) as job:
         stats = run(job.session, options, stop=job.stop, show=job.show)
         now_ms = _now_ms()
@@ -194,7 +194,7 @@ class _RunProgress:
             self.save()
 
     def save(self, *, has_failed: bool = False) -> None:
-        """Report the run, and store the replicas in the checkpoint."""
+        """Report the run, and store in the checkpoint when each node was last seen."""
         self._saved_ms = _now_ms()
         self._reporter.report_run(self.stats, self._saved_ms, self._last, has_failed=has_failed)
         self._folder.write_text(REPLICAS_FILE, json.dumps(dict(self.stats.node_seen_ms)) + "\n")
@@ -207,9 +207,9 @@ class _RunProgress:
 
 
 def reject_late_rows(batch: BatchStats) -> None:
-    """Raise `JobError` for a micro-batch that Spark read at an earlier time than its predecessor.
+    """Raise `JobError` for a micro-batch from which Spark dropped late rows.
 
-    That happens only if the driver's clock was set back. Spark drops the late rows.
+    That happens only if the driver's clock was set back.
     """
     if batch.late_rows:
         raise JobError(

@@ -22,9 +22,9 @@ class DedupeOptions(Properties):
     identity: Annotated[IdentityName, LowerCase] = prop(
         "identity",
         default="event",
-        doc="How the job recognizes replica copies. `event`: by the event id. `cell`: an event is "
-        "dropped when the job has seen each of its cells, in any events. This needs `cells` and "
-        "also drops events that a repair bundles again.",
+        doc="How the job recognizes replica copies. `event`: by the event id. `cell`: the job "
+        "drops an event if earlier events contained each of its cells. This requires `cells`, and "
+        "also drops events whose cells a repair regroups.",
     )
     ttl_ms: Milliseconds = prop(
         "ttl.ms",
@@ -48,18 +48,18 @@ class SinkOptions(InvalidRecordOptions, ProducerOptions):
     delta_path: Location | None = prop(
         "sink.delta.path", default=None, doc="Folder or URI of the Delta table of events."
     )
-    topic: Topic | None = prop("sink.topic", default=None, doc="Target topic of all events.")
+    topic: Topic | None = prop("sink.topic", default=None, doc="Target topic for all events.")
     topic_prefix: Topic | None = prop(
         "sink.topic.prefix",
         default=None,
-        doc="Prefix for target topics, instead of `sink.topic`: an event goes to the topic with "
-        "this prefix and the name of its source topic.",
+        doc="Prefix of target topics, instead of `sink.topic`. The name of an event's target topic "
+        "is this prefix plus the name of its source topic.",
     )
     partition_by: Annotated[Literal["source", "key"], LowerCase] = prop(
         "sink.partition.by",
         default="source",
         doc="Target partition of an event. `source`: the number of its source partition, so each "
-        "partition key stays in one partition. `key`: Kafka's choice by the message key.",
+        "partition key stays in one partition. `key`: Kafka chooses it by the message key.",
     )
 
     @model_validator(mode="after")
@@ -96,7 +96,7 @@ class DedupeJobOptions(TopicJobOptions, SinkOptions, DedupeOptions):
     replica_idle_timeout_ms: Milliseconds = prop(
         "replica.idle.timeout.ms",
         default=3_600_000,
-        doc="Time without a record of a node after which the job reports the node as idle.",
+        doc="Time without records from a node after which the job reports the node as idle.",
     )
 
     @model_validator(mode="after")
@@ -118,7 +118,7 @@ class DedupeJobOptions(TopicJobOptions, SinkOptions, DedupeOptions):
         return self
 
     def _target_topics(self) -> list[str]:
-        """Target topics; examples of them if the names are not known yet."""
+        """The target topics, or examples if their names are not known yet."""
         if self.topic is not None:
             return [self.topic]
         if self.topic_prefix is None:
@@ -126,7 +126,7 @@ class DedupeJobOptions(TopicJobOptions, SinkOptions, DedupeOptions):
         return [self.topic_prefix + topic for topic in self.topics or ("a", "a.b.c")]
 
     def fixed(self) -> dict[str, str]:
-        """Options of the state and the target: they must not change during a checkpoint."""
+        """Options of the state and the target, which must not change while a checkpoint is used."""
         options = {
             "identity": self.identity,
             "sink": ",".join(sorted(self.sinks)),

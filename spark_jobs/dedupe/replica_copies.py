@@ -1,8 +1,8 @@
-"""Drops further replica copies of each event.
+"""Drops all replica copies of an event but the first.
 
-The watermark that limits the state uses processing time. With write time or Kafka time it would
-follow the fastest replica, and Spark would silently drop the only copy of an event from a slow one.
-With processing time no row is ever late: a late copy may come through again, but no event is lost.
+The watermark that limits the state uses processing time. With write time or Kafka time, it would
+follow the fastest replica, and Spark would silently drop an event that only a slow one delivers.
+With processing time, no row is ever late: a delayed copy may pass again, but no event is lost.
 """
 
 from pyspark.sql import Column, DataFrame
@@ -12,8 +12,8 @@ from spark_jobs.dedupe.options import DedupeOptions
 from spark_jobs.source.events import UNREAD, json_value, record_error, record_place
 
 # The state of a checkpoint contains digests of these structs as JSON, so their field names must not
-# change. Local deletion times are not part of the identity, nor of the event id: each attempt of a
-# statement has its own, so its replica copies would differ.
+# change. Neither the identity nor the event id includes local deletion times: each attempt of a
+# statement sets its own, so its replica copies would differ.
 _CELLS = """
     struct<
         kind: string, id: string, pk: string, ck: string, lo: string, hi: string,
@@ -54,9 +54,9 @@ _DEFAULTS = DedupeOptions()
 
 
 def event_identity() -> Column:
-    """A binary that is equal for all replica copies of an event.
+    """Bytes that are equal for all replica copies of an event.
 
-    The tombstone after a delete has the same id and no value, so its identity has one more byte.
+    The tombstone after a delete has the same id but no value, so its identity gets an extra byte.
     The identity of a record without an id is its place in Kafka, so no two such records are equal.
     """
     of_event = F.when(F.col("value").isNull(), F.concat("id", F.lit(b"\0"))).otherwise(F.col("id"))
@@ -64,7 +64,7 @@ def event_identity() -> Column:
 
 
 def with_cell_identity(events: DataFrame, name: str) -> DataFrame:
-    """One row for each cell of each event, with the 16-byte identity of the cell in `name`.
+    """Split each event into one row per cell, with the cell's 16-byte identity in `name`.
 
     The identity covers table, partition key, clustering, column, path, write time, TTL and value.
     Liveness and each deletion count as cells. A record without a value or an id is one cell, with
@@ -95,7 +95,7 @@ def with_cell_identity(events: DataFrame, name: str) -> DataFrame:
 
 def _without_cells() -> Column:
     return record_error(
-        " has no valid `cells`. identity=cell needs JSON of agents with event.cells=true. Change "
+        " has no valid `cells`. identity=cell needs JSON from agents with event.cells=true. Change "
         "the agents, or use identity=event.",
     )
 
@@ -103,11 +103,11 @@ def _without_cells() -> Column:
 def dedupe(
     events: DataFrame, options: DedupeOptions = _DEFAULTS, *, seen_at: Column | None = None
 ) -> DataFrame:
-    """One copy of each event of `spark_jobs.source.events`, with the same columns.
+    """Keep one copy of each event of `spark_jobs.source.events`, with the same columns.
 
     `events` may be a stream. `seen_at` is the time of a row for the TTL, by default the time of
-    its micro-batch. The state of a stream has a key of 16 bytes for each event of the last
-    `ttl_ms`, and with `identity="cell"` another for each cell. Later copies count as new events.
+    its micro-batch. The state of a stream contains a 16-byte key for each event of the last
+    `ttl_ms`, and with `identity="cell"` one more for each cell. Later copies count as new events.
     """
     columns = events.columns
     if events.isStreaming:

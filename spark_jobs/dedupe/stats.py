@@ -1,4 +1,4 @@
-"""Statistics of a run: sums over the progress of its micro-batches, in log lines and files."""
+"""Sums up the micro-batches of a run, and reports the statistics in log lines and files."""
 
 import logging
 from collections.abc import Mapping
@@ -28,12 +28,12 @@ _NAMES = (
     *("batches", "records", "invalid_records", "events", "replica_copies_dropped"),
     *("replica_copies_per_event", "state_rows", "state_bytes", "newest_write_us"),
 )
-"""Statistics as JSON."""
+"""Names of the statistics in JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchStats:
-    """One micro-batch, from Spark's progress. `nodes` are node ids of `cdc.source`."""
+    """One micro-batch, from Spark's progress. `nodes` are the node ids in `cdc.source`."""
 
     batch_id: int
     at_ms: int
@@ -68,11 +68,11 @@ class RunStats:
 
     @property
     def replica_copies_per_event(self) -> float | None:
-        """Close to the replication factor without retries, repairs and idle replicas."""
+        """Near the replication factor, unless there are retries, repairs or idle replicas."""
         return (self.records - self.invalid_records) / self.events if self.events else None
 
     def plus(self, batch: BatchStats) -> "RunStats":
-        """These statistics and one more micro-batch."""
+        """Add a micro-batch."""
         seen = {**self.node_seen_ms, **dict.fromkeys(batch.nodes, batch.at_ms)}
         writes = [us for us in (self.newest_write_us, batch.newest_write_us) if us is not None]
         return replace(
@@ -89,7 +89,7 @@ class RunStats:
         )
 
     def idle_ms(self, now_ms: int) -> dict[str, int]:
-        """Time since the last record of each node, the longest first."""
+        """Time since the last record of each node, longest first."""
         idle = {node: max(0, now_ms - seen) for node, seen in self.node_seen_ms.items()}
         return dict(sorted(idle.items(), key=lambda each: (-each[1], each[0])))
 
@@ -192,7 +192,7 @@ class Reporter:
 
 
 def registry_of(stats: RunStats, now_ms: int) -> CollectorRegistry:
-    """The statistics as metrics of Prometheus."""
+    """The statistics as Prometheus metrics."""
     counts = {name: getattr(stats, name) for name in _COUNTERS}
     registry = metrics_files.counters(PREFIX, counts, _COUNTERS)
     gauges = {

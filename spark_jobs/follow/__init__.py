@@ -1,6 +1,6 @@
-"""Follows a version store: the changes of its tables between two positions, as they are visible.
+"""Follows a version store: finds the visible changes of its tables between two positions.
 
-`Follower` passes them to a `ChangeHandler`, which applies them to a target.
+`Follower` passes the changes to a `ChangeHandler`, which applies them to a target.
 """
 
 from spark_jobs.follow.changes_between import changes_between

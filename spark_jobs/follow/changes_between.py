@@ -1,4 +1,4 @@
-"""The changes of the visible rows of a table between two positions."""
+"""Finds the changes of a table's visible rows between two positions."""
 
 from functools import partial, reduce
 
@@ -23,12 +23,12 @@ def rows_to_merge(
     after: Position,
     expiries: ExpiryIndex | None = None,
 ) -> DataFrame:
-    """The rows of a plan, with `token`, `event`, `state` and `is_new`.
+    """The rows that a plan reads, with `token`, `event`, `state` and `is_new`.
 
-    The change feed of the store names the touched keys: an event with a clustering touches its row,
-    any other event its whole partition. Due values of the expiry index touch their keys too. The
-    stored rows of these keys at the earlier position come from one scan with broadcast joins, so
-    only they and the new events are exchanged afterwards. The first fill reads all rows as new.
+    New events determine the touched keys: an event with a clustering key touches its row, any other
+    event its whole partition. Due entries of the expiry index touch their keys too. One scan with
+    broadcast joins finds the stored rows of these keys at the earlier position, so only these rows
+    and the new events are shuffled. The first fill reads all rows as new.
     """
     if before is None:
         rows = store.rows(table.id, after.store_version)
@@ -50,19 +50,19 @@ def rows_to_merge(
 
 
 def touched_rows(stored: DataFrame, touched: DataFrame, *, whole_partitions: bool) -> DataFrame:
-    """The stored rows of these keys: rows with an equal `ck`, and all that concerns a partition.
+    """The stored rows of touched keys: rows with an equal `ck`, and the partition level.
 
-    `touched` has the columns `token` and `ck`; null touches all rows of a partition. With
-    `whole_partitions` every key does: whether a partition shows its static values alone depends on
-    all its rows.
+    `touched` has the columns `token` and `ck`; a null `ck` touches all rows of a partition. With
+    `whole_partitions`, every key does: a partition shows a row with only static values if it has
+    no other visible row.
     """
     is_whole = F.lit(True) if whole_partitions else F.col("ck").isNull()
     tokens = touched.groupBy("token").agg(F.max(is_whole).alias("is_whole"))
     found = stored.join(F.broadcast(tokens), "token")
     if whole_partitions:
         return found
-    # A second join by equal keys. A condition in the first would compare every row of a large
-    # partition with every key of it.
+    # A separate join on equal keys. A condition in the first join would compare every row of a
+    # large partition with every touched key in it.
     keys = touched.where(F.col("ck").isNotNull()).distinct()
     flagged = F.broadcast(keys.withColumn("is_touched", F.lit(True)))
     is_found = F.col("is_whole") | F.col("ck").isNull() | F.col("is_touched").isNotNull()
@@ -82,12 +82,12 @@ def changes_between(
 ) -> DataFrame:
     """The changes of a table, with the columns of `spark_jobs.merge.Merger.changes_schema`.
 
-    `before` of a change is what is visible at the position `before`; None means nothing. `each`
-    gives one change for each write time, otherwise a row has at most one net change. A first fill
-    always has net changes. Without `expiries`, changes by expiry alone are missing.
+    The `before` of a change is the row at the position `before`; None means an empty table. With
+    `each`, every write time yields a change; otherwise a row has at most one net change. A first
+    fill always yields net changes. Without `expiries`, changes only by expiry are missing.
 
-    With `earlier_schema`, the rows at `before` are those that this schema shows, and all rows of
-    the table are compared (`spark_jobs.follow.comparison`).
+    With `earlier_schema`, that schema determines the rows at `before`, and all rows of the table
+    are compared (`spark_jobs.follow.comparison`).
     """
     if earlier_schema is not None and before is not None:
         (earlier,) = (each for each in earlier_schema.tables if each.id == table.id)
@@ -108,7 +108,7 @@ def changes_between(
 
 
 def no_changes(store: VersionStore, schema: SourceSchema, table: SourceTable) -> DataFrame:
-    """No rows, with the columns of changes of a table."""
+    """An empty frame with the columns of a table's changes."""
     columns = from_arrow_schema(merger_of(schema, table).changes_schema)
     return store.session.createDataFrame([], columns)
 
@@ -125,7 +125,7 @@ def planned_changes(
     truncated_us: int | None,
     expiries: ExpiryIndex | None = None,
 ) -> DataFrame:
-    """The changes of a table, read as `plan` says. It is truncated up to `truncated_us`."""
+    """The changes of a table, read according to `plan`. `truncated_us` is its latest truncation."""
     merger = merger_of(schema, table)
     before_us = truncated_us
     if before is not None and plan.stored == "all":

@@ -1,4 +1,4 @@
-"""The changes of a table whose schema changed: all rows before and after, joined."""
+"""Finds the changes of a table whose schema changed, by joining all rows before and after."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -8,8 +8,8 @@ _US = 1_000_000
 
 
 def comparable(value: Column, kind: DataType) -> Column:
-    """A value without maps, whose order is not defined, with marks for nulls, which hashes skip,
-    and with numbers as text, because 0.0 equals -0.0 in Spark."""
+    """Convert a value so that it can be compared and hashed. Maps become sorted arrays, nulls get
+    marks, because hashes skip them, and floats become text, because 0.0 equals -0.0 in Spark."""
     if isinstance(kind, (FloatType, DoubleType)):
         return value.cast("string")
     if isinstance(kind, ArrayType):
@@ -34,12 +34,12 @@ def comparable(value: Column, kind: DataType) -> Column:
 
 
 def compared(earlier: DataFrame, later: DataFrame, keys: int, second: int) -> DataFrame:
-    """The net changes from one first fill to another, with the columns of the later one.
+    """The net changes between two first fills, with the columns of the later one.
 
-    Both have the columns of `Merger.changes_schema`, with other types of `after`. Its first `keys`
-    columns are the primary key, which may have been renamed. Columns that the later one lacks are
-    left out of `before`; those that it has with another type are null. The write times of the
-    changes are this second.
+    Both have the columns of `Merger.changes_schema`, but different types of `after`. The first
+    `keys` columns of `after` are the primary key, which may have been renamed. `before` omits
+    columns that only the earlier fill has; a column with an incompatible type is null. All changes
+    get `second` as their write time.
     """
     after_type = later.schema["after"].dataType
     assert isinstance(after_type, StructType)
@@ -76,11 +76,11 @@ def compared(earlier: DataFrame, later: DataFrame, keys: int, second: int) -> Da
 
 
 def _fitted(rows: DataFrame, wanted: StructType, keys: int) -> Column:
-    """The struct `after` of `rows` with these fields. The first `keys` of them are the primary key,
-    whose columns may have had other names."""
+    """Convert the struct `after` of `rows` to the wanted fields. The first `keys` fields are the
+    primary key, whose columns may have had different names."""
     found = rows.schema["after"].dataType
     assert isinstance(found, StructType)
-    # A key may have the name of a dropped column, and a new column the earlier name of a key.
+    # A key may have the name of a dropped column, and a new column a key's former name.
     names = {name: name for name in found.names[keys:]}
     names |= dict(zip(wanted.names[:keys], found.names[:keys], strict=True))
     fields = []
@@ -95,7 +95,7 @@ def _fitted(rows: DataFrame, wanted: StructType, keys: int) -> Column:
 
 
 def _leads_to(found: DataType, wanted: DataType) -> bool:
-    """Whether ALTER TYPE makes one type the other: new fields at the end, or other names."""
+    """Whether ALTER TYPE can turn one type into the other, by appending or renaming fields."""
     match found, wanted:
         case (StructType(), StructType()):
             pairs = zip(found, wanted, strict=False)
@@ -111,7 +111,7 @@ def _leads_to(found: DataType, wanted: DataType) -> bool:
 
 
 def _converted(value: Column, found: DataType, wanted: DataType) -> Column:
-    """A value with the names and new fields of a type that its own leads to."""
+    """Convert a value to a type with renamed or appended fields. Appended fields are null."""
     if found == wanted:
         return value
     match found, wanted:

@@ -1,4 +1,4 @@
-"""The Delta tables in the folder of a follower: the expiry index, and the dead letters."""
+"""The Delta tables in a follower's folder: the expiry index and the dead letters."""
 
 import logging
 
@@ -13,7 +13,7 @@ from spark_jobs.session_conf import session_conf, vacuum_conf
 
 _HOUR_S = 3600
 _RETENTION = "interval 1 hours"
-"""Age up to which deleted files stay, for the case that two processes overlap."""
+"""How long deleted files are kept, in case two processes overlap."""
 _SCHEMA = "table STRING, hour BIGINT, token BIGINT, ck BINARY, expires_s BIGINT"
 logger = logging.getLogger(__name__)
 _COLUMNS = "table STRING, rejected STRING, cdc_row_id BINARY, store_version BIGINT, second BIGINT"
@@ -21,11 +21,11 @@ _SHOWN = 5
 
 
 class ExpiryIndex:
-    """The index at a path: the keys of rows by the second at which a value of them expires.
+    """An index of row keys by the second at which one of the row's values expires.
 
-    A small table, partitioned by table and hour, so that a read of due keys opens few files. Each
-    follower has its own. Entries that no longer apply are harmless: the merge finds no change.
-    Delta Lake compacts an hour that has many files. The index deletes past hours.
+    The Delta table is partitioned by source table and hour, so that reading due keys opens few
+    files. Each follower has its own index. Outdated entries are harmless: the merge finds no
+    change. Delta Lake compacts hours with many files. `forget` deletes past hours.
     """
 
     def __init__(self, session: SparkSession, path: str) -> None:
@@ -39,7 +39,7 @@ class ExpiryIndex:
         }
         create_delta_table(session, path, _SCHEMA, ("table", "hour"), properties)
         self._forgotten: dict[str, int] = {}
-        """The hour up to which the past of each table is deleted."""
+        """The hour before which all entries are deleted, by table."""
 
     def add(self, table_id: str, changes: DataFrame) -> None:
         """Add the keys of changes with a `next_expiry_s`."""
@@ -50,23 +50,23 @@ class ExpiryIndex:
             *("token", "ck"),
             expires_s.alias("expires_s"),
         )
-        # Few files: an hour has one.
+        # One file per hour.
         by_hour = entries.repartition("hour")
         by_hour.write.format("delta").mode("append").save(self._path)
 
     def due(self, table_id: str, after_s: int, until_s: int) -> DataFrame:
-        """The keys `token` and `ck` of values that expire after one second until another."""
+        """The `token` and `ck` of values that expire after `after_s` and up to `until_s`."""
         hours = F.col("hour").between(after_s // _HOUR_S, until_s // _HOUR_S)
         expires_s = F.col("expires_s")
         entries = self._entries(table_id).where(hours)
         return entries.where((expires_s > after_s) & (expires_s <= until_s)).select("token", "ck")
 
     def next_due_s(self, table_id: str, after_s: int) -> int | None:
-        """The second after `after_s` at which the next value expires; None if none does."""
+        """The first second after `after_s` at which a value expires; None if there is none."""
         this_hour = after_s // _HOUR_S
         later = self._entries(table_id).where(F.col("expires_s") > after_s)
         hour = F.col("hour")
-        # Most often in few files. The others are read only if nothing expires soon.
+        # Usually found in few files. The others are read only if nothing expires soon.
         for hours in (hour.between(this_hour, this_hour + 1), hour > this_hour + 1):
             (row,) = later.where(hours).agg(F.min("expires_s").alias("next")).collect()
             if row["next"] is not None:
@@ -74,7 +74,7 @@ class ExpiryIndex:
         return None
 
     def forget(self, table_id: str, before_s: int) -> None:
-        """Delete the hours of a table that ended before this second, and old files."""
+        """Delete a table's entries of hours that ended before this second, and old files."""
         hour = before_s // _HOUR_S
         if self._forgotten.get(table_id) == hour:
             return
@@ -98,9 +98,9 @@ def _hour(second: Column) -> Column:
 
 
 class DeadLetters:
-    """The rejected rows of a follower: a legal value of them has no typed form.
+    """Rows that a follower rejects, because a legal value has no typed form.
 
-    A target has none of them until their value changes.
+    Such a row is missing from the target until the value changes.
     """
 
     def __init__(self, session: SparkSession, path: str) -> None:
@@ -109,7 +109,7 @@ class DeadLetters:
         self._path = path
 
     def add(self, table: SourceTable, changes: DataFrame, after: Position) -> None:
-        """Append the rejected rows of a batch, and log the first ones. A crash may repeat them."""
+        """Append a batch's rejected rows, and log the first few. A crash may duplicate them."""
         rejected = changes.where(F.col("rejected").isNotNull()).select(
             F.lit(table.full_name).alias("table"),
             "rejected",

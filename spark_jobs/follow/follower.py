@@ -26,22 +26,22 @@ from spark_jobs.storage import Folder
 
 logger = logging.getLogger(__name__)
 IDLE_S = 60
-"""Seconds after which the positions of tables without changes are stored again."""
+"""The interval in seconds at which positions of tables without changes are stored."""
 _IDLE_SHARE = 0.1
-"""Largest share of the time that these positions take."""
+"""Maximum share of the time that storing these positions may take."""
 _STORAGE = StorageLevel.DISK_ONLY
-"""Where changes are cached. A first fill has all rows of a table; in memory they would leave too
-little for the tasks that write them."""
+"""Where changes are cached. A first fill contains all rows of a table, which in memory would leave
+too little for the tasks that write them."""
 _RECENT_VERSIONS = 20
-"""Versions in which the offsets are searched at the start."""
+"""The number of versions that are searched for offsets at the start."""
 
 
 class Follower:
-    """Passes the changes of tables to a handler, from the position of each table.
+    """Passes the changes of tables to a handler, starting from each table's position.
 
     A job calls `step` about once a second, or at each interval of its trigger
-    (`spark_jobs.follow.job`). The folder holds the expiry index, the known schemas and the dead
-    letters; each follower needs its own.
+    (`spark_jobs.follow.job`). The folder contains the expiry index, the known schemas and the dead
+    letters. Each follower needs a separate folder.
     """
 
     def __init__(
@@ -56,8 +56,8 @@ class Follower:
     ) -> None:
         """Finish interrupted batches, and read the positions of the tables from the handler.
 
-        Raises `JobError` if the store no longer has the log of a position, and the error of the
-        first table if none can be followed.
+        Raises `JobError` if the store's log no longer reaches back to a position, and the first
+        table's error if no table can be followed.
         """
         self._store = store
         self._schema = schema
@@ -94,16 +94,16 @@ class Follower:
 
     @property
     def stats(self) -> Mapping[str, TableStats]:
-        """What was applied so far, by `keyspace.table`."""
+        """The statistics of applied changes, by `keyspace.table`."""
         return {
             table.full_name: replace(self._applied[table.id], position=self._positions[table.id])
             for table in self._tables
         }
 
     def step(self) -> int:
-        """Apply all changes up to now. Returns the number of tables that had some.
+        """Apply all changes up to now. Returns the number of tables with changes.
 
-        A table that fails is tried again in the next step. Raises the error if all of them fail.
+        The next step retries a table that failed. Raises an error if all tables failed.
         """
         new = list(self._store.commits_after(self._version))
         if new:
@@ -121,12 +121,12 @@ class Follower:
 
     @property
     def rejected(self) -> Mapping[str, BaseException]:
-        """Tables that cannot be followed, with the reasons. The others are followed."""
+        """The tables that cannot be followed, with the reasons."""
         failed = {**self._rejected, **self._failed}
         return {name: mapped_error(error) for name, error in failed.items()}
 
     def _follow_isolated(self, table: SourceTable) -> bool:
-        """Follow a table; any error concerns this table alone."""
+        """Follow a table. An error does not affect other tables."""
         try:
             if table.full_name in self._failed:
                 self._reopen(table)
@@ -145,7 +145,7 @@ class Follower:
         return is_applied
 
     def _reopen(self, table: SourceTable) -> None:
-        """As a restart would: the target may have a part of the batch that failed."""
+        """Recover as after a restart: the target may contain a part of the failed batch."""
         self._finish_interrupted(table)
         position = self._handler.position(table)
         if position != self._stored[table.id]:
@@ -165,7 +165,7 @@ class Follower:
         return True
 
     def _finish_interrupted(self, table: SourceTable) -> None:
-        """Read the batch that a crash interrupted again, with the schemas that it began with."""
+        """Read an interrupted batch again, with its original schemas, and finish it."""
         batch = self._handler.interrupted(table)
         if batch is None:
             return
@@ -179,7 +179,7 @@ class Follower:
         )
         began_s = self._clock()
         cached = changes.persist(_STORAGE)
-        description = f"follow: {table.full_name}, finish the last batch"
+        description = f"follow: {table.full_name}, finish the interrupted batch"
         try:
             with job_description(self._store.session, description):
                 (row,) = cached.agg(*aggregates()).collect()
@@ -196,7 +196,7 @@ class Follower:
         due_s = self._due_s.get(table.id)
         has_due = due_s is not None and due_s <= after.second
         if table.id in self._earlier and before is not None:
-            # A later second, by which a restart knows that the target has the comparison.
+            # The later second tells a restart that the target already contains the comparison.
             self._compare(table, before, Position(self._version, max(second, before.second + 1)))
             return True
         plan = plan_read(table.id, before, after, self._commits, has_due=has_due)
@@ -214,7 +214,7 @@ class Follower:
         return True
 
     def _compare(self, table: SourceTable, before: Position | None, after: Position) -> None:
-        """Apply the changes of a table whose schema changed."""
+        """Compare all rows of a table whose schema changed, and apply the changes."""
         changes = changes_between(
             *(self._store, self._schema, table, before, after),
             each=False,
@@ -244,7 +244,7 @@ class Follower:
             with session_conf(session, settings), job_description(session, description):
                 next_s = F.min("next_expiry_s").alias("next")
                 (row,) = cached.agg(next_s, *aggregates()).collect()
-            # Before the target has the position: a crash in between repeats harmless entries.
+            # Before the target stores the position: a crash in between only duplicates entries.
             if row["next"] is not None:
                 with job_description(session, f"{what}, add to the expiry index"):
                     self._expiries.add(table.id, cached)
@@ -290,9 +290,9 @@ class Follower:
     def _store_idle_positions(self) -> None:
         """Store the positions of tables without changes in their targets.
 
-        Watermarks, and the log that a restart reads, need them. Each costs a commit, so they are
-        stored once a minute, and less often if they would take more than a tenth of the time.
-        """
+        Watermarks depend on them, and they shorten the log that a restart reads. Each costs a
+        commit, so they are stored once a minute, and less often if that would take more than a
+        tenth of the time."""
         begun_s = self._clock()
         if begun_s < self._next_idle_s:
             return
@@ -312,14 +312,14 @@ class Follower:
         self._next_idle_s = begun_s + max(IDLE_S, duration_s / _IDLE_SHARE)
 
     def _commits_since_positions(self) -> list[Commit]:
-        """The commits after the earliest position; of new tables none are needed."""
+        """The commits after the earliest position. New tables do not need commits."""
         known = [each.store_version for each in self._positions.values() if each is not None]
         first = min(known, default=self._version)
         commits = list(self._store.commits_after(first))
         if first > self._version or (first < self._version and not commits):
             raise JobError(
-                f"The store {self._store.path} has the versions until {self._version}, but no log "
-                f"after version {first}, the position of a target. Fill the target anew."
+                f"The store {self._store.path} has versions up to {self._version}, but no log "
+                f"after version {first}, the position of a target. Refill the target."
             )
         return [commit for commit in commits if commit.version <= self._version]
 

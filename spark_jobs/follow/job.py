@@ -1,4 +1,4 @@
-"""Runs a follower as a job: fills the store if topics are named, and reports what was applied."""
+"""Runs a follower as a job: fills the store if a source is configured, and reports progress."""
 
 import threading
 import time
@@ -23,7 +23,7 @@ from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.session import isolate_session
 
 OpenTarget = Callable[[VersionStore, SourceSchema, Sequence[SourceTable]], ChangeHandler]
-"""Opens the target of a job for these tables of a store."""
+"""Opens the target of a job for some tables of a store."""
 
 
 def run_follower(
@@ -38,12 +38,12 @@ def run_follower(
     """Follow the store until the trigger ends or `stop` is set. Returns the number of applied
     batches.
 
-    Opens the store, and then the target of the job. Values expire by `clock`. Raises what
-    `open_target`, `Follower` and `follow_store` raise.
+    Opens the store, and then the target of the job. `clock` determines which values have expired.
+    Raises the errors of `open_target`, `Follower` and `follow_store`.
     """
     schema, selected = read_tables(options)
     session = isolate_session(session, options.state_partitions)
-    # CQL's quoted names may differ in case alone.
+    # Quoted names in CQL may differ only in case.
     session.conf.set("spark.sql.caseSensitive", "true")
     store = open_store(session, options)
     handler = open_target(store, schema, selected.tables)
@@ -62,8 +62,8 @@ def follow_store(
     """Let a follower apply changes until the trigger ends or `stop` is set. Returns the number of
     applied batches.
 
-    Fills the store if the options name topics; otherwise another job does. Raises what
-    `spark_jobs.reconcile.job.run` raises, and at the end `ConfigError` or `JobError` if some of the
+    Fills the store if the options define a source; otherwise another job fills it. Raises the
+    errors of `spark_jobs.reconcile.job.run`, and at the end `ConfigError` or `JobError` if some
     tables could not be followed.
     """
 

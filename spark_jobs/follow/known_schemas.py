@@ -1,8 +1,8 @@
-"""The schema with which a follower has followed each table, as small files in its folder.
+"""Stores the schema with which a follower has read each table, in small files in its folder.
 
-After a change that affects visible rows, such as a dropped column, the follower compares the whole
-table once. A file names the schema that counts after the next position, so a crash between the
-target's commit and the file's does not repeat the comparison.
+After a schema change that affects visible rows, such as a dropped column, the follower compares the
+whole table once. The file contains the new schema and the position after which it applies. So a
+crash between the commit of the target and the update of the file does not repeat the comparison.
 """
 
 import json
@@ -27,11 +27,11 @@ class KnownSchema:
     current: str
     """The description up to the position of the target."""
     following: str | None = None
-    """The description after the position `since`, if it is another."""
+    """The description after the position `since`, if it differs."""
     since: Position | None = None
 
     def at(self, position: Position) -> str:
-        """The description with which a target has got to a position."""
+        """The description that applied when the target reached a position."""
         if self.following is None or position == self.since:
             return self.current
         return self.following
@@ -39,22 +39,22 @@ class KnownSchema:
 
 @dataclass(frozen=True, slots=True)
 class BatchSchemas:
-    """The schemas that a batch is read with."""
+    """The schemas for reading a batch."""
 
     current: SourceSchema
     earlier: SourceSchema | None = None
-    """That of the rows before the batch, if the batch is a comparison."""
+    """The schema of the rows before the batch, if the batch is a comparison."""
 
 
 class KnownSchemas:
-    """The files of a follower."""
+    """The schema files of a follower."""
 
     def __init__(self, folder: Folder, schema: SourceSchema) -> None:
         self._folder = folder
         self._schema = schema
 
     def earlier(self, table: SourceTable, position: Position) -> SourceSchema | None:
-        """The schema of a target's rows if it shows other rows than the present one."""
+        """The schema of a target's rows, if the current schema shows different rows."""
         now = stored_table(self._schema, table)
         known = self._read(table)
         if known is None:
@@ -69,7 +69,7 @@ class KnownSchemas:
         return earlier
 
     def of_batch(self, table: SourceTable, before: Position | None) -> BatchSchemas:
-        """The schemas of a batch that was begun at a position, maybe by an earlier start."""
+        """The schemas of a batch that was begun at a position, possibly by an earlier run."""
         known = self._read(table)
         if known is None:
             return BatchSchemas(self._schema)
@@ -80,7 +80,7 @@ class KnownSchemas:
         return BatchSchemas(following, current if before == known.since else None)
 
     def followed(self, table: SourceTable) -> None:
-        """Record that the target has, or is about to get, the rows of the present schema."""
+        """Record that the target has, or is about to get, the rows of the current schema."""
         self._write(table, KnownSchema(stored_table(self._schema, table)))
 
     def _read(self, table: SourceTable) -> KnownSchema | None:

@@ -1,4 +1,4 @@
-"""Positions in a version store, and what to read of a table between two of them. Pure."""
+"""Positions in a version store, and plans for reading a table between two positions. Pure."""
 
 import math
 from collections.abc import Iterable
@@ -8,13 +8,13 @@ from typing import Literal
 from spark_jobs.reconcile.store import Commit
 
 MAX_TOUCHED_ROWS = 5_000_000
-"""Largest number of new events whose keys are sent to every task. Beyond it a scan of the whole
-table with one exchange costs less."""
+"""Maximum number of new events whose keys are broadcast to every task. Above it, a scan and a
+shuffle of the whole table cost less."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Position:
-    """The rows that a version of the store shows at a second.
+    """A version of the store, and the second at which its rows are evaluated.
 
     `store_version` is a version of the store's Delta table, `second` is in seconds since 1970.
     """
@@ -30,14 +30,14 @@ class Position:
 class ReadPlan:
     """The rows of a table to read.
 
-    `stored`: rows at the earlier position: none (`first` fill), those of touched keys, or all.
+    `stored`: the rows at the earlier position: none (first fill), only touched keys, or all.
     `has_new`: whether commits in between added events.
     """
 
     stored: Literal["none", "touched", "all"]
     has_new: bool
     touched_rows: float = math.inf
-    """At most so many keys are touched."""
+    """The maximum number of touched keys."""
 
 
 def plan_read(
@@ -48,10 +48,10 @@ def plan_read(
     *,
     has_due: bool,
 ) -> ReadPlan | None:
-    """The plan for a table; None if nothing of it can have changed.
+    """The plan for a table; None if the table cannot have changed.
 
-    `commits` are those after `before` up to `after`. `has_due` tells whether a value expires in
-    between.
+    `commits` must include all commits after `before` up to `after`. `has_due`: whether a value
+    expires in between.
     """
     if before is None:
         return ReadPlan("none", has_new=True)

@@ -11,11 +11,11 @@ from pyspark.sql import functions as F
 from spark_jobs.follow.plan import Position
 
 OPS = {"c": "created", "u": "updated", "d": "deleted"}
-"""The names of counts in `aggregates` by `op`."""
+"""The names of the counts in `aggregates`, by `op`."""
 _LABELS = ("spark_job", "table")
 _NEWEST = "newest_write_us"
 _GAUGES = {
-    "batch_seconds": "Duration of the last batch of changes in seconds, by job and source table.",
+    "batch_seconds": "Duration of the latest batch of changes in seconds, by job and source table.",
     "position_timestamp_seconds": "Time in seconds since 1970 at which the target of a job equals "
     "the version store, by job and source table.",
     "newest_write_timestamp_seconds": "Largest write time of an applied change in seconds since "
@@ -33,7 +33,7 @@ def aggregates() -> list[Column]:
 
 @dataclass(frozen=True, slots=True)
 class TableStats:
-    """What a follower applied of one table since its start."""
+    """What a follower has applied from one table since its start."""
 
     batches: int = 0
     created: int = 0
@@ -42,14 +42,14 @@ class TableStats:
     newest_write_us: int | None = None
     """Largest write time of an applied change, in microseconds since 1970."""
     batch_s: float | None = None
-    """Duration of the last batch in seconds."""
+    """Duration of the latest batch in seconds."""
     position: Position | None = None
     """The position of the target."""
     rejected: int = 0
     """Rows that went to the dead letters."""
 
     def plus(self, batch: Row, duration_s: float) -> "TableStats":
-        """These statistics and one more batch, from its `aggregates`."""
+        """Add a batch, given its `aggregates`."""
         writes = [us for us in (self.newest_write_us, batch[_NEWEST]) if us is not None]
         return replace(
             self,

@@ -1,22 +1,21 @@
-"""The merge of the events of a table, in Rust: visible rows, changes and row states.
+"""Merges the events of a table into visible rows, changes and row states, in Rust.
 
-Only this module and `spark_jobs.arrow` need `pyarrow`. A merger can be pickled, so it works in
-Spark:
+A merger can be pickled, so Spark can send it to executors:
 
     frame.mapInArrow(lambda batches: merger.typed(batches, now_s=now_s), spark_schema)
 
-The input of every method are batches whose rows are sorted so that equal tokens are adjacent, also
-across batches. Columns, of which others are ignored:
+Every method reads batches in which rows with equal tokens are adjacent, also across batches. It
+ignores all columns except these:
 
 - `token`: int64
 - `event`: string, JSON text with the member `cells` (docs/reference/event-format.md), or null
 - `state`: binary, a row state from `compact`, or null. Each row has an event or a state.
-- `is_new`: bool, for `changes` alone
+- `is_new`: bool, only for `changes`
 
-One partition is in memory at a time. For exact results the input has all events and states of a
-row and of its partition level. In tables with static columns, and for `compact`, it has those of
-the whole partition. Methods raise ValueError for invalid events, states and columns, and
-MalformedValueError for bytes that do not fit their type.
+Only one partition is in memory at a time. For exact results, the input must contain all events and
+states of a row and of its partition level. For tables with static columns, and for `compact`, it
+must contain the whole partition. Methods raise ValueError for invalid events, states and columns,
+and MalformedValueError for bytes that do not fit their type.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -44,7 +43,7 @@ _PLACE = pa.field("place", pa.string())
 
 
 class EventReader:
-    """Reads values of topics before they are stored. Can be pickled.
+    """Reads event values from topics before they are stored. Can be pickled.
 
     `counters` are the ids of tables whose counters are merged.
     """
@@ -59,10 +58,10 @@ class EventReader:
         return pa.schema([_PLACE, *pa.schema(self._intake)])
 
     def read_all(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """A row for each row of batches with `place` (string) and `value` (binary).
+        """Convert each row of batches with `place` (string) and `value` (binary).
 
-        `event` has the member `cells` alone. A `Merger` accepts every `event`. A value that no
-        `Merger` accepts has an `error`, and no other column except `place`.
+        `event` contains only the member `cells`. A `Merger` accepts every `event`. For a value that
+        no `Merger` accepts, only `place` and `error` are set.
         """
         for batch in batches:
             found = pa.record_batch(self._intake.read(batch.select(["value"])))
@@ -74,7 +73,7 @@ class EventReader:
 
 
 class Merger:
-    """Merges the events of one table. The arguments are those of `TableMerger`."""
+    """Merges the events of one table. Takes the arguments of `TableMerger`."""
 
     def __init__(
         self,
@@ -114,13 +113,13 @@ class Merger:
         """The visible rows at a second, with raw values, in the order of `SELECT *`.
 
         `ck` is null in the single row of a partition that has only static values. `live` is the
-        row marker of an INSERT, or null. `value` of a counter is the sum, in eight bytes.
+        row marker of an INSERT, or null. The `value` of a counter is its sum, in eight bytes.
 
-        - `truncated_us`: writes up to this time are not visible.
-        - `until_us`: only writes up to this time count.
-        - `without_us`: writes from the first to the second time do not count, both included. The
-          deletion of a replaced collection counts at the time of its statement, one microsecond
-          after its own."""
+        - `truncated_us`: ignore writes up to this time.
+        - `until_us`: ignore writes after this time.
+        - `without_us`: ignore writes from the first to the second time, inclusive. For the deletion
+          of a replaced collection, the time of its statement counts, which is one microsecond
+          later."""
         session = self._merger.rows(
             now_s=now_s, truncated_us=truncated_us, until_us=until_us, without_us=without_us
         )
@@ -137,7 +136,7 @@ class Merger:
     ) -> Iterator[pa.RecordBatch]:
         """The visible rows at a second with the columns of `typed_schema`; options as in `rows`.
 
-        `cdc_row_id` is a hash of the partition key and the clustering, in 16 bytes."""
+        `cdc_row_id` is a 16-byte hash of the partition key and the clustering key."""
         session = self._merger.typed(
             now_s=now_s, truncated_us=truncated_us, until_us=until_us, without_us=without_us
         )
@@ -152,9 +151,9 @@ class Merger:
         until_us: int | None = None,
         without_us: tuple[int, int] | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """The rows of `typed` as `changes` of a table that had none; options as in `rows`.
+        """The rows of `typed` as `changes` from an empty table; options as in `rows`.
 
-        A row with a value that has no typed form is `rejected`. Every input row has `is_new`."""
+        A row with a value that has no typed form is `rejected`. All input must be `is_new`."""
         session = self._merger.first_changes(
             now_s=now_s, truncated_us=truncated_us, until_us=until_us, without_us=without_us
         )
@@ -170,27 +169,27 @@ class Merger:
         after_truncated_us: int | None = None,
         each: bool,
     ) -> Iterator[pa.RecordBatch]:
-        """What the input with `is_new`, a truncation and the time change in visible rows.
+        """The changes in visible rows from new input (`is_new`), a truncation and expiry.
 
-        `before_s` is not after `after_s`. `each`: one change for each distinct write time (the
-        largest in an event) that changes a row, evaluated at `before_s`, then one for expiry up to
-        `after_s`. Otherwise at most one net change for each row. A change has another value in at
-        least one column; write times do not matter. Columns:
+        `before_s` must not be after `after_s`. With `each`, each distinct write time (the largest
+        in an event) that changes a row yields a change, evaluated at `before_s`. One more change
+        covers expiry up to `after_s`. Otherwise, a row has at most one net change. A change needs a
+        different value in at least one column; write times do not matter. Columns:
 
         - `cdc_row_id`, `token`, `ck`: the row; `ck` is null for the row of a partition that has
           only static values
         - `seq`, `is_last`: the order of the changes of one row
-        - `existed`: the row was visible before all of them
+        - `existed`: whether the row was visible before all its changes
         - `op`: `c`, `u`, `d`; null if only `next_expiry_s` is new
         - `cause`, `ts_us`: `write` and its largest write time, or `expiry` and its second, both in
           microseconds
         - `before`, `after`: the columns of `SELECT *`; null if the row is not visible
-        - `next_expiry_s`: in the last change of a row, when it or its static values expire next
-        - `rejected`: the row and the reason, if the row has a legal value without a typed form (a
-          `timestamp` beyond 64-bit microseconds). Such a row counts as one that is not visible.
+        - `next_expiry_s`: in the last change of a row, when it or its static values next expire
+        - `rejected`: the row and the reason, if a legal value of the row has no typed form (a
+          `timestamp` beyond 64-bit microseconds). Such a row counts as not visible.
 
-        The cost is linear, except that each change of static values, ranges and whole partitions
-        evaluates all rows it may affect."""
+        The cost is linear, except that each change of static values, ranges or whole partitions
+        evaluates all rows that it may affect."""
         session = self._merger.changes(
             before_s=before_s,
             after_s=after_s,
@@ -210,11 +209,11 @@ class Merger:
     ) -> Iterator[pa.RecordBatch]:
         """Row states: the latest version of each cell, liveness and deletion of a row.
 
-        A state replaces its events in the input of every method, also if repeated or merged with
-        more events. The columns are those of `COMPACT_SCHEMA`.
+        In the input of every method, a state can replace its events, even if it is repeated or
+        merged with more events. The output has the columns of `COMPACT_SCHEMA`.
 
         - `purge_before_s`: drop deletions, tombstones and expired values from before this second,
-          and all that any deletion covers
+          and all values that a deletion covers
         - `truncated_us`: drop values up to this write time
         - `keep_superseded`: return the dropped versions too, in states with `is_superseded`.
           `rows(until_us=…)` needs them."""

@@ -1,19 +1,19 @@
-"""Changes of documents from records of MongoDB's topics, one row each.
+"""Extracts the changes of documents from the records of MongoDB topics.
 
     collection  string   `database.collection`
-    id          string   `_id` as extended JSON, as the message key has it
-    position    struct   order of the changes of a document; compares as a whole
-    state       string   `live`, `deleted`, or `unknown` if the event lacks the document; `cleared`
-                         for a drop or a rename, which ends all earlier documents of a collection
+    id          string   `_id` as extended JSON, from the message key
+    position    struct   order of the changes of a document; compared as a whole
+    state       string   `live`, `deleted`, or `unknown` if the event has no document; `cleared`
+                         for a drop or a rename, which removes all earlier documents of a collection
     document    string   the document as extended JSON; null unless `live`
     place       string   `topic/partition/offset` of the record
 
-A drop has the `id` `NO_ID`, and a rename is two such rows: one for each name. Other events on
-collections (create, indexes) are skipped, as are Kafka tombstones, which have no value. Keys and
-values are JSON, with or without a schema and payload.
+Each change is a row. A drop has the `id` `NO_ID`, and a rename becomes two such rows, one for each
+name. Other events on collections (create, indexes) are skipped, as are Kafka tombstones, which have
+no value. Keys and values are JSON, with or without a schema and payload.
 
-The order is that of the oplog: the cluster time in the header `cdc.source`. No member of an event
-replaces it. `source.ts_ms` is the wall clock of a primary, which an election can set back.
+The order follows the oplog: the cluster time in the header `cdc.source`. No member of an event can
+replace it: `source.ts_ms` is the wall clock of a primary, which an election can set back.
 """
 
 from pyspark.sql import Column, DataFrame
@@ -34,12 +34,12 @@ POSITION = (
     "topic_offset: bigint>"
 )
 UNTIMED = -1
-"""`seconds` of a change without a cluster time, which is ordered by its place in the topic. Such a
-change precedes all changes with one, as Debezium's events precede those of the agent after it."""
+"""`seconds` of a change without a cluster time, which is ordered by its place in the topic. It
+precedes all changes with a cluster time, as Debezium's events precede the agent's later events."""
 CHANGE_COLUMNS = ("collection", "id", "position", "state", "document", "place")
 OPERATIONS = ("c", "u", "d", "r")
 NO_ID = ""
-"""The `id` of a row about a whole collection. No `_id` is an empty text."""
+"""The `id` of a row for a whole collection. No `_id` is an empty text."""
 CLEARED = "cleared"
 
 _ENVELOPE = """
@@ -59,11 +59,11 @@ _CLUSTER_TIME = r"/(\d{1,10})\.(\d{1,10})/\d+$"
 def changes(
     records: DataFrame, options: MongoOptions = _DEFAULTS, *, keep_invalid: bool = False
 ) -> DataFrame:
-    """Changes with `CHANGE_COLUMNS` from records of the Kafka source with their headers.
+    """Convert records of the Kafka source, with their headers, to changes (`CHANGE_COLUMNS`).
 
-    A record that is not a change of a document fails the query with an `InputError` that names its
-    place. With `keep_invalid` it stays, with the reason in the column `error`, and all rows also
-    have `RAW_COLUMNS`.
+    A record that is not a change of a document fails the query with an `InputError` that states its
+    place. With `keep_invalid`, such a record is kept, with the reason in the column `error`. All
+    rows then also contain `RAW_COLUMNS`.
     """
     key = json_value(F.col("key").cast("string"), _KEY)
     value = json_value(F.col("value").cast("string"), _VALUE)
@@ -100,13 +100,13 @@ def changes(
 
 
 def _is_ddl(event: Column, options: MongoOptions) -> Column:
-    """Whether a record is of `topic.schema.changes`, whose order only cluster times have."""
+    """Whether a record is a collection event, for which only cluster times define an order."""
     is_ordered = F.lit(options.order_by == "cluster-time")
     return is_ordered & event["op"].isNull() & event["operation"].isNotNull()
 
 
 def _collections(event: Column) -> Column:
-    """The names that a record is about."""
+    """The names of the collections that a record affects."""
     source, about, operation = event["source"], F.col("_about"), event["operation"]
     names = [F.concat_ws(".", about[each]["db"], about[each]["coll"]) for each in ("ns", "to")]
     of_ddl = F.when(operation == "drop", F.array(names[0])).when(
@@ -118,7 +118,7 @@ def _collections(event: Column) -> Column:
 
 
 def _payload(value: Column) -> Column:
-    """The envelope: the value itself, or its payload if it has a schema."""
+    """The envelope: the payload of a value with a schema, or else the value itself."""
     payload = value["payload"]
     names = ("op", "after", "operation", "event", "source", "transaction")
     return F.when(F.coalesce(payload["op"], payload["operation"]).isNotNull(), payload).otherwise(
@@ -136,7 +136,7 @@ def _position(event: Column, options: MongoOptions) -> Column:
         F.regexp_extract(origin, _CLUSTER_TIME, 1).try_cast("bigint"),
         F.regexp_extract(origin, _CLUSTER_TIME, 2).try_cast("bigint"),
         F.coalesce(event["op"] != "r", F.lit(False)),
-        # A snapshot at the time of a drop or a rename has the documents after it.
+        # A snapshot at the time of a drop or a rename contains the documents after it.
         F.when(F.col("_is_ddl"), -1).otherwise(
             F.coalesce(event["transaction"]["total_order"], F.lit(0))
         ),
@@ -155,7 +155,7 @@ def _state(event: Column) -> Column:
 
 
 def _is_avro(part: Column) -> Column:
-    """Whether the first byte is zero, as before the schema id of Avro."""
+    """Whether the first byte is zero, which precedes the schema id in Avro."""
     return F.coalesce(F.substring(part, 1, 1) == F.lit(bytearray(1)), F.lit(False))
 
 

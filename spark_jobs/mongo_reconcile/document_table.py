@@ -1,8 +1,8 @@
-"""The Delta table of the latest documents, with one row for each document.
+"""The Delta table of the latest documents, with one row per document.
 
 The row of a deleted document stays, without its content, until no older change can arrive again.
-A drop or a rename of a collection has a row without an id, which stays: it ends all earlier changes
-of the collection, whenever they arrive.
+A drop or a rename of a collection adds a row without an id. It stays forever, because it overrides
+all earlier changes of the collection, whenever they arrive.
 """
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -23,12 +23,12 @@ _COLUMNS = (
 
 
 def latest(changes: DataFrame) -> DataFrame:
-    """The change with the largest position of each document, with the columns of `changes`.
+    """Keep the change with the largest position of each document, with the columns of `changes`.
 
     Positions of a document are unique, so neither the order nor repetitions change the result. You
     can also apply `latest` to parts and then to their results.
 
-    Changes of a document whose order is unknown fail the query with an `InputError`.
+    If the order of a document's changes is unknown, the query fails with an `InputError`.
     """
     grouped = changes.groupBy(*KEY).agg(F.max(F.struct(*_REST)).alias("latest"), *_ends())
     state = f"CASE WHEN {_ERRORS[0]} IS NOT NULL THEN {raised(_ERRORS[0])} "
@@ -38,8 +38,8 @@ def latest(changes: DataFrame) -> DataFrame:
 
 
 def without_order(changes: DataFrame, known: DataFrame) -> DataFrame:
-    """The documents with a change whose order to another one, or to the row in `known`, is unknown.
-    The columns are `KEY` and `order_error`."""
+    """The documents whose changes have no known order, among each other or relative to `known`. The
+    columns are `KEY` and `order_error`."""
     in_table = known.selectExpr(*KEY, "place AS _known", f"NOT {_IS_UNTIMED} AS _is_timed")
     found = changes.groupBy(*KEY).agg(*_ends()).where("_last IS NOT NULL")
     reason = f"coalesce({', '.join((*_ERRORS, *_ERRORS_IN_TABLE))}) AS order_error"
@@ -48,7 +48,7 @@ def without_order(changes: DataFrame, known: DataFrame) -> DataFrame:
 
 
 def _ends() -> list[Column]:
-    """The first and the last place of changes without a cluster time, and the first of others."""
+    """The first and last place of changes without a cluster time, and the first place of others."""
     where = F.struct(
         F.expr(_partition("place")), F.expr(_offset("place")).alias("offset"), F.col("place")
     )
@@ -61,11 +61,11 @@ def _ends() -> list[Column]:
 
 
 def order_error(untimed: str, other: str, *, is_timed: str) -> str:
-    """SQL for the error text of two places of changes of a document without a known order; it is
-    NULL if their order is known, or if one of them is NULL.
+    """SQL for the error text if two changes of a document have no known order. It is NULL if their
+    order is known, or if one of the places is NULL.
 
-    The arguments are SQL. The change at `untimed` has no cluster time and the order of its
-    partition. `is_timed`: the change at `other` has a cluster time.
+    The arguments are SQL expressions. The change at `untimed` has no cluster time, so only its
+    partition orders it. `is_timed`: whether the change at `other` has a cluster time.
     """
     start = f"'{MESSAGE_PREFIX}The record ', {untimed}, ' has no cluster time in `cdc.source`"
     is_same = f"{_partition(untimed)} = {_partition(other)}"
@@ -80,7 +80,7 @@ def order_error(untimed: str, other: str, *, is_timed: str) -> str:
 
 
 def raised(error: str) -> str:
-    """SQL that fails the query with a text."""
+    """SQL that fails the query with a message."""
     return f"CAST(raise_error({error}) AS STRING)"
 
 
@@ -102,9 +102,9 @@ _ERRORS_IN_TABLE = tuple(
 
 
 class DocumentTable:
-    """The table at a folder or URI. Created if it does not exist.
+    """The table at a folder or URI, which is created if it does not exist.
 
-    Raises `CheckpointError` for a table whose positions have another form.
+    Raises `CheckpointError` if the positions in the table have an incompatible format.
     """
 
     def __init__(self, session: SparkSession, uri: str) -> None:
@@ -118,12 +118,12 @@ class DocumentTable:
         self._require_positions()
 
     def with_order_errors(self, changes: DataFrame) -> DataFrame:
-        """Changes with the column `error`: it has the reason where a change has no cluster time and
-        no known order among these changes and to the row in the table."""
+        """Set the column `error` of changes without a cluster time that have no known order, among
+        these changes or relative to the row in the table."""
         is_valid, is_untimed = F.col("error").isNull(), F.col("position.seconds") == UNTIMED
         if changes.where(is_valid & is_untimed).isEmpty():
             return changes
-        # A micro-batch has its own session.
+        # A micro-batch has a separate session.
         known = changes.sparkSession.read.format("delta").load(self._uri)
         found = without_order(changes.where(is_valid), known)
         error = F.coalesce("error", F.when(is_untimed, F.col("order_error")))
@@ -143,8 +143,8 @@ class DocumentTable:
             new.unpersist()
 
     def _without_ended(self, new: DataFrame) -> DataFrame:
-        """New changes; those before the last drop or rename of their collection as deletes."""
-        # A micro-batch has its own session.
+        """Turn changes before the last drop or rename of their collection into deletes."""
+        # A micro-batch has a separate session.
         known = new.sparkSession.read.format("delta").load(self._uri).where(_IS_CLEARED)
         ends = known.select("collection", "position").unionAll(
             new.where(_IS_CLEARED).select("collection", "position")
@@ -160,7 +160,7 @@ class DocumentTable:
         )
 
     def _clear(self, cleared: DataFrame) -> None:
-        """Delete the known documents that a drop or a rename ends."""
+        """Mark the known documents that a drop or a rename removes as deleted."""
         cleared.createOrReplaceTempView("cleared_collections")
         cleared.sparkSession.sql(
             f"""
@@ -178,7 +178,7 @@ class DocumentTable:
             "new.place", "known.place", is_timed=f"known.position.seconds <> {UNTIMED}"
         )
         error = f"CASE WHEN new.position.seconds = {UNTIMED} THEN {error} END"
-        # A micro-batch has its own session, and the view exists only there.
+        # A micro-batch has a separate session, and the view exists only there.
         new.sparkSession.sql(
             f"""
             MERGE INTO {self._table} AS known USING new_documents AS new ON {on}
@@ -192,9 +192,9 @@ class DocumentTable:
         form = self.rows().schema["position"].dataType.simpleString()
         if form != POSITION.replace(": ", ":").replace(", ", ","):
             raise CheckpointError(
-                f"The table {self._uri} has positions of another release ({form}), which cannot be "
-                "compared with cluster times. Remove it and the checkpoint, or set new ones, and "
-                "read the topics from their start."
+                f"The table {self._uri} has positions from a different release ({form}), which "
+                "cannot be compared with cluster times. Remove the table and the checkpoint, or "
+                "set new ones, and read the topics from their start."
             )
 
     def purge(self, before_ms: int) -> None:
@@ -211,8 +211,8 @@ class DocumentTable:
     def current(self, collection: str) -> DataFrame:
         """The documents of a collection, with the columns id, document and is_known.
 
-        `is_known` is false and the document null if the latest event did not contain the document.
-        The agent must then send full documents.
+        If the latest event did not contain the document, `is_known` is false and the document is
+        null. The agent must then send full documents.
         """
         is_gone = F.col("state").isin("deleted", CLEARED)
         exists = (F.col("collection") == collection) & ~is_gone

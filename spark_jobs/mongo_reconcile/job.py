@@ -1,4 +1,4 @@
-"""The job: merges topics into the table of documents, until the trigger ends or a signal.
+"""Merges topics into the table of documents, until the trigger ends or a signal arrives.
 
 After a failure between the merge and the commit of the checkpoint, Spark repeats the micro-batch.
 Merging it again has no effect, so the query stores no transaction id.
@@ -45,7 +45,7 @@ _PURGE_INTERVAL_MS = 3_600_000
 
 
 def main(options: MongoJobOptions) -> JobReport:
-    """Run in a new session; the report has the summary."""
+    """Run in a new session, and report the summary."""
     with start_job(_JOB, options) as job:
         records = run(job.session, options, stop=job.stop, show=job.show)
         collections = DocumentTable(job.session, options.table_path).counts()
@@ -94,7 +94,7 @@ def start_merging(
 
 
 def summary(collections: Mapping[str, Mapping[str, int]]) -> str:
-    """One line for each collection."""
+    """One line per collection."""
     lines = []
     for collection, counts in sorted(collections.items()):
         line = f"{collection}: {counts.get('live', 0)} documents"
@@ -176,5 +176,5 @@ class _RecordCounter:
 
 
 def registry_of(records: int) -> CollectorRegistry:
-    """The statistics of a run as metrics of Prometheus."""
+    """The statistics of a run as Prometheus metrics."""
     return metrics_files.counters(_PREFIX, {"records": records}, _HELP_TEXTS)

@@ -21,16 +21,16 @@ class MongoOptions(Properties):
     order_by: Annotated[OrderName, LowerCase] = prop(
         "order.by",
         default="cluster-time",
-        doc="Order of the changes of a document. `cluster-time`: the cluster time in the header "
-        "`cdc.source`, in any order of the topic; records without the header, as Debezium's, by "
-        "their place in the topic and before all records with it. `topic`: the place in the topic "
-        "for all records; then all changes of a document must be in one partition.",
+        doc="Order of the changes of a document. `cluster-time`: by the cluster time in the header "
+        "`cdc.source`. Records without the header, such as Debezium's, precede all others, in "
+        "topic order. `topic`: by the place in the topic; then all changes of a document must be "
+        "in one partition.",
     )
     tombstone_retention_ms: Milliseconds = prop(
         "tombstone.retention.ms",
         default=_WEEK_MS,
         doc="How long the table remembers a deleted document, so that an older change that "
-        "arrives again does not restore it. Use at least the retention of the topics.",
+        "arrives again does not restore it. Use at least the retention time of the topics.",
     )
 
 
@@ -41,7 +41,7 @@ class MongoJobOptions(TopicJobOptions, InvalidRecordOptions, MongoOptions):
     table_path: Location = prop(
         "table.path",
         min_length=1,
-        doc="Folder or URI of the Delta table of documents. Created if it does not exist.",
+        doc="Folder or URI of the Delta table of documents. The job creates it if necessary.",
     )
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""The command line of a job: `--config FILE`, `--set NAME=VALUE`, `--json`, errors without
+"""The command line of a job: `--config FILE`, `--set NAME=VALUE`, `--json`, and errors without
 tracebacks."""
 
 import json
@@ -29,21 +29,21 @@ _JSON = "--json"
 
 @dataclass(frozen=True, slots=True)
 class JobReport:
-    """The result of a job that has ended."""
+    """The result of a job."""
 
     message: str
     """Lines that the command prints."""
     values: Mapping[str, object]
-    """The members of the document with `--json`, besides `message`."""
+    """The members of the `--json` document, in addition to `message`."""
     exit_code: int = 0
-    """Exit code of the command. `spark_jobs.errors` lists those of errors."""
+    """Exit code of the command. `spark_jobs.errors` lists the exit codes of errors."""
 
 
 def job_command(
     name: str, model: type[Options], run: Callable[[Options], JobReport | None], *, about: str
 ) -> Callable[[Sequence[str] | None], NoReturn]:
-    """A main function that reads the options, runs the job, prints its report on standard output,
-    and exits with its code.
+    """Create a main function that reads the options, runs the job, prints its report on standard
+    output, and exits with its code.
 
     `about` is the text of `--help`. `spark_jobs.errors` lists the exit codes.
     """
@@ -74,7 +74,7 @@ def job_command(
     def command(
         files: tuple[Path, ...], overrides: tuple[str, ...], debug: bool, as_json: bool
     ) -> None:
-        # The options of all jobs, whose packages import this module.
+        # Imported here, because the packages of all jobs import this module.
         from spark_jobs.property_names import all_names
 
         try:
@@ -122,7 +122,7 @@ def _print_json(document: Mapping[str, object]) -> None:
 
 
 def _print_failure(problems: Sequence[str], exit_code: int) -> None:
-    """The document of a failure, as the commands of the agents print it."""
+    """Print a failure in the same format as the agents' commands."""
     _print_json({"error": "\n".join(problems), "exit_code": exit_code, "problems": problems})
 
 

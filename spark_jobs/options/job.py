@@ -32,7 +32,7 @@ class SessionOptions(Properties):
         "log.format", default="text", doc="Format of log lines: `text` or `json`."
     )
     log_level: Annotated[LogLevel, LogLevelName] = prop(
-        "log.level", default="info", doc="Lowest level that is logged."
+        "log.level", default="info", doc="Minimum level of log lines."
     )
 
     def spark_settings(self) -> dict[str, str]:
@@ -61,14 +61,14 @@ class StreamOptions(MetricsOptions):
     checkpoint: Location = prop(
         "checkpoint",
         min_length=1,
-        doc="Folder or URI of the checkpoint, which holds offsets and state. Each job needs its "
-        "own checkpoint, on storage with atomic rename.",
+        doc="Folder or URI of the checkpoint, which contains offsets and state. Each job needs a "
+        "separate checkpoint, on storage with atomic rename.",
     )
     trigger: Annotated[Trigger, LowerCase] = prop(
         "trigger",
         default="available-now",
         doc="`available-now` processes all available records in micro-batches of at most "
-        "`max.offsets.per.trigger`, then ends. `once` uses a single micro-batch. "
+        "`max.offsets.per.trigger`, then stops. `once` uses a single micro-batch. "
         "`processing-time` runs until you stop it.",
     )
     trigger_interval_ms: Milliseconds = prop(
@@ -80,8 +80,8 @@ class StreamOptions(MetricsOptions):
     state_partitions: Count | None = prop(
         "state.partitions",
         default=None,
-        doc="Number of state partitions, fixed by the checkpoint: 512 for a large cluster, 4 on "
-        "one machine. Not set: `spark.sql.shuffle.partitions`.",
+        doc="Number of state partitions, such as 512 for a large cluster or 4 on one machine. It "
+        "cannot change for a checkpoint. Defaults to `spark.sql.shuffle.partitions`.",
     )
 
     def warnings(self) -> tuple[str, ...]:
@@ -101,13 +101,13 @@ class StreamOptions(MetricsOptions):
 
 
 class InvalidRecordOptions(Properties):
-    """Failure of the job, or a Delta table of these records."""
+    """How to handle invalid records: fail, or store them in a Delta table."""
 
     invalid_records: Annotated[Literal["fail", "dead-letter"], LowerCase] = prop(
         "invalid.records",
         default="fail",
-        doc="Handling of records that the job cannot read. `fail`: the job fails with "
-        "their place before it writes any part of the micro-batch. `dead-letter`: the job writes "
+        doc="Handling of records that the job cannot read. `fail`: the job reports their place "
+        "and fails before it writes any part of the micro-batch. `dead-letter`: the job writes "
         "them to `dead.letter.path`, with the reason, and continues.",
     )
     dead_letter_path: Location | None = prop(
@@ -126,7 +126,7 @@ class InvalidRecordOptions(Properties):
 
 
 class SourceTableOptions(Properties):
-    """The source table of a job for one table, in the version store."""
+    """The source table of a job that reads one table of the version store."""
 
     buckets: Count = prop("buckets", default=16, doc="Number of buckets of the version store.")
     schema_file: Path = prop(

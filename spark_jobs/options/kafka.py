@@ -1,4 +1,4 @@
-"""Options of Kafka: the source, the producer, and checks of settings for Kafka's Java client."""
+"""Options of Kafka's source and producer, and checks of settings for Kafka's Java client."""
 
 import json
 import re
@@ -29,7 +29,7 @@ _KNOWN_NAMES = """
     ssl.truststore.certificates ssl.truststore.location ssl.truststore.password ssl.truststore.type
 """
 _NAMES = frozenset(_KNOWN_NAMES.split())
-"""Settings of Kafka's Java clients that are easily misspelled."""
+"""Known settings of Kafka's Java clients, for detecting misspelled names."""
 _LEAST_OFFSET = -2
 """Spark's number for the earliest offset. -1 is the latest offset."""
 _OFFSETS = 'must be `earliest`, `latest`, or JSON such as `{"topic":{"0":23}}`'
@@ -54,7 +54,7 @@ def _require_client(prefix: str, settings: Mapping[str, str]) -> None:
 
 
 def kafka_problems(prefix: str, settings: Mapping[str, str]) -> Iterator[str]:
-    """An error for each security setting that Kafka's Java client would reject or ignore.
+    """Yield an error for each security setting that Kafka's Java client would reject or ignore.
 
     `prefix` is the prefix of the options, such as `kafka.`.
     """
@@ -78,7 +78,7 @@ def kafka_problems(prefix: str, settings: Mapping[str, str]) -> Iterator[str]:
 
 
 def kafka_warnings(prefix: str, settings: Mapping[str, str]) -> Iterator[str]:
-    """A warning for each name that is probably a misspelled setting of Kafka's client."""
+    """Yield a warning for each name that is probably a misspelled setting of Kafka's client."""
     for name in sorted(settings.keys() - _NAMES):
         nearest = get_close_matches(name, _NAMES, n=1, cutoff=0.9)
         if nearest:
@@ -113,12 +113,12 @@ class SourceOptions(Properties):
         "max.offsets.per.trigger",
         default=None,
         ge=1,
-        doc="Largest number of records in a micro-batch. Not set: no limit.",
+        doc="Maximum number of records in a micro-batch. Defaults to no limit.",
     )
     min_partitions: Count | None = prop(
         "min.partitions",
         default=None,
-        doc="Smallest number of tasks that read. Spark splits large Kafka partitions.",
+        doc="Minimum number of tasks that read. Spark splits large Kafka partitions.",
     )
     fail_on_data_loss: bool = prop(
         "fail.on.data.loss",
@@ -128,17 +128,17 @@ class SourceOptions(Properties):
 
     @property
     def has_source(self) -> bool:
-        """Whether topics are named."""
+        """Whether the options specify topics."""
         return bool(self.topics or self.topics_pattern)
 
     def reads(self, topic: str) -> bool:
-        """Whether the source has a topic of this name."""
+        """Whether the source reads a topic of this name."""
         if self.topics_pattern is None:
             return topic in self.topics
         try:
             return re.fullmatch(self.topics_pattern, topic) is not None
         except re.error:
-            # Valid in Java alone.
+            # The pattern is valid only in Java.
             return False
 
     def reader_options(self) -> dict[str, str]:
@@ -150,7 +150,7 @@ class SourceOptions(Properties):
         if self.topics:
             options["subscribe"] = ",".join(self.topics)
         else:
-            # Spark also accepts a match of a part of the name.
+            # Without anchors, Spark would also match a part of a name.
             options["subscribePattern"] = f"^(?:{self.topics_pattern})$"
         optional = {
             "maxOffsetsPerTrigger": self.max_offsets_per_trigger,
@@ -201,14 +201,14 @@ class SourceOptions(Properties):
         return self
 
     def _check_named_topics(self) -> None:
-        """Spark requires offsets of all topics or of none."""
+        """Raise ValueError unless offsets cover all topics or none, as Spark requires."""
         if not self.topics or not self.starting_offsets.startswith("{"):
             return
         named = set(json.loads(self.starting_offsets))
         if named != set(self.topics):
             raise ValueError(
-                f"`starting.offsets` names {', '.join(sorted(named))}, but `topics` names "
-                f"{', '.join(sorted(self.topics))}. Name the same topics in both"
+                f"`starting.offsets` contains {', '.join(sorted(named))}, but `topics` contains "
+                f"{', '.join(sorted(self.topics))}. Use the same topics in both"
             )
 
     def warnings(self) -> tuple[str, ...]:
@@ -220,12 +220,12 @@ class TopicJobOptions(SessionOptions, StreamOptions, SourceOptions):
 
 
 class ProducerOptions(Properties):
-    """The Kafka producer. A job also has the settings `kafka.*` of its source."""
+    """The Kafka producer. It also uses the source's `kafka.*` settings unless it has servers."""
 
     sink_kafka: PassThrough = pass_through(
         "sink.kafka.",
-        doc="Settings of the Kafka producer. Without `sink.kafka.bootstrap.servers` the job "
-        "writes to the cluster of `kafka.*`, with all its settings.",
+        doc="Settings of the Kafka producer. Without `sink.kafka.bootstrap.servers`, the job "
+        "writes to the source's cluster and also uses its `kafka.*` settings.",
     )
 
     @model_validator(mode="after")
@@ -235,8 +235,8 @@ class ProducerOptions(Properties):
         acks = self.sink_kafka.get("acks")
         if acks is not None and acks.strip() not in _ALL_REPLICAS:
             raise ValueError(
-                f"`sink.kafka.acks` must be `all`, not `{acks}`, because events that only the "
-                "leader has are lost with it"
+                f"`sink.kafka.acks` must be `all`, not `{acks}`, because a failed leader would "
+                "lose events that no follower has stored"
             )
         return self
 

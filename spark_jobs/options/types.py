@@ -21,10 +21,10 @@ _LARGEST_INT = (1 << 31) - 1
 _LATEST_S = 100_000_000_000
 """In the year 5138. Larger numbers are milliseconds."""
 _EARLIEST_US = 100_000_000_000_000
-"""In 1973. Smaller numbers are hardly microseconds."""
+"""In 1973. Smaller numbers are probably not microseconds."""
 _A_DAY_S = 86_400
 _IN_BOTH = ("missing ), unterminated", "unterminated character set", "nothing to repeat")
-"""Errors in a regular expression for both Python and Java."""
+"""Messages of Python for regular expressions that Java rejects too."""
 Count = Annotated[int, Field(ge=1, le=_LARGEST_INT)]
 """A positive `int` of the JVM."""
 
@@ -43,7 +43,7 @@ def _topics(values: tuple[str, ...]) -> tuple[str, ...]:
             _topic(value)
         except ValueError as error:
             hint = "; use `topics.pattern` for a pattern" if re.search(r"[*+?|()\[]", value) else ""
-            raise ValueError(f"has `{value}`, which {error}{hint}") from error
+            raise ValueError(f"contains `{value}`, which {error}{hint}") from error
     return tuple(dict.fromkeys(values))
 
 
@@ -67,7 +67,7 @@ def _tables(values: tuple[str, ...]) -> tuple[str, ...]:
     for value in values:
         if not _TABLE.fullmatch(value):
             raise ValueError(
-                f"must be a list of `keyspace.table` without patterns, but has `{value}`"
+                f"must be a list of `keyspace.table` without patterns; `{value}` is invalid"
             )
     return tuple(dict.fromkeys(values))
 
@@ -131,10 +131,10 @@ MicrosecondOfTime = Annotated[int, Field(ge=0), AfterValidator(_microsecond_of_t
 
 
 def require_separate(name: str, location: str | None, others: Mapping[str, str | None]) -> None:
-    """Raise ValueError if a location is inside another one, or the other way round, or both are
-    equal. All go by the names of their options; None is no location. Compares the text only.
+    """Raise ValueError if a location equals, contains or is inside one of `others`.
 
-    Delta Lake ignores subfolders whose names begin with `_`, so a checkpoint there is allowed.
+    `name` and the keys of `others` are option names. None is ignored. Compares only the text. Delta
+    Lake ignores subfolders whose names begin with `_`, so locations there are allowed.
     """
     for other, place in others.items():
         if location and place and _overlap(location, place):
@@ -149,18 +149,18 @@ def _overlap(one: str, other: str) -> bool:
 
 
 def parse_moment(text: str, form: str) -> datetime:
-    """A time in ISO-8601. `form` names the accepted values in the error."""
+    """Parse an ISO-8601 time. `form` describes the accepted values in the error message."""
     try:
         moment = datetime.fromisoformat(text.strip())
     except ValueError as error:
         raise ValueError(f"must be {form}") from error
     if moment.tzinfo is None:
-        raise ValueError("must name its zone, such as 2026-11-26T20:15:00Z")
+        raise ValueError("must include a time zone, such as 2026-11-26T20:15:00Z")
     return moment
 
 
 def early_time_warnings(**times_us: int | None) -> tuple[str, ...]:
-    """Warnings for times in microseconds that are hardly meant so, by option with `_` for `.`."""
+    """Warn about implausibly early times. Arguments are option names with `_` for `.`."""
     return tuple(
         f"`{name.replace('_', '.')}={value}` is a time before 1974. The unit is microseconds; "
         "multiply a time in seconds by 1000000."

@@ -1,1 +1,1 @@
-"""Rebuilds a source table: as it was at a time, or without the writes of a window."""
+"""Rebuilds a source table as it was at a given time, or without the writes of a time window."""

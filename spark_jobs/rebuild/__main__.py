@@ -5,8 +5,8 @@ from spark_jobs.rebuild.job import main
 from spark_jobs.rebuild.options import RebuildOptions
 
 _ABOUT = (
-    "Rebuild a source table as it was at a time, or without the writes of a window, from the "
-    "version store and from archived segments. Writes Parquet, Delta, Iceberg or CQL."
+    "Rebuild a source table as it was at a given time, or without the writes of a time window, "
+    "from the version store or archived segments. Writes Parquet, Delta, Iceberg or CQL."
 )
 
 if __name__ == "__main__":

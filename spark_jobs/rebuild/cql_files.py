@@ -1,7 +1,7 @@
-"""Statements of rebuilt rows as DataFrames: one line each, sharded by token.
+"""DataFrames of statements for rebuilt rows, one statement per line.
 
-Python writes the statements row by row: loading them costs Cassandra and its client far more.
-"""
+Python writes the statements row by row, because loading them costs Cassandra and its client far
+more."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -17,19 +17,19 @@ STATEMENT = "statement"
 _SCHEMA = pa.schema([(STATEMENT, pa.string())])
 _ROWS = f"{STATEMENT} STRING"
 _MOST_STATEMENTS = 10_000
-"""In a batch of the output."""
+"""Maximum number of statements in an output batch."""
 
 
 def load_statements(rows: DataFrame, writer: StatementWriter) -> DataFrame:
     """Statements for an empty table. `rows` is a result of `Merger.rows`, so the rows of a
-    partition follow each other."""
+    partition are adjacent."""
     return rows.mapInArrow(partial(_load, writer), _ROWS)
 
 
 def undo_statements(
     now: DataFrame, then: DataFrame, writer: StatementWriter, ts_us: int
 ) -> DataFrame:
-    """Statements that turn the rows `now` into the rows `then`; equal rows have none."""
+    """Statements that turn the rows `now` into the rows `then`. Equal rows need no statement."""
     rows = _joined(_of_rows(now), _of_rows(then), "pk", "ck")
     statics = _joined(_of_statics(now), _of_statics(then), "pk")
     undo_rows, undo_statics = (partial(undo, writer, ts_us) for undo in (_undo, _undo_statics))
@@ -77,13 +77,13 @@ def _side(row: dict[str, Any], name: str) -> dict[str, Any] | None:
 
 
 def _of_rows(rows: DataFrame) -> DataFrame:
-    """One row for each row of the table, with its content as `shown`."""
+    """The rows of the table, with their content as `shown`."""
     found = rows.where(F.col("ck").isNotNull())
     return found.select("pk", "ck", F.struct("ckv", "live", "cells").alias("shown"))
 
 
 def _of_statics(rows: DataFrame) -> DataFrame:
-    """One row for each partition with static values."""
+    """One row per partition with static values."""
     found = rows.where(F.size("statics") > 0)
     statics = found.groupBy("pk").agg(F.first("statics").alias("statics"))
     return statics.select("pk", F.struct(F.col("statics").alias("cells")).alias("shown"))
@@ -99,7 +99,7 @@ def _joined(now: DataFrame, then: DataFrame, *key: str) -> DataFrame:
 
 
 def _content(rows: DataFrame, side: str) -> Column:
-    """What a row shows now and later: no write times."""
+    """What a row shows now and later, without write times."""
     cells = F.transform(F.col(side)["cells"], lambda cell: cell.dropFields("ts", "ttl"))
     content = [cells.alias("cells")]
     if "ck" in rows.columns:

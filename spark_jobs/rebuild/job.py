@@ -1,4 +1,4 @@
-"""The job: merges the writes that count, and writes the rows or statements."""
+"""Merges the writes in a window, and writes the resulting rows or statements."""
 
 import logging
 from functools import partial
@@ -33,13 +33,13 @@ from spark_jobs.session_conf import job_description
 
 logger = logging.getLogger(__name__)
 _MOST_RANGES = 10
-"""Unread ranges in the message; the report as JSON has all."""
+"""Maximum number of unread ranges in the message. The JSON report contains all of them."""
 _VACUUMED = ("DELTA_FILE_NOT_FOUND", "FileNotFoundException", "FAILED_READ_FILE.FILE_NOT_EXIST")
 
 
 def write_rows(rows: DataFrame, form: Format, target: str) -> None:
-    """Replace the target by these rows. Readers of Delta and Iceberg see the old content until
-    the new one is complete."""
+    """Replace the target with rows. Readers of Delta and Iceberg see the old content until the
+    new content is complete."""
     match form:
         case "iceberg":
             rows.writeTo(target).using("iceberg").createOrReplace()
@@ -50,7 +50,7 @@ def write_rows(rows: DataFrame, form: Format, target: str) -> None:
 
 
 def write_statements(statements: DataFrame, target: str) -> None:
-    """Replace the folder by text files with one statement a line."""
+    """Replace the folder with text files that contain one statement per line."""
     statements.write.mode("overwrite").text(target)
 
 
@@ -69,7 +69,7 @@ def run(session: SparkSession, options: RebuildOptions, schema: SourceSchema) ->
     if options.format == "cql":
         writer = StatementWriter(table_layout(schema.schema, table.id), window.second)
     else:
-        remedy = "Use another `format`, such as `cql`."
+        remedy = "Use a different `format`, such as `cql`."
         require_names(table.full_name, typed_row(merger), options.format, remedy)
     if options.format == "iceberg":
         require_iceberg(session)
@@ -142,7 +142,7 @@ def _report(
     if unread:
         lines.append(
             f"{len(unread)} ranges of segments could not be read. Their writes are missing unless "
-            "another replica's segments or the store have them:"
+            "the store or another replica's segments contain them:"
         )
         lines += map(str, unread[:_MOST_RANGES])
     return JobReport(

@@ -1,8 +1,8 @@
-"""CQL literals of raw values. Cassandra reads each literal as the same value.
+"""Converts raw values to CQL literals, which Cassandra reads as the same values.
 
-Values without an exact literal are `blobAs…(0x…)`: empty values that are not texts, NaN with other
-bits, texts with control characters. So a literal has no line break.
-"""
+Values without an exact literal become `blobAs…(0x…)`: empty values of types without an empty
+literal, NaNs with unusual bits, and texts with control characters. So no literal contains a line
+break."""
 
 import datetime
 import ipaddress
@@ -51,7 +51,7 @@ def literal(of: CqlType, raw: bytes) -> str:
 
 
 def quoted(name: str) -> str:
-    """The name of a table, column or field, with its case."""
+    """Quote the name of a table, column or field, which keeps its case."""
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -72,14 +72,14 @@ def _pairs(raw: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _fields(of: CqlType, raw: bytes) -> Iterator[bytes | None]:
-    """The fields of a tuple or user type; those that the value lacks at its end are null."""
+    """Yield the fields of a tuple or user type. Missing trailing fields are null."""
     found = _lengths(raw, 0)
     for _ in of.of:
         yield next(found, None)
 
 
 def _lengths(raw: bytes, at: int) -> Iterator[bytes | None]:
-    """Values after their lengths; a negative length is null."""
+    """Yield values, each of which follows its length. A negative length means null."""
     while at < len(raw):
         (length,) = struct.unpack_from(">i", raw, at)
         at += 4
@@ -100,7 +100,7 @@ def _vector(of: CqlType, raw: bytes) -> Iterator[bytes]:
 
 
 def _unsigned_vint(raw: bytes, at: int) -> tuple[int, int]:
-    """A number (`VIntCoding`), and the place after it."""
+    """Read a number (`VIntCoding`). Returns the number and the position after it."""
     first = raw[at]
     extra = 8 - (first ^ 0xFF).bit_length()
     number = first & (0xFF >> extra)
@@ -197,7 +197,7 @@ _SCALARS: dict[str, Callable[[bytes], str | None]] = {
     "boolean": {b"\0": "false", b"\1": "true"}.get,
     "date": _date,
     "decimal": _decimal,
-    # As many digits as tell any two numbers apart.
+    # Enough digits to tell any two numbers apart.
     "double": _floating(">d", bytes.fromhex("7ff8000000000000"), ".17g"),
     "duration": _duration,
     "float": _floating(">f", bytes.fromhex("7fc00000"), ".9g"),

@@ -45,25 +45,25 @@ class SourceOptions(SourceTableOptions):
         "store.version",
         default=None,
         ge=0,
-        doc="Version of the store's Delta table that has all writes before the time or window. Not "
-        "set: the last version that was committed a minute before it.",
+        doc="Version of the store's Delta table that contains all writes before the time or "
+        "window. Defaults to the latest version that was committed a minute before it.",
     )
     history_s: Seconds = prop(
         "history.retention.seconds",
         default=0,
         ge=0,
-        doc="For how long the store keeps superseded states, as `spark_jobs.reconcile` has it.",
+        doc="How long the store keeps superseded states. Use the value of `spark_jobs.reconcile`.",
     )
     segments: Location | None = prop(
         "segments",
         default=None,
-        doc="Folder or URI of archived segments, such as `s3a://bucket/prefix`, with all "
+        doc="Folder or URI of archived segments, such as `s3a://bucket/prefix`, including all "
         "subfolders.",
     )
     segment_keys: PassThrough = pass_through(
         "segments.key.",
         has_placeholders=False,
-        doc="Keys of encrypted segments by alias, in hexadecimal digits.",
+        doc="Keys for decrypting segments, by alias, in hexadecimal digits.",
     )
     accepts_incomplete: bool = prop(
         "accept.incomplete",
@@ -73,7 +73,7 @@ class SourceOptions(SourceTableOptions):
     )
 
     def keys(self) -> dict[str, bytes]:
-        """The keys of encrypted segments by alias."""
+        """The keys for decrypting segments, by alias."""
         return {alias: bytes.fromhex(digits) for alias, digits in self.segment_keys.items()}
 
     @model_validator(mode="after")
@@ -85,7 +85,7 @@ class SourceOptions(SourceTableOptions):
                 bytes.fromhex(digits)
             except ValueError as error:
                 raise ValueError(
-                    f"`segments.key.{alias}` must have pairs of hexadecimal digits"
+                    f"`segments.key.{alias}` must consist of pairs of hexadecimal digits"
                 ) from error
         return self
 
@@ -96,16 +96,16 @@ class RebuildOptions(SessionOptions, SourceOptions):
     at_us: WriteTime | None = prop(
         "at",
         default=None,
-        doc="Rebuild the table as it was at this time: with the writes up to it, and the values "
-        "that had not expired.",
+        doc="Rebuild the table as it was at this time: with the writes up to this time, but "
+        "without values that had expired.",
     )
     without_from_us: WriteTime | None = prop(
         "without.from",
         default=None,
-        doc="Leave out the writes from this time on, up to `without.to`.",
+        doc="Omit the writes from this time up to `without.to`.",
     )
     without_to_us: WriteTime | None = prop(
-        "without.to", default=None, doc="Write time of the last writes to leave out."
+        "without.to", default=None, doc="Write time of the last writes to omit."
     )
     format: Annotated[Literal["parquet", "delta", "iceberg", "cql"], LowerCase] = prop(
         "format", default="parquet", doc="Format of the result. `cql` writes files of statements."
@@ -113,19 +113,19 @@ class RebuildOptions(SessionOptions, SourceOptions):
     target: str = prop(
         "target",
         min_length=1,
-        doc="Folder or URI to write; with `format=iceberg` the name of the table. Its content is "
-        "replaced.",
+        doc="Folder or URI to write, or with `format=iceberg` the table name. The job replaces its "
+        "content.",
     )
     cql_mode: Annotated[Literal["load", "undo"], LowerCase] = prop(
         "cql.mode",
         default="load",
         doc="With `format=cql`: `load` writes all rows with their write times, for an empty table. "
-        "`undo` writes the differences between the present and the rebuilt table, for the live "
+        "`undo` writes the differences between the current and the rebuilt table, for the live "
         "table.",
     )
 
     def window(self, now_us: int | None = None) -> Window:
-        """The writes that count. `now_us` is the present time."""
+        """The window of included writes. `now_us` defaults to the current time."""
         now_us = time.time_ns() // 1000 if now_us is None else now_us
         if self.at_us is not None:
             return Window(until_us=self.at_us, now_us=now_us)

@@ -1,4 +1,4 @@
-"""The rows to merge: from the version store and from archived segments."""
+"""Reads the rows to merge from the version store and from archived segments."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -30,17 +30,17 @@ from spark_jobs.source.segments import (
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The rows of one table, and where they are from."""
+    """The rows of one table, and their origin."""
 
     rows: DataFrame
-    """`token`, `event`, `state`: every write that the window admits, and others."""
+    """`token`, `event`, `state`: every write that the window admits, and possibly others."""
     truncations_us: Sequence[int]
     store_read: StoreRead | None
     segments: ArchivedSegments | None
     observation: Observation | None = field(repr=False)
 
     def unread(self) -> Sequence[UnreadRange]:
-        """Ranges of segments without events, after the rows have been read."""
+        """The ranges of segments that could not be read. Read the rows first."""
         return () if self.observation is None else unread_ranges(self.observation)
 
 
@@ -51,7 +51,7 @@ def open_sources(
     table: SourceTable,
     window: Window,
 ) -> Sources:
-    """Raises `ConfigError` if a source does not exist, `JobError` if older writes are missing."""
+    """Open the sources. Raises `ConfigError` for a missing one, `JobError` for missing writes."""
     store = None
     if options.output is not None:
         store = open_existing_store(session, options.output, options.buckets)
@@ -111,6 +111,6 @@ def _stored(store: VersionStore, table: SourceTable, read: StoreRead | None) -> 
 
 
 def _of_table(events: DataFrame, table: SourceTable) -> DataFrame:
-    """The decoded events as rows of the store. Another table may have had the name."""
+    """Convert decoded events to rows of the store, except events of other tables of that name."""
     cells = read_cells(events).where(F.col("table") == table.id)
     return cells.select("token", "event", F.lit(None).cast("binary").alias("state"))

@@ -1,7 +1,7 @@
-"""CQL statements that write rows: exactly as they are, or only their differences.
+"""Creates CQL statements that write rows exactly, or only their differences.
 
-Each statement is one line. The order of statements does not matter, except for the elements of one
-list, because each statement has a write time.
+Each statement is one line and has a write time. So the order of statements matters only for the
+elements of a list.
 """
 
 import uuid
@@ -20,12 +20,12 @@ Row = Mapping[str, Any]
 _Using = tuple[int, int | None]
 """Write time in microseconds, and TTL."""
 _EARLIEST_US = -(1 << 63) + 1
-"""CQL rejects the smallest number, which is the time of values without a write time."""
+"""CQL rejects the smallest number, which marks values without a write time."""
 
 
 @dataclass(frozen=True, slots=True)
 class StatementWriter:
-    """Writes the statements of one table. `at_s` is the second from which TTLs count."""
+    """Creates the statements of one table. `at_s` is the second at which TTLs start."""
 
     layout: TableLayout
     at_s: int
@@ -33,7 +33,7 @@ class StatementWriter:
     def load(self, row: Row, *, with_statics: bool) -> Iterator[str]:
         """Statements that write a row into an empty table, with its write times.
 
-        The elements of a list get new time UUIDs, in their order, and one write time.
+        The elements of a list get new time UUIDs, in order, and share one write time.
         """
         if with_statics and row["statics"]:
             yield from self._updates(row["statics"], self.partition(row["pk"]))
@@ -45,8 +45,8 @@ class StatementWriter:
         yield from self._updates(row["cells"], key)
 
     def undo(self, now: Row | None, then: Row | None, ts_us: int) -> Iterator[str]:
-        """Statements that turn a visible row into another one: deletions and values, with write
-        times from one microsecond before `ts_us` on. Neither row's statics count."""
+        """Statements that turn the row `now` into the row `then`: deletions and values, with write
+        times from one microsecond before `ts_us` on. Static values are ignored."""
         if now is None and then is None:
             return
         key = self.key(now or then or {})
@@ -61,7 +61,7 @@ class StatementWriter:
     def undo_statics(
         self, pk: bytes, now: Iterable[Cell], then: Iterable[Cell], ts_us: int
     ) -> Iterator[str]:
-        """The same for the static columns of a partition."""
+        """Like `undo`, for the static columns of a partition."""
         return self._differences(now, then, self.partition(pk), ts_us)
 
     def _differences(
@@ -74,8 +74,8 @@ class StatementWriter:
                 continue
             of, written_us = self.layout.column(column), ts_us
             if of.name == "list" and of.is_multi_cell:
-                # All elements are appended again, so later ones must not remain. A rebuild without
-                # the undone writes needs the deletion too, so it also has `ts_us` or more.
+                # All elements are appended again, so even later elements must be deleted. A rebuild
+                # without the undone writes needs this deletion, so its time is at least `ts_us`.
                 written_us = max(ts_us, *(cell["ts"] for cell in (*old, *new))) + 1
             if of.is_multi_cell:
                 # The values follow one microsecond later, so the deletion does not cover them.
@@ -85,7 +85,7 @@ class StatementWriter:
             yield from self._updates([{**cell, "ts": written_us} for cell in new], key)
 
     def _updates(self, cells: Iterable[Cell], key: Mapping[str, str]) -> Iterator[str]:
-        """One UPDATE for each write time and TTL, and more for a list whose TTLs differ."""
+        """Yield an UPDATE per write time and TTL, and several for a list with different TTLs."""
         together: dict[_Using, list[str]] = {}
         in_order: list[tuple[_Using, list[str]]] = []
         for column, of_column in by_column(cells).items():
@@ -105,14 +105,14 @@ class StatementWriter:
             )
 
     def _by_time(self, cells: Iterable[Cell]) -> Iterable[tuple[_Using, Sequence[Cell]]]:
-        """The cells of a column by write time and TTL."""
+        """Group the cells of a column by write time and TTL."""
         found: dict[_Using, list[Cell]] = {}
         for cell in cells:
             found.setdefault((cell["ts"], self._ttl(cell)), []).append(cell)
         return found.items()
 
     def _list_groups(self, cells: Sequence[Cell]) -> Iterator[tuple[_Using, Sequence[Cell]]]:
-        """The elements of a list in their order: neighbours with one TTL are appended together."""
+        """Group adjacent elements of a list that have the same TTL, in list order."""
         latest_us = max(cell["ts"] for cell in cells)
         for ttl, group in groupby(sorted(cells, key=place_in_list), self._ttl):
             yield (latest_us, ttl), list(group)
@@ -130,7 +130,7 @@ class StatementWriter:
         )
 
     def _ttl(self, cell: Cell) -> int | None:
-        """The seconds that a value has left at `at_s`; None if it does not expire."""
+        """The remaining seconds of a value at `at_s`; None if it does not expire."""
         return None if cell["ttl"] is None else cell["ldt"] - self.at_s
 
     @property
@@ -149,7 +149,7 @@ class StatementWriter:
 
 
 def key_condition(layout: TableLayout, row: Row) -> str:
-    """The key of a row as the condition of a statement; of the partition if `ck` is null.
+    """The condition of a statement for a row, or for its partition if `ck` is null.
 
     Raises `ValueError` for a type without literals.
     """
@@ -165,7 +165,7 @@ def _literals(types: Mapping[str, CqlType], raw: Sequence[bytes]) -> dict[str, s
 
 
 def _components(pk: bytes) -> list[bytes]:
-    """The columns of a composite partition key: each a length, a value and a zero."""
+    """Split a composite partition key. Each column is a length, a value and a zero."""
     found, at = [], 0
     while at < len(pk):
         end = at + 2 + int.from_bytes(pk[at : at + 2], "big")
@@ -175,7 +175,7 @@ def _components(pk: bytes) -> list[bytes]:
 
 
 def by_column(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
-    """The cells of each column, in their order."""
+    """Group cells by column, in order."""
     found: dict[str, list[Cell]] = {}
     for cell in cells:
         found.setdefault(cell["column"], []).append(cell)
@@ -183,9 +183,9 @@ def by_column(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
 
 
 def place_in_list(cell: Cell) -> tuple[int, bytes]:
-    """The order of the time UUIDs of elements (`TimeUUIDType#compareCustom`)."""
+    """A sort key for the time UUIDs of elements (`TimeUUIDType#compareCustom`)."""
     element = uuid.UUID(bytes=cell["path"])
-    # The second half compares by signed bytes.
+    # The second half is compared as signed bytes.
     return element.time, bytes(byte ^ 0x80 for byte in element.bytes[8:])
 
 

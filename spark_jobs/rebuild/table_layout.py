@@ -1,4 +1,4 @@
-"""The columns of a table with their types, for statements."""
+"""The columns of a table and their types, for statements."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -56,13 +56,13 @@ class CqlType:
 
     name: str
     of: tuple["CqlType", ...] = ()
-    """Elements; key and value of a map; the fields of a tuple or user type."""
+    """Types of elements, of a map's key and value, or of the fields of a tuple or user type."""
     fields: tuple[str, ...] = ()
     """Names of the fields of a user type."""
     dimension: int = 0
     """Number of elements of a vector."""
     is_multi_cell: bool = False
-    """Whether each element is a cell of its own."""
+    """Whether each element is a separate cell."""
 
     @property
     def is_known(self) -> bool:
@@ -70,7 +70,7 @@ class CqlType:
         return self.name in _NAMES.values()
 
     def fixed_bytes(self) -> int | None:
-        """Length of a value if all have the same and vectors store it without its length
+        """The length of values if it is fixed, so that vectors omit it
         (`AbstractType#valueLengthIfFixed`)."""
         if self.name == "vector":
             of_element = self.of[0].fixed_bytes()
@@ -79,7 +79,7 @@ class CqlType:
 
 
 def parse_class(text: str) -> CqlType:
-    """The type of a class, such as `org.apache.cassandra.db.marshal.ListType(…Int32Type)`."""
+    """Parse the class of a type, such as `org.apache.cassandra.db.marshal.ListType(…Int32Type)`."""
     name, *rest = _split(text)
     name = name.removeprefix(_PACKAGE)
     if name in _WRAPPERS:
@@ -105,7 +105,7 @@ def parse_class(text: str) -> CqlType:
 
 
 def _split(text: str) -> Iterator[str]:
-    """The name of a class, then its parameters."""
+    """Yield the name of a class, and then its parameters."""
     name, bracket, rest = text.partition("(")
     yield name.strip()
     if not bracket:
@@ -122,7 +122,7 @@ def _split(text: str) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class TableLayout:
-    """The current columns of a table, each kind in the order of the schema."""
+    """The current columns of a table by kind, in schema order."""
 
     keyspace: str
     name: str
@@ -137,7 +137,7 @@ class TableLayout:
 
 
 def read_layout(schema: commitlog.Schema, table_id: str) -> TableLayout:
-    """The layout of a table. Its types may be unknown to CQL."""
+    """The layout of a table. Its types may have no CQL name."""
     stored = _stored(schema, table_id)
     return TableLayout(
         stored["keyspace"],
@@ -153,7 +153,7 @@ def table_layout(schema: commitlog.Schema, table_id: str) -> TableLayout:
     if _stored(schema, table_id)["counter"]:
         raise ConfigError(
             f"format=cql: {full_name} is a counter table, and CQL cannot set a counter to a value "
-            "or give it a write time. Choose `format=parquet`, `delta` or `iceberg`."
+            "or set its write time. Choose `format=parquet`, `delta` or `iceberg`."
         )
     for columns in (layout.partition_key, layout.clustering, layout.static, layout.regular):
         for name, of in columns.items():

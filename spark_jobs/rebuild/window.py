@@ -1,8 +1,8 @@
-"""The writes that count for a rebuilt table, and how far back the sources have them. Pure.
+"""Decides which writes a rebuild includes, and whether the sources reach back to them. Pure.
 
-Compaction of the version store keeps only winners: a value that a later write replaced is gone. So
-the writes up to a time are complete only in a version from before that time, in the events since
-then, in the level `history`, or in archived segments.
+Compaction of the version store removes values that later writes replaced. So the writes up to a
+time are complete only in a version from before that time with the events since then, in the level
+`history`, or in archived segments.
 """
 
 import math
@@ -17,16 +17,16 @@ from spark_jobs.errors import JobError
 _US = 1_000_000
 _US = 1_000_000
 _CLOCK_SKEW_US = 60 * _US
-"""Between the clocks of the clients and of the job that commits to the store."""
+"""Allowed difference between the clocks of the clients and of the job that fills the store."""
 _GREGORIAN_100_NS = 0x01B21DD213814000
-"""From 1582 to 1970."""
+"""The time from 1582, when the clock of time UUIDs begins, to 1970."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The writes up to `until_us`, or those outside of `without_us` (both included), or all.
+    """Selects all writes, the writes up to `until_us`, or the writes outside `without_us`.
 
-    Times are write times in microseconds. `now_us` is the present time.
+    Times are write times in microseconds, and inclusive. `now_us` is the current time.
     """
 
     now_us: int
@@ -40,16 +40,16 @@ class Window:
 
     @property
     def complete_to_us(self) -> int:
-        """All writes up to this time count, so a source needs to have them as they were then."""
+        """The window includes all writes up to this time, so a source must contain all of them."""
         if self.without_us is not None:
             return self.without_us[0] - 1
         return self.now_us if self.until_us is None else self.until_us
 
     @property
     def undo_us(self) -> int:
-        """The write time of statements that undo the other writes.
+        """The write time of statements that undo the excluded writes.
 
-        It is the first one after a window, so that later writes take precedence.
+        It is the first time after the excluded window, so that later writes take precedence.
         """
         return self.now_us if self.without_us is None else self.without_us[1] + 1
 
@@ -59,7 +59,7 @@ class Window:
         return self.until_us is None or written_us <= self.until_us
 
     def truncated_us(self, markers_us: Iterable[int]) -> int | None:
-        """The last truncation that counts."""
+        """The latest truncation that the window admits."""
         return max(filter(self.admits, markers_us), default=None)
 
     def merge_options(self, markers_us: Iterable[int]) -> dict[str, Any]:
@@ -74,7 +74,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class StoreCommit:
-    """A version of the store that its Delta log has."""
+    """A version in the store's Delta log."""
 
     version: int
     committed_us: int
@@ -82,10 +82,10 @@ class StoreCommit:
 
 @dataclass(frozen=True, slots=True)
 class StoreRead:
-    """What to read of the store: the rows of `base` and the events of the commits after it.
+    """What to read from the store: the rows of `base`, and the events of later commits.
 
-    `base` None: all events from the first commit on. `with_history`: the rows of the latest
-    version, with superseded states, and nothing else.
+    If `base` is None, all events from the first commit on. With `with_history`, only the rows of
+    the latest version, including superseded states.
     """
 
     base: int | None = None
@@ -95,11 +95,11 @@ class StoreRead:
 def plan_store_read(
     commits: Sequence[StoreCommit], complete_to_us: int, *, now_us: int, history_s: int
 ) -> StoreRead | None:
-    """A read that has every write up to a time; None if the log does not reach back so far."""
+    """Plan a read of every write up to a time; None if the log does not reach back far enough."""
     if history_s and now_us - complete_to_us <= history_s * _US:
         return StoreRead(with_history=True)
     limit_us = complete_to_us - _CLOCK_SKEW_US
-    # The order of commits is that of versions: the clock of a job can be set back.
+    # Commits are ordered by version, because the clock of a job can be set back.
     later = [commit.version for commit in commits if commit.committed_us > limit_us]
     first_later = min(later, default=math.inf)
     earlier = [commit.version for commit in commits if commit.version < first_later]
@@ -111,7 +111,7 @@ def plan_store_read(
 
 
 def created_us(table_id: str) -> int | None:
-    """The time at which a table was created, from its id; None from Cassandra 6.0 on."""
+    """The time at which a table was created, from its id; None for ids of Cassandra 6.0."""
     found = UUID(table_id)
     return (found.time - _GREGORIAN_100_NS) // 10 if found.version == 1 else None
 
@@ -126,9 +126,9 @@ def require_complete(
     commits: Sequence[StoreCommit],
     oldest_segment_ms: int | None,
 ) -> None:
-    """Raises `JobError` unless a source has every write of the table up to a time.
+    """Raise `JobError` unless a source contains every write of the table up to a time.
 
-    Segments do if the oldest one is older than the table.
+    Segments are complete if the oldest segment is older than the table.
     """
     if store_read is not None:
         return
@@ -139,16 +139,16 @@ def require_complete(
     if has_store:
         first = min(commits, key=lambda commit: commit.version, default=None)
         since = "" if first is None else f" begins at {_shown(first.committed_us)} and"
-        found.append(f"the Delta log of the store{since} has no version from before")
+        found.append(f"the Delta log of the store{since} has no earlier version")
     if oldest_segment_ms is not None:
         found.append(f"the oldest segment is from {_shown(oldest_segment_ms * 1000)}")
-    birth = "" if made_us is None else f", which is {_shown(made_us)}"
+    birth = "" if made_us is None else f" at {_shown(made_us)}"
     raise JobError(
         f"{full_name} cannot be rebuilt as it was at {_shown(complete_to_us)}: "
         f"{', and '.join(found)}. Set `segments` to archived segments since the table was created"
-        f"{birth}; or `store.version` to a version of the store from before; or "
+        f"{birth}; or `store.version` to an earlier version of the store; or "
         "`history.retention.seconds` if the store keeps superseded states for long enough; or "
-        "`accept.incomplete=true` to do without older writes."
+        "`accept.incomplete=true` to rebuild without older writes."
     )
 
 

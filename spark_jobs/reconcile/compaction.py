@@ -1,8 +1,8 @@
-"""Compaction and purge of a version store: levels of buckets are rewritten as merged states.
+"""Compacts and purges a version store: rewrites levels of buckets as merged states.
 
-A minor compaction merges only what is newer than the base: at most an eighth of its rows. A major
-compaction rewrites the whole bucket. It runs when more is new, so a new row costs at most eight
-rewritten rows of the base.
+If the newer rows are less than an eighth of the base, a minor compaction merges only them.
+Otherwise, a major compaction rewrites the whole bucket. So a new row costs at most eight rewritten
+rows of the base.
 """
 
 from collections import defaultdict
@@ -39,12 +39,12 @@ def compact(
     *,
     major_share: float = MAJOR_SHARE,
 ) -> int:
-    """Compact the buckets that are due and return their number. No read changes its result.
+    """Compact the buckets that are due, and return their number. Results of reads do not change.
 
-    A compaction is major if the newer rows have at least `major_share` of the base's rows. A larger
-    share rewrites the base less often, but then each minor compaction rewrites more rows.
-    Superseded states remain in the level `history` for `history_s` seconds. Tables that the schema
-    lacks stay as they are.
+    A compaction is major if the number of newer rows is at least `major_share` of the base's rows.
+    A larger share rewrites the base less often, but then each minor compaction rewrites more rows.
+    Superseded states remain in the level `history` for `history_s` seconds. Tables that are not in
+    the schema stay unchanged.
     """
     described = {table.id for table in schema.tables}
     due = [bucket for bucket in store.due_buckets() if bucket[0] in described]
@@ -60,17 +60,17 @@ def compact(
 def level_after(rows: Mapping[str, int], major_share: float = MAJOR_SHARE) -> str:
     """The level that compaction of a bucket writes: `recent` (minor) or `base` (major).
 
-    `rows` are the numbers of its stored rows by level.
+    `rows` is the number of its stored rows by level.
     """
     newer = rows.get(EVENTS, 0) + rows.get(RECENT, 0)
     return RECENT if newer < rows.get(BASE, 0) * major_share else BASE
 
 
 def purge(store: VersionStore, schema: SourceSchema, table: SourceTable, before_s: int) -> None:
-    """Remove deletions and expired values from before this second, and all they cover.
+    """Remove deletions and expired values from before this second, and all writes they cover.
 
-    An older write that arrives afterwards becomes visible. So `before_s` must be at least
-    `gc_grace_seconds` plus the largest lag of the topics ago.
+    A covered write that arrives afterwards becomes visible. So `before_s` must be at least
+    `gc_grace_seconds` plus the maximum lag of the topics ago.
     """
     found = store.levels(table.id).select("table", "bucket").distinct().collect()
     if found:
@@ -88,7 +88,7 @@ def _rewrite(
     history_s: int,
     purge_before_s: int | None = None,
 ) -> None:
-    """Merge the levels of buckets up to `level`, which gets the states, in one commit."""
+    """Merge the levels of buckets up to `level` into states in `level`, in one commit."""
     merged = (EVENTS, RECENT) if level == RECENT else (EVENTS, RECENT, BASE)
     truncated_us = store.truncated_tables()
     parts = []
@@ -102,7 +102,7 @@ def _rewrite(
             truncated_us=truncated_us.get(table.id),
             keep_superseded=history_s > 0,
         )
-        # One task for each bucket, so one file.
+        # One task per bucket, so one file per bucket.
         by_bucket = store.stored(of_table, merged).repartition("bucket")
         in_order = by_bucket.sortWithinPartitions("bucket", "token").select(*PAYLOAD)
         states = in_order.mapInArrow(merge, from_arrow_schema(COMPACT_SCHEMA))
@@ -110,7 +110,7 @@ def _rewrite(
     if history_s > 0:
         kept = F.col("superseded_at_s") >= now_s - history_s
         parts.append(store.stored(buckets, [HISTORY]).where(kept).repartition("table", "bucket"))
-    # The writer sorts by folder; with the tokens it keeps the order that reads can skip by.
+    # The writer sorts by folder. Sorting by token too keeps the order that lets reads skip data.
     rows = reduce(DataFrame.unionByName, parts)
     rows = rows.sortWithinPartitions("table", "bucket", "level", "token", "ck")
     store.replace(rows, kind, buckets, (*merged, HISTORY))
@@ -119,7 +119,7 @@ def _rewrite(
 def _rows(
     states: DataFrame, store: VersionStore, table: SourceTable, level: str, now_s: int
 ) -> DataFrame:
-    """The states as stored rows."""
+    """Convert states to stored rows."""
     is_superseded = F.col("is_superseded")
     return states.select(
         F.lit(table.id).alias("table"),

@@ -1,4 +1,4 @@
-"""The job: stores the events of Kafka topics, one micro-batch after the other."""
+"""Stores the events of Kafka topics, one micro-batch after the other."""
 
 import logging
 import threading
@@ -43,14 +43,14 @@ _STORE_TEXTS = {
 }
 logger = logging.getLogger(__name__)
 _FORMAT = "2"
-"""A checkpoint of another format has read events that the store lacks."""
+"""A checkpoint of a different format has read events that the store does not contain."""
 _SIZE_INTERVAL_S = 60
 _FAIL = InvalidRecords()
 
 
 @dataclass(frozen=True, slots=True)
 class RunStats:
-    """Sums over a run."""
+    """The totals of a run."""
 
     micro_batches: int = 0
     records: int = 0
@@ -60,7 +60,7 @@ class RunStats:
     """The size of the store, if it was measured."""
 
     def plus(self, progress: Mapping[str, Any]) -> "RunStats":
-        """These statistics and one more micro-batch, from its progress."""
+        """Add a micro-batch, given its progress."""
         records = progress["numInputRows"]
         return replace(
             self,
@@ -101,7 +101,7 @@ def write(stats: RunStats, options: StreamOptions, *, has_failed: bool = False) 
 
 
 def registry_of(stats: RunStats) -> CollectorRegistry:
-    """The statistics as metrics of Prometheus."""
+    """The statistics as Prometheus metrics."""
     registry = metrics_files.counters(_PREFIX, stats.sums(), _HELP_TEXTS)
     if stats.store is not None:
         for name, value in asdict(stats.store).items():
@@ -134,8 +134,8 @@ def reconcile(
 
 
 def main(options: ReconcileOptions) -> JobReport:
-    """Run in a new session; the report has the summary."""
-    # Before Spark starts, so that an invalid schema is reported at once.
+    """Run in a new session, and report the summary."""
+    # Before Spark starts, so that an invalid schema fails at once.
     read_tables(options)
     with start_job(JOB, options) as job:
 
@@ -158,12 +158,12 @@ def run(
     """Run until the trigger ends or `stop` is set.
 
     `tick` is called about once a second, and once at the end, in the thread of the caller.
-    `report` is called after it; the default writes the files of the options.
+    `report` is called after `tick`; by default, it writes the configured files.
     Raises `ConfigError`, `CheckpointError`, `InputError`, or an exception of Spark.
     """
     schema, tables = read_tables(options)
     session = isolate_session(session, options.state_partitions)
-    # First, because its errors name the remedy for an old format.
+    # Opened first, because its errors state the remedy for an old format.
     store = open_store(session, options)
     fixed = {"output": options.output, "format": _FORMAT, "buckets": str(options.buckets)}
     checkpoint, topics, records = open_source(
@@ -171,7 +171,7 @@ def run(
     )
     invalid = InvalidRecords(options.dead_letter_path, checkpoint.id)
     job = StreamingReconcile(store, schema, tables, checkpoint.id, options.history_s, invalid)
-    # Spark computes every column of a micro-batch, even if it is not used.
+    # Spark computes every column of a micro-batch, even unused columns.
     if invalid.path is None:
         stream = events(records).select(*READ)
     else:
@@ -183,8 +183,8 @@ def run(
 class StreamingReconcile:
     """Writes a stream of events to a version store.
 
-    A micro-batch is durable before Spark commits it. After a crash Spark may repeat the batch; the
-    store skips it by its number.
+    A micro-batch is durable before Spark commits it. After a crash, Spark may repeat the batch; the
+    store recognizes its number and skips it.
     """
 
     def __init__(
@@ -196,7 +196,7 @@ class StreamingReconcile:
         history_s: int = 0,
         invalid: InvalidRecords = _FAIL,
     ) -> None:
-        """With the path of `invalid` the streams have its columns and `error`."""
+        """If `invalid` has a path, streams must contain `RAW_COLUMNS` and `error`."""
         self._invalid = invalid
         self._store = store
         self._schema = schema

@@ -41,14 +41,14 @@ class TableOptions(Properties):
             "merge": "the store has one layout. Remove `layout`, and read the topics again with a "
             "new `output` and a new `checkpoint`"
         },
-        doc="Only `append`: files are added by bucket and compacted later, at a cost that does not "
-        "grow with the table. The next release removes this option.",
+        doc="Only `append`: the job adds files by bucket and compacts them later, at a cost that "
+        "does not grow with the table. The next release removes this option.",
     )
     buckets: Count = prop(
         "buckets",
         default=16,
         doc="Number of buckets of a table, by token. A major compaction rewrites a whole bucket, "
-        "so aim at 0.5 to 2 GB each. Cannot change.",
+        "so aim for 0.5 to 2 GB each. You cannot change it later.",
     )
     compact_after_files: int = prop(
         "compact.after.files",
@@ -70,21 +70,21 @@ class ReconcileOptions(TopicJobOptions, InvalidRecordOptions, TableOptions):
     tables: TableList = prop(
         "tables",
         default=(),
-        doc="Tables to store, as `keyspace.table`. Events of others are skipped. Not set: all "
-        "tables; then an event of a table that `schema.file` lacks fails the job.",
+        doc="Tables to store, as `keyspace.table`. The job skips events of other tables. Defaults "
+        "to all tables; then the job fails for an event of a table that is not in `schema.file`.",
     )
     counter_tables: TableList = prop(
         "counter.tables",
         default=(),
         doc="Counter tables that had `cdc = true` from their first write, as `keyspace.table`. "
-        "Events of other counter tables fail the job, because the log lacks their earlier counts.",
+        "The job fails for events of other counter tables, because their earlier counts are not in "
+        "the log.",
     )
     history_s: Seconds = prop(
         "history.retention.seconds",
         default=0,
         ge=0,
-        doc="For how long compaction keeps superseded states of rows in the level `history`. 0 "
-        "keeps none.",
+        doc="How long compaction keeps superseded row states in the level `history`. 0 keeps none.",
     )
 
     @model_validator(mode="after")
@@ -99,20 +99,20 @@ class ReconcileOptions(TopicJobOptions, InvalidRecordOptions, TableOptions):
             name for name in self.counter_tables if self.tables and name not in self.tables
         ]
         return super().warnings() + tuple(
-            f"`counter.tables` has {name}, but `tables` does not, so it has no effect."
+            f"`counter.tables` contains {name}, but `tables` does not, so it has no effect."
             for name in unselected
         )
 
 
 class FollowOptions(ReconcileOptions):
-    """Options of a job that follows a store. Without `topics` another job fills the store."""
+    """Options of a job that follows a store. Without topics, another job fills the store."""
 
     topics_are_optional: ClassVar[bool] = True
     job: ClassVar[str]
 
     @property
     def folder(self) -> str:
-        """The folder of the follower and of the job's own files."""
+        """The folder for the files of the follower and of the job."""
         return f"{self.checkpoint.rstrip('/')}/{self.job}"
 
 
@@ -128,13 +128,13 @@ class ViewOptions(StoredTableOptions):
     view_output: Location = prop(
         "view.output",
         min_length=1,
-        doc="Folder or URI of the Delta table to write. Its content is replaced.",
+        doc="Folder or URI of the Delta table to write. The command replaces its content.",
     )
     at_s: SecondOfTime | None = prop(
         "at.s",
         default=None,
-        doc="Time of the view in seconds since 1970. Values that have expired by then are not "
-        "shown. Not set: now.",
+        doc="Time of the view in seconds since 1970. Values that have expired by then are omitted. "
+        "Defaults to now.",
     )
 
     @model_validator(mode="after")
@@ -152,8 +152,8 @@ class TruncateOptions(StoredTableOptions):
     at_us: MicrosecondOfTime | None = prop(
         "at.us",
         default=None,
-        doc="Write time of the truncation in microseconds since 1970. All writes up to this time "
-        "are deleted. Not set: now.",
+        doc="Write time of the truncation in microseconds since 1970. The command deletes all "
+        "writes up to this time. Defaults to now.",
     )
 
     def warnings(self) -> tuple[str, ...]:
@@ -176,8 +176,8 @@ class PurgeOptions(StoredTableOptions):
         "lag.seconds",
         default=_ONE_DAY_S,
         ge=0,
-        doc="Longest lag of any agent, topic and this job. Writes with a longer lag can make "
-        "deleted values visible again.",
+        doc="Maximum lag of a write on its way to the store, over all agents and topics. Writes "
+        "with a longer lag can make deleted values visible again.",
     )
 
     def before_s(self) -> int:

@@ -9,7 +9,7 @@ from spark_jobs.session import create_job_session
 
 _ABOUT = (
     "Remove deletions, tombstones and expired values that are older than `gc.grace.seconds` plus "
-    "`lag.seconds`, with all writes that they cover. Afterwards VACUUM of Delta Lake frees the "
+    "`lag.seconds`, with all writes that they cover. Afterwards, Delta Lake's VACUUM frees the "
     "space."
 )
 

@@ -1,4 +1,4 @@
-"""The selected tables of a job, and the reasons to reject events of other tables."""
+"""Selects the tables of a job, and states why events of other tables are rejected."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,17 +20,17 @@ _FROM_EPOCH = "1b255f4def2540a6"
 
 
 def drop_replica_copies(events: DataFrame) -> DataFrame:
-    """One copy of each event of `spark_jobs.source.events`, before Spark parses its JSON.
+    """Keep one copy of each event of `spark_jobs.source.events`, before Spark parses its JSON.
 
-    Events without a value are dropped. Replica copies have equal `cells`, byte for byte, and equal
-    ids. The id alone is not enough: two attempts of one statement have equal ids but different
-    local deletion times, and the largest counts.
+    Events without a value are dropped. Replica copies have equal ids and equal `cells`, byte for
+    byte. Equal ids are not enough: two attempts of a statement have equal ids but different local
+    deletion times, of which the largest counts.
 
-    The columns are `value`, text with the member `cells` that may lack all members before it, and
-    `topic`, `partition` and `offset` of the copy.
+    The columns are `value`, and `topic`, `partition` and `offset` of the copy. `value` is text with
+    the member `cells`, possibly without the members before it.
     """
     text = F.col("value").cast("string")
-    # A separate column, because Spark would repeat the search for each reference.
+    # A separate column, because Spark would otherwise repeat the search for each reference.
     parts = events.where(F.col("id").isNotNull() & F.col("value").isNotNull()).select(
         *("id", "topic", "partition", "offset"),
         text.alias("value"),
@@ -42,17 +42,17 @@ def drop_replica_copies(events: DataFrame) -> DataFrame:
 
 
 def _only_cells() -> Column:
-    """An object with `cells` alone, if they are its last member as agents write it.
+    """Reduce a value to the member `cells`, if `cells` is the last member, as agents write it.
 
-    Any other value, also one with a schema of Connect, stays unchanged. The text `"cells":` cannot
-    occur inside `cells`, because names are values there and their quotes are escaped. It can occur
-    in other formats, such as Avro.
+    Any other value stays unchanged, including a value with a Connect schema. The text `"cells":`
+    cannot occur inside `cells`, because names are values there and their quotes are escaped. It can
+    occur in other formats, such as Avro.
     """
     is_object = F.startswith("value", F.lit(_OBJECT))
     has_schema = F.startswith("value", F.lit(_WITH_SCHEMA))
     is_last = is_object & ~has_schema & F.startswith("rest", F.lit(_BEGIN))
     found = F.when(is_last, F.concat(F.lit("{" + _CELLS), "rest")).otherwise(F.col("value"))
-    # The value is never null. Without `coalesce` Spark would check every record for null.
+    # The value is never null. Without `coalesce`, Spark would check every record for null.
     return F.coalesce(found, F.lit(""))
 
 
@@ -66,7 +66,7 @@ class SelectedTables:
     counters: frozenset[str]
     """Ids of the counter tables that had CDC from their first write."""
     rejected: Mapping[str, str]
-    """Reasons to reject events by table id, as for `read_cells`."""
+    """Reasons to reject events, by table id, as `read_cells` expects them."""
 
     def events(self, records: DataFrame) -> DataFrame:
         """The events of these tables, as the version store appends them.
@@ -83,8 +83,8 @@ class SelectedTables:
         return self._selected(events)
 
     def split(self, records: DataFrame) -> tuple[DataFrame, DataFrame]:
-        """As `events`, and the rejected events with `place` and `error`. `records` have ids; both
-        results read them, so cache the records."""
+        """Return `events`, and the rejected events with `place` and `error`. `records` must have
+        ids. Both results read the records, so cache them."""
         copies = drop_replica_copies(records)
         read = read_cells(copies, self.rejected, self.counters, self._rejects, keep_invalid=True)
         accepted = read.where(F.col("error").isNull()).drop("place", "error")
@@ -101,14 +101,14 @@ class SelectedTables:
         return self._newer_table if self.skips_others else None
 
     def _newer_table(self, table: Column, place: Column) -> Column:
-        """The reason to reject an event of a later table of a selected name, by its topic. Events
-        of an earlier one are skipped: its rows are gone in Cassandra."""
+        """The reason to reject an event of a newer table with a selected name, by its topic. Events
+        of older tables are skipped, because Cassandra no longer has their rows."""
         reason = F.lit(None).cast("string")
         for each in self.tables:
             topic = rf"[.-]{each.keyspace}[.-]{each.name}/\d+/\d+$"
             is_newer = place.rlike(topic) & (_created(table) > _created(F.lit(each.id)))
             text = (
-                f"is of a table {each.full_name} that was created after the one with the id "
+                f"is of a table {each.full_name} that is newer than the table with the id "
                 f"{each.id} in `schema.file`. Describe the schema again"
             )
             reason = F.when(is_newer, text).otherwise(reason)
@@ -116,9 +116,9 @@ class SelectedTables:
 
 
 def _created(table: Column) -> Column:
-    """A text that grows with the creation of a table; null for an id that does not show it.
+    """A text that sorts tables by creation time; null for an id that does not contain this time.
 
-    Cassandra makes time UUIDs, and from 6.0 on ids from an epoch (`TableId#MAGIC`).
+    Up to Cassandra 5.0, ids are time UUIDs. From 6.0 on, they contain an epoch (`TableId#MAGIC`).
     """
     digits = F.translate(table, "-", "")
     time = F.concat(F.lit("0"), digits.substr(14, 3), digits.substr(9, 4), digits.substr(1, 8))
@@ -129,10 +129,10 @@ def _created(table: Column) -> Column:
 def select_tables(
     schema: SourceSchema, tables: Sequence[str] = (), whole_counters: Sequence[str] = ()
 ) -> SelectedTables:
-    """The tables with these names; all tables of the schema by default.
+    """Select tables by name; by default, all tables of the schema.
 
-    `whole_counters` names the counter tables that had CDC from their first write. Raises
-    `ConfigError` for a name that the schema lacks.
+    `whole_counters` lists the counter tables that had CDC from their first write. Raises
+    `ConfigError` for a name that is not in the schema.
     """
     named = tuple(schema.table(name) for name in tables)
     selected = named or schema.tables

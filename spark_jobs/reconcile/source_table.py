@@ -1,4 +1,4 @@
-"""The source tables, from a description of their schema."""
+"""Reads the source tables from a description of their schema."""
 
 import gzip
 import json
@@ -18,15 +18,15 @@ _WITH_SEVERAL_CELLS = tuple(
 )
 _EPOCH_BASED = 0x1B255F4D_EF25_40A6
 """First half of the ids of Cassandra 6.0 (`TableId.MAGIC`). The second half is the epoch before the
-table was created; until 5.0 ids are time-based."""
+table was created. Up to 5.0, ids are time-based."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceTable:
     """One table.
 
-    `columns` maps each current regular or static column to whether it has several cells. `dropped`
-    maps columns to the time of their last drop, in microseconds.
+    `columns` maps each current regular or static column to whether it is multi-cell. `dropped` maps
+    columns to the time of their latest drop, in microseconds.
     """
 
     id: str
@@ -49,14 +49,14 @@ class SourceSchema:
     path: Path
     schema: commitlog.Schema
     tables: tuple[SourceTable, ...]
-    """Of tables with equal names, the newest comes last."""
+    """Tables with the same name are ordered from the oldest to the newest."""
 
     def table(self, full_name: str) -> SourceTable:
         """The newest table with this name (`keyspace.table`). Raises `ConfigError`."""
         found = [table for table in self.tables if table.full_name == full_name]
         if not found:
             known = ", ".join(sorted({table.full_name for table in self.tables})) or "none"
-            raise ConfigError(f"{self.path} describes no table {full_name}. It describes {known}.")
+            raise ConfigError(f"{self.path} has no table {full_name}. Its tables are: {known}.")
         return found[-1]
 
 
@@ -84,7 +84,7 @@ def stored_table(schema: SourceSchema, table: SourceTable) -> str:
 
 
 def from_stored_table(text: str, path: Path) -> SourceSchema:
-    """The schema that describes one table. `path` is the place of the text."""
+    """Parse the description of one table. `path` is the place of the text."""
     return _describe(path, commitlog.Schema.from_stored(text.encode()))
 
 
@@ -104,11 +104,11 @@ def _parse(content: bytes) -> commitlog.Schema:
 
 
 def _age(stored: Mapping[str, Any]) -> tuple[int, int, int, str]:
-    """When a table was described, then when it was created, as far as its id tells."""
+    """A sort key: when a table was described, then when it was created, as far as its id shows."""
     table_id = UUID(stored["id"])
     high, low = divmod(table_id.int, 1 << 64)
     if high == _EPOCH_BASED:
-        # After an upgrade the tables of 5.0 and earlier are older than these.
+        # After an upgrade, the tables of 5.0 and earlier are older than these tables.
         generation, created_at = 1, low
     else:
         generation, created_at = 0, table_id.time if table_id.version == 1 else 0

@@ -1,4 +1,4 @@
-"""The rows that `SELECT *` shows at a second: raw, or with the columns and types of the table."""
+"""Merges the rows that `SELECT *` shows at a second, raw or with the table's columns and types."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -19,7 +19,7 @@ from spark_jobs.reconcile.store.version_store import MERGED
 
 Merge = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 MOST_REJECTED = 100
-"""Rejected rows that a job collects."""
+"""Maximum number of rejected rows that a job collects."""
 _SHOWN = 5
 
 
@@ -38,7 +38,7 @@ def typed_row(merger: Merger) -> StructType:
 
 
 def merged(stored: DataFrame, merge: Merge, schema: pa.Schema) -> DataFrame:
-    """The result of `merge`, a method of `Merger`, over stored rows in any order."""
+    """Apply `merge`, a method of `Merger`, to stored rows in any order."""
     by_token = stored.repartition("token").sortWithinPartitions("token")
     return by_token.mapInArrow(merge, from_arrow_schema(schema))
 
@@ -60,15 +60,15 @@ def visible_rows(
 def changes_at(
     store: VersionStore, schema: SourceSchema, table: SourceTable, now_s: int
 ) -> DataFrame:
-    """The source table at a second, as `first_changes`."""
+    """The source table at a second, in the form of `first_changes`."""
     options = {"now_s": now_s, "truncated_us": store.truncated_us(table.id)}
     return first_changes(store.rows(table.id), merger_of(schema, table), options)
 
 
 def first_changes(stored: DataFrame, merger: Merger, options: Mapping[str, Any]) -> DataFrame:
-    """Stored rows as changes of a table that had none; `options` are those of `Merger.rows`.
+    """Merge stored rows into changes from an empty table. `options` are options of `Merger.rows`.
 
-    A row whose value has no typed form is `rejected`, with its key; `after` has each other row.
+    A row with a value that has no typed form is `rejected`, with its key; others are in `after`.
     """
     rows = stored.select(*MERGED, F.lit(True).alias("is_new"))
     return merged(rows, partial(merger.first_changes, **options), merger.changes_schema)
@@ -88,7 +88,7 @@ def write_typed(changes: DataFrame, write: Callable[[DataFrame], None]) -> tuple
 
 
 def left_out_text(rejected: Sequence[str]) -> str:
-    """For the report of a job; empty without rejected rows."""
+    """Text about rejected rows for a job's report; empty if there are none."""
     if not rejected:
         return ""
     count = f"{len(rejected)}" if len(rejected) < MOST_REJECTED else f"at least {len(rejected)}"
@@ -101,7 +101,7 @@ def table_at(
 ) -> DataFrame:
     """The source table at a second, with its columns and types, keys first.
 
-    The reference of types lists the Spark type of each CQL type.
+    docs/reference/types.md lists the Spark type of each CQL type.
     """
     merger = merger_of(schema, table)
     typed = partial(merger.typed, now_s=now_s, truncated_us=store.truncated_us(table.id))

@@ -1,4 +1,4 @@
-"""Events from records: the headers as columns, with key and value unchanged.
+"""Converts records to events: headers become columns, key and value stay unchanged.
 
     id         binary(16)  the event id, equal on every replica
     source     string      `node id/segment id/position/index`
@@ -40,16 +40,16 @@ _USUAL_POSITIONS = {"cdc.id": 0, "cdc.source": 1, "cdc.ts_us": 2, "cdc.kind": 3}
 _MOST = str((1 << 31) - 1)
 _NO_LIMITS = {"maxStringLen": _MOST, "maxNumLen": _MOST, "maxNestingDepth": _MOST}
 UNREAD = "_unread"
-"""The member with the whole text if any part of it does not fit the schema; otherwise null."""
+"""A member that contains the whole text if any part does not fit the schema; otherwise null."""
 OTHER_TABLES = ""
 """The key for all other tables in a mapping by table id."""
 
 
 @dataclass(frozen=True, slots=True)
 class InvalidRecords:
-    """The Delta table at `path` of records that a job cannot use: as in Kafka, and `error` with the
-    place and the reason. Without a path an invalid record fails the job. `app` identifies the
-    checkpoint."""
+    """The Delta table at `path` with records that a job cannot use: Kafka's columns, and `error`
+    with the place and the reason. Without a path, an invalid record fails the job. `app` identifies
+    the checkpoint."""
 
     path: str | None = None
     app: str = ""
@@ -70,11 +70,11 @@ class InvalidRecords:
 
 
 def events(records: DataFrame, *, keep_invalid: bool = False) -> DataFrame:
-    """Events with `EVENT_COLUMNS` from records of the Kafka source.
+    """Convert records of the Kafka source to events with `EVENT_COLUMNS`.
 
-    A record without the headers of an event fails the query with an `InputError` that names its
-    place. The expression of `id` has this check. With `keep_invalid` the record stays, its `id` and
-    `kind` are null, and the column `error` has the reason.
+    A record without the headers of an event fails the query with an `InputError` that states its
+    place. The expression of `id` contains this check. With `keep_invalid`, the record is kept: its
+    `id` and `kind` are null, and the column `error` contains the reason.
     """
     found = records.select(
         header("cdc.id").alias("id"),
@@ -95,7 +95,7 @@ def events(records: DataFrame, *, keep_invalid: bool = False) -> DataFrame:
 
 
 def header(name: str) -> Column:
-    """The value of a header of the agents; null for a record without it."""
+    """The value of an agent's header; null for a record without this header."""
     usual = F.get("headers", F.lit(_USUAL_POSITIONS[name]))
     # Not a filter: Spark cannot compile a filter with a lambda function.
     place = F.array_position(F.col("headers")["key"], F.lit(name)).cast("int")
@@ -104,7 +104,7 @@ def header(name: str) -> Column:
 
 
 def record_place() -> Column:
-    """The name of a record: `topic/partition/offset`."""
+    """The place of a record: `topic/partition/offset`."""
     return F.concat_ws("/", "topic", "partition", "offset")
 
 
@@ -144,7 +144,7 @@ def _header_error(identity: Column, kind: Column) -> Column:
 
 
 def _time_error(ts_us: Column) -> Column:
-    """The error text for a header `cdc.ts_us` that is no number; null for other records."""
+    """The error text for a header `cdc.ts_us` that is not a number; null for other records."""
     text = header("cdc.ts_us").cast("string")
     return F.when(
         ts_us.isNull() & text.isNotNull(),
@@ -157,14 +157,14 @@ def _time_error(ts_us: Column) -> Column:
 
 
 def json_value(text: Column, members: str) -> Column:
-    """A struct of these members, such as `id: string`, and of `UNREAD`.
+    """Parse JSON into a struct of these members, such as `id: string`, and of `UNREAD`.
 
-    No other function parses JSON in Spark. Jackson rejects texts of 20 million characters, numbers
-    of 1,000 digits and 1,000 levels. `get_json_object` then returns null, as for a missing member.
+    The jobs use no other JSON function of Spark. Jackson rejects 20 million characters, numbers of
+    1,000 digits and 1,000 levels, for which `get_json_object` would return null, as for a missing
+    member.
 
-    A member that does not fit is null, as an absent one. Only `UNREAD` tells them apart, so every
-    caller must check it.
-    """
+    A member that does not fit is null, like a missing one. Only `UNREAD` tells them apart, so every
+    caller must check it."""
     schema = f"struct<{members}, {UNREAD}: string>"
     return F.from_json(text, schema, {"columnNameOfCorruptRecord": UNREAD, **_NO_LIMITS})
 
@@ -177,24 +177,24 @@ def read_cells(
     *,
     keep_invalid: bool = False,
 ) -> DataFrame:
-    """One row for each event with a value: `table` (its id), `token`, `ck` (binary) and `event`.
+    """Convert each event with a value to `table` (its id), `token`, `ck` (binary) and `event`.
 
     `spark_jobs.merge` reads every value with the code that later merges it, so a stored event can
     always be merged. That reader has no limits on the length of texts, names and numbers, unlike
     Spark's JSON functions.
 
     `events` has a column `value`, text or binary. If Connect's `JsonConverter` wrote a schema, the
-    event is the `payload`. `event` is a JSON object with the member `cells` alone. `ck` is null for
+    event is the `payload`. `event` is a JSON object with only the member `cells`. `ck` is null for
     static rows, partitions and ranges. Kafka tombstones have no value and are dropped.
 
-    An invalid value fails the query, so no write is lost silently. `rejected` maps table ids to a
-    reason to fail the query too. The reason of `OTHER_TABLES` applies to all tables that are not
-    in the mapping. An empty reason accepts the table. `rejects` maps the table id and the place of
-    an event to a further reason, or null. `counters` are the ids of counter tables,
+    An invalid value fails the query, so no write is lost silently. `rejected` maps table ids to
+    reasons for failing the query too. The reason of `OTHER_TABLES` applies to all tables that are
+    not in the mapping. An empty reason accepts the table. `rejects` maps the table id and the place
+    of an event to an additional reason, or null. `counters` contains the ids of counter tables
     whose contexts are verified.
 
-    With `keep_invalid` an invalid or rejected value stays. Its `table` is null, and the columns
-    `place` and `error` have its name and the message.
+    With `keep_invalid`, an invalid or rejected value is kept. Its `table` is null, and the columns
+    `place` and `error` contain its place and the message.
     """
     reader = EventReader(counters)
     value = F.col("value").cast("binary")
@@ -215,7 +215,7 @@ def read_cells(
 
 
 def place_of(events: DataFrame) -> Column:
-    """The name of an event in error messages."""
+    """How error messages refer to an event: by its place, or by the start of its value."""
     if {"topic", "partition", "offset"} <= set(events.columns):
         return F.concat(F.lit("The record "), record_place())
     return F.concat(F.lit("The value "), F.substring(F.col("value").cast("string"), 1, 100))

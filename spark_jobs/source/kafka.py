@@ -1,5 +1,5 @@
-"""Kafka topics: their records from Spark's source, and ids, end offsets and settings from Kafka's
-Java client in the driver."""
+"""Reads records of Kafka topics with Spark's source, and topic ids, end offsets and settings with
+Kafka's Java client in the driver."""
 
 import json
 import logging
@@ -19,8 +19,8 @@ logger = logging.getLogger(__name__)
 _POLICY = "cleanup.policy"
 FILE = "cdc-topics.json"
 Compacted = Literal["reject", "warn", "accept"]
-"""Whether a job reads topics with `cleanup.policy=compact`. `reject`: it rebuilds rows of events.
-`warn`: later readers may. `accept`: its records are whole states."""
+"""Whether a job reads topics with `cleanup.policy=compact`. `reject`: it rebuilds rows from events.
+`warn`: later readers may rebuild rows. `accept`: its records are complete states."""
 
 
 def read_stream(
@@ -37,7 +37,7 @@ def read_stream(
 
 
 def read(session: SparkSession, options: SourceOptions) -> DataFrame:
-    """The current records of the topics from `starting.offsets`, with the same columns."""
+    """The current records from `starting.offsets` on, with the columns of `read_stream`."""
     settings = options.reader_options()
     settings.pop("maxOffsetsPerTrigger", None)
     return session.read.format("kafka").options(**settings).load()
@@ -45,8 +45,8 @@ def read(session: SparkSession, options: SourceOptions) -> DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class TopicFacts:
-    """`id` is empty for a broker before Kafka 2.8. `is_compacted` is false if the user may not
-    describe the configuration of the topic."""
+    """Facts about a topic. `id` is empty for brokers before Kafka 2.8. `is_compacted` is false if
+    the user may not describe the topic's configuration."""
 
     id: str
     is_compacted: bool
@@ -58,7 +58,7 @@ def describe_topics(
     topics: Collection[str],
     pattern: str | None = None,
 ) -> dict[str, TopicFacts]:
-    """The existing topics of a subscription: these topics, or those whose whole name matches."""
+    """The existing topics of a subscription: `topics`, or topics whose whole name matches."""
     jvm: Any = session.sparkContext._jvm
     matches = jvm.java.util.regex.Pattern.matches
     with _admin(jvm, settings) as admin:
@@ -79,9 +79,9 @@ def describe_topics(
 def read_end_offsets(
     session: SparkSession, settings: Mapping[str, str], topics: Iterable[str]
 ) -> dict[str, dict[int, int]]:
-    """The offset after the last record of each partition, of the topics that exist.
+    """The offset after the last record of each partition, for topics that exist.
 
-    `settings` are those of Kafka's client, such as `bootstrap.servers`.
+    `settings` are settings of Kafka's client, such as `bootstrap.servers`.
     """
     jvm: Any = session.sparkContext._jvm
     kafka = jvm.org.apache.kafka
@@ -108,7 +108,7 @@ def read_cleanup_policy(
 ) -> frozenset[str] | None:
     """`cleanup.policy` of a topic, such as `compact`; None if the topic does not exist.
 
-    Needs the right to describe the configuration of the topic.
+    Requires permission to describe the topic's configuration.
     """
     jvm: Any = session.sparkContext._jvm
     config = jvm.org.apache.kafka.common.config
@@ -120,7 +120,7 @@ def read_cleanup_policy(
 
 
 def _compacted(jvm: Any, admin: Any, topics: Iterable[str]) -> set[str]:
-    """The topics with `compact` in `cleanup.policy`, of those with a readable configuration."""
+    """The topics with `compact` in `cleanup.policy`, except topics without read permission."""
     config = jvm.org.apache.kafka.common.config
     found = set()
     for topic in topics:
@@ -158,12 +158,12 @@ def _admin(jvm: Any, settings: Mapping[str, str]) -> Iterator[Any]:
 
 
 class SourceTopics:
-    """Verifies that the topics of a job are those of its checkpoint, and have every event.
+    """Verifies that a job's topics match its checkpoint and contain every event.
 
-    An offset has a meaning only with the id of its topic, which the checkpoint stores: a topic that
-    was deleted and created again has the same name and the same offsets for other records. Kafka's
-    cleaner keeps only the last event of a key, and an event has only the columns that its statement
-    wrote.
+    Offsets are valid only for the topic id that the checkpoint stores: a topic that was deleted and
+    created again has the same name, and the same offsets for different records. In compacted
+    topics, Kafka keeps only the latest event of a key, but an event contains only the columns that
+    its statement wrote.
     """
 
     def __init__(
@@ -212,10 +212,10 @@ def open_source(
     compacted: Compacted,
     store_id: str = "",
 ) -> tuple[OwnedCheckpoint, SourceTopics, DataFrame]:
-    """Acquire the checkpoint of a job, and read its topics after the offsets there as a stream.
+    """Acquire a job's checkpoint, and stream its topics from the offsets in the checkpoint.
 
-    `fixed` are options that must not change. Raises `CheckpointError`, or `InputError` for topics
-    that the job cannot read.
+    `fixed` contains options that must not change. Raises `CheckpointError`, or `InputError` for
+    topics that the job cannot read.
     """
     owner = CheckpointOwner(job, options.subscription(), fixed, store_id)
     checkpoint = acquire_checkpoint(session, options.checkpoint, owner)
@@ -225,7 +225,7 @@ def open_source(
 
 
 def replaced_topics(stored: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
-    """The topics whose id differs from the stored one. A deleted topic has no id."""
+    """The topics whose id differs from the stored id. A deleted topic has no id."""
     return (topic for topic in sorted(stored) if now.get(topic, stored[topic]) != stored[topic])
 
 
@@ -234,9 +234,9 @@ def replaced_text(
 ) -> str:
     ids = "; ".join(f"{each} (id {stored[each]}, now {now[each]})" for each in topics)
     return (
-        f"Topics were deleted and created again: {ids}. The offsets in {checkpoint} are of the "
+        f"Topics were deleted and created again: {ids}. The offsets in {checkpoint} belong to the "
         "deleted topics. Records that the job had not read from them are lost, and it would skip "
-        "the first records of the new ones. To read the new topics, start with a new `checkpoint` "
+        "the first new records. To read the new topics, start with a new `checkpoint` "
         "and `starting.offsets=earliest`. To replace the lost records, take snapshots of the "
         "tables or collections of these topics again."
     )
@@ -245,7 +245,7 @@ def replaced_text(
 def compacted_text(topics: list[str]) -> str:
     return (
         f"Topics have `compact` in `cleanup.policy`: {', '.join(sorted(topics))}. An event has "
-        "only the columns that its statement wrote, so a compacted topic loses writes, and rebuilt "
-        "rows lack values. Set `cleanup.policy=delete` for these topics, and take snapshots of "
-        "their tables to replace what is lost."
+        "only the columns that its statement wrote, so compaction loses writes, and values are "
+        "missing from rebuilt rows. Set `cleanup.policy=delete` for these topics, and take "
+        "snapshots of their tables to replace the lost values."
     )

@@ -1,7 +1,7 @@
-"""Archived commit-log segments as DataFrames of events.
+"""Reads archived commit-log segments into DataFrames of events.
 
-The agent's transfers `archive`, `gcs` and `s3` keep segments with their indexes. Each task reads
-whole segments on any file system that Hadoop supports, and decodes them with the parser.
+The agent's transfers `archive`, `gcs` and `s3` store segments with their indexes. Each task reads
+whole segments from any file system that Hadoop supports, and decodes them with the parser.
 """
 
 import gzip
@@ -39,13 +39,13 @@ EVENTS = pa.schema(
 UNREAD = pa.struct(
     [("segment", pa.string()), ("start", pa.int64()), ("end", pa.int64()), ("cause", pa.string())]
 )
-"""A range of a segment without events. Positions are logical; `end` null: the end of the segment.
-"""
+"""A range of a segment that could not be read. Positions are logical. A null `end` means the end of
+the segment."""
 COLUMNS = EVENTS.append(pa.field("unread", UNREAD))
 _BATCH_EVENTS = 10_000
 _BATCH_BYTES = 4 << 20
 _MOST_RANGES = 100
-"""Unread ranges that one segment reports separately."""
+"""Maximum number of unread ranges that one segment reports separately."""
 _LOG = r"CommitLog-\d{1,10}-\d{1,19}\.log(\.gz)?$"
 _SEGMENT_ID = r"CommitLog-\d+-(\d+)\.log"
 _COMPLETED = r"^(\d{1,10})\nCOMPLETED"
@@ -55,8 +55,8 @@ _COMPLETED = r"^(\d{1,10})\nCOMPLETED"
 class SegmentDecoder:
     """Decodes the events of one table in the executors, batch by batch. Can be pickled.
 
-    `stored_schema` is the result of `Schema.to_stored`. `keys` are the keys of encrypted segments
-    by alias.
+    `stored_schema` is the result of `Schema.to_stored`. `keys` contains the keys for decrypting
+    segments, by alias.
     """
 
     stored_schema: bytes
@@ -65,10 +65,10 @@ class SegmentDecoder:
     keys: Mapping[str, bytes] = field(default_factory=dict, repr=False)
 
     def decode_all(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Batches of `COLUMNS`: events, and rows with `unread` alone.
+        """Yield batches of `COLUMNS`: events, and rows that contain only `unread`.
 
-        The input has a row for each segment: `path`, `content`, and `completed_at`, the number
-        beside COMPLETED in the segment's index or null. Raises `InputError` for a missing key.
+        Each input row is a segment: `path`, `content`, and `completed_at`, the number before
+        COMPLETED in the segment's index, or null. Raises `InputError` for a missing key.
         """
         for batch in batches:
             for path, content, completed_at in zip(
@@ -83,7 +83,7 @@ class SegmentDecoder:
         self, path: str, content: pa.Buffer, completed_at: int | None
     ) -> Iterator[pa.RecordBatch]:
         name = path.rsplit("/", 1)[-1]
-        # The parser reads files.
+        # The parser can read only files.
         with tempfile.TemporaryDirectory(prefix="cdc-segment-") as folder:
             file = Path(folder) / name.removesuffix(".gz")
             unread = _UnreadRanges(path)
@@ -116,7 +116,7 @@ class SegmentDecoder:
             all_tables=True,
         )
         abandoned: list[tuple[str, str | None]] = []
-        # A replay writes the file's length, which does not prove that the log reaches so far.
+        # A replay writes the file's length, which does not prove that the log reaches that far.
         expected_end = completed_at if completed_at != file_bytes else 0
         while True:
             batch = reader.read(
@@ -145,7 +145,7 @@ class SegmentDecoder:
         for gap in gaps:
             unread.add(gap.start, gap.end, gap.cause)
         for records in lost:
-            # The events of this table in records of other tables are decoded.
+            # If another table's part of a record is lost, the events of this table are decoded.
             if records.table_id == self.table_id:
                 unread.add(records.start, records.end, records.reason)
 
@@ -174,7 +174,7 @@ def _with_nulls(batch: EventBatch) -> pa.RecordBatch:
 
 @dataclass(frozen=True, slots=True)
 class UnreadRange:
-    """A range of a segment without events. `end` is None for the end of the segment."""
+    """A range of a segment that could not be read. `end` is None for the end of the segment."""
 
     segment: str
     start: int
@@ -188,7 +188,7 @@ class UnreadRange:
 
 @dataclass(frozen=True, slots=True)
 class ArchivedSegments:
-    """The segments of a folder and its subfolders."""
+    """The segments in a folder and its subfolders."""
 
     location: str
     files: DataFrame
@@ -196,19 +196,19 @@ class ArchivedSegments:
     count: int
     size_bytes: int
     oldest_ms: int
-    """Id of the oldest segment: about the time when its node started, in milliseconds."""
+    """Id of the oldest segment: roughly when its node started, in milliseconds since 1970."""
 
     def events(self, decoder: SegmentDecoder) -> tuple[DataFrame, Observation]:
         """The events of a table (`EVENTS`), and the observation for `unread_ranges`.
 
-        A segment without its key fails the query; other damage does not.
+        A missing key fails the query; a damaged segment does not.
         """
         decoded = self.files.mapInArrow(decoder.decode_all, from_arrow_schema(COLUMNS))
         observation = Observation()
         unread = F.col("unread")
         observed = decoded.observe(
             observation,
-            # Before Spark 4.1 an observation returns no lists of structs to Python.
+            # Before Spark 4.1, an observation cannot return lists of structs to Python.
             F.to_json(F.collect_list(unread), {"ignoreNullFields": "false"}).alias("unread"),
             F.count("value").alias("events"),
         )
@@ -225,7 +225,7 @@ def find_segments(session: SparkSession, location: str) -> ArchivedSegments:
     ).first()
     if found is None or not found["count"]:
         raise ConfigError(
-            f"segments: {location} has no segment (CommitLog-<version>-<id>.log). Name the folder "
+            f"segments: {location} has no segment (CommitLog-<version>-<id>.log). Use the folder "
             "into which the agents archive segments."
         )
     indexes = _read_files(session, location, "CommitLog-*_cdc.idx")
@@ -243,7 +243,7 @@ def find_segments(session: SparkSession, location: str) -> ArchivedSegments:
 
 
 def unread_ranges(observation: Observation) -> Sequence[UnreadRange]:
-    """The ranges without events, after an action on the events has ended."""
+    """The unread ranges, once an action on the events has completed."""
     found = {UnreadRange(**row) for row in json.loads(observation.get["unread"])}
     return sorted(found, key=lambda each: (each.segment, each.start))
 

@@ -10,12 +10,12 @@ from spark_jobs.errors import JobError
 Columns = Mapping[str, DataType]
 """Types by column name, in order."""
 Path = tuple[str, ...]
-"""The names down to a field. `element`, `key` and `value` lead into arrays and maps."""
+"""The names that lead to a field. `element`, `key` and `value` lead into arrays and maps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Add:
-    """A column, or a field of a struct."""
+    """Adds a column, or a field of a struct."""
 
     path: Path
     type: DataType
@@ -49,12 +49,12 @@ class ColumnChangeError(JobError):
 
 
 def quoted(*names: str) -> str:
-    """A name in SQL, of one or several parts."""
+    """Quote an SQL name with one or several parts."""
     return ".".join("`{}`".format(name.replace("`", "``")) for name in names)
 
 
 def sql_type(kind: DataType) -> str:
-    """A type in SQL. Field names are quoted, unlike in `DataType.simpleString`."""
+    """Format a type for SQL. Field names are quoted, unlike in `DataType.simpleString`."""
     if isinstance(kind, ArrayType):
         return f"ARRAY<{sql_type(kind.elementType)}>"
     if isinstance(kind, MapType):
@@ -66,12 +66,12 @@ def sql_type(kind: DataType) -> str:
 
 
 def sql_columns(columns: Columns) -> str:
-    """The columns of a CREATE TABLE."""
+    """Format the columns of a CREATE TABLE statement."""
     return ", ".join(f"{quoted(name)} {sql_type(kind)}" for name, kind in columns.items())
 
 
 def mapped(kind: DataType, scalar: Callable[[DataType], DataType]) -> DataType:
-    """A type with its scalar types replaced, at any depth. All values may be null."""
+    """Replace the scalar types in a type, at any depth. All values become nullable."""
     if isinstance(kind, ArrayType):
         return ArrayType(mapped(kind.elementType, scalar))
     if isinstance(kind, MapType):
@@ -84,17 +84,17 @@ def mapped(kind: DataType, scalar: Callable[[DataType], DataType]) -> DataType:
 
 
 def nullable(columns: StructType) -> dict[str, DataType]:
-    """The types of columns, without the constraints that values are not null."""
+    """The types of columns, without NOT NULL constraints."""
     return {each.name: mapped(each.dataType, lambda scalar: scalar) for each in columns.fields}
 
 
 def column_changes(
     existing: Columns, wanted: Columns, keys: int, replaced: frozenset[str] = frozenset()
 ) -> list[ColumnChange]:
-    """The changes that make `existing` columns the `wanted` ones.
+    """The changes that turn the `existing` columns into the `wanted` columns.
 
-    The first `keys` columns are the primary key. Cassandra renames only those, and neither adds nor
-    drops them. `replaced` names columns that were dropped and added again.
+    The first `keys` columns are the primary key. Cassandra can rename only these columns, and
+    cannot add or drop them. `replaced` contains columns that were dropped and added again.
     """
     old_keys, new_keys = list(existing)[:keys], list(wanted)[:keys]
     changes: list[ColumnChange] = []
@@ -115,7 +115,7 @@ def column_changes(
 
 
 def type_changes(path: Path, old: DataType, new: DataType) -> Iterator[ColumnChange]:
-    """The changes that give the column or field at `path` another type."""
+    """The changes that turn the column or field at `path` from one type into another."""
     if isinstance(old, StructType) and isinstance(new, StructType):
         # A user type never loses a field, and a new field comes last.
         for before, after in zip(old.fields, new.fields, strict=False):
@@ -134,7 +134,7 @@ def type_changes(path: Path, old: DataType, new: DataType) -> Iterator[ColumnCha
 
 
 def is_in_map_key(columns: Columns, path: Path) -> bool:
-    """Whether a path leads into the key of a map; a field may have the name `key` too."""
+    """Whether a path leads into the key of a map. A field may also have the name `key`."""
     kind = columns.get(path[0])
     for name in path[1:]:
         if isinstance(kind, MapType):
@@ -149,7 +149,7 @@ def is_in_map_key(columns: Columns, path: Path) -> bool:
 
 
 def alter_statement(table: str, change: ColumnChange) -> str:
-    """The ALTER TABLE of a change, for both formats. `table` is its name in SQL."""
+    """The ALTER TABLE statement for a change, in both formats. `table` is an SQL name."""
     place = quoted(*change.path)
     match change:
         case Add(_, kind):

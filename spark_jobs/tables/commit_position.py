@@ -1,6 +1,6 @@
-"""The position in the source that each commit of a typed table names, as JSON in the commit.
+"""The position in the source that each commit of a typed table contains, as JSON.
 
-The history of the table is the checkpoint of the job. One batch of changes has one commit, or two:
+The history of the table is the checkpoint of the job. A batch of changes has one commit, or two:
 `merge` (updates and deletes), then `insert` (new rows).
 """
 
@@ -16,11 +16,11 @@ from spark_jobs.tables.columns import Columns
 
 
 class Part(StrEnum):
-    """The share of a commit in its batch."""
+    """Which part of its batch a commit contains."""
 
     WHOLE = "whole"
     MERGE = "merge"
-    """The updates and deletes; the new rows follow in another commit."""
+    """The updates and deletes; the new rows follow in a second commit."""
     INSERT = "insert"
 
 
@@ -28,9 +28,9 @@ class Part(StrEnum):
 class CommitPosition:
     """The position of one commit.
 
-    `app` names the store and `table_id` the source table. The table shows the store at
-    `store_version`, evaluated at `second`. `columns` are the fingerprints of the source columns
-    that the rows were computed with. `offsets` are the end offsets of Kafka by topic and partition.
+    `app` identifies the store and `table_id` the source table. The table shows the store at
+    `store_version`, evaluated at `second`. `columns` contains the fingerprints of the source
+    columns at that time, and `offsets` the end offsets in Kafka by topic and partition.
     """
 
     app: str
@@ -63,14 +63,14 @@ class CommitPosition:
 
     @property
     def number(self) -> int:
-        """A number of 64 bits that grows from commit to commit of batches."""
+        """A 64-bit number that increases with each commit of a batch."""
         second_bits, part_bits = 33, 1
         moment = (self.store_version << second_bits) | self.second
         return (moment << part_bits) | (self.part != Part.MERGE)
 
 
 def read_position(text: str | None) -> CommitPosition | None:
-    """The position in the metadata of a commit; None for a commit of another program."""
+    """Parse the position in a commit's metadata; None for a commit of another program."""
     try:
         members: Any = json.loads(text or "")
         return CommitPosition(**{**members, "part": Part(members["part"])})
@@ -80,14 +80,14 @@ def read_position(text: str | None) -> CommitPosition | None:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a table is. `merged` is the position of a batch whose new rows are missing."""
+    """The progress of a table. `merged` is the position of a batch without its new rows yet."""
 
     complete: CommitPosition | None = None
     merged: CommitPosition | None = None
 
 
 def progress(newest_first: Iterable[CommitPosition | None]) -> Progress:
-    """The progress from the positions of the commits. None is a commit of another program."""
+    """Derive the progress from commit positions. None stands for a commit of another program."""
     merged = None
     for position in newest_first:
         if position is None:
@@ -99,7 +99,7 @@ def progress(newest_first: Iterable[CommitPosition | None]) -> Progress:
 
 
 def fingerprints(columns: Columns, dropped: Mapping[str, int]) -> dict[str, str]:
-    """A fingerprint for each column: of its type, and the time of its last drop in the source."""
+    """A fingerprint of each column: its type, and the time of its latest drop in the source."""
     return {
         name: f"{zlib.crc32(kind.simpleString().encode()):08x}"
         + (f"@{dropped[name]}" if name in dropped else "")
@@ -108,9 +108,9 @@ def fingerprints(columns: Columns, dropped: Mapping[str, int]) -> dict[str, str]
 
 
 def replaced_columns(known: Mapping[str, str], now: Mapping[str, str]) -> frozenset[str]:
-    """The columns that were dropped and added again with another type, after `known`.
+    """The columns that were dropped and added again with a different type, after `known`.
 
-    With the same type the column stays: later values may already be in it.
+    With the same type, the column stays, because it may already contain later values.
     """
     return frozenset(
         name
@@ -120,6 +120,6 @@ def replaced_columns(known: Mapping[str, str], now: Mapping[str, str]) -> frozen
 
 
 def _parts(fingerprint: str) -> tuple[str, str]:
-    """The type, and the time of the last drop."""
+    """Split a fingerprint into the type and the time of the latest drop."""
     of_type, _, dropped = fingerprint.partition("@")
     return of_type, dropped

@@ -1,4 +1,4 @@
-"""Commits to typed tables: batches exactly once and maintenance, again after conflicts."""
+"""Commits batches to typed tables exactly once, and runs maintenance. Retries after conflicts."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ from spark_jobs.tables.target import open_existing_table
 
 logger = logging.getLogger(__name__)
 ATTEMPTS = 10
-"""More than the commits of both maintenance commands."""
+"""More than the number of commits that both maintenance commands make."""
 Result = TypeVar("Result")
 
 
@@ -32,7 +32,7 @@ class ConflictError(JobError):
 
 
 def retry(table: TypedTable, act: Callable[[], Result]) -> Result:
-    """The result of `act`, which is called again after a conflict. Raises `ConflictError`."""
+    """Call `act`, and again after a conflict. Returns its result. Raises `ConflictError`."""
     for attempt in range(1, ATTEMPTS + 1):
         try:
             return act()
@@ -48,7 +48,7 @@ def retry(table: TypedTable, act: Callable[[], Result]) -> Result:
 
 
 def read_progress(table: TypedTable) -> Progress:
-    """How far a table is, from its own history."""
+    """Read the progress of a table from its history."""
     return progress(commit.position for commit in read_recent_commits(table))
 
 
@@ -60,9 +60,9 @@ def apply_batch(
 ) -> None:
     """Commit the changes from the position `before` to `position`.
 
-    Does nothing if the table has the batch, and commits the rest if it has the first half. Repeats
-    the batch after a conflict with maintenance of the table. Raises `TargetError` if the table is
-    at another position, because another job writes to it, and `ConflictError`.
+    Does nothing if the table already contains the batch, and commits only the rest if it contains
+    the first half. Retries after a conflict with maintenance of the table. Raises `TargetError` if
+    another job writes to the table, which then is at a different position, and `ConflictError`.
     """
 
     def attempt() -> None:
@@ -84,8 +84,8 @@ def _require_position(
     is_before = known.complete is None if before is None else before.is_of_batch(known.complete)
     if not is_before or not (known.merged is None or position.is_of_batch(known.merged)):
         raise TargetError(
-            f"{table.sql_name} is at another position than this job: another job writes to it. "
-            "Run one job for each target."
+            f"{table.sql_name} is not at the position of this job: another job writes to it. "
+            "Run only one job for each target."
         )
 
 
@@ -95,9 +95,9 @@ def maintain(
     done: str,
     act: Callable[[TypedTable], Mapping[str, int]],
 ) -> JobReport:
-    """Call `act` for each table, again after a conflict with the job. Raises `ConflictError`.
+    """Call `act` for each table, and again after a conflict with the job. Raises `ConflictError`.
 
-    Its counts are the report; `done` begins each line.
+    The report contains the counts that `act` returns. Each line begins with `done`.
     """
     tables = {name: open_existing_table(session, options, name) for name in options.tables}
     counts: dict[str, dict[str, int]] = {}

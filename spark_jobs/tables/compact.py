@@ -6,8 +6,8 @@ from spark_jobs.tables.commits import maintain
 from spark_jobs.tables.options import TypedTableOptions
 
 _ABOUT = (
-    "Rewrite small files of typed tables, and files with many deleted rows. The job may run "
-    "meanwhile: it repeats a batch that conflicts. Afterwards python -m spark_jobs.tables.expire "
+    "Rewrite small files of typed tables, and files with many deleted rows. The job may run at the "
+    "same time: it retries a batch that conflicts. Afterwards, python -m spark_jobs.tables.expire "
     "frees the space."
 )
 

@@ -1,7 +1,7 @@
-"""The job: keeps typed tables up to date, and fills the version store if topics are named.
+"""Keeps typed tables up to date, and fills the version store if a source is configured.
 
-The history of each table is the only record of its position. After a change of columns the follower
-compares the rows, which also fills new columns.
+The history of each table is the only record of its position. After a column change, the follower
+compares all rows, which also fills new columns.
 """
 
 import logging
@@ -48,10 +48,10 @@ logger = logging.getLogger(__name__)
 
 
 class TypedTables:
-    """A `spark_jobs.follow.ChangeHandler` with one typed table for each source table.
+    """A `spark_jobs.follow.ChangeHandler` with one typed table per source table.
 
-    `app` names the store. `typed_columns` returns the typed columns of a source table, keys first,
-    without `cdc_row_id`.
+    `app` identifies the store. `typed_columns` returns the typed columns of a source table, keys
+    first, without `cdc_row_id`.
     """
 
     each = False
@@ -72,7 +72,7 @@ class TypedTables:
         self._known: dict[str, CommitPosition | None] = {}
 
     def interrupted(self, table: SourceTable) -> InterruptedBatch | None:
-        """The batch whose updates are committed and whose new rows are missing.
+        """The batch whose updates are committed, but not its new rows.
 
         Raises `TargetError`, or `ColumnNameError` before the first write.
         """
@@ -89,17 +89,17 @@ class TypedTables:
 
     def finish(self, table: SourceTable, changes: DataFrame, counts: Mapping[str, int]) -> None:
         """Insert the new rows of the interrupted batch."""
-        # The columns are still those that the batch began with.
+        # The columns have not changed since the batch began.
         target, _ = self._open(table)
         progress = read_progress(target)
         assert progress.merged is not None
         batch = net_changes(changes, target.columns(), counts)
         position = replace(progress.merged, part=Part.WHOLE)
-        with self._describe(table, f"finish the last batch: {batch}"):
+        with self._describe(table, f"finish the interrupted batch: {batch}"):
             apply_batch(target, batch, position, progress.complete)
 
     def position(self, table: SourceTable) -> Position | None:
-        """Create the table or change its columns, and return the position that it names.
+        """Create the table or change its columns, and return the position in its history.
 
         Raises `ConfigError`, `TargetError` or `ColumnChangeError`.
         """
@@ -112,8 +112,8 @@ class TypedTables:
         complete = read_progress(target).complete
         if complete is None and not target.read().isEmpty():
             raise TargetError(
-                f"{target.sql_name} has rows, but its history no longer names a position. Drop or "
-                "rename it, or set another `target`, and start again."
+                f"{target.sql_name} has rows, but its history no longer contains a position. Drop "
+                "or rename it, or set a different `target`, and start again."
             )
         now = self._fingerprints(table, columns)
         known = {} if complete is None else complete.columns
@@ -157,14 +157,14 @@ class TypedTables:
         return self._targets[table.id], columns
 
     def _fingerprints(self, table: SourceTable, columns: Columns) -> dict[str, str]:
-        """Of the columns that can change; the key cannot."""
+        """The fingerprints of all columns except the key, which cannot be dropped."""
         values = {name: kind for name, kind in columns.items() if name in table.columns}
         return fingerprints(values, table.dropped)
 
 
 def main(options: TablesJobOptions) -> JobReport:
-    """Run in a new session; the report has the number of batches."""
-    # Before Spark starts, so that an invalid schema is reported at once.
+    """Run in a new session, and report the number of batches."""
+    # Before Spark starts, so that an invalid schema fails at once.
     read_tables(options)
     with start_job(options.job, options) as job:
         batches = run(job.session, options, stop=job.stop, show=job.show)
@@ -181,7 +181,7 @@ def run(
 ) -> int:
     """Run until the trigger ends or `stop` is set. Returns the number of applied batches.
 
-    Values expire by `clock`.
+    `clock` determines which values have expired.
 
     Raises `ConfigError`, `TargetError`, `ColumnChangeError`, `InputError`, or an exception of
     Spark.

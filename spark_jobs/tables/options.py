@@ -1,4 +1,4 @@
-"""Options of the job and of its commands."""
+"""Options of the job and its commands."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -17,7 +17,7 @@ TableFormat = Annotated[Literal["delta", "iceberg"], LowerCase]
 
 
 class TargetOptions(Properties):
-    """Format and place of the typed tables, and the layout of new ones."""
+    """Format and location of the typed tables, and the layout of new tables."""
 
     format: TableFormat = prop(
         "format", default="delta", doc="Format of the typed tables: `delta` or `iceberg`."
@@ -25,10 +25,10 @@ class TargetOptions(Properties):
     target: str = prop(
         "target",
         min_length=1,
-        doc="Place of the typed tables. With `format=delta` a folder or URI; the table "
-        "`shop.orders` is in its subfolder `shop/orders`. With `format=iceberg` a catalog, or a "
+        doc="Location of the typed tables. With `format=delta`, a folder or URI; the table "
+        "`shop.orders` is in its subfolder `shop/orders`. With `format=iceberg`, a catalog, or a "
         "catalog and namespaces, such as `lake.raw`; the table is `lake.raw.shop.orders`. "
-        "`spark.sql.catalog.*` configure the catalog.",
+        "`spark.sql.catalog.*` settings configure the catalog.",
     )
     iceberg_format_version: Literal["2", "3"] = prop(
         "iceberg.format.version",
@@ -39,9 +39,9 @@ class TargetOptions(Properties):
     iceberg_deletes: Annotated[Literal["position", "equality"], LowerCase] = prop(
         "iceberg.deletes",
         default="position",
-        doc="How Iceberg tables delete rows. `position` looks for them in the whole table. "
+        doc="How Iceberg tables delete rows. `position` searches the whole table for them. "
         "`equality` writes their ids, at a cost that does not grow with the table; reads are "
-        "slower until `compact`, and the table has no partitions.",
+        "slower until `compact`, and the table cannot have partitions.",
     )
     partition_by: PassThrough = pass_through(
         "partition.by.",
@@ -61,7 +61,7 @@ class TargetOptions(Properties):
         if self.format == "delta" and both:
             raise ValueError(
                 f"`partition.by.{both[0]}` and `cluster.by.{both[0]}` are both set, but a Delta "
-                "table has only one of them"
+                "table can have only one of them"
             )
         if self.iceberg_deletes == "equality" and (self.format == "delta" or self.partition_by):
             raise ValueError(
@@ -105,12 +105,12 @@ class ExpireOptions(TypedTableOptions):
         "retain.seconds",
         default=_WEEK_S,
         ge=3600,
-        doc="Age up to which versions stay readable. Must be longer than the longest query and "
-        "the longest micro-batch.",
+        doc="Age up to which versions stay readable. It must exceed the duration of the longest "
+        "query and micro-batch.",
     )
 
 
 class HistoryOptions(TypedTableOptions):
     """Options of `python -m spark_jobs.tables.history`."""
 
-    limit: Count = prop("limit", default=20, doc="Largest number of commits of a table.")
+    limit: Count = prop("limit", default=20, doc="Maximum number of commits per table.")

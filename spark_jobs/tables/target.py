@@ -31,7 +31,7 @@ def open_table(session: SparkSession, options: TargetOptions, full_name: str) ->
 def read_table(
     session: SparkSession, options: TargetOptions, full_name: str, version: int | None = None
 ) -> DataFrame:
-    """The rows of the latest complete batch, or of a version of Delta or a snapshot of Iceberg."""
+    """The rows of the latest complete batch, or of a Delta version or Iceberg snapshot."""
     return open_table(session, options, full_name).read(version)
 
 
@@ -56,7 +56,7 @@ def create_table(
     table_id: str,
     columns: Columns,
 ) -> None:
-    """Create a table with the layout of the options. `columns` are those of the source, keys first.
+    """Create a table with the layout of the options. `columns` are the source columns, keys first.
 
     Raises `ConfigError`.
     """
@@ -87,14 +87,14 @@ def require_owner(table: TypedTable, app: str, table_id: str) -> None:
         case _:
             return
     raise TargetError(
-        f"{table.sql_name} {what}. Drop or rename it, or set another `target`, and start again."
+        f"{table.sql_name} {what}. Drop or rename it, or set a different `target`, and start again."
     )
 
 
 def evolve(
     table: TypedTable, wanted: Mapping[str, DataType], keys: int, replaced: frozenset[str]
 ) -> None:
-    """Bring the columns of an existing table up to date. `wanted` are those of the source."""
+    """Bring the columns of an existing table up to date. `wanted` are the source columns."""
     stored = {name: table.stored_type(kind) for name, kind in wanted.items()}
     changes = column_changes(table.columns(), stored, keys, replaced)
     if changes:

@@ -1,4 +1,4 @@
-"""How complete the topics are: up to which time they have every acknowledged write of a table."""
+"""Determines up to which time the topics contain every acknowledged write of a table."""
 
 from spark_jobs.watermarks.evaluation import complete_until
 from spark_jobs.watermarks.state import read_watermarks

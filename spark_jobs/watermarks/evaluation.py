@@ -1,4 +1,4 @@
-"""All tables at once, and the watermarks as rows and metrics."""
+"""Evaluates the watermarks of all tables, and shows them as rows and metrics."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,7 +33,7 @@ def evaluate(
     tables: Iterable[str] = (),
     baseline_ms: int | None = None,
 ) -> dict[str, TableWatermark]:
-    """The watermarks of these tables, or of all that the reports name. Raises InputError."""
+    """The watermarks of `tables`, or of all tables in reports and `before`. Raises InputError."""
     names = set(tables) or {*before, *(table for report in reports for table in report.tables)}
     return {
         table: table_watermark(
@@ -44,26 +44,26 @@ def evaluate(
 
 
 def hint_notes(reports: Iterable[NodeReport]) -> tuple[str, ...]:
-    """What is known of hints. They do not delay a watermark, but a replica lacks their writes."""
+    """Notes about hints. They do not delay a watermark, but a replica is missing their writes."""
     notes = []
     for report in reports:
         if report.hints is None:
             notes.append(f"Node {report.node_id} does not report its hints.")
         notes += [
-            f"Node {report.node_id} keeps hints for {each.host_id} since {moment(each.oldest_ms)}."
+            f"Node {report.node_id} stores hints for {each.host_id} from {moment(each.oldest_ms)}."
             for each in report.hints or ()
         ]
     return tuple(notes)
 
 
 def complete_until(watermark: TableWatermark | None) -> Column:
-    """The watermark of a table as a timestamp, null while it has none: a column for each row."""
+    """A column with the watermark of a table as a timestamp; null if it has none."""
     until_ms = None if watermark is None else watermark.until_ms
     return F.timestamp_millis(F.lit(until_ms).cast("bigint"))
 
 
 def watermark_rows(session: SparkSession, watermarks: Watermarks) -> DataFrame:
-    """One row for each table and token range, with the columns of `ROWS`."""
+    """One row per table and token range, with the columns of `ROWS`."""
     rows = [
         (
             table,
@@ -80,19 +80,19 @@ def watermark_rows(session: SparkSession, watermarks: Watermarks) -> DataFrame:
 
 
 def registry_of(state: WatermarkState) -> CollectorRegistry:
-    """The watermarks as metrics of Prometheus."""
+    """The watermarks as Prometheus metrics."""
     registry = CollectorRegistry()
     in_topics = Gauge(
         "cdc_table_watermark_timestamp_seconds",
-        "Unix time in seconds up to which the topics have every acknowledged write, by table; NaN "
-        "while it is not known.",
+        "Unix time in seconds up to which the topics contain every acknowledged write, by table; "
+        "NaN if unknown.",
         ("table",),
         registry=registry,
     )
     consumed = Gauge(
         "cdc_table_watermark_consumed_timestamp_seconds",
-        "Unix time in seconds up to which the table of `store` or `target` has every acknowledged "
-        "write, by table; NaN while it is not known.",
+        "Unix time in seconds up to which the table of `store` or `target` contains every "
+        "acknowledged write, by table; NaN if unknown.",
         ("table",),
         registry=registry,
     )

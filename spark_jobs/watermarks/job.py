@@ -1,4 +1,4 @@
-"""The job: reads the watermark topic, and writes the watermarks of all tables."""
+"""Reads the watermark topic, and reports the watermarks of all tables."""
 
 import re
 import threading
@@ -34,11 +34,11 @@ from spark_jobs.watermarks.state import (
 
 JOB = "watermarks"
 _COMMITS = 500
-"""Last commits of the store that are searched for offsets."""
+"""How many of the store's latest commits are searched for offsets."""
 
 
 def main(options: WatermarkOptions) -> JobReport:
-    """Run in a new session. The report is that of the last evaluation."""
+    """Run in a new session, and return the report of the last evaluation."""
     with start_job(JOB, options) as job:
         interval_s = options.trigger_interval_ms / 1000
         return repeat(
@@ -52,7 +52,7 @@ def main(options: WatermarkOptions) -> JobReport:
 def repeat(
     evaluate: Callable[[], JobReport], interval_s: float | None, stop: threading.Event, show: Show
 ) -> JobReport:
-    """Call `evaluate` once, and after each interval again until `stop` is set. Returns the last
+    """Call `evaluate` once, and again after each interval until `stop` is set. Returns the last
     report."""
     report = evaluate()
     while interval_s is not None and not stop.is_set():
@@ -82,7 +82,7 @@ def run(session: SparkSession, options: WatermarkOptions) -> JobReport:
 
     with metrics_files.final_report(report):
         state = load_state(folder, options.state) or state
-        with job_description(session, "watermarks: read those of all agents"):
+        with job_description(session, "watermarks: read the reports of all agents"):
             reports = read_reports(read(session, options))
         with job_description(session, "watermarks: read the offsets of the tables"):
             state = _advance(session, options, state, reports)
@@ -105,17 +105,17 @@ def _advance(
         tables=options.tables,
         baseline_ms=options.baseline_ms,
     )
-    # After the reports: every event that they speak of is before these offsets.
+    # Read after the reports, so that every event that they cover is before these offsets.
     ends = read_end_offsets(session, options.kafka, event_topics(reports, tables))
     published = state.published(tables, ends)
     return published.reached(read_consumed_offsets(session, options, tables))
 
 
 def read_reports(records: DataFrame) -> tuple[NodeReport, ...]:
-    """The last report of each node in records of the watermark topic.
+    """The latest report of each node in records of the watermark topic.
 
-    The offset is the order in which a node reported. Its clock orders only reports in different
-    partitions, of a topic whose number of partitions was raised.
+    The offset orders the reports of a node. Its clock orders only reports in different partitions,
+    which occur if the number of partitions was increased.
     """
     last = (
         records.where(F.col("value").isNotNull())
@@ -126,7 +126,7 @@ def read_reports(records: DataFrame) -> tuple[NodeReport, ...]:
 
 
 def event_topics(reports: Iterable[NodeReport], tables: Iterable[str]) -> list[str]:
-    """The topics of tables, by the names that agents give them."""
+    """The names of the topics to which agents publish tables."""
     prefixes = sorted({report.topic_prefix for report in reports})
     return [
         re.sub(r"[^A-Za-z0-9._-]", "_", f"{prefix}.{table}")
@@ -138,7 +138,7 @@ def event_topics(reports: Iterable[NodeReport], tables: Iterable[str]) -> list[s
 def read_consumed_offsets(
     session: SparkSession, options: WatermarkOptions, tables: Iterable[str]
 ) -> dict[str, Offsets]:
-    """The offsets that `store` or the typed tables have, by table."""
+    """The offsets that `store` or the typed tables have reached, by table."""
     if options.store is not None:
         return dict.fromkeys(tables, read_store_offsets(session, options.store))
     place = options.typed_tables()
@@ -149,13 +149,13 @@ def read_consumed_offsets(
 
 
 def read_typed_offsets(table: TypedTable) -> Offsets:
-    """The offsets of the last whole batch of a typed table."""
+    """The offsets of the latest complete batch of a typed table."""
     batch = read_progress(table).complete
     return {} if batch is None else offsets_from_json(batch.offsets)
 
 
 def read_store_offsets(session: SparkSession, path: str) -> Offsets:
-    """The offsets that a Delta table has, from its last commits."""
+    """The offsets that a Delta table has reached, from its latest commits."""
     commits = DeltaTable.forPath(session, path).history(_COMMITS).select("userMetadata").collect()
     return largest_offsets(offsets_of_commit(row["userMetadata"]) for row in commits)
 

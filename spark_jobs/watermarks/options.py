@@ -15,23 +15,23 @@ from spark_jobs.watermarks.table_watermark import WatermarkRules
 
 
 class WatermarkOptions(SessionOptions, MetricsOptions, SourceOptions):
-    """`topics` is the topic of `watermark.topic`."""
+    """Options of the job. `topics` is the `watermark.topic` of the agents."""
 
     tables: TableList = prop(
         "tables",
         default=(),
-        doc="Tables, as `keyspace.table`. Not set: all that the agents publish.",
+        doc="Tables, as `keyspace.table`. Defaults to all tables that the agents publish.",
     )
     write_consistency: Annotated[WriteConsistency, UpperCase] = prop(
         "write.consistency",
         default="ONE",
-        doc="Weakest consistency level of the clients' writes. With `ONE` all replicas must have "
-        "reported a time, with `QUORUM` and a replication factor of 3 two of them.",
+        doc="Weakest consistency level of the clients' writes. With `ONE`, all replicas must have "
+        "reported a time; with `QUORUM` and a replication factor of 3, two of them.",
     )
     clock_skew_ms: Milliseconds = prop(
         "clock.skew.ms",
         default=1000,
-        doc="Largest difference of a node's clock from the true time.",
+        doc="Maximum difference between a node's clock and the true time.",
     )
     write_timeout_ms: Milliseconds = prop(
         "write.timeout.ms",
@@ -42,20 +42,20 @@ class WatermarkOptions(SessionOptions, MetricsOptions, SourceOptions):
         "baseline.ms",
         default=None,
         ge=0,
-        doc="Time in milliseconds since 1970 up to which the consumer has everything from "
-        "elsewhere, such as a snapshot or a comparison. The watermarks continue there, also after "
+        doc="Time in milliseconds since 1970 up to which the consumer is known to be complete, "
+        "such as from a snapshot or a comparison. The watermarks continue from there, even after "
         "a gap.",
     )
     state: Location = prop(
         "state",
         min_length=1,
-        doc="Folder or URI for the watermarks of the last run, which the next one continues.",
+        doc="Folder or URI for the watermarks of the last run, which the next run continues.",
     )
     store: Location | None = prop(
         "store",
         default=None,
-        doc="A Delta table whose commits name the offsets that it has, such as `output` of "
-        "reconcile. The report then has its watermarks too.",
+        doc="A Delta table whose commits contain the offsets that it has reached, such as the "
+        "`output` of reconcile. The report then includes its watermarks.",
     )
     format: Annotated[Literal["delta", "iceberg"], LowerCase] = prop(
         "format", default="delta", doc="Format of the typed tables in `target`."
@@ -64,14 +64,14 @@ class WatermarkOptions(SessionOptions, MetricsOptions, SourceOptions):
         "target",
         default=None,
         min_length=1,
-        doc="Place of typed tables, as of the job `tables`. The report then has their watermarks. "
-        "Not with `store`.",
+        doc="Location of typed tables, such as the `target` of the job `tables`. The report then "
+        "includes their watermarks. Cannot be combined with `store`.",
     )
     trigger: Annotated[Literal["available-now", "processing-time"], LowerCase] = prop(
         "trigger",
         default="available-now",
-        doc="`available-now` evaluates the watermarks once. `processing-time` repeats it until you "
-        "stop the job.",
+        doc="`available-now` evaluates the watermarks once. `processing-time` repeats this until "
+        "you stop the job.",
     )
     trigger_interval_ms: Milliseconds = prop(
         "trigger.interval.ms",
@@ -82,11 +82,11 @@ class WatermarkOptions(SessionOptions, MetricsOptions, SourceOptions):
     @model_validator(mode="after")
     def _one_consumer(self) -> "WatermarkOptions":
         if self.store is not None and self.target is not None:
-            raise ValueError("`store` and `target` are both set; the report is about one of them")
+            raise ValueError("`store` and `target` are both set. Set only one of them")
         return self
 
     def typed_tables(self) -> TargetOptions | None:
-        """The place of the typed tables; None without `target`."""
+        """The options of the typed tables; None without `target`."""
         if self.target is None:
             return None
         return TargetOptions.model_validate({"format": self.format, "target": self.target})

@@ -1,8 +1,8 @@
-"""How many replicas must be complete so that they have every acknowledged write. Pure.
+"""How many replicas must be complete so that they contain every acknowledged write. Pure.
 
 A write at a consistency level is acknowledged by *w* of *n* replicas. Any *n - w + 1* replicas
-include one of these *w*. So when so many replicas are complete up to a time, one of them has each
-write that was acknowledged by then.
+include at least one of these *w*. So if this many replicas are complete up to a time, they contain
+every write that was acknowledged by then.
 """
 
 from collections.abc import Mapping
@@ -14,13 +14,13 @@ from spark_jobs.errors import InputError
 WriteConsistency = Literal[
     "ONE", "TWO", "THREE", "QUORUM", "ALL", "LOCAL_ONE", "LOCAL_QUORUM", "EACH_QUORUM"
 ]
-"""`ANY` is missing: a write that only a hint has is in no log."""
+"""`ANY` is missing, because a write that is stored only as a hint is in no commit log."""
 _COUNTS = {"ONE": 1, "TWO": 2, "THREE": 3, "LOCAL_ONE": 1}
 
 
 @dataclass(frozen=True, slots=True)
 class ReplicaGroup:
-    """So many replicas in a data center must be complete; None: in all of them together."""
+    """`needed` replicas must be complete, in a data center or, if None, in all of them together."""
 
     data_center: str | None
     replicas: int
@@ -29,18 +29,18 @@ class ReplicaGroup:
 
 @dataclass(frozen=True, slots=True)
 class ReplicaRule:
-    """All groups must be complete, or with `is_any` one of them."""
+    """All groups must be complete, or only one of them if `is_any`."""
 
     groups: tuple[ReplicaGroup, ...]
     is_any: bool = False
 
 
 def replica_rule(options: Mapping[str, str], consistency: WriteConsistency) -> ReplicaRule:
-    """The rule for a keyspace with these options of its replication.
+    """The rule for a keyspace with these replication options.
 
-    A `LOCAL_` write is acknowledged in the data center of its coordinator. That can be any, so each
-    data center needs its replicas. `EACH_QUORUM` has a quorum in each of them, so one suffices.
-    Raises InputError for an unknown strategy.
+    A `LOCAL_` write is acknowledged in the data center of its coordinator, which can be any. So
+    each data center needs complete replicas. `EACH_QUORUM` has a quorum in each of them, so one
+    data center suffices. Raises InputError for an unknown strategy.
     """
     factors = replication_factors(options)
     if not factors:
@@ -60,7 +60,7 @@ def replica_rule(options: Mapping[str, str], consistency: WriteConsistency) -> R
 
 
 def replication_factors(options: Mapping[str, str]) -> dict[str | None, int]:
-    """Replicas by data center; None for a strategy that ignores data centers."""
+    """The number of replicas by data center, or of None if the strategy ignores data centers."""
     match options.get("class", "").rpartition(".")[2]:
         case "SimpleStrategy":
             return {None: int(options["replication_factor"].partition("/")[0])}

@@ -8,13 +8,13 @@ from typing import Any
 from spark_jobs.errors import InputError
 
 SILENT_INTERVALS = 3
-"""Number of intervals without a message after which an agent is silent."""
+"""Number of intervals without a message after which an agent counts as silent."""
 _KNOWN_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Times in milliseconds after `since_ms` up to `until_ms`."""
+    """The time after `since_ms` up to `until_ms`, in milliseconds."""
 
     since_ms: int
     until_ms: int
@@ -37,7 +37,7 @@ class Obstacle:
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """Hints that the node keeps for another one."""
+    """Hints that a node keeps for another node."""
 
     host_id: str
     oldest_ms: int
@@ -45,7 +45,7 @@ class Hints:
 
 @dataclass(frozen=True, slots=True)
 class NodeReport:
-    """The last watermark of a node. Times are milliseconds of the node's clock."""
+    """The latest watermark of a node. Times are in milliseconds, by the node's clock."""
 
     node_id: str
     ts_ms: int
@@ -53,24 +53,24 @@ class NodeReport:
     data_center: str
     topic_prefix: str
     complete: Span | None
-    """None while the agent does not know its node."""
+    """None if the agent does not know its node yet."""
     gaps: tuple[Span, ...]
     obstacles: tuple[Obstacle, ...]
     hints: tuple[Hints, ...] | None
-    """None while unknown."""
+    """None if unknown."""
     tables: Mapping[str, int]
     """Since when each table is published."""
     options: Mapping[str, Mapping[str, str]]
-    """Options of the replication of each keyspace."""
+    """The replication options of each keyspace."""
     ranges: Mapping[str, tuple[ReplicatedRange, ...]]
-    """By keyspace."""
+    """The ranges that the node replicates, by keyspace."""
 
     def is_silent(self, now_ms: int) -> bool:
         return now_ms - self.ts_ms > SILENT_INTERVALS * self.interval_ms
 
     def covered(self, table: str, held: ReplicatedRange) -> tuple[Span, ...]:
-        """The times for which the topics have every write to a range of a table that this node
-        acknowledged, in order."""
+        """The times, in order, for which the topics contain every write to a range of a table that
+        this node acknowledged."""
         if self.complete is None or table not in self.tables:
             return ()
         since_ms = max(self.complete.since_ms, self.tables[table], held.since_ms)
@@ -86,7 +86,7 @@ class NodeReport:
 
 
 def report_from_json(text: str) -> NodeReport:
-    """Parses the value of a message. Raises InputError for another one."""
+    """Parse the value of a message. Raises InputError if it is not a watermark."""
     try:
         document: dict[str, Any] = json.loads(text)
         if document["version"] < _KNOWN_VERSION:
@@ -129,7 +129,7 @@ def report_from_json(text: str) -> NodeReport:
 
 
 def latest_reports(reports: Iterable[NodeReport]) -> tuple[NodeReport, ...]:
-    """The last report of each node by its clock, by the node's id."""
+    """The latest report of each node by the node's clock, ordered by node id."""
     last: dict[str, NodeReport] = {}
     for report in reports:
         known = last.get(report.node_id)

@@ -1,8 +1,8 @@
-"""Watermarks of the topics, and which of them a consumer has reached. Pure.
+"""Watermarks of the topics, and which of them a consumer has reached.
 
-A watermark is about Kafka. The broker acknowledged its events before the agent sent it. So they are
-before all end offsets that anyone asks for after reading the watermark. Each watermark is stored
-with such end offsets, and holds for a consumer at or after them.
+The broker acknowledged the events of a watermark before the agent sent the watermark. So the events
+precede all end offsets that are read after the watermark. Each watermark is stored with such end
+offsets, and applies to a consumer that has reached them.
 """
 
 import json
@@ -20,27 +20,27 @@ from spark_jobs.storage import Folder
 from spark_jobs.watermarks.table_watermark import RangeWatermark, TableWatermark
 
 MAX_PENDING = 100
-"""Watermarks that wait for a consumer. Beyond them every second one is dropped."""
+"""Maximum number of watermarks that wait for a consumer. Then every second one is dropped."""
 _FORMAT = 1
 
 Watermarks = Mapping[str, TableWatermark]
-"""By table."""
+"""Watermarks by table."""
 STATE_FILE = "watermarks.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """Watermarks, and the end offsets of the topics when they were known."""
+    """Watermarks, and end offsets of the topics that were read after them."""
 
     ends: Offsets
     tables: Watermarks
-    """Of the tables that have not reached later ones."""
+    """The watermarks of tables that have not reached later watermarks."""
 
     def is_passed(self, table: str, offsets: Offsets) -> bool:
-        """Whether a table with these offsets has everything up to its watermark."""
+        """Whether a table with these offsets contains everything up to its watermark."""
         if table not in self.tables:
             return False
-        # Without a topic of its name, the events may be in one with another name.
+        # If no topic has the table's name, its events may be in a topic with a different name.
         ends = _of_table(self.ends, table)
         return bool(ends) and is_reached(ends, offsets)
 
@@ -54,19 +54,19 @@ class WatermarkState:
     in_topics: Watermarks = field(default_factory=dict)
     consumed: Watermarks = field(default_factory=dict)
     pending: tuple[Pending, ...] = ()
-    """In the order of their offsets."""
+    """Ordered by their offsets."""
 
     def published(self, tables: Watermarks, ends: Offsets) -> "WatermarkState":
-        """After an evaluation. `ends` were asked for after the messages were read."""
-        # A table that is never reached must not displace what the others wait for.
+        """The state after an evaluation. `ends` must be read after the messages."""
+        # A table that is never reached must not displace the watermarks of other tables.
         waiting = self.pending
         if len(waiting) >= MAX_PENDING:
-            # The oldest and the newest stay.
+            # Keeps the oldest and the newest watermarks.
             waiting = (waiting[0], *waiting[1::2])
         return replace(self, in_topics=tables, pending=(*waiting, Pending(ends, tables)))
 
     def reached(self, offsets: Mapping[str, Offsets]) -> "WatermarkState":
-        """After each table has everything of its topics up to its offsets."""
+        """The state after each table has read its topics up to its offsets."""
         consumed, pending = dict(self.consumed), list(self.pending)
         for table, reached in offsets.items():
             passed = [at for at, each in enumerate(pending) if each.is_passed(table, reached)]
@@ -79,7 +79,7 @@ class WatermarkState:
 
 
 def _of_table(ends: Offsets, table: str) -> Offsets:
-    """Those of the topics of a table. A consumer need not read the topics of others."""
+    """The end offsets of a table's topics. A consumer need not read the topics of other tables."""
     return {topic: each for topic, each in ends.items() if topic.endswith(f".{table}")}
 
 
@@ -93,9 +93,9 @@ def is_reached(ends: Offsets, offsets: Offsets) -> bool:
 
 
 def offsets_of_commit(text: str | None) -> Offsets:
-    """The member `offsets` of the JSON in a commit, as a version store and typed tables have it.
+    """The member `offsets` of the JSON in a commit of a version store or a typed table.
 
-    Empty for another text, and for the first half of a batch, whose new rows follow in another
+    Empty for any other text, and for the first half of a batch, whose new rows follow in a second
     commit.
     """
     try:
@@ -111,7 +111,7 @@ def state_to_json(state: WatermarkState) -> str:
 
 
 def state_from_json(text: str) -> WatermarkState:
-    """Raises ValueError, KeyError or TypeError for another text."""
+    """Parse `state_to_json`. Raises ValueError, KeyError or TypeError for any other text."""
     document: dict[str, Any] = json.loads(text)
     if document["format"] != _FORMAT:
         raise ValueError(f"format {document['format']}")
@@ -139,21 +139,21 @@ def _watermarks(document: Mapping[str, Any]) -> Watermarks:
 
 
 def read_watermarks(session: SparkSession, state: str) -> WatermarkState:
-    """The watermarks of the last run of the job. `state` is its folder.
+    """The watermarks of the job's last run. `state` is its folder.
 
-    Raises `ConfigError` if the folder has none, `CheckpointError` if they are not readable.
+    Raises `ConfigError` if there are none, `CheckpointError` if they are not readable.
     """
     found = load_state(Folder(session, state), state)
     if found is None:
         raise ConfigError(
-            f"watermarks: {state} has no {STATE_FILE}. Name the `state` of spark_jobs.watermarks, "
-            "and run it first."
+            f"watermarks: {state} has no {STATE_FILE}. Use the `state` of spark_jobs.watermarks, "
+            "and run that job first."
         )
     return found
 
 
 def load_state(folder: Folder, uri: str) -> WatermarkState | None:
-    """The state in a folder; None if it has none. Raises `CheckpointError`."""
+    """Load the state from a folder; None if there is none. Raises `CheckpointError`."""
     if not folder.exists(STATE_FILE):
         return None
     try:

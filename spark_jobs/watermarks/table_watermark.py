@@ -1,11 +1,11 @@
-"""Up to which time the topics have every acknowledged write of a table. Pure.
+"""Determines up to which time the topics contain every acknowledged write of a table. Pure.
 
-For each token range, the watermark is the largest time up to which enough replicas are complete
-without a break (`spark_jobs.watermarks.quorum`). That of the table is the smallest of its ranges. A
-later watermark continues an earlier one: what is in the topics stays there.
+The watermark of a token range is the latest time up to which enough replicas are complete without a
+gap (`spark_jobs.watermarks.quorum`). The watermark of a table is the earliest watermark of its
+ranges. A later watermark continues an earlier one, because events stay in the topics.
 
-The time of a write is that of its acknowledgement to the client. A replica acknowledged it at most
-`write_timeout_ms` earlier, by a clock that differs by at most `clock_skew_ms`.
+The time of a write is the time of its acknowledgement to the client. A replica acknowledged it at
+most `write_timeout_ms` earlier, by a clock that differs by at most `clock_skew_ms`.
 """
 
 from bisect import bisect_left
@@ -30,7 +30,7 @@ class RangeWatermark:
     since_ms: int
     until_ms: int
     missing: tuple[str, ...] = ()
-    """Why it is not later, one sentence for each cause."""
+    """Why the watermark is not later, one sentence per cause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +42,18 @@ class TableWatermark:
 
     @property
     def since_ms(self) -> int:
-        """The latest beginning of a range."""
+        """The latest `since_ms` of the ranges."""
         return max(each.since_ms for each in self.ranges)
 
     @property
     def until_ms(self) -> int | None:
-        """None while a range has no time yet."""
+        """The earliest `until_ms` of the ranges; None if a range covers no time yet."""
         until_ms = min(each.until_ms for each in self.ranges)
         return until_ms if until_ms > self.since_ms else None
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The causes of all ranges at the watermark."""
+        """The causes of all ranges that hold the watermark back."""
         least = min(each.until_ms for each in self.ranges)
         return tuple(
             dict.fromkeys(
@@ -67,17 +67,17 @@ class WatermarkRules:
     consistency: WriteConsistency
     """The weakest level of the clients' writes."""
     clock_skew_ms: int
-    """Largest difference between the clock of a node and the true time."""
+    """Maximum difference between the clock of a node and the true time."""
     write_timeout_ms: int
-    """Longest time from the acknowledgement by a replica to that by the coordinator: the longest
-    request timeout of the nodes."""
+    """Maximum time from a replica's acknowledgement to the coordinator's: the longest request
+    timeout of the nodes."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Replica:
     report: NodeReport
     covered: tuple[Span, ...]
-    """In the time of acknowledgements to clients."""
+    """The covered times, as times of acknowledgements to clients."""
 
 
 def table_watermark(
@@ -89,10 +89,10 @@ def table_watermark(
     *,
     baseline_ms: int | None = None,
 ) -> TableWatermark:
-    """The watermark that follows from the last reports, and from an earlier watermark.
+    """The watermark that follows from the latest reports and an earlier watermark.
 
-    `baseline_ms`: the consumer has everything up to this time from elsewhere, such as a snapshot.
-    Without one, a first watermark begins when all replicas that report are followed. `now_ms` finds
+    `baseline_ms`: the consumer is complete up to this time, for example by a snapshot. Without it,
+    a first watermark begins when agents follow all replicas that report. `now_ms` serves to find
     silent agents.
     """
     keyspace = table.partition(".")[0]
@@ -135,7 +135,7 @@ def _ends(held: ReplicatedRange) -> tuple[int, int]:
 
 
 def _shifted(spans: Iterable[Span], rules: WatermarkRules) -> Iterator[Span]:
-    """Spans of a node's acknowledgements as those of acknowledgements to clients."""
+    """Convert spans of a node's acknowledgements to spans of acknowledgements to clients."""
     for span in spans:
         since_ms = span.since_ms + rules.clock_skew_ms + rules.write_timeout_ms
         until_ms = span.until_ms - rules.clock_skew_ms
@@ -156,7 +156,7 @@ def _range_watermark(
     since_ms, base_ms = _beginning_ms(replicas, before, baseline_ms)
     if not replicas:
         return RangeWatermark(after, to, since_ms, base_ms, ("No agent reports this range.",))
-    # While nodes disagree on the replication, the stricter one counts.
+    # While nodes disagree on the replication, the stricter replication applies.
     options = {tuple(sorted(each.report.options[keyspace].items())) for each in replicas}
     ends: list[int] = []
     missing: list[str] = []
@@ -175,8 +175,8 @@ def _range_watermark(
 def _beginning_ms(
     replicas: Sequence[_Replica], before: RangeWatermark | None, baseline_ms: int | None
 ) -> tuple[int, int]:
-    """Where the claim begins, and up to where it holds already; both 0 when nothing is known."""
-    # A claim of no time begins anew: more replicas may be followed now than when it began.
+    """When the watermark begins, and up to when it already holds; both 0 if nothing is known."""
+    # A watermark that covers no time begins again: agents may follow more replicas now.
     if before is not None and before.until_ms > before.since_ms:
         return before.since_ms, max(before.until_ms, baseline_ms or 0)
     if baseline_ms is not None:
@@ -190,7 +190,7 @@ def _members(group: ReplicaGroup, replicas: Sequence[_Replica]) -> list[_Replica
 
 
 def _complete_until(replicas: Sequence[_Replica], needed: int, base_ms: int) -> int:
-    """The largest time up to which `needed` replicas are complete all the time from `base_ms`."""
+    """The latest time up to which `needed` replicas are complete without a gap since `base_ms`."""
     at_ms = base_ms
     while True:
         ends = sorted(
@@ -220,24 +220,24 @@ def _causes(
     for replica in replicas:
         report = replica.report
         if report.is_silent(now_ms):
-            yield f"The agent of node {report.node_id} is silent since {moment(report.ts_ms)}."
+            yield f"The agent of node {report.node_id} last reported at {moment(report.ts_ms)}."
         following = next((span for span in replica.covered if span.until_ms > end_ms), None)
         if following is not None and following.since_ms > end_ms:
             yield (
                 f"Node {report.node_id} is complete again only from {moment(following.since_ms)}: "
-                "it restarted, began to replicate the range, or its agent began."
+                "it restarted, began to replicate the range, or its agent started."
             )
         for obstacle in report.obstacles:
             yield f"Node {report.node_id}: {obstacle.code}: {obstacle.message}"
 
 
 def moment(at_ms: int) -> str:
-    """A time in milliseconds as ISO-8601."""
+    """Format a time in milliseconds as ISO-8601."""
     return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds")
 
 
 def _joined(ranges: Iterable[RangeWatermark]) -> Iterator[RangeWatermark]:
-    """Joins neighbours that are equal but for their tokens."""
+    """Join adjacent ranges that differ only in their tokens."""
     last: RangeWatermark | None = None
     for each in ranges:
         if last is not None and (last.since_ms, last.until_ms, last.missing) == (

@@ -1,10 +1,10 @@
-"""The batch size of the producer, adapted to what brokers accept.
+"""Adapts the batch size of the producer to what brokers accept.
 
 A broker that rejects a batch for its size, or for one invalid event, rejects every event in it. The
-client never batches a message that is larger than `batch.size` with others, so in small enough
-batches the cause is rejected alone.
+client never batches a message that is larger than `batch.size` with others, so if batches are small
+enough, the broker rejects only the offending event.
 
-Batches of one event have a fifteenth of the throughput (`kafka.producer.batch.size` 1 instead of
+Batches of one event reduce the throughput to a fifteenth (`kafka.producer.batch.size` 1 instead of
 1,000,000, on a busy machine), so the size grows again afterwards.
 """
 
@@ -30,8 +30,8 @@ _FIRST_QUIET_S, _LONGEST_QUIET_S = 60.0, 3600.0
 
 
 class BatchSize:
-    """Starts at the configured size, shrinks until the cause is alone, and grows again after a
-    quiet period: one minute, doubled whenever growing was in vain.
+    """Starts at the configured size, shrinks until the offending event is alone, and grows again
+    after a quiet period: one minute, doubled whenever the larger batches are rejected.
 
     The size stays small for a topic that rejects large batches of small events.
     """
@@ -47,7 +47,7 @@ class BatchSize:
         self._quiet_s = _FIRST_QUIET_S
 
     def settings(self) -> dict[str, Any]:
-        """Settings of the next producer; later reports are about its batches."""
+        """Return the settings of the next producer; later reports concern its batches."""
         self._used_bytes = self._bytes
         return {"batch.size": self._bytes}
 
@@ -61,11 +61,11 @@ class BatchSize:
         return self._used_bytes < self._largest_bytes and is_quiet
 
     def largest_settings(self) -> dict[str, Any]:
-        """Settings of that producer; call `grow` once it exists."""
+        """Return the settings of that producer; call `grow` once it exists."""
         return {"batch.size": self._largest_bytes}
 
     def grow(self) -> None:
-        """Later reports are about the largest batches."""
+        """Record that later reports concern the largest batches."""
         self._bytes = self._used_bytes = self._largest_bytes
         self._grown_at_s = self._clock()
 
@@ -74,7 +74,7 @@ class BatchSize:
         self._rejected_at_s = self._clock()
 
     def shrink(self, report: Report, error: KafkaError) -> SinkRestartError:
-        """Use smaller batches for the next producer; returns the error that restarts the sink."""
+        """Use smaller batches for the next producer. Return the error that restarts the sink."""
         self._bytes = max(1, self._used_bytes // _DIVISOR)
         self._note_rejection()
         if error.code() in MESSAGE_TOO_LARGE:
@@ -91,7 +91,7 @@ class BatchSize:
         )
 
     def observe(self, error: KafkaError) -> None:
-        """Note another error: small batches do not help against a wrong clock."""
+        """Handle any other error: small batches do not help against a wrong clock."""
         if is_clock_skew(error):
             self._bytes = self._largest_bytes
 

@@ -1,6 +1,6 @@
-"""Whether a Kafka broker answers.
+"""Tracks whether a Kafka broker answers.
 
-librdkafka does not always report that the last broker is gone, and never reports that one is back
+librdkafka does not always report the loss of the last broker, and never reports a broker's return
 while nothing is sent. After a connection error, or silence while events wait, the sink probes the
 brokers, at most once a second.
 """
@@ -37,7 +37,7 @@ class BrokerLiveness:
         return is_open and self._clock() >= self._probe_at_s
 
     def connection_failed(self, reason: str) -> None:
-        """A connection failed or was lost."""
+        """Record that a connection failed or was lost."""
         self._reason = reason
         self._is_suspect = True
 
@@ -46,16 +46,16 @@ class BrokerLiveness:
             self._waiting_since_s = self._clock()
 
     def acknowledged(self, waiting: int) -> None:
-        """Events were acknowledged; `waiting` others still await it."""
+        """Record acknowledgements; `waiting` events are still unacknowledged."""
         self._answered()
         self._waiting_since_s = self._clock() if waiting else None
 
     def events_aborted(self) -> None:
-        """No event awaits acknowledgement any more; the broker may be up or down."""
+        """Record that no event awaits acknowledgement; the broker may be up or down."""
         self._waiting_since_s = None
 
     def probed(self, is_settled: bool) -> None:
-        """A broker answered a probe, or did not."""
+        """Record whether a broker answered a probe."""
         now_s = self._clock()
         self._probe_at_s = now_s + _PROBE_PAUSE_S
         if is_settled:
@@ -64,7 +64,7 @@ class BrokerLiveness:
             self._unavailable_since_s = now_s
 
     def error(self) -> str | None:
-        """Why nothing is delivered; None while the broker answers."""
+        """Return why nothing is delivered, or None while the broker answers."""
         if self._unavailable_since_s is not None:
             away_s = self._clock() - self._unavailable_since_s
             if away_s < 1:
@@ -79,7 +79,7 @@ class BrokerLiveness:
 
     @property
     def reason(self) -> str:
-        """The client's words about the last failed connection."""
+        """The client's text about the latest failed connection."""
         return self._reason
 
     def _answered(self) -> None:

@@ -1,6 +1,6 @@
 """The Kafka client of a sink: the producer with the state of its brokers and topics.
 
-Shared by the plain and the transactional sink: settings, client errors, liveness of the brokers.
+The plain and the transactional sink share it: settings, client errors, liveness of the brokers.
 """
 
 import logging
@@ -49,8 +49,8 @@ class KafkaClient:
         """`settings` are `kafka.producer.*` without the prefix; `reread` returns them before each
         connection.
 
-        `fatal` maps a fatal client error to the exception to raise. With `waits_when_denied` a
-        topic without rights is retried, otherwise it raises. `clock` returns seconds.
+        `fatal` maps a fatal client error to the exception to raise. With `waits_when_denied`, a
+        topic that denies access is retried; otherwise it raises. `clock` returns seconds.
         """
         self.waits_when_denied = waits_when_denied
         self._settings = settings
@@ -72,15 +72,15 @@ class KafkaClient:
         self._error = None
         self.liveness = BrokerLiveness(self.servers, self._clock)
         if self._reread is not None:
-            # An unusable store is perhaps half written.
+            # An unusable store may be half written.
             with suppress(ConfigError):
                 again = self._reread()
                 self.config, self._settings = client_config(again), again
         return self.replace_producer(settings)
 
     def replace_producer(self, settings: Mapping[str, Any]) -> Producer:
-        """Replace an idle producer, as `open`; the old one stays if the client rejects the
-        settings."""
+        """Replace an idle producer. Raises ConfigError if the client rejects the settings; the
+        current producer then stays."""
         config = {**self.config, **settings, "error_cb": self.on_error}
         try:
             producer = Producer(config, logger=self._log)
@@ -104,14 +104,14 @@ class KafkaClient:
         return producer
 
     def producer(self) -> Producer:
-        """The open producer. Raises a fatal error of the client or of a callback."""
+        """Return the open producer. Raises a fatal error of the client or of a callback."""
         if self._producer is None:
             raise RuntimeError("the sink is not open")
         self.raise_error()
         return self._producer
 
     def topics(self, creation: TopicCreation | None) -> TopicMetadata:
-        """Topic metadata through this producer; `creation` creates missing topics."""
+        """Create a metadata lookup through this producer; `creation` creates missing topics."""
         assert self._producer is not None
         return TopicMetadata(
             self._producer.list_topics,
@@ -123,8 +123,8 @@ class KafkaClient:
         )
 
     def partition_count(self, topic: str, timeout_s: float) -> int | None:
-        """See `TopicMetadata.partition_count`. A broker that does not answer is probed
-        by `probe_if_due`: while nothing is sent, no other call notices its absence."""
+        """See `TopicMetadata.partition_count`. If a broker does not answer, `probe_if_due` probes
+        it, because no other call notices its absence while nothing is sent."""
         assert self._topics is not None
         count = self._topics.partition_count(topic, timeout_s)
         if count is None and topic not in self.missing:
@@ -133,7 +133,7 @@ class KafkaClient:
 
     @property
     def missing(self) -> Mapping[str, TopicProblem]:
-        """Topics that do not exist or that this user may not describe."""
+        """Topics that do not exist, are not ready or deny access to this user."""
         return {} if self._topics is None else self._topics.missing
 
     def forget_topic(self, topic: str) -> None:
@@ -150,7 +150,7 @@ class KafkaClient:
     def poll(self, timeout_s: float, *, flush: bool = False) -> None:
         """Serve delivery callbacks. Raises a fatal error of the client or of a callback.
 
-        With `flush` the client sends without lingering, until every message is reported.
+        With `flush`, the client sends without lingering, until every message is reported.
         """
         producer = self.producer()
         try:
@@ -172,8 +172,8 @@ class KafkaClient:
         *,
         others_pass: bool = True,
     ) -> SinkState:
-        """`rejected` are topics in which a broker rejected an event. With `others_pass` events of
-        other topics overtake those of an unavailable one."""
+        """`rejected` are topics for which a broker rejected an event. With `others_pass`, events of
+        other topics overtake the events of an unavailable topic."""
         error = self.liveness.error()
         if self.liveness.is_unavailable() and error is not None:
             remedy = "Start the broker, or correct kafka.producer.bootstrap.servers."
@@ -194,18 +194,18 @@ class KafkaClient:
         return SinkState(True, f"Kafka at {self.servers} accepts events")
 
     def on_error(self, error: KafkaError) -> None:
-        """Handle an error that is not about one message; the client calls this from `poll`."""
+        """Handle an error that concerns no single message; the client calls this from `poll`."""
         denied = denied_access(error, "The Kafka broker")
         if denied is not None:
             self.fail(denied)
         elif error.fatal():
             self.fail(self._fatal(error))
         elif error.code() != KafkaError._ALL_BROKERS_DOWN:
-            # The causes are reported for each broker before.
+            # The client has already reported the cause for each broker.
             self.liveness.connection_failed(reason(error))
 
     def fail(self, error: SidecarError) -> Literal[False]:
-        """Record the first fatal error. Always False: no event failed alone."""
+        """Record the first fatal error. Always return False: no event failed individually."""
         if self._error is None:
             logger.debug("sink failed", extra=fields(reason=str(error)))
             self._error = error
@@ -228,14 +228,14 @@ class KafkaClient:
 
 
 def _waiting_state(waiting: Mapping[str, TopicProblem], *, has_others: bool) -> SinkState:
-    """One message for all unavailable topics, with the remedy of the worst. The sink is healthy
-    while it delivers events of others."""
+    """Build one state for all unavailable topics, with the remedy for the worst. The sink is
+    healthy while it delivers events of other topics."""
     worst = min(waiting.values(), key=lambda each: _CODES.index(each.code))
     shown = [each.message for each in waiting.values()][:_SHOWN_TOPICS]
     if len(waiting) > _SHOWN_TOPICS:
         shown.append(f"{len(waiting) - _SHOWN_TOPICS} more topics wait")
     others = (
-        "Events of other topics are delivered while the in-flight window has room"
+        "Events of other topics are delivered until the in-flight window is full"
         if has_others
         else "Until then no event of any topic is delivered"
     )
@@ -244,10 +244,10 @@ def _waiting_state(waiting: Mapping[str, TopicProblem], *, has_others: bool) -> 
 
 
 def kafka_error(raised: BaseException) -> KafkaError:
-    """The client's error in an exception; re-raises any other exception.
+    """Extract the client's error from an exception; re-raise any other exception.
 
     The client raises a fatal error between callbacks. The next callback then runs with an exception
-    set, which Python turns into a `SystemError` with the first one as its cause.
+    set, which Python turns into a `SystemError` with that exception as its cause.
     """
     cause: BaseException | None = raised
     while cause is not None:
@@ -265,7 +265,7 @@ class _ClientLog:
         self._repeated = RateLimitedLog(logger, clock=clock)
 
     def log(self, level: int, pattern: str, kind: str, client: str, text: str) -> None:
-        """Called by the client with the pattern `%s [%s] %s`."""
+        """The client calls this with the pattern `%s [%s] %s`."""
         line = text.partition("]: ")[2] or text
-        # The sink itself reports the effect of an error on delivery, and most need no operator.
+        # The sink reports an error's effect on delivery, and most errors need no operator.
         self._repeated.log(kind, f"Kafka client: {line}", min(level, logging.INFO), kind=kind)

@@ -1,6 +1,6 @@
 """Error codes of the Kafka client by their consequence for delivery, and their messages.
 
-Messages of TLS failures come from `sidecar.tls.failures`.
+Messages about TLS failures come from `sidecar.tls.failures`.
 """
 
 import re
@@ -35,7 +35,7 @@ EVENT_REJECTED = frozenset(
         KafkaError._INVALID_ARG,
     }
 )
-"""The broker, or the client itself, never accepts this event."""
+"""The broker, or the client itself, will never accept this event."""
 TOPIC_UNKNOWN = frozenset(
     {
         KafkaError.UNKNOWN_TOPIC_OR_PART,
@@ -52,12 +52,12 @@ BATCH_REJECTED = MESSAGE_TOO_LARGE | {
 """The broker rejected the batch of the event; the event itself may be valid.
 
 INVALID_RECORD: the client reports it for all messages of a batch with one invalid message, and
-instead of INVALID_TIMESTAMP for several. It describes a message only if that was alone.
+instead of INVALID_TIMESTAMP for several. It describes a message only if it was alone in its batch.
 """
 
 
 def denied_access(error: KafkaError, subject: str) -> AccessDeniedError | None:
-    """The error to raise if `error` is about authentication or authorization, else None."""
+    """Return the error to raise if `error` concerns authentication or authorization, else None."""
     if error.code() in AUTHENTICATION:
         return AccessDeniedError(
             f"{subject} rejected the login: {reason(error)}. Check kafka.producer.sasl.* "
@@ -86,14 +86,14 @@ _ENDED_HANDSHAKE = re.compile(r"Disconnected: .*\(after \d+ms in state SSL_HANDS
 def is_clock_skew(error: KafkaError) -> bool:
     """Whether the broker rejects the timestamp of a message, which is this machine's time.
 
-    All events fail then, so they are retried and not written as dead letters.
+    In that case all events fail, so they are retried and not stored as dead letters.
     """
     return error.code() == KafkaError.INVALID_TIMESTAMP
 
 
 def reason(error: KafkaError) -> str:
-    """The client's message without its full stop. TLS errors are reworded: the client names its own
-    properties."""
+    """Return the client's message without its full stop. TLS errors are reworded, because the
+    client mentions its own properties."""
     text = error.str().rstrip(". \n")
     if is_clock_skew(error):
         return f"{text}; check the clock of this machine (message.timestamp.after.max.ms)"
@@ -108,6 +108,6 @@ def reason(error: KafkaError) -> str:
 
 
 def rejection(error: KafkaError) -> str:
-    """Why one event is never accepted, with the remedy for one that is too large."""
+    """Return why an event is never accepted, with a remedy if it is too large."""
     text = reason(error)
     return f"{text}; {TOO_LARGE_REMEDY}" if error.code() in MESSAGE_TOO_LARGE else text

@@ -1,8 +1,8 @@
-"""Batches of messages in flight: passed to the client and not all reported.
+"""Batches of messages in flight: passed to the client, but not all reported yet.
 
 One object is the delivery callback of the whole batch, and acknowledges its numbers together when
-the client has reported each message. One callback object for each message would cost a tenth of
-the total CPU time of a message.
+the client has reported each message. A callback object per message would take a tenth of a
+message's total CPU time.
 """
 
 from collections.abc import Callable, Collection
@@ -16,7 +16,7 @@ from sidecar.events import NumberedBatch
 
 
 class SentEvents:
-    """`count` events of a batch, from its event `first`."""
+    """`count` events of a batch, starting at its event `first`."""
 
     __slots__ = ("_count", "_failed", "_first", "_numbered")
 
@@ -27,10 +27,10 @@ class SentEvents:
         self._failed: set[int] = set()
 
     def failed_number(self, report: Report) -> int | None:
-        """The number of the failed event that a delivery report describes.
+        """Return the number of the failed event that a delivery report describes.
 
-        Found by topic, key and value; events that are equal in all three are interchangeable. None
-        when no such event is left.
+        Compares topic, key and value; events that are equal in all three are interchangeable.
+        Returns None if no such event is left.
         """
         reported = (report.topic(), report.key() or b"", report.value() or b"")
         stop = self._first + self._count
@@ -90,7 +90,7 @@ class InFlightBatch(SentEvents):
         return self._is_confirmed and not self._waiting
 
     def take_unsent(self, topic: str) -> TopicSlice | None:
-        """Remove and return the events of a topic, which are sent again; None without any."""
+        """Remove and return the events of a topic, to send them again; None if there are none."""
         stop = self._first + self._count
         messages = self._numbered.batch.messages(self._first, stop)
         first = self._numbered.first + self._first
@@ -113,7 +113,7 @@ class InFlightBatch(SentEvents):
             self._report()
 
     def confirm(self, count: int, rejected: Collection[int] = ()) -> None:
-        """The client accepted `count` events, except those with the `rejected` numbers."""
+        """Record that the client accepted `count` events, except the numbers in `rejected`."""
         self._count = count
         self._failed.update(rejected)
         self._waiting += count - len(rejected)

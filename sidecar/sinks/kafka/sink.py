@@ -1,9 +1,9 @@
 """The Kafka sink: at least once, idempotent, acknowledged by every in-sync replica.
 
-The sink chooses the partition, not the client: the hash of the event modulo the partition count.
+The sink, not the client, chooses the partition: the hash of the event modulo the partition count.
 
 A run of messages shares one delivery callback (`in_flight`), and a batch returns ready-made
-arguments of `produce`, so that little Python runs between two calls of the client.
+arguments for `produce`, so that little Python runs between two calls of the client.
 `produce_batch` would cost half, but supports no headers, and the event id is a header.
 """
 
@@ -34,8 +34,8 @@ from sidecar.sinks.kafka.in_flight import InFlightBatch, TopicSlice
 from sidecar.sinks.kafka.topics.metadata import TopicCreation, topic_access_denied
 from sidecar.sinks.kafka.unavailable_topics import TopicProblem, UnavailableTopics
 
-# Few enough that their messages are still in the CPU cache when they are freed: 1.5 µs of CPU per
-# event less than with a thousand.
+# Few enough that their messages are still in the CPU cache when they are freed, which saves 1.5 µs
+# of CPU per event compared with a thousand.
 _CHUNK_EVENTS = 250
 _LONGEST_WAIT_TO_GROW_S = 2.0
 _WAITING_S = 0.2
@@ -44,7 +44,7 @@ logger = logging.getLogger(__name__)
 
 
 class KafkaSink:
-    """Publishes to Kafka. Waits for an unavailable broker; `state` reports since when."""
+    """Publishes to Kafka. Waits for an unavailable broker; `state` reports for how long."""
 
     def __init__(
         self,
@@ -56,8 +56,8 @@ class KafkaSink:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`settings` are `kafka.producer.*` without the prefix; `reread` returns them before each
-        connection. With `waits_when_denied` a topic
-        without rights is retried, otherwise it raises. `clock` returns seconds."""
+        connection. With `waits_when_denied`, a topic that denies access is retried; otherwise it
+        raises. `clock` returns seconds."""
         self.client = KafkaClient(
             settings,
             creation,
@@ -80,7 +80,7 @@ class KafkaSink:
     def open(self) -> None:
         """Connect, waiting up to five seconds for a broker.
 
-        Raises ConfigError for settings that the client rejects, AccessDeniedError when the broker
+        Raises ConfigError for settings that the client rejects, AccessDeniedError if the broker
         rejects the login.
         """
         self._reset()
@@ -108,9 +108,9 @@ class KafkaSink:
         return taken - start
 
     def _grow(self) -> bool:
-        """Switch to a producer with larger batches; False while events are in flight.
+        """Switch to a producer with larger batches. Return False while events are in flight.
 
-        The wait is bounded: events in flight may have no broker that accepts them.
+        The wait is limited, because perhaps no broker accepts the events in flight.
         """
         now_s = self._clock()
         if len(self.client.producer()):
@@ -140,7 +140,7 @@ class KafkaSink:
         stop: int,
         until_s: float,
     ) -> int:
-        """Send events until one cannot be sent; returns the first one that was not."""
+        """Send events until one cannot be sent. Return the index of the first unsent event."""
         produce: Callable[..., None] = producer.produce
 
         waiting = self._waiting
@@ -158,7 +158,7 @@ class KafkaSink:
         sent = InFlightBatch(numbered, first, self._acknowledged.append, self._on_failure)
         rejected: list[int] = []
         passed: dict[str, int] = {}
-        """Topics whose events wait, with the first one here."""
+        """Topics whose events wait, with their first event here."""
         taken = 0
         try:
             for arguments in numbered.batch.produce_arguments(first, stop, partitions, sent):
@@ -202,7 +202,7 @@ class KafkaSink:
             waiting.remove_if_empty(topic)
 
     def _send_piece(self, topic: str, piece: TopicSlice) -> bool:
-        """False when the queue of the client is full."""
+        """Send a slice of waiting events. Return whether all of them were sent."""
         numbered, first = piece.numbered, piece.first
         produce: Callable[..., None] = self.client.producer().produce
 
@@ -252,7 +252,7 @@ class KafkaSink:
         return self.client.state(self._waiting.problems)
 
     def dead_letter(self, number: int) -> None:
-        """Nothing depends on it."""
+        """Does nothing, because this sink stores no positions."""
 
     def close(self, deadline_s: float) -> DeliveryResult:
         producer = self.client.release()
@@ -275,7 +275,7 @@ class KafkaSink:
         return result
 
     def _on_failure(self, sent: InFlightBatch, error: KafkaError, report: Report) -> bool:
-        """Handle the report of an undelivered message; whether it failed alone."""
+        """Handle the report of an undelivered message. Return whether it failed individually."""
         if self._is_closing:
             return False
         topic = report.topic() or ""
@@ -297,7 +297,7 @@ class KafkaSink:
         )
 
     def _topic_problem(self, error: KafkaError, topic: str) -> TopicProblem | None:
-        """The problem, if events of other topics can still be delivered."""
+        """Return the topic's problem, if events of other topics can still be delivered."""
         if error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
             if self.client.waits_when_denied:
                 return topic_access_denied(topic, error, f"The topic {topic}")
@@ -329,8 +329,8 @@ class KafkaSink:
         return self.client.fail(self.batch_size.shrink(report, error))
 
     def _put_off(self, topic: str, error: KafkaError, after: InFlightBatch | None = None) -> bool:
-        """Make the events of the topic wait after an error of `produce`; False if the error is not
-        about the topic."""
+        """Make the events of the topic wait after an error of `produce`. Return False if the error
+        does not concern the topic."""
         problem = self._topic_problem(error, topic)
         if problem is None:
             return False

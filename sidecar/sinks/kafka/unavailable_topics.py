@@ -1,15 +1,15 @@
-"""Topics that cannot be written to at present; events of other topics overtake theirs.
+"""Topics that are currently unwritable, so that events of other topics overtake their events.
 
 Kafka orders the events of a partition, so only events of the same topic wait for each other. A
-waiting event stays in the window: the stored offset does not pass it, and the window bounds how far
+waiting event stays in the window: the stored offset does not pass it, and the window limits how far
 other tables get ahead.
 
-    events   A1 B1 A2 C1 B2        topic B cannot be written to
+    events   A1 B1 A2 C1 B2        topic B is unwritable
     sent     A1    A2 C1           B waits: B1, B2
-    later                B1 B2     B can be written to again; then its newer events
+    later                B1 B2     B is writable again; then its newer events
 
-When a broker rejects an event of a topic, later events of that topic may be in flight. All are sent
-again after it, including those that arrive: a consumer must not see an older event last.
+When a broker rejects an event of a topic, later events of that topic may be in flight. All of them
+are sent again after it, even if they arrived: a consumer must not see an older event last.
 """
 
 from bisect import insort
@@ -41,7 +41,7 @@ class _UnavailableTopic:
     again_at_s: float
     slices: list[TopicSlice]
     unreported: list[InFlightBatch]
-    """Batches that must be reported first: parts of them may have to be sent again."""
+    """Batches that must be reported first, because parts of them may have to be sent again."""
     problem: TopicProblem | None
     """None while the broker's metadata explains it, or while the topic is retried."""
     trial: InFlightBatch | None = None
@@ -51,7 +51,7 @@ class _UnavailableTopic:
 
 
 class UnavailableTopics:
-    """Used by the sink's thread. `clock` returns seconds."""
+    """Holds waiting events by topic. Used by the sink's thread. `clock` returns seconds."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -71,7 +71,7 @@ class UnavailableTopics:
 
     @property
     def problems(self) -> dict[str, TopicProblem]:
-        """Problems by topic, where a broker rejected an event."""
+        """The problems of topics for which an event was rejected."""
         return {
             name: topic.problem for name, topic in self._topics.items() if topic.problem is not None
         }
@@ -90,8 +90,8 @@ class UnavailableTopics:
         self._waiting(topic).queue(slice_)
 
     def rejected(self, topic: str, sent: InFlightBatch, problem: TopicProblem) -> None:
-        """An event of the topic in the batch `sent` was rejected: it and all later events of the
-        topic are queued to be sent again."""
+        """Handle a rejected event of the topic in the batch `sent`: queue it and all later events
+        of the topic, to send them again."""
         waiting = self._waiting(topic)
         waiting.problem = problem
         if waiting.trial is sent:
@@ -110,8 +110,8 @@ class UnavailableTopics:
     def put_off(
         self, topic: str, problem: TopicProblem, after: InFlightBatch | None = None
     ) -> None:
-        """The client does not accept an event of the topic now. The events that it accepted before,
-        also in `after`, must be reported first."""
+        """Make the topic wait, because the client rejects an event for now. Events that it accepted
+        before, including events in `after`, must be reported first."""
         waiting = self._waiting(topic)
         if waiting.problem is not None:
             waiting.pause_s = min(_LONGEST_PAUSE_S, 2 * waiting.pause_s)
@@ -122,14 +122,14 @@ class UnavailableTopics:
             waiting.unreported.append(after)
 
     def due(self) -> Iterator[str]:
-        """Topics whose events may be sent now, provided that the broker has the topic."""
+        """Yield topics whose events may be sent now, if the broker has the topic."""
         now_s = self._clock()
         for name, topic in tuple(self._topics.items()):
             if now_s >= topic.again_at_s and all(each.is_settled for each in topic.unreported):
                 yield name
 
     def remove_if_empty(self, topic: str) -> bool:
-        """Remove the topic if no event waits for it; whether it was removed."""
+        """Remove the topic if no event waits for it. Return whether it was removed."""
         waiting = self._topics[topic]
         if waiting.slices or waiting.trial is not None:
             return False
@@ -137,12 +137,12 @@ class UnavailableTopics:
         return True
 
     def next_slices(self, topic: str) -> Sequence[TopicSlice]:
-        """What to send: only the first slice until one was written, then all."""
+        """Return the slices to send: only the first until one is written, then all."""
         waiting = self._topics[topic]
         return tuple(waiting.slices if waiting.problem is None else waiting.slices[:1])
 
     def sent(self, topic: str, slice_: TopicSlice, sent: InFlightBatch, rest: int) -> None:
-        """A slice was sent up to event `rest`; later events still wait."""
+        """Record that a slice was sent up to event `rest`; later events still wait."""
         waiting = self._topics[topic]
         waiting.slices.remove(slice_)
         if rest < slice_.stop:

@@ -5,9 +5,9 @@ use commitlog_core::cql_type::CqlType;
 
 use crate::Rendering;
 
-/// The Arrow type of a CQL type.
+/// Maps a CQL type to its Arrow type.
 ///
-/// Names inside are those of Spark: `element` of a list, `entries`, `key` and `value` of a map.
+/// Nested fields have Spark's names: `element` in a list; `entries`, `key` and `value` in a map.
 pub fn arrow_type(cql_type: &CqlType, rendering: Rendering) -> DataType {
     let inner = |ty: &CqlType| arrow_type(ty, rendering);
     match cql_type {
@@ -52,8 +52,8 @@ pub fn arrow_type(cql_type: &CqlType, rendering: Rendering) -> DataType {
     }
 }
 
-/// Whether a type has a map in it: Spark allows none in the key of a map, so such a map is a list
-/// of its entries.
+/// Whether a type contains a map. Spark does not allow maps in map keys, so a map with such keys
+/// becomes a list of entries.
 pub(crate) fn holds_map(cql_type: &CqlType) -> bool {
     match cql_type {
         CqlType::Map(..) => true,
@@ -67,7 +67,7 @@ pub(crate) fn holds_map(cql_type: &CqlType) -> bool {
     }
 }
 
-/// The fields of a tuple, `field1` and so on, or of a user type; none for another type.
+/// The fields of a tuple (`field1`, `field2`, …) or a user type; empty for other types.
 pub(crate) fn named_fields(cql_type: &CqlType) -> Vec<(String, &CqlType)> {
     match cql_type {
         CqlType::Tuple(fields) => fields

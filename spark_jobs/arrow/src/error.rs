@@ -1,6 +1,6 @@
 use commitlog_events::value::ValueError;
 
-/// A batch that cannot be decoded. `column` is that of the table, `row` counts from 0 in the batch.
+/// A batch cannot be decoded. `row` counts from 0 within the batch.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum DecodeError {
     #[error("{table}, column {column}, row {row} of the batch: {cause}")]
@@ -10,14 +10,14 @@ pub enum DecodeError {
         row: usize,
         cause: Misfit,
     },
-    /// The batch has not the columns, or not the types of columns, that the table asks for.
+    /// A column of the batch is missing, unknown or of the wrong type.
     #[error("{table}, column {column}: {reason}")]
     Batch {
         table: String,
         column: String,
         reason: String,
     },
-    /// A choice of how a column is shown that it does not allow.
+    /// A rendering for an unknown column, or one that the column's type does not support.
     #[error("{table}, column {column}: {reason}")]
     Choice {
         table: String,

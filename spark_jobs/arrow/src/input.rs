@@ -1,4 +1,4 @@
-//! Raw columns of a batch, as they come.
+//! Access to the raw columns of a batch.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BinaryArray, LargeBinaryArray};
@@ -6,14 +6,14 @@ use arrow_schema::DataType;
 
 use crate::Element;
 
-/// Bytes or nulls, with 32-bit or 64-bit offsets.
+/// A nullable binary column with 32-bit or 64-bit offsets.
 pub enum Bytes<'a> {
     Small(&'a BinaryArray),
     Large(&'a LargeBinaryArray),
 }
 
 impl<'a> Bytes<'a> {
-    /// `None` if the array is of another type.
+    /// Returns `None` if the array is not binary.
     pub fn from_array(array: &'a dyn Array) -> Option<Self> {
         match array.data_type() {
             DataType::Binary => array.as_binary_opt().map(Self::Small),
@@ -22,7 +22,7 @@ impl<'a> Bytes<'a> {
         }
     }
 
-    /// `None` for a null; `row` is below the length of the array.
+    /// Returns `None` for null. `row` must be less than the length of the array.
     pub fn get(&self, row: usize) -> Option<&'a [u8]> {
         match self {
             Self::Small(array) => array.is_valid(row).then(|| array.value(row)),
@@ -31,14 +31,14 @@ impl<'a> Bytes<'a> {
     }
 }
 
-/// Lists with 32-bit offsets of the elements of each row.
+/// The range of elements in each row of a list array with 32-bit offsets.
 struct Ranges<'a> {
     offsets: &'a [i32],
     array: &'a dyn Array,
 }
 
 impl Ranges<'_> {
-    /// Nothing for a null.
+    /// Returns an empty range for null.
     fn get(&self, row: usize) -> std::ops::Range<usize> {
         let bounds = self.offsets.get(row..).unwrap_or_default();
         match bounds {
@@ -58,7 +58,7 @@ pub struct Elements<'a> {
 }
 
 impl<'a> Elements<'a> {
-    /// `None` if the array is of another type.
+    /// Returns `None` if the array has a different type.
     pub fn from_array(array: &'a ArrayRef) -> Option<Self> {
         let list = array.as_list_opt::<i32>()?;
         let elements = list.values().as_struct_opt()?;
@@ -72,7 +72,7 @@ impl<'a> Elements<'a> {
         })
     }
 
-    /// Replaces `elements` by those of a row; false if one of them has no path.
+    /// Replaces `elements` with the elements of a row. Returns false if a path is null.
     pub fn get(&self, row: usize, elements: &mut Vec<Element<'a>>) -> bool {
         elements.clear();
         for place in self.rows.get(row) {
@@ -93,7 +93,7 @@ pub struct ByteLists<'a> {
 }
 
 impl<'a> ByteLists<'a> {
-    /// `None` if the array is of another type.
+    /// Returns `None` if the array has a different type.
     pub fn from_array(array: &'a ArrayRef) -> Option<Self> {
         let list = array.as_list_opt::<i32>()?;
         Some(Self {
@@ -105,13 +105,13 @@ impl<'a> ByteLists<'a> {
         })
     }
 
-    /// An item of a row; `None` if it is a null or not there.
+    /// Returns an item of a row, or `None` if it is null or missing.
     pub fn get(&self, row: usize, item: usize) -> Option<&'a [u8]> {
         let mut places = self.rows.get(row);
         places.nth(item).and_then(|place| self.values.get(place))
     }
 
-    /// Items of a row.
+    /// The number of items in a row.
     pub fn count(&self, row: usize) -> usize {
         self.rows.get(row).len()
     }

@@ -1,10 +1,10 @@
-//! Raw Cassandra values as typed Arrow arrays, a whole column at a time.
+//! Decodes raw Cassandra values into typed Arrow arrays, one column at a time.
 //!
 //! A [`Table`] knows the Arrow type of every column of a CQL table and decodes batches of raw
-//! columns: value bytes for a column that is stored as one cell, and the visible elements, each a
-//! path and a value, for a collection or user type that is stored cell by cell. `docs/reference/types.md`
-//! (section 6) lists the types. Bytes that do not fit their type are an error that names column,
-//! row and type; nothing is guessed and nothing panics.
+//! columns. A raw single-cell column contains value bytes. A raw multi-cell collection or user
+//! type contains its visible elements, each with a path and a value. `docs/reference/types.md`
+//! (section 6) lists the types. For bytes that do not fit their type, the error states the column,
+//! the row and the type. Decoding never guesses and never panics.
 
 mod arrow_type;
 mod column;

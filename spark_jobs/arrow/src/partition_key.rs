@@ -1,10 +1,10 @@
-//! A partition key taken apart (`CompositeType`, format notes §6.3).
+//! Splits partition keys into column values (`CompositeType`, format notes §6.3).
 
 use commitlog_core::cql_type::CqlType;
 use commitlog_events::value::{ValueError, ValueReader};
 
-/// Appends the values of the columns of a key: the key itself if it has one column, else a 16-bit length,
-/// as many bytes and a zero for each.
+/// Appends the column values of a key. A single column is the whole key. A composite key stores a
+/// 16-bit length, the value and a zero byte for each column.
 pub fn split<'a>(
     columns: usize,
     key: &'a [u8],
@@ -14,7 +14,7 @@ pub fn split<'a>(
         values.push(Some(key));
         return Ok(());
     }
-    // Errors name a blob: the composite has no type of its own.
+    // Errors report a blob because a composite key has no CQL type.
     let mut reader = ValueReader::new(&CqlType::Blob, key);
     for _ in 0..columns {
         let length = reader.read_bytes(2)?;

@@ -1,20 +1,20 @@
-/// How the values of one column are shown where there is a choice.
+/// How the values of a column are rendered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Rendering {
-    /// By type; `decimal` and `varint` as exact text.
+    /// Typed values, with `decimal` and `varint` as exact text.
     #[default]
     Typed,
     /// Every `decimal` and `varint` in the column as a decimal of this precision and scale.
     Decimal { precision: u8, scale: i8 },
-    /// As it comes.
+    /// Undecoded bytes or elements.
     Raw,
 }
 
-/// Digits of the largest decimal of Arrow's 128 bits and of Spark.
+/// The maximum precision of Arrow's 128-bit decimals, and of Spark's decimals.
 const MAX_PRECISION: u8 = 38;
 
 impl Rendering {
-    /// Reads `raw` or `decimal(12,2)`. On an error, what is wrong with it.
+    /// Parses `raw` or a type such as `decimal(12,2)`. The error explains what is wrong.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text == "raw" {
             return Ok(Self::Raw);

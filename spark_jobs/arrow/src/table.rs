@@ -1,4 +1,4 @@
-//! Batches of raw rows of one table as typed ones.
+//! Decodes batches of raw rows of one table into typed rows.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use crate::input::{ByteLists, Bytes, Elements};
 use crate::typed_column::{Source, TypedColumn};
 use crate::{DecodeError, Misfit, Rendering, partition_key};
 
-/// Which columns of a batch are none of the table's.
+/// Names of batch columns that are not table columns.
 #[derive(Debug, Clone, Default)]
 pub struct Names {
-    /// Whole partition keys as binary, from which the columns of the key are taken.
+    /// A binary column of whole partition keys, which are split into the key columns.
     pub partition_key: Option<String>,
-    /// Lists of binary: the values of the clustering columns, empty for a static row.
+    /// A `list<binary>` column of clustering values. The list is empty for a static row.
     pub clustering: Option<String>,
-    /// Handed on as they are, before the typed columns.
+    /// Columns that pass through unchanged, before the typed columns.
     pub carried: Vec<String>,
 }
 
@@ -33,10 +33,10 @@ pub struct Table {
 }
 
 impl Table {
-    /// `renderings` are choices by column.
+    /// `renderings` sets the rendering of some columns by name.
     ///
     /// # Errors
-    /// [`DecodeError::Choice`] for one that names no column or that the column does not allow.
+    /// [`DecodeError::Choice`] for an unknown column, or a rendering that its type cannot have.
     pub fn new(
         table: &schema::Table,
         renderings: &[(String, Rendering)],
@@ -73,7 +73,7 @@ impl Table {
             columns: Vec::new(),
         };
         for (column, source) in columns {
-            // The hidden value of a dense compact table; SELECT does not show it either.
+            // `SELECT` does not show the hidden value column of a dense compact table.
             if column.cql_type == CqlType::Empty {
                 continue;
             }
@@ -107,11 +107,11 @@ impl Table {
         self.columns.iter().map(|c| Arc::clone(&c.field)).collect()
     }
 
-    /// The carried columns and the typed ones. A column that the batch does not have is null.
+    /// Returns the carried columns, then the typed columns. Other missing columns are null.
     ///
     /// # Errors
-    /// [`DecodeError::Batch`] for a column that is of another type than raw bytes or elements, or
-    /// that is none of the table's; [`DecodeError::Value`] for bytes that do not fit their type.
+    /// [`DecodeError::Batch`] for a column that is unknown or has the wrong type, or if the keys or
+    /// a carried column are missing; [`DecodeError::Value`] for bytes that do not fit their type.
     pub fn decode(&self, batch: &StructArray) -> Result<StructArray, DecodeError> {
         self.check_names(batch)?;
         let mut fields: Vec<FieldRef> = Vec::new();
@@ -172,7 +172,7 @@ impl Table {
         Ok(())
     }
 
-    /// The values of the key columns, row after row; nothing if the batch has no whole keys.
+    /// The values of the key columns, row by row; empty without a column of whole keys.
     fn split_keys<'a>(&self, batch: &'a StructArray) -> Result<Vec<Option<&'a [u8]>>, DecodeError> {
         let mut values = Vec::new();
         let Some(name) = &self.names.partition_key else {

@@ -7,7 +7,7 @@ use commitlog_core::schema;
 use crate::column::{Column, RawElements, column};
 use crate::{Rendering, arrow_type};
 
-/// Where a batch has the bytes of a column.
+/// Which column of a batch contains the bytes of a table column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     Own,
@@ -28,7 +28,7 @@ pub struct TypedColumn {
 
 impl TypedColumn {
     pub fn new(column: &schema::Column, rendering: Rendering, source: Source) -> Self {
-        // Raw values are blobs of their own bytes.
+        // Raw values are passed on as blobs.
         let cql_type = match rendering {
             Rendering::Raw => CqlType::Blob,
             _ => column.cql_type.clone(),
@@ -48,7 +48,7 @@ impl TypedColumn {
         }
     }
 
-    /// An empty array for its values.
+    /// Creates an empty array builder for the values.
     pub fn array(&self) -> Box<dyn Column> {
         if self.rendering == Rendering::Raw && self.multi_cell {
             Box::new(RawElements::new())
@@ -57,13 +57,13 @@ impl TypedColumn {
         }
     }
 
-    /// Whether the values can be shown in this way.
+    /// Whether the column's type supports a rendering.
     pub fn allows(&self, rendering: Rendering) -> bool {
         !matches!(rendering, Rendering::Decimal { .. }) || holds_number(&self.cql_type)
     }
 }
 
-/// Whether a type has a `decimal` or a `varint` in it.
+/// Whether a type is or contains a `decimal` or `varint`.
 fn holds_number(cql_type: &CqlType) -> bool {
     match cql_type {
         CqlType::Decimal | CqlType::VarInt => true,

@@ -1,6 +1,6 @@
-//! One buffer for all bytes of a partition, so that a cell needs no allocation of its own.
+//! One buffer for all bytes of a partition, so that cells need no separate allocations.
 
-/// The place of some bytes in an [`Arena`].
+/// A range of bytes in an [`Arena`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Span {
     start: usize,
@@ -23,7 +23,7 @@ impl Arena {
         }
     }
 
-    /// Decodes padded base64; `None` for other text.
+    /// Appends decoded base64 with padding. Returns `None` for any other text.
     pub fn push_base64(&mut self, text: &str) -> Option<Span> {
         let start = self.bytes.len();
         append_base64(&mut self.bytes, text)?;
@@ -33,7 +33,7 @@ impl Arena {
         })
     }
 
-    /// Appends bytes in steps; the span covers what `write` appended.
+    /// Lets `write` append bytes, and returns their span.
     pub fn push_with<E>(
         &mut self,
         write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
@@ -58,7 +58,7 @@ impl Arena {
     }
 }
 
-/// Appends decoded base64; `None` for text that is none.
+/// Appends decoded base64 with padding. Returns `None` for any other text.
 pub fn append_base64(bytes: &mut Vec<u8>, text: &str) -> Option<()> {
     base64_simd::STANDARD.decode_append(text, bytes).ok()
 }

@@ -1,9 +1,9 @@
-//! What new writes, and time, change in rows.
+//! Finds the changes that new writes and expiry cause in rows.
 //!
-//! Rows are evaluated one by one. A row is evaluated at the steps that touch it: its own new
-//! writes, the new ranges that cover it, and the changes of the partition level. So the cost is
-//! linear in the usual case. The worst case is the number of rows times the number of changes of
-//! their partition level, which may all be real changes.
+//! Each row is evaluated at the steps that touch it: new writes to the row, new ranges that cover
+//! it, and changes of the partition level. So the cost is usually linear. The worst case is the
+//! number of rows times the number of changes of their partition level, each of which may really
+//! change every row.
 
 mod row;
 mod static_row;
@@ -25,7 +25,7 @@ pub use timeline::Instants;
 
 const US_PER_S: i64 = 1_000_000;
 
-/// Evaluates changes.
+/// Evaluates the changes of one partition at a time.
 pub struct Changes {
     instants: Instants,
     timeline: Timeline,
@@ -34,18 +34,18 @@ pub struct Changes {
     next_range: usize,
     /// New ranges that began at or before the current row.
     begun: Vec<RangeDeletion>,
-    /// Of the ranges from before.
+    /// The sweep over `old_ranges`.
     sweep: RangeSweep,
     place: usize,
     row: MergedRow,
-    /// Step and place of the new writes to the current row.
+    /// Step and index of each new write to the current row.
     writes: Vec<(usize, usize)>,
     /// The steps that touch the current row.
     steps: Vec<usize>,
     before: Content,
     written: Content,
     expired: Content,
-    /// By step: rows that become visible, minus rows that vanish.
+    /// By step: the number of rows that become visible, minus the number that disappear.
     visible: Vec<i64>,
     last_expiry_s: Option<i64>,
     output: ChangeRows,

@@ -1,4 +1,4 @@
-//! Columns by number, and which of them `SELECT *` shows.
+//! Columns by number, and whether `SELECT *` shows them.
 
 use commitlog_core::cql_type::CqlType;
 use commitlog_core::schema;
@@ -13,7 +13,7 @@ pub struct ShownColumn {
     pub multi_cell: bool,
 }
 
-/// The columns of one table. Events may name columns that the table no longer has.
+/// The columns of one table. Events may contain columns that the table no longer has.
 #[derive(Debug, Clone, Default)]
 pub struct Columns {
     names: Vec<String>,
@@ -29,7 +29,7 @@ pub struct Columns {
 impl Columns {
     pub fn new(table: &schema::Table) -> Self {
         let mut names: Vec<String> = table.columns.iter().map(|c| c.name.clone()).collect();
-        // Numbers in the order of names: cells that are sorted by number are sorted by name.
+        // Columns are numbered in name order, so cells sorted by number are also sorted by name.
         names.sort_unstable();
         names.dedup();
         let mut columns = Self {
@@ -69,7 +69,7 @@ impl Columns {
         columns
     }
 
-    /// The columns of a table without a description.
+    /// Creates the columns of a table whose schema is unknown.
     pub fn of_unknown_table(has_counters: bool) -> Self {
         Self {
             has_counters,
@@ -77,7 +77,7 @@ impl Columns {
         }
     }
 
-    /// The number of a column.
+    /// Returns the number of a column, and assigns a new number to an unknown name.
     pub fn id(&mut self, name: &str) -> u32 {
         if let Some(id) = self.ids.get(name) {
             return *id;
@@ -93,7 +93,7 @@ impl Columns {
         self.names.get(id as usize).map_or("", String::as_str)
     }
 
-    /// Whether numbers up to this one have the order of the names.
+    /// Whether the numbers up to this one follow the name order.
     pub fn is_in_order_of_names(&self, id: u32) -> bool {
         (id as usize) < self.known
     }
@@ -107,7 +107,7 @@ impl Columns {
         }
     }
 
-    /// In the order of their numbers.
+    /// The columns that `SELECT *` shows, ordered by number.
     pub fn shown(&self) -> &[ShownColumn] {
         &self.shown
     }

@@ -1,4 +1,4 @@
-//! Row states: the latest version of each place, one state for each row.
+//! Computes row states: the latest version of each cell, one state per row.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub struct Compaction {
     output: States,
 }
 
-/// The output in the making.
+/// Builders of the output.
 #[derive(Debug, Default)]
 struct States {
     room: Room,
@@ -43,7 +43,7 @@ struct States {
 }
 
 impl Compaction {
-    /// `keep_superseded`: emit states of the dropped versions too.
+    /// With `keep_superseded`, also emits states of the dropped versions.
     pub fn new(purge: Purge, keep_superseded: bool) -> Self {
         Self {
             purge,
@@ -52,7 +52,7 @@ impl Compaction {
         }
     }
 
-    /// Divides the writes of one row, of which `deleted_to_us` covers everything up to a time.
+    /// Divides the writes to a row, of which other deletions cover those up to `deleted_to_us`.
     fn divide(&mut self, writes: &[RowWrite], deleted_to_us: Option<i64>, view: View<'_>) {
         self.row.clear();
         self.row.apply(writes, view.store);
@@ -88,7 +88,7 @@ impl Compaction {
         }
     }
 
-    /// Keeps the latest cells that are neither covered nor purgeable.
+    /// Keeps the latest cells, unless they are covered or purgeable.
     fn divide_cells(&mut self, covered_to_us: Option<i64>, view: View<'_>) {
         let mut deleted_counter = None;
         for index in &self.row.cells {
@@ -103,7 +103,7 @@ impl Compaction {
             let is_purgeable = self.purge.drops(|before_s| cell.is_purgeable(before_s));
             let is_counter_deletion = view.columns.has_counters && cell.rank == Rank::Tombstone;
             if is_counter_deletion {
-                // It covers all shards of its column, which follow.
+                // It covers all following shards, which belong to the same column.
                 deleted_counter = self.purge.before_s.map(|_| cell.column);
             }
             let is_dropped = if is_counter_deletion {
@@ -167,7 +167,7 @@ impl Compaction {
         }
     }
 
-    /// The deletions of the partition level.
+    /// Divides the deletions of the partition level.
     fn divide_partition_level(&mut self, view: View<'_>) {
         let deletions = &view.partition.deletions;
         if let Some((deletion, _)) = deletions.iter().max_by_key(|(deletion, _)| *deletion) {

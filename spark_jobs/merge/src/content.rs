@@ -1,4 +1,4 @@
-//! What a row shows at a second.
+//! The visible content of a row at a second.
 
 use crate::arena::Span;
 use crate::columns::Columns;
@@ -10,7 +10,7 @@ use crate::version::{Cell, Liveness, Rank, covers};
 #[derive(Debug, Clone, Copy)]
 pub enum ShownValue {
     Bytes(Span),
-    /// The sum of a counter, as CQL has it.
+    /// The sum of a counter, as CQL encodes it.
     Counter([u8; 8]),
 }
 
@@ -21,7 +21,7 @@ pub struct ShownCell {
     pub path: Option<Span>,
     pub value: ShownValue,
     pub ts_us: i64,
-    /// The second at which it expires.
+    /// The second at which the cell expires.
     pub expiry_s: Option<i64>,
     pub ttl_s: i32,
 }
@@ -30,7 +30,7 @@ pub struct ShownCell {
 #[derive(Debug, Clone, Default)]
 pub struct Content {
     pub cells: Vec<ShownCell>,
-    /// The row marker of a live INSERT, which alone makes the row visible.
+    /// The row marker of a live INSERT, which makes the row visible even without cells.
     pub marker: Option<Liveness>,
 }
 
@@ -61,7 +61,7 @@ impl Content {
         self.marker.is_some() || !self.cells.is_empty()
     }
 
-    /// Replaces the content by that of a row. Everything up to `deleted_to_us` is deleted.
+    /// Replaces the content with the content of `row`. Writes up to `deleted_to_us` are deleted.
     pub fn evaluate(
         &mut self,
         row: &MergedRow,
@@ -109,7 +109,7 @@ impl Content {
         }
     }
 
-    /// Counters: the sum of the live shards of a column that was not deleted itself.
+    /// Sums the live shards of each counter column that was not deleted.
     fn sum<'c>(
         &mut self,
         cells: impl Iterator<Item = &'c Cell>,
@@ -119,7 +119,7 @@ impl Content {
         let mut deleted = None;
         for cell in cells {
             if cell.rank != Rank::Shard {
-                // No later write undoes the deletion. It precedes the shards of its column.
+                // The deletion precedes the shards of its column, and no later write undoes it.
                 deleted = Some(cell.column);
             } else if deleted != Some(cell.column) && is_shown(cell) {
                 let count = store.arena.get(cell.value).first_chunk().copied();
@@ -147,24 +147,24 @@ impl Content {
         }
     }
 
-    /// Whether both show values of the same bytes. Write times do not matter.
+    /// Whether both contents show the same bytes. Write times do not matter.
     pub fn has_same_bytes(&self, other: &Self, store: &Store) -> bool {
         self.is_visible() == other.is_visible() && have_same_bytes(&self.cells, &other.cells, store)
     }
 
-    /// Expiries of the shown cells and of the row marker.
+    /// The expiries of the shown cells and of the row marker.
     pub fn expiries_s(&self) -> impl Iterator<Item = i64> {
         let of_cells = self.cells.iter().filter_map(|cell| cell.expiry_s);
         of_cells.chain(self.marker.and_then(|marker| marker.expiry_s()))
     }
 
-    /// The next second at which something of the row expires.
+    /// The next second at which a cell or the row marker expires.
     pub fn next_expiry_s(&self) -> Option<i64> {
         self.expiries_s().min()
     }
 }
 
-/// Whether values and elements have the same bytes.
+/// Whether the columns, values and paths of all cells are equal.
 pub fn have_same_bytes(a: &[ShownCell], b: &[ShownCell], store: &Store) -> bool {
     let bytes = |span: Option<Span>| span.map(|span| store.arena.get(span));
     a.len() == b.len()

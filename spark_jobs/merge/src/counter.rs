@@ -1,9 +1,9 @@
-//! Counter contexts (`CounterContext`): a total of each leader.
+//! Counter contexts (`CounterContext`), which contain a total for each leader.
 
 const ID_BYTES: usize = 16;
 const SHARD_BYTES: usize = 32;
 
-/// The total of one leader. The shard with the largest clock is the newest of its leader.
+/// The total of one leader. A leader's newest shard has the largest clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
     pub counter_id: [u8; ID_BYTES],
@@ -11,12 +11,12 @@ pub struct Shard {
     pub count: [u8; 8],
 }
 
-/// The shards in the value of a counter cell. `None` if it is invalid, or has shards of releases
-/// before 2.1, which are differences instead of totals.
+/// Reads the shards in the value of a counter cell. Returns `None` if it is invalid, or contains
+/// shards from releases before 2.1, which are differences instead of totals.
 pub fn read_shards(context: &[u8]) -> Option<impl Iterator<Item = Shard>> {
     let (entries, rest) = context.split_first_chunk::<2>()?;
     let entries = usize::from(u16::from_be_bytes(*entries));
-    // The header has an element for each shard that is a total, plus the lowest number.
+    // The header contains an index for each shard; for a total, the lowest 16-bit number is added.
     let (header, shards) = rest.split_at_checked(entries.checked_mul(2)?)?;
     let are_totals = header
         .chunks_exact(2)

@@ -1,7 +1,7 @@
 use arrow_schema::ArrowError;
 use spark_arrow::DecodeError;
 
-/// A batch that cannot be merged. Each message names what to do.
+/// Why a batch cannot be merged.
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError {
     /// `start` is the beginning of the value.

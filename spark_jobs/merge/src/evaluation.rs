@@ -1,4 +1,4 @@
-//! What a session makes of each partition.
+//! The interface between a session and the evaluation of its partitions.
 
 use arrow_array::StructArray;
 use arrow_schema::Fields;
@@ -7,7 +7,7 @@ use crate::columns::Columns;
 use crate::error::Result;
 use crate::partition::{Partition, Store};
 
-/// A partition whose rows are sorted, with what it shares.
+/// A partition with sorted rows, and the data that it shares with others.
 #[derive(Clone, Copy)]
 pub struct View<'g> {
     pub token: i64,
@@ -18,12 +18,12 @@ pub struct View<'g> {
 
 /// Evaluates partitions, row by row.
 pub trait Evaluation: Send + Sync {
-    /// Columns of the output.
+    /// The columns of the output.
     fn fields(&self) -> Fields;
     /// Begins a partition.
     fn begin(&mut self, view: View<'_>) -> Result<()>;
-    /// Evaluates the next row; false at the end of the partition.
+    /// Evaluates the next row. Returns false at the end of the partition.
     fn advance(&mut self, view: View<'_>) -> Result<bool>;
-    /// A full batch, or with `is_last` the rest; `None` without one.
+    /// Takes a full batch, or with `is_last` the remaining rows. `None` if there is no such batch.
     fn take(&mut self, is_last: bool) -> Result<Option<StructArray>>;
 }

@@ -1,4 +1,4 @@
-//! Events as JSON: the member `cells` (docs/reference/event-format.md, section 5).
+//! Parses the member `cells` of JSON events (docs/reference/event-format.md, section 5).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,10 +15,10 @@ const NOT_AN_EVENT: &str =
 const IS_AVRO: &str =
     "is Avro, but the merge reads JSON. Set `value.converter=json` for the agents";
 const AVRO_MAGIC: char = '\0';
-/// Characters of a value in an error message.
+/// How many characters of a value an error message shows.
 const START: usize = 100;
 
-/// Borrowed unless the JSON has escapes.
+/// A JSON string, which is borrowed unless it contains escapes.
 #[derive(Debug)]
 pub struct Text<'a>(pub Cow<'a, str>);
 
@@ -31,7 +31,7 @@ pub enum Kind {
     Range,
 }
 
-/// A deletion, a liveness or a cell; bytes are in base64.
+/// A deletion, a liveness or a cell. Bytes are encoded as base64.
 #[derive(Debug, Deserialize)]
 pub struct Written<'a> {
     #[serde(borrow)]
@@ -48,7 +48,7 @@ pub struct Written<'a> {
     pub val: Option<Text<'a>>,
 }
 
-/// The part of an event that is merged. Absent members do not apply.
+/// The part of an event that is merged. Members depend on `kind`.
 #[derive(Debug, Deserialize)]
 pub struct Cells<'a> {
     pub kind: Kind,
@@ -72,7 +72,7 @@ pub struct Cells<'a> {
     pub cell: Option<Vec<Written<'a>>>,
 }
 
-/// Connect's `JsonConverter` with a schema has the event in `payload`.
+/// The value of a record. Connect's `JsonConverter` with schemas puts the event into `payload`.
 #[derive(Deserialize)]
 struct Value<'a> {
     #[serde(borrow)]
@@ -87,7 +87,7 @@ struct Payload<'a> {
     cells: Option<Cells<'a>>,
 }
 
-/// An event whose `cells` stay text.
+/// The value of a record whose `cells` remain text.
 #[derive(Deserialize)]
 struct Unread<'a> {
     #[serde(borrow)]
@@ -102,7 +102,7 @@ struct UnreadPayload<'a> {
     cells: Option<&'a RawValue>,
 }
 
-/// Where an event belongs.
+/// The table and the row of an event.
 #[derive(Deserialize)]
 struct Place<'a> {
     #[serde(borrow)]
@@ -112,10 +112,10 @@ struct Place<'a> {
     ck: Option<Text<'a>>,
 }
 
-/// The text of `cells` in the value of a record.
+/// Finds the text of `cells` in the value of a record.
 ///
 /// # Errors
-/// [`MergeError::Event`] as [`read_event`].
+/// [`MergeError::Event`] as for [`read_event`].
 pub fn find_cells(value: &[u8]) -> Result<&str, MergeError> {
     let text = std::str::from_utf8(value).map_err(|error| {
         let lossy = String::from_utf8_lossy(value.get(..START).unwrap_or(value));
@@ -133,7 +133,7 @@ pub fn find_cells(value: &[u8]) -> Result<&str, MergeError> {
     Ok(cells.get())
 }
 
-/// The table, the token and the clustering of `cells`.
+/// Reads the table, the token and the clustering key from `cells`.
 ///
 /// # Errors
 /// [`MergeError::Event`] without a table or a token.
@@ -145,7 +145,7 @@ pub fn read_place(cells: &str) -> Result<(Text<'_>, i64, Option<Text<'_>>), Merg
 /// Reads the `cells` of an event.
 ///
 /// # Errors
-/// [`MergeError::Event`] with the start of the value and what to do.
+/// [`MergeError::Event`] with the start of the value and the remedy.
 pub fn read_event(text: &str) -> Result<Cells<'_>, MergeError> {
     match serde_json::from_str::<Value<'_>>(text) {
         Ok(value) => {
@@ -167,7 +167,7 @@ fn invalid(text: &str, error: &serde_json::Error) -> MergeError {
     not_an_event(text, &error.to_string())
 }
 
-/// The error for a value that is JSON but no event.
+/// Creates the error for a value that is not an event.
 #[cold]
 pub fn not_an_event(text: &str, cause: &str) -> MergeError {
     rejected(text, format!("{NOT_AN_EVENT} ({cause})"))

@@ -10,7 +10,7 @@ use crate::partition::{ComplexDeletion, Group, RangeDeletion, RowWrite};
 use crate::version::{Cell, Deletion, Liveness, NEVER_S, Rank};
 use crate::window::Window;
 
-/// Where the writes of a batch go.
+/// The destination of the writes of a batch.
 pub struct Ingest<'g> {
     pub group: &'g mut Group,
     pub columns: &'g mut Columns,
@@ -18,7 +18,7 @@ pub struct Ingest<'g> {
 }
 
 impl Ingest<'_> {
-    /// Adds an event. `is_new`: it is part of the changes.
+    /// Adds an event. With `is_new`, the event is one of the changes to evaluate.
     pub fn add_event(&mut self, text: &str, is_new: bool) -> Result<()> {
         let cells = read_event(text)?;
         let mut pk = std::mem::take(&mut self.group.scratch);
@@ -151,7 +151,7 @@ impl Ingest<'_> {
 
     fn add_shards(&mut self, cell: Cell, context: Span) -> Result<()> {
         let store = &mut self.group.store;
-        // The shards are appended to the buffer that has the context.
+        // The shards are appended to the arena, which also contains the context.
         let context = store.arena.get(context).to_vec();
         let Some(shards) = read_shards(&context) else {
             let context = context
@@ -232,7 +232,7 @@ fn deletion(written: &Written<'_>) -> Deletion {
     }
 }
 
-/// Whether a statement that wrote a microsecond later deleted a collection to replace it.
+/// Whether the event wrote one microsecond later, so that it deleted a collection to replace it.
 fn replaces(cells: &Cells<'_>, ts_us: i64) -> bool {
     let is_later = |written: &Written<'_>| written.ts.checked_sub(1) == Some(ts_us);
     cells.live.iter().any(is_later) || cells.cell.iter().flatten().any(is_later)

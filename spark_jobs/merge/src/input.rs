@@ -20,13 +20,13 @@ enum Bytes {
     Large(LargeBinaryArray),
 }
 
-/// What one input row has.
+/// The content of one input row.
 pub enum Part<'b> {
     Event(&'b str),
     State(&'b [u8]),
 }
 
-/// A batch whose rows are in the order of tokens.
+/// A batch in which rows with equal tokens are adjacent.
 pub struct Input {
     tokens: Int64Array,
     events: Texts,
@@ -36,7 +36,7 @@ pub struct Input {
 }
 
 impl Input {
-    /// `has_news`: the batch must have `is_new`.
+    /// With `has_news`, the batch must contain `is_new`.
     pub fn new(batch: &StructArray, has_news: bool) -> Result<Self> {
         let missing = |name: &str, wanted: &str| {
             MergeError::Batch(format!("Column {name} of the batch: expected {wanted}."))
@@ -80,7 +80,7 @@ impl Input {
         })
     }
 
-    /// The token of the current row; `None` after the last one.
+    /// The token of the current row; `None` after the last row.
     pub fn token(&self) -> Option<i64> {
         (self.row < self.tokens.len()).then(|| self.tokens.value(self.row))
     }
@@ -91,7 +91,7 @@ impl Input {
             .is_some_and(|are_new| are_new.value(self.row))
     }
 
-    /// The event or state of the current row, which is before the end.
+    /// The event or state of the current row, which must exist.
     pub fn part(&self) -> Result<Part<'_>> {
         let row = self.row;
         let event = match &self.events {

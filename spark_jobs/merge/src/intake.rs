@@ -1,6 +1,6 @@
-//! Events before they are stored: the member `cells` alone, read as later merges read it.
+//! Checks events before they are stored, and keeps only the member `cells`.
 //!
-//! An event that passes can be merged, so no stored event makes its table unreadable.
+//! The check parses `cells` as later merges do, so no stored event makes its table unreadable.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ const INVALID_CONTEXT: &str = "has a counter cell that is not a context with a t
     leader, as Cassandra 2.1 and later writes it. Remove its table from `counter.tables`, and \
     select other tables with `tables`";
 
-/// Columns of [`Intake::read`].
+/// The columns of [`Intake::read`].
 pub fn intake_fields() -> Fields {
     Fields::from(vec![
         Field::new("table", DataType::Utf8, true),
@@ -33,9 +33,9 @@ pub fn intake_fields() -> Fields {
     ])
 }
 
-/// Reads values of topics.
+/// Reads the values of records.
 pub struct Intake {
-    /// Ids of the tables whose counters are merged.
+    /// The ids of the tables whose counters are merged.
     counters: HashSet<String>,
 }
 
@@ -51,10 +51,10 @@ impl Intake {
         Self { counters }
     }
 
-    /// A row for each value, with `error` instead of the other columns if it is no event.
+    /// Returns a row for each value. For a value that is not an event, only `error` is set.
     ///
     /// # Errors
-    /// [`MergeError::Batch`] without a column `value` of bytes.
+    /// [`MergeError::Batch`] if the batch has no binary column `value`.
     pub fn read(&self, batch: &StructArray) -> Result<StructArray> {
         let column = batch.column_by_name("value").ok_or_else(no_values)?;
         let mut rows = Rows::default();
@@ -137,7 +137,7 @@ fn no_values() -> MergeError {
     MergeError::Batch("Column value of the batch: expected bytes.".to_owned())
 }
 
-/// Without the start of the value, because the caller names its place.
+/// Omits the start of the value, because the caller reports the place of the record.
 fn reason(error: MergeError) -> String {
     match error {
         MergeError::Event { reason, .. } => reason,

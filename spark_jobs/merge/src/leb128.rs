@@ -1,4 +1,4 @@
-//! Numbers with seven bits a byte, the lowest first; signed ones in zigzag order.
+//! LEB128 numbers: seven bits per byte, lowest bits first; signed numbers use zigzag encoding.
 
 const MORE: u8 = 0x80;
 
@@ -14,7 +14,7 @@ pub fn write_signed(bytes: &mut Vec<u8>, number: i64) {
     write(bytes, ((number << 1) ^ (number >> 63)).cast_unsigned());
 }
 
-/// Takes a number off the front; `None` if the bytes end before it does, or beyond 64 bits.
+/// Takes a number from the front. Returns `None` if it is incomplete or exceeds 64 bits.
 pub fn read(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0_u64;
     for shift in (0..64).step_by(7) {

@@ -1,10 +1,10 @@
-//! The merge of events: row states, visible rows and changes of a table.
+//! Merges the events of a table into row states, visible rows and changes.
 //!
 //! A [`Merger`] reads Arrow batches of events and row states, sorted so that equal tokens are
-//! adjacent, and evaluates one partition at a time. It stores every write and deletion and applies
-//! deletions when it evaluates rows, because an older write may arrive after the deletion that
-//! covers it. Merging is a maximum in a total order ([`version`]), so order, batches and replica
-//! copies of the events do not matter.
+//! adjacent, and evaluates one partition at a time. It stores every write and deletion, and applies
+//! deletions only when it evaluates rows, because an older write may arrive after the deletion that
+//! covers it. Merging takes the maximum in a total order ([`version`]). So neither the order of
+//! events nor batch boundaries nor replica copies matter.
 
 mod arena;
 mod changes;

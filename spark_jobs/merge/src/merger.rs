@@ -14,12 +14,12 @@ use crate::session::Session;
 use crate::visible::{Output, VisibleRows};
 use crate::window::Window;
 
-/// Which writes count for visible rows.
+/// Which writes and which second determine the visible rows.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct View {
-    /// The second at which the rows are visible.
+    /// The second at which the rows are evaluated.
     pub now_s: i64,
-    /// The table was truncated at this write time.
+    /// Writes up to this time were truncated.
     pub truncated_us: Option<i64>,
     pub window: Window,
 }
@@ -33,7 +33,7 @@ pub struct Merger {
 
 impl Merger {
     /// # Errors
-    /// For a column with the name of the row id.
+    /// If a column has the name of the row id.
     pub fn new(table: &schema::Table) -> Result<Self> {
         let mut columns = table.partition_key.iter().chain(&table.clustering);
         if columns.any(|column| column.name == ROW_ID)
@@ -63,14 +63,14 @@ impl Merger {
         self.visible(view, output)
     }
 
-    /// What the new events and the time change in rows.
+    /// Changes of visible rows, caused by new events, a truncation and expiry.
     pub fn changes(&self, instants: Instants) -> Session {
         let output = ChangeRows::new(self.typed_rows(), self.typed_rows());
         let changes = Changes::new(instants, output);
         self.session(Box::new(changes), Window::default(), true)
     }
 
-    /// Visible rows as the changes of a table that had none. Every input row is new.
+    /// Visible rows as changes from an empty table. All input must be `is_new`.
     pub fn first_changes(&self, view: View) -> Session {
         let output = ChangeRows::new(self.typed_rows(), self.typed_rows());
         let instants = Instants {
@@ -84,7 +84,7 @@ impl Merger {
         self.session(Box::new(changes), view.window, true)
     }
 
-    /// Row states. `keep_superseded`: states of the dropped versions too.
+    /// Row states. With `keep_superseded`, also states of the dropped versions.
     pub fn compact(&self, purge: Purge, keep_superseded: bool) -> Session {
         let compaction = Compaction::new(purge, keep_superseded);
         self.session(Box::new(compaction), Window::default(), false)

@@ -1,4 +1,4 @@
-//! The writes of the partitions of one token, in the order in which they arrive.
+//! Collects the writes to the partitions of one token, in order of arrival.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use crate::arena::{Arena, Span};
 use crate::version::{Cell, Deletion, Liveness};
 use crate::window::Window;
 
-/// What all writes of a group share.
+/// The data that all writes of a group share.
 #[derive(Debug, Default)]
 pub struct Store {
     pub arena: Arena,
@@ -22,7 +22,7 @@ pub struct ComplexDeletion {
     pub deletion: Deletion,
 }
 
-/// What one event or row state writes to a row, or to the static row.
+/// The write of one event or row state to a row, or to the static row.
 #[derive(Debug, Clone, Default)]
 pub struct RowWrite {
     pub ck: Span,
@@ -30,15 +30,15 @@ pub struct RowWrite {
     pub ckv: Option<Span>,
     pub liveness: Option<Liveness>,
     pub deletion: Option<Deletion>,
-    /// In [`Store::cells`].
+    /// Indexes in [`Store::cells`].
     pub cells: Range<usize>,
-    /// In [`Store::complex`].
+    /// Indexes in [`Store::complex`].
     pub complex: Range<usize>,
-    /// The largest write time of a new event; `None` for what was known before.
+    /// The largest write time of a new event; `None` for a write that is not new.
     pub new_us: Option<i64>,
 }
 
-/// Deletes the rows whose `ck` is from `low` up to, but not including, `high`.
+/// Deletes the rows whose `ck` is at least `low` and less than `high`.
 #[derive(Debug, Clone, Copy)]
 pub struct RangeDeletion {
     pub low: Span,
@@ -50,14 +50,14 @@ pub struct RangeDeletion {
 #[derive(Debug, Default)]
 pub struct Partition {
     pub pk: Vec<u8>,
-    /// Deletions of the partition, with the time of the new event.
+    /// Deletions of the whole partition, each with the time of its event if it is new.
     pub deletions: Vec<(Deletion, Option<i64>)>,
     pub ranges: Vec<RangeDeletion>,
     pub statics: Vec<RowWrite>,
     pub rows: Vec<RowWrite>,
 }
 
-/// The partitions of one token. Tokens may collide.
+/// The partitions of one token. Several partition keys may have the same token.
 #[derive(Debug, Default)]
 pub struct Group {
     pub token: i64,
@@ -65,12 +65,12 @@ pub struct Group {
     pub partitions: Vec<Partition>,
     places: HashMap<Vec<u8>, usize>,
     last: usize,
-    /// Room for decoding.
+    /// A reusable buffer for decoding.
     pub scratch: Vec<u8>,
 }
 
 impl Group {
-    /// The place of the partition of a key in `partitions`.
+    /// Returns the index in `partitions` for a key, and creates the partition if necessary.
     pub fn place_of(&mut self, pk: &[u8]) -> usize {
         if self.partitions.get(self.last).is_some_and(|p| p.pk == pk) {
             return self.last;
@@ -86,7 +86,7 @@ impl Group {
         self.last
     }
 
-    /// Sorts partitions by key, rows by clustering and ranges by their start.
+    /// Sorts partitions by key, rows by clustering key, and ranges by bounds and precedence.
     pub fn sort(&mut self) {
         self.places.clear();
         self.partitions.sort_unstable_by(|a, b| a.pk.cmp(&b.pk));
@@ -114,7 +114,7 @@ impl Group {
 }
 
 impl RowWrite {
-    /// Without a liveness and a deletion that do not count.
+    /// Removes the liveness and the deletion if they are outside the window.
     #[must_use]
     pub fn clip(self, window: &Window) -> Self {
         let admits = |written_us| window.admits(written_us);
@@ -127,7 +127,7 @@ impl RowWrite {
 }
 
 impl Partition {
-    /// The end of the writes to the row of the write at `start`.
+    /// The index after the writes to the row that begins at `start`.
     pub fn row_end(&self, start: usize, arena: &Arena) -> usize {
         let Some(first) = self.rows.get(start) else {
             return start;

@@ -1,15 +1,15 @@
-//! The ranges that cover a row, for rows in the order of their clusterings.
+//! Finds the range deletions that cover each row, for rows in clustering order.
 
 use std::collections::BinaryHeap;
 
 use crate::arena::Arena;
 use crate::partition::RangeDeletion;
 
-/// Finds the latest deletion by ranges, in one pass over rows and ranges.
+/// Finds the latest range deletion of each row, in one pass over rows and ranges.
 #[derive(Debug, Default)]
 pub struct RangeSweep {
     next: usize,
-    /// Write time and place of the ranges that have begun.
+    /// Write time and index of the ranges that have begun.
     begun: BinaryHeap<(i64, usize)>,
 }
 
@@ -19,8 +19,8 @@ impl RangeSweep {
         self.begun.clear();
     }
 
-    /// The write time up to which ranges delete the row. `ranges` are sorted by `low`; each call
-    /// has a `ck` that is not smaller than the one before.
+    /// The write time up to which ranges delete a row. `ranges` must be sorted by `low`, and `ck`
+    /// must not decrease between calls.
     pub fn deleted_to_us(
         &mut self,
         ranges: &[RangeDeletion],

@@ -1,4 +1,4 @@
-//! The latest version of each place of one row.
+//! The latest version of each cell of a row.
 
 use crate::arena::Span;
 use crate::partition::{ComplexDeletion, RowWrite, Store};
@@ -10,9 +10,9 @@ pub struct MergedRow {
     pub ckv: Option<Span>,
     pub liveness: Option<Liveness>,
     pub deletion: Option<Deletion>,
-    /// In the order of columns, one for each.
+    /// One deletion per column, in the order of columns.
     pub complex: Vec<ComplexDeletion>,
-    /// Places in [`Store::cells`], in the order of [`crate::version::Cell::compare_places`].
+    /// Indexes in [`Store::cells`], in the order of [`crate::version::Cell::compare_places`].
     pub cells: Vec<usize>,
 }
 
@@ -25,11 +25,11 @@ impl MergedRow {
         self.cells.clear();
     }
 
-    /// Merges writes, in any order and any number of times.
+    /// Merges writes, which may be repeated and in any order.
     pub fn apply<'w>(&mut self, writes: impl IntoIterator<Item = &'w RowWrite>, store: &Store) {
         for write in writes {
             if let Some(ckv) = write.ckv {
-                // Equal keys may differ in bytes (1.0 and 1.00); any of them is valid.
+                // Equal keys may have different bytes (1.0 and 1.00). Any of them is valid.
                 let bytes = |span: Span| store.arena.get(span);
                 let is_less = self.ckv.is_none_or(|known| bytes(ckv) < bytes(known));
                 self.ckv = if is_less { Some(ckv) } else { self.ckv };

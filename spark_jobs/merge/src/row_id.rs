@@ -1,5 +1,5 @@
-/// Identifies a row by its partition key and its clustering: half of BLAKE3 over the length of the
-/// key, the key, and the clustering after a one, or a zero without clustering.
+/// Hashes the key of a row: half of BLAKE3 over the length of the partition key, the partition key,
+/// and either a one and the clustering key, or a zero.
 pub fn row_id(pk: &[u8], ck: Option<&[u8]>) -> [u8; 16] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&(pk.len() as u64).to_be_bytes());

@@ -21,7 +21,7 @@ pub struct Session {
     input: Option<Input>,
     is_finished: bool,
     group: Group,
-    /// The partition of the group that is evaluated.
+    /// The index of the partition that is evaluated.
     evaluated: Option<usize>,
 }
 
@@ -44,15 +44,15 @@ impl Session {
         }
     }
 
-    /// Columns of the output.
+    /// The columns of the output.
     pub fn fields(&self) -> Fields {
         self.evaluation.fields()
     }
 
-    /// Adds a batch; `next` has returned `None`.
+    /// Adds a batch, after `next_batch` has returned `None`.
     ///
     /// # Errors
-    /// [`crate::MergeError::Batch`] for other columns.
+    /// [`crate::MergeError::Batch`] for missing columns or wrong column types.
     pub fn push(&mut self, batch: &StructArray) -> Result<()> {
         self.input = Some(Input::new(batch, self.has_news)?);
         Ok(())
@@ -63,7 +63,7 @@ impl Session {
         self.is_finished = true;
     }
 
-    /// The next batch of the output; `None` when it needs more input, or at the end.
+    /// Returns the next batch of the output; `None` if more input is needed, or at the end.
     ///
     /// # Errors
     /// For invalid events and states, and for values that do not fit their types.
@@ -98,7 +98,7 @@ impl Session {
         Ok(None)
     }
 
-    /// Reads input up to the end of a group; false if there is no further group yet.
+    /// Reads input up to the end of a group. Returns false if no group is complete yet.
     fn read(&mut self) -> Result<bool> {
         while let Some(input) = &mut self.input {
             let Some(token) = input.token() else {

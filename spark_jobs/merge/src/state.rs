@@ -1,28 +1,28 @@
 //! Row states: the versions of one row, or of the partition level, in a compact binary form.
 //!
-//! A state has all that a merge needs, so that the merge of states equals the merge of their
-//! events. Numbers are LEB128 ([`crate::leb128`]), signed ones in zigzag order; `bytes` are a
-//! length and as many bytes; `list` is a count and as many items.
+//! A state contains everything that a merge needs, so merging states equals merging their events.
+//! Numbers are LEB128 ([`crate::leb128`]), with zigzag encoding for signed numbers. `bytes` is a
+//! length followed by that many bytes; `list` is a count followed by that many items.
 //!
 //! ```text
 //! state      version 01 | level (00 row, 01 partition) | bytes(pk) | row: bytes(ck) clustering
 //!            | list(liveness) | list(deletion) | partition: list(range) | list(column)
-//! clustering list of: 0 for a null, else the length plus one and as many bytes
+//! clustering list of: 0 for a null, else the length plus one, followed by the bytes
 //! liveness   time | ttl | expiry if the ttl is not 0
 //! deletion   time | expiry
 //! range      bytes(low) | bytes(high) | deletion
 //! column     bytes(name) | list(complex) | list(cell)
 //! complex    00, or 01 for the deletion of a replaced collection | deletion
-//! cell       flags: 0-2 live, expiring, tombstone; 3 shard; 04 a path, 08 a key, 10 equal time
+//! cell       flags: 0-2 live, expiring, tombstone; 3 shard; 04 path, 08 key, 10 equal time
 //!            | time unless equal | bytes(path) | bytes(key)
 //!            | expiring: ttl, expiry, bytes(value) | tombstone: expiry | live: bytes(value)
 //! shard      flags 03, or 13 | time unless equal | counter id (16) | clock | count (8)
-//! time       microseconds, signed: the difference from the time before it in the state
-//! expiry     seconds, signed: the difference from the expiry before it in the state
+//! time       microseconds, signed: the difference from the previous time in the state
+//! expiry     seconds, signed: the difference from the previous expiry in the state
 //! ```
 //!
-//! The partition level has the deletion of the partition, its ranges and its static cells. Times
-//! and expiries begin at 0, and differences wrap around. Columns are in the order of their names.
+//! The partition level contains the deletion of the partition, its ranges and its static cells.
+//! Times and expiries start from 0, and differences wrap around. Columns are ordered by name.
 
 mod reader;
 mod writer;
@@ -42,7 +42,7 @@ const EQUAL_TIME: u8 = 0x10;
 const COUNTER_ID_BYTES: usize = 16;
 const COUNT_BYTES: usize = 8;
 
-/// The versions of a row, or of the partition level without `ck`.
+/// The versions of a row, or of the partition level if `ck` is `None`.
 #[derive(Debug, Default)]
 pub struct Versions {
     pub ck: Option<Span>,
@@ -50,9 +50,9 @@ pub struct Versions {
     pub livenesses: Vec<Liveness>,
     pub deletions: Vec<Deletion>,
     pub ranges: Vec<RangeDeletion>,
-    /// In the order of columns.
+    /// Ordered by column.
     pub complex: Vec<ComplexDeletion>,
-    /// Places in [`Store::cells`], in the order of columns.
+    /// Indexes in [`Store::cells`], ordered by column.
     pub cells: Vec<usize>,
 }
 
@@ -76,7 +76,7 @@ impl Versions {
     }
 }
 
-/// The values in a list of clustering values.
+/// Decodes a list of clustering values.
 pub fn clustering_values(list: &[u8]) -> impl Iterator<Item = Option<&[u8]>> {
     let mut rest = list;
     let count = leb128::read(&mut rest).unwrap_or(0);

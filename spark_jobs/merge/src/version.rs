@@ -1,16 +1,16 @@
-//! Cells, livenesses and deletions as ordered values; the larger one takes precedence.
+//! Cells, livenesses and deletions as ordered values. The larger value takes precedence.
 //!
-//! The orders are those of `Cells#resolveRegular`, `LivenessInfo#supersedes` and
-//! `DeletionTime#supersedes`. They are total, so merging is a maximum.
+//! The orders match `Cells#resolveRegular`, `LivenessInfo#supersedes` and
+//! `DeletionTime#supersedes`. They are total, so merging takes the maximum.
 
 use std::cmp::{Ordering, Reverse};
 
 use crate::arena::{Arena, Span};
 
-/// Local deletion time of what never expires.
+/// The local deletion time of a value that never expires.
 pub const NEVER_S: i64 = 1 << 62;
 
-/// The state of a cell. The larger one takes precedence at equal write times.
+/// The state of a cell. The larger rank takes precedence at equal write times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rank {
     Live,
@@ -31,14 +31,14 @@ pub struct Cell {
     pub ldt_s: i64,
     /// Empty for a tombstone.
     pub value: Span,
-    /// The element as it was written.
+    /// The path of the element, as written.
     pub path: Option<Span>,
-    /// What equal elements have in common, if their bytes may differ.
+    /// A key that is equal for equal elements, if their paths may differ in bytes.
     pub key: Option<Span>,
 }
 
 impl Cell {
-    /// Cells of one row with equal places are versions of one cell.
+    /// Compares column and element. Cells of a row with equal places are versions of one cell.
     #[inline]
     pub fn compare_places(&self, other: &Self, arena: &Arena) -> Ordering {
         self.column.cmp(&other.column).then_with(|| {
@@ -47,11 +47,11 @@ impl Cell {
         })
     }
 
-    /// Compares versions of one place.
+    /// Compares two versions of the same cell.
     pub fn compare_precedence(&self, other: &Self, arena: &Arena) -> Ordering {
         let bytes = |span: Option<Span>| span.map(|span| arena.get(span)).unwrap_or_default();
         if self.rank == Rank::Shard && other.rank == Rank::Shard {
-            // A leader has one count at a clock; the rest makes the order total.
+            // A leader has only one count per clock; the other members make the order total.
             return (self.ldt_s, self.ts_us)
                 .cmp(&(other.ldt_s, other.ts_us))
                 .then_with(|| arena.get(self.value).cmp(arena.get(other.value)));
@@ -60,7 +60,7 @@ impl Cell {
         times(self)
             .cmp(&times(other))
             .then_with(|| arena.get(self.value).cmp(arena.get(other.value)))
-            // Cassandra may choose any of equal elements; the path makes the order total.
+            // Cassandra may choose any of several equal elements; the path makes the order total.
             .then_with(|| bytes(self.path).cmp(bytes(other.path)))
     }
 
@@ -73,7 +73,7 @@ impl Cell {
         }
     }
 
-    /// Whether a deletion or an expiry was before this second.
+    /// Whether the cell was deleted, or expires, before this second.
     pub fn is_purgeable(&self, before_s: i64) -> bool {
         matches!(self.rank, Rank::Expiring | Rank::Tombstone) && self.ldt_s < before_s
     }
@@ -83,7 +83,7 @@ impl Cell {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Liveness {
     pub ts_us: i64,
-    /// 0 if it does not expire.
+    /// 0 if the marker does not expire.
     pub ttl_s: i32,
     pub ldt_s: i64,
 }
@@ -94,7 +94,7 @@ impl Liveness {
         self.ttl_s == 0 || now_s < self.ldt_s
     }
 
-    /// The second at which it expires.
+    /// The second at which the marker expires.
     pub fn expiry_s(&self) -> Option<i64> {
         (self.ttl_s != 0).then_some(self.ldt_s)
     }
@@ -126,13 +126,13 @@ impl PartialOrd for Liveness {
 pub struct Deletion {
     pub ts_us: i64,
     pub ldt_s: i64,
-    /// False for the deletion of a collection that its statement replaced: such a statement was
-    /// written one microsecond later. At equal times the plain deletion counts.
+    /// False if the statement replaced the collection: its own write time is one microsecond later.
+    /// At equal times, the plain deletion takes precedence.
     pub is_plain: bool,
 }
 
 impl Deletion {
-    /// When the statement of this deletion was written.
+    /// The write time of the statement that caused this deletion.
     pub fn written_us(&self) -> i64 {
         self.ts_us.saturating_add(i64::from(!self.is_plain))
     }
@@ -142,7 +142,7 @@ impl Deletion {
     }
 }
 
-/// Whether everything up to a write time is deleted, and with it a write of this time.
+/// Whether a deletion of all writes up to `deleted_to_us` covers a write at `ts_us`.
 #[inline]
 pub fn covers(deleted_to_us: Option<i64>, ts_us: i64) -> bool {
     deleted_to_us.is_some_and(|deleted_to_us| ts_us <= deleted_to_us)

@@ -1,4 +1,4 @@
-//! The rows that `SELECT *` shows at a second.
+//! Evaluates the rows that `SELECT *` shows at a second.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::ranges::RangeSweep;
 use crate::row::MergedRow;
 use crate::row_id::row_id;
 
-/// The form of the rows.
+/// The format of the rows.
 pub enum Output {
     Raw(Box<RawRows>),
     Typed(BinaryBuilder, Box<TypedRows>),

@@ -1,9 +1,9 @@
-/// Which writes count, by their write time in microseconds.
+/// Selects writes by their write time in microseconds.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Window {
-    /// Only writes up to this time.
+    /// Excludes writes after this time.
     pub until_us: Option<i64>,
-    /// No writes from the first to the second time, both included.
+    /// Excludes writes from the first to the second time, inclusive.
     pub without_us: Option<(i64, i64)>,
 }
 

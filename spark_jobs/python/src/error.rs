@@ -1,4 +1,4 @@
-//! Errors of decoding and of the merge as Python exceptions.
+//! Converts errors of decoding and merging to Python exceptions.
 
 use commitlog_python::error::MalformedValueError;
 use pyo3::exceptions::PyValueError;

@@ -1,6 +1,6 @@
-//! `spark_jobs._rows`: typed rows and the merge, by Arrow's C data interface.
+//! `spark_jobs._rows`: typed rows and merging, through Arrow's C data interface.
 
-// PyO3 hands arguments over by value.
+// PyO3 passes arguments by value.
 #![allow(clippy::needless_pass_by_value)]
 
 mod error;

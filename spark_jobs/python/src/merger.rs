@@ -1,4 +1,4 @@
-//! `TableMerger` and `MergeSession`: the merge of events, by Arrow's C data interface.
+//! `TableMerger` and `MergeSession` merge events through Arrow's C data interface.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -157,7 +157,7 @@ impl MergeSession {
     }
 }
 
-/// Reads the member `cells` of values, before events are stored.
+/// Reads the member `cells` of event values before they are stored.
 #[pyclass(frozen, module = "spark_jobs._rows")]
 pub struct EventIntake(Intake);
 

@@ -1,4 +1,4 @@
-//! `RowDecoder` and `RowBatch`: raw rows of a table as typed ones, by Arrow's C data interface.
+//! `RowDecoder` decodes raw rows of a table into a `RowBatch`, through Arrow's C data interface.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -81,13 +81,13 @@ impl RowBatch {
         py: Python<'py>,
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Capsules<'py>> {
-        // The interface lets the producer of the data choose.
+        // The interface allows the producer to ignore the requested schema.
         let _ = requested_schema;
         export_batch(py, &self.0)
     }
 }
 
-/// The choices of how columns are shown.
+/// Parses the rendering of each column in `show`.
 fn renderings(
     keyspace: &str,
     table: &str,
@@ -102,7 +102,7 @@ fn renderings(
     show.iter().map(parse).collect()
 }
 
-/// The only table with this name and, if given, this id.
+/// Finds the only table with this name and, if given, this id.
 pub fn find<'s>(
     schema: &'s schema::Schema,
     keyspace: &str,

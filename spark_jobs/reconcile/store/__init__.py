@@ -1,6 +1,6 @@
-"""The version store: the events of all source tables, as one Delta table at a path.
+"""The version store: the events of all source tables, in one Delta table at a path.
 
-`VersionStore` opens the table and appends to it, `commits` describes what each commit added.
+`VersionStore` opens the table and appends to it; `commits` describes what each commit added.
 """
 
 from spark_jobs.reconcile.store.commits import Commit, Offsets

@@ -1,7 +1,7 @@
-"""Commits of the version store, as its Delta log describes them.
+"""Reads the commits of the version store from its Delta log.
 
-Each commit of the store has `userMetadata`, a JSON object: `kind`, and for a micro-batch `offsets`,
-the Kafka offsets after it by topic and partition.
+The `userMetadata` of each commit is a JSON object with `kind` and, for a micro-batch, `offsets`:
+the Kafka offsets after the micro-batch, by topic and partition.
 """
 
 import json
@@ -23,7 +23,7 @@ class Commit:
     version: int
     kind: Kind
     rows: Mapping[str, int] = field(default_factory=dict)
-    """Number of added events by table id, of the tables that the commit changed."""
+    """Number of added events by table id, for each table that the commit changed."""
     offsets: Offsets = field(default_factory=dict)
 
 
@@ -47,7 +47,7 @@ def offsets_of_batch(log_entry: str) -> Offsets:
 
 
 def read_commit(version: int, log_file: str) -> Commit:
-    """A commit from its file in `_delta_log` (protocol of Delta Lake, section "Actions")."""
+    """Parse a commit from its file in `_delta_log` (Delta Lake protocol, section "Actions")."""
     rows: Counter[str] = Counter()
     metadata: dict[str, Any] = {}
     for line in log_file.splitlines():
@@ -75,7 +75,7 @@ def largest_offsets(each: Iterable[Offsets]) -> Offsets:
 
 
 def offsets_from_json(document: Mapping[str, Mapping[str, int]]) -> Offsets:
-    """Offsets from JSON, whose names are texts. Raises ValueError, TypeError or AttributeError."""
+    """Parse offsets, with text as names. Raises ValueError, TypeError or AttributeError."""
     return {
         topic: {int(partition): int(offset) for partition, offset in ends.items()}
         for topic, ends in document.items()

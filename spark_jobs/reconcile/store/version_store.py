@@ -1,9 +1,9 @@
 """The Delta table of a version store.
 
-A micro-batch appends its events by bucket as JSON text and reads nothing, so its cost does not
-depend on the table. Compaction replaces rows of a bucket by merged states: a minor one the events,
-a major one the whole *base*. It is atomic, and may run late, twice or never. A read merges all
-levels (`spark_jobs.merge.Merger`), so order, batches and repetitions of events do not matter.
+A micro-batch appends its events by bucket, as JSON text, and reads nothing. So its cost does not
+depend on the size of the table. Compaction replaces rows of a bucket with merged states: a minor
+one replaces the newer rows, a major one also the *base*. It is atomic, and may run late, twice or
+never. A read merges all levels (`spark_jobs.merge.Merger`), so order and repetition do not matter.
 
 | column | meaning |
 | --- | --- |
@@ -85,15 +85,15 @@ class VersionStore:
     def __init__(
         self, session: SparkSession, path: str, *, buckets: int, max_uncompacted_files: int = 8
     ) -> None:
-        """Open the store, or create it. Buckets with more files than the limit are due.
+        """Open the store, or create it. Buckets with more uncompacted files than the limit are due.
 
-        Raises `JobError` if the table has another format or another number of buckets.
+        Raises `JobError` if the table has a different format or number of buckets.
         """
         self.session = session
         self.path = path
         self.buckets = buckets
         self.max_uncompacted_files = max_uncompacted_files
-        # Only buckets that were due can have more uncompacted files.
+        # An upper bound of the uncompacted files in a bucket, except in buckets that were due.
         self._most_files = math.inf
         fixed = {_FORMAT: _THIS_FORMAT, _BUCKETS: str(buckets)}
         create_delta_table(session, path, SCHEMA, ("table", "bucket", "level"), _PROPERTIES | fixed)
@@ -112,7 +112,7 @@ class VersionStore:
 
     @property
     def id(self) -> str:
-        """The id of the Delta table. A new table at the same path has another id."""
+        """The id of the Delta table. A new table at the same path has a different id."""
         return str(self._detail()["id"])
 
     def version(self) -> int:
@@ -121,7 +121,7 @@ class VersionStore:
         return int(row["version"])
 
     def size(self) -> StoreSize:
-        """The size of the latest version, from Delta's log alone."""
+        """The size of the latest version, only from Delta's log."""
         detail = self._detail()
         return StoreSize(detail["sizeInBytes"], detail["numFiles"], self._all().count())
 
@@ -130,7 +130,7 @@ class VersionStore:
         return detail
 
     def commits_after(self, version: int) -> Iterator[Commit]:
-        """The commits after a version, in order, up to the first one without a log file."""
+        """The commits after a version, in order, up to the first missing log file."""
         if is_remote():
             yield from self._commits_by_spark(version)
             return
@@ -140,7 +140,7 @@ class VersionStore:
             yield read_commit(version, log.read_text(name))
 
     def _commits_by_spark(self, version: int) -> Iterator[Commit]:
-        """`commits_after` for Spark Connect, which has no access to Hadoop's file systems."""
+        """`commits_after` for Spark Connect, which cannot access Hadoop's file systems."""
         for number in range(version + 1, self.version() + 1):
             file = f"{self.path}/{_LOG}/{number:020}.json"
             (row,) = self.session.read.text(file, wholetext=True).collect()
@@ -149,22 +149,22 @@ class VersionStore:
     def append(self, events: DataFrame, batch: Batch | None = None) -> None:
         """Store the result of `spark_jobs.source.events.read_cells` durably.
 
-        A batch that the store already has is skipped.
+        Skips a batch that the store already contains.
         """
         bucket = bucket_of(F.col("token"), self.buckets)
         self._most_files += 1
-        # One task for each bucket, so one file.
+        # One task per bucket, so one file per bucket.
         rows = events.withColumn("bucket", bucket).repartition("table", "bucket")
         self._append(rows.withColumn("level", F.lit(EVENTS)), "append", batch)
 
     def truncate(self, table_id: str, ts_us: int) -> None:
-        """Delete all writes of a table up to a write time, also those that arrive later."""
+        """Delete all writes of a table up to a write time, including writes that arrive later."""
         row = (table_id, TABLE_BUCKET, EVENTS, 0, f'{{"truncated_us":{int(ts_us)}}}')
         columns = "table STRING, bucket INT, level STRING, token BIGINT, event STRING"
         self._append(self.session.createDataFrame([row], columns), "truncate", None)
 
     def truncated_us(self, table_id: str, version: int | None = None) -> int | None:
-        """The write time up to which a table is truncated."""
+        """The write time up to which a table is truncated; None if it never was."""
         return max(self.truncations_us(table_id, version), default=None)
 
     def truncations_us(self, table_id: str, version: int | None = None) -> list[int]:
@@ -187,8 +187,8 @@ class VersionStore:
         return self._all(version).where(of_table & (F.col("bucket") != TABLE_BUCKET))
 
     def added(self, table_id: str, after: int, until: int) -> DataFrame:
-        """The events of a table in the commits after one version until another, from the change
-        feed. Compaction adds none."""
+        """The events that the commits after version `after`, up to `until`, added to a table, from
+        the change feed. Compaction adds no events."""
         if until <= after:
             return self._all().where(F.lit(False)).select(*PAYLOAD)
         feed = (
@@ -204,7 +204,7 @@ class VersionStore:
     def replace(
         self, rows: DataFrame, kind: Kind, buckets: Iterable[Bucket], levels: Collection[str]
     ) -> None:
-        """Replace these levels of buckets with rows that show the same, in one commit.
+        """Replace these levels of buckets with equivalent rows, in one commit.
 
         Readers of the change feed do not see the commit.
         """
@@ -228,8 +228,8 @@ class VersionStore:
     def due_buckets(self) -> list[Bucket]:
         """The buckets with more uncompacted files than the limit.
 
-        An append adds at most one file to a bucket. So Spark counts the files only when a bucket
-        can have too many.
+        An append adds at most one file to a bucket. So Spark counts the files only if a bucket may
+        have too many.
         """
         if self._most_files <= self.max_uncompacted_files:
             return []
@@ -268,7 +268,7 @@ def open_existing_store(session: SparkSession, path: str, buckets: int) -> Versi
     """Open the store that `spark_jobs.reconcile` fills. Raises `ConfigError` if there is none."""
     if not Folder(session, path).exists(_LOG):
         raise ConfigError(
-            f"output: {path} is no Delta table. Name the `output` of spark_jobs.reconcile."
+            f"output: {path} is not a Delta table. Use the `output` of spark_jobs.reconcile."
         )
     return VersionStore(session, path, buckets=buckets)
 
@@ -287,7 +287,7 @@ def _bucket(file: str) -> Bucket | None:
 
 
 def _condition(buckets: Iterable[Bucket], levels: Collection[str]) -> str:
-    """A condition in SQL for these levels of buckets."""
+    """An SQL condition that selects these levels of buckets."""
     of_tables: dict[str, list[str]] = {}
     for table, bucket in buckets:
         of_tables.setdefault(table, []).append(str(bucket))

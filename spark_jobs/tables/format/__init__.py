@@ -1,1 +1,1 @@
-"""The formats of typed tables, one module each."""
+"""The formats of typed tables, one module per format."""

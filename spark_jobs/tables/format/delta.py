@@ -1,8 +1,8 @@
-"""Typed tables of Delta Lake, at a path.
+"""Typed tables in Delta Lake, at a path.
 
-Updates and deletes mark rows in deletion vectors. Columns are mapped by name, because without it
-Delta cannot drop or rename a column. A batch with updates and new rows has two commits, so between
-them a reader sees its updates without its new rows.
+Updates and deletes mark rows in deletion vectors. Columns are mapped by name; otherwise, Delta
+could not drop or rename them. A batch with updates and new rows has two commits. Between them, a
+reader sees the updates without the new rows.
 """
 
 import json
@@ -64,7 +64,7 @@ class DeltaTypedTable(TypedTable):
         super().__init__(session)
         self._path = path
         self._known: list[Commit] = []
-        """The commits that were read last, the newest first."""
+        """The most recently read commits, newest first."""
 
     @property
     def sql_name(self) -> str:
@@ -134,10 +134,10 @@ class DeltaTypedTable(TypedTable):
         return settled(self._known)
 
     def _read_log(self) -> Iterator[Commit]:
-        """The commits from the newest known one on, oldest first, from Delta's log.
+        """Yield the commits from the newest known commit on, oldest first, from Delta's log.
 
-        They cost no Spark job. The first one is another commit, or there is none, for a table that
-        was dropped and created again meanwhile.
+        This needs no Spark job. If the table was dropped and created again meanwhile, the first
+        commit differs from the known commit, or there are no commits.
         """
         log = Folder(self._session, f"{self._path}/{_LOG}")
         version = self._known[0].version if self._known else None
@@ -166,7 +166,7 @@ class DeltaTypedTable(TypedTable):
     def expire(self, retain_s: int) -> Mapping[str, int]:
         settings = {
             **self._restated(),
-            # The option of the command replaces the check, which only allows a week and more.
+            # `retain.seconds` replaces this check, which allows only a week or more.
             "spark.databricks.delta.retentionDurationCheck.enabled": "false",
             **vacuum_conf(self._session),
         }
@@ -177,9 +177,9 @@ class DeltaTypedTable(TypedTable):
         return {"files_removed": int(ended["operationMetrics"].get("numDeletedFiles", 0))}
 
     def _restated(self) -> dict[str, str]:
-        """The setting with which a commit of maintenance names the latest position again.
+        """The setting that repeats the latest position in a maintenance commit.
 
-        Delta removes old entries of its history, so the newest commits must name it.
+        Delta removes old entries of its history, so the newest commits must contain the position.
         """
         position = newest_position(read_recent_commits(self))
         return {} if position is None else {_METADATA: position.to_json()}
@@ -189,12 +189,12 @@ class DeltaTypedTable(TypedTable):
 
 
 def _is_same(one: Commit, other: Commit) -> bool:
-    """Whether both are one commit. The history and the log may state its time differently."""
+    """Whether both are the same commit. The history and the log may report different times."""
     return (one.operation, one.position) == (other.operation, other.position)
 
 
 def _transaction(position: CommitPosition) -> dict[str, str]:
-    """The settings of a commit. Delta skips a commit with a number that it already has."""
+    """The settings of a commit. Delta skips a commit whose number it has already committed."""
     return {
         _METADATA: position.to_json(),
         f"{_TXN}AppId": f"{position.app}/{position.table_id}",

@@ -1,7 +1,7 @@
-"""Equality deletes of Iceberg: rows are deleted by their ids, without a scan of the table.
+"""Equality deletes in Iceberg: deletes rows by their ids, without scanning the table.
 
-A delete file has the ids of a batch. It applies to all rows of earlier commits. Spark has no
-statement for it, so Spark writes a plain Parquet file and Iceberg's Java API commits it.
+A delete file contains the ids of a batch, and applies to all rows of earlier commits. Spark has no
+statement for this, so Spark writes a plain Parquet file, and Iceberg's Java API commits it.
 """
 
 import uuid
@@ -24,22 +24,22 @@ def delete_by_id(
 ) -> None:
     """Commit the deletion of the rows with these ids to a branch.
 
-    `ids` has the column `cdc_row_id` and `count` rows. `properties` are those of the snapshot.
-    Raises `TargetError` for a table with partitions, of which a delete file concerns only one.
+    `ids` has the column `cdc_row_id` and `count` rows. `properties` are stored in the snapshot.
+    Raises `TargetError` for a partitioned table: a delete file applies to only one partition.
     """
     session = ids.sparkSession
     java_table = iceberg_table(session, table)
     java_table.refresh()
     if java_table.spec().isPartitioned():
         raise TargetError(
-            f"{table} has partitions, but `iceberg.deletes=equality` needs a table without. Set "
-            "`iceberg.deletes=position`."
+            f"{table} has partitions, but `iceberg.deletes=equality` needs an unpartitioned table. "
+            "Set `iceberg.deletes=position`."
         )
     field = java_table.schema().findField(ROW_ID).fieldId()
     folder = java_table.locationProvider().newDataLocation(f"{ROW_ID}-deletes-{uuid.uuid4().hex}")
     # The id of the field identifies the column in the file.
     column = F.col(ROW_ID).alias(ROW_ID, metadata={_FIELD_ID: field})
-    # Every read opens every file.
+    # Few files, because every read of the table opens all of them.
     few = ids.select(column).coalesce(1 + count // _IDS_PER_FILE)
     few.write.option(_NO_MARKER, "false").parquet(folder)
     delta = java_table.newRowDelta().toBranch(branch)
@@ -74,8 +74,8 @@ def _name(uri: str) -> str:
 
 
 def iceberg_table(session: SparkSession, table: str) -> Any:
-    """The table in Iceberg's Java API, as the catalog of the session caches it. Its metadata needs
-    no Spark job."""
+    """Load a table with Iceberg's Java API, as the session's catalog caches it. Its metadata can be
+    read without a Spark job."""
     jvm: Any = session.sparkContext._jvm
     jsession: Any = session._jsparkSession
     return jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(jsession, table)

@@ -1,9 +1,9 @@
-"""Typed tables of Iceberg, in a catalog.
+"""Typed tables in Iceberg, in a catalog.
 
-Updates and deletes are merged on read: deletion vectors in format version 3, files of positions in
-version 2. A batch with updates and new rows is written to a branch, to which `main` then moves, so
-a reader sees all of it or nothing. `main` moves only if no other commit came first.
-"""
+Updates and deletes are merged on read, with deletion vectors in format version 3 and position
+deletes in version 2. A batch with updates and new rows is written to a branch. Then `main` is
+fast-forwarded to the branch, so readers see the whole batch or nothing. This fails if another
+commit came first."""
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -50,7 +50,7 @@ from spark_jobs.tables.format.typed_table import (
 )
 
 Deletes = Literal["position", "equality"]
-"""How a batch deletes rows: by their places, which a scan finds, or by their ids."""
+"""How a batch deletes rows: by their positions, which a scan finds, or by their ids."""
 
 _POSITION = "cdc.position"
 _BRANCH = "cdc_batch_"
@@ -59,17 +59,17 @@ _CONFLICTS = ("Cannot fast-forward", "CommitFailedException", "ValidationExcepti
 _MERGE_ON_READ = {f"write.{name}.mode": "merge-on-read" for name in ("merge", "update", "delete")}
 _FEW_FILES = {
     "write.distribution-mode": "none",
-    # Without it, each task of the scan of the table writes files.
+    # Otherwise, each task that scans the table would write files.
     "write.merge.distribution-mode": "hash",
 }
 _EQUALITY = 2
-"""The content of a delete file in Iceberg's metadata."""
+"""The `content` of an equality delete file in Iceberg's metadata."""
 _LEAST_ORPHAN_AGE_S = 86_400
 """Iceberg refuses to look for younger orphan files, which may belong to a running commit."""
 
 
 class IcebergTypedTable(TypedTable):
-    """The table with a name: catalog, namespaces, table."""
+    """The table with a qualified name: catalog, namespaces, table."""
 
     format_name = "Iceberg"
     integers = (IntegerType, LongType)
@@ -92,7 +92,7 @@ class IcebergTypedTable(TypedTable):
         for depth in range(2, len(self._name)):
             namespace = quoted(*self._name[:depth])
             self._session.sql(f"CREATE NAMESPACE IF NOT EXISTS {namespace}")
-        # With a partition, each task would write a file into each partition.
+        # With these settings, each task would write a file into each partition.
         properties = _MERGE_ON_READ | ({} if definition.partition_by else _FEW_FILES)
         layout = f"PARTITIONED BY ({definition.partition_by})" if definition.partition_by else ""
         self._create(definition, properties, layout)
@@ -112,8 +112,8 @@ class IcebergTypedTable(TypedTable):
         for change in changes:
             if isinstance(change, Add | Rename) and is_in_map_key(columns, change.path):
                 raise ColumnChangeError(
-                    f"{self.sql_name}: the key of the map {change.path[0]} has a new field, and "
-                    "Iceberg cannot change keys of maps. Start with a new target."
+                    f"{self.sql_name}: the key of the map {change.path[0]} has a new field, but "
+                    "Iceberg cannot change map keys. Start with a new target."
                 )
 
     def commit(
@@ -139,7 +139,7 @@ class IcebergTypedTable(TypedTable):
     def _replace_by_id(
         self, session: SparkSession, changes: NetChanges, position: CommitPosition, branch: str
     ) -> None:
-        """Delete all changed rows by their ids, then insert what became of them."""
+        """Delete all changed rows by their ids, then insert their new versions."""
         ids = changes.frame.where(F.col(OP) != "c")
         properties = {_POSITION: position.to_json()}
         delete_by_id(ids, changes.matched, self.sql_name, branch, properties)
@@ -148,7 +148,7 @@ class IcebergTypedTable(TypedTable):
 
     @contextmanager
     def _batch_branch(self, session: SparkSession) -> Iterator[str]:
-        """A new branch, to which `main` moves after the block."""
+        """Create a branch, and fast-forward `main` to it after the block."""
         branch = f"{_BRANCH}{uuid.uuid4().hex}"
         self._drop_branches(session)
         session.sql(f"ALTER TABLE {self.sql_name} CREATE BRANCH {quoted(branch)}")
@@ -194,14 +194,14 @@ class IcebergTypedTable(TypedTable):
         by_id = self._session.sql(
             f"SELECT 1 FROM {self.sql_name}.delete_files WHERE content = {_EQUALITY} LIMIT 1"
         )
-        # Deletes by id concern all earlier files.
+        # Deletes by id apply to all earlier files.
         due = "delete-ratio-threshold', '0.1" if by_id.isEmpty() else "delete-file-threshold', '1"
         options = f"options => map('{due}')"
         if "sort-order" in table_properties(self._session, self.sql_name):
             # By default, Iceberg would not sort the rows of the new files.
             options = f"strategy => 'sort', {options}"
         files = self._call("rewrite_data_files", options)
-        # By default, it leaves fewer than five files, also if their rows are gone.
+        # By default, Iceberg ignores fewer than five files, even if their rows are gone.
         all_files = "options => map('rewrite-all', 'true')"
         deletes = self._call("rewrite_position_delete_files", all_files)
         self._restate()
@@ -225,7 +225,7 @@ class IcebergTypedTable(TypedTable):
         return {"files_removed": files, "orphan_files_removed": orphans}
 
     def _restate(self) -> None:
-        """Name the latest position in the current snapshot, which never expires."""
+        """Repeat the latest position in a new current snapshot, which never expires."""
         position = newest_position(read_recent_commits(self))
         if position is not None:
             self.record(position)
@@ -241,7 +241,7 @@ class IcebergTypedTable(TypedTable):
         return f"CALL {catalog}.system.{procedure}(table => '{table}', {arguments})"
 
     def _java_table(self) -> Any:
-        """The table with the commits of all processes; the catalog caches it."""
+        """The table with the commits of all processes, which the catalog's cache may not have."""
         table = iceberg_table(self._session, self.sql_name)
         table.refresh()
         return table
@@ -253,5 +253,5 @@ def _before(seconds: int) -> str:
 
 
 def _stored_scalar(kind: DataType) -> DataType:
-    """Iceberg has no integers of 8 and 16 bits."""
+    """Iceberg has no 8-bit and 16-bit integers."""
     return IntegerType() if isinstance(kind, ByteType | ShortType) else kind

@@ -1,4 +1,4 @@
-"""Typed tables: what both formats share, and what each one does in its own way."""
+"""The interface of typed tables, and the code that both formats share."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -26,20 +26,20 @@ from spark_jobs.tables.commit_position import CommitPosition, Part, progress
 
 OP, ROW = "op", "row"
 MERGE_SETTINGS = {"spark.sql.autoBroadcastJoinThreshold": str(256 << 20)}
-"""Settings of the session for a MERGE.
+"""Session settings for a MERGE.
 
-A larger source is joined by sorting, because each executor holds a broadcast whole. Spark ignores a
-hint in the source of an Iceberg MERGE.
+A larger source is joined by sorting, because each executor stores the whole broadcast. Spark
+ignores hints in the source of an Iceberg MERGE.
 """
 _RECENT = 16
-"""Commits to read first. More than maintenance makes at a time: it may name an older position."""
+"""Commits to read first: more than one maintenance run makes, which may contain an old position."""
 APP_PROPERTY, TABLE_PROPERTY = "cdc.app", "cdc.table.id"
 """Properties of a table: the store and the source table that fill it."""
 
 
 @dataclass(frozen=True, slots=True)
 class NetChanges:
-    """At most one change for each row."""
+    """At most one change per row."""
 
     frame: DataFrame
     """The columns `cdc_row_id`, `op` (c, u or d) and `row`."""
@@ -58,10 +58,10 @@ class NetChanges:
 
 
 def net_changes(changes: DataFrame, columns: Columns, counts: Mapping[str, int]) -> NetChanges:
-    """The changes for a table with these `columns`, without `cdc_row_id`.
+    """Convert changes for a table with these `columns` (without `cdc_row_id`).
 
-    `changes` has the columns of `spark_jobs.merge.Merger.changes`, and `counts` their number by
-    `op`. They are read several times, so they should be cached.
+    `changes` has the columns of `spark_jobs.merge.Merger.changes`, and `counts` is their number by
+    `op`. The changes are read several times, so they should be cached.
     """
     after = F.col("after")
     row = F.struct(*(after[name].cast(kind).alias(name) for name, kind in columns.items()))
@@ -74,7 +74,7 @@ def net_changes(changes: DataFrame, columns: Columns, counts: Mapping[str, int])
 def merge_statement(target: str, changes: NetChanges, view: str) -> str:
     """The MERGE of updates and deletes. It only has matched clauses, so it is an inner join.
 
-    The row ids of the table are read once for the join; a row that did not exist is not looked for.
+    The join reads the row ids of the table once. It does not search for new rows.
     """
     assignments = ", ".join(f"t.{quoted(name)} = s.{quoted(ROW, name)}" for name in changes.columns)
     return (
@@ -87,7 +87,7 @@ def merge_statement(target: str, changes: NetChanges, view: str) -> str:
 def insert_statement(
     target: str, changes: NetChanges, view: str, *, with_updates: bool = False
 ) -> str:
-    """The INSERT of rows that did not exist before the batch, and of updated rows."""
+    """The INSERT of rows that did not exist before the batch and, `with_updates`, updated rows."""
     names = ", ".join(quoted(name) for name in changes.columns)
     values = ", ".join(quoted(ROW, name) for name in changes.columns)
     return (
@@ -105,12 +105,12 @@ class TargetError(JobError):
 
 @dataclass(frozen=True, slots=True)
 class TableDefinition:
-    """A table to create. `app` names the store that fills it."""
+    """A table to create. `app` identifies the store that fills it."""
 
     app: str
     table_id: str
     columns: Columns
-    """Without `cdc_row_id`."""
+    """All columns except `cdc_row_id`."""
     partition_by: str = ""
     """Columns or transforms, as in PARTITIONED BY."""
     cluster_by: str = ""
@@ -120,7 +120,7 @@ class TableDefinition:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A commit that can be read. `version` is the version of Delta or the snapshot of Iceberg."""
+    """A readable commit. `version` is the Delta version or the Iceberg snapshot."""
 
     version: int
     committed_at: datetime
@@ -130,12 +130,12 @@ class Commit:
 
 
 def local_time(since_1970_ms: int) -> datetime:
-    """The time of a commit in the zone of this process and without a zone, as Spark returns it."""
+    """The time of a commit as Spark returns it: local time, without a time zone."""
     return datetime.fromtimestamp(since_1970_ms / 1000, UTC).astimezone().replace(tzinfo=None)
 
 
 def settled(newest_first: Sequence[Commit]) -> list[Commit]:
-    """The commits with the positions that their rows show.
+    """Replace the position of each commit with the position that its rows show.
 
     Maintenance repeats the latest position that it has read. Its commit may follow a newer batch.
     """
@@ -152,7 +152,7 @@ def settled(newest_first: Sequence[Commit]) -> list[Commit]:
 
 
 def newest_position(newest_first: Sequence[Commit]) -> CommitPosition | None:
-    """The position that the newest commit of this job names."""
+    """The position in the newest commit of this job."""
     return next((each.position for each in newest_first if each.position is not None), None)
 
 
@@ -173,9 +173,9 @@ class TypedTable(ABC):
 
     format_name: str
     integers: Sequence[type[DataType]]
-    """The types of integers that the format stores, each wider than the one before."""
+    """The integer types that the format stores, from narrow to wide."""
     view = "cdc_net_changes"
-    """The temporary view of the changes of a batch."""
+    """The temporary view with the changes of a batch."""
 
     def __init__(self, session: SparkSession) -> None:
         self._session = session
@@ -183,7 +183,7 @@ class TypedTable(ABC):
     @property
     @abstractmethod
     def sql_name(self) -> str:
-        """The name of the table in SQL."""
+        """The SQL name of the table."""
 
     @abstractmethod
     def exists(self) -> bool: ...
@@ -206,7 +206,7 @@ class TypedTable(ABC):
         )
 
     def owner(self) -> tuple[str, str] | None:
-        """The `app` and `table_id` that the table was created with; None for another program."""
+        """The `app` and `table_id` at creation; None if another program created the table."""
         properties = table_properties(self._session, self.sql_name)
         if APP_PROPERTY not in properties:
             return None
@@ -223,11 +223,11 @@ class TypedTable(ABC):
         """The rows of the latest commit."""
 
     def stored_type(self, kind: DataType) -> DataType:
-        """The type with which the format stores a type of the source."""
+        """The type in which the format stores a source type."""
         return kind
 
     def evolve(self, changes: Sequence[ColumnChange]) -> None:
-        """Change the columns. Raises `ColumnChangeError` and then changes nothing."""
+        """Change the columns. If it raises `ColumnChangeError`, it has changed nothing."""
         for change in changes:
             if isinstance(change, Widen) and not self._is_wider(change.before, change.type):
                 raise ColumnChangeError(
@@ -241,7 +241,7 @@ class TypedTable(ABC):
 
     @abstractmethod
     def _prepare(self, changes: Sequence[ColumnChange]) -> None:
-        """Prepare the table for changes of columns. Raises `ColumnChangeError`."""
+        """Prepare the table for column changes. Raises `ColumnChangeError`."""
 
     def _is_wider(self, old: DataType, new: DataType) -> bool:
         if type(old) in self.integers and type(new) in self.integers:
@@ -256,7 +256,7 @@ class TypedTable(ABC):
 
     @abstractmethod
     def record(self, position: CommitPosition) -> None:
-        """Commit a position without a change of rows."""
+        """Commit a position without changing rows."""
 
     @abstractmethod
     def is_conflict(self, error: Exception) -> bool:
@@ -268,7 +268,7 @@ class TypedTable(ABC):
 
     @abstractmethod
     def read(self, version: int | None = None) -> DataFrame:
-        """The rows of a version; by default those of the latest complete batch."""
+        """The rows of a version; by default, of the latest complete batch."""
 
     @abstractmethod
     def compact(self) -> Mapping[str, int]:
@@ -280,9 +280,9 @@ class TypedTable(ABC):
 
 
 def read_recent_commits(table: TypedTable) -> list[Commit]:
-    """The newest commits of a table, with that of a complete batch if there is one.
+    """The newest commits of a table, including a complete batch if there is one.
 
-    A long history costs much to read, and most often the newest commit names the position.
+    Reading a long history is expensive, and usually the newest commit contains the position.
     """
     for limit in (_RECENT, None):
         found = table.commits(limit)

@@ -174,7 +174,7 @@ def test_installed_program_equals_the_function_call() -> None:
     expected = mongo_agent("config", "check")
     assert (done.returncode, done.stdout.decode()) == (expected.exit_code, expected.output)
     assert done.stderr.decode() == expected.errors
-    assert "No configuration file. Name it with --config FILE" in expected.errors
+    assert "No configuration file. Specify it with --config FILE" in expected.errors
     assert mongo_agent_program("config", "check") == expected
 
 

@@ -272,7 +272,7 @@ def test_corrupted_download_is_retried(harness: QuarantineHarness) -> None:
     spoiled = Fault(rewrite=lambda answer: b"X" + answer[1:])
     harness.proxy.plan = lambda seen: spoiled if is_download(seen) else None
     request_retry(harness.directory, [ONE])
-    harness.wait_for_error("another checksum")
+    harness.wait_for_error("the checksum of the fetched file differs")
     assert ONE.log not in harness.files()
     assert ONE.log in harness.stored()
     harness.proxy.plan = None

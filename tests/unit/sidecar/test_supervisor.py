@@ -99,7 +99,7 @@ def test_failing_agent_is_restarted_until_stopped(tmp_path: Path) -> None:
         errors = stop(process)
     assert process.returncode == 7
     assert (tmp_path / "log").read_text().split() == ["started"] * 3 + ["stopped"]
-    assert errors.count("the agent ended and will be restarted") == 2
+    assert errors.count("the agent exited and will be restarted") == 2
 
 
 @pytest.mark.parametrize("answer", ["False", "None"], ids=["not live", "no answer any more"])
@@ -193,7 +193,7 @@ def test_supervisor_creates_directories_of_the_agent(tmp_path: Path) -> None:
         assert read_line(process) == "0o40750"
         errors = stop(process)
     line = json.loads(errors.splitlines()[0])
-    assert (line["message"], line["directory"]) == ("the directory cannot be made", str(blocked))
+    assert (line["message"], line["directory"]) == ("the directory cannot be created", str(blocked))
 
 
 @pytest.mark.parametrize("arguments", [[], ["--only-pod-index"], ["--only-pod-index", "0"]])

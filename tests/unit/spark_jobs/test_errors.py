@@ -31,7 +31,7 @@ RAISED = {
     "Traceback:\nValueError: invalid literal for int()": (None, ""),
     "[DATATYPE_MISMATCH] in concat(cdc: The record , x)": (None, ""),
     "Failed to find data source: kafka. Deploy the application": (SetupError, "spark_jobs.jars"),
-    "[AVRO_NOT_LOADED_SQL_FUNCTIONS_UNUSABLE] Cannot call": (SetupError, "no jar of Avro"),
+    "[AVRO_NOT_LOADED_SQL_FUNCTIONS_UNUSABLE] Cannot call": (SetupError, "no jar for Avro"),
     "UnknownTopicOrPartitionException: This server does not host this topic-partition": (
         InputError,
         "does not exist",
@@ -59,7 +59,7 @@ RAISED = {
     ),
     "[DELTA_VERSION_NOT_FOUND] Cannot time travel Delta table to version 3. Available": (
         JobError,
-        "fill its target anew",
+        "refill its target",
     ),
 }
 
@@ -102,5 +102,5 @@ def test_session_without_jars_reports_missing_source(tmp_path: Path) -> None:
     environment = {"JAVA_HOME": str(java_home(17)), "PATH": "/usr/bin:/bin"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == SetupError.exit_code
-    assert "spark_jobs.dedupe: Spark has no jar of the Kafka source" in done.stderr
+    assert "spark_jobs.dedupe: Spark has no jar for the Kafka source" in done.stderr
     assert "Traceback" not in done.stderr

@@ -42,18 +42,18 @@ def test_missing_iceberg_and_kafka_jars_are_reported(
 ) -> None:
     require_iceberg(spark)
     without = SimpleNamespace(version="4.2.0", conf={"spark.sql.extensions": "delta"})
-    with pytest.raises(SetupError, match=r"Spark 4\.2\.0 has no jar of Iceberg"):
+    with pytest.raises(SetupError, match=r"Spark 4\.2\.0 has no jar for Iceberg"):
         require_iceberg(cast(SparkSession, without))
     monkeypatch.setattr(session, "_has_class", lambda name: "kafka" not in name)
-    with pytest.raises(SetupError, match="no jar of the Kafka source"):
+    with pytest.raises(SetupError, match="no jar for the Kafka source"):
         create_session("job")
 
 
 def test_job_rejects_spark_connect(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(SetupError, match="needs a classic session"):
+    with pytest.raises(SetupError, match="needs a classic Spark session"):
         create_session("job", settings={"spark.remote": "sc://server"})
     monkeypatch.setenv("SPARK_REMOTE", "sc://server")
-    with pytest.raises(SetupError, match="needs a classic session"):
+    with pytest.raises(SetupError, match="needs a classic Spark session"):
         create_session("job")
 
 
@@ -83,4 +83,4 @@ def test_delta_works_without_iceberg(
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert f"Spark {pyspark.__version__} has no jar of Iceberg" in done.stdout
+    assert f"Spark {pyspark.__version__} has no jar for Iceberg" in done.stdout

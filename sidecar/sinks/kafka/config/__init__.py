@@ -1,1 +1,1 @@
-"""Settings of the Kafka client, by the names of the Java producer."""
+"""Settings of the Kafka client, under the names of the Java producer."""

@@ -1,6 +1,6 @@
-"""Names of producer settings: those of the Java producer, and those that librdkafka adds.
+"""Names of producer settings: the names of the Java producer, and names that librdkafka adds.
 
-Both kinds are accepted under `kafka.producer.`. The Java names are those of
+Both kinds are accepted under `kafka.producer.`. The Java names come from
 `org.apache.kafka.clients.producer.ProducerConfig`.
 """
 
@@ -40,7 +40,7 @@ RENAMED: Mapping[str, str] = MappingProxyType(
         "ssl.truststore.certificates": "ssl.ca.pem",
     }
 )
-"""Java names that librdkafka has under another name."""
+"""Java names of settings that have a different name in librdkafka."""
 
 TRANSLATED = _names(
     """
@@ -51,8 +51,8 @@ TRANSLATED = _names(
 )
 """Java names whose value needs translation."""
 
-_JVM = "only the Java client has it"
-_WINDOW = "`inflight.max.events` and `inflight.max.bytes` bound the events in flight"
+_JVM = "only the Java client supports it"
+_WINDOW = "`inflight.max.events` and `inflight.max.bytes` limit the events in flight"
 
 INERT: Mapping[str, str] = MappingProxyType(
     {
@@ -81,7 +81,7 @@ INERT: Mapping[str, str] = MappingProxyType(
         "value.serializer": "events are already bytes",
     }
 )
-"""Java names that have no effect here, and why."""
+"""Java names that have no effect here, with the reason."""
 
 _NO_CLASSES = "Java classes are not supported"
 
@@ -96,7 +96,7 @@ UNSUPPORTED: Mapping[str, str] = MappingProxyType(
         "transactional.id": "with `position.store=kafka` it is derived from the logical name",
     }
 )
-"""Java names of features that this sink does not have."""
+"""Java names of features that this sink does not support, with the reason."""
 
 LIBRDKAFKA = _names(
     """

@@ -29,7 +29,7 @@ _TLS = (
 
 
 def unused_security(settings: Mapping[str, str]) -> Iterator[str]:
-    """A message for each login or certificate that the client would silently ignore.
+    """Yield a message for each login or certificate that the client would silently ignore.
 
     An explicit `security.protocol` takes precedence; see `safety_warnings`.
     """
@@ -53,7 +53,7 @@ def unused_security(settings: Mapping[str, str]) -> Iterator[str]:
 
 
 def safety_warnings(settings: Mapping[str, str]) -> Iterator[str]:
-    """A warning for each setting that weakens delivery or security, with its consequence."""
+    """Yield a warning for each setting that weakens delivery or security, with its consequence."""
     if _is_false(settings, "enable.idempotence"):
         yield (
             f"`{_PREFIX}enable.idempotence=false`: after a lost acknowledgement the client resends "

@@ -1,7 +1,7 @@
 """Java key and trust stores in `kafka.producer.ssl.*`.
 
-The client itself reads PEM files and PKCS12 key stores. The agent reads the others and passes their
-content in memory, so that no key is written to disk.
+The client itself reads PEM files and PKCS12 key stores. The agent reads all other stores and passes
+their content in memory, so that no key is written to disk.
 """
 
 from collections.abc import Mapping
@@ -15,8 +15,8 @@ TRUSTSTORE, KEYSTORE = "ssl.truststore.location", "ssl.keystore.location"
 def store_config(
     prefix: str, trust: StoreFile | None, identity: StoreFile | None
 ) -> Mapping[str, str]:
-    """The client's settings for stores that it cannot read. Raises ConfigError that names property
-    and file."""
+    """Build the client's settings for stores that it cannot read. Raises ConfigError that names
+    property and file."""
     config: dict[str, str] = {}
     if trust is not None:
         config["ssl.ca.pem"] = read_trusted(f"{prefix}{TRUSTSTORE}", trust).decode()
@@ -28,7 +28,7 @@ def store_config(
 
 
 def client_stores(settings: Mapping[str, str]) -> dict[str, str]:
-    """The client's settings for stores that it reads itself."""
+    """Build the client's settings for stores that it reads itself."""
     return {**_trust_setting(settings), **_identity_settings(settings)}
 
 
@@ -54,7 +54,7 @@ def _identity_settings(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def java_trust(settings: Mapping[str, str]) -> StoreFile | None:
-    """The trust store, if the client cannot read its format."""
+    """Return the trust store, if the client cannot read its format."""
     location = settings.get(TRUSTSTORE)
     if not location or _trust_setting(settings):
         return None
@@ -62,7 +62,7 @@ def java_trust(settings: Mapping[str, str]) -> StoreFile | None:
 
 
 def java_identity(settings: Mapping[str, str]) -> StoreFile | None:
-    """The key store, if the client cannot read its format."""
+    """Return the key store, if the client cannot read its format."""
     location = settings.get(KEYSTORE)
     if not location or _identity_settings(settings):
         return None

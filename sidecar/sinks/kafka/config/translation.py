@@ -1,4 +1,4 @@
-"""Java settings whose value differs in librdkafka."""
+"""Translates Java settings whose values differ in librdkafka."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ _SECURITY_PROTOCOLS = {"plaintext", "ssl", "sasl_plaintext", "sasl_ssl"}
 
 
 def translate_settings(settings: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """librdkafka's settings, and one message for each mistake. `settings` have no prefix."""
+    """Return librdkafka's settings, and a message for each mistake. `settings` have no prefix."""
     config: dict[str, str] = {}
     problems: list[str] = []
     for translate in _TRANSLATIONS:
@@ -120,7 +120,7 @@ def _jaas(settings: Mapping[str, str]) -> dict[str, str]:
 
 def _host_check(settings: Mapping[str, str]) -> dict[str, str]:
     name = "ssl.endpoint.identification.algorithm"
-    # The check is off by an empty value in Java, by `none` in librdkafka.
+    # An empty value disables the check in Java, `none` in librdkafka.
     return {name: settings[name].strip().lower() or "none"} if name in settings else {}
 
 

@@ -1,6 +1,6 @@
-"""Settings that the Kafka client rejects, reported by the name that the user wrote.
+"""Reports settings that the Kafka client rejects under the names that the user wrote.
 
-The client names its own settings; a properties file may use the names of the Java producer.
+The client's errors contain its own names; a properties file may use the Java producer's names.
 """
 
 import logging
@@ -35,11 +35,11 @@ _ALIASES: Mapping[str, str] = {
     "ssl.truststore.location": "ssl.ca.location",
     "ssl.keystore.location": "ssl.key.location",
 }
-"""The client's names of settings with another Java name."""
+"""The client's names of settings whose Java names differ."""
 
 
 def rejected_setting(error: KafkaException, settings: Mapping[str, str]) -> ConfigError:
-    """An error with property, value and the client's reason. `settings` have no prefix."""
+    """Build an error with property, value and the client's reason. `settings` have no prefix."""
     text = reason(error.args[0])
     named = _named(text)
     for name, value in settings.items():
@@ -52,7 +52,7 @@ def rejected_setting(error: KafkaException, settings: Mapping[str, str]) -> Conf
 
 
 def _named(text: str) -> str | None:
-    """The client's setting that a message is about."""
+    """Find the client's name of the setting in its message."""
     match = _PROPERTY.search(text)
     if match is not None:
         return match[1] or match[2]
@@ -60,7 +60,7 @@ def _named(text: str) -> str | None:
 
 
 def settings_problems(settings: Mapping[str, str]) -> list[str]:
-    """Mistakes that the client and the Java stores find in the settings, without a connection."""
+    """Return mistakes in the settings that the client or the Java stores reveal offline."""
     try:
         config = dict(client_config(settings))
         config.pop("bootstrap.servers", None)

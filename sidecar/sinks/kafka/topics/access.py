@@ -1,4 +1,4 @@
-"""Topics and rights at the broker, for checks that send nothing."""
+"""Queries topics and rights at the broker, for checks that write nothing."""
 
 import time
 from collections.abc import Collection, Mapping
@@ -23,10 +23,10 @@ _STEP_S = 0.2
 
 
 def existing_topics(settings: Mapping[str, str], timeout_s: float) -> dict[str, int]:
-    """Partition count of every visible topic; `settings` as for `KafkaSink`.
+    """Return the partition count of every visible topic; `settings` are as for `KafkaSink`.
 
-    Raises UnavailableError when no broker answers within `timeout_s`, AccessDeniedError when it
-    rejects the login, ConfigError when the settings are wrong.
+    Raises UnavailableError if no broker answers within `timeout_s`, AccessDeniedError if it rejects
+    the login, ConfigError if the settings are wrong.
     """
     config = client_config(settings)
     servers = config.get("bootstrap.servers", "")
@@ -55,8 +55,8 @@ def existing_topics(settings: Mapping[str, str], timeout_s: float) -> dict[str, 
 def unwritable_topics(
     settings: Mapping[str, str], topics: Collection[str], timeout_s: float
 ) -> list[str]:
-    """The existing topics that this user may not write to. Empty if the broker does not report
-    rights (before Kafka 2.3) or does not answer in time."""
+    """Return the existing topics to which this user is not allowed to write. Empty if the broker
+    does not report rights (before Kafka 2.3) or does not answer in time."""
     try:
         client = AdminClient({**connection(client_config(settings)), "log_level": 0})
         asked = client.describe_topics(
@@ -80,8 +80,8 @@ def _is_unwritable(future: Future[Any]) -> bool:
 def compacted_topics(
     settings: Mapping[str, str], topics: Collection[str], timeout_s: float
 ) -> list[str]:
-    """The topics with `compact` in `cleanup.policy`. A topic without an answer counts as not
-    compacted, for instance because this user may not describe its configuration."""
+    """Return the topics with `compact` in `cleanup.policy`. A topic without an answer, for example
+    because this user lacks the right to describe it, counts as not compacted."""
     try:
         client = AdminClient({**connection(client_config(settings)), "log_level": 0})
         asked = client.describe_configs(
@@ -103,9 +103,9 @@ def _is_compacted(future: Future[Any]) -> bool:
 def stored_values(
     settings: Mapping[str, str], records: PositionRecords, timeout_s: float
 ) -> dict[str, str]:
-    """The position stored in a topic, read without fencing a running agent; empty without one.
+    """Read the position stored in a topic, without fencing a running agent; empty if there is none.
 
-    Raises as `existing_topics`, and OffsetStoreError.
+    Raises the errors of `existing_topics`, and OffsetStoreError.
     """
     if records.topic not in existing_topics(settings, timeout_s):
         return {}

@@ -1,4 +1,4 @@
-"""Partition counts of topics, and the creation of missing topics."""
+"""Looks up partition counts of topics, and creates missing topics."""
 
 import time
 from collections.abc import Callable, Mapping, Set
@@ -25,7 +25,7 @@ _CREATION_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class TopicCreation:
-    """How missing topics are created; -1 means the broker's default."""
+    """How to create missing topics; -1 means the broker's default."""
 
     partitions: int = -1
     replication_factor: int = -1
@@ -33,7 +33,7 @@ class TopicCreation:
 
 
 def topic_creation(enabled: bool, defaults: Mapping[str, str]) -> TopicCreation | None:
-    """The settings `topic.creation.*`, or None when disabled. Raises ConfigError."""
+    """Parse the settings `topic.creation.*`; None if disabled. Raises ConfigError."""
     problems = list(topic_setting_problems(defaults))
     if problems:
         raise ConfigError(*problems)
@@ -50,7 +50,7 @@ def topic_creation(enabled: bool, defaults: Mapping[str, str]) -> TopicCreation 
 class TopicMetadata:
     """Partition counts from the broker, refreshed after `refresh_s` seconds.
 
-    A missing topic is looked up at most once a second; `missing` has the reason. A broker with
+    A missing topic is looked up at most once a second; `missing` contains the reason. A broker with
     `auto.create.topics.enable` creates a topic when it is looked up.
     """
 
@@ -64,8 +64,8 @@ class TopicMetadata:
         waits_when_denied: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`lookup` is `Producer.list_topics`; `admin` creates a client for the creation of topics.
-        With `waits_when_denied` a topic without rights is `missing` and raises no error."""
+        """`lookup` is `Producer.list_topics`; `admin` creates a client that can create topics.
+        With `waits_when_denied`, a topic that denies access is `missing` and raises no error."""
         self._lookup = lookup
         self._admin = admin
         self._creation = creation
@@ -83,7 +83,7 @@ class TopicMetadata:
         return self._counts.keys()
 
     def partition_count(self, topic: str, timeout_s: float) -> int | None:
-        """The count or None. Raises AccessDeniedError, or ConfigError for an invalid name."""
+        """Return the count, if known. Raises AccessDeniedError, or ConfigError for a bad name."""
         if self._clock() >= self._ask_at_s.get(topic, 0.0):
             self._pause_s = _PAUSE_S
             longest_s = _REFRESH_LOOKUP_S if topic in self._counts else _LOOKUP_S
@@ -96,7 +96,7 @@ class TopicMetadata:
         return self._counts.get(topic)
 
     def forget(self, topic: str) -> None:
-        """Look the topic up again: a broker has reported it missing."""
+        """Forget the count, because a broker has reported the topic missing."""
         self._counts.pop(topic, None)
         self._ask_at_s.pop(topic, None)
 
@@ -166,7 +166,7 @@ class TopicMetadata:
         self.missing[topic] = TopicProblem("topic_unavailable", f"the topic {topic} {why}", remedy)
 
     def _is_access_denied(self, topic: str, error: KafkaError, subject: str) -> bool:
-        """Whether access was denied; raises the error unless the sink waits."""
+        """Return whether access was denied; raise the error unless the sink waits."""
         if not self._waits_when_denied or error.code() not in AUTHORISATION:
             raise_denied_access(error, subject)
             return False
@@ -176,18 +176,18 @@ class TopicMetadata:
 
 
 def topic_access_denied(topic: str, error: KafkaError, subject: str) -> TopicProblem:
-    """A topic that this user may not describe, create or write to."""
+    """Build the problem of a topic that this user cannot describe, create or write."""
     return TopicProblem(
         "topic_access_denied",
         f"{subject[:1].lower()}{subject[1:]} is denied to this user: {reason(error)}",
-        "Allow the user to write and describe it, and to create it where "
+        "Allow the user to write and describe it, and to create it if "
         "topic.creation.enable=true: `kafka-acls.sh --bootstrap-server BROKER --add "
         f"--allow-principal User:NAME --topic {topic} --operation Write --operation Describe`",
     )
 
 
 def raise_denied_access(error: KafkaError, subject: str) -> None:
-    """Raise AccessDeniedError if the error is about authentication or authorization."""
+    """Raise AccessDeniedError if the error concerns authentication or authorization."""
     denied = denied_access(error, subject)
     if denied is not None:
         raise denied

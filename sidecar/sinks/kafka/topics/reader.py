@@ -27,10 +27,10 @@ class TopicRecord:
 def committed_records(
     settings: Mapping[str, str], topic: str, timeout_s: float
 ) -> Iterator[TopicRecord]:
-    """Each committed record up to the current end, ordered within its partition; `settings` are
-    `kafka.producer.*` without the prefix.
+    """Yield each committed record up to the current end, in order within each partition. `settings`
+    are `kafka.producer.*` without the prefix.
 
-    Raises UnavailableError when nothing comes for `timeout_s`, AccessDeniedError, ConfigError for a
+    Raises UnavailableError if nothing arrives for `timeout_s`, AccessDeniedError, ConfigError for a
     topic that does not exist.
     """
     servers = connection(client_config(settings))

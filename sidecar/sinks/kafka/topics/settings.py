@@ -60,7 +60,7 @@ _CUTOFF = 0.8
 
 
 def topic_setting_problems(settings: Mapping[str, str]) -> Iterator[str]:
-    """A message for each certain mistake; `settings` have no prefix."""
+    """Yield a message for each certain mistake; `settings` have no prefix."""
     for name, value in settings.items():
         if name in ("partitions", "replication.factor"):
             if not _is_count(value):
@@ -77,7 +77,7 @@ def topic_setting_problems(settings: Mapping[str, str]) -> Iterator[str]:
 
 
 def topic_setting_warnings(enabled: bool, settings: Mapping[str, str]) -> Iterator[str]:
-    """Warnings about settings without effect, and names that only the broker may know."""
+    """Yield warnings about settings without effect, and names that only the broker may know."""
     if settings and not enabled:
         names = ", ".join(f"`{PREFIX}{name}`" for name in sorted(settings))
         yield f"{names} have no effect: set `topic.creation.enable=true`."

@@ -1,4 +1,4 @@
-"""Tails partition 0 of a topic record by record, such as a topic of signals.
+"""Tails partition 0 of a topic, such as a signal topic, record by record.
 
 The caller stores the offset: the tailer joins no group and commits nothing. The committed offset of
 a group only sets where the first reader starts. The tailer waits for an unavailable broker and for
@@ -33,7 +33,7 @@ class TailedRecord:
 
 
 class TopicTailer:
-    """Calls `taken` with each record, one at a time, on a separate thread, inside `with`."""
+    """Calls `taken` with one record at a time, on a separate thread inside a `with` block."""
 
     def __init__(
         self,
@@ -44,12 +44,12 @@ class TopicTailer:
         *,
         group: str,
     ) -> None:
-        """`settings` are a Java client's. `behind` is the offset of the last processed record.
+        """`settings` use Java names. `behind` is the offset of the last processed record.
 
-        None starts after the offset that the consumer `group` has committed, or at the first
-        record. Access rights of the broker may name the group. Raises ConfigError.
+        None starts at the offset that the consumer `group` has committed, or at the first record.
+        The broker's ACLs may require a specific group. Raises ConfigError.
         """
-        # Its start also counts if the records after `behind` were deleted, or the topic replaced.
+        # `auto.offset.reset` applies if records after `behind` were deleted, or the topic replaced.
         config = consumer_config(connection(client_config(settings)), group, reports_end=False)
         try:
             self._consumer = Consumer(config)
@@ -93,10 +93,10 @@ class TopicTailer:
                 self._taken(TailedRecord(record.key(), record.value(), offset))
 
     def _first(self) -> int:
-        """The start offset of the first reader.
+        """Return the start offset of the first reader.
 
-        Requested explicitly and retried: a client that assigns the committed offset fails for good
-        while the broker creates the topic of committed offsets.
+        The request is explicit and retried: a client that assigns the committed offset fails
+        permanently while the broker creates the topic of committed offsets.
         """
         place = TopicPartition(self._topic, _PARTITION)
         while not self.is_closed:

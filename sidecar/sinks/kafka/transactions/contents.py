@@ -1,7 +1,7 @@
-"""The contents of a transaction: its events, those to send again, its positions, and its end.
+"""The contents of a transaction: its events, events to resend, its positions, and its end.
 
-A transaction ends at a commit point: an event after which the position covers all events before.
-Positions only grow, and change after the last event that they cover.
+A transaction ends at a commit point: an event after which the position covers all earlier events.
+Positions only advance, and change after the last event that they cover.
 """
 
 import math
@@ -16,7 +16,7 @@ from sidecar.offsets.position_store import PositionRecords, Positions
 
 
 def next_commit_point(batch: DeliveryBatch[Any], events: int) -> int:
-    """The first commit point at or after so many events."""
+    """Return the first commit point at or after this many events."""
     if events <= 0 or events >= len(batch):
         return min(max(events, 0), len(batch))
     before = batch.position_after(events - 1)
@@ -29,7 +29,7 @@ def next_commit_point(batch: DeliveryBatch[Any], events: int) -> int:
 
 
 def last_commit_point(batch: DeliveryBatch[Any], events: int) -> int:
-    """The last commit point at or before so many events."""
+    """Return the last commit point at or before this many events."""
     if events <= 0 or events >= len(batch):
         return min(max(events, 0), len(batch))
     reached = batch.position_after(events)
@@ -40,9 +40,9 @@ def last_commit_point(batch: DeliveryBatch[Any], events: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class CommitRule:
-    """A transaction with events is committed after `interval_s`, or as soon as it has
-    `max_events` or `max_bytes` (keys and values). A position that moves without events is stored
-    `position_interval_s` after the last commit."""
+    """A transaction with events is committed after `interval_s`, or as soon as it contains
+    `max_events` or `max_bytes` (keys and values). A position that advances without events is stored
+    `position_interval_s` after the previous commit."""
 
     interval_s: float = 0.25
     position_interval_s: float = 1.0
@@ -55,8 +55,8 @@ class CommitRule:
     def due_in_s(
         self, events: int, size_bytes: int, open_for_s: float, stored_for_s: float, has_moved: bool
     ) -> float:
-        """Seconds, infinite without anything to commit. `open_for_s` is the age of the transaction
-        that holds so many events, `stored_for_s` that of the last commit."""
+        """Return the seconds until the next commit, infinite if there is none. `open_for_s` is the
+        age of the transaction with these events, `stored_for_s` the age of the latest commit."""
         if events:
             is_full = self.is_full(events, size_bytes)
             return 0.0 if is_full else max(0.0, self.interval_s - open_for_s)
@@ -86,8 +86,8 @@ class BatchSlice:
 
 
 class TransactionContents:
-    """Slices in order: first those in the transaction, then those to send again (`unsent`).
-    Excluded events were rejected: they count as part of the contents and are never sent."""
+    """Slices in order: first the slices in the transaction, then slices to resend (`unsent`).
+    Excluded events were rejected: they count as part of the contents but are never sent."""
 
     def __init__(self) -> None:
         self._sent: list[BatchSlice] = []
@@ -113,7 +113,7 @@ class TransactionContents:
         return (pair for pair in pairs if pair[0] not in self._excluded)
 
     def sent(self, piece: BatchSlice) -> None:
-        """These events, the first unsent ones if any, are in the transaction."""
+        """Record that these events, the first unsent events if any, are in the transaction."""
         if self._unsent:
             left = replace(self._unsent.popleft(), first=piece.stop)
             if len(left):
@@ -128,12 +128,12 @@ class TransactionContents:
             self._sent.append(piece)
 
     def aborted(self) -> None:
-        """Queue everything to be sent again."""
+        """Queue everything for resending."""
         self._unsent.extendleft(reversed(self._sent))
         self._sent.clear()
 
     def committed(self) -> list[range]:
-        """The committed numbers without the excluded ones; clears the contents."""
+        """Return the committed numbers without the excluded events, and clear the contents."""
         runs = [run for piece in self._sent for run in self._without_excluded(piece.numbers)]
         self._sent.clear()
         self._excluded.clear()
@@ -152,14 +152,14 @@ class TransactionContents:
 
 @dataclass(frozen=True, slots=True)
 class _Reached:
-    """The position after so many events of a batch."""
+    """The position after this many events of a batch."""
 
     batch: DeliveryBatch[Any]
     events: int
 
 
 class SourcePositions:
-    """Positions in the topic, and those that delivery has reached. Used by the sink's thread."""
+    """Positions in the topic, and positions reached by delivery. Used by the sink's thread."""
 
     def __init__(self, records: PositionRecords) -> None:
         self._records = records
@@ -173,11 +173,11 @@ class SourcePositions:
         return bool(self._reached)
 
     def reach(self, source: Any, batch: DeliveryBatch[Any], events: int) -> None:
-        """Every event of the source up to `events` of the batch is in a transaction."""
+        """Record that every event of the source up to `events` of the batch is in a transaction."""
         self._reached[source] = _Reached(batch, events)
 
     def current(self) -> Positions:
-        """The positions of all sources, including those that are not stored."""
+        """Return the positions of all sources, including unstored positions."""
         reached = {
             str(source): self._records.values(source, at.batch.position_after(at.events))
             for source, at in self._reached.items()
@@ -185,11 +185,11 @@ class SourcePositions:
         return {**self.stored, **reached}
 
     def begin_commit(self, positions: Positions) -> None:
-        """The record with these positions is in the transaction."""
+        """Record that the transaction contains these positions."""
         self._in_commit, self._after_commit = dict(self._reached), positions
 
     def committed(self) -> None:
-        """The positions of `begin_commit` are stored."""
+        """Record that the positions of `begin_commit` are stored."""
         self.stored = self._after_commit
         for source, at in self._in_commit.items():
             if self._reached.get(source) is at:

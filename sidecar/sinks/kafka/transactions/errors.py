@@ -44,7 +44,7 @@ def remedy(error: KafkaError) -> Recovery:
 def final_error(
     error: KafkaError, transactional_id: str, open_for_s: float, timeout_s: float
 ) -> SidecarError:
-    """The exception to raise. `open_for_s` is the age of the open transaction, 0 without one.
+    """Return the exception to raise. `open_for_s` is the age of the open transaction, else 0.
 
     Kafka reports the same error when a transaction exceeds its timeout and when another instance
     takes over the transactional id. In the first case the client restarts; in the second it must

@@ -1,4 +1,4 @@
-"""Why an open transaction cannot be committed, and the consequence.
+"""Finds out why an open transaction cannot be committed, and decides how to continue.
 
 Kafka rejects events one by one, but one rejected event fails its transaction: the client purges all
 later messages, and its calls fail. So a failed call or a purged message only makes the transaction
@@ -45,8 +45,8 @@ class _FailedReport:
 
 @dataclass(frozen=True, slots=True)
 class TransactionCallback:
-    """A callback, perhaps in the thread of a commit: it keeps what failed for the sink's thread.
-    Without `sent` it is that of a position."""
+    """A delivery callback, perhaps on a commit's thread, which queues failures for the sink's
+    thread. Without `sent`, it reports on a position."""
 
     sent: SentEvents | None
     reports: deque[_FailedReport]
@@ -57,7 +57,7 @@ class TransactionCallback:
 
 
 class TransactionFailures:
-    """The failures of one sink between `open` and `close`. Fatal errors go to the client."""
+    """The failures of one sink between `open` and `close`. The client records fatal errors."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class TransactionFailures:
         return self._since_s is not None
 
     def callback(self, sent: SentEvents | None) -> TransactionCallback:
-        """A delivery callback for events, or for a position."""
+        """Create a delivery callback for events, or for a position."""
         return TransactionCallback(sent, self._reports)
 
     def read_reports(self, *, is_open: bool) -> None:
@@ -103,8 +103,8 @@ class TransactionFailures:
                 self.suspect("a transaction failed")
 
     def can_resend(self, *, is_settled: bool) -> bool:
-        """Whether everything but the rejected events can be sent again; False as long as it is not
-        known. Raises SinkRestartError when the pipeline has to."""
+        """Whether the sink can resend everything except the rejected events; False while this is
+        unknown. Raises SinkRestartError if the pipeline must resend."""
         assert self._since_s is not None
         if not is_settled and self._clock() < self._since_s + _LAST_ANSWERS_S:
             return False
@@ -115,13 +115,13 @@ class TransactionFailures:
         return True
 
     def suspect(self, why: str | None) -> None:
-        """Note that the transaction cannot be committed; the cause may follow."""
+        """Record that the transaction cannot be committed; the cause may follow."""
         if self._since_s is None:
             self._since_s = self._clock()
         self._doubt = self._doubt or why
 
     def produce_failed(self, number: int, error: KafkaError) -> None:
-        """The client rejected the message itself."""
+        """Handle a message that the client itself rejected."""
         if error.code() in EVENT_REJECTED or error.code() in BATCH_REJECTED:
             self._reject(number, f"the Kafka client rejects it: {rejection(error)}")
         else:

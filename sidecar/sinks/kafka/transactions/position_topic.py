@@ -1,7 +1,7 @@
 """The compacted topic that stores positions, one record per logical name, all in partition 0.
 
-Compaction keeps the last record of a key but may take days, so the topic is read from near its end,
-and from further back only if the key is not found there.
+Compaction keeps the latest record of a key but may take days, so the topic is read from near its
+end, and from further back only if the key is not found there.
 """
 
 import time
@@ -30,7 +30,7 @@ _POLICY = "cleanup.policy"
 
 
 def position_topic_creation(creation: TopicCreation | None) -> TopicCreation | None:
-    """How the topic is created: as others, but compacted and with one partition."""
+    """Return how to create the topic: like other topics, but compacted and with one partition."""
     if creation is None:
         return None
     settings = {**creation.settings, _POLICY: "compact"}
@@ -38,13 +38,13 @@ def position_topic_creation(creation: TopicCreation | None) -> TopicCreation | N
 
 
 def positions_of(records: PositionRecords, value: bytes | None) -> Positions:
-    """The positions in a record; empty without one. Raises OffsetStoreError."""
+    """Parse the positions in a record; empty without a record. Raises OffsetStoreError."""
     try:
         return {} if value is None else read_positions(value)
     except ValueError as error:
         raise OffsetStoreError(
             f"The position of {records.name} in the topic {records.topic} (position.topic) cannot "
-            f"be read: {error}. Another program wrote it: set another position.topic."
+            f"be read: {error}. Another program wrote it: set a different position.topic."
         ) from error
 
 
@@ -55,7 +55,7 @@ def load_positions(
     until_s: float,
     clock: Callable[[], float],
 ) -> Positions:
-    """The stored positions; waits for the topic, or creates it. Raises as `PositionTopic`."""
+    """Read the stored positions; wait for the topic, or create it. Raises as `PositionTopic`."""
     topic = records.topic
     topics = client.topics(position_topic_creation(creation))
     while topics.partition_count(topic, _WAIT_S) is None:
@@ -71,8 +71,8 @@ def load_positions(
 
 
 class PositionTopic:
-    """Reads the topic. Raises UnavailableError when no broker answers in time, AccessDeniedError
-    when it denies access, ConfigError for a topic that loses positions."""
+    """Reads the topic. Raises UnavailableError if no broker answers in time, AccessDeniedError if
+    it denies access, ConfigError for a topic that loses positions."""
 
     def __init__(
         self,
@@ -82,14 +82,14 @@ class PositionTopic:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`connection` has the connection settings of a client; `clock` returns seconds."""
+        """`connection` contains a client's connection settings; `clock` returns seconds."""
         self._topic = topic
         self._connection = connection
         self._admin = admin
         self._clock = clock
 
     def check(self, timeout_s: float) -> None:
-        """Check that the topic, which must exist, is compacted and nothing else."""
+        """Check that the topic, which must exist, has the policy `compact` only."""
         resource = ConfigResource(ResourceType.TOPIC, self._topic)
         # The client must stay referenced until it answers.
         admin = self._admin()
@@ -103,12 +103,12 @@ class PositionTopic:
         if policy != "compact":
             raise ConfigError(
                 f"The topic {self._topic} (position.topic) has {_POLICY}={policy}, so Kafka may "
-                f"delete positions in it. Set {_POLICY}=compact for this topic, or name another "
-                "one."
+                f"delete positions in it. Set {_POLICY}=compact for this topic, or configure a "
+                "different one."
             )
 
     def last(self, key: bytes, timeout_s: float) -> bytes | None:
-        """The value of the last committed record with this key; None without one."""
+        """Return the value of the latest committed record with this key, or None."""
         until_s = self._clock() + timeout_s
         consumer = Consumer(
             consumer_config(self._connection, "cdc-sidecar-positions", reports_end=True)
@@ -128,15 +128,15 @@ class PositionTopic:
             consumer.close()
 
     def _bounds(self, until_s: float) -> tuple[int, int]:
-        """The first offset, and the one behind the last record, committed or not.
+        """Return the first offset, and the offset after the last record, committed or not.
 
-        The end that a consumer of committed records sees is before any open transaction, also that
-        of another agent, and a record of ours may lie behind it.
+        A consumer of committed records sees an end before any open transaction, even another
+        agent's, and our record may lie after that end.
         """
         place = TopicPartition(self._topic, POSITION_PARTITION)
         admin = self._admin()
         offsets = []
-        # Its functions have no types.
+        # Its functions have no type annotations.
         specs: Any = OffsetSpec
         for spec in (specs.earliest(), specs.latest()):
             timeout_s = max(_POLL_S, until_s - self._clock())
@@ -154,8 +154,8 @@ class PositionTopic:
     def _read(
         self, consumer: Consumer, key: bytes, start: int, stop: int, until_s: float
     ) -> bytes | None:
-        """The last value of the key in offsets start … stop-1, all transactions of which are at
-        their end."""
+        """Return the latest value of the key in offsets start … stop-1, once all transactions in
+        them have ended."""
         if start >= stop:
             return None
         consumer.assign([TopicPartition(self._topic, POSITION_PARTITION, start)])
@@ -179,7 +179,7 @@ class PositionTopic:
                 if offset is not None and offset >= stop:
                     return value
             elif offset is not None and offset >= stop:
-                # Others write all the time, so the end may never be reported.
+                # Other agents write all the time, so the end may never be reported.
                 return value
             elif message.key() == key:
                 value = message.value()

@@ -1,10 +1,10 @@
-"""Begin, commit and abort transactions of a producer without blocking.
+"""Begins, commits and aborts transactions of a producer without blocking.
 
     JOINING ──► READY ──► OPEN ──► COMMITTING ──► READY
                             └────► ABORTING ────► READY
 
-Calls that wait for the broker run in a thread each, with the client's own timeout, as librdkafka
-requires (another timeout may lose its state). Until such a call returns nothing can be produced.
+Each call that waits for the broker runs in a separate thread, with the client's own timeout, as
+librdkafka requires (a different timeout may lose its state). Until it returns, do not produce.
 """
 
 import time
@@ -41,7 +41,7 @@ class CallResult(Enum):
 
 
 class TransactionalProducer:
-    """Used by one thread; callbacks of the client may run in another."""
+    """Used by one thread; the client's callbacks may run on a different thread."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class TransactionalProducer:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Initialize. `timeout_s` is `transaction.timeout.ms`; `clock` returns seconds."""
+        """Start to join. `timeout_s` is `transaction.timeout.ms`; `clock` returns seconds."""
         self._producer = producer
         self._id = transactional_id
         self._timeout_s = timeout_s
@@ -59,7 +59,7 @@ class TransactionalProducer:
         self._phase = Phase.JOINING
         self._begun_at_s: float | None = None
         self.failure: KafkaError | None = None
-        """The error of the last failed commit."""
+        """The error of the latest failed commit."""
         self._start(Phase.JOINING)
 
     @property
@@ -72,7 +72,7 @@ class TransactionalProducer:
 
     @property
     def open_for_s(self) -> float:
-        """The age of the open transaction; 0 without one."""
+        """The age of the open transaction; 0 if none is open."""
         return 0.0 if self._begun_at_s is None else self._clock() - self._begun_at_s
 
     def begin(self) -> None:
@@ -94,8 +94,8 @@ class TransactionalProducer:
         self._start(Phase.ABORTING)
 
     def wait(self, timeout_s: float) -> CallResult | None:
-        """The result of the pending call, or None while it runs. Raises `final_error` for an error
-        without recovery."""
+        """Return the result of the pending call, or None while it runs. Raises `final_error` for an
+        unrecoverable error."""
         try:
             raised = self._call.exception(timeout_s)
         except NotYet:
@@ -135,7 +135,7 @@ class TransactionalProducer:
             else:
                 call.set_result(None)
 
-        # A daemon thread does not block the exit while no broker answers.
+        # A daemon thread does not block process exit while no broker answers.
         Thread(target=wait, name=f"kafka-{phase.value}", daemon=True).start()
 
     def _raise(self, error: KafkaError) -> NoReturn:

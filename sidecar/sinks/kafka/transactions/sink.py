@@ -2,10 +2,10 @@
 
     begin │ events … events │ one record in position.topic │ commit ► events are acknowledged
 
-A transaction ends at a commit point (`commit_points`), when it is due (`CommitRule`). The sink
-keeps its events until the commit. An event that Kafka rejects aborts its transaction: the event is
-reported as failed, and once it is a dead letter (`dead_letter`), the others are sent again in a new
-transaction. After any other error the pipeline resends from the stored position (`load`).
+A transaction ends at a commit point (`contents`), when it is due (`CommitRule`). The sink keeps its
+events until the commit. An event that Kafka rejects aborts its transaction: the event is reported
+as failed, and once it is a dead letter (`dead_letter`), the other events are sent again in a new
+transaction. After any other error, the pipeline resends from the stored position (`load`).
 """
 
 import logging
@@ -80,8 +80,8 @@ class TransactionalKafkaSink:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`settings` are `kafka.producer.*` without the prefix; `reread` returns them before each
-        connection. With `waits_when_denied` a topic
-        without rights is retried, otherwise it raises. `clock` returns seconds."""
+        connection. With `waits_when_denied`, a topic that denies access is retried; otherwise it
+        raises. `clock` returns seconds."""
         self.client = KafkaClient(
             settings,
             creation,
@@ -117,9 +117,9 @@ class TransactionalKafkaSink:
         self._is_closing = False
 
     def open(self) -> None:
-        """Connect, waiting up to five seconds for a broker, unless `load` has done so.
+        """Connect, waiting up to five seconds for a broker, unless `load` has already connected.
 
-        Raises ConfigError for settings that the client rejects, AccessDeniedError when the broker
+        Raises ConfigError for settings that the client rejects, AccessDeniedError if the broker
         rejects the login.
         """
         if self.transactions is not None:
@@ -147,10 +147,10 @@ class TransactionalKafkaSink:
         )
 
     def load(self) -> StoredOffsets:
-        """The stored position after the last transaction with this transactional id.
+        """Return the stored position after the latest transaction with this transactional id.
 
-        Raises UnavailableError when no broker answers within ten seconds, LockedError,
-        ConfigError, AccessDeniedError, OffsetStoreError. Opens the sink when it is not open.
+        Raises UnavailableError if no broker answers within ten seconds, LockedError,
+        ConfigError, AccessDeniedError, OffsetStoreError. Opens a closed sink.
         """
         if self.transactions is None:
             self.open()
@@ -169,8 +169,8 @@ class TransactionalKafkaSink:
         return StoredOffsets(all_values(self._positions.stored))
 
     def begin_at(self, positions: Mapping[Any, Any]) -> None:
-        """Store the positions of sources without one, durably on return, so that a crash before the
-        first event does not change the start. Raises UnavailableError after ten seconds."""
+        """Durably store positions of sources that have none, so that a crash before the first event
+        does not change the start. Raises UnavailableError after ten seconds."""
         begun = {str(source): self._records.values(source, at) for source, at in positions.items()}
         until_s = self._clock() + _LOAD_S
         while not begun.keys() <= self._positions.stored.keys():
@@ -219,7 +219,7 @@ class TransactionalKafkaSink:
         self._failures.awaiting_dead_letter.discard(number)
 
     def state(self) -> SinkState:
-        # A transaction has the events in order.
+        # A transaction contains the events in order.
         state = self.client.state(others_pass=False)
         if not state.healthy:
             return state
@@ -240,7 +240,7 @@ class TransactionalKafkaSink:
                 False,
                 "an event that Kafka rejected is not yet recorded as a dead letter",
                 code=DEAD_LETTERS_WAITING,
-                remedy="Wait. If it lasts, another condition names the cause.",
+                remedy="Wait. If it lasts, another condition states the cause.",
             )
         return state
 
@@ -257,7 +257,7 @@ class TransactionalKafkaSink:
                 self._tick(min(_STEP_S, self._until(until_s)))
         except SidecarError as error:
             logger.warning("sink did not close cleanly", extra=fields(reason=str(error)))
-        # A pending commit keeps the producer; `load` shows whether it succeeded.
+        # A pending commit keeps the producer alive; `load` shows whether it succeeded.
         self.client.release()
         self.transactions = None
         return self._take_result()
@@ -288,7 +288,7 @@ class TransactionalKafkaSink:
 
     @property
     def has_work(self) -> bool:
-        """Whether `close` has to wait."""
+        """Whether `close` must wait."""
         match self._transactional.phase:
             case Phase.JOINING:
                 return False
@@ -350,15 +350,15 @@ class TransactionalKafkaSink:
                 self._failures.suspect(f"a transaction failed: {reason(failure)}")
 
     def _advance(self, transactions: TransactionalProducer) -> None:
-        """The next step that does not have to wait."""
+        """Take the next step that does not have to wait."""
         if transactions.phase is Phase.OPEN:
             if self._failures.is_failing:
                 self._abandon_transaction(transactions)
             elif self._contents.unsent is not None:
                 self._resend()
             elif self._is_flushing:
-                # The commit of a failed transaction would wait for messages in flight until its
-                # timeout, so it is called after all are reported.
+                # Committing a failed transaction would wait for messages in flight until its
+                # timeout, so the commit follows once all are reported.
                 if not len(self.client.producer()):
                     transactions.commit()
             elif self._is_at_commit_point and not self._due_in_s:
@@ -374,11 +374,11 @@ class TransactionalKafkaSink:
                 self._store_position_alone(transactions)
 
     def _abandon_transaction(self, transactions: TransactionalProducer) -> None:
-        """Leave a failed transaction once its messages in flight are reported: one of them may have
-        the cause.
+        """Leave a failed transaction once its messages in flight are reported, because a report may
+        contain the cause.
 
-        `abort_transaction` waits for messages that the client retains after a rejected one, up to
-        its timeout. A new producer does not.
+        `abort_transaction` waits, up to its timeout, for messages that the client retains after a
+        rejected message. A new producer does not.
         """
         if self._is_closing:
             transactions.abort()
@@ -388,7 +388,7 @@ class TransactionalKafkaSink:
         self._contents.aborted()
         self._failures.reset()
         self._is_flushing = False
-        # The broker has just answered, so its silence from now on is no sign of a failure.
+        # The broker has just answered, so its silence from now on does not indicate a failure.
         self.client.liveness.events_aborted()
         producer = self.client.release()
         assert producer is not None
@@ -430,8 +430,8 @@ class TransactionalKafkaSink:
                 break
 
     def _send_slice(self, piece: BatchSlice, until_s: float) -> int:
-        """Send events; returns the first one that is not in the transaction. A missing topic or a
-        full client queue ends the slice early."""
+        """Send events. Return the index of the first event that is not in the transaction. A
+        missing topic or a full client queue ends the slice early."""
         numbered, first, stop = piece.numbered, piece.first, piece.stop
 
         def partitions(topic: str) -> int | None:

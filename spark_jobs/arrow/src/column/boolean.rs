@@ -9,7 +9,7 @@ use commitlog_events::value::fixed;
 use super::{Column, Element, not_multi_cell};
 use crate::Misfit;
 
-/// `boolean`: every byte but 0 is true.
+/// `boolean`: any byte except 0 is true.
 #[derive(Default)]
 pub struct Boolean(BooleanBuilder);
 

@@ -4,7 +4,7 @@ use commitlog_core::cql_type::CqlType;
 use super::{Column, check_room, has_empty, one_cell};
 use crate::Misfit;
 
-/// `ascii` and `text`. The server accepts only valid text, so other bytes are rejected here.
+/// `ascii` and `text`. Cassandra stores only valid text, so invalid bytes are rejected.
 pub struct Text {
     cql_type: CqlType,
     builder: StringBuilder,
@@ -51,7 +51,7 @@ impl Column for Text {
     one_cell!();
 }
 
-/// Bytes that stay bytes. Nothing but null is a value of the type without values.
+/// Blobs and values of custom types, which stay bytes.
 pub struct Binary {
     cql_type: CqlType,
     builder: BinaryBuilder,

@@ -7,7 +7,7 @@ use commitlog_events::value::text;
 use super::{Column, one_cell};
 use crate::Misfit;
 
-/// `decimal` and `varint` at one scale; values that do not fit exactly are rejected.
+/// `decimal` and `varint` at a fixed scale. Values that do not fit exactly are rejected.
 pub struct Decimals {
     cql_type: CqlType,
     precision: u8,
@@ -67,7 +67,7 @@ impl Column for Decimals {
     one_cell!();
 }
 
-/// The unscaled number at another scale, if that is exact and has no more digits than allowed.
+/// Converts a number to `scale`. Returns `None` if the result is inexact or exceeds `precision`.
 fn rescale(decimal: Decimal<'_>, precision: u8, scale: i8) -> Option<i128> {
     let (unscaled, own_scale) = match decimal.unscaled.to_i128() {
         Some(unscaled) => (unscaled, i64::from(decimal.scale)),
@@ -89,7 +89,7 @@ fn rescale(decimal: Decimal<'_>, precision: u8, scale: i8) -> Option<i128> {
     (number.unsigned_abs() < limit.unsigned_abs()).then_some(number)
 }
 
-/// A number of more than 128 bits without the zeros at its end.
+/// Removes the trailing zeros of a number of more than 128 bits.
 fn without_zeros(decimal: Decimal<'_>) -> Option<(i128, i64)> {
     decimal.unscaled.check_digits(&CqlType::Decimal).ok()?;
     let mut digits = Vec::new();

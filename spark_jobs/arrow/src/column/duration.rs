@@ -11,7 +11,7 @@ use super::{Column, Element, not_multi_cell};
 use crate::Misfit;
 use crate::arrow_type::duration_fields;
 
-/// `duration`: its three parts, which nothing can make one without a calendar.
+/// `duration` as its three parts, which cannot be added up without a calendar.
 pub struct Durations {
     months: Int32Builder,
     days: Int32Builder,

@@ -10,8 +10,8 @@ use super::{Column, Element, not_multi_cell};
 use crate::arrow_type::named_fields;
 use crate::{Misfit, Rendering, arrow_type};
 
-/// `tuple` and user types. Fields that the bytes end before are null: the value is older than
-/// they are.
+/// `tuple` and user types. Missing trailing fields are null: they were added to the type after the
+/// value was written.
 pub struct Fields {
     cql_type: CqlType,
     schema: arrow_schema::Fields,

@@ -7,7 +7,7 @@ use crate::{Misfit, Rendering, arrow_type};
 
 type Read<T> = fn(&[u8]) -> Result<<T as ArrowPrimitiveType>::Native, Misfit>;
 
-/// Numbers of constant size, and what is stored as one.
+/// Types that become fixed-size numbers in Arrow, such as `int`, `date` and `counter`.
 struct Fixed<T: ArrowPrimitiveType> {
     cql_type: CqlType,
     read: Read<T>,

@@ -22,7 +22,7 @@ pub struct List {
 }
 
 impl List {
-    /// The elements of a type that has none are blobs.
+    /// Uses blob elements for a type without elements.
     pub fn new(cql_type: &CqlType, rendering: Rendering) -> Self {
         let element_type = match cql_type {
             CqlType::List(element) | CqlType::Set(element) | CqlType::Vector(element, _) => {

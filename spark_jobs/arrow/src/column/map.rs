@@ -11,7 +11,7 @@ use super::{Column, Element, has_empty, offset};
 use crate::arrow_type::{element_field, entry_fields, holds_map};
 use crate::{Misfit, Rendering, arrow_type};
 
-/// `map`: a map, or a list of its entries when there are maps in its keys.
+/// `map`: a map, or a list of entries if its keys contain maps.
 pub struct Map {
     cql_type: CqlType,
     rendering: Rendering,
@@ -29,7 +29,7 @@ struct Entries {
 }
 
 impl Entries {
-    /// The keys of a map are never null; those of a list may be.
+    /// Appends an entry. A list of entries may contain null keys; a map may not.
     fn append(
         &mut self,
         cql_type: &CqlType,

@@ -1,4 +1,4 @@
-//! Arrays in the making, one file for each kind.
+//! Array builders, one file per kind of column.
 
 mod boolean;
 mod bytes;
@@ -25,16 +25,16 @@ pub(crate) use raw::RawElements;
 
 use crate::{Misfit, Rendering};
 
-/// A cell of a column that is stored cell by cell.
+/// A cell of a multi-cell column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Element<'a> {
-    /// Time UUID, element, key or number of a field (format notes §4.8.3).
+    /// List cell's time UUID, set element, map key or field number (format notes §4.8.3).
     pub path: &'a [u8],
-    /// `None` is a null; a set has nothing here.
+    /// `None` means null. Unused in sets.
     pub value: Option<&'a [u8]>,
 }
 
-/// Completes a [`Column`] whose values are one cell each: `self.builder` is the array.
+/// Implements the rest of [`Column`] for single-cell values; `self.builder` builds the array.
 macro_rules! one_cell {
     () => {
         fn append_elements(&mut self, _: &mut [$crate::column::Element<'_>]) -> Result<(), Misfit> {
@@ -52,25 +52,25 @@ macro_rules! one_cell {
 }
 use one_cell;
 
-/// A typed array to which values are appended one after the other.
+/// Builds a typed array, one value at a time.
 ///
-/// After an error the array is of no use any more.
+/// After an error, discard the column.
 pub trait Column {
-    /// Appends a value by its bytes (format notes §6.2, without a length); `None` is a null. Zero
-    /// bytes are an empty text or blob and a null of every other type.
+    /// Appends a serialized value (format notes §6.2, without its length); `None` means null. Zero
+    /// bytes mean an empty text or blob, but null for every other type.
     fn append(&mut self, bytes: Option<&[u8]>) -> Result<(), Misfit>;
 
-    /// Appends the value that these elements make, in any order; without elements it is null.
+    /// Appends one value from its elements, in any order. No elements mean null.
     fn append_elements(&mut self, elements: &mut [Element<'_>]) -> Result<(), Misfit>;
 
-    /// Values so far, nulls among them.
+    /// The number of values so far, including nulls.
     fn rows(&self) -> usize;
 
-    /// What was appended.
+    /// Returns the array and resets the column.
     fn finish(&mut self) -> Result<ArrayRef, ArrowError>;
 }
 
-/// An empty array for values of a type.
+/// Creates an empty column for values of a type.
 pub fn column(cql_type: &CqlType, rendering: Rendering) -> Box<dyn Column> {
     match (cql_type, rendering) {
         (CqlType::Ascii | CqlType::Text, _) => Box::new(bytes::Text::new(cql_type)),
@@ -102,7 +102,7 @@ pub fn column(cql_type: &CqlType, rendering: Rendering) -> Box<dyn Column> {
         (CqlType::Double, _) => fixed::boxed::<Float64Type>(cql_type, |bytes| {
             Ok(f64::from_be_bytes(exactly(&CqlType::Double, bytes)?))
         }),
-        // The day of 1970-01-01 is 2^31.
+        // 1970-01-01 is stored as 2^31.
         (CqlType::Date, _) => fixed::boxed::<Date32Type>(cql_type, |bytes| {
             Ok(i32::from_be_bytes(exactly(&CqlType::Date, bytes)?) ^ i32::MIN)
         }),
@@ -127,7 +127,7 @@ pub fn column(cql_type: &CqlType, rendering: Rendering) -> Box<dyn Column> {
     }
 }
 
-/// Eight bytes are the number, as the native protocol has it; else it is a context of shards.
+/// Reads a total of eight bytes from the native protocol, or sums up a context of shards.
 fn read_counter(bytes: &[u8]) -> Result<i64, ValueError> {
     match bytes.try_into() {
         Ok(number) => Ok(i64::from_be_bytes(number)),
@@ -140,7 +140,7 @@ fn read_timestamp(bytes: &[u8]) -> Result<i64, Misfit> {
     millis.checked_mul(1000).ok_or(Misfit::Timestamp { millis })
 }
 
-/// Whether zero bytes are a value of a type, and no null.
+/// Whether zero bytes mean an empty value of the type, not null.
 fn has_empty(cql_type: &CqlType) -> bool {
     matches!(
         cql_type,
@@ -152,13 +152,13 @@ fn not_multi_cell(cql_type: &CqlType) -> Misfit {
     ValueError::not_multi_cell(cql_type).into()
 }
 
-/// Arrow counts bytes and elements with 32 bits.
+/// Checks that a total fits the 32-bit offsets of Arrow.
 fn check_room(present: usize, more: usize) -> Result<(), Misfit> {
     let total = present.saturating_add(more);
     i32::try_from(total).map(drop).map_err(|_| Misfit::Room)
 }
 
-/// The offset after so many elements.
+/// Converts a number of elements to an Arrow offset.
 fn offset(elements: usize) -> Result<i32, Misfit> {
     i32::try_from(elements).map_err(|_| Misfit::Room)
 }

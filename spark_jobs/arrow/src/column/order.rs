@@ -1,4 +1,4 @@
-//! The order in which `SELECT` shows elements that are stored as cells of their own.
+//! Sorts the elements of multi-cell columns in the order of `SELECT`.
 
 use commitlog_core::cql_type::CqlType;
 use commitlog_events::byte_comparable::{Component, write_clustering};
@@ -6,7 +6,7 @@ use commitlog_events::value::ValueError;
 
 use crate::Element;
 
-/// Sorts elements by their paths as values of a type. What the type holds equal stays as it came.
+/// Sorts elements by their paths, compared as values of `path_type`. The sort is stable.
 pub fn sort(elements: &mut [Element<'_>], path_type: &CqlType) -> Result<(), ValueError> {
     if elements.len() < 2 {
         return Ok(());

@@ -8,7 +8,7 @@ use commitlog_events::value::{ValueError, text};
 use super::{Column, check_room, one_cell};
 use crate::Misfit;
 
-/// Values that are shown as text.
+/// Types whose values are rendered as text.
 pub struct Printed {
     cql_type: CqlType,
     builder: StringBuilder,
@@ -50,7 +50,7 @@ impl Column for Printed {
     one_cell!();
 }
 
-/// The short form (RFC 5952), in which an IPv4 address that is mapped into IPv6 stays one.
+/// Writes the short form (RFC 5952). An IPv4-mapped IPv6 address stays an IPv6 address.
 fn write_inet(out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), ValueError> {
     // Writing into a Vec cannot fail.
     if let Ok(octets) = <[u8; 4]>::try_from(bytes) {

@@ -10,7 +10,7 @@ use super::{Column, Element, check_room, not_multi_cell, offset};
 use crate::Misfit;
 use crate::arrow_type::element_field;
 
-/// Elements as they come.
+/// Undecoded elements, in the order of the input.
 #[derive(Debug)]
 pub struct RawElements {
     paths: BinaryBuilder,

@@ -11,7 +11,7 @@ use crate::partition::RowWrite;
 use crate::row::MergedRow;
 
 impl Changes {
-    /// Finds the steps that touch a row, and begins and ends ranges.
+    /// Finds the steps that touch a row, and updates `begun` for the position of the row.
     fn find_steps(&mut self, ck: &[u8], writes: &[RowWrite], view: View<'_>) {
         let arena = &view.store.arena;
         while let Some(range) = self.new_ranges.get(self.next_range)
@@ -40,7 +40,7 @@ impl Changes {
         self.steps.dedup();
     }
 
-    /// Evaluates a row with a clustering at the steps that touch it, and at the end.
+    /// Evaluates a row with a clustering key at the steps that touch it, and at the end.
     pub(super) fn evaluate_row(&mut self, view: View<'_>, writes: &[RowWrite]) -> Result<()> {
         let (store, columns) = (view.store, view.columns);
         let ck = store
@@ -71,7 +71,7 @@ impl Changes {
         };
         let first_expiry_s = next_expiry_s(&self.before, timeline.first_expiry_s);
         count(&mut self.visible, 0, false, row.existed);
-        // What the row was before the change that is looked for.
+        // The statics and the clustering of the row before the next change.
         let mut known = (context.statics, self.row.ckv);
         let mut written = known;
         let mut is_written = false;
@@ -174,7 +174,7 @@ impl Changes {
     }
 }
 
-/// A row with its static content; `None` if it is not visible.
+/// Combines a row with its static content. Returns `None` if the row is not visible.
 fn shown<'c>(
     row: &'c Content,
     (statics, ckv): (usize, Option<Span>),
@@ -187,13 +187,13 @@ fn shown<'c>(
     })
 }
 
-/// The next expiry of a visible row and its static values.
+/// The next expiry among the values of a visible row and its static values.
 fn next_expiry_s(row: &Content, of_statics_s: Option<i64>) -> Option<i64> {
     let expiries_s = row.next_expiry_s().into_iter().chain(of_statics_s);
     expiries_s.min().filter(|_| row.is_visible())
 }
 
-/// Notes at a step whether a row becomes visible, or vanishes.
+/// Records that a row becomes visible or disappears at a step.
 fn count(visible: &mut [i64], step: usize, before: bool, after: bool) {
     if let Some(difference) = visible.get_mut(step) {
         *difference = difference.saturating_add(i64::from(after) - i64::from(before));

@@ -1,4 +1,4 @@
-//! The changes of the row of a partition that has static values alone.
+//! The changes of the row that a partition with only static values shows.
 
 use super::{Changes, expiry_us};
 use crate::error::Result;
@@ -6,7 +6,7 @@ use crate::evaluation::View;
 use crate::output::{Cause, Change, ChangedRow, Shown, is_change};
 
 impl Changes {
-    /// The row of a partition that has static values alone.
+    /// Evaluates the row that a partition with only static values shows.
     pub(super) fn evaluate_static_row(&mut self, view: View<'_>) -> Result<()> {
         let timeline = &self.timeline;
         if timeline

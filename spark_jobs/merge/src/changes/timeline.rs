@@ -1,4 +1,4 @@
-//! The steps of a partition, and what its partition level is at each of them.
+//! The steps of a partition, and the partition level at each step.
 
 use crate::content::Content;
 use crate::evaluation::View;
@@ -9,28 +9,28 @@ use crate::row::MergedRow;
 #[derive(Debug, Clone, Copy)]
 pub struct Instants {
     pub before_s: i64,
-    /// Not before `before_s`.
+    /// Must not be before `before_s`.
     pub after_s: i64,
     pub before_truncated_us: Option<i64>,
     pub after_truncated_us: Option<i64>,
-    /// One step for each distinct write time; otherwise one for all.
+    /// Whether each distinct write time is a step; otherwise all writes are one step.
     pub each: bool,
 }
 
-/// The partition level from a step on.
+/// The partition level, starting from a step.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Context {
     pub step: usize,
     /// Everything up to this write time is deleted.
     pub deleted_to_us: Option<i64>,
-    /// The place of the static content in [`Timeline::statics`].
+    /// The index of the static content in [`Timeline::statics`].
     pub statics: usize,
 }
 
-/// Step 0 is before the changes. The steps of writes follow, and the last one is expiry.
+/// Step 0 precedes the changes. The steps of writes follow, and the last step is expiry.
 #[derive(Debug, Default)]
 pub struct Timeline {
-    /// The write time of each step, from step 1 on.
+    /// The distinct write times of new writes, in order. With `each`, step n has entry n - 1.
     times_us: Vec<i64>,
     /// In the order of steps; the first is step 0.
     pub contexts: Vec<Context>,
@@ -127,7 +127,7 @@ impl Timeline {
         self.statics.push(content);
     }
 
-    /// Adds a step, unless rows would not change by it.
+    /// Adds a step, unless it cannot change any row.
     fn add_context(
         &mut self,
         step: usize,
@@ -144,7 +144,7 @@ impl Timeline {
                 && statics.is_some_and(|statics| statics.has_same_bytes(&content, view.store))
         });
         if is_same {
-            // Its values are the same; its expiries may be new.
+            // The values are equal, but the expiries may differ.
             if let Some(last) = self.statics.last_mut() {
                 *last = content;
             }
@@ -158,7 +158,7 @@ impl Timeline {
         self.statics.push(content);
     }
 
-    /// Steps of writes.
+    /// The number of steps of writes.
     pub fn steps(&self) -> usize {
         if self.each {
             self.times_us.len()
@@ -167,7 +167,7 @@ impl Timeline {
         }
     }
 
-    /// The step of a write.
+    /// The step of a write with the time `new_us`; 0 if the write is not new.
     pub fn step(&self, new_us: Option<i64>) -> usize {
         match new_us {
             None => 0,
@@ -190,7 +190,7 @@ impl Timeline {
         time_us.copied().unwrap_or(i64::MIN)
     }
 
-    /// The static content at a place of `statics`.
+    /// The static content at an index of `statics`.
     pub fn statics(&self, place: usize) -> &Content {
         static NOTHING: Content = Content::empty();
         self.statics.get(place).unwrap_or(&NOTHING)

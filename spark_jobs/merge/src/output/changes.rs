@@ -1,4 +1,4 @@
-//! Changes of rows, with the typed row before and after.
+//! Builds batches of row changes, with the typed row before and after each change.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub struct Change<'c> {
     pub ts_us: i64,
 }
 
-/// The row that changes follow, and what it is in.
+/// A row that changed, and its context.
 #[derive(Clone, Copy)]
 pub struct ChangedRow<'c> {
     pub token: i64,
@@ -43,7 +43,7 @@ pub struct ChangedRow<'c> {
     pub store: &'c Store,
 }
 
-/// The output in the making.
+/// Builders of the output.
 pub struct ChangeRows {
     ids: BinaryBuilder,
     tokens: Int64Builder,
@@ -57,12 +57,12 @@ pub struct ChangeRows {
     next_expiries: Vec<Option<i64>>,
     before: Side,
     after: Side,
-    /// Changes of the current row.
+    /// The number of changes of the current row.
     count: i32,
     full: VecDeque<StructArray>,
 }
 
-/// The rows before, or after the changes.
+/// The rows before or after the changes.
 struct Side {
     rows: TypedRows,
     nulls: NullBufferBuilder,
@@ -126,7 +126,7 @@ impl ChangeRows {
         self.after.append(row, change.after)
     }
 
-    /// Ends the current row. `is_news`: the expiry is reported even without a change.
+    /// Ends the current row. With `is_news`, the expiry is reported even without a change.
     pub fn end_row(
         &mut self,
         row: ChangedRow<'_>,
@@ -153,7 +153,7 @@ impl ChangeRows {
         Ok(())
     }
 
-    /// A full batch, or with `is_last` the rest.
+    /// Takes a full batch, or with `is_last` the remaining rows.
     pub fn take(&mut self, is_last: bool) -> Result<Option<StructArray>> {
         if is_last || self.is_full() {
             self.flush()?;
@@ -227,7 +227,7 @@ impl ChangeRows {
     }
 }
 
-/// The operation between two rows, each of which may be shown; `None` without one.
+/// The operation between two states of a row, each visible or not; `None` if there is no change.
 fn operation(before: bool, after: bool) -> Option<&'static str> {
     match (before, after) {
         (false, true) => Some("c"),
@@ -250,7 +250,7 @@ impl Side {
         }
     }
 
-    /// The rows, and the reasons of the rows that have no typed form.
+    /// Returns the rows, and the reasons why some rows have no typed form.
     fn finish(&mut self) -> Result<(ArrayRef, BTreeMap<usize, String>)> {
         let (rows, misfits) = self.rows.take_fitting()?;
         let (fields, arrays, _) = rows.into_parts();

@@ -1,4 +1,4 @@
-//! Lists in the making.
+//! Builders of list arrays.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use arrow_schema::{DataType, Field, FieldRef, Fields};
 use crate::error::Result;
 use crate::state::clustering_values;
 
-/// Ends of lists.
+/// The ends of lists in a list array.
 #[derive(Debug)]
 pub struct ListEnds {
     offsets: Vec<i32>,
@@ -27,7 +27,7 @@ impl Default for ListEnds {
 }
 
 impl ListEnds {
-    /// Ends a list. [`super::Room`] bounds the items of a batch.
+    /// Ends a list after `items` items in total, whose number [`super::Room`] bounds.
     pub fn end(&mut self, items: usize, is_valid: bool) {
         self.offsets.push(i32::try_from(items).unwrap_or(i32::MAX));
         self.nulls.append(is_valid);
@@ -53,7 +53,7 @@ impl Clusterings {
         DataType::List(Self::item())
     }
 
-    /// `list` is in the form of [`crate::state`]; `None` is an empty list.
+    /// Appends a list that is encoded as in [`crate::state`]; `None` means an empty list.
     pub fn append(&mut self, list: Option<&[u8]>) {
         for value in list.into_iter().flat_map(clustering_values) {
             self.values.append_option(value);

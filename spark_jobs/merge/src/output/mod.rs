@@ -1,4 +1,4 @@
-//! Arrow batches in the making.
+//! Builders of Arrow batches.
 
 mod changes;
 mod elements;
@@ -13,14 +13,14 @@ pub use typed::{ROW_ID, TypedRows, TypedTable, row_id_field};
 
 use crate::error::{MergeError, Result};
 
-/// Rows of a batch, at most.
+/// The maximum number of rows in a batch.
 const MAX_ROWS: usize = 4096;
-/// Bytes of a batch after which no row is added.
+/// A batch with at least this many bytes is full.
 const MAX_BYTES: usize = 8 << 20;
-/// Bytes of the values of one row, at most: the offsets of a batch have 32 bits.
+/// The maximum size of a row's values, because the offsets of a batch have 32 bits.
 const MAX_ROW_BYTES: usize = 1 << 30;
 
-/// The room in a batch.
+/// Tracks the size of a batch.
 #[derive(Debug, Default)]
 pub struct Room {
     pub rows: usize,
@@ -32,11 +32,11 @@ impl Room {
         self.rows >= MAX_ROWS || self.bytes >= MAX_BYTES
     }
 
-    /// Notes a row with so many bytes.
+    /// Adds a row with this many bytes.
     pub fn add_row(&mut self, bytes: usize) -> Result<()> {
         if bytes > MAX_ROW_BYTES {
             return Err(MergeError::Batch(format!(
-                "A row has {bytes} bytes; an Arrow batch has at most {MAX_ROW_BYTES} for each row. \
+                "A row has {bytes} bytes; an Arrow batch allows {MAX_ROW_BYTES} for each row. \
                  Leave its table out, or shorten the row."
             )));
         }

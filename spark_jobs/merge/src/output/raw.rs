@@ -1,4 +1,4 @@
-//! Visible rows with raw values: the columns of `Merger.rows`.
+//! Builds batches of visible rows with raw values: the columns of `Merger.rows`.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::partition::Store;
 use crate::version::Liveness;
 
-/// Bytes of a cell beside its path and value.
+/// Bytes of a cell in addition to its path and value.
 const CELL_BYTES: usize = 40;
 
 #[derive(Debug, Default)]
@@ -69,7 +69,7 @@ impl RawRows {
         Ok(())
     }
 
-    /// The rows so far; `None` without rows.
+    /// Takes the rows so far; `None` if there are none.
     pub fn take(&mut self) -> Result<Option<StructArray>> {
         if self.room.rows == 0 {
             return Ok(None);
@@ -96,7 +96,7 @@ fn cells_bytes(cells: &[ShownCell], store: &Store) -> usize {
     bytes.sum()
 }
 
-/// Row markers; null for a row without one.
+/// Row markers; null for a row without a marker.
 #[derive(Debug)]
 struct Markers {
     times: Int64Builder,

@@ -1,7 +1,7 @@
-//! Whether a reader sees a difference between two rows.
+//! Decides whether a reader sees a difference between two rows.
 //!
-//! Different bytes may be one value: a list that was written again has new positions, and a null
-//! may be written or left out. So typed values decide where bytes do not.
+//! Different bytes may represent the same value: a rewritten list has new positions, and a null may
+//! be written or omitted. So typed values are compared if the bytes differ.
 
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
@@ -27,7 +27,7 @@ pub struct Shown<'c> {
     pub ckv: Option<Span>,
 }
 
-/// Whether a reader sees a change; `None` is a row that is not visible.
+/// Whether a reader sees a change. `None` means that the row is not visible.
 pub fn is_change(before: Option<Shown<'_>>, after: Option<Shown<'_>>, view: View<'_>) -> bool {
     match (before, after) {
         (Some(a), Some(b)) => {
@@ -62,13 +62,13 @@ fn has_same_key(a: Option<Span>, b: Option<Span>, view: View<'_>) -> bool {
     list(a) == list(b) || columns.all(|(cql_type, (a, b))| is_same_value(cql_type, a, b))
 }
 
-/// Whether a reader sees the same value of a column that is one cell.
+/// Whether a reader sees the same value in a single-cell column.
 fn is_same_value(cql_type: &CqlType, a: Option<&[u8]>, b: Option<&[u8]>) -> bool {
     let append = |array: &mut dyn arrow_decode::Column| {
         array.append(a)?;
         array.append(b)
     };
-    // Most updates are of texts, of which each has one form.
+    // Skips decoding for text, the most common type: equal texts always have equal bytes.
     a == b || (*cql_type != CqlType::Text && decode_alike(cql_type, append))
 }
 
@@ -85,8 +85,8 @@ fn have_same_elements(cql_type: &CqlType, a: &[ShownCell], b: &[ShownCell], stor
         })
 }
 
-/// Whether two values look alike that are appended. One that cannot be decoded differs: it is an
-/// error in the output.
+/// Whether the two values that `append` appends look alike. A value that cannot be decoded counts
+/// as different, so that the output reports its error.
 fn decode_alike(
     cql_type: &CqlType,
     append: impl FnOnce(&mut dyn arrow_decode::Column) -> Result<(), Misfit>,
@@ -98,7 +98,7 @@ fn decode_alike(
             .is_ok_and(|array| look_alike(&array.slice(0, 1), &array.slice(1, 1)))
 }
 
-/// Whether arrays of one type look alike. Every NaN does; 0.0 and -0.0 do not.
+/// Whether arrays of the same type look alike. All NaNs look alike; 0.0 and -0.0 do not.
 fn look_alike(a: &dyn Array, b: &dyn Array) -> bool {
     let all_rows = |is_same: &dyn Fn(usize) -> bool| {
         a.len() == b.len()

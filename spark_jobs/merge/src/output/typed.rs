@@ -1,4 +1,4 @@
-//! Rows with the columns of `SELECT *`.
+//! Builds rows with the columns of `SELECT *`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::partition::Store;
 /// The column that identifies a row.
 pub const ROW_ID: &str = "cdc_row_id";
 
-/// Spark reads no binary of a fixed size.
+/// Uses `Binary`, because Spark cannot read fixed-size binary.
 pub fn row_id_field() -> Field {
     Field::new(ROW_ID, DataType::Binary, false)
 }
@@ -62,7 +62,7 @@ impl TypedTable {
     }
 }
 
-/// Raw rows that become typed columns.
+/// Collects raw rows, and decodes them into typed columns.
 #[derive(Debug)]
 pub struct TypedRows {
     decoder: Arc<TypedTable>,
@@ -147,14 +147,14 @@ impl TypedRows {
         Ok(())
     }
 
-    /// The typed rows so far.
+    /// Takes the typed rows so far.
     pub fn take(&mut self) -> Result<StructArray> {
         let raw = self.take_raw()?;
         Ok(self.decoder.table.decode(&raw)?)
     }
 
-    /// The typed rows so far, with nulls for rows that have a legal value without a typed form.
-    /// The names of these rows and the reasons, by their number.
+    /// Takes the typed rows so far. A row with a legal value that has no typed form becomes null;
+    /// the map contains its key and the reason, by row number.
     pub fn take_fitting(&mut self) -> Result<(StructArray, BTreeMap<usize, String>)> {
         let raw = self.take_raw()?;
         let table = &self.decoder.table;
@@ -219,7 +219,7 @@ impl TypedRows {
     }
 }
 
-/// The name of a raw row: its keys as CQL writes bytes.
+/// Formats the key of a raw row for a message, as blob literals of CQL.
 fn key_of(raw: &StructArray, row: usize) -> String {
     let text = |bytes: &[u8]| {
         bytes
@@ -237,7 +237,7 @@ fn key_of(raw: &StructArray, row: usize) -> String {
 }
 
 impl Values {
-    /// Appends the cells of one row and column; the bytes of their values.
+    /// Appends the cells of one row and column. Returns the bytes of their paths and values.
     fn append(&mut self, cells: &[ShownCell], store: &Store) -> usize {
         let mut bytes = 0_usize;
         match self {
@@ -264,7 +264,7 @@ impl Values {
     }
 }
 
-/// Takes the cells of a column off the front of cells that are in the order of columns.
+/// Takes the cells of a column from the front of cells that are ordered by column.
 pub fn take_column<'c>(cells: &mut &'c [ShownCell], column: u32) -> &'c [ShownCell] {
     let first = cells.iter().take_while(|cell| cell.column < column).count();
     let rest = cells.get(first..).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The bytes of a state → the writes of its partition.
+//! Decodes the bytes of a state into writes to its partition.
 
 use super::{COUNT_BYTES, COUNTER_ID_BYTES, EQUAL_TIME, HAS_KEY, HAS_PATH, RANK, VERSION};
 use crate::arena::Span;
@@ -9,10 +9,10 @@ use crate::partition::{ComplexDeletion, Group, RangeDeletion, RowWrite, Store};
 use crate::version::{Cell, Deletion, Liveness, NEVER_S, Rank};
 use crate::window::Window;
 
-/// Adds the versions in a state to their partition. `is_new`: they are part of the changes.
+/// Adds the versions in a state to their partition. With `is_new`, they are changes to evaluate.
 ///
 /// # Errors
-/// [`MergeError::State`] for other bytes.
+/// [`MergeError::State`] for invalid bytes.
 pub fn add_state(
     group: &mut Group,
     columns: &mut Columns,
@@ -88,7 +88,7 @@ impl<'s> Reader<'s> {
         row.new_us = is_new.then_some(self.largest_ts_us);
         let partition = group.partitions.get_mut(place)?;
         if is_row {
-            // A superseded state may have several livenesses and deletions.
+            // A superseded state may contain several livenesses and deletions.
             for index in 0..livenesses.len().max(deletions.len()).max(1) {
                 let write = RowWrite {
                     liveness: livenesses.get(index).copied(),
@@ -213,7 +213,7 @@ impl<'s> Reader<'s> {
         self.take(length)
     }
 
-    /// The whole list of clustering values, as it is.
+    /// Takes the whole list of clustering values without decoding it.
     fn clustering(&mut self) -> Option<&'s [u8]> {
         let start = self.rest;
         for _ in 0..self.count()? {

@@ -1,4 +1,4 @@
-//! Versions → the bytes of their state.
+//! Encodes versions as the bytes of a state.
 
 use super::{EQUAL_TIME, HAS_KEY, HAS_PATH, VERSION, Versions};
 use crate::columns::Columns;

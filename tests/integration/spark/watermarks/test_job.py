@@ -149,7 +149,7 @@ def test_table_reaches_the_watermark_with_its_offsets(
     with pytest.raises(CheckpointError, match="is not a state of spark_jobs"):
         story.run()
     assert 'cdc_spark_run_failed{spark_job="watermarks"} 1.0' in story.metrics.read_text()
-    with pytest.raises(ConfigError, match="run it first"):
+    with pytest.raises(ConfigError, match="run that job first"):
         read_watermarks(spark, str(tmp_path))
 
 

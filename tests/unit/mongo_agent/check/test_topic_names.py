@@ -62,5 +62,5 @@ def test_compacted_shared_topic_prevents_start(
     (topic,) = {default.topic_of("shop", name) for name in ("x y", "x_y")}
     assert f"{topic} (shop.x y, shop.x_y)" in record.getMessage()
     compacted.append(topic)
-    with pytest.raises(ConfigError, match="retains one of the messages with equal keys"):
+    with pytest.raises(ConfigError, match="retains only one of the messages with equal keys"):
         require_separate_topics(None, default)  # type: ignore[arg-type]

@@ -98,7 +98,7 @@ def summary(shown: View | None) -> tuple[Summary, str]:
 @pytest.mark.parametrize(
     ("shown", "state", "words"),
     [
-        (None, "starting", "The agent starts and does not deliver events yet."),
+        (None, "starting", "The agent is starting and does not deliver events yet."),
         (view(), "ok", "All changes that the server has reported are delivered."),
         (view(COPYING), "ok", "Snapshots of 1 collections are running."),
         (view(waiting=3), "ok", "3 wait for the sink"),

@@ -144,8 +144,8 @@ def test_targets_combine_file_and_name_without_duplicates(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ((), "Name the agents by one of"),
-        (("--kubernetes", "--dns", "x"), "Name the agents by one of"),
+        ((), "Select the agents with one of"),
+        (("--kubernetes", "--dns", "x"), "Select the agents with one of"),
         (("--targets", "/no/such/file"), "No such file"),
         (("--dns", "https://x"), "--dns: "),
         (("--dns", "x", "--ca-file", "/no/such/file"), "--ca-file: /no/such/file"),

@@ -23,7 +23,7 @@ TRUE = {
     "open": HEALTHY,
     "restart": "delivery restarts after a pause: events were lost",
     "denied": "no right to write",
-    "close": "the agent ends and has closed the sink",
+    "close": "the agent is stopping and has closed the sink",
 }
 
 

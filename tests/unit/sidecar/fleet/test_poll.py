@@ -36,8 +36,8 @@ def test_every_agent_yields_one_report() -> None:
     assert [each.state for each in reports] == ["ok", "degraded", "failing", *["unreachable"] * 5]
     assert [each.message for each in reports[3:]] == [
         "HTTP 404 {}",
-        "the server is no agent: /health is not JSON",
-        "HTTP 401: the server denies access; name a token with --token-file",
+        "the server is not an agent: /health is not JSON",
+        "HTTP 401: the server denies access; pass a token with --token-file",
         "Connection refused",
         "its phase is Pending",
     ]

@@ -79,7 +79,7 @@ def test_every_invalid_target_is_reported_with_line(tmp_path: Path) -> None:
 def test_unusable_targets_file_is_rejected(tmp_path: Path) -> None:
     file = tmp_path / "nodes.txt"
     file.write_text("# nothing\n")
-    with pytest.raises(ConfigError, match="names no agent"):
+    with pytest.raises(ConfigError, match="contains no agent address"):
         read_targets(file)
     with pytest.raises(ConfigError, match="No such file"):
         read_targets(tmp_path / "missing")

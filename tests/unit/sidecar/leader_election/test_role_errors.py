@@ -14,7 +14,7 @@ from sidecar.leader_election.role import group_error
         (KafkaError.TOPIC_AUTHORIZATION_FAILED, AccessDeniedError, "denies access"),
         (KafkaError._AUTHENTICATION, AccessDeniedError, "rejected the login"),
         (KafkaError.INVALID_SESSION_TIMEOUT, ConfigError, "standby.session.timeout.ms` is 3000"),
-        (KafkaError.INCONSISTENT_GROUP_PROTOCOL, ConfigError, "members of another kind"),
+        (KafkaError.INCONSISTENT_GROUP_PROTOCOL, ConfigError, "incompatible members"),
     ],
 )
 def test_permanent_group_errors_contain_remedy(

@@ -297,7 +297,7 @@ def test_shell_path_is_rejected_with_expanded_path(
     monkeypatch.setenv("HOME", "/home/cdc")
     (problem,) = problems(path, f"topic.prefix=shop\nfolder={written}\n")
     assert problem == (
-        "`folder` (FILE:2) is not read by a shell: write the whole path, `folder=/home/cdc/off`."
+        "`folder` (FILE:2) is not shell-expanded: write the whole path, `folder=/home/cdc/off`."
     )
     (line,) = (each for each in problem.split("`") if "=" in each)
     assert loaded(path, f"topic.prefix=shop\n{line}\n").properties.folder == Path("/home/cdc/off")

@@ -88,5 +88,5 @@ def test_kafka_connect_json_is_read_as_configuration(tmp_path: Path, is_nested: 
 
 @pytest.mark.parametrize("content", ['{"name": ', '{"config": []}'])
 def test_invalid_kafka_connect_json_is_reported(tmp_path: Path, content: str) -> None:
-    with pytest.raises(ConfigError, match=r"starts as JSON of Kafka Connect .* `name=value`"):
+    with pytest.raises(ConfigError, match=r"starts like Kafka Connect's JSON .* `name=value`"):
         read(tmp_path, content.encode())

@@ -25,8 +25,8 @@ BAD = {
     ),
     "no table": ({**GOOD, "sink": "kafka,delta"}, "`changes.table` must be set for `sink=delta`"),
     "an unused table": ({**TO_DELTA, "sink": "kafka"}, "and only then"),
-    "one table for all": ({**TO_DELTA, "changes.table": "/changes"}, "must have `{table}`"),
-    "an unknown name": ({**GOOD, "topic.template": "{database}.x"}, "has `{database}`; the names"),
+    "one table for all": ({**TO_DELTA, "changes.table": "/changes"}, "must contain `{table}`"),
+    "an unknown name": ({**GOOD, "topic.template": "{database}.x"}, "contains `{database}`; use"),
     "an invalid template": ({**GOOD, "topic.template": "{prefix"}, "must be a template such as"),
     "overlap": ({**TO_DELTA, "changes.table": "/store/{table}"}, "`output` and `changes.table`"),
     "no broker": (

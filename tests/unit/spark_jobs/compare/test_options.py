@@ -54,10 +54,10 @@ def test_read_times_are_widened_by_skew_and_timeout() -> None:
 
 REJECTED = {
     "belong together": {"cassandra__username": "u"},
-    "must name its zone": {"complete__until": "2026-11-26T20:15:00"},
+    "must include a time zone": {"complete__until": "2026-11-26T20:15:00"},
     "ISO-8601": {"complete__until": "yesterday"},
     "before 1970": {"complete__until": "-5"},
-    "Set one of them": {"complete__until": "5", "watermarks": "/watermarks"},
+    "Set only one": {"complete__until": "5", "watermarks": "/watermarks"},
     "`output` overlap": {"state": "/store/state"},
     "`watermarks` overlap": {"watermarks": "/state"},
     "consistency": {"consistency": "ANY"},

@@ -50,10 +50,10 @@ def test_verdict_follows_from_causes(causes: dict[str, int], verdict: str, exit_
 
 def test_report_explains_incomplete_store() -> None:
     early = report(not_there_yet=1)
-    assert "It is not known until when the store is complete. Run" in early.message()
+    assert "The time up to which the store is complete is unknown. Run" in early.message()
     known = replace(early, complete_until_us=1_500_000)
     assert (
-        "complete until 1970-01-01T00:00:01.500+00:00, the reads ended at 1970-01-01T00:00:02"
+        "complete up to 1970-01-01T00:00:01.500+00:00; the reads ended at 1970-01-01T00:00:02"
         in known.message()
     )
     assert "complete until" not in report(loss=1).message()

@@ -132,4 +132,4 @@ def test_removed_files_error_suggests_refilling_target(spark: SparkSession, tmp_
         changes_between(store, described, table, before, after, each=True).collect()
     error = mapped_error(raised.value)
     assert isinstance(error, JobError), raised.value
-    assert "fill its target anew" in str(error)
+    assert "refill its target" in str(error)

@@ -236,5 +236,5 @@ def test_document_table_of_another_release_is_rejected(spark: SparkSession, tmp_
     uri = str(tmp_path / "table")
     old = "struct<cluster_ms: bigint, ord: int, is_stream: boolean, step: bigint, offset: bigint>"
     spark.sql(f"CREATE TABLE delta.`{uri}` (position {old}) USING delta")
-    with pytest.raises(CheckpointError, match="positions of another release"):
+    with pytest.raises(CheckpointError, match="positions from a different release"):
         DocumentTable(spark, uri)

@@ -92,7 +92,7 @@ MISTAKES: list[tuple[type[SessionOptions], Settings, tuple[str, ...]]] = [
     (DedupeJobOptions, {"starting.offsets": '{"a":{"x":1}}'}, ("the partition `x`",)),
     (DedupeJobOptions, {"starting.offsets": '{"a":{"0":-5}}'}, ("at `-5`", "-2: earliest")),
     (DedupeJobOptions, {"starting.offsets": '{"a":{"0":"1"}}'}, ("whole numbers",)),
-    (DedupeJobOptions, {"starting.offsets": '{"b":{"0":1}}'}, ("names b", "Name the same topics")),
+    (DedupeJobOptions, {"starting.offsets": '{"b":{"0":1}}'}, ("contains b", "Use the same")),
     (DedupeJobOptions, {"max.offsets.per.trigger": "10k"}, ("whole number", "`10k`")),
     (DedupeJobOptions, {"min.partitions": "9999999999"}, ("at most 2147483647",)),
     (DedupeJobOptions, {"state.partitions": "9999999999"}, ("at most 2147483647",)),
@@ -261,7 +261,7 @@ def test_unreadable_schema_is_an_error_before_spark_starts(
     file.write_text(f"{table} WITH ID = 5a1c395e-b41f-11e5-9f22-ba0be0483c18;")
     changes = {"schema.file": str(file), "tables": "shop.ordrs"}
     with pytest.raises(
-        ConfigError, match=r"describes no table shop\.ordrs\. It describes shop\.orders"
+        ConfigError, match=r"has no table shop\.ordrs\. Its tables are: shop\.orders"
     ):
         reconcile_job.main(loaded(ReconcileOptions, changes).properties)
 

@@ -30,7 +30,7 @@ def test_rebuild_times_are_iso_8601_or_microseconds() -> None:
 
 INVALID = {
     "at=tomorrow": "must be a time such as",
-    "at=2026-11-26T20:00:00": "must name its zone",
+    "at=2026-11-26T20:00:00": "must include a time zone",
     "": "set either `at`, or",
     "at=5 without.from=5 without.to=6": "set either `at` .*, or",
     "without.from=5": "belong together",

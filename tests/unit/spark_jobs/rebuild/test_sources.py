@@ -108,6 +108,6 @@ def test_missing_store_is_not_created(spark: SparkSession, tmp_path: Path) -> No
         },
     )
     described = schema(tmp_path, TABLE)
-    with pytest.raises(ConfigError, match="is no Delta table"):
+    with pytest.raises(ConfigError, match="is not a Delta table"):
         open_sources(spark, options, described, described.table("shop.carts"), UNTIL)
     assert not (tmp_path / "none").exists()

@@ -108,7 +108,7 @@ def test_whole_counters_are_stored_once_and_unselected_tables_are_skipped(
 
 
 def test_table_missing_in_schema_is_an_error(schema: SourceSchema) -> None:
-    with pytest.raises(ConfigError, match=r"describes no table shop\.a\. It describes shop\.hits"):
+    with pytest.raises(ConfigError, match=r"has no table shop\.a\. Its tables are: shop\.hits"):
         select_tables(schema, ["shop.a"])
 
 

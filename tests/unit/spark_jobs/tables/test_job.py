@@ -145,5 +145,5 @@ def test_start_finishes_batch_of_killed_job(
     # Another program has expired the commits with a position.
     unnamed = [replace(commit, position=None) for commit in target.commits()]
     monkeypatch.setattr(delta.DeltaTypedTable, "commits", lambda *_: unnamed)
-    with pytest.raises(TargetError, match="no longer names a position"):
+    with pytest.raises(TargetError, match="no longer contains a position"):
         source.handler().position(TABLE)

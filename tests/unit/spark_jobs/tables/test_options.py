@@ -43,7 +43,7 @@ def test_tables_job_topics_are_optional() -> None:
         ({"target": "/c"}, "and `checkpoint` overlap"),
         (
             {"partition.by.shop.orders": "day", "cluster.by.shop.orders": "id"},
-            "a Delta table has only one of them",
+            "a Delta table can have only one of them",
         ),
         ({"iceberg.format.version": "1"}, "iceberg.format.version"),
         ({"iceberg.deletes": "equality"}, "needs `format=iceberg` and no `partition.by"),

@@ -36,7 +36,7 @@ def test_existing_or_unknown_hints_are_reported() -> None:
     reports = [report("a", 1, hints=None), report("b", 1, hints=(Hints("host-c", 1000),))]
     assert hint_notes([*reports, report("c", 1)]) == (
         "Node a does not report its hints.",
-        "Node b keeps hints for host-c since 1970-01-01T00:00:01.000+00:00.",
+        "Node b stores hints for host-c from 1970-01-01T00:00:01.000+00:00.",
     )
 
 

@@ -53,7 +53,7 @@ ONCE: dict[str, tuple[Sequence[NodeReport], WatermarkRules, int | None, tuple[st
         QUORUM,
         40,
         (
-            "The agent of node a is silent since 1970-01-01T00:00:00.000+00:00.",
+            "The agent of node a last reported at 1970-01-01T00:00:00.000+00:00.",
             "Node b: segment_blocked: it waits",
         ),
     ),

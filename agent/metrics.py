@@ -1,4 +1,4 @@
-"""Prometheus metrics of the Cassandra agent, besides those of delivery. Names carry their unit.
+"""Prometheus metrics of the Cassandra agent, except for delivery metrics. Names include units.
 
 `agent.pipeline.view` and `agent.status.view` set the gauges.
 """
@@ -29,7 +29,7 @@ QUARANTINED = "quarantined"
 
 
 class AgentMetrics:
-    """Counters are moved where things happen; gauges are set from views."""
+    """The code that does the work increments counters; views set gauges."""
 
     def __init__(self, delivery: DeliveryMetrics) -> None:
         self.delivery = delivery
@@ -43,7 +43,7 @@ class AgentMetrics:
         self.mutations = counter("cdc_mutations_total", "Mutations read; repeats count again.")
         self.skipped_updates = counter(
             "cdc_skipped_updates_total",
-            "Partition updates without an event, by reason; of `skipped_operation`, events.",
+            "Partition updates without an event, by reason; `skipped_operation` counts events.",
             ("reason",),
         )
         self.quarantined = counter(
@@ -56,45 +56,45 @@ class AgentMetrics:
             "Segments that left cdc_raw, by disposition: delivered or quarantined.",
             ("disposition",),
         )
-        self.read_segment = gauge(READ_SEGMENT, "Id of the last segment that the agent read.")
+        self.read_segment = gauge(READ_SEGMENT, "Id of the segment that the agent read last.")
         self.read_position = gauge(
             "cdc_read_position_bytes",
-            "Position in bytes up to which the agent read the segment of " + READ_SEGMENT + ".",
+            "Position in bytes up to which the agent read segment " + READ_SEGMENT + ".",
         )
         self.acknowledged_segment = gauge(
-            ACKNOWLEDGED_SEGMENT, "Id of the segment with the last acknowledged position."
+            ACKNOWLEDGED_SEGMENT, "Id of the segment with the latest acknowledged position."
         )
         self.acknowledged_position = gauge(
             "cdc_acknowledged_position_bytes",
-            "Last acknowledged position in bytes in the segment of " + ACKNOWLEDGED_SEGMENT + ".",
+            "Latest acknowledged position in bytes in segment " + ACKNOWLEDGED_SEGMENT + ".",
         )
         self.lag_bytes = gauge(
             "cdc_lag_bytes", "Readable bytes of all segments that are not acknowledged yet."
         )
         self.lag_seconds = gauge(
             "cdc_lag_seconds",
-            "Age in seconds of the last acknowledged write while bytes wait, at most the time "
-            "since everything was delivered; 0 when nothing waits.",
+            "Age in seconds of the latest acknowledged write while bytes wait, at most the time "
+            "since everything was delivered; 0 if nothing waits.",
         )
         self.segments = gauge("cdc_segments", "Segments in cdc_raw, by state.", ("state",))
         self.raw_bytes = gauge("cdc_raw_bytes", "Size of the segments in cdc_raw in bytes.")
         self.raw_limit_bytes = gauge(
             "cdc_raw_limit_bytes",
-            "Size of cdc_raw in bytes at which the node rejects writes or drops segments; NaN when "
-            "it is not known.",
+            "Size of cdc_raw in bytes at which the node rejects writes or deletes segments; NaN if "
+            "unknown.",
         )
         self.raw_time_to_full_seconds = gauge(
             "cdc_raw_time_to_full_seconds",
             "Seconds until cdc_raw is full at the fastest growth over 30 s to ten minutes; +Inf "
-            "when it does not grow, NaN when it is not known.",
+            "without growth, NaN if unknown.",
         )
         self.blocked = gauge(
             "cdc_blocked",
-            "1 while reading is blocked: a segment lacks a schema, a key, an id of the schema "
-            "registry, or its file; else 0.",
+            "1 while reading is blocked by a missing schema, key or schema registry id, or by an "
+            "unreadable file; else 0.",
         )
         self.blocked_seconds = gauge(
-            "cdc_blocked_seconds", "Seconds for which the current segment has been blocked; else 0."
+            "cdc_blocked_seconds", "Seconds since the current segment was blocked; else 0."
         )
         self.quarantine_bytes = gauge("cdc_quarantine_bytes", "Size of the quarantine in bytes.")
         self.quarantine_segments = gauge(
@@ -109,11 +109,11 @@ class AgentMetrics:
         self.transfer_up.set(1)
         self.transfer_segments = gauge(
             "cdc_transfer_backlog_segments",
-            "Segments that left cdc_raw and are not in the remote store yet.",
+            "Segments that left cdc_raw but are not in the remote store yet.",
         )
         self.transfer_bytes = gauge(
             "cdc_transfer_backlog_bytes",
-            "Size in bytes of the segments that left cdc_raw and are not in the remote store yet.",
+            "Size in bytes of the segments that left cdc_raw but are not in the remote store yet.",
         )
         self.transfer_limit_bytes = gauge(
             "cdc_transfer_backlog_limit_bytes",
@@ -137,16 +137,16 @@ class AgentMetrics:
         self.published_tables = gauge(
             "cdc_published_tables",
             "Tables whose changes the agent publishes: cdc is enabled and no list excludes them; "
-            "NaN when it is not known.",
+            "NaN if unknown.",
         )
         self.unlogged_tables = gauge(
             "cdc_unlogged_tables",
-            "Published tables with writes that the node keeps out of its commit log, so that no "
-            "event has them; NaN when it is not known.",
+            "Published tables with writes that bypass the node's commit log, so that no event "
+            "contains them; NaN if unknown.",
         )
         self.table_unlogged = gauge(
             "cdc_table_unlogged",
-            "1 for each published table with writes that the node keeps out of its commit log, by "
+            "1 for each published table with writes that bypass the node's commit log, by "
             "keyspace, table and reason: durable_writes, mutation_tracking, transactional_mode or "
             "transactional_migration.",
             ("keyspace", "table", "reason"),
@@ -154,16 +154,16 @@ class AgentMetrics:
         self._unlogged: frozenset[tuple[str, str, str]] = frozenset()
         self.schema_changes = counter(
             "cdc_schema_changes_total",
-            "Messages made for the schema-change topic; repeats count again.",
+            "Messages created for the schema-change topic; repeats count again.",
         )
         self.watermark = gauge(
             "cdc_watermark_timestamp_seconds",
-            "Unix time in seconds up to which Kafka has every write that the node logged, except "
-            "for recorded gaps; NaN until the agent knows it.",
+            "Unix time in seconds up to which Kafka contains every write that the node logged, "
+            "except for recorded gaps; NaN until known.",
         )
         self.watermark.set(math.nan)
         self.watermarks = counter(
-            "cdc_watermarks_total", "Messages made for the watermark topic; repeats count again."
+            "cdc_watermarks_total", "Messages created for the watermark topic; repeats count again."
         )
         self.inotify_active = gauge(
             "cdc_inotify_active",
@@ -175,7 +175,7 @@ class AgentMetrics:
         )
         self.accord_oldest_seconds = gauge(
             "cdc_accord_oldest_waiting_seconds",
-            "Age in seconds of the oldest transaction that the node has not applied; 0 without.",
+            "Age in seconds of the oldest transaction that the node has not applied; 0 if none.",
         )
         self.snapshot_rows = counter(
             "cdc_snapshot_rows_total",
@@ -195,7 +195,7 @@ class AgentMetrics:
         )
         self.snapshot_unsupported_tables = gauge(
             "cdc_snapshot_unsupported_tables",
-            "Published tables without a snapshot because they hold counters.",
+            "Published tables without a snapshot because they contain counters.",
         )
         for reason in REASONS:
             self.quarantined.labels(reason)
@@ -205,7 +205,7 @@ class AgentMetrics:
             self.segments.labels(phase.value)
 
     def set_table_unlogged(self, series: Iterable[tuple[str, str, str]]) -> None:
-        """Sets `table_unlogged` for these labels and removes the others."""
+        """Sets `table_unlogged` for these labels and removes all other labels."""
         now = frozenset(series)
         for labels in self._unlogged - now:
             self.table_unlogged.remove(*labels)
@@ -218,6 +218,6 @@ class AgentMetrics:
         self.read_position.set(position)
 
     def note_acknowledged(self, segment_id: int, position: int) -> None:
-        """A segment is acknowledged up to a position."""
+        """Notes the position up to which a segment is acknowledged."""
         self.acknowledged_segment.set(segment_id)
         self.acknowledged_position.set(position)

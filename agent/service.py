@@ -1,4 +1,4 @@
-"""The Cassandra agent as a service. Its parts are made here and nowhere else."""
+"""The Cassandra agent as a service. Only this module assembles its parts."""
 
 import logging
 import time
@@ -69,7 +69,7 @@ _PAGE_BYTES = 2 << 20
 
 
 def create_service(config: AgentConfig) -> "AgentService":
-    """The agent of one node, not yet running. Raises ConfigError."""
+    """Creates the agent of one node, but does not run it. Raises ConfigError."""
     if config.has_own_transfer:
         load_class(config.transfer_name)
     return AgentService(config, create_schema_holder(config), create_sink(config.properties))
@@ -138,8 +138,8 @@ class AgentService:
                 self._holder.close()
 
     def _note_identity(self, identity: NodeIdentity | None) -> None:
-        """Notes what is known of the node. With `schema.file` that is the configuration alone: the
-        defaults of events name no node."""
+        """Notes the node's identity and location. With `schema.file`, uses only the configuration,
+        because the default ids in events do not identify a node."""
         config = self._config
         if identity is None or config.properties.schema_file is not None:
             self._shell.note_place(config.cluster_name, config.properties.node_id)
@@ -149,7 +149,7 @@ class AgentService:
         )
 
     def _create_quota_watch(self) -> AbstractContextManager[object]:
-        """Asks the node for its limit of `cdc_raw`, unless `cassandra.config` sets it."""
+        """Queries the node's limit of `cdc_raw`, unless `cassandra.config` determines it."""
         if self._status.raw_limit_bytes is not None:
             return nullcontext()
         return watch_quota(partial(node_quota, self._config), self._status.note_quota)
@@ -163,9 +163,9 @@ class AgentService:
         return {"snapshot": snapshot_attributes(copies, time.time()), "streaming": streaming}
 
     def _wait_for_identity(self, stop: Stop) -> NodeIdentity | None:
-        """The identity of the node, once it answers; None when the stop came first."""
+        """Waits for the identity of the node; returns None if the agent is stopped first."""
         while not stop.requested:
-            # Returns as soon as it is known; a stop is noticed between waits.
+            # Wait in short intervals, to notice a stop.
             if self._holder.wait_until_known(_IDENTITY_WAIT_S):
                 return self._holder.identity
         return None
@@ -216,7 +216,7 @@ class AgentService:
     def _create_snapshot(
         self, identity: NodeIdentity, event_format: EventFormat
     ) -> Snapshot | None:
-        """The snapshot of existing rows; None with `schema.file`, which excludes the node."""
+        """Creates the snapshot of existing rows; returns None with `schema.file`."""
         config, properties = self._config, self._config.properties
         if properties.schema_file is not None:
             if properties.snapshot_mode != "never":
@@ -280,7 +280,7 @@ class AgentService:
         return SchemaAnnouncer(event_format, properties.schema_topic, store, metrics=self._metrics)
 
     def _create_node_watch(self, event_format: EventFormat) -> NodeWatch | None:
-        """The thread that probes the node for watermarks; None without a topic for them."""
+        """Creates the thread that probes the node; returns None without a watermark topic."""
         config, properties = self._config, self._config.properties
         if properties.watermark_topic is None:
             return None
@@ -376,7 +376,7 @@ class AgentService:
     def _create_accord(
         self, identity: NodeIdentity, ledger: SegmentOffsets
     ) -> AccordCapture | None:
-        """The capture of transactions; None unless it is enabled."""
+        """Creates the capture of transactions; returns None unless it is enabled."""
         config = self._config
         if not config.properties.accord_journal_enabled:
             return None
@@ -393,7 +393,7 @@ class AgentService:
 
 
 def _commit_log_directory(config: AgentConfig) -> Path:
-    """By `cassandra.config`, else beside `cdc_raw`, as in Cassandra's packages."""
+    """From `cassandra.config`, else next to `cdc_raw`, as in Cassandra's packages."""
     settings = config.node_settings
     if settings is not None and settings.commitlog_directory is not None:
         return settings.commitlog_directory

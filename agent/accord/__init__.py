@@ -1,5 +1,5 @@
-"""Experimental capture of Accord's transactions, which Cassandra 6.0 keeps out of its commit log.
+"""Experimental: captures Accord transactions, which Cassandra 6.0 omits from its commit log.
 
-The node writes them to its journal. The agent decodes the journal's entries and writes the changes
-as segments into `cdc_raw`, where they are read, delivered and removed as the node's own segments.
+The node writes transactions to the Accord journal. The agent decodes journal entries and writes
+the changes to `cdc_raw` as segments. It then processes these segments like the node's own.
 """

@@ -1,8 +1,8 @@
-"""The parts of the capture of transactions, put together with the ids of columns.
+"""Captures transactions: queries the column ids and creates the journal's reader.
 
-Transactions name columns by ids. `system.local_metadata_log` has each schema change as a statement
-(Cassandra's AlterSchema), from which the ids follow. The connection has a thread of its own, so
-that a node that does not answer stops nothing else.
+Transactions refer to columns by id. `system.local_metadata_log` records schema changes as CQL
+statements (Cassandra's AlterSchema), from which the agent derives the ids. A dedicated thread runs
+the queries, so that an unresponsive node blocks nothing else.
 """
 
 import logging
@@ -33,14 +33,14 @@ _RETRY_S = 2.0
 
 
 def column_ids(rows: Iterable[Mapping[str, Any]]) -> ColumnIds:
-    """The ids by the rows of the metadata log, which are in any order."""
+    """Derives column ids from rows of the metadata log, which may be in any order."""
     return ColumnIds(
         sorted((row["epoch"], row["kind"], bytes(row["transformation"])) for row in rows)
     )
 
 
 class ColumnIdSource:
-    """The latest ids; the thread reads them at its start and whenever they are requested."""
+    """The latest column ids. A worker thread queries them when it starts, and on request."""
 
     def __init__(
         self,
@@ -54,13 +54,13 @@ class ColumnIdSource:
         self._is_wanted = threading.Event()
         self._is_wanted.set()
         self.ids: ColumnIds | None = None
-        """None before the node has answered."""
+        """None until the first query succeeds."""
         self.error = ""
-        """Why the last query failed; empty when it did not."""
+        """Why the latest query failed; empty if it succeeded."""
         self.worker = Worker("accord", self._work)
 
     def request(self) -> None:
-        """Reads the ids again. Any thread may call it."""
+        """Requests a new query. Any thread may call it."""
         self._is_wanted.set()
 
     def _work(self, stopped: threading.Event) -> None:
@@ -84,13 +84,13 @@ class ColumnIdSource:
 
 
 OFFSET_FILE = "accord_offset.properties"
-"""The file in `offset.backing.store.dir` with the position in the journal."""
+"""File in `offset.backing.store.dir` that stores the position in the journal."""
 
 Record = Callable[[SegmentName, LostRange], bool]
 
 
 class AccordCapture:
-    """The column ids and the journal of one node; the thread for the ids runs in a `with`."""
+    """The column ids and the journal of one node. `start` runs the thread that queries the ids."""
 
     def __init__(
         self,
@@ -103,8 +103,8 @@ class AccordCapture:
         *,
         known: Iterable[SegmentName] = (),
     ) -> None:
-        """No id of the `known` segments is used again. The thread of the column ids calls `wake`.
-        Raises OffsetStoreError and ConfigError for the stored position."""
+        """New segments never reuse the id of a `known` segment. The column id thread calls `wake`.
+        Raises OffsetStoreError or ConfigError if the stored position is unusable."""
         properties = config.properties
         self._config = config
         self._connection = connection
@@ -119,7 +119,7 @@ class AccordCapture:
         self._ids = ColumnIdSource(connection.rows, wake)
 
     def journal(self, record: Record) -> AccordJournal:
-        """The journal's reader, for the thread of the pipeline."""
+        """Creates the journal's reader, for use on the pipeline's thread."""
         properties = self._config.properties
         return AccordJournal(
             self._config.accord_journal_directory,

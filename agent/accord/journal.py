@@ -1,7 +1,7 @@
-"""Reads the journal forward, and writes its changes as segments into `cdc_raw`.
+"""Reads the Accord journal, and writes its changes to `cdc_raw` as segments.
 
-A segment is durable in `cdc_raw` before the position after its entries is stored. After a crash in
-between, the agent writes the changes again under another id, with the same event ids.
+The agent syncs a segment in `cdc_raw` before it stores the journal position that follows its
+entries. After a crash in between, it writes the changes to a new segment, with the same event ids.
 """
 
 import logging
@@ -30,14 +30,14 @@ from sidecar.quantities import duration_text
 @dataclass(frozen=True, slots=True)
 class AccordView:
     error: str = ""
-    """Why the journal cannot be read; empty while it can."""
+    """Why the journal cannot be read; empty if it is readable."""
     blocked: str = ""
-    """What the next transaction lacks; empty when it lacks nothing."""
+    """What blocks reading, such as an unknown column; empty if nothing does."""
     blocked_s: float = 0.0
     waiting: int = 0
-    """Transactions whose application is not in the journal yet."""
+    """Number of transactions that the journal does not yet record as applied."""
     oldest_s: float = 0.0
-    """Age of the oldest one in seconds."""
+    """Age of the oldest waiting transaction in seconds."""
 
     def conditions(self) -> Iterator[Condition]:
         if self.error:
@@ -58,7 +58,7 @@ class AccordView:
                 "The next transaction has been blocked for "
                 f"{duration_text(self.blocked_s)}: {self.blocked}",
                 "Let the agent read the node's schema and system.local_metadata_log. After "
-                "segment.blocked.timeout.ms the changes of the transaction are recorded as lost.",
+                "segment.blocked.timeout.ms the agent records the transaction's changes as lost.",
                 rank=Rank.LATE,
             )
         elif self.waiting and self.oldest_s >= _WAITING_S:
@@ -68,7 +68,7 @@ class AccordView:
                 "cdc_raw",
                 f"The node has not applied {self.waiting} transactions; the oldest began "
                 f"{duration_text(self.oldest_s)} ago.",
-                "Check the replicas: a transaction that a node cannot decide waits for the others.",
+                "Check the other replicas: the node needs them to decide pending transactions.",
                 rank=Rank.LATE,
             )
 
@@ -76,7 +76,7 @@ class AccordView:
 logger = logging.getLogger(__name__)
 
 _PATIENCE_S = 10.0
-"""A new table is usually known sooner."""
+"""Longer than the agent usually takes to learn of a new table."""
 _WAITING_S = 300.0
 
 _INTERVAL_S = 1.0
@@ -87,21 +87,21 @@ _BATCHES_OF_A_TICK = 4
 
 @dataclass(frozen=True, slots=True)
 class JournalParts:
-    """What the journal's reader uses of the other parts of the agent."""
+    """Callbacks of the journal's reader into other parts of the agent."""
 
     schema: Callable[[], Schema | None]
     refresh_schema: Callable[[str], bool]
     column_ids: Callable[[], ColumnIds | None]
     request_column_ids: Callable[[], None]
     save: Callable[[JournalPosition], None]
-    """Durable on return. Raises OffsetSaveError."""
+    """Stores the position durably. Raises OffsetSaveError."""
     record: Callable[[SegmentName, LostRange], bool]
-    """Records lost changes in the quarantine; False when that is not possible for now."""
+    """Records lost changes in the quarantine; returns False if the caller must retry later."""
     clock: Callable[[], float]
 
 
 class AccordJournal:
-    """For the pipeline's thread."""
+    """Reads the journal in ticks. Only the pipeline's thread may use it."""
 
     def __init__(
         self,
@@ -143,7 +143,7 @@ class AccordJournal:
         return AccordView(self._error, blocked, blocked_s, count, oldest_s)
 
     def tick(self) -> bool:
-        """Reads what the node has written since the last tick; True when it wrote a segment."""
+        """Reads new journal entries; returns True if it wrote a segment to `cdc_raw`."""
         if self.due_in_s > 0:
             return False
         self._next_s = self._parts.clock() + _INTERVAL_S
@@ -174,7 +174,7 @@ class AccordJournal:
         for _ in range(_BATCHES_OF_A_TICK):
             if not self._is_at_segment():
                 break
-            # What was read is not read again: after an error it is written first.
+            # The reader cannot read entries twice, so repeat a failed write first.
             read = self._unwritten or self._read(schema, ids)
             self._unwritten = read
             has_written |= self._write(read)
@@ -200,7 +200,7 @@ class AccordJournal:
             self._gaps.append(LostRange(0, None, cause))
 
     def _record_gaps(self) -> bool:
-        """Each gap is an entry of the quarantine, under an id of its own."""
+        """Records each gap in the quarantine under a new id; returns False to retry later."""
         while self._gaps:
             if not self._parts.record(self._raw.take(), self._gaps[0]):
                 return False
@@ -208,7 +208,7 @@ class AccordJournal:
         return True
 
     def _is_at_segment(self) -> bool:
-        """Moves to the next segment where the current one is gone."""
+        """Moves to the oldest open segment at or after the position; returns False if it cannot."""
         position = self._position
         segment = self._open.first_from(position.segment)
         if segment is None:
@@ -251,7 +251,7 @@ class AccordJournal:
             self._position = replace(self._position, offset=offset)
 
     def _continue_after(self, read: AccordRead, files: JournalFiles) -> bool:
-        """Whether there is more to read in this tick."""
+        """Handles the reason why a read stopped; returns True to continue in this tick."""
         is_closed = self._segment in files.closed or self._open.is_deleted(self._segment)
         match read.stop:
             case "full":
@@ -265,9 +265,9 @@ class AccordJournal:
             case "unwritten" if is_closed:
                 return self._next_segment()
             case "needs_bytes" | "incomplete" if is_closed:
-                # The node's own reader ends there too: the rest was in flight at a crash.
+                # Cassandra's own reader also stops here: a crash interrupted the write.
                 logger.warning(
-                    "the end of a closed segment of the Accord journal was never written",
+                    "the last entry of a closed segment of the Accord journal is incomplete",
                     extra=fields(segment=self._segment, offset=self._position.offset),
                 )
                 return self._next_segment()
@@ -283,16 +283,16 @@ class AccordJournal:
         return True
 
     def _block(self, message: str, *, bounded: bool) -> bool:
-        """Notes an obstacle; True once it has lasted too long."""
+        """Notes an obstacle; returns True once a bounded obstacle has lasted for the timeout."""
         now_s = self._parts.clock()
         since_s = now_s if self._obstacle is None else self._obstacle[1]
         self._obstacle = message, since_s
-        self._repeated.log("blocked", "reading the Accord journal waits", reason=message)
+        self._repeated.log("blocked", "reading the Accord journal is blocked", reason=message)
         return bounded and now_s - since_s >= self._blocked_timeout_s
 
     def _abandon(self, message: str) -> bool:
-        """Asks for a newer schema; passes over the entry after the bounded time, and at once over
-        later entries that lack the same."""
+        """Requests a newer schema, and skips the entry after the timeout. Skips later entries with
+        the same cause at once."""
         cause = f"transactions were abandoned: {message}"
         if cause not in self._passed_over and not self._block(message, bounded=True):
             self._parts.request_column_ids()
@@ -301,14 +301,14 @@ class AccordJournal:
         return self._pass_over(cause)
 
     def _pass_over(self, cause: str) -> bool:
-        """Records the next entry as lost, under one name for each cause, and moves after it."""
+        """Records the next entry as lost, under one segment name per cause, and skips it."""
         offset = self._position.offset
-        # An entry begins with its end.
+        # An entry begins with the offset of its end.
         end = int.from_bytes(self._data(4), "big")
         if cause not in self._passed_over:
             self._passed_over[cause] = self._raw.take()
         lost = LostRange(offset, end, f"{self._segment}: {cause}")
-        # Before the reader forgets the transaction, which would make the entry pass.
+        # Recorded first: `skip` forgets the transaction, and a retry would then accept the entry.
         if not self._parts.record(self._passed_over[cause], lost):
             return False
         following = self._reader.skip(self._data(end - offset), offset)

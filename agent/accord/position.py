@@ -1,4 +1,4 @@
-"""The agent's position in the journal, and the gaps before it. Pure."""
+"""Positions in the Accord journal, and pure functions that detect gaps."""
 
 import base64
 import binascii
@@ -14,15 +14,15 @@ _NEXT_ID, _TRANSACTIONS = "next.id", "transactions"
 
 @dataclass(frozen=True, slots=True)
 class JournalPosition:
-    """Everything before `offset` of `segment` is in `cdc_raw`, apart from open transactions."""
+    """Everything before `offset` in `segment` is in `cdc_raw`, except for open transactions."""
 
     segment: JournalSegment | None = None
     """None before the first entry."""
     offset: int = 0
     next_id: int = 1
-    """The first id that no segment in `cdc_raw` had."""
+    """The first id that no segment in `cdc_raw` can have used."""
     transactions: bytes = b""
-    """What is known of transactions that are not applied (`commitlog.AccordReader`)."""
+    """Serialized state of unapplied transactions (`commitlog.AccordReader.to_stored`)."""
 
     def to_entries(self, node_id: str) -> dict[str, str]:
         return {
@@ -35,9 +35,9 @@ class JournalPosition:
 
 
 def position_from_entries(entries: Mapping[str, str], node_id: str) -> JournalPosition:
-    """The stored position. That of another node counts as none, except for the next id.
+    """Parses the stored position. If a different node stored it, keeps only the next id.
 
-    Raises OffsetStoreError when the entries are invalid.
+    Raises OffsetStoreError if the entries are invalid.
     """
     if not entries:
         return JournalPosition()
@@ -58,10 +58,10 @@ def position_from_entries(entries: Mapping[str, str], node_id: str) -> JournalPo
 
 
 def gap_at_start(position: JournalPosition, files: JournalFiles) -> str:
-    """What the node may have deleted unread while the agent was stopped; empty for nothing.
+    """Describes changes that the node may have deleted while the agent was stopped; empty if none.
 
-    The node deletes the oldest segments first, so nothing is missing while it still has the one
-    of the position.
+    The node deletes the oldest segments first, so nothing is missing if the segment of the
+    position still exists.
     """
     segment = position.segment
     if segment is None or segment in files.segments:
@@ -74,10 +74,10 @@ def gap_at_start(position: JournalPosition, files: JournalFiles) -> str:
 
 
 def gap_while_running(newest: JournalSegment, found: JournalSegment, files: JournalFiles) -> str:
-    """What the node may have deleted between the newest known segment and the next one that was
-    found; empty for nothing.
+    """Describes segments that the node may have deleted between the newest known segment and
+    `found`; empty if none.
 
-    After a restart the node skips timestamps. It then still has its last segments for a while.
+    A restarted node skips timestamps, but keeps its latest segments for a while.
     """
     has_older = files.segments[0] < found
     if found.timestamp <= newest.timestamp + 1 or has_older or files.is_first_of_run(found):

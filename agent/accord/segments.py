@@ -1,13 +1,13 @@
-"""The segments of the journal, and the segments that the agent writes into `cdc_raw`.
+"""Reads segments of the Accord journal, and writes segments to `cdc_raw`.
 
-The node allocates segments of the journal in the order of their timestamps, which are consecutive
-from one start of the node to its next. It writes `.meta` after it has closed a segment, and deletes
-a closed segment once it is compacted, the oldest first (`journal/Journal`, `journal/Compactor`). An
-open file stays readable, so the agent opens each segment as soon as it sees it.
+The node allocates journal segments in timestamp order; the timestamps are consecutive until it
+restarts. After closing a segment, it writes the `.meta` file. It deletes closed segments after
+compaction, oldest first (`journal/Journal`, `journal/Compactor`). An open file stays readable, so
+the agent opens each segment as soon as it sees the file.
 
-Segments in `cdc_raw` are written whole and with a completed index. Their ids are small numbers,
-which no node uses: a node's ids begin at the time of its start in milliseconds. So they sort before
-the node's segments and decide nothing about them.
+The agent writes complete segments with completed indexes to `cdc_raw`. Their ids are small numbers
+that no node uses: a node's ids start at its start time in milliseconds. So these segments sort
+before the node's segments and imply nothing about them.
 """
 
 import os
@@ -24,7 +24,7 @@ _DATA = re.compile(r"log-([0-9]{1,19})-([0-9]{1,9})-([0-9]{1,9})-([0-9]{1,9})\.d
 _STARTED = "started"
 _READ_VERSIONS = (1, 1)
 _PREALLOCATED = 3
-"""Segments that a node may have allocated when it writes the file `started`."""
+"""How many segments a node may have allocated when it writes the file `started`."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -41,7 +41,7 @@ class JournalSegment:
 
     @property
     def metadata(self) -> str:
-        """The file that the node writes when it has closed the segment."""
+        """Name of the file that the node writes after it closes the segment."""
         return f"{self._stem}.meta"
 
     @property
@@ -55,7 +55,7 @@ class JournalSegment:
 
 
 def parse_segment(file_name: str) -> JournalSegment | None:
-    """The segment of a data file; None for every other name."""
+    """Parses the name of a data file; returns None for any other name."""
     found = _DATA.fullmatch(file_name)
     return None if found is None else JournalSegment(*map(int, found.groups()))
 
@@ -65,18 +65,18 @@ class JournalFiles:
     segments: tuple[JournalSegment, ...] = ()
     """Oldest first."""
     closed: frozenset[JournalSegment] = frozenset()
-    """Segments that get no further entries."""
+    """Segments that receive no further entries."""
     started: int | None = None
-    """Timestamp of the segment that the node would have allocated next when it started."""
+    """Timestamp of the next segment that the node was to allocate when it started."""
 
     def is_first_of_run(self, segment: JournalSegment) -> bool:
-        """Whether the node may have allocated a segment first after its last start."""
+        """Whether the segment may be the first that the node allocated after its latest start."""
         started = self.started
         return started is not None and started - _PREALLOCATED <= segment.timestamp <= started
 
 
 def observe_journal(directory: Path) -> JournalFiles:
-    """Observes the directory. Raises OSError when it cannot be listed."""
+    """Lists the journal directory. Raises OSError if it cannot be read."""
     names = {path.name for path in directory.iterdir()}
     segments = [found for name in names if (found := parse_segment(name)) is not None]
     try:
@@ -91,7 +91,7 @@ def observe_journal(directory: Path) -> JournalFiles:
 
 
 class OpenSegments:
-    """For one thread."""
+    """Journal segments that the agent keeps open. Not thread-safe."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -102,14 +102,14 @@ class OpenSegments:
         return max(self._files, default=None)
 
     def first_from(self, start: JournalSegment | None) -> JournalSegment | None:
-        """The oldest open segment, from `start` on; None without one."""
+        """The oldest open segment at or after `start`, or None."""
         return min((each for each in self._files if start is None or each >= start), default=None)
 
     def after(self, segment: JournalSegment) -> JournalSegment | None:
         return min((each for each in self._files if each > segment), default=None)
 
     def open_new(self, files: JournalFiles, start: JournalSegment | None) -> list[JournalSegment]:
-        """Opens the segments from `start` on that are not open; returns them, oldest first. Raises
+        """Opens further segments at or after `start`; returns them, oldest first. Raises
         OSError."""
         opened = []
         for segment in files.segments:
@@ -124,11 +124,11 @@ class OpenSegments:
         return opened
 
     def is_deleted(self, segment: JournalSegment) -> bool:
-        """Whether the node has deleted an open segment, so that it gets no further entries."""
+        """Whether the node has deleted an open segment, which then receives no further entries."""
         return os.fstat(self._files[segment]).st_nlink == 0
 
     def read(self, segment: JournalSegment, offset: int, length: int) -> bytes:
-        """Raises OSError."""
+        """Reads bytes of an open segment. Raises OSError."""
         return os.pread(self._files[segment], length, offset)
 
     def close_before(self, segment: JournalSegment) -> None:
@@ -142,23 +142,23 @@ class OpenSegments:
 
 _VERSION = 9
 _OWN_IDS = 1 << 40
-"""A node that started after 2004 has larger ids."""
+"""A node that started after 2004 uses larger ids."""
 _RESERVED = 1000
-"""Ids that are reserved at once, so that most segments cost no further write."""
+"""Number of ids per reservation, so that most segments need no extra write."""
 _LAST_MARKER_BYTES = 8
 
 
 def is_own(name: SegmentName) -> bool:
-    """Whether the agent made a segment."""
+    """Whether the agent, not the node, wrote the segment."""
     return name.id < _OWN_IDS
 
 
 class RawSegments:
-    """For one thread, that of the scans of `cdc_raw`: none sees a segment without its index."""
+    """Writes segments to `cdc_raw`. Only the thread that scans `cdc_raw` may use it."""
 
     def __init__(self, directory: Path, next_id: int, reserve: Callable[[int], None]) -> None:
-        """`next_id` is the first unused id; `reserve` stores the one after those in use, durably,
-        because the offsets remember the ids of finished segments."""
+        """`next_id` is the first unused id. `reserve` durably stores the first unreserved id, so
+        that no id of a finished segment is used again."""
         self._directory = directory
         self._next_id = next_id
         self._reserve = reserve
@@ -166,7 +166,7 @@ class RawSegments:
         """The first id that is not reserved."""
 
     def take(self) -> SegmentName:
-        """An unused name. Raises what `reserve` raises."""
+        """Returns an unused name. Raises the errors of `reserve`."""
         if self._next_id >= self.reserved:
             self._reserve(self._next_id + _RESERVED)
             self.reserved = self._next_id + _RESERVED
@@ -175,7 +175,7 @@ class RawSegments:
         return name
 
     def write(self, name: SegmentName, segment: bytes) -> None:
-        """Durable on return. Raises OSError."""
+        """Writes a segment and its index durably. Raises OSError."""
         end = len(segment) - _LAST_MARKER_BYTES
         index = f"{end}\nCOMPLETED".encode("ascii")
         for file_name, content in ((name.log, segment), (name.idx, index)):

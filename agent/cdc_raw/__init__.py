@@ -1,1 +1,1 @@
-"""`cdc_raw`, where the node links its segments: names, index files, observations, inotify."""
+"""`cdc_raw`, into which the node links its segments: names, index files, observations, inotify."""

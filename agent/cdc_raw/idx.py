@@ -1,8 +1,8 @@
 """Parses `_cdc.idx` files (format notes §7.3).
 
-The node truncates and rewrites the file, so a reader can find it empty: no update. The number next
-to COMPLETED is the logical end of a segment that the node closed (`CommitLogSegment#sync`), or the
-file length of one that it replayed (`CommitLogReplayer#handleCDCReplayCompletion`).
+The node truncates and rewrites the file, so a reader can find it empty, which is no update. Next to
+COMPLETED, `CommitLogSegment#sync` writes the logical end of a closed segment, and
+`CommitLogReplayer#handleCDCReplayCompletion` the file length of a replayed segment.
 """
 
 import os
@@ -12,10 +12,10 @@ from pathlib import Path
 
 from sidecar.files.regular import open_regular
 
-# An offset has at most ten digits, and "COMPLETED" follows on the second line.
+# Enough for an offset of ten digits and "COMPLETED" on the second line.
 _MAX_IDX_BYTES = 64
 
-# Java's int: no segment is larger.
+# Cassandra stores offsets in a Java int.
 _MAX_OFFSET = (1 << 31) - 1
 
 _CONTENT = re.compile(rb"([0-9]{1,10})(\n(?:COMPLETED\n?)?)?")
@@ -23,27 +23,27 @@ _CONTENT = re.compile(rb"([0-9]{1,10})(\n(?:COMPLETED\n?)?)?")
 
 @dataclass(frozen=True, slots=True)
 class Idx:
-    """An index: an offset, or a completed segment, or no update."""
+    """The content of an index file: no update, an offset, or COMPLETED."""
 
     offset: int | None = None
-    """Logical; sections that end by then are durable. None without an update, or at COMPLETED."""
+    """Logical offset up to which sections are durable. None without an update or if COMPLETED."""
     completed: bool = False
     completed_at: int | None = None
     """The number next to COMPLETED."""
     unreadable: str | None = None
-    """The unreadable content, for the operator; None for a valid index."""
+    """The invalid content or the read error, for the operator; None for a valid index."""
 
     @property
     def has_update(self) -> bool:
-        """True when the node has reported CDC data in the segment."""
+        """True if the node has reported CDC data in the segment."""
         return self.completed or self.offset is not None
 
     def synced_end(self, file_bytes: int | None) -> int:
-        """The logical position up to which the index proves that the segment is synced; 0 without
-        proof. `file_bytes` is the file length, None while unknown.
+        """Logical position up to which the index proves that the segment is synced; 0 without
+        proof. `file_bytes` is the file length, or None if unknown.
 
-        A COMPLETED number equal to the file length proves nothing: a replay wrote it, and the log
-        in a preallocated file ends earlier.
+        A COMPLETED number equal to the file length proves nothing: a replay may have written it,
+        and the log in a preallocated file ends earlier.
         """
         if self.completed_at is not None and file_bytes not in (None, self.completed_at):
             return self.completed_at
@@ -54,7 +54,7 @@ NO_UPDATE = Idx()
 
 
 def parse_idx(content: bytes) -> Idx:
-    """Parses an index file. Never raises: invalid content is no update, shown in `unreadable`."""
+    """Parses an index file. Never raises: invalid content is no update, kept in `unreadable`."""
     if not content:
         return NO_UPDATE
     found = _CONTENT.fullmatch(content)
@@ -67,7 +67,7 @@ def parse_idx(content: bytes) -> Idx:
 
 
 def read_idx(path: Path) -> Idx:
-    """Raises OSError, also for a file that is not regular, such as a symbolic link or a pipe."""
+    """Reads an index file. Raises OSError, also if it is not a regular file but a link or pipe."""
     file = open_regular(path, os.O_RDONLY)
     try:
         return parse_idx(os.read(file, _MAX_IDX_BYTES + 1))
@@ -76,7 +76,7 @@ def read_idx(path: Path) -> Idx:
 
 
 def merge_idx(earlier: Idx, later: Idx) -> Idx:
-    """Combines two readings: an offset never moves back, and COMPLETED stays."""
+    """Combines two reads of an index: offsets never move back, and COMPLETED is final."""
     if earlier.completed or later.completed:
         completed_at = earlier.completed_at if later.completed_at is None else later.completed_at
         return Idx(completed=True, completed_at=completed_at, unreadable=later.unreadable)

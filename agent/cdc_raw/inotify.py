@@ -1,6 +1,6 @@
 """A watchdog observer that also reports dropped events.
 
-Import it locally: the import fails when the C library has no inotify.
+Import it inside a function: the import fails if the C library does not support inotify.
 """
 
 from collections.abc import Callable
@@ -13,8 +13,8 @@ from watchdog.observers.inotify_c import InotifyEvent, InotifyFD
 class OverflowObserver(BaseObserver):
     """`watchdog.observers.inotify.InotifyObserver` with a callback `on_overflow`.
 
-    The thread that reads inotify makes the call. Raises OSError when the user has no inotify
-    instance left.
+    The thread that reads inotify calls it. Raises OSError if the user has reached the limit of
+    inotify instances.
     """
 
     def __init__(self, on_overflow: Callable[[], None]) -> None:

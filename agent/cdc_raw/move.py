@@ -1,4 +1,4 @@
-"""Moves a file so that a complete copy exists at any time."""
+"""Moves a file so that a complete copy exists at all times."""
 
 import errno
 import os
@@ -10,18 +10,18 @@ from sidecar.files.directories import sync_directory
 from sidecar.files.regular import CREATION_MODE, link_regular, open_new, open_regular
 
 _COPY_BLOCK_BYTES = 1 << 20
-# Another file system, one without hard links, a file of another user, too many links.
+# A different file system, no hard links, another user's file, too many links.
 _CANNOT_LINK = frozenset((errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS))
 
 
 def move(source: Path, target: Path) -> bool:
-    """Moves `source` to `target` durably, replacing it; the directory of `target` exists.
+    """Durably moves `source` to `target`, replacing it. The directory of `target` must exist.
 
-    False without a source. Raises OSError and keeps the source; also for a source that is not a
-    regular file, such as a planted link.
+    Returns False if `source` does not exist. Raises OSError and keeps `source` on failure, also if
+    `source` is not a regular file, such as a planted link.
 
-    Links and unlinks the file instead of a rename where possible: watchdog delays events by half a
-    second after a file moved out of a watched directory.
+    Where possible, links and unlinks the file instead of renaming it: after a move out of a watched
+    directory, watchdog delays events by half a second.
     """
     temporary = temporary_of(target)
     try:
@@ -30,7 +30,7 @@ def move(source: Path, target: Path) -> bool:
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(source), None, str(target)) from error
     temporary.replace(target)
-    # Renaming one link of a file onto another link leaves both.
+    # rename() does nothing if both names are links to the same file.
     temporary.unlink(missing_ok=True)
     sync_directory(target.parent)
     source.unlink(missing_ok=True)
@@ -38,8 +38,8 @@ def move(source: Path, target: Path) -> bool:
 
 
 def stage(source: Path, temporary: Path) -> bool:
-    """Links or copies `source` to a temporary name; syncs only the content. False without a
-    source. Raises OSError and removes `temporary`."""
+    """Links or copies `source` to `temporary`; syncs a copy, but not the directory. Returns False
+    if `source` does not exist. On failure, removes `temporary` and raises OSError."""
     temporary.unlink(missing_ok=True)
     try:
         if not _try_link(source, temporary):
@@ -78,7 +78,7 @@ def _copy(source: Path, temporary: Path) -> None:
 
 
 def _copy_data(original: int, copied: int) -> None:
-    """Copies the data and leaves out the holes: anybody can make a hole of any length."""
+    """Copies data but not holes: any user can create a file with a huge hole."""
     length, at = os.fstat(original).st_size, 0
     while at < length:
         try:

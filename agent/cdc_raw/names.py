@@ -1,4 +1,4 @@
-"""Names of the files in `cdc_raw` (format notes §1.1), and sets of them in the order of age."""
+"""File names in `cdc_raw` (format notes §1.1), and a set of segment names ordered by age."""
 
 import os
 import re
@@ -8,8 +8,8 @@ from heapq import heapify, heappop, heappush
 from operator import attrgetter
 from pathlib import Path
 
-# At most the digits of the largest number: int() raises ValueError beyond 4,300 digits, and an
-# object in a store can have such a name.
+# Digits are limited because int() raises ValueError beyond 4,300 digits, and a remote store can
+# contain an object with such a name.
 _LOG = re.compile(r"CommitLog-(0|[1-9][0-9]{0,9})-(0|[1-9][0-9]{0,18})\.log")
 _IDX = re.compile(r"CommitLog-(0|[1-9][0-9]{0,9})-(0|[1-9][0-9]{0,18})_cdc\.idx")
 _MAX_VERSION = (1 << 31) - 1
@@ -57,27 +57,27 @@ class SegmentFiles:
 
 
 by_age: Callable[[SegmentName], tuple[int, int]] = attrgetter("id", "version")
-"""A sort key that compares as the names do, many times faster."""
+"""Sort key for names: the same order as comparing the names, but many times faster."""
 
 
 def parse_log_name(file_name: str) -> SegmentName | None:
-    """The segment whose `.log` this is; None for every other name, the legacy form without a
-    version among them."""
+    """Parses the name of a `.log` file; returns None for other names, including the legacy form
+    without a version."""
     return _parse(_LOG, file_name)
 
 
 def parse_idx_name(file_name: str) -> SegmentName | None:
-    """The segment whose `_cdc.idx` this is, or None."""
+    """Parses the name of a `_cdc.idx` file; returns None for other names."""
     return _parse(_IDX, file_name)
 
 
 def temporary_of(path: Path) -> Path:
-    """The name of a file before it is renamed to `path`; neither node nor agent reads it."""
+    """The temporary path of a file before its rename to `path`. Neither node nor agent reads it."""
     return path.with_name(f".{path.name}.tmp")
 
 
 def is_temporary(file_name: str) -> bool:
-    """True for a name that `temporary_of` returns for a segment or an index."""
+    """Whether `temporary_of` returns this name for a segment or an index."""
     inner = file_name.removeprefix(".").removesuffix(".tmp")
     if file_name != f".{inner}.tmp":
         return False
@@ -85,8 +85,8 @@ def is_temporary(file_name: str) -> bool:
 
 
 def shown_name(file_name: str) -> str:
-    """A file name of any user as text for every output: bytes that are not UTF-8 and
-    control characters are escaped."""
+    """Escapes invalid UTF-8 and unprintable characters, so that any user's file name is safe to
+    print."""
     text = os.fsencode(file_name).decode(errors="backslashreplace")
     return "".join(
         each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
@@ -107,8 +107,8 @@ _MIN_SPARE = 64
 
 
 class OldestFirst:
-    """A set of names. A removed name stays in the heap until it is the oldest, or until half of the
-    heap is such names."""
+    """A set of names that tracks the oldest. A removed name stays in the heap until it becomes the
+    oldest, or until about half of the heap consists of removed names."""
 
     def __init__(self) -> None:
         self._members: set[SegmentName] = set()

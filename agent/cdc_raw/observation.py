@@ -1,8 +1,8 @@
-"""One observation of `cdc_raw`, as a frozen value.
+"""Observes `cdc_raw` and returns a frozen value.
 
-Files appear and disappear during an observation; a file that disappears is not part of it. An
-observation with the index of segment *n* has read the indexes of all older segments later. The node
-syncs segments in order, so an older segment without an update has no changes before those of *n*.
+Files can appear and disappear during an observation, which omits files that disappear. After it
+reads an updated index of segment *n*, it rereads the indexes of all older segments. The node syncs
+segments in order, so an older segment without an update has no changes older than those in *n*.
 """
 
 import os
@@ -23,7 +23,7 @@ from agent.cdc_raw.names import (
 )
 
 COMPLETED_IDX = Idx(completed=True)
-"""Of a segment whose index said so before, so that it was not read again."""
+"""Stands for an index that was already COMPLETED, and is not read again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +33,18 @@ class ObservedLog:
     size_bytes: int
     link_count: int
     is_in_commit_log: bool | None = None
-    """Whether the same file is in the node's commit-log directory; None while unknown."""
+    """Whether the same file is in the node's commit-log directory; None if unknown."""
 
     @property
     def is_released(self) -> bool:
-        """True when the node's commit log no longer contains it. An archive can hold another link
-        (`archive_command` of commitlog_archiving.properties)."""
+        """True if the node's commit log no longer contains the file. An archive may also hold a
+        link (`archive_command` in commitlog_archiving.properties)."""
         return self.link_count == 1 or self.is_in_commit_log is False
 
 
 @dataclass(frozen=True, slots=True)
 class ObservedSegment:
-    """A segment with at least one file."""
+    """A segment with at least one existing file."""
 
     name: SegmentName
     log: ObservedLog | None
@@ -53,13 +53,13 @@ class ObservedSegment:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """The whole directory, oldest segment first."""
+    """The content of the directory, with the oldest segment first."""
 
     segments: tuple[ObservedSegment, ...] = ()
     other_files: tuple[str, ...] = ()
     """Names of other files: legacy names, foreign files, symbolic links, pipes."""
     size_bytes: int = 0
-    """Size of all segments, as counted against `cdc_total_space`."""
+    """Total size of the `.log` files, which counts towards `cdc_total_space`."""
 
     @property
     def irregular_segments(self) -> tuple[str, ...]:
@@ -70,7 +70,7 @@ class Observation:
         )
 
     def without(self, names: Collection[SegmentName]) -> "Observation":
-        """A copy without some segments."""
+        """Returns a copy without the given segments."""
         if not names:
             return self
         return replace(self, segments=tuple(s for s in self.segments if s.name not in names))
@@ -90,13 +90,13 @@ def observe(
     is_completed: Callable[[SegmentName], bool] = lambda name: False,
     commit_log: Path | None = None,
 ) -> Observation:
-    """Observes the directory once. Raises OSError when it cannot be listed.
+    """Observes the directory once. Raises OSError if it cannot be listed.
 
-    `commit_log` is the node's commit-log directory. It is trusted when it has at least one of the
-    segments, because the node never releases all of them.
+    `commit_log` is the node's commit-log directory. It is trusted if it contains at least one of
+    the segments, because the node never releases all segments.
 
-    The indexes of completed segments are final and not read again, which keeps observations of
-    thousands of segments cheap.
+    The indexes of completed segments are final and not read again. So observing thousands of
+    segments stays cheap.
     """
     names: set[SegmentName] = set()
     others: list[str] = []
@@ -146,7 +146,7 @@ def _observe_segment(
 def _reread_older(
     directory: Path, observed: list[ObservedSegment | None]
 ) -> Iterable[ObservedSegment | None]:
-    """Reads the indexes older than the newest updated one again."""
+    """Rereads incomplete indexes that are older than the newest updated index."""
     newest_updated = max(
         (s.name for s in observed if s is not None and s.idx.has_update), default=None
     )
@@ -166,7 +166,7 @@ def _reread_older(
 def _compare_links(
     directory: Path, segments: tuple[ObservedSegment, ...], commit_log: Path
 ) -> tuple[ObservedSegment, ...]:
-    """Adds whether each segment with further links is in the commit-log directory."""
+    """Sets `is_in_commit_log` for segments with further links."""
     found = {
         seen.name: _is_same_file(
             SegmentFiles(directory, seen.name).log, SegmentFiles(commit_log, seen.name).log
@@ -185,7 +185,7 @@ def _compare_links(
 
 
 def _is_same_file(path: Path, other: Path) -> bool | None:
-    """None where one of them cannot be observed at."""
+    """Compares two files; returns None if either is inaccessible."""
     try:
         here = path.stat()
     except OSError:

@@ -1,4 +1,4 @@
-"""The limit of `cdc_raw`, the thread that queries it until it is known, and the time until then."""
+"""The size limit of `cdc_raw`, the worker that queries it, and the time until it is reached."""
 
 import math
 import threading
@@ -22,7 +22,7 @@ class Quota:
 
     @property
     def is_missing(self) -> bool:
-        """True when a query failed."""
+        """True if a query failed."""
         return self.limit_bytes is None and bool(self.error)
 
 
@@ -32,7 +32,7 @@ def watch_quota(
     *,
     interval_s: float = _RETRY_S,
 ) -> Worker:
-    """A worker that queries the quota until it is known; `report` receives every answer."""
+    """Creates a worker that queries the quota until it is known, and passes answers to `report`."""
 
     def work(stopped: threading.Event) -> None:
         while not stopped.is_set():
@@ -51,11 +51,11 @@ _SHORTEST_S = 30.0
 
 
 class GrowthRate:
-    """The fastest growth up to now over 30 s to ten minutes, so that quiet minutes and deletions
-    before an outage do not hide it. There is no rate in the first 30 s.
+    """The highest growth rate over any period of 30 s to 10 min that ends now. So quiet minutes and
+    deletions before an outage do not hide growth. The rate is unknown for the first 30 s.
 
-    Segments arrive as whole files: while one arrives at least every 30 s, the rate is at least half
-    of the true one.
+    Segments arrive as whole files. If one arrives at least every 30 s, the rate is at least half
+    the true rate.
     """
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ class GrowthRate:
 
     @property
     def bytes_per_s(self) -> float | None:
-        """Negative while it shrinks; None while unknown."""
+        """Growth rate, negative if `cdc_raw` shrinks; None if unknown."""
         if self._last is None:
             return None
         last_s, last_bytes = self._last
@@ -85,8 +85,8 @@ class GrowthRate:
 
 
 def time_to_full_s(size_bytes: int, limit_bytes: int | None, bytes_per_s: float | None) -> float:
-    """Seconds until the limit is reached; infinite without growth, NaN while limit or rate is
-    unknown."""
+    """Seconds until `cdc_raw` reaches the limit: infinite without growth, NaN if the limit or the
+    rate is unknown."""
     if limit_bytes is None:
         return math.nan
     if size_bytes >= limit_bytes:

@@ -1,8 +1,7 @@
-"""Wakes the pipeline when `cdc_raw` changes, by inotify.
+"""Uses inotify to wake the pipeline when `cdc_raw` changes.
 
-An event only wakes the pipeline, which then scans the whole directory. A queue overflow wakes it
-too, because the queue can be full of unrelated events. Without inotify the pipeline scans
-periodically.
+The pipeline then scans the whole directory. A queue overflow wakes it too, because the dropped
+events may concern segments. Without inotify the pipeline only scans periodically.
 """
 
 import logging
@@ -23,13 +22,13 @@ from agent.cdc_raw.names import parse_idx_name, parse_log_name
 from sidecar.logs import RateLimitedLog
 
 logger = logging.getLogger(__name__)
-# It logs the end of a watch as an error.
+# watchdog logs an error when a watch ends.
 logging.getLogger("watchdog.observers.inotify").setLevel(logging.CRITICAL)
-# It logs each overflow, without the directory. The watcher logs overflows itself.
+# watchdog logs each overflow, without the directory. The watcher logs overflows itself.
 logging.getLogger("watchdog.observers.inotify_c").setLevel(logging.ERROR)
 
-# Closed: an index was written. Created: a link or a moved file. Not "opened" or "closed unwritten":
-# each scan would wake the next one.
+# Closed: an index was written. Created: a link or a moved file. Events of reads are left out,
+# because each scan would wake the pipeline for the next scan.
 _EVENTS: list[type[FileSystemEvent]] = [
     FileClosedEvent,
     FileCreatedEvent,
@@ -49,11 +48,11 @@ class Watcher:
         self._reason = ""
         self._repeated = RateLimitedLog(logger)
         self.removing: set[str] = set()
-        """Names of files that the agent removes: their events are no news. Any thread may change
-        it."""
+        """Names of files that the agent removes, whose deletion does not wake the pipeline. Any
+        thread may change the set."""
 
     def is_active(self) -> bool:
-        """False when only periodic scans detect changes."""
+        """False if only periodic scans detect changes."""
         return (
             self._observer is not None
             and any(emitter.is_alive() for emitter in self._observer.emitters)
@@ -62,7 +61,7 @@ class Watcher:
 
     @property
     def error(self) -> str:
-        """Why the watch is not active; empty while it is."""
+        """Why the watch is inactive; empty if it is active."""
         return "" if self.is_active() else self._reason
 
     def ensure(self) -> None:
@@ -88,7 +87,7 @@ class Watcher:
         if was_watching or self._reason:
             logger.info("Watching %s again.", self._directory)
         self._reason = ""
-        # A scan detects changes from before the watch started.
+        # Scan for changes from before the watch started.
         self._on_change()
 
     def stop(self) -> None:
@@ -113,7 +112,7 @@ class _Wake(FileSystemEventHandler):
         self._removing = removing
 
     def on_any_event(self, event: FileSystemEvent) -> None:
-        # A copy can be renamed within the directory.
+        # A copy can be renamed within the directory, so the target name counts.
         file_name = Path(str(event.dest_path or event.src_path)).name
         if isinstance(event, FileDeletedEvent) and file_name in self._removing:
             self._removing.discard(file_name)
@@ -133,7 +132,7 @@ def _identity(directory: Path) -> tuple[int, int] | None:
 def _start_observer(
     directory: Path, handler: FileSystemEventHandler, on_overflow: Callable[[], None]
 ) -> BaseObserver:
-    # Imported here: the import fails when the C library has no inotify.
+    # Imported here: the import fails if the C library does not support inotify.
     from agent.cdc_raw.inotify import OverflowObserver
 
     observer = OverflowObserver(on_overflow)

@@ -1,1 +1,1 @@
-"""What `agent check` looks at: directories, node, broker, progress. Nothing is changed."""
+"""Checks of `agent check`: directories, node, broker, progress. They change nothing."""

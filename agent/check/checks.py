@@ -1,5 +1,5 @@
-"""The checks of the Cassandra agent. `agent check` runs all of them. `agent run` runs them at its
-start, and repeats those whose result can change."""
+"""The checks of the Cassandra agent. `agent check` and the start of `agent run` run most of them.
+A running agent repeats checks whose result can change."""
 
 import os
 from collections.abc import Iterator
@@ -99,7 +99,7 @@ def _settings(probe: AgentProbe) -> Iterator[Finding]:
         yield from check_cdc_raw_directory(probe.config, settings)
         yield from check_settings(settings)
     elif answer.error is None:
-        # `_node` reports a node that does not answer.
+        # `_node` already reports an unavailable node.
         quota = unknown_quota(probe.config, answer.facts, answer.settings_error)
         yield unknown_limit(quota, probe.config.cdc_raw_directory)
 
@@ -167,7 +167,7 @@ def _progress(probe: AgentProbe) -> Iterator[Finding]:
 
 
 def _observation(probe: AgentProbe) -> Observation | None:
-    """None when the directory cannot be listed; `check_directories` reports it."""
+    """None if the directory cannot be listed, which `check_directories` reports."""
     try:
         return observe(probe.config.cdc_raw_directory)
     except OSError:
@@ -236,4 +236,4 @@ CHECKS: tuple[Check[AgentProbe], ...] = (
         retry_s=_STORE_AGAIN_S,
     ),
 )
-"""In the order of the output: first this machine, then servers."""
+"""Checks in output order: first local checks, then servers."""

@@ -19,7 +19,7 @@ _FULL_FAULT = 0.9
 
 
 def check_directory_rights(config: AgentConfig) -> Iterator[Finding]:
-    """Whether other users can replace files in the directories."""
+    """Reports directories in which other users can replace files."""
     for message in directory_warnings(config):
         yield fault(
             "directory rights",
@@ -31,7 +31,7 @@ def check_directory_rights(config: AgentConfig) -> Iterator[Finding]:
 
 
 def check_file_systems(config: AgentConfig, settings: NodeSettings | None) -> Iterator[Finding]:
-    """Whether segments can be linked and moved; no finding for unreadable directories."""
+    """Checks whether segments can be linked and moved. Ignores unreadable directories."""
     raw, relocation = config.cdc_raw_directory, config.properties.relocation_directory
     of_raw, of_relocation = _device(raw), _device(relocation)
     if None not in (of_raw, of_relocation):
@@ -40,7 +40,7 @@ def check_file_systems(config: AgentConfig, settings: NodeSettings | None) -> It
         else:
             yield warning(
                 "relocation",
-                f"{relocation} is on another file system than {raw}, so the agent copies segments.",
+                f"{relocation} and {raw} are on different file systems: the agent copies segments.",
                 "Put commit.log.relocation.dir on the file system of cdc_raw.",
                 code="relocation_on_other_file_system",
             )
@@ -49,7 +49,7 @@ def check_file_systems(config: AgentConfig, settings: NodeSettings | None) -> It
     if None not in (of_raw, of_commitlog) and of_raw != of_commitlog:
         yield fault(
             "cdc_raw",
-            f"{raw} is on another file system than {commitlog}, so the node cannot link segments.",
+            f"{raw} and {commitlog} are on different file systems: the node cannot link segments.",
             "Change cdc_raw_directory or commitlog_directory in cassandra.yaml.",
             code="cdc_raw_on_other_file_system",
         )
@@ -58,7 +58,7 @@ def check_file_systems(config: AgentConfig, settings: NodeSettings | None) -> It
 def check_cdc_raw_usage(
     config: AgentConfig, seen: Observation, settings: NodeSettings | None
 ) -> Iterator[Finding]:
-    """Usage of `cdc_raw`; no finding while the limit is unknown."""
+    """Checks the usage of `cdc_raw` if its limit is known."""
     if settings is None:
         return
     raw = config.cdc_raw_directory
@@ -67,7 +67,7 @@ def check_cdc_raw_usage(
         "rejects writes" if settings.cdc_block_writes else "deletes the oldest segments unread"
     )
     message = (
-        f"{raw} has {len(seen.segments)} segments, {size_text(seen.size_bytes)} of "
+        f"{raw} contains {len(seen.segments)} segments, {size_text(seen.size_bytes)} of "
         f"{size_text(limit_bytes)}. When it is full, the node {consequence}."
     )
     remedy = "Make sure that the agent runs and delivers. For longer outages raise cdc_total_space."
@@ -80,7 +80,7 @@ def check_cdc_raw_usage(
 
 
 def check_foreign_files(config: AgentConfig, seen: Observation) -> Iterator[Finding]:
-    """Files in `cdc_raw` that are not segments."""
+    """Reports files in `cdc_raw` that are not segments."""
     segments = seen.irregular_segments
     if segments:
         yield irregular_segments(config.cdc_raw_directory, segments)
@@ -97,12 +97,12 @@ def check_foreign_files(config: AgentConfig, seen: Observation) -> Iterator[Find
 
 
 def irregular_segments(directory: Path, names: Sequence[str]) -> Finding:
-    """The fault for links and irregular files with segment names."""
+    """Creates the fault for links and irregular files with segment names."""
     return fault(
         "segment names",
-        f"{directory} has links or irregular files with segment names, which the agent does not "
-        f"read: {first_names(names)}.",
-        f"The node never creates such files. Find the user that did, revoke that user's write "
+        f"{directory} contains links or irregular files with segment names, which the agent does "
+        f"not read: {first_names(names)}.",
+        f"The node never creates such files. Find the user who did, revoke that user's write "
         f"permission on {directory}, and move the files away.",
         code="segment_not_regular_file",
     )
@@ -119,7 +119,7 @@ _RESTORE = "Restore the offset files from a copy, or move them away to read all 
 
 
 def check_offsets(config: AgentConfig, node_id: str | None) -> Iterator[Finding]:
-    """`node_id` is the node's host id; None while unknown."""
+    """Checks stored offsets. `node_id` is the node's host id, or None if unknown."""
     properties = config.properties
     directory, prefix = properties.offset_directory, properties.topic_prefix
     if not directory.is_dir():

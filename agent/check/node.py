@@ -28,8 +28,8 @@ def check_node_identity(config: AgentConfig, facts: NodeFacts | None) -> Iterato
 def check_host_id(
     config: AgentConfig, facts: NodeFacts | None, node_id: str | None, reason: str
 ) -> Iterator[Finding]:
-    """`node_id` is the node's former host id, and `reason` why it cannot be verified; empty when
-    it is."""
+    """Reports `reason`: why the node's former host id, `node_id`, cannot be verified. Yields
+    nothing if `reason` is empty."""
     if facts is None or not reason:
         return
     role = config.properties.cassandra_username
@@ -38,8 +38,8 @@ def check_host_id(
         remedy = f"As a superuser: {grants(role, [METADATA_LOG])}"
     yield fault(
         "node",
-        f"The node has the host id {facts.host_id} of Cassandra 6.0. The agent uses its offsets of "
-        f"an earlier host id without proof that the node had that id: {reason}",
+        f"The node uses the Cassandra 6.0 host id {facts.host_id}. The agent resumes from offsets "
+        f"of an earlier host id, but cannot verify that the node used that id: {reason}",
         f"{remedy} Or set node.id={node_id} if it is the same node. If the node was replaced: "
         "agent offsets reset --snapshots",
         code="host_id_unverified",
@@ -74,7 +74,7 @@ def check_node_error(error: SidecarError) -> Iterator[Finding]:
 
 
 def check_schema(config: AgentConfig, tables: int | None, error: SidecarError | None) -> Finding:
-    """Whether the schema can be read; `tables` is the number of tables."""
+    """Reports whether the schema can be read; `tables` is the number of tables."""
     file = config.properties.schema_file
     if error is None:
         where = "the node" if file is None else f"{file}, without a connection to the node"
@@ -95,7 +95,7 @@ def check_schema(config: AgentConfig, tables: int | None, error: SidecarError | 
 
 
 def check_settings(settings: NodeSettings) -> Iterator[Finding]:
-    """CDC, latency, and repair."""
+    """Checks the settings for CDC, latency and repair."""
     if settings.cdc_enabled:
         yield ok("cdc_enabled", "Change data capture is on.")
     else:
@@ -114,7 +114,7 @@ def check_settings(settings: NodeSettings) -> Iterator[Finding]:
 
 
 def unknown_limit(quota: Quota, directory: Path) -> Finding:
-    """A limit of `cdc_raw` that nobody knows: events are delivered all the same."""
+    """Warns that the limit of `cdc_raw` is unknown. Events are still delivered."""
     return warning(
         "settings",
         f"The node's limit for {directory} is unknown, so the agent cannot warn before it is full: "
@@ -149,7 +149,7 @@ def _latency(settings: NodeSettings) -> Iterator[Finding]:
 
 
 def check_cdc_raw_directory(config: AgentConfig, settings: NodeSettings) -> Iterator[Finding]:
-    """Whether node and agent use the same `cdc_raw`."""
+    """Checks that the node and the agent use the same `cdc_raw`."""
     used = settings.cdc_raw_directory
     if used is not None and used.resolve() != config.cdc_raw_directory.resolve():
         yield fault(

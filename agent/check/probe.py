@@ -1,7 +1,7 @@
-"""Input of the checks: the configuration, and the answers of node and broker.
+"""Input of the checks: the configuration, and answers from the node and the broker.
 
-The command queries both. A running agent already has the identity and the schema of the node, and
-queries only its settings.
+The command queries both. A running agent already knows the node's identity and schema, and queries
+only further facts, such as its settings.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -40,55 +40,55 @@ from sidecar.sinks.base import SinkState
 
 @dataclass(frozen=True, slots=True)
 class NodeAnswer:
-    """Facts about the node, or the errors instead."""
+    """Facts about the node, or errors in their place."""
 
     facts: NodeFacts | None = None
-    """None with `schema.file`, and when the node does not answer."""
+    """None with `schema.file`, and if the node does not answer."""
     node_id: str | None = None
-    """None while unknown."""
+    """None if unknown."""
     unverified: str = ""
-    """Why it is not known that `node_id` was the host id of this node before an upgrade to 6.0."""
+    """Why `node_id` cannot be verified as the node's host id before its upgrade to 6.0."""
     schema: Schema | None = None
     write_options: WriteOptions | None = None
     settings: NodeSettings | None = None
-    """Reported by the node; None before 4.0, and without permission."""
+    """Reported by the node; None before Cassandra 4.0, and without permission."""
     rights: Rights | None = None
-    """Rights of the agent's role; None without authorization, and in a running agent."""
+    """Permissions of the agent's role; None without authorization, and in a running agent."""
     masked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Masked columns by table."""
     truncations: tuple[Truncation, ...] = ()
     table_ids: frozenset[str] | None = None
-    """Of all tables of the node; None while unknown."""
+    """Ids of all tables of the node; None if unknown."""
     error: SidecarError | None = None
-    """Why the node does not answer, or rejects the agent."""
+    """Why the node does not answer or rejects the agent."""
     settings_error: SidecarError | None = None
     schema_error: SidecarError | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class AgentProbe:
-    """Queries each answer once, when a check needs it."""
+    """Queries each server at most once, when a check first needs its answer."""
 
     config: AgentConfig
     node: Callable[[], NodeAnswer]
     broker: Callable[[], BrokerAnswer]
     registrar: Registrar[Unregistered] | None = None
-    """None for the command."""
+    """None in the command."""
 
     @property
     def settings(self) -> NodeSettings | None:
-        """Settings reported by the node, else those of `cassandra.config`."""
+        """Settings reported by the node, or else settings from `cassandra.config`."""
         return self.node().settings or self.config.node_settings
 
     @property
     def publication(self) -> Publication | None:
-        """The published tables; None while the schema is unknown."""
+        """The published tables; None if the schema is unknown."""
         schema = self.node().schema
         return None if schema is None else publication_of(schema, self.config.properties)
 
     @property
     def unlogged(self) -> UnloggedWrites | None:
-        """Writes of published tables that no segment contains; None while the schema is unknown."""
+        """Writes to published tables that bypass the segments; None if the schema is unknown."""
         publication = self.publication
         if publication is None:
             return None
@@ -125,7 +125,7 @@ class AgentProbe:
 
     @property
     def topic_uses(self) -> list[TopicUse]:
-        """Topics of the published tables, as far as the tables are known, and the other topics."""
+        """Topics of the known published tables, and the other configured topics."""
         properties = self.config.properties
         further = {
             "schema.changes.topic": properties.schema_topic,
@@ -139,13 +139,13 @@ class AgentProbe:
 
     @property
     def topics(self) -> list[str]:
-        """The names of these topics, without that of dead letters."""
+        """Names of the topics in `topic_uses` except for the dead letter topic."""
         dead_letters = self.config.properties.dead_letter_topic
         return [use.topic for use in self.topic_uses if use.topic != dead_letters]
 
     @property
     def event_topics(self) -> list[str]:
-        """Topics of the published tables, as far as the tables are known."""
+        """Topics of the known published tables."""
         return [use.topic for use in self._event_uses]
 
     @property
@@ -156,7 +156,7 @@ class AgentProbe:
 
 
 def command_probe(config: AgentConfig) -> AgentProbe:
-    """For the command, which queries everything."""
+    """Creates the probe of the command, which queries everything."""
     return AgentProbe(
         config,
         CachedAnswer(partial(query_node, config)),
@@ -170,7 +170,7 @@ def running_probe(
     sink: Callable[[], SinkState],
     registrar: Registrar[Unregistered] | None = None,
 ) -> AgentProbe:
-    """For a running agent. `sink` returns the state of its sink."""
+    """Creates the probe of a running agent. `sink` returns the state of its sink."""
     config = config.reread()
     return AgentProbe(
         config,
@@ -181,7 +181,7 @@ def running_probe(
 
 
 def _known(holder: SchemaHolder) -> NodeAnswer:
-    """The facts that the holder already knows."""
+    """Returns the facts that the holder already knows."""
     identity, error = holder.identity, holder.last_error
     return NodeAnswer(
         node_id=None if identity is None else identity.node_id,
@@ -214,7 +214,7 @@ def query_node(config: AgentConfig) -> NodeAnswer:
         except SidecarError as error:
             return replace(answer, schema_error=error)
         except SchemaError as error:
-            # A table that is being dropped has rows in only some of the tables.
+            # The rows are incomplete while the node drops a table.
             return replace(answer, schema_error=UnavailableError(f"The schema: {error}"))
         options = read_write_options(connection, answer.facts)
         answer = replace(answer, schema=schema, write_options=options)
@@ -229,7 +229,7 @@ def query_node(config: AgentConfig) -> NodeAnswer:
 
 def _complete(config: AgentConfig, known: NodeAnswer) -> NodeAnswer:
     if config.properties.schema_file is not None or known.error is not None:
-        # The holder retries a node that does not answer.
+        # The holder retries an unavailable node.
         return known
     connection = node_connection(config)
     try:
@@ -242,7 +242,7 @@ def _complete(config: AgentConfig, known: NodeAnswer) -> NodeAnswer:
 
 
 def _note_tables(config: AgentConfig, answer: NodeAnswer) -> None:
-    """What later truncations and drops are compared with."""
+    """Stores the tables and truncations that later checks compare against."""
     directory = config.properties.offset_directory
     Acknowledgements(directory).begin(answer.truncations)
     if answer.schema is None or answer.table_ids is None:
@@ -255,14 +255,14 @@ def _note_tables(config: AgentConfig, answer: NodeAnswer) -> None:
 
 
 def _names_by_id(schema: Schema, present: Collection[str]) -> dict[str, str]:
-    """A known schema can contain dropped tables too."""
+    """Table names by id, without dropped tables that a known schema still contains."""
     return {
         each.id: f"{each.keyspace}.{each.name}" for each in schema.tables() if each.id in present
     }
 
 
 def _query_facts(config: AgentConfig, connection: NodeConnection, known: NodeAnswer) -> NodeAnswer:
-    """Adds facts and settings."""
+    """Adds facts, truncations and settings of the node."""
     try:
         facts = connection.facts()
     except SidecarError as error:

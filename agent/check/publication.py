@@ -1,4 +1,4 @@
-"""Published tables, their names in events, and list entries without a match."""
+"""Published tables, their names in events, and list entries that match nothing."""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
@@ -13,19 +13,19 @@ from sidecar.check.check import first_names
 
 
 def table_topic(properties: AgentProperties, table: str) -> str:
-    """The topic of `keyspace.table`, as in events."""
+    """Returns the topic of `keyspace.table`, as in events."""
     keyspace, _, name = table.partition(".")
     return _format(properties).topic(keyspace, name)
 
 
 def is_shortened(properties: AgentProperties, table: str) -> bool:
-    """Whether the name of its topic would be too long."""
+    """Whether the table's topic name is shortened because it would be too long."""
     whole = len(properties.topic_prefix) + len(properties.topic_delimiter) + len(table)
     return whole > len(table_topic(properties, table))
 
 
 def suffixed_columns(properties: AgentProperties, schema: Schema) -> tuple[str, ...]:
-    """The published columns whose names in events have a suffix, with these names."""
+    """Lists published columns whose names get a suffix in events, with the suffixed names."""
     found = _format(properties).suffixed_columns(schema)
     return tuple(f"{column} as {name}" for column, name in found)
 
@@ -49,7 +49,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Unmatched:
-    """An entry of a table or column list without a match."""
+    """An entry of a table or column list that matches nothing."""
 
     name: str
     """Name of the property."""
@@ -59,7 +59,7 @@ class Unmatched:
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """The published ones of the known tables."""
+    """The tables that the agent publishes, and related findings."""
 
     captured: tuple[str, ...] = ()
     """Tables with `cdc = true`, as `keyspace.table`, without skipped counter tables."""
@@ -69,13 +69,13 @@ class Publication:
     counters: tuple[str, ...] = ()
     """Skipped counter tables with `cdc = true`."""
     opaque: tuple[str, ...] = ()
-    """Published columns with types that are too large to be written out."""
+    """Published columns with types that are too large, so that inner values become bytes."""
     suffixed: tuple[str, ...] = ()
-    """Published columns whose names in events have a suffix, with these names."""
+    """Published columns whose names get a suffix in events, with the suffixed names."""
 
 
 def publication_of(schema: Schema, properties: AgentProperties) -> Publication:
-    """Applies the lists to the tables of a schema."""
+    """Applies the include and exclude lists to the tables of a schema."""
     tables = [table for table in schema.tables() if table.kind == "table"]
     names = {f"{table.keyspace}.{table.name}": table for table in tables}
     captured = sorted(
@@ -106,7 +106,7 @@ def publication_of(schema: Schema, properties: AgentProperties) -> Publication:
 
 
 def create_publication(properties: AgentProperties) -> Callable[[Schema], Publication]:
-    """`publication_of` with a cache of one schema, which is replaced only when it changes."""
+    """Returns `publication_of` with a cache of one entry, for the latest schema."""
     known: list[tuple[Schema, Publication]] = []
 
     def publication(schema: Schema) -> Publication:
@@ -116,7 +116,7 @@ def create_publication(properties: AgentProperties) -> Callable[[Schema], Public
             before = known[-1][1].suffixed if known else ()
             for column in sorted(set(last[1].suffixed) - set(before)):
                 logger.warning(
-                    "a column has a suffix in events, because an older one has its name: %s", column
+                    "a column gets a suffix in events, as an older column uses its name: %s", column
                 )
             known[:] = [last]
         return last[1]

@@ -1,4 +1,4 @@
-"""Checks that the agent can open segments: the oldest and the newest file, and encrypted ones."""
+"""Checks that the agent can open the oldest and newest segments, and decrypt encrypted segments."""
 
 import getpass
 import grp
@@ -22,7 +22,7 @@ from sidecar.files.access import access_denial
 def check_segments(
     directory: Path, seen: Observation, settings: NodeSettings | None
 ) -> Iterator[Finding]:
-    """One finding for the first unreadable file; all have the same owner and remedy."""
+    """Reports only the first unreadable file, because all share an owner and a remedy."""
     ends = dict.fromkeys((*seen.segments[:1], *seen.segments[-1:]))
     files = (file for segment in ends for file in SegmentFiles(directory, segment.name))
     present = [file for file in files if file.exists()]
@@ -44,7 +44,7 @@ def _error(file: Path) -> OSError | None:
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK)
     except FileNotFoundError:
-        # A running agent has finished it.
+        # A running agent has finished the segment.
         return None
     except OSError as error:
         return error
@@ -70,8 +70,8 @@ def _message(file: Path, error: OSError) -> str:
 
 
 def _remedy(file: Path, directory: Path, settings: NodeSettings | None) -> str:
-    """Commands for existing and future files. The node creates a segment in the commit-log
-    directory, which therefore needs the default ACL, and its index in `cdc_raw`."""
+    """Returns commands for existing and future files. The node creates segments in the commit-log
+    directory and indexes in `cdc_raw`, so both directories need the default ACL."""
     status = None
     with suppress(OSError):
         status = file.stat()
@@ -111,14 +111,14 @@ def _group(gid: int) -> str:
 
 
 def check_keys(config: AgentConfig, seen: Observation) -> Iterator[Finding]:
-    """Whether the keystore contains the keys of the segments; one finding for each key."""
+    """Checks that the keystore contains the segments' keys; yields one finding per key."""
     directory = config.cdc_raw_directory
     needed = _needed(directory, seen)
     if not needed:
         return
     keystore = KeySource(config.keystore)
     for alias, names in sorted(needed.items()):
-        # A key that was replaced under the same alias opens only the newest segments.
+        # If a key was replaced under the same alias, it decrypts only the newest segments.
         found = (_problem(directory, name, keystore) for name in {names[0], names[-1]})
         problem = next((each for each in found if each is not None), None)
         if problem is None:

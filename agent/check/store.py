@@ -1,4 +1,4 @@
-"""Checks of the remote store: existence and rights."""
+"""Checks of the remote store: existence and permissions."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -15,7 +15,7 @@ _ANSWER_MS = 10_000
 
 
 def store_text(config: AgentConfig) -> str:
-    """Address and timeout of the store; empty without a store."""
+    """Describes the store's address and timeout; empty without a store."""
     where = config.properties.remote_directory
     if config.has_own_transfer:
         return f"the class {config.transfer_name}"
@@ -25,8 +25,8 @@ def store_text(config: AgentConfig) -> str:
 
 
 def check_store(config: AgentConfig) -> Iterator[Finding]:
-    """Queries the rights in the bucket; writes nothing. A worker process loads the client, which
-    needs 30 MB."""
+    """Queries the permissions in the bucket; writes nothing. The client needs 30 MB, so it runs in
+    a worker process."""
     if config.has_own_transfer:
         yield _check_class(config.transfer_name)
         return
@@ -75,20 +75,20 @@ def check_store(config: AgentConfig) -> Iterator[Finding]:
 
 
 def _missing_rights(config: AgentConfig, where: RemoteDirectory) -> list[str]:
-    """Raises ConfigError for the settings, and StoreError when the store does not answer."""
+    """Raises ConfigError for invalid settings, and StoreError if the store does not answer."""
     settings = config.properties.store_settings(timeout_ms=_ANSWER_MS)
     with closing(SubprocessStore(create_store(where, settings))) as store:
         return store.missing_rights()
 
 
 def _remedy_text(remedy: str, where: RemoteDirectory) -> str:
-    """A remedy of `StoreKind` for this directory."""
+    """Fills the bucket and the prefix into a remedy of `StoreKind`."""
     prefix = f"{where.prefix}/" if where.prefix else ""
     return remedy.format(bucket=where.bucket, prefix=prefix)
 
 
 def _check_class(name: str) -> Finding:
-    """Imports the class and compares its methods; calls nothing."""
+    """Imports the class and checks its methods, but does not call them."""
     try:
         load_class(name)
     except ConfigError as error:
@@ -98,4 +98,4 @@ def _check_class(name: str) -> Finding:
             "Correct commit.log.transfer.class. Until then the agent exits with code 2.",
             code="transfer_class_invalid",
         )
-    return ok("transfer", f"{name} can be imported and has the methods.")
+    return ok("transfer", f"{name} can be imported and has the required methods.")

@@ -1,4 +1,4 @@
-"""Checks of the published tables: lists, names of topics, rights, truncations and drops."""
+"""Checks of the published tables: lists, topic names, permissions, truncations and drops."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
@@ -15,7 +15,7 @@ from sidecar.properties.types import LONGEST_TOPIC
 
 
 def check_tables(publication: Publication) -> Iterator[Finding]:
-    """Captured and published tables, and list entries without a match."""
+    """Reports captured and published tables, and list entries that match nothing."""
     captured, published = publication.captured, publication.published
     if publication.counters:
         shown = first_names(publication.counters)
@@ -23,16 +23,16 @@ def check_tables(publication: Publication) -> Iterator[Finding]:
     if publication.opaque:
         yield fault(
             "tables",
-            "The types of these columns take megabytes where each user type is written out, or are "
+            "The types of these columns take megabytes with all user types written out, or are "
             "nested more than 64 levels deep. The agent publishes their inner values as bytes: "
             f"{first_names(publication.opaque)}.",
-            "Use user types that contain fewer others.",
+            "Use user types that contain fewer other types.",
             code="column_types_too_large",
         )
     if publication.suffixed:
         yield warning(
             "tables",
-            "The names of these columns have a suffix in events, because older columns have the "
+            "The names of these columns get a suffix in events, because older columns use the "
             f"names: {first_names(publication.suffixed)}.",
             "Read the fields by these names. With field.name.adjustment.mode=avro_unicode and new "
             "topics, no column needs a suffix.",
@@ -72,13 +72,13 @@ def check_tables(publication: Publication) -> Iterator[Finding]:
 
 
 _APART = (
-    "Set topic.delimiter=-, with which the topics of tables differ, or exclude all but one of the "
-    "tables (table.exclude.list). If a property names the topic, choose another name."
+    "Set topic.delimiter=-, which makes the topics distinct, or exclude all but one of the tables "
+    "(table.exclude.list). If a property sets the topic, choose a different name."
 )
 
 
 def check_topic_names(probe: AgentProbe) -> Iterator[Finding]:
-    """Whether Kafka accepts every name. The broker only adds the names of its topics."""
+    """Checks whether Kafka accepts every topic name. The broker only reports existing topics."""
     properties = probe.config.properties
     if properties.sink != "kafka":
         return
@@ -106,7 +106,7 @@ def check_snapshot_rights(
     published: Iterable[str],
     masked: Mapping[str, tuple[str, ...]],
 ) -> Iterator[Finding]:
-    """Whether the tables that snapshots copy can be read, with the values of masked columns."""
+    """Checks whether the agent's role can read the tables, and the values of masked columns."""
     role = config.properties.cassandra_username
     if rights is None or config.properties.snapshot_mode == "never":
         return
@@ -138,27 +138,27 @@ def check_snapshot_rights(
 
 
 _VERSION_STORE = (
-    "for a version store of Spark, with the properties of `reconcile`: "
+    "for a Spark version store, with the properties of `reconcile`: "
     "python -m spark_jobs.reconcile.truncate --config FILE"
 )
 
 
 def check_truncations(truncated: Mapping[str, Truncation]) -> Iterator[Finding]:
-    """One finding for all unacknowledged truncations, by table."""
+    """Yields one finding for all unacknowledged truncations. `truncated`: truncations by table."""
     if not truncated:
         return
     texts = [f"{name} ({_text(each)})" for name, each in truncated.items()]
-    # Each with its own time: a later one would delete rows that were written since.
+    # Each table needs its own time: a later time would delete rows written since the truncation.
     first, *others = (
         f"--set table={name} --set at.us={each.at_ms * 1000 + 999}"
         for name, each in truncated.items()
     )
     commands = f"{_VERSION_STORE} {first}"
     if others:
-        commands += f", and the same with {', with '.join(others)}"
+        commands += f", and the same command with {', with '.join(others)}"
     yield warning(
         "truncations",
-        f"Tables were truncated, which has no event: {first_names(texts)}. Their rows stay in "
+        f"Tables were truncated, which sends no event: {first_names(texts)}. Their rows stay in "
         "topics and targets.",
         f"Delete them in each target; {commands}. Then run "
         f"`agent truncations acknowledge {' '.join(truncated)}` on each node.",
@@ -167,14 +167,14 @@ def check_truncations(truncated: Mapping[str, Truncation]) -> Iterator[Finding]:
 
 
 def check_drops(dropped: Mapping[str, Drop], present: Collection[str]) -> Iterator[Finding]:
-    """One finding for all unacknowledged drops, by table; `present` lists the names of tables."""
+    """Yields one finding for all unacknowledged drops. `present`: names of existing tables."""
     if not dropped:
         return
     created_again = sorted(dropped.keys() & set(present))
     gone = sorted(dropped.keys() - set(present))
     remedies = []
     if gone:
-        # A table that is gone has no later rows, so the latest time fits all.
+        # Dropped tables have no later rows, so the latest time suits all of them.
         last = max((dropped[name] for name in gone), key=lambda each: each.noticed_ms)
         command = f"--set table={last.name} --set at.us={last.noticed_ms * 1000 + 999}"
         remedies.append(
@@ -182,13 +182,13 @@ def check_drops(dropped: Mapping[str, Drop], present: Collection[str]) -> Iterat
         )
     if created_again:
         remedies.append(
-            f"In each target, delete the rows of the old {first_names(created_again)}; version "
-            "stores of Spark hold the old and the new table apart."
+            f"In each target, delete the rows of the old {first_names(created_again)}; Spark "
+            "version stores keep the old and the new table separate."
         )
     yield warning(
         "drops",
-        f"Tables were dropped, which has no event: {first_names(sorted(dropped))}. Their rows stay "
-        "in topics and targets.",
+        f"Tables were dropped, which sends no event: {first_names(sorted(dropped))}. Their rows "
+        "stay in topics and targets.",
         f"{' '.join(remedies)} Then run `agent truncations acknowledge "
         f"{' '.join(sorted(dropped))}` on each node.",
         code="table_dropped",

@@ -1,4 +1,4 @@
-"""Published tables whose writes the node keeps out of its commit log. Pure.
+"""Pure functions that find published tables whose writes bypass the node's commit log.
 
 Sources: Cassandra's `TxnWrite` and `CassandraKeyspaceWriteHandler` for transactions, CEP-45 for
 mutation tracking, `KeyspaceParams` for `durable_writes`.
@@ -32,7 +32,7 @@ class Reason(StrEnum):
     TRANSACTIONAL_MODE = "transactional_mode"
     """Transactions, and in most modes all writes, go through Accord and its journal."""
     TRANSACTIONAL_MIGRATION = "transactional_migration"
-    """Token ranges that have not left Accord yet write through it."""
+    """Token ranges that have not yet migrated away from Accord still write through it."""
 
 
 _TRANSACTIONS = frozenset((Reason.TRANSACTIONAL_MODE, Reason.TRANSACTIONAL_MIGRATION))
@@ -41,7 +41,7 @@ _CAPTURED_MODES = ("full", "mixed_reads")
 
 @dataclass(frozen=True, slots=True)
 class UnloggedTable:
-    """One reason of one table."""
+    """A table with one reason why its writes bypass the commit log."""
 
     keyspace: str
     table: str
@@ -65,8 +65,8 @@ class UnloggedTable:
 
     @property
     def remedy(self) -> str:
-        """The statement or command that ends the reason."""
-        # With the names of tables, nodetool of 6.0-alpha2 fails (NotSerializableException).
+        """Returns the statement or command that removes the reason."""
+        # With table names, nodetool of 6.0-alpha2 fails (NotSerializableException).
         finish = f"`nodetool consensus_admin finish-migration {self.keyspace}`"
         keyspace = cql_identifier(self.keyspace)
         match self.reason:
@@ -83,17 +83,17 @@ class UnloggedTable:
 
 @dataclass(frozen=True, slots=True)
 class UnloggedWrites:
-    """The published tables with writes that the commit log lacks."""
+    """The published tables with writes that bypass the commit log."""
 
     tables: tuple[UnloggedTable, ...] = ()
     unknown: str = ""
-    """Why this is not known for every published table; empty when it is."""
+    """Why the result is incomplete; empty if all published tables were checked."""
     is_rejected: bool = False
-    """True when the node answers and does not report the options."""
+    """True if the node answers but does not report the options."""
 
     @property
     def table_count(self) -> int | None:
-        """Number of tables; None while it is not known and none is found."""
+        """Number of tables; None if the result is incomplete and contains no table."""
         if self.unknown and not self.tables:
             return None
         return len({each.name for each in self.tables})
@@ -102,25 +102,25 @@ class UnloggedWrites:
 def unlogged_writes(
     options: WriteOptions | None, published: Iterable[str], *, captures_transactions: bool = False
 ) -> UnloggedWrites:
-    """Applies the options to tables (`keyspace.table`). `options` is None before the node or
-    `schema.file` has given any. `captures_transactions`: the agent reads Accord's journal."""
+    """Applies the options to tables (`keyspace.table`). `options` is None until the node or
+    `schema.file` has been read. `captures_transactions`: the agent reads Accord's journal."""
     if options is None:
         return UnloggedWrites(unknown="neither the node nor schema.file has been read yet.")
-    # A dropped table stays in the schema, because segments still have its changes.
+    # A dropped table stays in the schema, because segments may still contain its changes.
     names = [name for name in published if name in options.tables]
     reasons = (each for name in names for each in _reasons(name, options))
     found = tuple(each for each in reasons if not (captures_transactions and each.is_captured))
-    # A table of schema.file can be there without its keyspace.
+    # schema.file can contain a table but not its keyspace.
     missing = set(map(_keyspace, names)) - set(options.keyspaces)
     unknown = options.error
     if missing and not unknown:
         shown = first_names(sorted(missing))
-        unknown = f"schema.file has no CREATE KEYSPACE of {shown}, so durable_writes is not known."
+        unknown = f"schema.file has no CREATE KEYSPACE for {shown}, so durable_writes is unknown."
     return UnloggedWrites(found, unknown, is_rejected=bool(options.error))
 
 
 def check_unlogged_writes(unlogged: UnloggedWrites) -> Iterator[Finding]:
-    """Tables with unlogged writes, and why this is not known."""
+    """Reports tables with unlogged writes, and why the result may be incomplete."""
     if unlogged.tables:
         yield bypass_finding(unlogged.tables)
     if unlogged.unknown:
@@ -130,7 +130,7 @@ def check_unlogged_writes(unlogged: UnloggedWrites) -> Iterator[Finding]:
 
 
 def bypass_finding(tables: Sequence[UnloggedTable]) -> Finding:
-    """At least one table."""
+    """Creates the fault for a non-empty sequence of tables."""
     shown = first_names([f"{each.name} ({each.option})" for each in tables])
     first = {each.reason: each for each in reversed(tables)}
     remedies = " ".join(first[reason].remedy for reason in Reason if reason in first)
@@ -147,7 +147,7 @@ def bypass_finding(tables: Sequence[UnloggedTable]) -> Finding:
 def unknown_finding(reason: str) -> Finding:
     return warning(
         SUBJECT,
-        f"The agent cannot know whether writes bypass the commit log: {reason}",
+        f"The agent cannot determine whether writes bypass the commit log: {reason}",
         "Let the agent connect to the node, or write the output of DESCRIBE SCHEMA WITH INTERNALS "
         "to schema.file.",
         code="unlogged_writes_unknown",
@@ -171,7 +171,7 @@ def _reasons(name: str, options: WriteOptions) -> Iterator[UnloggedTable]:
 
 def _unlogged(name: str, reason: Reason, option: str, options: Options) -> UnloggedTable:
     value = options[option]
-    # durable_writes is a boolean, the other values are strings.
+    # durable_writes is a boolean; the other options are strings.
     written = value if option == DURABLE_WRITES else f"'{value}'"
     keyspace, _, table = name.partition(".")
     return UnloggedTable(keyspace, table, reason, f"{option} = {written}")

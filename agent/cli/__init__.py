@@ -1,4 +1,4 @@
-"""The command line of the agent, a module for each command."""
+"""The command line of the agent, with one module for each command."""
 
 from agent.cli.entry import main
 

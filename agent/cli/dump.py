@@ -1,4 +1,4 @@
-"""`agent dump`: prints segments as events, canonical dump, or tree."""
+"""`agent dump`: prints segments as events, as a canonical dump or as a tree."""
 
 import os
 import sys
@@ -55,10 +55,10 @@ _COUNTER_HISTORY_BYTES = 64 << 20
     "--table",
     "tables",
     multiple=True,
-    help="Only tables whose keyspace.table matches this expression; repeatable.",
+    help="Print only tables whose keyspace.table matches this regular expression; repeatable.",
 )
 @click.option(
-    "--topic-prefix", default="dump", show_default=True, help="First part of topic names."
+    "--topic-prefix", default="dump", show_default=True, help="Prefix of all topic names."
 )
 @click.option(
     "--op-style",
@@ -96,7 +96,7 @@ def dump(
     Problems are printed to stderr with segment and position, and set the exit code to 1.
     """
     if form == "tree" and invocation_of(click.get_current_context()).is_json:
-        raise click.UsageError("--tree prints no JSON. Use --mutations instead.")
+        raise click.UsageError("--tree cannot print JSON. Use --mutations instead.")
     if schema_path is None and form != "tree":
         raise click.UsageError("--schema is required, except with --tree.")
     schema = None if schema_path is None else read_schema(schema_path)
@@ -125,7 +125,7 @@ def dump(
                 advance(segment)
         sys.stdout.buffer.flush()
     except BrokenPipeError:
-        # The reader closed the pipe, such as `head`: nothing more can be flushed.
+        # The reader of the pipe, such as `head`, closed it: the flush at exit would fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     if printer.skipped:
@@ -137,7 +137,7 @@ def dump(
 
 
 def read_schema(path: Path) -> Schema:
-    """Raises `ConfigError`, with the line of an error."""
+    """Reads CQL statements from a file. Raises `ConfigError`, which contains the invalid line."""
     try:
         schema = Schema.from_cql(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -153,7 +153,7 @@ def read_schema(path: Path) -> Schema:
 
 
 class SegmentPrinter:
-    """Prints segments one after the other, and counts what it cannot print."""
+    """Prints segments one by one, and counts problems and skipped partition updates."""
 
     def __init__(
         self,
@@ -164,7 +164,7 @@ class SegmentPrinter:
         *,
         idx_limit: bool,
     ) -> None:
-        """`form` None prints events. The schema takes the changes of each segment."""
+        """`form=None` prints events. Schema changes in a segment also apply to later segments."""
         self._form = form
         self._schema = schema
         self._event_format = event_format
@@ -173,7 +173,7 @@ class SegmentPrinter:
         self._output = sys.stdout.buffer
         self._counters = CounterHistory(_COUNTER_HISTORY_BYTES)
         self.problems = 0
-        """Any of them sets the exit code to 1."""
+        """Number of problems; any problem sets the exit code to 1."""
         self.skipped: Counter[str] = Counter()
 
     def print(self, segment: SegmentFile) -> None:
@@ -181,7 +181,7 @@ class SegmentPrinter:
         if self._idx_limit:
             idx = segment.idx()
             if not idx.completed:
-                # Without an update no data of the segment is known to be durable.
+                # Without an index update, no data in the segment is known to be durable.
                 limit = idx.offset or 0
         try:
             with segment.decompressed() as path, with_key_advice(self._keystore):
@@ -234,7 +234,7 @@ class SegmentPrinter:
         unknown = skipped.pop(_UNKNOWN_TABLE, 0)
         if unknown:
             self._report(
-                f"{reader.descriptor.segment}: {unknown} updates of tables that the schema lacks "
+                f"{reader.descriptor.segment}: {unknown} updates of tables missing from the schema "
                 "are skipped, with the rest of their mutations"
             )
         self.skipped += skipped
@@ -273,7 +273,7 @@ class SegmentPrinter:
 
 @contextmanager
 def _progress(segments: Sequence[SegmentFile]) -> Iterator[Callable[[SegmentFile], None]]:
-    """A bar on a terminal, unless the printed lines show the progress there."""
+    """Shows a progress bar on a terminal, unless the dump itself is printed to a terminal."""
     console = Console(stderr=True)
     if not console.is_terminal or sys.stdout.isatty():
         yield lambda _segment: None

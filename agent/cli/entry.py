@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 
 
 def _create_service(config: AgentConfig) -> Service:
-    # Imported here, so that other commands do not load the clients of broker and node.
+    # Imported here, so that other commands do not load the clients of the broker and the node.
     from agent.service import create_service
 
     return create_service(config)
 
 
 def _checks() -> "tuple[Sequence[Check[AgentProbe]], ProbeOf[AgentProbe]]":
-    # Imported here: the clients of broker and node take long to load.
+    # Imported here: the clients of the broker and the node are slow to load.
     from agent.check.checks import CHECKS
     from agent.check.probe import command_probe
 
@@ -50,12 +50,12 @@ def _checks() -> "tuple[Sequence[Check[AgentProbe]], ProbeOf[AgentProbe]]":
 
 
 def start_problems(config: AgentConfig) -> list[str]:
-    """One message for each unusable directory, state file, schema file and address."""
+    """Returns a message for each unusable directory, state file, schema file and address."""
     properties = config.properties
     problems = offset_problems(properties, directory_problems(config), state_stores(config))
     if properties.schema_file is None:
         return problems
-    # Imported here: the parser takes long to load, and `schema.file` is rare.
+    # Imported here: the parser is slow to load, and `schema.file` is rare.
     from agent.schema import NodeIdentity
     from agent.schema.source import SchemaFile
 

@@ -21,20 +21,20 @@ from sidecar.offsets.properties_store import PropertiesStore
 
 
 def state_stores(config: AgentConfig) -> list[PropertiesStore]:
-    """The offsets of segments and of snapshots."""
+    """Returns the stores of segment offsets and snapshot offsets."""
     directory, prefix = config.properties.offset_directory, config.properties.topic_prefix
     return [PropertiesStore(directory, file, prefix) for file in (OFFSET_FILE, SNAPSHOT_FILE)]
 
 
 @dataclass(frozen=True, slots=True)
 class ResetOffsets(MessageReport):
-    """The place of the old offsets."""
+    """The directory to which the old offsets were moved, and the names of the files."""
 
     directory: str
     files: tuple[str, ...]
 
 
-@click.command("reset", short_help="Start again with the oldest segment.")
+@click.command("reset", short_help="Restart from the oldest segment.")
 @configuration_options
 @click.option("--snapshots", is_flag=True, help="Also reset the offsets of snapshots.")
 @json_output(ResetOffsets)
@@ -59,10 +59,10 @@ def reset(invocation: Invocation[AgentConfig], snapshots: bool) -> None:
         if not present:
             raise ConfigError(f"{directory}: no offsets are stored, so there is nothing to reset.")
         folder = _new_folder(directory)
-        # The previous copy first: otherwise an interrupted reset would recover from it.
+        # Move the previous copy first: the agent would recover from it after an interrupted reset.
         for path in reversed(present):
             path.rename(folder / path.name)
-    message = f"The next start reads from the oldest segment on. The old offsets are in {folder}."
+    message = f"The next start reads from the oldest segment. The old offsets are in {folder}."
     files = tuple(path.name for path in present)
     print_message(invocation, ResetOffsets(message, str(folder), files))
 
@@ -78,9 +78,9 @@ class ShownOffsets:
     """The stored offsets of a node."""
 
     node_id: str | None
-    """Null when nothing is stored."""
+    """Null if no offsets are stored."""
     segments: Mapping[str, int | Literal["COMPLETED"]]
-    """By the name of a segment: all events before this position are acknowledged."""
+    """Positions by segment name: all events before the position are acknowledged."""
 
 
 @click.group("offsets", short_help="Show, import or reset the stored offsets.")
@@ -117,8 +117,8 @@ def show(invocation: Invocation[AgentConfig]) -> None:
 
 
 def stored_offsets(directory: Path) -> SegmentOffsets | None:
-    """None when no offsets are stored. Warns on stderr when the previous copy is used. Raises
-    `OffsetStoreError`."""
+    """Loads the stored offsets; returns None if there are none. Warns on stderr if the previous
+    copy is used. Raises `OffsetStoreError`."""
     stored = PropertiesStore(directory, OFFSET_FILE).load()
     if stored.recovered_from_previous is not None:
         print(f"warning: {stored.recovered_from_previous}", file=sys.stderr)

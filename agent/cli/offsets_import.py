@@ -1,9 +1,9 @@
 """`agent offsets import`: resume where Debezium's connector stopped.
 
-`commitlog_offset.properties` has an entry `keyspace.table=SEGMENT:POSITION` for each table: all its
-events up to there are acknowledged. A position is the logical end of a mutation, as ours is. The
-agent has one offset for all tables, so it starts at the lowest. It sends again what the connector
-sent after that, with the same event ids.
+`commitlog_offset.properties` contains one entry `keyspace.table=SEGMENT:POSITION` for each table:
+all events of the table up to the position are acknowledged. As in the agent's offsets, a position
+is the logical end of a mutation. The agent uses one offset for all tables, so it starts at the
+lowest offset. It repeats events that the connector sent after this offset.
 """
 
 from collections.abc import Collection, Mapping
@@ -34,17 +34,17 @@ class TableOffset:
 
 
 def table_offsets(entries: Mapping[str, str]) -> tuple[TableOffset, ...]:
-    """Sorted, the lowest first. Raises ConfigError for an entry that is not an offset."""
+    """Parses offsets and sorts them, lowest first. Raises ConfigError for an invalid entry."""
     return tuple(sorted(_offset(table, value) for table, value in entries.items()))
 
 
 def offsets_from_debezium(
     offsets: Collection[TableOffset], present: Collection[SegmentName], node_id: str
 ) -> SegmentOffsets:
-    """Starts at the lowest offset; `present` segments before it are completed. Raises ConfigError
-    without an offset."""
+    """Returns offsets that start at the lowest offset; older `present` segments are completed.
+    Raises ConfigError if `offsets` is empty."""
     if not offsets:
-        raise ConfigError(f"{FILE} has no offset. Check --from.")
+        raise ConfigError(f"{FILE} contains no offset. Check --from.")
     lowest = min(offsets)
     found = SegmentOffsets(node_id).advanced(lowest.segment, lowest.position)
     for name in sorted(present):
@@ -73,11 +73,11 @@ class ImportedOffsets(MessageReport):
     segment: str
     position: int
     table: str
-    """The table with this offset, the lowest of all."""
+    """The table with the lowest offset."""
     tables: int
     """Number of tables with an offset."""
     completed_segments: int
-    """Older segments in `cdc_raw`, which are not read again."""
+    """Number of older segments in `cdc_raw`, which are not read again."""
     file: str
 
 
@@ -96,8 +96,8 @@ class ImportedOffsets(MessageReport):
 def import_(invocation: Invocation[AgentConfig], source: Path, replace: bool) -> None:
     """Store the lowest offset of Debezium's connector as the offset of this agent.
 
-    Stop the connector first. The agent sends again what the connector sent after that offset, with
-    the same event ids.
+    Stop the connector first. The agent repeats events that the connector sent after the lowest
+    offset.
     """
     config = invocation.usable_config()
     file = source / FILE if source.is_dir() else source
@@ -133,9 +133,9 @@ def import_(invocation: Invocation[AgentConfig], source: Path, replace: bool) ->
 
 
 def _node_id(config: AgentConfig) -> str:
-    """`node.id`, or the host id of the node. Raises UnavailableError when the node does not
+    """Returns `node.id`, or the host id of the node. Raises UnavailableError if the node does not
     answer."""
-    # Imported here: the driver takes long to load.
+    # Imported here: the driver is slow to load.
     from agent.schema import create_schema_holder
 
     holder = create_schema_holder(config)

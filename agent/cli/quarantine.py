@@ -29,7 +29,7 @@ _REQUEST_MS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class UndeliveredRange:
-    """A range of positions without events; `end` is null at the end of the segment."""
+    """A range of positions with undelivered events; `end` is null for the end of the segment."""
 
     start: int
     end: int | None
@@ -43,14 +43,14 @@ class QuarantinedSegment:
 
     segment: str
     size_bytes: int | None
-    """Null when the file is elsewhere."""
+    """Null if the segment is not stored locally."""
     remote: str | None
-    """Directory of the store that holds the segment."""
+    """Remote directory that contains the segment."""
     noted_at: str | None
     """Time of the first loss, ISO 8601."""
     ranges: tuple[UndeliveredRange, ...]
     ranges_left_out: int
-    """Number of further ranges."""
+    """Number of further ranges, which are not listed."""
     dead_letters: int
     dead_letter_reasons: tuple[str, ...]
     is_retry_requested: bool
@@ -58,7 +58,7 @@ class QuarantinedSegment:
 
 @dataclass(frozen=True, slots=True)
 class ChosenSegments(MessageReport):
-    """The segments that a command has changed."""
+    """The segments that the command changed."""
 
     segments: tuple[str, ...]
 
@@ -75,7 +75,7 @@ def quarantine() -> None:
 
 @quarantine.command("list", short_help="List quarantined segments.")
 @configuration_options
-@json_output(list[QuarantinedSegment], text="Print one JSON array, with every lost range.")
+@json_output(list[QuarantinedSegment], text="Print one JSON array, including lost ranges.")
 @click.pass_obj
 def list_quarantined(invocation: Invocation[AgentConfig]) -> None:
     """List quarantined segments with their causes, oldest first."""
@@ -99,11 +99,11 @@ def list_quarantined(invocation: Invocation[AgentConfig]) -> None:
 @json_output(ChosenSegments)
 @click.pass_obj
 def retry(invocation: Invocation[AgentConfig], is_all: bool, names: tuple[str, ...]) -> None:
-    """Request that the agent reads quarantined segments again, from their beginning.
+    """Request that the agent reads quarantined segments again, from the beginning.
 
-    A running agent starts within seconds, a stopped one when it starts. The agent delivers all
-    events of a segment again, with the same event ids. A segment that still fails is quarantined
-    again.
+    A running agent retries within seconds, a stopped agent at its next start. The agent delivers
+    all events of a segment again, with the same event ids. A segment that still fails is
+    quarantined again.
     """
     config = invocation.config()
     directory = config.properties.relocation_directory / DIRECTORY
@@ -114,7 +114,7 @@ def retry(invocation: Invocation[AgentConfig], is_all: bool, names: tuple[str, .
     request_retry(directory, chosen)
     message = f"Requested a retry of {_count(chosen)}."
     if not chosen:
-        message = f"{directory} has no segment to retry."
+        message = f"{directory} contains no segment to retry."
     print_message(invocation, ChosenSegments(message, tuple(each.log for each in chosen)))
 
 
@@ -151,18 +151,18 @@ def _chosen(
     names: tuple[str, ...], is_all: bool, present: list[QuarantineKey]
 ) -> list[QuarantineKey]:
     if is_all == bool(names):
-        raise ConfigError("Name segments such as CommitLog-7-1699.log, or use --all.")
+        raise ConfigError("Specify segments such as CommitLog-7-1699.log, or use --all.")
     return present if is_all else [_key(name) for name in names]
 
 
 def _require_local(chosen: list[QuarantineKey], found: list[QuarantineEntry]) -> None:
-    """Only the transfer that sent a segment to a store can fetch it."""
+    """Raises ConfigError for remote segments, which only a transfer to their store can fetch."""
     for each in found:
         if each.remote and each.name in chosen:
             raise ConfigError(
                 f"{each.name}: the segment is in {each.remote}, and only an agent with "
-                f"commit.log.transfer.class={_transfer_of(each.remote)} can fetch it. Set that, or "
-                "name segments of this machine."
+                f"commit.log.transfer.class={_transfer_of(each.remote)} can fetch it. Set this "
+                "property, or specify only local segments."
             )
 
 
@@ -204,7 +204,7 @@ def _row(each: QuarantineEntry) -> tuple[str, ...]:
 
 
 def quarantined_segment(each: QuarantineEntry) -> QuarantinedSegment:
-    """The JSON of one entry."""
+    """Converts an entry for the JSON output."""
     reason, dead_letters = each.reason, each.dead_letters
     lost = reason.ranges if reason is not None else ()
     return QuarantinedSegment(

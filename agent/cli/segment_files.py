@@ -1,4 +1,4 @@
-"""Segment files of a command line: directories, `.log` and `.log.gz`, and the keystore for them."""
+"""Segment files in command lines (directories, `.log`, `.log.gz`), and their keystore options."""
 
 import functools
 import gzip
@@ -23,7 +23,7 @@ from sidecar.errors import ConfigError
 
 @dataclass(frozen=True)
 class SegmentFile:
-    """One segment on disk, with the name that the node gave it."""
+    """A segment on disk, with its original name."""
 
     path: Path
     name: SegmentName
@@ -33,7 +33,7 @@ class SegmentFile:
         return self.path.suffix == ".gz"
 
     def idx(self) -> Idx:
-        """The index file of the segment; no update without one. Raises OSError."""
+        """Reads the index file of the segment; a missing file is no update. Raises OSError."""
         try:
             return read_idx(self.path.with_name(self.name.idx))
         except FileNotFoundError:
@@ -41,7 +41,7 @@ class SegmentFile:
 
     @contextmanager
     def decompressed(self) -> Iterator[Path]:
-        """Path of the decompressed file, temporary for `.gz`."""
+        """Yields the path of the decompressed file, which is temporary for `.gz`."""
         if not self.is_compressed:
             yield self.path
             return
@@ -56,9 +56,9 @@ class SegmentFile:
 
 
 def find_segments(paths: Sequence[Path]) -> list[SegmentFile]:
-    """The files in the given order; the segments of a directory in the order of their ids.
+    """Finds segments in the order of `paths`; segments in a directory are sorted by id.
 
-    Raises `ConfigError` for a path that is not a segment.
+    Raises `ConfigError` if a path is neither a segment nor a directory with segments.
     """
     found: list[SegmentFile] = []
     for path in paths:
@@ -76,7 +76,7 @@ def find_segments(paths: Sequence[Path]) -> list[SegmentFile]:
             inside = [segment for file in files if (segment := _segment(file)) is not None]
             if not inside:
                 raise ConfigError(
-                    f"{path}: the directory has no segment (CommitLog-<version>-<id>.log)."
+                    f"{path}: the directory contains no segment (CommitLog-<version>-<id>.log)."
                 )
             found += sorted(inside, key=lambda segment: segment.name)
             continue
@@ -101,7 +101,7 @@ KEY_PASSWORD_VARIABLE = "KEYSTORE_KEY_PASSWORD"
 
 
 def keystore_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds three options, and passes the result as `keystore`, a `KeySource`."""
+    """Adds three options, and passes the resulting `KeySource` to the command as `keystore`."""
 
     @click.option(
         "--keystore",
@@ -119,7 +119,7 @@ def keystore_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @click.option(
         "--cassandra-config",
         type=click.Path(path_type=Path),
-        help="The node's cassandra.yaml, which names its keystore.",
+        help="The node's cassandra.yaml, which configures its keystore.",
     )
     @functools.wraps(command)
     def with_keystore(
@@ -150,7 +150,7 @@ def _settings(
             raise ConfigError(f"--keystore-password-file: cannot read {password_file}.") from error
     if password is None:
         raise ConfigError(
-            f"--keystore needs a password: set {PASSWORD_VARIABLE} or --keystore-password-file."
+            f"--keystore requires a password: set {PASSWORD_VARIABLE} or --keystore-password-file."
         )
     key_password = os.environ.get(KEY_PASSWORD_VARIABLE)
     return KeystoreSettings(path.absolute(), password, key_password, None, "--keystore")

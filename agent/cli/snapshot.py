@@ -32,23 +32,23 @@ class SnapshotTable:
     """`copying`, `completed`, `stopped` or `refused`."""
     rows: int
     percent: float
-    """Completed part of the token ranges."""
+    """Completed percentage of the token ranges."""
     ranges: int
     ranges_done: int
     started_at: str
     reason: str = ""
-    """Why the node rejects the table."""
+    """Why a refused table cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotStatus:
-    """All snapshots. Without a node only `tables` is present, and empty."""
+    """All snapshots. Without a connection to a node, only an empty `tables` is present."""
 
     tables: tuple[SnapshotTable, ...]
     mode: str = ""
     consistency: str = ""
     ranges: str = ""
-    """`all` or `primary`."""
+    """`primary`, `replica` or `all`."""
     is_running: bool = False
     waiting: str | None = None
     """Why rows cannot be read."""
@@ -77,7 +77,7 @@ def start(
 ) -> None:
     """Copy all rows of tables, even if they were copied before."""
     if not tables:
-        raise click.UsageError("Name the tables to copy: KEYSPACE.TABLE…")
+        raise click.UsageError("Specify the tables to copy: KEYSPACE.TABLE…")
     _send(invocation, AgentClient.of(invocation, address), "start", tables)
 
 
@@ -96,7 +96,7 @@ def stop(
 ) -> None:
     """Stop the snapshots of tables. Only `start` restarts them."""
     if is_all == bool(tables):
-        raise click.UsageError("Name tables as KEYSPACE.TABLE, or use --all.")
+        raise click.UsageError("Specify tables as KEYSPACE.TABLE, or use --all.")
     client = AgentClient.of(invocation, address)
     if is_all:
         with agents_answer():
@@ -111,7 +111,7 @@ def stop(
 @click.option("--follow", is_flag=True, help="Repeat until no snapshot is running.")
 @_tables
 @json_output(
-    SnapshotStatus, lines=True, text="Print one line of JSON; with --follow one each second."
+    SnapshotStatus, lines=True, text="Print one line of JSON; with --follow, one per second."
 )
 @click.pass_obj
 def status(
@@ -120,8 +120,8 @@ def status(
     follow: bool,
     tables: tuple[str, ...],
 ) -> None:
-    """Show each table, or those named, with its copied rows and the completed part of its token
-    ranges."""
+    """Show the copied rows and the completed part of the token ranges, for all tables or for the
+    given tables."""
     client = AgentClient.of(invocation, address)
 
     def fetch() -> Mapping[str, Any]:
@@ -153,7 +153,7 @@ def _send(
 
 
 def lines(document: Mapping[str, Any]) -> Iterator[str]:
-    """One line for each table, and a summary."""
+    """Formats one line for each table, and a summary."""
     for each in document["tables"]:
         yield f"{each['table']} {each['state']}: {each['rows']:,} rows, {each['percent']}%"
     yield summary(document)
@@ -167,7 +167,7 @@ def summary(document: Mapping[str, Any]) -> str:
 
 
 def render_progress(document: Mapping[str, Any]) -> Group:
-    """A progress bar for each table."""
+    """Renders a progress bar for each table, and a summary."""
     bars = empty_bars()
     for each in document["tables"]:
         note = f"{each['rows']:,} rows, {each['state']}"

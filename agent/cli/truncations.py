@@ -1,4 +1,4 @@
-"""`agent truncations`: acknowledge truncations of tables."""
+"""`agent truncations`: acknowledge truncations and drops of tables."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from sidecar.errors import ConfigError
 
 @dataclass(frozen=True, slots=True)
 class AcknowledgedTruncations(MessageReport):
-    """The tables of a command."""
+    """The tables whose truncations the command acknowledged."""
 
     tables: tuple[str, ...]
 
@@ -21,18 +21,18 @@ class AcknowledgedTruncations(MessageReport):
 @click.group("truncations", short_help="Acknowledge truncations of tables.")
 @configuration_options
 def truncations() -> None:
-    """Acknowledge truncations, which have no event. `agent check` lists them."""
+    """Acknowledge truncations, which send no events. `agent check` lists them."""
 
 
-@truncations.command("acknowledge", short_help="End the report of truncated tables.")
+@truncations.command("acknowledge", short_help="Stop reporting truncated tables.")
 @configuration_options
 @click.argument("tables", nargs=-1, required=True, metavar="KEYSPACE.TABLE…")
 @json_output(AcknowledgedTruncations)
 @click.pass_obj
 def acknowledge(invocation: Invocation[AgentConfig], tables: tuple[str, ...]) -> None:
-    """End the report of all truncations of tables until now, after the targets follow them.
+    """Stop reporting truncations of tables up to now. First delete the rows in all targets.
 
-    A running agent takes note within a minute.
+    A running agent notices within a minute.
     """
     config = invocation.config()
     problems = directory_problems(config)
@@ -40,5 +40,5 @@ def acknowledge(invocation: Invocation[AgentConfig], tables: tuple[str, ...]) ->
     if problems or malformed:
         raise ConfigError(*problems, *malformed)
     Acknowledgements(config.properties.offset_directory).acknowledge(tables)
-    message = f"The truncations of {', '.join(tables)} until now are acknowledged."
+    message = f"All truncations of {', '.join(tables)} up to now are acknowledged."
     print_message(invocation, AcknowledgedTruncations(message, tables))

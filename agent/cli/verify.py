@@ -1,4 +1,4 @@
-"""`agent verify`: verifies all checksums of segments; needs no schema."""
+"""`agent verify`: verifies all checksums of segments, without a schema."""
 
 import os
 import sys
@@ -36,14 +36,14 @@ _STEP_BYTES = 8 << 20
 
 @dataclass(frozen=True, slots=True)
 class VerifiedSegment:
-    """The checksums of one segment. Values are null where the segment could not be read."""
+    """Result of verifying one segment. Values are null if the segment could not be read."""
 
     segment: str
     path: str
     status: Status
     state: State
     idx: int | Literal["COMPLETED"] | None
-    """The index file: the synced position, or COMPLETED."""
+    """Content of the index file: the synced position, or COMPLETED."""
     version: int | None
     id: int | None
     framing: str | None
@@ -59,9 +59,9 @@ class VerifiedSegment:
     """Bytes after the last section."""
     tail_written_bytes: int | None
     gaps: tuple[Mapping[str, int | str | None], ...]
-    """Unreadable ranges: `from`, `to` (null at the end) and `cause`."""
+    """Unreadable ranges: `from`, `to` (null for the end of the segment) and `cause`."""
     error: str | None
-    """Why the segment was not read."""
+    """Why the segment could not be read."""
 
 
 @click.command("verify", short_help="Verify the checksums of segments.")
@@ -72,18 +72,18 @@ class VerifiedSegment:
     "--live/--final",
     "is_live",
     default=None,
-    help="Whether the node may still write the segment. Default: live when its _cdc.idx has an "
-    "offset and no COMPLETED.",
+    help="Whether the node may still write to the segment. Defaults to live if its _cdc.idx "
+    "contains an offset but not COMPLETED.",
 )
 @json_output(VerifiedSegment, lines=True, text="Print one line of JSON for each segment.")
 @keystore_options
 def verify(paths: Sequence[Path], is_live: bool | None, keystore: KeySource) -> None:
     """Verify all checksums of SEGMENT… (files or directories, .log or .log.gz).
 
-    These are header, sync markers, record sizes and payloads, and every block of compressed and
-    encrypted segments.
+    The checksums cover the header, sync markers, record sizes and payloads, and every block of
+    compressed and encrypted segments.
 
-    A live segment is damaged when its index reports more data than is readable. Bytes after the
+    A live segment is damaged if its index reports more data than is readable. Bytes after the
     last section are not part of the log.
 
     Exit codes: 0 all segments are clean, 5 a segment is damaged, 1 a segment could not be checked.
@@ -102,7 +102,7 @@ def verify(paths: Sequence[Path], is_live: bool | None, keystore: KeySource) -> 
 
 
 def exit_code(reports: Sequence[VerifiedSegment]) -> int:
-    """Damage takes precedence over unchecked segments."""
+    """Returns the exit code. Damage takes precedence over unchecked segments."""
     statuses = {report.status for report in reports}
     if statuses & {"damaged", "unreadable"}:
         return EXIT_DAMAGED
@@ -116,8 +116,8 @@ def check(
     *,
     is_live: bool | None = None,
 ) -> VerifiedSegment:
-    """Reads one segment to its end; `advance` receives bytes. Raises OSError."""
-    # The index first: its data was durable before the segment is read.
+    """Verifies one segment; passes numbers of processed bytes to `advance`. Raises OSError."""
+    # Read the index first: all data that it reports is then durable in the segment.
     idx = segment.idx()
     if is_live is None:
         is_live = idx.offset is not None
@@ -145,7 +145,6 @@ def check(
                     position = min(part.position, file_bytes)
             seen = part
         except CommitLogError as error:
-            # A live segment with a truncated header was never synced.
             is_unreadable = isinstance(error, CorruptSegmentError | ForeignFileError)
             status = "unreadable" if is_unreadable else "unchecked"
             failure, position = str(error), 0

@@ -1,4 +1,4 @@
-"""Errors and warnings about combinations of properties, and about directories that overlap."""
+"""Errors and warnings about combinations of properties, and about overlapping directories."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,13 +24,13 @@ def cross_validation_problems(properties: AgentProperties) -> Iterator[str]:
         )
     if properties.accord_journal_enabled and properties.schema_file is not None:
         yield (
-            "`accord.journal.enabled` needs the node, which has the ids of columns, and "
-            "`schema.file` excludes it. Remove one of them."
+            "`accord.journal.enabled` needs the column ids from the node, but with `schema.file` "
+            "the agent does not connect to it. Remove one of them."
         )
     if properties.watermark_topic is not None and properties.schema_file is not None:
         yield (
-            "`watermark.topic` needs the node, which has the ranges that it replicates, and "
-            "`schema.file` excludes it. Remove one of them."
+            "`watermark.topic` needs the replicated ranges from the node, but with `schema.file` "
+            "the agent does not connect to it. Remove one of them."
         )
     if properties.schema_changes_topic is not None and not properties.include_schema_changes:
         yield (
@@ -78,14 +78,14 @@ def _skipped_operations(properties: AgentProperties) -> Iterator[str]:
         )
     elif skipped:
         yield (
-            "`skipped.operations` skips writes: tables that `spark_jobs.reconcile` or another "
-            "consumer builds from the events lack them."
+            "`skipped.operations` skips writes: they are missing from tables that "
+            "`spark_jobs.reconcile` or another consumer builds from the events."
         )
     is_envelope = properties.event_op_style == "envelope"
     if is_envelope and "r" not in skipped and "t" in properties.skipped_operations:
         yield (
-            "`t` in `skipped.operations` is a truncation and skips nothing. Events of deleted "
-            "ranges, `t` with `event.op.style=envelope`, are skipped by `r`."
+            "`t` in `skipped.operations` means truncations and skips nothing. Use `r` to skip "
+            "deletions of ranges, whose events have the letter `t` with `event.op.style=envelope`."
         )
 
 
@@ -99,19 +99,19 @@ _TLS_FILES = {
 
 
 def _tls_properties(properties: AgentProperties) -> list[str]:
-    """The TLS properties that are set while TLS is off."""
+    """Lists TLS properties that are set although TLS is off."""
     if properties.cassandra_ssl_enabled:
         return []
     return [name for field, name in _TLS_FILES.items() if getattr(properties, field) is not None]
 
 
 def _unused_tls(properties: AgentProperties) -> Iterator[str]:
-    """TLS that is configured and disabled: the password would be sent in plaintext."""
+    """Rejects TLS settings without `cassandra.ssl.enabled`: CQL passwords would be plaintext."""
     if "cassandra_ssl_enabled" in properties.model_fields_set:
         return
     for name in _tls_properties(properties):
         yield (
-            f"`{name}` is set and `cassandra.ssl.enabled` is not, so CQL would be plaintext. Set "
+            f"`{name}` is set but `cassandra.ssl.enabled` is not, so CQL would be plaintext. Set "
             "`cassandra.ssl.enabled=true`, or `false` for plaintext."
         )
 
@@ -127,7 +127,7 @@ def cross_validation_warnings(properties: AgentProperties) -> Iterator[str]:
     if is_remote and not properties.post_processing_enabled:
         yield (
             "`commit.log.post.processing.enabled=false`: finished segments are archived in "
-            "`commit.log.relocation.dir` and not sent."
+            "`commit.log.relocation.dir` but not sent."
         )
     yield from _skipped_operations(properties)
     is_explicit = "snapshot_mode" in properties.model_fields_set
@@ -139,7 +139,7 @@ def cross_validation_warnings(properties: AgentProperties) -> Iterator[str]:
     if properties.snapshot_consistency == "NODE_LOCAL" and properties.snapshot_ranges != "replica":
         yield (
             f"`snapshot.consistency=NODE_LOCAL` with `snapshot.ranges={properties.snapshot_ranges}`"
-            " lacks rows that this node misses and another replica has. Set "
+            " misses rows that this node does not store but another replica does. Set "
             "`snapshot.ranges=replica` on every node."
         )
     for name in _tls_properties(properties):
@@ -152,7 +152,7 @@ def cross_validation_warnings(properties: AgentProperties) -> Iterator[str]:
 
 
 _SUBDIRECTORIES = ("archive", "upload", "error")
-"""Created by the agent in `commit.log.relocation.dir`."""
+"""Directories that the agent creates in `commit.log.relocation.dir`."""
 
 
 def directory_conflicts(
@@ -167,14 +167,14 @@ def directory_conflicts(
     yield from overlap_problems(
         ("cdc_raw", cdc_raw),
         ours,
-        "files that the agent writes there would count as files of the node",
+        "the agent would mistake its own files for the node's files",
     )
     for name in _SUBDIRECTORIES:
         directory = properties.relocation_directory / name
         if is_inside(cdc_raw, directory):
             yield (
-                f"commit.log.relocation.dir: {cdc_raw} (`cdc_raw`) is in its directory `{name}`, "
-                "where the agent moves and deletes segments. Use another directory."
+                f"commit.log.relocation.dir: {cdc_raw} (`cdc_raw`) is inside its directory "
+                f"`{name}`, where the agent moves and deletes segments. Use a different directory."
             )
     commit_log = node.commitlog_directory if node is not None else None
     if commit_log is not None and is_inside(cdc_raw, commit_log) and is_inside(commit_log, cdc_raw):

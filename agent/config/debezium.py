@@ -1,7 +1,7 @@
 """Properties of Debezium's connector that this release does not support.
 
 Files written for Debezium work unchanged. The agent accepts the default of an unsupported feature,
-rejects a value that needs the feature, and accepts properties without effect with a warning.
+rejects values that need the feature, and ignores properties without effect, with a warning.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ def _topic_strategy(value: str) -> str:
 
 def _topic_delimiter(value: object) -> object:
     if value == "_":
-        raise ValueError("`_` joins different tables to one name; it must be `.` or `-`")
+        raise ValueError("`_` maps different tables to one name; it must be `.` or `-`")
     return value
 
 
@@ -40,20 +40,19 @@ def _source_maker(value: str) -> str:
 
 
 class DebeziumProperties(Properties):
-    """Unsupported features of Debezium's connector, accepted with one value."""
+    """Unsupported features of Debezium's connector, with the values that the agent accepts."""
 
     topic_delimiter: Annotated[Literal[".", "-"], BeforeValidator(_topic_delimiter)] = prop(
         "topic.delimiter",
         default=".",
-        doc="Separator of the parts of a topic name. Kafka rejects a topic if another one differs "
-        "from it only in `.` and `_`, such as those of `shop.order_items` and `shop_order.items`. "
-        "With `-`, the names of any tables are accepted. A change publishes later changes to new "
-        "topics.",
+        doc="Separator between the parts of a topic name. Kafka rejects topics that differ only "
+        "in `.` and `_`, such as the topics for `shop.order_items` and `shop_order.items`. "
+        "With `-`, Kafka accepts the topics of all tables. A new separator results in new topics.",
     )
     topic_naming_strategy: Annotated[str, AfterValidator(_topic_strategy)] = prop(
         "topic.naming.strategy",
         default="io.debezium.schema.SchemaTopicNamingStrategy",
-        doc="Naming of topics; only the default is accepted.",
+        doc="Naming of topics; only the default and `DefaultTopicNamingStrategy` are accepted.",
     )
     sourceinfo_struct_maker: Annotated[str, AfterValidator(_source_maker)] = prop(
         "sourceinfo.struct.maker",
@@ -62,12 +61,12 @@ class DebeziumProperties(Properties):
         f"`event.layout=debezium-1.x` also `…{_SOURCE_MAKER_OF_V1}`.",
     )
     kafka_consumer: PassThrough = pass_through(
-        "kafka.consumer.", doc="Accepted and ignored: the agent consumes no topic."
+        "kafka.consumer.", doc="Accepted and ignored: the agent consumes no topics."
     )
     transfer_settings: PassThrough = pass_through(
         "commit.log.transfer.",
-        doc="Settings of a Python class in `commit.log.transfer.class`, which receives them. "
-        "Ignored without one.",
+        doc="Settings that the agent passes to a Python class in `commit.log.transfer.class`. "
+        "Otherwise ignored.",
     )
     heartbeat: PassThrough = pass_through(
         "heartbeat.",
@@ -82,7 +81,7 @@ class DebeziumProperties(Properties):
 
     @property
     def has_source_of_v1(self) -> bool:
-        """Whether `sourceinfo.struct.maker` names the format of Debezium 1.x."""
+        """Whether `sourceinfo.struct.maker` selects the format of Debezium 1.x."""
         return self.sourceinfo_struct_maker.strip().endswith(_SOURCE_MAKER_OF_V1)
 
 
@@ -106,7 +105,7 @@ INERT: Mapping[str, str] = {
     "max.batch.size": f"{_WINDOW}.",
     "poll.interval.ms": f"{_WOKEN}.",
     "poll.dispatch.interval.ms": "the agent sends a batch as soon as it is read.",
-    "num.of.change.event.queues": "the agent has one reader, which keeps the order of events.",
+    "num.of.change.event.queues": "the agent uses one reader, which keeps the order of events.",
     "event.order.guarantee.mode": "the agent always keeps the order of a partition's events.",
     "latest.commit.log.only": (
         "the agent reads all segments; skipping older ones would lose changes."

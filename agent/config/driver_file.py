@@ -1,7 +1,7 @@
-"""The configuration file of DataStax' Java driver: addresses, login and TLS of the node.
+"""Reads the node's addresses, login and TLS from a file of the DataStax Java driver.
 
-Debezium's connector reads it since 2.0 instead of `cassandra.hosts`. The format is HOCON, with the
-names of the driver's `reference.conf`. All other settings are ignored.
+Since 2.0, Debezium's connector uses this file instead of `cassandra.hosts`. The format is HOCON,
+with the option names of the driver's `reference.conf`. All other options are ignored.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 PROPERTY = "cassandra.driver.config.file"
 _MAX_BYTES = 256 << 10
-"""The driver's own `reference.conf` has half of it; the parser takes seconds for a MiB."""
+"""Twice the size of the driver's own `reference.conf`. The parser takes seconds for 1 MiB."""
 _ROOT = "datastax-java-driver"
 _POINTS = "basic.contact-points"
 _LOGIN = "advanced.auth-provider"
@@ -32,9 +32,9 @@ _STORES = {
 
 
 def driver_settings(path: Path, environment: Mapping[str, str] | None = None) -> list[Setting]:
-    """Contact points, login and TLS, as properties of this agent. Raises ConfigError.
+    """Reads contact points, login and TLS as properties of this agent. Raises ConfigError.
 
-    `environment` resolves `${NAME}`; default: that of the process.
+    `environment` resolves `${NAME}`, and defaults to the environment of the process.
     """
     found = _Found(path, _document(path, environment))
     origin = Origin(str(path))
@@ -43,7 +43,7 @@ def driver_settings(path: Path, environment: Mapping[str, str] | None = None) ->
 
 
 def driver_stores(path: Path) -> dict[str, str]:
-    """Its keystores, with the names of `cassandra.ssl.config.path`. Raises ConfigError."""
+    """Reads keystores, with the names of `cassandra.ssl.config.path`. Raises ConfigError."""
     found = _Found(path, _document(path, None))
     texts = {ours: found.text(_TLS, theirs) for theirs, ours in _STORES.items()}
     return {ours: text for ours, text in texts.items() if text is not None}
@@ -55,7 +55,7 @@ class _Found:
         self._document = document
 
     def value(self, name: str) -> "HoconValue | None":
-        """The value at a path; None when missing or `null`."""
+        """Returns the value at a path, or None if it is missing or `null`."""
         from hocon import HoconObject, is_null
 
         value: HoconValue | None = self._document
@@ -64,14 +64,14 @@ class _Found:
         return None if value is None or is_null(value) else value
 
     def has(self, section: str) -> bool:
-        """Whether a section has any value."""
+        """Whether a section contains any value."""
         from hocon import HoconObject
 
         value = self.value(section)
         return isinstance(value, HoconObject) and bool(value.fields)
 
     def text(self, section: str, name: str) -> str | None:
-        """The unparsed text of a value, so `0123` keeps its zero."""
+        """Returns the unparsed text of a value, so that `0123` keeps its zero."""
         from hocon import HoconScalar
 
         value = self.value(f"{section}.{name}")
@@ -80,7 +80,7 @@ class _Found:
         raise self._wrong(f"{section}.{name}", "must be text")
 
     def points(self) -> Iterator[tuple[str, str]]:
-        """Contact points; all must have one port."""
+        """Yields the contact points, which must all use the same port."""
         from hocon import HoconArray, HoconScalar
 
         value = self.value(_POINTS)
@@ -94,7 +94,7 @@ class _Found:
         if not is_list or not all(host and port.isdecimal() for host, _, port in pairs):
             raise self._wrong(_POINTS, f"is {shown}: it must be a list of `host:port`")
         if len({port for _, _, port in pairs}) > 1:
-            raise self._wrong(_POINTS, f"is {shown}: all must have the port of the local node")
+            raise self._wrong(_POINTS, f"is {shown}: all must use the port of the local node")
         if pairs:
             yield "cassandra.hosts", ",".join(host.strip("[]") for host, _, _ in pairs)
             yield "cassandra.port", pairs[0][2]
@@ -123,7 +123,7 @@ class _Found:
         if written is not None and not written.endswith(known):
             raise self._wrong(
                 f"{section}.class",
-                f"is `{written}`: it must be {known}; the agent runs no Java class",
+                f"is `{written}`: it must be {known}; the agent cannot run Java classes",
             )
 
     def _wrong(self, name: str, what: str) -> ConfigError:
@@ -131,7 +131,7 @@ class _Found:
 
 
 def _document(path: Path, environment: Mapping[str, str] | None) -> "HoconObject":
-    # Imported here: the file is rare.
+    # Imported here, because few configurations use such a file.
     import hocon
 
     if "\0" in str(path):
@@ -140,7 +140,7 @@ def _document(path: Path, environment: Mapping[str, str] | None) -> "HoconObject
         read = hocon.parse_file(
             str(path),
             env=None if environment is None else dict(environment),
-            # Also for each file that it includes.
+            # Included files are read in the same way.
             read_file=lambda name: read_bounded(Path(name), _MAX_BYTES).decode("utf-8-sig"),
         )
         root = read.get_value(_ROOT)

@@ -34,25 +34,25 @@ class EncodingProperties(ConverterProperties):
         "decimal.handling.mode",
         default="double",
         doc="Format of decimals. `double`: the nearest double. `precise`: scale and unscaled "
-        "bytes. `string`: digits. `cells` has the exact value in every mode.",
+        "bytes. `string`: digits. `cells` contains the exact value in every mode.",
     )
     varint_handling_mode: Annotated[Literal["long", "precise", "string"], LowerCase] = prop(
         "varint.handling.mode",
         default="long",
         doc="Format of varints. `long`: the low 64 bits. `precise`: bytes. `string`: digits. "
-        "`cells` has the exact value in every mode.",
+        "`cells` contains the exact value in every mode.",
     )
     duration_handling_mode: Annotated[Literal["nanos", "precise", "string"], LowerCase] = prop(
         "duration.handling.mode",
         default="nanos",
-        doc="Format of durations. `nanos`: nanoseconds, a month being 30 days, as in Debezium. "
+        doc="Format of durations. `nanos`: nanoseconds, with 30 days per month, as in Debezium. "
         "`precise`: months, days and nanoseconds. `string`: `1mo2d3h`.",
     )
     field_exclude_list: ColumnList = prop(
         "field.exclude.list",
         aliases=["column.exclude.list", "field.blacklist"],
         default=(),
-        doc="Columns to omit from `after` and `cells`, each `keyspace.table.column`. Columns of "
+        doc="Columns to omit from `after` and `cells`, as `keyspace.table.column`. Columns of "
         "the primary key are always included. Put a name with dots or commas in double quotes, as "
         'in CQL: `shop.orders."net.price"`.',
     )
@@ -63,7 +63,7 @@ class EncodingProperties(ConverterProperties):
         return tuple(map(column_parts, self.field_exclude_list))
 
     def written(self, side: Side) -> Written:
-        """Encoding of a side. Assumes properties without `converter_problems`."""
+        """Returns the encoding of keys or values. `converter_problems` must be empty."""
         if self.is_text(side):
             return "string"
         if self.is_protobuf(side):
@@ -71,7 +71,7 @@ class EncodingProperties(ConverterProperties):
         return self.key_encoding if side == "key" else self.value_encoding
 
     def decimals(self, side: Side) -> Literal["base64", "numeric"]:
-        """Format of Connect's decimals in the JSON of a side."""
+        """Returns the format of Connect's decimals in JSON keys or values."""
         if self.written(side) not in ("json", "json_with_schema"):
             return "base64"
         has_digits = self.json_settings(side).decimal_format == "NUMERIC"

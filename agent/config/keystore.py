@@ -1,4 +1,4 @@
-"""The keystore that properties and the node's `cassandra.yaml` name."""
+"""The keystore configured by properties or by the node's `cassandra.yaml`."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,8 +12,8 @@ _OPTIONS = "transparent_data_encryption_options"
 
 
 def node_keystore(source: str, document: Mapping[str, Any]) -> KeystoreSettings | None:
-    """The keystore in a `cassandra.yaml`; None without one. Also when encryption is disabled, since
-    older segments can be encrypted.
+    """Returns the keystore in a `cassandra.yaml`, or None. Ignores whether encryption is enabled,
+    because older segments can be encrypted.
 
     Source: Cassandra's `TransparentDataEncryptionOptions`, `JKSKeyProvider`.
     """
@@ -39,7 +39,7 @@ def node_keystore(source: str, document: Mapping[str, Any]) -> KeystoreSettings 
 def keystore_settings(
     properties: SegmentProperties, node: KeystoreSettings | None
 ) -> KeystoreSettings | None:
-    """A property overrides the setting of the node."""
+    """Merges the settings; properties override the settings of the node."""
     password, key_password = properties.keystore_password, properties.keystore_key_password
     named = node
     if properties.keystore_path is not None:
@@ -57,7 +57,7 @@ def keystore_settings(
 
 
 def _first(value: object) -> Mapping[str, Any] | None:
-    """Cassandra accepts a mapping, or a list of one mapping."""
+    """Returns a mapping, or the first mapping of a list: Cassandra accepts both."""
     if isinstance(value, list) and value:
         value = value[0]
     return value if isinstance(value, Mapping) else None

@@ -1,8 +1,8 @@
-"""Lists of tables and of columns in properties.
+"""Lists of tables and columns in properties.
 
-Tables are regular expressions over `keyspace.table`, with the syntax of the segment reader. Columns
-are `keyspace.table.column`, separated by commas, with CQL's quotes: a part in double quotes may
-contain dots, commas and spaces; `""` in it is one quote.
+Tables are regular expressions that match `keyspace.table`, in the syntax of the segment reader.
+Columns are `keyspace.table.column`, separated by commas and quoted as in CQL. A part in double
+quotes may contain dots, commas and spaces; `""` stands for one quote.
 """
 
 import re
@@ -13,7 +13,7 @@ from sidecar.properties.types import NOTHING_NAMED
 
 
 def validated_expressions(expressions: tuple[str, ...]) -> tuple[str, ...]:
-    """The expressions unchanged. Raises ValueError for an invalid one."""
+    """Returns the expressions unchanged. Raises ValueError if one is invalid."""
     for expression in expressions:
         try:
             _filter((expression,), ())
@@ -48,7 +48,7 @@ _WANTED = (
 
 
 def column_entries(value: object) -> object:
-    """The entries of a list in a text. Raises ValueError that names the first wrong entry."""
+    """Splits a text into entries. Raises ValueError with the first invalid entry."""
     if not isinstance(value, str):
         return value
     entries: list[str] = []
@@ -65,7 +65,7 @@ def column_entries(value: object) -> object:
 
 
 def column_parts(entry: str) -> tuple[str, str, str]:
-    """Keyspace, table and column of a valid entry."""
+    """Splits a valid entry into keyspace, table and column."""
     keyspace, table, column = map(_unquoted, _PARTS.findall(entry))
     return keyspace, table, column
 

@@ -1,4 +1,4 @@
-"""From properties files to the configuration that the agent runs with."""
+"""Loads the agent's configuration from properties files and the node's `cassandra.yaml`."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -25,9 +25,9 @@ from sidecar.properties.source import Setting, command_line_settings, read_prope
 from sidecar.store.registry import STORES, StoreKind
 
 OFFSET_FILE = "segment_offset.properties"
-"""The file in `offset.backing.store.dir` with the offsets of segments."""
+"""File with the offsets of segments, in `offset.backing.store.dir`."""
 SNAPSHOT_FILE = "snapshot_progress.properties"
-"""The file there with the offsets of snapshots."""
+"""File with the offsets of snapshots, in `offset.backing.store.dir`."""
 
 _DEFAULT_HOST = "localhost"
 _DEFAULT_PORT = 9042
@@ -49,19 +49,19 @@ class AgentConfig:
         return self.loaded.properties
 
     def reread(self) -> "AgentConfig":
-        """The same with each `${file:…}` read again."""
+        """Returns a copy with each `${file:…}` read again."""
         return replace(self, loaded=replace(self.loaded, properties=self.properties.reread()))
 
     @property
     def cluster_name(self) -> str | None:
-        """The configured name; None: ask the node."""
+        """The configured name, or None if only the node knows it."""
         if self.properties.cluster_name is not None:
             return self.properties.cluster_name
         return self.node_settings.cluster_name if self.node_settings is not None else None
 
     @property
     def accord_journal_directory(self) -> Path:
-        """By the properties, else by `cassandra.config`, else beside `cdc_raw`."""
+        """From the properties, else from `cassandra.config`, else next to `cdc_raw`."""
         node = self.node_settings
         return (
             self.properties.accord_journal_directory
@@ -71,7 +71,7 @@ class AgentConfig:
 
     @property
     def keystore(self) -> KeystoreSettings | None:
-        """The keystore of encrypted segments; None without one."""
+        """The keystore for encrypted segments, or None."""
         node = self.node_settings.keystore if self.node_settings is not None else None
         return keystore_settings(self.properties, node)
 
@@ -82,12 +82,12 @@ class AgentConfig:
 
     @property
     def has_own_transfer(self) -> bool:
-        """Whether a class of one's own transfers finished segments."""
+        """Whether a custom class transfers finished segments."""
         return ":" in self.transfer_name
 
     @property
     def store_kind(self) -> StoreKind | None:
-        """The kind of store that gets finished segments; None without one."""
+        """The kind of store that receives finished segments, or None."""
         return STORES.get(self.transfer_name)
 
 
@@ -138,7 +138,7 @@ def load_config(
 def _driver_settings(
     files: Iterable[Path], overrides: Iterable[Setting], environment: Mapping[str, str] | None
 ) -> list[Setting]:
-    """Settings in the `cassandra.driver.config.file`; a bad file name is reported later."""
+    """Reads `cassandra.driver.config.file`. `load` reports an invalid file name later."""
     settings = [*(setting for path in files for setting in read_properties(path)), *overrides]
     written = [setting.value for setting in settings if setting.name == PROPERTY]
     if not written or not written[-1]:
@@ -151,7 +151,7 @@ def _driver_settings(
 
 
 def directory_problems(config: AgentConfig) -> list[str]:
-    """One message for each directory that is missing, unusable, or inside another one."""
+    """Returns a message for each directory that is missing, unusable or overlaps another."""
     return [
         *directories.directory_problems(_directories(config)),
         *directory_conflicts(config.cdc_raw_directory, config.properties, config.node_settings),
@@ -159,7 +159,7 @@ def directory_problems(config: AgentConfig) -> list[str]:
 
 
 def directory_warnings(config: AgentConfig) -> list[str]:
-    """One message for each directory in which any user can replace files."""
+    """Returns a message for each directory in which any user can replace files."""
     return directories.exposed_directories(_directories(config))
 
 

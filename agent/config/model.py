@@ -36,7 +36,7 @@ GROUPS: tuple[tuple[str, type[Properties]], ...] = (
 """Headings of the configuration reference, with their properties."""
 
 
-# pydantic orders fields from the last base to the first: this is the order of GROUPS.
+# pydantic orders fields from the last base class to the first, which yields the order of GROUPS.
 class AgentProperties(
     DebeziumProperties,
     WatermarkProperties,
@@ -52,7 +52,7 @@ class AgentProperties(
     unsupported: ClassVar[Mapping[str, str]] = {
         **kafka_connect.UNSUPPORTED,
         "event.oversized": (
-            "an event that is too large is a dead letter with its whole value "
+            "an event that is too large becomes a dead letter with its whole value "
             "(docs/how-to/dead-letters.md)"
         ),
     }

@@ -1,7 +1,7 @@
-"""The node's settings that the agent needs, in the spellings of 3.11 to 5.0.
+"""The node settings that the agent needs, with their names in Cassandra 3.11 to 5.0.
 
-`cassandra.yaml` has them; since 4.0 a running node reports them in `system_views.settings`. YAML is
-read within bounds: of its size, its depth, and of what it may expand to.
+`cassandra.yaml` contains them; since 4.0, a running node reports them in `system_views.settings`.
+The YAML parser limits the size, the depth and the number of values.
 
 Sources: Cassandra's `Config`, `DatabaseDescriptor`, `DurationSpec` and `DataStorageSpec`.
 """
@@ -20,12 +20,12 @@ from sidecar.errors import ConfigError
 from sidecar.files.regular import read_regular
 
 MAX_BYTES = 1 << 20
-"""Cassandra's own cassandra.yaml has a tenth."""
+"""Ten times the size of Cassandra's default cassandra.yaml."""
 
 
 _MOST_TEXT = 200
 _MOST_NODES = 20_000
-"""Cassandra's own has 500; half a million take 300 MiB and seconds."""
+"""Cassandra's default file contains 500; half a million take 300 MiB and seconds."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -35,7 +35,7 @@ class _Loader(yaml.SafeLoader):
         self._nodes += 1
         if self._nodes > _MOST_NODES:
             raise self._unsupported(f"more than {_MOST_NODES} values are not supported")
-        # Twenty lines with aliases can stand for a billion values.
+        # Twenty lines with aliases can expand to a billion values.
         if self.check_event(yaml.AliasEvent):
             raise self._unsupported("aliases are not supported")
         return super().compose_node(parent, index)
@@ -46,7 +46,7 @@ class _Loader(yaml.SafeLoader):
 
 
 def bounded_yaml(text: str) -> Any:
-    """The document. Raises ValueError with the reason and the line."""
+    """Parses a document. Raises ValueError with the reason and, if known, the line."""
     if len(text) > MAX_BYTES:
         raise ValueError(f"has more than {MAX_BYTES >> 20} MiB")
     try:
@@ -92,7 +92,7 @@ _NAMES = frozenset(
 
 @dataclass(frozen=True)
 class NodeSettings:
-    """One node's settings; None when not set, with a default that only the node knows."""
+    """Settings of one node. None means that only the node knows the default."""
 
     source: str
     cluster_name: str
@@ -113,7 +113,7 @@ class NodeSettings:
 
 
 def read_cassandra_yaml(path: Path) -> NodeSettings:
-    """Raises `ConfigError` when the file cannot be read or a value is invalid."""
+    """Reads the file. Raises `ConfigError` if it cannot be read or a value is invalid."""
     try:
         text = read_regular(path.resolve(), MAX_BYTES).decode("utf-8")
     except OSError as error:
@@ -126,7 +126,7 @@ def read_cassandra_yaml(path: Path) -> NodeSettings:
     except ValueError as error:
         raise ConfigError(f"cassandra.config: {path} {error}.") from error
     if not isinstance(document, Mapping):
-        raise ConfigError(f"cassandra.config: {path} has no settings. Set it to a cassandra.yaml.")
+        raise ConfigError(f"cassandra.config: {path} is not a cassandra.yaml. Correct the path.")
     return _Reader(f"cassandra.config: {path}", document).node()
 
 
@@ -143,7 +143,7 @@ def settings_of_node(source: str, values: Mapping[str, str | None]) -> NodeSetti
 
 
 def cdc_total_limit_bytes(configured: int | None, volume_bytes: int) -> int:
-    """Limit of `cdc_raw`. Default: 4096 MiB or an eighth of its volume, whichever is smaller."""
+    """Returns the limit of `cdc_raw`: by default the lesser of 4096 MiB and 1/8 of its volume."""
     return configured or min(_DEFAULT_TOTAL_BYTES, volume_bytes // 8)
 
 
@@ -200,7 +200,7 @@ class _Reader:
             raise self._fault(
                 key,
                 value,
-                "an absolute path here. A relative one depends on the node's working directory; "
+                "an absolute path here. A relative path depends on the node's working directory; "
                 "set cdc.raw.directory instead",
             )
         return directory
@@ -259,7 +259,7 @@ class _Reader:
 
 
 def _quantity(value: object, units: Mapping[str, int]) -> int | None:
-    """`"10s"` in the smallest unit; `0` needs no unit; None when invalid."""
+    """Converts a text such as `"10s"` to the smallest unit; None if invalid. 0 needs no unit."""
     if value == 0 and not isinstance(value, bool):
         return 0
     match = _QUANTITY.fullmatch(str(value).strip())

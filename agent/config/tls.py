@@ -1,4 +1,4 @@
-"""The TLS context of the CQL connection."""
+"""Creates the TLS context of the CQL connection."""
 
 import ssl
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sidecar.tls.store import TlsStore
 
 _PEM = b"-----BEGIN "
-# Names of Debezium's `SslContextFactory`, and of Java's own properties.
+# Property names of Debezium's `SslContextFactory` and of Java.
 _JAVA_NAMES = {
     "truststore.location": "ca",
     "truststore": "ca",
@@ -41,7 +41,7 @@ class _Files:
 
 
 def tls_context(properties: NodeProperties) -> ssl.SSLContext | None:
-    """None when TLS is off. Raises `ConfigError` for an unusable file."""
+    """Creates the context; returns None if TLS is off. Raises `ConfigError` for unusable files."""
     if not properties.cassandra_ssl_enabled:
         return None
     files = _files(properties)
@@ -60,7 +60,7 @@ def _trusting(files: _Files) -> ssl.SSLContext:
         if _PEM not in authorities:
             authorities = _store(files.ca, files.ca_password).trusted
             if not authorities:
-                raise ConfigError(f"cassandra.ssl: {files.ca} has no trusted certificate.")
+                raise ConfigError(f"cassandra.ssl: {files.ca} contains no trusted certificate.")
         return client_context(cadata=authorities.decode("latin-1"))
     except ssl.SSLError as error:
         raise ConfigError(
@@ -69,14 +69,14 @@ def _trusting(files: _Files) -> ssl.SSLContext:
 
 
 def _load_certificate(context: ssl.SSLContext, certificate: Path, files: _Files) -> None:
-    """Loads the client certificate, for a node that requires one."""
+    """Loads the client certificate, for a node that requires client authentication."""
     path, key, password = str(certificate), files.key, files.key_password
     in_memory = None
     if _PEM not in _content(certificate):
         store = _store(certificate, password)
         if not store.key:
-            raise ConfigError(f"cassandra.ssl: {certificate} has no private key.")
-        # OpenSSL loads a key from a path only, and the key must not touch a disk.
+            raise ConfigError(f"cassandra.ssl: {certificate} contains no private key.")
+        # OpenSSL loads keys only from a path, but the key must not be written to disk.
         in_memory = MemoryFile("cassandra.ssl", store.identity)
         path, key, password = in_memory.path, None, None
     elif key is not None:
@@ -103,7 +103,7 @@ def _files(properties: NodeProperties) -> _Files:
 
 
 def _stores(properties: NodeProperties) -> Mapping[str, str]:
-    """Keystores named by Debezium's file, else by that of the Java driver."""
+    """Reads the keystores from Debezium's TLS file, or else from the Java driver's file."""
     if properties.cassandra_ssl_config_path is not None:
         path = properties.cassandra_ssl_config_path
         return {setting.name: setting.value for setting in read_properties(path)}
@@ -113,7 +113,7 @@ def _stores(properties: NodeProperties) -> Mapping[str, str]:
 
 
 def _java_files(stores: Mapping[str, str]) -> _Files:
-    """Java's property names, converted."""
+    """Converts properties with Java's names."""
     found: dict[str, str] = {}
     for written, value in stores.items():
         name = written.lower().removeprefix("javax.net.ssl.")
@@ -135,7 +135,7 @@ def _content(path: Path) -> bytes:
 
 
 def _store(path: Path, password: str | None) -> "TlsStore":
-    # Imported here: it takes long to load, and keystores are rare.
+    # Imported here: the module is slow to load, and keystores are rare.
     from sidecar.tls.store import read_store
 
     try:

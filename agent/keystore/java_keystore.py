@@ -1,6 +1,6 @@
-"""What both formats of Java's keystores share: errors, rounds, and DER types with type hints.
+"""Errors, limits and typed DER decoders for both formats of Java keystores.
 
-Callers add the file and its origin to an error.
+Callers add the file and its origin to errors.
 """
 
 from typing import Any, cast
@@ -9,17 +9,17 @@ from Cryptodome.Util.asn1 import DerObject, DerObjectId, DerOctetString, DerSequ
 
 
 class UnreadableKeystoreError(ValueError):
-    """Not a keystore, or a wrong password; the message is a clause without a period."""
+    """Not a keystore, or a wrong password. The message is a clause without a period."""
 
 
 MAX_ROUNDS = 5_000_000
-"""Java's limit for the rounds that make a key of a password."""
+"""Java's limit for the rounds of a key derivation."""
 
 
 def bounded_rounds(rounds: int) -> int:
-    """The rounds of a keystore. Raises UnreadableKeystoreError for more than Java allows."""
+    """Returns `rounds`. Raises UnreadableKeystoreError if Java does not allow this many."""
     if rounds > MAX_ROUNDS:
-        raise UnreadableKeystoreError(f"it has a key of {rounds} rounds; Java allows {MAX_ROUNDS}")
+        raise UnreadableKeystoreError(f"a key needs {rounds} rounds; Java allows {MAX_ROUNDS}")
     return rounds
 
 
@@ -28,17 +28,17 @@ WRONG_PASSWORD = "the password of the keystore is wrong, or the file is damaged"
 
 
 def wrong_key_password(alias: str) -> str:
-    """The password opens the store, and not this key."""
+    """The message for a password that opens the store but not this key."""
     return f'the password of the key "{alias}" is wrong, or the file is damaged'
 
 
 def sequence(text: bytes) -> list[Any]:
-    """The elements: integers decoded, all others as DER. Raises ValueError."""
+    """Decodes a SEQUENCE: integers as numbers, other elements as DER. Raises ValueError."""
     return list(cast(Any, DerSequence().decode(text)))
 
 
 def set_of(text: bytes) -> list[Any]:
-    """As `sequence`."""
+    """Decodes a SET OF like `sequence`."""
     return list(cast(Any, DerSetOf().decode(text)))
 
 
@@ -47,12 +47,12 @@ def octets(text: bytes) -> bytes:
 
 
 def object_id(text: bytes) -> str:
-    """An OBJECT IDENTIFIER as numbers with dots."""
+    """Decodes an OBJECT IDENTIFIER to dotted numbers."""
     return str(cast(Any, DerObjectId().decode(text)).value)
 
 
 def tagged(text: bytes) -> bytes:
-    """The content of an explicit tag 0."""
+    """Returns the content of an explicit tag 0."""
     return bytes(cast(Any, DerObject(explicit=0).decode(text)).payload)
 
 

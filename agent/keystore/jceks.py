@@ -1,10 +1,10 @@
-"""JCEKS, the keystore of Java that holds secret keys (`com.sun.crypto.provider.JceKeyStore`).
+"""Reads JCEKS, Java's keystore for secret keys (`com.sun.crypto.provider.JceKeyStore`).
 
-    magic, version, count | entries … | SHA-1 of password, "Mighty Aphrodite" and all before
-    entry     tag, alias, time in ms | what the tag says
-    secret    a serialised `SealedObject`: parameters, encrypted bytes, of a serialised key
+    magic, version, count | entries … | SHA-1 of password, "Mighty Aphrodite", preceding bytes
+    entry     tag, alias, time in ms | content by tag
+    secret    a serialized `SealedObject`: parameters and the encrypted, serialized key
 
-A secret key is sealed with PBEWithMD5AndTripleDES, Sun's own (`PBECipherCore`).
+Secret keys are sealed with PBEWithMD5AndTripleDES, Sun's proprietary cipher (`PBECipherCore`).
 """
 
 import hashlib
@@ -32,8 +32,8 @@ _PRIVATE_KEY, _CERTIFICATE, _SECRET_KEY = 1, 2, 3
 
 
 def read_jceks(data: bytes, store_password: str, key_password: str) -> dict[str, bytes]:
-    """The secret keys that the password opens, by alias. Raises UnreadableKeystoreError, also when
-    it opens none of them."""
+    """Decrypts secret keys; returns them by alias. Omits keys with a different password. Raises
+    UnreadableKeystoreError, also if it cannot decrypt any key."""
     content, digest = data[:-_DIGEST_BYTES], data[-_DIGEST_BYTES:]
     covered = store_password.encode("utf-16-be") + b"Mighty Aphrodite" + content
     if not hmac.compare_digest(hashlib.sha1(covered).digest(), digest):
@@ -61,7 +61,7 @@ def read_jceks(data: bytes, store_password: str, key_password: str) -> dict[str,
             elif tag == _CERTIFICATE:
                 _certificate(stream, version)
             else:
-                raise UnreadableKeystoreError(f"it has an entry of the unknown type {tag}")
+                raise UnreadableKeystoreError(f"it contains an entry of unknown type {tag}")
     except struct.error as error:
         raise UnreadableKeystoreError("the file is damaged") from error
     if problem is not None and not keys:
@@ -70,7 +70,7 @@ def read_jceks(data: bytes, store_password: str, key_password: str) -> dict[str,
 
 
 def _java_object(stream: io.BytesIO) -> object:
-    """Reads one serialised object, up to its end."""
+    """Reads one serialized object, and leaves the rest of the stream unread."""
     return javaobj.load(stream, ignore_remaining_data=True)  # type: ignore[no-untyped-call]
 
 
@@ -93,7 +93,7 @@ def _certificate(stream: io.BytesIO, version: int) -> None:
 def _unseal(sealed: object, alias: str, password: str) -> bytes:
     algorithm = getattr(sealed, "sealAlg", None)
     if algorithm != "PBEWithMD5AndTripleDES":
-        raise UnreadableKeystoreError(f'the key "{alias}" has the unknown encryption {algorithm}')
+        raise UnreadableKeystoreError(f'the key "{alias}" uses the unknown cipher {algorithm}')
     try:
         salt, iterations = sequence(_bytes(getattr(sealed, "encodedParams", ())))
         key, iv = _derive(password.encode("ascii"), octets(salt), iterations)
@@ -104,20 +104,20 @@ def _unseal(sealed: object, alias: str, password: str) -> bytes:
     try:
         secret = _java_object(io.BytesIO(plain))
     except Exception as error:
-        # What a wrong password leaves can be anything, and so can what the library makes of it.
+        # A wrong password yields random bytes, for which the library can raise any exception.
         raise UnreadableKeystoreError(wrong_key_password(alias)) from error
-    # `SecretKeySpec` has its bytes in one field, and what `KeyRep` stands for in another one.
+    # `SecretKeySpec` stores the bytes in one of these fields, `KeyRep` in the other.
     for field in ("key", "encoded"):
         if (value := getattr(secret, field, None)) is not None:
             return _bytes(value)
-    raise UnreadableKeystoreError(f'the key "{alias}" has an unknown class')
+    raise UnreadableKeystoreError(f'the class of the key "{alias}" is unknown')
 
 
 def _derive(password: bytes, salt: bytes, iterations: int) -> tuple[bytes, bytes]:
-    """Key and vector of PBEWithMD5AndTripleDES."""
+    """Derives the key and the initialization vector of PBEWithMD5AndTripleDES."""
     first, second = salt[:4], salt[4:8]
     if first == second:
-        # As `PBECipherCore` does it, which means to turn the half round and does not.
+        # Reproduces a bug of `PBECipherCore`, which was meant to reverse this half.
         first = bytes((first[3], first[0], first[1], first[3]))
     derived = b""
     for half in (first, second):
@@ -129,5 +129,5 @@ def _derive(password: bytes, salt: bytes, iterations: int) -> tuple[bytes, bytes
 
 
 def _bytes(numbers: Iterable[int]) -> bytes:
-    """A `byte[]`, whose elements are signed."""
+    """Converts a Java `byte[]`, whose elements are signed."""
     return bytes(number & 0xFF for number in numbers)

@@ -1,11 +1,11 @@
-"""PKCS12 as Java keeps secret keys in it (RFC 7292; `sun.security.pkcs12.PKCS12KeyStore`).
+"""Reads secret keys from Java's PKCS12 (RFC 7292; `sun.security.pkcs12.PKCS12KeyStore`).
 
     PFX             version, ContentInfo of an AuthenticatedSafe, MacData
-    AuthenticatedSafe  ContentInfos, each of SafeBags; Java's secret keys stand in plain ones
+    AuthenticatedSafe  ContentInfos with SafeBags; Java puts secret keys into unencrypted ones
     SafeBag         kind, value, attributes: the alias is the friendlyName
     secretBag       an EncryptedPrivateKeyInfo (PKCS 8) with the bytes of the key
 
-Java encrypts with PBES2 since version 16, and with PBEWithSHA1AndDESede before.
+Since version 16, Java encrypts with PBES2; older versions use PBEWithSHA1AndDESede.
 """
 
 import hashlib
@@ -45,8 +45,8 @@ _FOR_KEY, _FOR_IV, _FOR_MAC = 1, 2, 3
 
 
 def read_pkcs12(data: bytes, store_password: str, key_password: str) -> dict[str, bytes]:
-    """The secret keys that the password opens, by alias. Raises UnreadableKeystoreError, also when
-    it opens none of them."""
+    """Decrypts secret keys; returns them by alias. Omits keys with a different password. Raises
+    UnreadableKeystoreError, also if it cannot decrypt any key."""
     try:
         pfx = sequence(data)
         safe = _content(pfx[1])
@@ -66,7 +66,7 @@ def read_pkcs12(data: bytes, store_password: str, key_password: str) -> dict[str
 
 
 def _content(info: bytes) -> bytes:
-    """What a ContentInfo of the kind `data` holds; nothing for other kinds."""
+    """Returns the content of a ContentInfo of type `data`, or nothing for other types."""
     kind, *rest = sequence(info)
     if object_id(kind) != _DATA:
         return b""
@@ -80,7 +80,7 @@ def _check(pfx: list[Any], safe: bytes, password: str) -> None:
     algorithm, digest = sequence(digest_info)
     oid = object_id(sequence(algorithm)[0])
     if oid not in _MAC_DIGESTS:
-        raise UnreadableKeystoreError(f"its checksum has the unknown algorithm {oid}")
+        raise UnreadableKeystoreError(f"its checksum uses the unknown algorithm {oid}")
     name = _MAC_DIGESTS[oid]
     size = hashlib.new(name).digest_size
     rounds = int(iterations[0]) if iterations else 1
@@ -90,7 +90,7 @@ def _check(pfx: list[Any], safe: bytes, password: str) -> None:
 
 
 def _bags(safe: bytes) -> Iterator[tuple[str, bytes]]:
-    """Alias and EncryptedPrivateKeyInfo of each secret key."""
+    """Yields the alias and the EncryptedPrivateKeyInfo of each secret key."""
     for info in sequence(safe):
         content = _content(info)
         for bag in sequence(content) if content else ():
@@ -129,7 +129,7 @@ def _decrypt(encrypted: bytes, password: str) -> bytes:
 def _derive(
     digest: str, password: str, salt: bytes, rounds: int, purpose: int, length: int
 ) -> bytes:
-    """The key derivation of PKCS12 (RFC 7292, appendix B.2)."""
+    """Derives a key as PKCS12 does (RFC 7292, appendix B.2)."""
     size, block = hashlib.new(digest).digest_size, hashlib.new(digest).block_size
 
     def filled(text: bytes) -> bytearray:

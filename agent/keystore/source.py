@@ -1,4 +1,4 @@
-"""Reads the keystore, again when its file changes, and opens segments with its keys."""
+"""Reads the keystore, rereads it after changes, and opens segments with its keys."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,16 +15,16 @@ from sidecar.files.regular import read_regular
 
 @dataclass(frozen=True, slots=True)
 class KeystoreSettings:
-    """A keystore of the properties or of the node's `cassandra.yaml`."""
+    """A keystore that properties, command-line options or the node's `cassandra.yaml` configure."""
 
     path: Path
     store_password: str = field(repr=False)
     key_password: str | None = field(repr=False)
-    """Password of the keys; None means that of the store."""
+    """Password of the keys; None means the password of the store."""
     store_type: str | None
-    """`JCEKS` or `PKCS12`; None means detect it."""
+    """`JCEKS`, `PKCS12` or `JKS`; None means that the agent detects the type."""
     origin: str
-    """Where it is configured, for messages: a property, or a file and a setting."""
+    """Where the keystore is configured, for messages: a property, or a file and a setting."""
 
 
 _JKS_MAGIC = bytes.fromhex("feedfeed")
@@ -40,26 +40,26 @@ _MAX_BYTES = 16 << 20
 class Keystore:
     keys: dict[str, bytes] = field(repr=False)
     error: str | None
-    """A clause without a period; None after a successful read."""
+    """Why the read failed, as a clause without a period; None after a successful read."""
     origin: str
     """The file, and where it is configured."""
 
     def has(self, alias: str) -> bool:
-        """Whether it contains a key with this alias; Java looks up lower case."""
+        """Whether the keystore contains the alias, possibly in lower case, as Java stores it."""
         return alias in self.keys or alias.lower() in self.keys
 
     def advice(self, alias: str | None) -> str:
-        """The remedy for a missing or wrong key, as a clause without a period."""
+        """Returns the remedy for a missing or wrong key, as a clause without a period."""
         if self.error is not None:
             return self.error
         if alias is not None and self.has(alias):
             return f"put the key that the node used into {self.origin}"
         names = ", ".join(sorted(self.keys)) or "no secret key"
-        return f"{self.origin} has {names}"
+        return f"{self.origin} contains {names}"
 
 
 class KeySource:
-    """Reads the keystore on demand, and again when the file changes."""
+    """Reads the keystore when it is needed, and again when the file changes."""
 
     def __init__(self, settings: KeystoreSettings | None) -> None:
         self._settings = settings
@@ -119,8 +119,8 @@ def _keys(settings: KeystoreSettings) -> dict[str, bytes]:
 def open_segment(
     path: Path, name: str, keystore: KeySource, position: int = 0, *, follow_links: bool = True
 ) -> SegmentReader:
-    """Reads the keystore only for encrypted segments. Raises as `SegmentReader`; `SegmentKeyError`
-    includes the remedy."""
+    """Opens a segment; reads the keystore only if it is encrypted. Raises the errors of
+    `SegmentReader`; `SegmentKeyError` includes the remedy."""
     try:
         return SegmentReader(str(path), name=name, position=position, follow_links=follow_links)
     except SegmentKeyError:

@@ -1,1 +1,1 @@
-"""The local Cassandra node: CQL connection, settings, rights, and the limit of `cdc_raw`."""
+"""The local Cassandra node: CQL connection, settings, permissions, and the limit of `cdc_raw`."""

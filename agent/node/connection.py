@@ -2,8 +2,6 @@
 
 cassandra-driver is untyped; this module returns typed values.
 """
-# DOC agent/node/connection.py
-# """The connection that the configuration describes."""
 
 import logging
 import socket
@@ -45,7 +43,7 @@ _REQUEST_TIMEOUT_S = 10.0
 # The driver doubles the pause between attempts, and varies it by 15 %.
 _RECONNECT_S = 1.0
 _LONGEST_RECONNECT_S = 30.0
-# PasswordAuthenticator cannot decide yet, for instance while the node joins.
+# PasswordAuthenticator cannot verify a login, for instance while the node joins.
 _UNDECIDED = "Unable to perform authentication"
 _FACTS = "SELECT host_id, cluster_name, release_version, data_center, rack FROM system.local"
 _TLS = TlsServer(
@@ -70,7 +68,7 @@ class Credentials:
 
 @dataclass(frozen=True)
 class NodeAddress:
-    """CQL address of the node and how to connect; `hosts` are tried in turn."""
+    """CQL address of the node, with its login and TLS. The driver tries `hosts` in turn."""
 
     hosts: Sequence[str]
     port: int = 9042
@@ -95,21 +93,21 @@ class NodeFacts:
 class NodeConnection:
     """Queries only the given hosts. Thread-safe.
 
-    Methods raise `UnavailableError` when the node does not answer, and `AccessDeniedError` when it
-    rejects the login. The next call reconnects.
+    Methods raise `UnavailableError` if the node does not answer, and `AccessDeniedError` if it
+    denies access. The next call reconnects.
     """
 
     def __init__(
         self, address: NodeAddress, reread: Callable[[], NodeAddress] | None = None
     ) -> None:
-        """`reread` returns the address before each connection."""
+        """Before each connection, `reread` returns the current address."""
         self.address = address
         self._reread = reread
         self._lock = threading.Lock()
         self._session: Session | None = None
 
     def rows(self, query: str) -> list[Row]:
-        """All rows of a query without parameters."""
+        """Returns all rows of a query without parameters."""
         with self._lock:
             session = self._session or self._connect()
             self._session = session
@@ -123,7 +121,8 @@ class NodeConnection:
                 raise self.explain(error) from error
 
     def facts(self) -> NodeFacts:
-        """Raises `ConfigError` when not exactly one of several hosts is this machine."""
+        """Queries the node's identity. With several hosts, raises `ConfigError` unless exactly one
+        of them is this machine."""
         (row,) = self.rows(_FACTS)
         if row["host_id"] is None:
             raise UnavailableError(
@@ -189,27 +188,27 @@ class NodeConnection:
             self._session = None
 
     def _this_host(self, session: Session) -> Any:
-        """The host of this machine: `system.local` and settings belong to one node."""
+        """Returns the host on this machine, because each node returns its own facts."""
         hosts = [pool.host for pool in session.get_pools()]
         if len(hosts) <= 1:
             return None
         here = [host for host in hosts if _is_address_of_this_machine(host.address)]
         if len(here) != 1:
             raise ConfigError(
-                f"cassandra.hosts: {len(here)} of {len(hosts)} nodes are this machine; exactly one "
-                "must be. Set it to the local node."
+                f"cassandra.hosts: {len(here)} of {len(hosts)} addresses belong to this machine; "
+                "exactly one must. Set it to the local node."
             )
         return here[0]
 
     def explain(self, error: Exception) -> Exception:
-        """Converts an error of the driver to the agent's."""
+        """Converts a driver error to an error of the agent."""
         if isinstance(error, ConfigError):
             return error
         causes = [error]
         if isinstance(error, NoHostAvailable) and isinstance(error.errors, Mapping):
             causes = list(error.errors.values()) or [error]
         for cause in causes:
-            # Unauthorized: a right is missing, or the role may not connect from this address.
+            # Unauthorized: a permission is missing, or the role may not connect from here.
             is_denial = isinstance(cause, AuthenticationFailed | Unauthorized)
             if is_denial and _UNDECIDED not in str(cause):
                 return self._access_denied(cause)
@@ -234,8 +233,8 @@ class NodeConnection:
 
 
 class _CertificateLogin(AuthProvider):  # type: ignore[misc]  # the driver is untyped
-    """Answers without content: a node with `MutualTlsWithPasswordFallbackAuthenticator` (5.0) asks
-    for a login although the client certificate is the login."""
+    """Sends empty credentials: a node with `MutualTlsWithPasswordFallbackAuthenticator` (5.0)
+    requests a login even if the client certificate is the login."""
 
     def new_authenticator(self, host: str) -> Authenticator:
         return _EmptyAnswer()
@@ -250,22 +249,22 @@ class _EmptyAnswer(Authenticator):  # type: ignore[misc]  # the driver is untype
 
 
 def _login(address: NodeAddress) -> AuthProvider | None:
-    """With credentials they are the login; with TLS alone, the certificate may be."""
+    """Returns the login: the credentials, or with TLS possibly the client certificate."""
     if address.credentials is not None:
         return PlainTextAuthProvider(address.credentials.username, address.credentials.password)
     return None if address.tls is None else _CertificateLogin()
 
 
 def _expected_name(address: NodeAddress) -> Mapping[str, str] | None:
-    """The host name to verify; without it the driver verifies the resolved address. With several
-    hosts that cannot be avoided, because this option applies to all."""
+    """Returns the host name to verify; without it, the driver verifies the resolved address. The
+    option applies to all hosts, so it cannot be set for several hosts."""
     if address.tls is None or not address.tls.check_hostname or len(address.hosts) != 1:
         return None
     return {"server_hostname": address.hosts[0]}
 
 
 def _no_answer(error: Exception) -> str:
-    """Why there is no answer, without the driver's internals."""
+    """Explains why the node did not answer, without the driver's internals."""
     if isinstance(error, NoHostAvailable):
         return "no connection is open."
     if isinstance(error, ConnectionShutdown):
@@ -292,12 +291,12 @@ def _is_address_of_this_machine(address: str) -> bool:
 
 
 def node_connection(config: AgentConfig) -> NodeConnection:
-    """A connection to the node of the configuration, not yet made. Raises `ConfigError`."""
+    """Creates an unopened connection to the configured node. Raises `ConfigError`."""
     return NodeConnection(node_address(config), partial(node_address, config))
 
 
 def node_address(config: AgentConfig) -> NodeAddress:
-    """With the login and the certificates of now. Raises `ConfigError`."""
+    """Returns the address with the current login and certificates. Raises `ConfigError`."""
     properties = config.properties.reread()
     credentials = None
     if properties.cassandra_username is not None and properties.cassandra_password is not None:

@@ -1,6 +1,6 @@
-"""The settings that a running node reports, the rights to read them, and the limit of `cdc_raw`.
+"""Reads a running node's settings, the permissions of a role, and the limit of `cdc_raw`.
 
-The limit (`cdc_total_space`) is that of `cassandra.config`, or the node's own answer.
+The limit (`cdc_total_space`) comes from `cassandra.config` or from the node.
 """
 
 import shutil
@@ -17,8 +17,8 @@ SETTINGS = "system_views.settings"
 
 
 def role_rights(connection: NodeConnection, role: str | None) -> Rights | None:
-    """The rights of a role, which may list its own. None without authorization, or when a release
-    does not answer; then each failed read is reported on its own."""
+    """Returns the permissions of a role, which any role may list for itself. Returns None without
+    authorization or if the query fails. Each failed read is then reported separately."""
     try:
         return read_rights(connection.rows, role)
     except SidecarError:
@@ -26,7 +26,7 @@ def role_rights(connection: NodeConnection, role: str | None) -> Rights | None:
 
 
 def grants(role: str, tables: Collection[str]) -> str:
-    """Statements for a superuser; one for each keyspace with several tables."""
+    """Returns statements for a superuser; several tables of a keyspace share one statement."""
     return " ".join(f"GRANT SELECT ON {place} TO {quoted(role)};" for place in _places(tables))
 
 
@@ -46,12 +46,12 @@ _FIRST_WITH_VIRTUAL_TABLES = 4
 
 
 def release_of(facts: NodeFacts) -> int:
-    """Major release: 5 for `5.0.9`."""
+    """Returns the major release, such as 5 for `5.0.9`."""
     return int(facts.release_version.split(".", 1)[0])
 
 
 def running_settings(connection: NodeConnection, facts: NodeFacts) -> NodeSettings | None:
-    """None before 4.0, which lacks the table."""
+    """Queries the node's settings. Returns None before 4.0, which has no virtual tables."""
     if release_of(facts) < _FIRST_WITH_VIRTUAL_TABLES:
         return None
     rows = connection.rows("SELECT name, value FROM system_views.settings")
@@ -63,14 +63,14 @@ _SET_CONFIG = "Set cassandra.config to the node's cassandra.yaml."
 
 
 def configured_quota(config: AgentConfig) -> Quota:
-    """The limit of `cassandra.config`; without that file neither limit nor error."""
+    """Returns the limit in `cassandra.config`; without this file, neither limit nor error."""
     settings = config.node_settings
     return Quota() if settings is None else Quota(_limit_bytes(config, settings))
 
 
 def deletes_at_bytes(config: AgentConfig) -> int | None:
-    """The limit at which the node deletes unread segments; None without `cassandra.config`, or when
-    the node rejects writes instead."""
+    """Returns the limit at which the node deletes unread segments; None without
+    `cassandra.config`, or if the node rejects writes instead."""
     settings = config.node_settings
     if settings is None or settings.cdc_block_writes:
         return None
@@ -78,7 +78,7 @@ def deletes_at_bytes(config: AgentConfig) -> int | None:
 
 
 def node_quota(config: AgentConfig) -> Quota:
-    """The limit that the node reports (4.0 and later). Blocks for seconds without an answer."""
+    """Queries the node's limit (4.0 and later). Blocks for seconds if the node does not answer."""
     if config.properties.schema_file is not None:
         return unknown_quota(config, None, None)
     connection = node_connection(config)
@@ -97,8 +97,8 @@ def node_quota(config: AgentConfig) -> Quota:
 def unknown_quota(
     config: AgentConfig, facts: NodeFacts | None, error: SidecarError | None
 ) -> Quota:
-    """Why neither `cassandra.config` nor the node reports the limit. `error` is that of the
-    request for the settings; `facts` are None without a connection."""
+    """Explains why neither `cassandra.config` nor the node reports the limit. `error` is the error
+    of the settings query; `facts` is None without a connection."""
     if error is not None:
         return Quota(None, str(error), f"{grant_sentence(config)} Or: {_SET_CONFIG}")
     if facts is None:
@@ -108,7 +108,7 @@ def unknown_quota(
 
 
 def grant_sentence(config: AgentConfig) -> str:
-    """The statement that lets the agent's role read the node's settings."""
+    """Returns the remedy that lets the agent's role read the node's settings."""
     role = config.properties.cassandra_username
     if role is None:
         return f"Let the agent's role read {SETTINGS}."

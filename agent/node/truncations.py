@@ -1,7 +1,7 @@
-"""Truncations and drops of tables, which the commit log lacks.
+"""Detects truncations and drops of tables, which the commit log does not contain.
 
-The node records truncations in `system.local`. The agent notes which tables it publishes, by their
-ids, and so finds those that were dropped.
+The node records truncations in `system.local`. The agent stores the ids of published tables, and
+so detects dropped tables.
 """
 
 import time
@@ -16,8 +16,8 @@ from sidecar.errors import ConfigError
 from sidecar.offsets.properties_store import PropertiesStore
 
 TABLES_FILE = "published_tables.properties"
-"""In `offset.backing.store.dir`: names by table id, and for dropped tables `ID.dropped`, when that
-was noticed, in milliseconds."""
+"""File in `offset.backing.store.dir`: names by table id. For dropped tables, `ID.dropped` is the
+time in milliseconds at which the agent noticed the drop."""
 
 _NOTICED = ".dropped"
 
@@ -29,24 +29,24 @@ class Drop:
     name: str
     """`keyspace.table`."""
     noticed_ms: int
-    """After the last write to the table."""
+    """When the agent noticed the drop, after the final write to the table."""
 
 
 def read_table_ids(connection: NodeConnection) -> frozenset[str]:
-    """The ids of all tables of the node. Raises as `NodeConnection`."""
+    """Queries the ids of all tables on the node. Raises the errors of `NodeConnection`."""
     return frozenset(
         str(row["id"]) for row in connection.rows("SELECT id FROM system_schema.tables")
     )
 
 
 class PublishedTables:
-    """What the agent has published. Raises `OffsetStoreError` and `OffsetSaveError`."""
+    """Tables that the agent has published. Raises `OffsetStoreError` and `OffsetSaveError`."""
 
     def __init__(self, directory: Path) -> None:
         self._store = PropertiesStore(directory, TABLES_FILE)
 
     def note(self, published: Mapping[str, str], present: Collection[str]) -> None:
-        """The published tables by id, and the ids of all tables of the node."""
+        """Stores published tables by id; marks tables as dropped if their ids are not `present`."""
         known = dict(self._store.load().values)
         now = {**known, **published}
         for table_id in _ids(now):
@@ -58,7 +58,7 @@ class PublishedTables:
             self._store.save(now)
 
     def dropped(self) -> Iterator[Drop]:
-        """All drops, by table."""
+        """Yields all drops, ordered by table id."""
         known = self._store.load().values
         for table_id in _ids(known):
             noticed = known.get(table_id + _NOTICED)
@@ -71,7 +71,7 @@ def _ids(known: Iterable[str]) -> list[str]:
 
 
 FILE = "truncations.properties"
-"""In `offset.backing.store.dir`: acknowledged times in milliseconds by table id, and by name."""
+"""File in `offset.backing.store.dir`: acknowledged times in milliseconds by table id or name."""
 
 # Cassandra's SystemKeyspace.truncationAsMapEntry, CommitLogPosition.serializer.
 _ENTRY = Struct(">qiq")
@@ -79,7 +79,7 @@ _ENTRY = Struct(">qiq")
 
 @dataclass(frozen=True, slots=True)
 class Truncation:
-    """The last TRUNCATE of a table: the end of its earlier writes in the node's commit log."""
+    """The latest TRUNCATE of a table, with the end of earlier writes in the node's commit log."""
 
     table_id: str
     segment_id: int
@@ -88,20 +88,20 @@ class Truncation:
 
 
 def read_truncations(connection: NodeConnection) -> tuple[Truncation, ...]:
-    """Raises as `NodeConnection`. Entries of another form are left out."""
+    """Queries truncations; omits malformed entries. Raises the errors of `NodeConnection`."""
     (row,) = connection.rows("SELECT truncated_at FROM system.local")
     return tuple(parse_truncations(row["truncated_at"] or {}))
 
 
 def parse_truncations(entries: Mapping[Any, bytes]) -> Iterator[Truncation]:
-    """The entries of `truncated_at`: table id to blob."""
+    """Parses `truncated_at`, which maps table ids to blobs."""
     for table_id, entry in entries.items():
         if len(entry) == _ENTRY.size:
             yield Truncation(str(table_id), *_ENTRY.unpack(entry))
 
 
 class Acknowledgements:
-    """Which truncations an operator, or the first start, has taken note of.
+    """Truncations and drops that an operator, or the first start, has acknowledged.
 
     Raises `OffsetStoreError` and `OffsetSaveError`.
     """
@@ -110,13 +110,13 @@ class Acknowledgements:
         self._store = PropertiesStore(directory, FILE)
 
     def begin(self, truncations: Iterable[Truncation]) -> None:
-        """At the first start of an agent, truncations precede everything that it publishes."""
+        """Acknowledges `truncations` at the first start: they precede everything published."""
         if not self._store.load().values:
             known = {each.table_id: str(each.at_ms) for each in truncations}
             self._store.save({"since": _now_ms(), **known})
 
     def acknowledge(self, tables: Iterable[str]) -> None:
-        """Take note of all truncations and drops of tables, as `keyspace.table`, until now. Raises
+        """Acknowledges all truncations and drops of tables (`keyspace.table`) up to now. Raises
         ConfigError before the first start."""
         known = self._store.load().values
         if not known:
@@ -126,8 +126,8 @@ class Acknowledgements:
     def open_ones(
         self, truncations: Iterable[Truncation], names: Mapping[str, str]
     ) -> dict[str, Truncation]:
-        """The others by table; `names` maps the published tables by id. None before the first
-        start."""
+        """Returns unacknowledged truncations by table; `names` maps ids to published tables. Empty
+        before the first start."""
         known = self._store.load().values
         if not known:
             return {}
@@ -139,7 +139,7 @@ class Acknowledgements:
         }
 
     def open_drops(self, drops: Iterable[Drop]) -> dict[str, Drop]:
-        """Those since the last acknowledgement of their table, by its name."""
+        """Returns the drops since the latest acknowledgement of their table, by table name."""
         known = self._store.load().values
         return {
             each.name: each

@@ -1,1 +1,1 @@
-"""Segments in `cdc_raw` on their way to acknowledged events and stored offsets."""
+"""The pipeline: reads segments in `cdc_raw`, delivers their events, and stores offsets."""

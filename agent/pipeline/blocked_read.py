@@ -1,12 +1,11 @@
-"""A segment whose next record cannot be read for now.
+"""Decides how long the agent waits if it cannot read the next record of a segment.
 
-A record of an unknown table or column waits for the schema. A record without ids of its Avro
-schemas waits for the registry, an encrypted file for its key. After a bounded time the reader
-abandons the record: it is recorded and its segment quarantined. The agent waits without end for a
-file that the environment rejects (a permission, the disk, the mount).
+A record with an unknown table or column waits for the schema. A record without ids for its Avro
+schemas waits for the registry, and an encrypted file for its key. After a timeout the agent
+abandons the record and quarantines the segment. The agent waits indefinitely if the environment
+prevents the read: a permission, the disk, the mount.
 
-`commitlog/events/src/record_error.rs` decides what a record lacks; this module decides how long to
-wait.
+`commitlog/events/src/record_error.rs` decides what a record is missing.
 """
 
 import math
@@ -25,7 +24,7 @@ _NOBODY = Registration(RegistrationStatus.PENDING)
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A table or column that a record needs and the schema lacks."""
+    """A table or column that a record needs but the schema does not contain."""
 
     table_id: str
     column: str | None
@@ -39,25 +38,25 @@ class Obstacle:
     position: int
     """End of the record, or the position at which the file cannot be read."""
     missing: Missing | None
-    """None when the file itself cannot be read."""
+    """None if the file itself cannot be read."""
     message: str
     schema: Schema
-    """The schema in which it is missing."""
+    """The schema with which the read failed."""
     since_s: float
     next_try_s: float
     unregistered: tuple[Unregistered, ...] = ()
-    """Avro schemas without ids; then the schema lacks nothing."""
+    """Avro schemas without ids. If there are any, `schema` is complete."""
     rejected_since_s: float | None = None
-    """When the registry first rejected one of them."""
+    """When the registry first rejected one of these schemas."""
     is_again: bool = False
-    """They were rejected and abandoned before; the agent asks the registry once more."""
+    """Whether the agent abandoned the same table before, and tries the registry once more."""
     is_asked: bool = False
-    """The agent has asked since the segment was blocked."""
+    """Whether the agent has sent a request since the segment was blocked."""
     is_bounded: bool = True
-    """False: the agent waits without end."""
+    """False if the agent waits indefinitely."""
 
     def is_of(self, other: "Obstacle") -> bool:
-        """True when both are the same obstacle, so that its time continues."""
+        """Whether both are the same obstacle, so that the wait continues."""
         return (self.name, self.position, self.missing) == (
             other.name,
             other.position,
@@ -66,8 +65,8 @@ class Obstacle:
 
 
 def record_obstacle(name: SegmentName, blocked: Blocked, schema: Schema, now_s: float) -> Obstacle:
-    """A record needs a table or a column that the schema lacks; the first question is due at
-    once."""
+    """Creates the obstacle of a record that needs an unknown table, a column or schema ids. The
+    first request is due immediately."""
     return Obstacle(
         name,
         blocked.position,
@@ -81,36 +80,36 @@ def record_obstacle(name: SegmentName, blocked: Blocked, schema: Schema, now_s: 
 
 
 class Action(Enum):
-    """The next action about an obstacle."""
+    """The next action to overcome an obstacle."""
 
     WAIT = auto()
     ASK = auto()
-    """Ask for a newer schema."""
+    """Request a newer schema."""
     REGISTER = auto()
-    """Ask a registry for ids."""
+    """Request ids from a registry."""
     READ = auto()
     """Read again: something changed, or a retry is due."""
     ABANDON = auto()
 
 
 class BlockedRead:
-    """The present obstacle and the abandoned ones. Pure: the caller gives times, in seconds.
+    """The current obstacle and abandoned tables. Callers pass the time in seconds.
 
-    A read skips all records of abandoned tables and columns: one dropped table must not block every
-    record again. When the schema learns them the agent reads them again. A registry that rejected
-    the schemas of a table is asked again once a minute, with the next record of the table. While it
-    still rejects them it blocks nothing.
+    Reads skip all records of abandoned tables and columns, so that a dropped table does not block
+    every record. Once the schema contains them, the agent reads such records again. If a registry
+    rejected a table's schemas, the agent repeats the request once a minute, with the table's next
+    record. Repeated rejections do not block.
     """
 
     def __init__(self, timeout_s: float) -> None:
         self._timeout_s = timeout_s
         self._last: Obstacle | None = None
         self._abandoned: dict[Missing, float | None] = {}
-        """By time of the next question to the registry; None: the schema has to learn them."""
+        """Values: time of the next registry request; None for an unknown table or column."""
         self.obstacle: Obstacle | None = None
 
     def abandoned(self, now_s: float) -> tuple[tuple[str, str | None], ...]:
-        """Abandoned tables and columns, for `OpenSegment.read`."""
+        """Returns abandoned tables and columns, for `OpenSegment.read`."""
         return tuple(
             (missing.table_id, missing.column)
             for missing, again_s in self._abandoned.items()
@@ -118,13 +117,13 @@ class BlockedRead:
         )
 
     def ask_again(self) -> None:
-        """The operator requests a retry: registries are asked with the next record, and the schema
-        for what it lacked."""
+        """Handles an operator's retry: the next records of abandoned tables trigger new requests to
+        the registry or for the schema."""
         asked = (missing for missing, again_s in self._abandoned.items() if again_s is not None)
         self._abandoned = dict.fromkeys(asked, -math.inf)
 
     def begin(self, obstacle: Obstacle) -> Obstacle:
-        """Waits for what an obstacle lacks. If it is the last one again, its time continues."""
+        """Starts to wait. If the previous obstacle returned, its wait continues."""
         obstacle = replace(obstacle, is_again=obstacle.missing in self._abandoned)
         if self._last is not None and self._last.is_of(obstacle):
             obstacle = replace(obstacle, since_s=self._last.since_s)
@@ -132,8 +131,8 @@ class BlockedRead:
         return obstacle
 
     def step(self, schema: Schema | None, now_s: float, answer: Registration = _NOBODY) -> Action:
-        """The next action; `schema` is the present one, `answer` that of the registry about the
-        missing ids."""
+        """Returns the next action; `schema` is the current schema, `answer` the registry's answer
+        about missing ids."""
         obstacle = self.obstacle
         if obstacle is None:
             return Action.WAIT
@@ -150,8 +149,8 @@ class BlockedRead:
         return Action.READ if obstacle.missing is None else Action.ASK
 
     def _registry_step(self, obstacle: Obstacle, answer: Registration, now_s: float) -> Action:
-        """Waits without end for a registry that does not answer, for a bounded time for one that
-        rejects a schema: its settings may change."""
+        """Waits indefinitely if the registry does not answer. Waits until the timeout if the
+        registry rejects a schema, because its settings may change."""
         if answer.status is RegistrationStatus.REGISTERED:
             if obstacle.missing is not None:
                 self._abandoned.pop(obstacle.missing, None)
@@ -169,16 +168,16 @@ class BlockedRead:
         return Action.WAIT if now_s < obstacle.next_try_s else Action.REGISTER
 
     def note_question(self, now_s: float) -> None:
-        """The agent has asked; the next question waits."""
+        """Notes that the agent sent a request, and delays the next request."""
         if self.obstacle is not None:
             self.obstacle = replace(self.obstacle, next_try_s=now_s + RETRY_S, is_asked=True)
 
     def end(self) -> None:
-        """Reading continues; if it meets the same obstacle, its time continues too."""
+        """Ends the wait; if reading meets the same obstacle again, the wait continues."""
         self._last, self.obstacle = self.obstacle, None
 
     def abandon(self, now_s: float) -> None:
-        """The obstacle has lasted too long."""
+        """Abandons the obstacle after the timeout."""
         obstacle, self.obstacle, self._last = self.obstacle, None, None
         if obstacle is not None and obstacle.missing is not None:
             self._abandoned[obstacle.missing] = (
@@ -186,7 +185,7 @@ class BlockedRead:
             )
 
     def due_in_s(self, now_s: float) -> float | None:
-        """When the next action about the obstacle is due; None without one."""
+        """Seconds until the next action is due; None without an obstacle."""
         if self.obstacle is None:
             return None
         due_s = self.obstacle.next_try_s

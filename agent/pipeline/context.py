@@ -33,29 +33,29 @@ class PipelineSettings:
     window_max_events: int
     window_max_bytes: int
     poll_interval_ms: int
-    """Between periodic scans."""
+    """Interval between periodic scans."""
     offset_flush_interval_ms: int
     blocked_timeout_ms: int
     """How long an unreadable record may block its segment."""
     commit_log_directory: Path | None = None
-    """The directory with the node's own links of the segments."""
+    """The directory with the node's own links to the segments."""
     deletes_at_bytes: int | None = None
-    """Size of `cdc_raw` at which the node deletes segments unread; None when it rejects writes."""
+    """Size at which the node deletes unread segments; None if unknown or if it rejects writes."""
     waits_when_denied: bool = True
     """Whether the agent retries a sink that denies it access, or raises the error."""
     transform: Transform | None = None
     """Applied to every event before the sink."""
     dead_letter_topic: DeadLetterTopic | None = None
-    """Takes the events that the broker rejects."""
+    """Receives events that the broker rejects."""
     tracing: Tracing | None = None
-    """Makes a span of every batch, and of every segment."""
+    """Creates a span for every batch and every segment."""
     batch_max_events: int = 5000
     batch_max_bytes: int = 1 << 20
 
     @property
     def read_max_events(self) -> int:
-        """Events of one read: at most a quarter of the window, so that reads and delivery overlap
-        and a started read always fits."""
+        """Maximum events per read: at most a quarter of the window, so that reads and delivery
+        overlap and a started read always fits."""
         return max(1, min(self.batch_max_events, self.window_max_events // 4))
 
     @property
@@ -64,10 +64,10 @@ class PipelineSettings:
 
 
 class OffsetCommitter(OffsetFlusher[SegmentOffsets]):
-    """The offsets that are reached and stored.
+    """Tracks reached offsets and stores them.
 
-    They are saved at once before a segment is removed: a segment stays in `cdc_raw` until it is
-    stored as COMPLETED. What was announced is stored first, so that no offset passes it.
+    A segment stays in `cdc_raw` until it is stored as COMPLETED. Schema announcements are stored
+    before offsets, so that no offset passes them.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class OffsetCommitter(OffsetFlusher[SegmentOffsets]):
         self._announcer = announcer
 
     def save(self, *, at_once: bool = False) -> bool:
-        """Stores what was announced, then the offsets; True when all of it is stored."""
+        """Stores announcements, then offsets; returns True if everything is stored."""
         if self._announcer is not None and not self._announcer.save():
             return False
         return super().save(at_once=at_once)
@@ -100,7 +100,7 @@ class OffsetCommitter(OffsetFlusher[SegmentOffsets]):
         self.reached = self.reached.forgotten(name)
 
     def finish(self, names: Iterable[SegmentName], *, present: Container[SegmentName]) -> None:
-        """Notes segments as COMPLETED; `present` ones are never forgotten."""
+        """Marks segments as COMPLETED; never forgets `present` segments."""
         ledger = self.reached
         new = [name for name in names if not ledger.is_completed(name)]
         if new:
@@ -110,13 +110,13 @@ class OffsetCommitter(OffsetFlusher[SegmentOffsets]):
 
 @dataclass(frozen=True, slots=True)
 class PipelineContext:
-    """For the pipeline's thread."""
+    """The parts that all steps share. Only for the pipeline's thread."""
 
     settings: PipelineSettings
     schema: SchemaHolder
     metrics: AgentMetrics
     clock: Callable[[], float]
-    """Gives seconds."""
+    """Returns seconds."""
     scanner: DirectoryScanner
     read_worker: ReadWorker
     blocked_read: BlockedRead
@@ -127,7 +127,7 @@ class PipelineContext:
     segments: Segments
     snapshot: Snapshot | None = None
     announcer: SchemaAnnouncer | None = None
-    """Makes the messages of the schema-change topic; None without one."""
+    """Creates messages for the schema-change topic; None without this topic."""
 
     @property
     def may_publish(self) -> bool:

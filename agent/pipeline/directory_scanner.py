@@ -1,4 +1,4 @@
-"""Scans `cdc_raw`: after changes, and periodically."""
+"""Scans `cdc_raw` after changes and periodically."""
 
 import logging
 from collections.abc import Callable
@@ -15,15 +15,15 @@ logger = logging.getLogger(__name__)
 
 _LONG_SCAN_S = 0.005
 _PAUSE_SHARE = 4
-"""Pause after a long scan, as a multiple of its duration: with thousands of segments every deletion
-causes a scan of all of them, and the agent would do little else."""
+"""Pause after a long scan, as a multiple of its duration: each change triggers a scan of possibly
+thousands of segments, and the agent would do little else."""
 _LONGEST_PAUSE_S = 5.0
-"""A frozen process or a hanging file system makes one scan arbitrarily long. New segments must not
-wait for a multiple of that."""
+"""A scan can take arbitrarily long if the process is suspended or the file system hangs. New
+segments must not wait for a multiple of this time."""
 
 
 class DirectoryScanner:
-    """Knows when a scan is due, and makes it."""
+    """Decides when a scan is due, and runs it."""
 
     def __init__(
         self,
@@ -34,8 +34,8 @@ class DirectoryScanner:
         clock: Callable[[], float],
         commit_log: Path | None = None,
     ) -> None:
-        """The watcher's thread calls `on_change`; `clock` returns seconds; `commit_log` as for
-        `observe`."""
+        """The watcher's thread calls `on_change`. `clock` returns seconds. `observe` describes
+        `commit_log`."""
         self._directory = directory
         self._commit_log = commit_log
         self._interval_s = interval_s
@@ -43,22 +43,22 @@ class DirectoryScanner:
         self._clock = clock
         self._watcher = Watcher(directory, self._note_change)
         self.is_requested = False
-        """True when something changed since the last scan began."""
+        """True if something changed since the latest scan began."""
         self._next_s = clock()
         self._pause_until_s = clock()
         self._repeated = RateLimitedLog(logger)
         self._said: tuple[str, ...] = ()
         self.error = ""
-        """Why the last scan failed, or what it could not read; empty after a good scan."""
+        """Why the latest scan failed, or which index it could not read; otherwise empty."""
         self.last = Observation()
-        """The result of the last scan."""
+        """The result of the latest successful scan."""
         self.is_current = False
-        """False before the first scan, and while the directory cannot be read."""
+        """False before the first scan, and if the latest scan failed."""
         self._removed_bytes = 0
 
     @property
     def watch_error(self) -> str:
-        """Why changes do not cause scans; empty while they do."""
+        """Why changes do not trigger scans; empty if inotify is active."""
         return self._watcher.error
 
     @property
@@ -68,26 +68,26 @@ class DirectoryScanner:
 
     @property
     def size_bytes(self) -> int:
-        """Size of all segments by the last scan, without those that the agent has removed since."""
+        """Size of all segments at the latest scan, minus segments that the agent removed since."""
         return max(0, self.last.size_bytes - self._removed_bytes)
 
     def begin_removal(self, name: SegmentName) -> None:
-        """The agent removes a segment: that is no reason for a scan of all others."""
+        """Notes that the agent removes a segment, so that its deletion triggers no scan."""
         self._watcher.removing.update((name.log, name.idx))
 
     def end_removal(self, segment: Segment) -> None:
-        """A segment is removed."""
+        """Subtracts a removed segment from `size_bytes`."""
         self._removed_bytes += 0 if segment.log is None else segment.log.size_bytes
 
     def request(self) -> None:
         self.is_requested = True
 
     def scan(self, is_completed: Callable[[SegmentName], bool]) -> Observation | None:
-        """The present content of the directory; None when it cannot be read, which is retried.
-        `is_completed` as for `observe`."""
+        """Observes the directory; returns None if it cannot be read, and retries later. `observe`
+        describes `is_completed`."""
         self._next_s = self._clock() + self._interval_s
         self._watcher.ensure()
-        # Before the scan: a change during it requests another one.
+        # Reset before the scan, so that a change during the scan requests another scan.
         self.is_requested = False
         self._watcher.removing.clear()
         self._removed_bytes = 0
@@ -97,19 +97,19 @@ class DirectoryScanner:
             self.is_current = False
             found = access_denial(self._directory) if isinstance(error, PermissionError) else None
             self.error = (
-                f"{self._directory} cannot be looked at ({error.strerror or error}); it is tried "
-                f"again. {found.message if found is not None else ''}"
+                f"{self._directory} cannot be listed ({error.strerror or error}); the agent "
+                f"retries. {found.message if found is not None else ''}"
             ).rstrip()
             self._repeated.log("look", self.error)
             return None
         self.is_current = True
-        self._repeated.resolved("look", f"{self._directory} can be looked at again.")
+        self._repeated.resolved("look", f"{self._directory} can be listed again.")
         self.error = _of_indexes(self._directory, self.last)
         self._log_irregular_files(self.last)
         return self.last
 
     def pause_after(self, took_s: float) -> None:
-        """Notes the duration of a scan and its consequences; the pause has at most five seconds."""
+        """Pauses after a long scan, for at most five seconds. `took_s` includes its processing."""
         if took_s > _LONG_SCAN_S:
             self._pause_until_s = self._clock() + min(_LONGEST_PAUSE_S, _PAUSE_SHARE * took_s)
 
@@ -125,7 +125,7 @@ class DirectoryScanner:
             self._said = observation.other_files
             if observation.other_files:
                 logger.warning(
-                    "cdc_raw has files that are not segments; the agent ignores them",
+                    "cdc_raw contains files that are not segments; the agent ignores them",
                     extra=fields(files=", ".join(observation.other_files[:5])),
                 )
         for seen in observation.segments:
@@ -133,7 +133,7 @@ class DirectoryScanner:
             if seen.idx.unreadable is not None:
                 self._repeated.log(
                     key,
-                    "an index file is not understood and counts as no news",
+                    "an index file cannot be read; the agent treats it as unchanged",
                     segment=seen.name,
                     content=seen.idx.unreadable,
                 )
@@ -144,7 +144,7 @@ def _of_indexes(directory: Path, observation: Observation) -> str:
         if seen.idx.unreadable is not None and seen.log is not None:
             index, reason = SegmentFiles(directory, seen.name).idx, seen.idx.unreadable
             return (
-                f"{index} tells nothing ({reason}), so nothing new of its segment is read: this "
-                "user must be able to read it, and only the node writes it."
+                f"{index} is unreadable or invalid ({reason}), so nothing new in its segment is "
+                "read. The agent's user must be able to read it; only the node may write it."
             )
     return ""

@@ -1,4 +1,4 @@
-"""The parts of one node's pipeline, put together around the loop."""
+"""Assembles the parts of one node's pipeline around the loop."""
 
 import time
 from collections.abc import Callable
@@ -37,34 +37,34 @@ from sidecar.status.publisher import StatusPublisher
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineParts:
-    """What a pipeline is made of."""
+    """The parts of a pipeline."""
 
     open_reader: OpenReader
     schema: SchemaHolder
     sink: Sink
     store: OffsetStore
     ledger: SegmentOffsets
-    """The offsets that `store` holds."""
+    """The offsets in `store`."""
     transfer: Transfer
     quarantine: Quarantine
     metrics: AgentMetrics
     attempts: ReadAttempts | None = None
-    """Counts reads that end the process."""
+    """Counts reads that kill the process."""
     registrar: Registrar[Unregistered] | None = None
-    """Gets ids for schemas, where events are Avro."""
+    """Registers schemas if events need a schema registry."""
     announcer: SchemaAnnouncer | None = None
-    """Makes messages of schema changes."""
+    """Creates messages about schema changes."""
     snapshot: Snapshot | None = None
     snapshot_store: OffsetStore | None = None
-    """Holds the progress of `snapshot`; without it `store` does."""
+    """Stores the progress of `snapshot`; defaults to `store`."""
     accord: Callable[[Record], AccordJournal] | None = None
-    """Makes the reader of transactions, which records lost changes by its argument."""
+    """Creates the reader of transactions, which records lost changes through its argument."""
     watermark: WatermarkParts | None = None
-    """Makes messages of watermarks."""
+    """Creates watermark messages."""
 
 
 class Pipeline(LoopPipeline[View]):
-    """One node's segments on their way to one sink."""
+    """Delivers one node's segments to one sink."""
 
     def __init__(
         self,
@@ -74,12 +74,12 @@ class Pipeline(LoopPipeline[View]):
         executor: Executor | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`executor` has one worker (its own thread without); `clock` returns seconds."""
+        """`executor` has one worker, and defaults to a new thread; `clock` returns seconds."""
         self._wakeup = Wakeup()
         worker = executor or ThreadPoolExecutor(1, "reader")
         metrics = parts.metrics
         self.context = _create_context(settings, parts, worker, self._wakeup, clock)
-        """The parts that the steps share. For the pipeline's thread."""
+        """The parts that all steps share. Only for the pipeline's thread."""
         disposer = self.context.disposer
 
         def record(name: SegmentName, lost: LostRange) -> bool:
@@ -106,14 +106,14 @@ class Pipeline(LoopPipeline[View]):
 
     @property
     def last_tick_s(self) -> float:
-        """When the last tick ended, or when the present read began if that is earlier: a read that
-        does not end is a stall too. Any thread may ask."""
+        """When the latest tick ended, or when the current read began if that is earlier: a hanging
+        read is a stall too. Any thread may call it."""
         reading_since_s = self.context.read_worker.reading_since_s
         last_tick_s = super().last_tick_s
         return last_tick_s if reading_since_s is None else min(last_tick_s, reading_since_s)
 
     def wake(self) -> None:
-        """Something changed that a tick should see, such as the schema. Any thread may call it."""
+        """Requests a tick after a change, such as a new schema. Any thread may call it."""
         self._wakeup.ring()
 
 

@@ -1,11 +1,11 @@
-"""Counts how often the process ended while it read one place of a segment.
+"""Counts how often the process died while it read the same place in a segment.
 
-A read can end the process: the kernel kills it for its memory, or the parser crashes. The next
-start reads the same place, and would never get past it.
+A read can kill the process: the kernel runs out of memory, or the parser crashes. The next start
+would read the same place, and never get past it.
 
-The agent notes the place before each read and removes the note after it, without a sync: what a
-killed process wrote is there, and after a crash of the machine the note would accuse the wrong one.
-So neither a stop, nor a reboot, nor a death while the agent waits for the broker counts.
+The agent notes the place before each read and removes the note after it, without a sync. The
+writes of a killed process survive, and a note from before a machine crash would mislead. So a
+stop, a reboot, or a death while the agent waits for the broker does not count.
 """
 
 import logging
@@ -32,23 +32,23 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 class DeadlyReadError(CommitLogError):
-    """The process ended too often while it read this place of a segment."""
+    """The process died too often while it read this place in a segment."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadNote:
-    """Places are texts as `CommitLog-7-1.log 4096`; empty for none. Pure."""
+    """The content of the note. Places are texts such as `CommitLog-7-1.log 4096`, or empty."""
 
     boot_id: str
-    """Of the machine's present run."""
+    """Identifies the current boot of the machine."""
     reading: str = ""
     suspect: str = ""
-    """The place at which the process ended last."""
+    """The place at which the process last died."""
     deaths: int = 0
-    """Times in a row that it ended there, without a completed read of that place in between."""
+    """Consecutive deaths at `suspect`, without a completed read of this place in between."""
 
     def after_start(self, boot_id: str) -> "ReadNote":
-        """The note of a new process; what was being read ended the one before."""
+        """Returns the note of a new process; the noted read killed the previous process."""
         if not self.reading or self.boot_id != boot_id:
             return replace(self, boot_id=boot_id, reading="")
         deaths = self.deaths + 1 if self.reading == self.suspect else 1
@@ -58,11 +58,11 @@ class ReadNote:
         return replace(self, reading=place)
 
     def after_read(self) -> "ReadNote":
-        """A read that ends, by an error too, proves its place harmless."""
+        """Returns the note after a read. A read that returns or fails proves its place harmless."""
         return ReadNote(self.boot_id) if self.reading == self.suspect else self.stopped()
 
     def stopped(self) -> "ReadNote":
-        """The process ends on request: a read that still goes on is not to blame."""
+        """Returns the note after a requested stop, for which a running read is not to blame."""
         return replace(self, reading="")
 
     def is_deadly(self, place: str) -> bool:
@@ -73,7 +73,7 @@ class ReadNote:
 
 
 def parse_note(content: bytes) -> ReadNote:
-    """An empty note for anything that is none."""
+    """Parses a note; returns an empty note for invalid content."""
     with suppress(ValueError, TypeError, KeyError):
         found = orjson.loads(content)
         boot_id, reading, suspect = (str(found[name]) for name in ("boot_id", "reading", "suspect"))
@@ -82,7 +82,7 @@ def parse_note(content: bytes) -> ReadNote:
 
 
 class ReadAttempts:
-    """The note in the directory of the offsets. For the reader's thread; any may close it."""
+    """The note in the offset directory. Only for the reader's thread; any thread may close it."""
 
     def __init__(self, directory: Path) -> None:
         self._file: int | None = None
@@ -92,30 +92,30 @@ class ReadAttempts:
         try:
             stored = parse_note(read_regular(path, _NOTE_BYTES)) if path.exists() else self._note
             self._note = stored.after_start(_BOOT_ID.read_text().strip())
-            # A new file: a planted link would lead to another one.
+            # Create a new file, because the path could be a planted link.
             self._file = open_new(path)
         except OSError as error:
             logger.warning(
-                "the agent cannot note which segment it reads, so it reads one that ends the "
-                "process at each start",
+                "the agent cannot note which segment it reads, so a segment that kills the "
+                "process would do so at each start",
                 extra=fields(file=path, reason=error.strerror or str(error)),
             )
         if self._note.deaths:
             logger.warning(
-                "the agent ended while it read a segment",
+                "the agent died while it read a segment",
                 extra=fields(place=self._note.suspect, times_in_a_row=self._note.deaths),
             )
         self._write(self._note)
 
     @contextmanager
     def reading(self, name: SegmentName, position: int) -> Iterator[None]:
-        """Notes a read while it goes on. Raises DeadlyReadError."""
+        """Notes a read while it runs. Raises DeadlyReadError."""
         place = f"{name.log} {position}"
         if self._note.is_deadly(place):
             self._write(ReadNote(self._note.boot_id))
             raise DeadlyReadError(
-                f"the agent ended {MAX_DEATHS} times in a row while it read position {position}. "
-                "Search the system's log for its end (`journalctl -k`, `kubectl describe pod`): if "
+                f"the agent died {MAX_DEATHS} times in a row while it read position {position}. "
+                "Search the system log for the cause (`journalctl -k`, `kubectl describe pod`): if "
                 "memory was short, raise its limit. Then run `agent quarantine retry --all`"
             )
         self._write(self._note.before_read(place))

@@ -1,15 +1,15 @@
-"""Why a read failed, what it lost, and whether its file may still grow.
+"""Determines why a read failed, what it lost, and whether its file may still grow.
 
-The parser reports damaged bytes as gaps, never as an error of the operating system. So an error
-with a number (`errno`) is about permissions, the disk, the mount or limits of the process. It ends
-with its cause, so the agent retries such a read without end, and reports it.
+The parser reports damaged bytes as gaps, never as operating system errors. So an error with an
+`errno` concerns permissions, the disk, the mount or limits of the process. It disappears with its
+cause, so the agent reports it and retries the read indefinitely.
 
-The node completes an index after the file. So a file that ends before its index says is damaged, or
-another program has not written all of it yet. The agent waits until such a file stays as it is.
+The node completes an index after the file. So a file that is shorter than its index says is
+damaged, or another program is still writing it. The agent waits until the file stops changing.
 
-A file of version 6 has no index, and other files can come before theirs. Such a file can end at any
-place, also between two sections. The agent waits until some seconds after its last write. The node
-moves or releases a segment long after that.
+A file of version 6 has no index, and other files can arrive before their indexes. Such a file can
+end anywhere, also between two sections. The agent waits for a few seconds after its latest write.
+The node moves or releases a segment much later.
 """
 
 import errno
@@ -35,12 +35,12 @@ from sidecar.files.access import REMEDIES, access_denial
 
 
 def is_environmental(error: BaseException) -> bool:
-    """True when the same read succeeds after a change outside of the segment."""
+    """Whether the same read can succeed after a change outside the segment."""
     return isinstance(error, MemoryError) or (isinstance(error, OSError) and bool(error.errno))
 
 
 def read_error_message(path: Path, error: BaseException) -> str:
-    """The path, the cause and the remedy; for EACCES and EPERM with owner, mode and uid."""
+    """Formats the path, cause and remedy; for EACCES and EPERM also owner, mode and uid."""
     if not isinstance(error, OSError) or not error.errno:
         reason = "out of memory" if isinstance(error, MemoryError) else str(error)
         return f"{path.name} cannot be read: {reason}."
@@ -54,11 +54,11 @@ def read_error_message(path: Path, error: BaseException) -> str:
 
 
 Loss = tuple[str, tuple[LostRange, ...]]
-"""A reason of `agent.metrics`, and ranges."""
+"""A reason from `agent.metrics`, and lost ranges."""
 
 
 def losses(result: ReadResult) -> Iterator[Loss]:
-    """All losses of one read, to be recorded at once."""
+    """Yields all losses of one read, which must be recorded before the read is used."""
     if result.batch is not None and result.batch.lost:
         yield (
             UNKNOWN_SCHEMA,
@@ -71,14 +71,14 @@ def losses(result: ReadResult) -> Iterator[Loss]:
         gaps = result.batch.gaps
         yield DAMAGE, tuple(LostRange(gap.start, gap.end, gap.cause) for gap in gaps)
     if result.error is not None and not may_pass(result.order, result.error):
-        # Of another file nothing was read.
+        # Nothing was read from a foreign file.
         start = 0 if isinstance(result.error, ForeignFileError) else result.order.position
         yield UNREADABLE, (LostRange(start, None, _loss_cause(result.error)),)
 
 
 def may_pass(order: ReadRequest, error: BaseException) -> bool:
-    """True when the same read may succeed later: its cause may end, and the node may still write
-    the header of an active segment."""
+    """Whether the same read may succeed later: the cause may disappear, or the node may still
+    write the header of an active segment."""
     if isinstance(error, CorruptSegmentError):
         return not order.complete
     return is_environmental(error) or isinstance(error, OSError | SegmentKeyError)
@@ -90,18 +90,18 @@ def _loss_cause(error: BaseException) -> str:
 
 
 class ArrivingFile:
-    """The file that the last read found too short. For one thread."""
+    """Tracks the file that the latest read found too short. Not thread-safe."""
 
     def __init__(self, clock: Callable[[], float], wall_clock: Callable[[], float] = time.time):
-        """Both give seconds; `wall_clock` is that of the file system."""
+        """Both return seconds; `wall_clock` is the clock of file timestamps."""
         self._clock = clock
         self._wall_clock = wall_clock
         self._seen: tuple[SegmentName, int, int] | None = None
         self._since_s = clock()
 
     def is_waited_for(self, result: ReadResult, path: Path) -> bool:
-        """True while the read found less than the index says, or no index shows the end, and the
-        file may still grow."""
+        """Whether the file may still grow, after a read that found less than the index says or
+        without an index that shows the end."""
         shows_end = has_known_end(result)
         if not (_ends_early(result) if shows_end else _is_at_end(result)):
             return False
@@ -109,7 +109,7 @@ class ArrivingFile:
             found = path.stat()
         except OSError:
             return False
-        # The node's rename of a file without an index changes `st_ctime`, and is no write.
+        # A rename by the node changes the `st_ctime` of a file without an index, but not its data.
         changed_at_s = found.st_ctime if shows_end else found.st_mtime
         if self._wall_clock() - changed_at_s > PATIENCE_S:
             return False
@@ -128,7 +128,7 @@ def has_known_end(result: ReadResult) -> bool:
 
 
 def _has_blocks(path: Path) -> bool:
-    """Whether the length of the file says nothing about the length of the log in it."""
+    """Whether the log is compressed or encrypted, so that the file's length says nothing."""
     try:
         descriptor = read_descriptor(str(path))
     except (CommitLogError, OSError):

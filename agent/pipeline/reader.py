@@ -1,7 +1,7 @@
-"""Opens and reads segments beside the pipeline's thread: one read at a time, on one worker.
+"""Opens and reads segments on a worker thread, one read at a time.
 
-While the pipeline sends one batch, the worker reads the next one; the parser releases the
-interpreter lock. The worker owns the reader; the pipeline only starts a read and takes its result.
+While the pipeline sends a batch, the worker reads the next batch; the parser releases the GIL. The
+worker owns the reader; the pipeline only starts a read and takes its result.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,11 +26,11 @@ from commitlog import (
 )
 
 Abandoned = Sequence[tuple[str, str | None]]
-"""Ids of abandoned tables, and columns."""
+"""Abandoned tables and columns: table id and column name, or None for a table."""
 
 
 class OpenSegment:
-    """One segment, read forward. Its file stays open."""
+    """Reads one segment forward. Keeps its file open."""
 
     def __init__(
         self,
@@ -51,11 +51,11 @@ class OpenSegment:
 
     @property
     def fingerprint(self) -> int:
-        """What tells the segment from another file of its name. Raises OSError."""
+        """Distinguishes the segment from other files with its name. Raises OSError."""
         return self._reader.fingerprint
 
     def interrupt(self) -> None:
-        """Ends a running read from another thread: it raises OSError."""
+        """Aborts a running read from another thread: the read raises OSError."""
         self._reader.interrupt()
 
     def read(
@@ -68,7 +68,7 @@ class OpenSegment:
         abandoned: Abandoned = (),
         announced: AnnouncedSchema | None = None,
     ) -> EventBatch:
-        """The next events of the requested part. Raises OSError; damage is a gap in the batch."""
+        """Reads the next requested events. Raises OSError; reports damage as gaps in the batch."""
         with with_key_advice(self._keystore):
             return self._reader.read(
                 schema,
@@ -86,7 +86,7 @@ class OpenSegment:
 
 
 OpenReader = Callable[[Path, SegmentName, int], OpenSegment]
-"""Opens a segment at a position. Raises OSError, or CommitLogError when it cannot be read."""
+"""Opens a segment at a position. Raises OSError, or CommitLogError if it cannot be parsed."""
 
 
 def open_with(
@@ -94,8 +94,8 @@ def open_with(
     counters: CounterHistory | None = None,
     keystore: KeySource | None = None,
 ) -> OpenReader:
-    """Readers with one event format and one history of counters. `keystore` holds the keys of
-    encrypted segments."""
+    """Returns a function that opens readers with the same event format and counter history.
+    `keystore` contains the keys for encrypted segments."""
     keys = keystore or KeySource(None)
 
     def open_reader(path: Path, name: SegmentName, position: int) -> OpenSegment:
@@ -107,18 +107,18 @@ def open_with(
 
 @dataclass(frozen=True, slots=True)
 class ReadResult:
-    """The result of a read: a batch, or the error that ended it."""
+    """The result of a read: a batch, or the error that aborted it."""
 
     order: ReadRequest
     schema: Schema
     batch: EventBatch | None = None
     fingerprint: int | None = None
-    """That of the file; None before its first section."""
+    """Fingerprint of the file; None before its first section."""
     error: BaseException | None = None
 
 
 class ReadWorker:
-    """Holds the readers of the present segment and of open segments that left `cdc_raw`."""
+    """Runs reads. Keeps readers of the current segment and of open segments that left `cdc_raw`."""
 
     def __init__(
         self,
@@ -130,8 +130,8 @@ class ReadWorker:
         *,
         clock: Callable[[], float],
     ) -> None:
-        """`executor` has one worker; `on_done` is called by it; `attempts` counts reads that end
-        the process; `clock` returns seconds."""
+        """`executor` has one worker, which calls `on_done`. `attempts` counts reads that kill the
+        process. `clock` returns seconds."""
         self._directory = directory
         self._open_reader = open_reader
         self._executor = executor
@@ -146,12 +146,12 @@ class ReadWorker:
 
     @property
     def is_busy(self) -> bool:
-        """True while the worker is busy or a result waits to be taken."""
+        """True while the worker is busy or a result has not been taken."""
         return self._running is not None or self._refreshing is not None
 
     @property
     def reading_since_s(self) -> float | None:
-        """When the present read began; None without one. Any thread may ask."""
+        """When the current read began; None if no read runs. Any thread may call it."""
         running = self._running
         return None if running is None or running.done() else self._started_s
 
@@ -167,8 +167,8 @@ class ReadWorker:
         abandoned: Abandoned = (),
         announced: AnnouncedSchema | None = None,
     ) -> None:
-        """Begins a read, which skips abandoned tables and columns. `announced`: what the
-        schema-change topic has."""
+        """Starts a read that skips abandoned tables and columns. `announced`: the content of the
+        schema-change topic."""
         readers, open_reader, attempts = self._readers, self._open_reader, self._attempts
         path, inodes = SegmentFiles(self._directory, order.name).log, self._inodes
 
@@ -197,7 +197,7 @@ class ReadWorker:
                         fingerprint = reader.fingerprint
             except BaseException as error:
                 if isinstance(error, SegmentKeyError | ForeignFileError):
-                    # The reader keeps the keys, and the file, from its opening.
+                    # An open reader never reloads its keys or reopens its file.
                     readers.pop(order.name, None)
                 return ReadResult(order, schema, error=error)
             return ReadResult(order, schema, batch, fingerprint)
@@ -207,12 +207,12 @@ class ReadWorker:
         self._running.add_done_callback(lambda _: self._on_done())
 
     def refresh(self, ask: Callable[[], bool]) -> None:
-        """Makes the worker request a newer schema."""
+        """Lets the worker request a newer schema or schema ids."""
         self._refreshing = self._executor.submit(ask)
         self._refreshing.add_done_callback(lambda _: self._on_done())
 
     def take(self) -> ReadResult | None:
-        """The finished read, once."""
+        """Returns the result of a finished read once, or None."""
         if self._refreshing is not None and self._refreshing.done():
             self._refreshing.result()
             self._refreshing = None
@@ -223,22 +223,22 @@ class ReadWorker:
         return result
 
     def is_replaced(self, name: SegmentName) -> bool:
-        """True when another file has taken the name of a segment since it was read."""
+        """Whether a different file has replaced the segment since it was read."""
         read = self._inodes.get(name)
         found = _inode(SegmentFiles(self._directory, name).log)
         return read is not None and found is not None and found != read
 
     def forget(self, name: SegmentName) -> None:
-        """The segment has left `cdc_raw`."""
+        """Drops the reader of a segment that left `cdc_raw`."""
         self._readers.pop(name, None)
         self._inodes.pop(name, None)
 
     def close(self, name: SegmentName) -> None:
-        """Closes the file of a segment. Not during a read of it."""
+        """Closes the file of a segment. Not allowed while the segment is read."""
         self._readers.pop(name, None)
 
     def abandon(self) -> None:
-        """Drops all readers and ends a running read."""
+        """Drops all readers and aborts a running read."""
         readers, self._readers = self._readers, {}
         self._running = None
         for reader in tuple(readers.values()):
@@ -246,11 +246,11 @@ class ReadWorker:
 
 
 def _check_fingerprint(reader: OpenSegment, order: ReadRequest) -> None:
-    """Never reads on in the middle of another file that has taken the name of a segment."""
+    """Raises ForeignFileError if a different file has replaced a partly read segment."""
     if order.fingerprint not in (None, reader.fingerprint):
         raise ForeignFileError(
-            f"{order.name}: another file has taken the name of the segment that was read up to "
-            f"{order.position}; what that one had after it is not in cdc_raw"
+            f"{order.name}: a different file has replaced the segment, which was read up to "
+            f"{order.position}; the rest of the original segment is not in cdc_raw"
         )
 
 

@@ -1,8 +1,8 @@
-"""Messages of the schema-change topic, between the events of the log.
+"""Creates messages for the schema-change topic, in order with the events of the log.
 
-A message comes after the events before its change in the log, and before the first event that
-needs it. The agent follows the log, not the node, whose schema is ahead of it. A change that the
-log does not show any more is announced when a record needs it.
+A message follows the events that precede its change in the log, and precedes the first event that
+needs it. The agent follows the log, because the node's schema is ahead of it. If the log no longer
+contains a change, the agent announces it when a record needs it.
 """
 
 from collections import deque
@@ -19,17 +19,17 @@ from sidecar.events import Message
 
 @dataclass(frozen=True, slots=True)
 class SchemaStart:
-    """The source of the messages at the first start, which come from no segment."""
+    """The source of messages at the first start, which do not come from a segment."""
 
     log = "schema"
-    """First part of the name of its dead-letter file."""
+    """Prefix of the name of its dead-letter file."""
 
     def __str__(self) -> str:
         return "schema at the first start"
 
 
 class SchemaAnnouncer:
-    """What was announced: read, acknowledged and stored. For the pipeline's thread."""
+    """Tracks announcements: read, acknowledged and stored. Only for the pipeline's thread."""
 
     def __init__(
         self,
@@ -44,16 +44,16 @@ class SchemaAnnouncer:
         self._store = store
         self._metrics = metrics
         self._stored = self._acknowledged = self.announced = store.load()
-        """What the read messages announce; None before the first ones."""
+        """The schema after all created messages; None before the first message."""
         self._pending: deque[tuple[int, AnnouncedSchema]] = deque()
 
     def begin(self, schema: Schema) -> PlainBatch:
-        """All tables of the schema as created, at the first start."""
+        """Announces all tables of the schema as created, at the first start."""
         announced, messages = AnnouncedSchema.initial(schema, self._format, self._topic)
         return self._batch(announced, messages, 0, 1)
 
     def change(self, changes: SchemaChanges, name: SegmentName, start: int, end: int) -> PlainBatch:
-        """The changes of a record between two positions of a segment."""
+        """Announces the changes in a record between two positions of a segment."""
         assert self.announced is not None
         announced, messages = self.announced.changed(
             changes,
@@ -68,7 +68,7 @@ class SchemaAnnouncer:
     def complete(
         self, table_id: str, schema: Schema, name: SegmentName, position: int
     ) -> PlainBatch:
-        """The definition of a table that the record after a position needs, as in `schema`."""
+        """Announces the definition in `schema` of a table that the next record needs."""
         assert self.announced is not None
         announced, messages = self.announced.with_table(
             schema,
@@ -82,17 +82,17 @@ class SchemaAnnouncer:
         return self._batch(announced, messages, position, position)
 
     def note_added(self, last_number: int) -> None:
-        """The last batch is in the window, and its messages have numbers below this one."""
+        """Notes that the latest batch is in the window, with numbers below `last_number`."""
         assert self.announced is not None
         self._pending.append((last_number, self.announced))
 
     def acknowledge(self, watermark: int) -> None:
-        """All messages with numbers below `watermark` are acknowledged."""
+        """Notes that all messages with numbers below `watermark` are acknowledged."""
         while self._pending and self._pending[0][0] <= watermark:
             _, self._acknowledged = self._pending.popleft()
 
     def save(self) -> bool:
-        """Stores what is acknowledged; False when that failed. The offsets must wait then."""
+        """Stores acknowledged announcements. Returns False if it fails; offsets must then wait."""
         acknowledged = self._acknowledged
         if acknowledged is None or acknowledged is self._stored:
             return True
@@ -102,7 +102,7 @@ class SchemaAnnouncer:
         return True
 
     def rewind(self) -> None:
-        """Unacknowledged messages are read again."""
+        """Returns to the acknowledged announcements, because the log is read again from there."""
         self._pending.clear()
         self.announced = self._acknowledged
 

@@ -1,7 +1,7 @@
-"""How segments leave `cdc_raw`: transferred when fully delivered, quarantined otherwise.
+"""Removes segments from `cdc_raw`: transfers delivered segments, and quarantines all others.
 
-The end of a segment is stored first. After a crash in between, the agent finds the segment
-completed in its offsets and removes it unread.
+The agent stores a segment as completed before it removes the segment. After a crash in between, it
+finds the segment completed in its offsets and removes it without reading it again.
 """
 
 import logging
@@ -32,10 +32,10 @@ EventSource = SegmentName | SnapshotPartition | SchemaStart | WatermarkSource
 
 
 class SegmentDisposer:
-    """Removes finished segments and records what could not be delivered. For one thread.
+    """Removes finished segments and records undelivered changes. Not thread-safe.
 
-    Nothing here raises: a failure is logged, appears in the errors, and the caller tries again.
-    """
+    Methods never raise: they log a failure and report it in the error properties, and the caller
+    retries."""
 
     def __init__(
         self,
@@ -53,9 +53,9 @@ class SegmentDisposer:
         self._metrics = metrics
         self._scanner = QuarantineScanner(quarantine, directory)
         self.last_usage = QuarantineUsage()
-        """The result of the last `usage()`."""
+        """The result of the latest `usage()`."""
         self.has_changed_quarantine = False
-        """True from a change by this agent to the next `usage()`."""
+        """True if this agent has changed the quarantine since the latest `usage()`."""
         self._repeated = RateLimitedLog(logger)
         self._errors = RecordingErrors(logger)
         self._requeue_errors: dict[SegmentName, str] = {}
@@ -65,42 +65,42 @@ class SegmentDisposer:
 
     @property
     def record_in_s(self) -> float:
-        """Seconds until the next attempt to write to the quarantine; 0 unless the last one failed
-        just now."""
+        """Seconds until the next attempt to write to the quarantine; 0 unless a write has just
+        failed."""
         return max(0.0, self._record_at_s - self._clock())
 
     @property
     def can_record(self) -> bool:
-        """False for a moment after the quarantine could not be written."""
+        """False for a moment after a write to the quarantine failed."""
         return not self.record_in_s
 
     @property
     def record_error(self) -> str:
-        """Why the quarantine takes no records, so that reading waits; empty while it does."""
+        """Why the quarantine is not writable, so that reading waits; empty if it is writable."""
         return self._errors.message
 
     @property
     def removal_error(self) -> str:
-        """Why finished segments stay in `cdc_raw`; empty where none does."""
+        """Why finished segments stay in `cdc_raw`; empty if none stays."""
         return " ".join(self._removal_messages())
 
     @property
     def retry_error(self) -> str:
-        """Why the oldest requested segment cannot be requeued; empty where none waits."""
+        """Why the oldest requested segment cannot be requeued; empty if no requeue failed."""
         return self._requeue_errors[min(self._requeue_errors)] if self._requeue_errors else ""
 
     @property
     def backlog(self) -> Backlog | None:
-        """Segments between `cdc_raw` and the remote store; None without one."""
+        """Segments between `cdc_raw` and the remote store; None without a remote store."""
         return self._transfer.backlog
 
     def usage(self) -> QuarantineUsage:
-        """What the quarantine holds; the last known usage while it cannot be read."""
+        """Scans the quarantine; returns the latest known usage if it cannot be read."""
         self.has_changed_quarantine = False
         try:
             self.last_usage = self._scanner.scan()
         except OSError as error:
-            # Without a condition the agent would look healthy whatever is quarantined.
+            # Without this error, quarantined segments would stay unnoticed.
             self._errors.report(
                 "look",
                 f"The quarantine {self._quarantine.directory} cannot be read: "
@@ -111,13 +111,13 @@ class SegmentDisposer:
         return self.last_usage
 
     def forget_others(self, present: Container[SegmentName]) -> None:
-        """Forgets errors of segments that are not `present`: the node deletes segments too."""
+        """Forgets errors of segments that are not `present`, because the node deletes some too."""
         for name in tuple(self._remaining):
             if name not in present:
                 self._note_removal(name)
 
     def record(self, name: SegmentName, ranges: Iterable[LostRange], reason: str) -> bool:
-        """Records ranges that yielded no events; False when that is not possible for now."""
+        """Records ranges that yielded no events; returns False if the caller must retry."""
         ranges = tuple(ranges)
         try:
             is_new = self._quarantine.record_ranges(name, ranges)
@@ -136,16 +136,16 @@ class SegmentDisposer:
         return True
 
     def resolve_loss(self, reason: str) -> None:
-        """The loss that could not be recorded is undone, such as a segment that came back."""
+        """Clears the error about a loss that is undone, such as a segment that came back."""
         self._errors.resolve(f"record {reason}")
 
     def resolve_dead_letters(self) -> None:
-        """Rejected events are read and sent again."""
+        """Clears the error about dead letters, because their events are read and sent again."""
         self._errors.resolve("keep")
 
     def keep_dead_letter(self, rejected: RejectedEvent[EventSource, int]) -> bool:
-        """Keeps a rejected event, or its segment without room for the event; False when neither is
-        possible for now. A row of a snapshot has no segment: it waits for room."""
+        """Stores a rejected event, or its range if the event does not fit; returns False if the
+        caller must retry. A snapshot row has no segment, so it waits for free space."""
         letter, source = rejected.letter, rejected.source
         try:
             is_kept = self._quarantine.add_dead_letters(source, (letter,))
@@ -157,12 +157,12 @@ class SegmentDisposer:
             return self._fail("keep", message)
         self._errors.resolve("keep")
         if not is_kept and isinstance(source, SegmentName):
-            cause = f"the sink rejected an event that has no room here: {rejected.reason}"
+            cause = f"the sink rejected an event that does not fit here: {rejected.reason}"
             lost = LostRange(rejected.start, rejected.end, cause)
             return self.record(source, (lost,), REJECTED_EVENT)
         self.has_changed_quarantine = True
         logger.warning(
-            "the sink rejected an event; it is stored whole as a dead letter",
+            "the sink rejected an event; the agent stored it as a dead letter",
             extra=fields(
                 source=source,
                 topic=letter.topic,
@@ -174,8 +174,8 @@ class SegmentDisposer:
         return True
 
     def requests(self) -> dict[SegmentName, bool] | None:
-        """Quarantined segments with a request for retry, and whether their files are there; None
-        when it cannot be read."""
+        """Returns requested retries, and whether the segments' files are present; None if the
+        quarantine cannot be read."""
         try:
             requests = self._quarantine.retry_requests()
         except OSError as error:
@@ -186,20 +186,20 @@ class SegmentDisposer:
             )
             return None
         self._errors.resolve("requests")
-        # Requests that are gone were withdrawn.
+        # Missing requests were withdrawn.
         for name in self._requeue_errors.keys() - requests.keys():
             del self._requeue_errors[name]
         return requests
 
     def requeue(self, name: SegmentName) -> bool:
-        """Moves a quarantined segment back into `cdc_raw`; False when it is gone, or when that is
-        not possible for now."""
+        """Moves a quarantined segment back into `cdc_raw`; returns False if the segment is gone or
+        the caller must retry."""
         try:
             is_back = self._quarantine.requeue(name, self._directory)
         except OSError as error:
             message = (
                 f"{name} cannot be moved from the quarantine to {self._directory}: "
-                f"{_cause(error)}. The agent retries. Free space there, or let its user write."
+                f"{_cause(error)}. The agent retries. Free space there, or make it writable."
             )
             self._requeue_errors[name] = message
             self._repeated.log("requeue", message, segments=len(self._requeue_errors))
@@ -217,17 +217,17 @@ class SegmentDisposer:
             self._quarantine.cancel_request(name, self._directory)
 
     def remove_temporaries(self) -> None:
-        """Removes unfinished copies in `cdc_raw` after a kill: they would keep a full disk full."""
+        """Removes unfinished copies that a killed agent left: they would keep a full disk full."""
         with suppress(OSError):
             for file in self._directory.iterdir():
                 if is_temporary(file.name):
                     file.unlink(missing_ok=True)
 
     def dispose(self, name: SegmentName) -> bool:
-        """Removes a finished segment from `cdc_raw`; False when it stays for now."""
+        """Removes a finished segment from `cdc_raw`; returns False if it stays for now."""
         log, idx = SegmentFiles(self._directory, name)
         try:
-            # A segment that came back has been read to its end.
+            # The segment may have returned; now it has been read to its end.
             if self._quarantine.withdraw_ranges(name, VANISHED_CAUSE):
                 self.has_changed_quarantine = True
             reason = self._quarantine.reason(name)
@@ -241,8 +241,8 @@ class SegmentDisposer:
                 self._keep_segment(
                     name,
                     f"{name} stays in cdc_raw, because the quarantine "
-                    f"{self._quarantine.directory} is full. Discard entries that are "
-                    "settled, or raise quarantine.max.bytes.",
+                    f"{self._quarantine.directory} is full. Discard resolved entries, or "
+                    "raise quarantine.max.bytes.",
                 )
                 return False
         except TransferDeferredError as error:
@@ -259,17 +259,17 @@ class SegmentDisposer:
         return True
 
     def _fail(self, key: str, message: str) -> Literal[False]:
-        """Reports that the quarantine took no record; the next attempt waits."""
+        """Reports a failed write to the quarantine, and delays the next attempt."""
         self._errors.report(key, message)
         self._record_at_s = self._clock() + RETRY_S
         return False
 
     def _removal_messages(self) -> Iterator[str]:
-        """One message for all: they mostly have one cause."""
+        """Yields one message for all segments, because they usually share a cause."""
         if self._remaining:
             yield next(iter(self._remaining.values()))
         if len(self._remaining) > 1:
-            yield f"{len(self._remaining)} finished segments are in cdc_raw in all."
+            yield f"In total, {len(self._remaining)} finished segments are in cdc_raw."
 
     def _keep_segment(self, name: SegmentName, message: str) -> None:
         self._remaining[name] = message
@@ -281,7 +281,7 @@ class SegmentDisposer:
 
 
 def _cause(error: OSError) -> str:
-    """With both paths, where there are two: the second is full or forbidden."""
+    """Formats an error with both paths, because the second may be full or not writable."""
     names = [str(name) for name in (error.filename, error.filename2) if name is not None]
     reason = error.strerror or str(error)
     return f"{' to '.join(names)}: {reason}" if names else reason

@@ -1,4 +1,4 @@
-"""A node's segments and its snapshot as the source of a loop: the steps of a tick, in order."""
+"""The loop's source: runs the steps of a tick, in order, for a node's segments and snapshot."""
 
 from concurrent.futures import Executor
 
@@ -31,8 +31,8 @@ class SegmentSource:
         journal: AccordJournal | None,
         watermark: WatermarkParts | None,
     ) -> None:
-        """`executor` ends with this. Without `journal` no transactions are captured, and without
-        `watermark` none is sent."""
+        """`close` shuts down `executor`. Without `journal`, the agent captures no transactions;
+        without `watermark`, it sends no watermarks."""
         self._context = context
         self._executor = executor
         self._publisher = publisher
@@ -60,11 +60,11 @@ class SegmentSource:
         return self._context.delivery.has_room or self._context.read_worker.is_busy
 
     def begin(self) -> None:
-        """The first position follows from the first scan."""
+        """Does nothing, because the first scan determines the first position."""
 
     def prepare(self) -> bool:
-        """Raises what ended the schema: with a kept one reading would continue until a table is
-        new, and end then."""
+        """Raises fatal errors of the schema or registry; otherwise reading would continue with the
+        known schema, and fail only at a new table."""
         context = self._context
         if (fatal := context.schema.fatal or context.registrar.fatal) is not None:
             raise fatal
@@ -84,8 +84,8 @@ class SegmentSource:
         return worked
 
     def _read_journal(self) -> bool:
-        """Reads the Accord journal when that is due."""
-        # Before the first scan the agent does not know which segments are requeued.
+        """Reads the Accord journal if a read is due."""
+        # Before it reads the quarantine, the agent does not know which segments are requeued.
         if self._journal is None or self._requeue.names is None or not self._journal.tick():
             return False
         self._context.scanner.request()
@@ -142,6 +142,6 @@ class SegmentSource:
         self._context.scanner.close()
         if self._journal is not None:
             self._journal.close()
-        # The process would wait for the end of a running read.
+        # Otherwise the process would wait for a running read.
         self._read.abandon()
         self._executor.shutdown(wait=False, cancel_futures=True)

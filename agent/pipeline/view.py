@@ -22,11 +22,11 @@ from sidecar.status.publisher import DeliveryView, delivery_view
 _BLOCKED_REMEDIES = {
     "schema": "Let the agent read the node's schema, or correct schema.file. After "
     "segment.blocked.timeout.ms the segment is quarantined.",
-    "registry": "Start the schema registry, or correct the schema that it rejects. After "
-    "segment.blocked.timeout.ms the record is quarantined.",
+    "registry": "Start the schema registry, or correct the schema that it rejects. A rejected "
+    "record is quarantined after segment.blocked.timeout.ms.",
     "file": "Give the agent the key of the segment, or repair the file. After "
     "segment.blocked.timeout.ms the rest of the segment is quarantined.",
-    "environment": "Follow the message. Reading is retried every second, without end.",
+    "environment": "Follow the message. Reading is retried every second, indefinitely.",
 }
 
 
@@ -36,10 +36,10 @@ class BlockedView:
     message: str
     for_s: float
     cause: Literal["schema", "registry", "file", "environment"] = "file"
-    """The missing thing; the agent waits without end for `environment`, else for a bounded time."""
+    """What blocks reading. `environment` and an unavailable registry have no timeout."""
 
     def condition(self, schema_error: str) -> Condition:
-        """`schema_error`: why the schema cannot be read; empty while it can."""
+        """`schema_error`: why the schema cannot be read; empty if it is readable."""
         reason = self.message
         if self.cause == "schema" and schema_error:
             reason = f"{reason} {schema_error}"
@@ -54,16 +54,16 @@ class BlockedView:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The pipeline at one moment. Times are `time.monotonic` unless their name says otherwise."""
+    """The pipeline at one moment. Times come from `time.monotonic` unless named otherwise."""
 
     ledger: SegmentOffsets
     stored: SegmentOffsets
     delivery: DeliveryView
     all_segments: Callable[[], tuple[Segment, ...]] = tuple
-    """The segments at the time of the call, the oldest first: a copy in each view would cost as
-    much as there are segments."""
+    """Returns the segments at the time of the call, oldest first. Views do not contain a copy,
+    because there can be thousands of segments."""
     pinned_by_link: SegmentName | None = None
-    """The oldest segment that another hard link keeps from being final."""
+    """The oldest segment that a further hard link prevents from becoming final."""
     count_by_phase: Mapping[Phase, int] = field(default_factory=dict)
     blocked: BlockedView | None = None
     is_stopping: bool = False
@@ -71,43 +71,43 @@ class View:
     lag_s: float = 0.0
     raw_bytes: int = 0
     raw_growth_bytes_per_s: float | None = None
-    """None while it is not known."""
+    """None if unknown."""
     read_error: str = ""
-    """Why cdc_raw cannot be read; empty while it can."""
+    """Why cdc_raw cannot be read; empty if it is readable."""
     watch_error: str = ""
-    """Why inotify does not report changes in cdc_raw; empty while it does."""
+    """Why inotify does not report changes in cdc_raw; empty if it is active."""
     other_files: tuple[str, ...] = ()
     """Files in cdc_raw that are not segments."""
     irregular_segments: tuple[str, ...] = ()
-    """Those of them with the name of a segment or index."""
+    """Irregular files with the name of a segment or index."""
     save_error: str = ""
     snapshot_save_error: str = ""
-    """Why the progress of snapshots cannot be saved; empty while it can."""
+    """Why the latest save of snapshot progress failed; empty if it succeeded."""
     record_error: str = ""
-    """Why the quarantine takes no records, so that reading waits."""
+    """Why the quarantine is not writable, so that reading waits."""
     removal_error: str = ""
     """Why finished segments stay in cdc_raw."""
     retry_error: str = ""
     """Why a quarantined segment cannot be requeued."""
     quarantine: QuarantineUsage = field(default_factory=QuarantineUsage)
     watermark_error: str = ""
-    """Why the node was not probed for the last watermark."""
+    """Why the latest probe of the node failed."""
     accord: AccordView | None = None
-    """None without the capture of transactions."""
+    """None if transactions are not captured."""
     backlog: Backlog | None = None
-    """Of the transfer; None without a remote store."""
+    """Backlog of the transfer; None without a remote store."""
 
 
 _QUARANTINE_INTERVAL_S = 5.0
-"""Between scans for changes by the operator; changes by the agent appear at once, unless scans take
-long."""
+"""Interval between scans for changes by the operator. Changes by the agent trigger a scan, unless
+scans take long."""
 _LONG_SCAN_S = 0.005
 _PAUSE_SHARE = 4
 """Pause after a long scan, as a multiple of its duration."""
 
 
 class ViewBuilder:
-    """For the pipeline's thread."""
+    """Builds views. Only for the pipeline's thread."""
 
     def __init__(self, context: PipelineContext) -> None:
         self._context = context
@@ -167,10 +167,10 @@ class ViewBuilder:
         )
 
     def _lag_s(self, lag_bytes: int) -> float:
-        """Age of the last acknowledged write while something waits. Before the first one, and for a
-        client's timestamp in the future, it is the time for which something has waited. Once
-        everything was delivered it is at most that time: the last write before a quiet hour is an
-        hour old."""
+        """Returns the age of the latest acknowledged write while something waits. Before the first
+        acknowledgement, or for a timestamp in the future, returns how long something has waited.
+        Once everything was delivered, the result is at most this time, because the final write
+        before a quiet hour is an hour old."""
         delivery, now_s = self._context.delivery, self._context.clock()
         last_us = delivery.last_acknowledged_write_ts_us
         if not lag_bytes and not delivery.window.unacknowledged:

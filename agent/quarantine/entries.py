@@ -1,8 +1,8 @@
-"""Lists quarantined segments, requests their retry and discards them, while an agent may run.
+"""Lists, retries and discards quarantined segments. An agent may run at the same time.
 
     CommitLog-7-1699.log.retry    requests that the agent moves the segment back into `cdc_raw`
 
-The request is a file: a running agent serves it within seconds, a stopped one when it starts.
+A running agent handles this file within seconds, a stopped agent at its next start.
 """
 
 import os
@@ -33,7 +33,7 @@ class SnapshotName:
 
     @property
     def log(self) -> str:
-        """First part of its file names (`agent.snapshot.plan.SnapshotPartition`)."""
+        """Prefix of its file names (`agent.snapshot.plan.SnapshotPartition`)."""
         return f"{_SNAPSHOT}{self.table}"
 
     def __str__(self) -> str:
@@ -41,7 +41,7 @@ class SnapshotName:
 
 
 QuarantineKey = SegmentName | SnapshotName
-"""The segment or snapshot that files in the quarantine belong to."""
+"""The segment or snapshot to which files in the quarantine belong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,25 +52,25 @@ class DeadLetterSummary:
     reasons: tuple[str, ...] = ()
     """Distinct, in order of appearance."""
     noted_at: str | None = None
-    """Time of the first one."""
+    """Time of the first dead letter."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuarantineEntry:
-    """A segment or snapshot with changes that were not delivered."""
+    """A segment or snapshot with undelivered changes."""
 
     name: QuarantineKey
     size_bytes: int | None
-    """Size of the segment; None when only its dead letters or its reason are here."""
+    """Size of the segment; None if only its dead letters or its reason are stored locally."""
     reason: QuarantineReason | None
     dead_letters: DeadLetterSummary
     is_retry_requested: bool
     remote: str = ""
-    """Directory of the store that holds the segment; empty while it is here."""
+    """Remote directory that contains the segment; empty if the segment is stored locally."""
 
     @property
     def causes(self) -> list[str]:
-        """Distinct, in order of appearance."""
+        """Distinct causes, in order of appearance."""
         if self.reason is None and not self.dead_letters.count and not self.is_retry_requested:
             return [f"{self.name.log}{REASON} is missing"]
         ranges = self.reason.ranges if self.reason is not None else ()
@@ -90,13 +90,13 @@ def parse_quarantine_key(text: str) -> QuarantineKey | None:
     """Parses `CommitLog-7-1699.log` or `snapshot-shop.orders`; None for any other name."""
     if text.startswith(_SNAPSHOT):
         table = text.removeprefix(_SNAPSHOT)
-        # The name becomes part of a path, so it must hold no separator.
+        # The name becomes part of a path, so it must not contain a separator.
         return SnapshotName(table) if _TABLE.fullmatch(table) else None
     return parse_log_name(text)
 
 
 def list_entries(directory: Path) -> list[QuarantineEntry]:
-    """All entries: segments from the oldest on, then snapshots. Raises OSError."""
+    """Lists all entries: segments, oldest first, then snapshots. Raises OSError."""
     if not directory.exists():
         return []
     texts = {
@@ -112,8 +112,8 @@ def list_entries(directory: Path) -> list[QuarantineEntry]:
 
 
 def request_retry(directory: Path, names: Iterable[QuarantineKey]) -> None:
-    """Requests a retry, durably. Raises OSError, and ConfigError when a name is not a segment in
-    the quarantine."""
+    """Requests retries, durably. Raises OSError, and ConfigError if a name is not a quarantined
+    segment."""
     names = list(names)
     for name in names:
         if isinstance(name, SnapshotName):
@@ -146,8 +146,8 @@ def discard(
 ) -> None:
     """Deletes all files of a segment or a snapshot.
 
-    `remove_remote` deletes a segment from the store with the given directory. Raises OSError, what
-    `remove_remote` raises, and ConfigError when `cdc_raw` still has the segment or nothing exists.
+    `remove_remote` deletes a segment from a remote directory. Raises OSError, the errors of
+    `remove_remote`, and ConfigError if `cdc_raw` still contains the segment or no file exists.
     """
     if (cdc_raw / name.log).exists():
         raise ConfigError(
@@ -160,7 +160,7 @@ def discard(
         if remote := found.remote_directory:
             remove_remote(remote, name)
         files.append(SegmentFiles(directory, name).idx)
-    # The reason last: until then the list shows what is left.
+    # Delete the reason last: until then, the list shows the remaining files.
     files.append(found.reason)
     if not any(file.exists() for file in files):
         raise ConfigError(
@@ -196,7 +196,7 @@ def _dead_letters(file: Path) -> DeadLetterSummary:
                 reasons[str(document["reason"])] = None
                 noted_at = noted_at or str(document["noted_at"])
             except (ValueError, TypeError, KeyError):
-                # A crash truncated it; the agent appended the event again.
+                # A crash truncated the line; the agent appended the event again.
                 continue
             count += 1
     return DeadLetterSummary(count, tuple(reasons), noted_at)

@@ -4,8 +4,8 @@ CommitLog-7-1699.log               a final segment with lost ranges
 CommitLog-7-1699_cdc.idx
 CommitLog-7-1699.log.reason.json   its lost ranges and their causes; written before the segment
 CommitLog-7-1699.log.events.ndjson dead letters: events that the sink rejected
-CommitLog-7-1699.log.remote        names the store that has both files
-CommitLog-7-1699.log.retry         the operator asks the agent to read the segment again
+CommitLog-7-1699.log.remote        the remote directory that contains both files
+CommitLog-7-1699.log.retry         requests that the agent reads the segment again
 """
 
 from collections.abc import Iterable
@@ -26,12 +26,12 @@ REMOTE = ".remote"
 RETRY = ".retry"
 
 MAX_MARKER_BYTES = 4096
-"""Limit of `.remote`, which names a directory of a store."""
+"""Size limit of `.remote`, which contains a remote directory."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuarantinePaths:
-    """The paths of a segment or a snapshot; `stem` is the first part of their names."""
+    """The file paths of a segment or snapshot; `stem` is the prefix of their names."""
 
     directory: Path
     stem: str
@@ -58,8 +58,8 @@ class QuarantinePaths:
 
     @property
     def remote_directory(self) -> str:
-        """The directory of the store that holds the segment; empty while it is here. Raises
-        OSError."""
+        """The remote directory that contains the segment; empty if the segment is stored locally.
+        Raises OSError."""
         try:
             return read_regular(self.remote, MAX_MARKER_BYTES).decode().strip()
         except FileNotFoundError:
@@ -67,7 +67,7 @@ class QuarantinePaths:
 
 
 def segments_with_suffix(file_names: Iterable[str], suffix: str) -> frozenset[SegmentName]:
-    """Segments with a file of this suffix; an empty suffix selects the `.log` files themselves."""
+    """Returns segments with a file of this suffix; an empty suffix selects the `.log` files."""
     stems = (name.removesuffix(suffix) for name in file_names if name.endswith(suffix))
     found = (parse_log_name(stem) for stem in stems)
     return frozenset(name for name in found if name is not None)
@@ -79,7 +79,7 @@ MAX_REASON_BYTES = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class LostRange:
-    """Part of a segment that yielded no events. `end` is None at the end of the segment."""
+    """Part of a segment that yielded no events. `end` is None for the end of the segment."""
 
     start: int
     end: int | None
@@ -89,22 +89,22 @@ class LostRange:
 
 @dataclass(frozen=True, slots=True)
 class QuarantineReason:
-    """The lost ranges of one segment, at most 1000 of them with details."""
+    """The lost ranges of one segment. Lists at most 1,000 ranges."""
 
     segment: str
     agent_version: str
     noted_at: str
     ranges: tuple[LostRange, ...] = ()
     ranges_left_out: int = 0
-    """Ranges that are counted and not listed."""
+    """Number of further ranges, which are not listed."""
 
     @property
     def count(self) -> int:
-        """All ranges, listed or not."""
+        """Number of all ranges, listed or not."""
         return len(self.ranges) + self.ranges_left_out
 
     def with_ranges(self, more: Iterable[LostRange]) -> "QuarantineReason":
-        """Adds ranges. Skips those that are listed, and joins neighbours with the same cause."""
+        """Adds ranges. Skips listed ranges, and joins adjacent ranges with the same cause."""
         ranges = list(self.ranges)
         left_out = self.ranges_left_out
         for new in more:
@@ -121,7 +121,7 @@ class QuarantineReason:
 
 
 def parse_reason(text: bytes) -> QuarantineReason:
-    """Raises ValueError, TypeError or KeyError when the text is not a reason."""
+    """Parses a reason. Raises ValueError, TypeError or KeyError for invalid text."""
     document = bounded_json(text, MAX_REASON_BYTES)
     ranges = document["ranges"]
     if not isinstance(ranges, list):
@@ -136,7 +136,7 @@ def parse_reason(text: bytes) -> QuarantineReason:
 
 
 def reason_text(reason: QuarantineReason) -> bytes:
-    """The content of `.reason.json`."""
+    """Returns the content of `.reason.json`."""
     return orjson.dumps(asdict(reason), option=orjson.OPT_INDENT_2) + b"\n"
 
 

@@ -1,8 +1,8 @@
 """The quarantine directory, as the pipeline uses it.
 
-The agent writes the reason first. A segment with a reason is quarantined when it is final, also
-when the agent restarts in between. The directory has a size limit, and the agent deletes nothing
-in it. While it is full, a segment stays in `cdc_raw`; so does the segment of a rejected event.
+The agent first writes a reason. It moves a segment with a reason here once the segment is final,
+even after a restart. The directory has a size limit, and the agent deletes nothing in it. While it
+is full, segments stay in `cdc_raw`, including segments of rejected events.
 """
 
 from collections.abc import Sequence
@@ -32,36 +32,36 @@ from sidecar.files.regular import make_directory, read_regular
 
 
 class QuarantineSource(Protocol):
-    """A segment, or another source of events; its files in the quarantine begin with `log`."""
+    """A source of events, such as a segment; its file names in the quarantine begin with `log`."""
 
     @property
     def log(self) -> str: ...
 
 
 class Quarantine:
-    """Creates the directory on first use. For one thread."""
+    """Creates the directory on first use. Not thread-safe."""
 
     def __init__(self, directory: Path, max_bytes: int, agent_version: str) -> None:
         self.directory = directory
         self.max_bytes = max_bytes
         self._agent_version = agent_version
         self._known: tuple[int, int] | None = None
-        """When the directory last changed, and the size of all files then."""
+        """Time of the latest change of the directory, and the size of all files at that time."""
 
     def size_bytes(self) -> int:
-        """Size of all files; zero without the directory. Raises OSError."""
+        """Returns the size of all files; 0 without the directory. Raises OSError."""
         return sum(_size_bytes(self.directory / name) for name in self._names())
 
     def _known_bytes(self) -> int:
-        """The size of all files, counted again only when somebody else has added or removed one: a
-        file more costs the same, however many there are. Raises OSError."""
+        """Returns the size of all files; recounts only if another process added or removed a file.
+        So the cost of adding a file does not depend on their number. Raises OSError."""
         changed_ns = _changed_ns(self.directory)
         if self._known is None or self._known[0] != changed_ns:
             self._known = (changed_ns, self.size_bytes())
         return self._known[1]
 
     def reason(self, name: SegmentName) -> QuarantineReason | None:
-        """The reason to quarantine a segment; None without one. Raises OSError."""
+        """Returns the reason to quarantine a segment, or None. Raises OSError."""
         path = self._reason_path(name)
         try:
             text = read_regular(path, MAX_REASON_BYTES)
@@ -70,14 +70,13 @@ class Quarantine:
         try:
             return parse_reason(text)
         except (ValueError, TypeError, KeyError):
-            # Another program changed the file. Its existence alone keeps the segment quarantined.
-            unreadable = LostRange(0, None, f"{path.name} is not readable as a reason")
+            # A different program changed the file. Its existence keeps the segment quarantined.
+            unreadable = LostRange(0, None, f"{path.name} does not contain a valid reason")
             return QuarantineReason(name.log, self._agent_version, "", (unreadable,))
 
     def record_ranges(self, name: SegmentName, ranges: Sequence[LostRange]) -> bool:
-        """Adds lost ranges to the reason, durably. False when all were recorded. Raises OSError.
-
-        Ignores the size limit: an unrecorded range would be lost silently."""
+        """Durably adds lost ranges to the reason; returns False if it contains all of them. Raises
+        OSError. Ignores the size limit, because unrecorded ranges would be lost silently."""
         before = self.reason(name)
         blank = QuarantineReason(name.log, self._agent_version, datetime.now(UTC).isoformat())
         after = (before or blank).with_ranges(ranges)
@@ -88,8 +87,8 @@ class Quarantine:
         return True
 
     def withdraw_ranges(self, name: SegmentName, cause: str) -> bool:
-        """Removes the ranges whose cause begins with `cause`, durably, because their changes were
-        delivered. False without such ranges. Raises OSError."""
+        """Durably removes ranges whose cause begins with `cause`, because their changes were
+        delivered. Returns False if there are none. Raises OSError."""
         before = self.reason(name)
         if before is None or not any(lost.cause.startswith(cause) for lost in before.ranges):
             return False
@@ -103,7 +102,7 @@ class Quarantine:
         return True
 
     def add_dead_letters(self, source: QuarantineSource, events: Sequence[DeadLetter]) -> bool:
-        """Appends rejected events, durably. False at the size limit. Raises OSError."""
+        """Durably appends rejected events; returns False at the size limit. Raises OSError."""
         lines = b"".join(event_line(event, self._agent_version) for event in events)
         known_bytes = self._known_bytes()
         if known_bytes + len(lines) > self.max_bytes:
@@ -113,14 +112,14 @@ class Quarantine:
         return True
 
     def add_segment(self, name: SegmentName, log: Path, idx: Path) -> bool:
-        """Moves a segment in; either file may be missing. False at the size limit. Raises
-        OSError."""
+        """Moves a segment into the quarantine; either file may be missing. Returns False at the
+        size limit. Raises OSError."""
         inside = self.directory / log.name
         known_bytes = self._known_bytes() - _size_bytes(inside) + _size_bytes(log)
         if known_bytes > self.max_bytes:
             return False
         make_directory(self.directory)
-        # The index first: a reader that finds the segment also finds its index.
+        # Move the index first, so that a reader that finds the segment also finds its index.
         for source in (idx, log):
             known_bytes += _size_bytes(idx) if source is idx else 0
             move(source, self.directory / source.name)
@@ -128,15 +127,15 @@ class Quarantine:
         return True
 
     def retry_requests(self) -> dict[SegmentName, bool]:
-        """Requested segments, oldest first, and whether their file is here. Segments in a store are
-        left out. Raises OSError."""
+        """Returns requested segments, oldest first, and whether their files are here. Omits
+        segments in a remote store. Raises OSError."""
         names = self._names()
         requested = segments_with_suffix(names, RETRY) - segments_with_suffix(names, REMOTE)
         present = segments_with_suffix(names, "")
         return {name: name in present for name in sorted(requested)}
 
     def request_all(self) -> None:
-        """Requests a retry of every segment, durably. Raises OSError."""
+        """Durably requests a retry of every segment. Raises OSError."""
         names = self._names()
         for name in segments_with_suffix(names, "") | segments_with_suffix(names, REMOTE):
             write_synced(QuarantinePaths(self.directory, name.log).retry, b"")
@@ -144,8 +143,8 @@ class Quarantine:
             sync_directory(self.directory)
 
     def requeue(self, name: SegmentName, cdc_raw: Path) -> bool:
-        """Moves a requested segment into `cdc_raw` and deletes its reason. False when the segment
-        is not here. Raises OSError, and can be repeated then."""
+        """Moves a requested segment into `cdc_raw` and deletes its reason. Returns False if the
+        segment is not here. Raises OSError; the call can then be repeated."""
         return requeue(self.directory, name, cdc_raw)
 
     def cancel_request(self, name: SegmentName, cdc_raw: Path) -> None:

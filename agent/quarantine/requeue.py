@@ -5,10 +5,10 @@
     3. the reason is deleted from the quarantine, durably
     4. the segment, its index and the request are deleted from the quarantine
 
-Neither the node nor the agent reads the temporary names. A full disk fails in step 1, and then
-`cdc_raw` has nothing of the segment. Until step 4 the quarantine has both the request and the
-segment: the agent repeats the steps, and ignores the segment in `cdc_raw` (`ScanStep`). A reason
-that exists after step 4 is a newer one and stays.
+Neither the node nor the agent reads the temporary names. If the disk is full, step 1 fails and
+leaves nothing in `cdc_raw`. Until step 4, the quarantine contains both the request and the segment:
+the agent repeats the steps, and ignores the segment in `cdc_raw` (`ScanStep`). A reason that exists
+after step 4 is newer and stays.
 """
 
 import errno
@@ -23,15 +23,15 @@ from sidecar.files.regular import open_regular, regular_size_bytes
 
 _COMPARED_BYTES = 1 << 20
 _MAX_COMPARED_BYTES = 1 << 31
-"""No segment is larger; anybody can make a file of any length."""
+"""No segment is larger, but any user can create a file of any length."""
 
 
 def requeue(quarantine: Path, name: SegmentName, cdc_raw: Path) -> bool:
-    """True once the segment is in `cdc_raw` and no longer here; False when the quarantine
-    did not have it. Raises OSError, and can be repeated then."""
+    """Moves the segment into `cdc_raw`; returns False if the quarantine does not contain it.
+    Raises OSError; the call can then be repeated."""
     here, placed = SegmentFiles(quarantine, name), SegmentFiles(cdc_raw, name)
     marks = QuarantinePaths(quarantine, name.log)
-    # Sent to a store since the request: the agent fetches it from there first.
+    # If the segment was sent to a store since the request, the agent must first fetch it.
     if not here.log.exists() or marks.remote.exists():
         return False
     if not _is_complete(here.log, placed.log):
@@ -50,10 +50,10 @@ def requeue(quarantine: Path, name: SegmentName, cdc_raw: Path) -> bool:
 def cancel_request(quarantine: Path, name: SegmentName, cdc_raw: Path) -> None:
     """Deletes the request for a segment that is not in the quarantine. Raises OSError."""
     here, marks = SegmentFiles(quarantine, name), QuarantinePaths(quarantine, name.log)
-    # The marker of a store is written before the segment leaves the quarantine.
+    # The remote marker is written before the segment leaves the quarantine.
     if here.log.exists() or marks.remote.exists():
         return
-    # A move into the quarantine begins with the index: it may be the only copy.
+    # A move into the quarantine begins with the index, which may be the only copy.
     if SegmentFiles(cdc_raw, name).idx.exists():
         here.idx.unlink(missing_ok=True)
     marks.retry.unlink(missing_ok=True)
@@ -61,11 +61,11 @@ def cancel_request(quarantine: Path, name: SegmentName, cdc_raw: Path) -> None:
 
 
 def _is_complete(log: Path, placed: Path) -> bool:
-    """True when an earlier attempt, or the node, has put the whole segment into `cdc_raw`.
+    """Whether an earlier attempt, or the node, has put the whole segment into `cdc_raw`.
 
-    Anyone who may write to `cdc_raw` can plant that name, and the segment in the quarantine is its
-    last copy. So only the same file or the same bytes count; what is no regular file is replaced.
-    Raises FileExistsError for another file.
+    Any user who may write to `cdc_raw` can plant a file with this name, and the quarantine contains
+    the last copy of the segment. So only the same file or the same bytes count, and irregular files
+    are replaced. Raises FileExistsError for a different file.
     """
     if regular_size_bytes(placed) is None:
         return False
@@ -77,13 +77,13 @@ def _is_complete(log: Path, placed: Path) -> bool:
         if os.path.samestat(wanted, present):
             return True
         if min(wanted.st_size, present.st_size) > _MAX_COMPARED_BYTES:
-            reason = "cdc_raw has another file of that name, too large to compare. Move it away"
+            reason = "cdc_raw has a different file of this name, too large to compare. Move it away"
             raise FileExistsError(errno.EEXIST, reason, str(placed))
         while block := found.read(_COMPARED_BYTES):
             expected = quarantined.read(len(block))
             # The node may have written more after the end of the quarantined file.
             if not block.startswith(expected):
-                reason = "cdc_raw has another file of that name. Move that file away"
+                reason = "cdc_raw has a different file of this name. Move it away"
                 raise FileExistsError(errno.EEXIST, reason, str(placed))
             if len(expected) < len(block):
                 return True
@@ -100,7 +100,7 @@ def _place(here: SegmentFiles, placed: SegmentFiles) -> bool:
         if has_idx:
             staged_idx.replace(placed.idx)
     finally:
-        # Also after success: renaming one link of a file onto another link leaves both names.
+        # Also after success: rename() does nothing if both names are links to the same file.
         for staged in (staged_log, staged_idx):
             staged.unlink(missing_ok=True)
     return True

@@ -1,4 +1,4 @@
-"""Counts what the quarantine holds; reads only the files that changed since the last scan."""
+"""Counts the content of the quarantine; reads only files that changed since the previous scan."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ class QuarantinedFiles:
     """Lost ranges."""
     dead_letters: int = 0
     causes: tuple[str, ...] = ()
-    """Causes of the lost ranges; distinct, the first few."""
+    """The first few distinct causes of the lost ranges."""
     noted_at: str | None = None
     """Time of the first loss, ISO 8601."""
     is_retry_requested: bool = False
@@ -37,12 +37,12 @@ class QuarantinedFiles:
 
 @dataclass(frozen=True, slots=True)
 class QuarantineUsage:
-    """Totals over the directory, with the oldest few names of each kind."""
+    """Totals for the directory, with the few oldest names of each kind."""
 
     size_bytes: int = 0
     """Size of all files."""
     segments: int = 0
-    """Segments with lost ranges or dead letters, whether their file is still available or not."""
+    """Segments and snapshots with lost ranges or dead letters, even if their file is gone."""
     available: int = 0
     """Segments with lost ranges that the agent can read again."""
     missing: int = 0
@@ -58,7 +58,7 @@ class QuarantineUsage:
     """The oldest segments, then snapshots."""
 
     def conditions(self) -> Iterator[Condition]:
-        """Segments that can be read again, missing segments, and dead letters."""
+        """Yields conditions about segments to read again, missing segments, and dead letters."""
         if self.available:
             yield Condition(
                 "segment_quarantined",
@@ -89,7 +89,7 @@ class QuarantineUsage:
                 f"{events} rejected by the sink and stored as dead letters: "
                 f"{_listed(self.dead_letter_names, len(self.dead_letter_names))}.",
                 "See the causes with `agent quarantine list`. If an event is too large, "
-                f"{TOO_LARGE_REMEDY}. The `.events.ndjson` in the quarantine has its whole value. "
+                f"{TOO_LARGE_REMEDY}. `.events.ndjson` in the quarantine contains its whole value. "
                 "Send the events by other means, then run "
                 f"`agent quarantine discard {self.dead_letter_names[0]}`.",
             )
@@ -104,7 +104,7 @@ class _File:
 
 
 class QuarantineScanner:
-    """For one thread."""
+    """Scans the quarantine. Not thread-safe."""
 
     def __init__(self, quarantine: Quarantine, cdc_raw: Path) -> None:
         self._quarantine = quarantine
@@ -114,7 +114,7 @@ class QuarantineScanner:
         self._events: dict[str, LineCount] = {}
 
     def scan(self) -> QuarantineUsage:
-        """The current usage; zero without the directory. Raises OSError."""
+        """Returns the current usage; all zero without the directory. Raises OSError."""
         files = self._files()
         self._reasons = {name: each for name, each in self._reasons.items() if name in files}
         with_ranges = sorted({*_segments(files, REASON), *_without_reason(files)})
@@ -153,7 +153,7 @@ class QuarantineScanner:
         )
 
     def _files(self) -> dict[str, _File]:
-        """All files by name, unfinished ones included."""
+        """Returns all files by name, including unfinished files."""
         found: dict[str, _File] = {}
         try:
             with os.scandir(self._quarantine.directory) as entries:
@@ -162,7 +162,7 @@ class QuarantineScanner:
                         status = entry.stat()
                     except FileNotFoundError:
                         continue
-                    # Holes take no room.
+                    # Holes occupy no disk space.
                     size_bytes = min(status.st_size, 512 * status.st_blocks)
                     found[entry.name] = _File(size_bytes, status.st_mtime_ns)
         except FileNotFoundError:
@@ -170,7 +170,7 @@ class QuarantineScanner:
         return found
 
     def _is_available(self, name: SegmentName, files: Mapping[str, _File]) -> bool:
-        """True when the file is here, in a store, or still in `cdc_raw`."""
+        """Whether the file is in the quarantine, in a remote store, or still in `cdc_raw`."""
         if name.log in files or f"{name.log}{REMOTE}" in files:
             return True
         return SegmentFiles(self._cdc_raw, name).log.exists()
@@ -195,7 +195,7 @@ class QuarantineScanner:
 
 @dataclass(frozen=True, slots=True)
 class _Reason:
-    """The part of a reason that the agent holds in memory."""
+    """The part of a reason that the agent keeps in memory."""
 
     ranges: int = 0
     causes: tuple[str, ...] = ()
@@ -216,7 +216,7 @@ def _segments(files: Mapping[str, _File], suffix: str) -> list[SegmentName]:
 
 
 def _without_reason(files: Mapping[str, _File]) -> list[SegmentName]:
-    """Segments whose reason is missing. A requested segment has none while it is requeued."""
+    """Lists segments without a reason, except for requested segments: a requeue deletes theirs."""
     return [
         name
         for name in _segments(files, "")

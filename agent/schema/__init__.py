@@ -1,4 +1,4 @@
-"""The schema of the node: feeders (node or file), and the holder that merges what they return."""
+"""The schema of the node: feeders (node or file), and the holder that merges their schemas."""
 
 import socket
 
@@ -16,7 +16,7 @@ _DEFAULT_CLUSTER = "Test Cluster"
 
 
 def create_schema_holder(config: AgentConfig) -> SchemaHolder:
-    """A holder for `schema.file` or the node, not started. Raises `ConfigError`."""
+    """Creates an unstarted holder for `schema.file` or the node. Raises `ConfigError`."""
     return SchemaHolder(
         _feeder(config),
         SchemaHistory(config.properties.offset_directory),

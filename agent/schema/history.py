@@ -1,11 +1,11 @@
-"""What the agent stores of schemas, next to the offsets: the known schema, and what was announced.
+"""Stores the known schema and the announced schema, next to the offsets.
 
-The agent can start with the known schema while the node is unavailable. It has dropped tables and
-earlier column types, whose changes can be in pending segments, and schema changes from segments
-that no longer exist. A damaged file is ignored with a warning.
+With the known schema, the agent can start while the node is unavailable. This schema also contains
+dropped tables and earlier column types, for pending segments, and schema changes from deleted
+segments. The agent ignores a damaged file with a warning.
 
-What the schema-change topic announced is stored before the offsets pass the changes that it
-includes, and after their messages are acknowledged. So a restart repeats messages and loses none.
+The announced schema is stored after its messages are acknowledged, and before the offsets pass its
+changes. So a restart can repeat messages but loses none.
 """
 
 import gzip
@@ -28,21 +28,21 @@ logger = logging.getLogger(__name__)
 FILE_NAME = "schema_history.json.gz"
 ANNOUNCED_FILE_NAME = "schema_announced.json.gz"
 
-# A table of 1,000 columns has 151 KB in it, and 3 KB packed.
+# A table with 1,000 columns takes 151 KB, and 3 KB compressed.
 _MAX_PACKED_BYTES = 64 << 20
 _MAX_BYTES = 256 << 20
 _STEP_BYTES = 1 << 20
 _DAMAGE = (OSError, EOFError, zlib.error, ValueError, LookupError, TypeError)
-"""What reading a damaged file raises."""
+"""Errors of reading a damaged file."""
 
 Stored = TypeVar("Stored")
 
 
 class PackedFile(Generic[Stored]):
-    """A packed document of one node, next to the offsets. Errors are logged."""
+    """A compressed document of one node, next to the offsets. Logs errors."""
 
     def __init__(self, path: Path, *, ignored: str, unsaved: str, saved: str) -> None:
-        """Messages about a damaged file, about a write error, and about its end."""
+        """The texts are log messages for a damaged file, a write error and the next success."""
         self.path = path
         self._ignored = ignored
         self._unsaved = unsaved
@@ -50,7 +50,7 @@ class PackedFile(Generic[Stored]):
         self._repeated = RateLimitedLog(logger)
 
     def load(self, parse: Callable[[Any], Stored | None]) -> Stored | None:
-        """None without a usable file."""
+        """Reads and parses the file; returns None without a usable file."""
         try:
             packed = read_regular(self.path, _MAX_PACKED_BYTES)
             return parse(orjson.loads(_unpack(packed)))
@@ -61,7 +61,7 @@ class PackedFile(Generic[Stored]):
             return None
 
     def save(self, document: object) -> bool:
-        """Replaces the file; False after a write error."""
+        """Replaces the file; returns False after a write error."""
         temporary = self.path.with_name(f".{self.path.name}.tmp")
         try:
             write_synced(temporary, gzip.compress(orjson.dumps(document), 6, mtime=0))
@@ -87,7 +87,7 @@ class SchemaHistory:
         self._unsaved: KnownSchema | None = None
 
     def load(self) -> KnownSchema | None:
-        """None without a usable file."""
+        """Loads the stored schema; returns None without a usable file."""
 
         def parse(document: Any) -> KnownSchema:
             identity = NodeIdentity(str(document["node_id"]), str(document["cluster_name"]))
@@ -125,7 +125,7 @@ class AnnouncementStore:
         self._node_id = node_id
 
     def load(self) -> AnnouncedSchema | None:
-        """None without a usable file of this node: then all tables are announced again."""
+        """Loads the announcements; returns None if all tables must be announced again."""
 
         def parse(document: Any) -> AnnouncedSchema | None:
             if document["node_id"] != self._node_id:
@@ -135,7 +135,7 @@ class AnnouncementStore:
         return self.file.load(parse)
 
     def save(self, announced: AnnouncedSchema) -> bool:
-        """Replaces the stored announcements; False after a write error, which is logged."""
+        """Replaces the stored announcements; logs a write error and returns False."""
         announcements = orjson.Fragment(announced.to_stored())
         return self.file.save({"node_id": self._node_id, "announced": announcements})
 

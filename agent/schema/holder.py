@@ -21,13 +21,13 @@ _FIRST_RETRY_S = 1.0
 _LONGEST_RETRY_S = 10.0
 _CLOSE_S = 5.0
 _FIRST_ANSWER_S = 15.0
-"""Time for which a stored schema is not used while the first fetch is pending."""
+"""How long the agent waits for the first fetch before it uses a stored schema."""
 MAX_DROPPED_TABLES = 4096
 """Maximum number of dropped tables that stay known."""
 
 
 class ReplacedNodeError(ConfigError):
-    """Another node, or a node of another cluster, answers at the agent's address."""
+    """A different node, or a node of a different cluster, answers at the agent's address."""
 
     def __init__(self, before: NodeIdentity, now: NodeIdentity, where: str) -> None:
         super().__init__(
@@ -39,11 +39,11 @@ class ReplacedNodeError(ConfigError):
 
 
 class SchemaHolder:
-    """One thread fetches the schema, one reads segments with it; all methods are thread-safe.
+    """Fetches the schema on a dedicated thread. All methods are thread-safe.
 
-    Fetched schemas and changes from the log are merged, so that tables and columns stay known:
-    segments outlive the schema that they were written with. The schema object is replaced only
-    when it changes, so callers can compare by identity.
+    Merges fetched schemas and changes from the log, so that tables and columns stay known, because
+    segments outlive the schema with which they were written. Replaces the schema object only if it
+    changes, so callers can compare by identity.
     """
 
     def __init__(
@@ -54,8 +54,8 @@ class SchemaHolder:
         refresh_interval_ms: int,
         waits_when_denied: bool = True,
     ) -> None:
-        """`waits_when_denied`: retry when the node rejects the agent at the first fetch. Otherwise
-        the rejection is `fatal`."""
+        """`waits_when_denied`: whether to retry if the node rejects the agent at the first fetch.
+        Otherwise the rejection is `fatal`."""
         self._waits_when_denied = waits_when_denied
         self._retry = RetryPause(_FIRST_RETRY_S, _LONGEST_RETRY_S)
         self._retry_pause_s = 0.0
@@ -65,14 +65,14 @@ class SchemaHolder:
         known = history.load()
         self._schema = known.schema if known is not None else None
         self.identity = known.identity if known is not None else None
-        """The node of the schema; None before the first one."""
+        """The node of the schema; None before the first schema."""
         self._handed_out = self._schema
         self.write_options: WriteOptions | None = None
-        """Of the last successful fetch; None before it."""
+        """Options from the latest successful fetch; None before it."""
         self.last_error: str | None = None
-        """Why the last fetch failed; None after a success."""
+        """Why the latest fetch failed; None after a success."""
         self.fatal: Exception | None = None
-        """The error that ended fetching; None without one."""
+        """The error that stopped fetching, or None."""
         self._repeated = RateLimitedLog(logger)
         self._changed = threading.Condition()
         self._merging = threading.Lock()
@@ -80,7 +80,7 @@ class SchemaHolder:
         self.on_change: Callable[[], None] = lambda: None
         """Called on the fetching thread after each change."""
         self.on_identity: Callable[[NodeIdentity], None] = lambda identity: None
-        """Called there when the node reports a new identity or place."""
+        """Called on the fetching thread when the node reports a new identity or location."""
         self._reported: tuple[str | None, ...] = ()
         self._has_answered = False
         self._fetches = 0
@@ -97,7 +97,7 @@ class SchemaHolder:
         self._thread.start()
 
     def close(self) -> None:
-        """Ends the thread; a blocked fetch ends with the process."""
+        """Stops the thread; a blocked fetch continues until the process exits."""
         with self._changed:
             self._is_stopping = True
             self._changed.notify_all()
@@ -107,13 +107,13 @@ class SchemaHolder:
             self._feeder.close()
 
     def current(self) -> Schema | None:
-        """The schema for the reader; None before the first one."""
+        """Returns the schema for the reader; None before the first schema."""
         with self._changed:
             self._handed_out = self._schema
             return self._schema
 
     def latest(self) -> Schema | None:
-        """The schema for other uses; does not affect the result of `refresh`."""
+        """Returns the schema for other uses; does not affect the result of `refresh`."""
         with self._changed:
             return self._schema
 
@@ -146,10 +146,10 @@ class SchemaHolder:
             return len(self._schema) if self._schema is not None else 0
 
     def refresh(self, reason: str) -> bool:
-        """Fetches at once, because `reason` shows that the schema is outdated.
+        """Requests an immediate fetch, because `reason` shows that the schema is outdated.
 
-        Waits at most two seconds, and not at all just after a fetch. True when the schema is newer
-        than the last result of `current`.
+        Waits at most two seconds, and not at all just after a fetch. Returns True if the schema is
+        newer than the latest result of `current`.
         """
         with self._changed:
             if reason != self._wanted_for:
@@ -166,10 +166,10 @@ class SchemaHolder:
             return self._schema is not self._handed_out
 
     def wait_until_known(self, timeout_s: float) -> bool:
-        """Waits for the first schema; raises the error that ended fetching.
+        """Waits for the first schema; raises the error that stopped fetching.
 
         Accepts a stored schema only after the first fetch has failed or taken 15 s, because the
-        node may have been replaced. After True the identity of the node must not change.
+        node may have been replaced. Once it returns True, the node's identity must not change.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._is_usable() or self._is_over(), timeout=timeout_s)
@@ -247,7 +247,7 @@ class SchemaHolder:
             self.on_identity(identity)
 
     def _require_same_node(self, identity: NodeIdentity) -> None:
-        """Raises `ReplacedNodeError`. Events and offsets already have the claimed identity."""
+        """Raises `ReplacedNodeError`: events and offsets already contain the claimed identity."""
         with self._changed:
             claimed = self._claimed
         if claimed is None or claimed == identity:
@@ -261,7 +261,7 @@ class SchemaHolder:
             return known
         self._fetched = fetched.schema
         if known is None or fetched.identity != self.identity:
-            # The schema of another node is useless.
+            # The schema of a different node is useless.
             merged = fetched.schema
         else:
             merged = self._bounded(known.merged(fetched.schema))

@@ -1,7 +1,7 @@
-"""The schema from a running node: the rows of `system_schema` over CQL.
+"""Reads the schema from a running node: the rows of `system_schema` over CQL.
 
-From Cassandra 6.0 on, the last entries of `system.local_metadata_log` say since when each table is
-as it is.
+In Cassandra 6.0 and later, the latest entries of `system.local_metadata_log` show since when each
+table definition applies.
 """
 
 import logging
@@ -28,22 +28,22 @@ _SCHEMA_CHANGE = 4
 
 
 def epoch_of(schema_version: str) -> int | None:
-    """The epoch of the last schema change, which is the schema version from 6.0 on
-    (`DistributedSchema`). None for the versions of earlier releases, and during an upgrade."""
+    """Returns the epoch of the latest schema change, which 6.0 and later use as schema version
+    (`DistributedSchema`). None for schema versions of earlier releases, and during an upgrade."""
     epoch = UUID(schema_version).int
     return epoch if 0 < epoch < 1 << 63 else None
 
 
 class MetadataLog:
-    """Reads the log of one node, unless the node denies it."""
+    """Reads the metadata log of one node, unless the node denies access."""
 
     def __init__(self, connection: NodeConnection) -> None:
         self._connection = connection
         self._is_denied = False
 
     def upto(self, epoch: int) -> list[dict[str, Any]] | None:
-        """The last entries, or None if they are not readable or if a schema change after `epoch` is
-        among them: `system_schema` may have it already.
+        """Returns the latest entries. Returns None if they are not readable, or if they contain a
+        schema change after `epoch`, which `system_schema` may already include.
 
         Raises `UnavailableError`.
         """
@@ -66,7 +66,7 @@ class MetadataLog:
             {
                 "epoch": row["epoch"],
                 "kind": row["kind"],
-                # Others have no statement, and some have a copy of all metadata.
+                # Other entries contain no statement, and some contain a copy of all metadata.
                 "transformation": _transformation(row).hex(),
             }
             for row in rows
@@ -77,8 +77,8 @@ def _transformation(row: Mapping[str, Any]) -> bytes:
     return (row["transformation"] or b"") if row["kind"] == _SCHEMA_CHANGE else b""
 
 
-# Source: Cassandra's SchemaKeyspace. Drop times are read as numbers, because those of system
-# columns exceed the years of Python.
+# Source: Cassandra's SchemaKeyspace. Drop times are read as numbers, because drop times of system
+# columns exceed Python's maximum year.
 _QUERIES: Mapping[str, str] = {
     "tables": "keyspace_name, table_name, id, flags, cdc, writetime(id) AS changed_us "
     "FROM system_schema.tables",
@@ -93,10 +93,10 @@ _ATTEMPTS = 5
 
 
 class NodeSchema:
-    """The schema of all keyspaces, system keyspaces included, since the log has their updates.
+    """Reads all keyspaces, including system keyspaces, because the log contains their updates.
 
     `node_id` and `cluster_name` override the node's values. `owner` is the node id in the agent's
-    offsets, which a node keeps after an upgrade to 6.0.
+    offsets, which the agent keeps after an upgrade to 6.0.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class NodeSchema:
         return f"Cassandra at {self._connection.address}"
 
     def fetch(self) -> KnownSchema:
-        """Raises as `NodeConnection`."""
+        """Reads the schema. Raises the errors of `NodeConnection`."""
         facts = self._connection.facts()
         identity = NodeIdentity(
             self._node_id or self._host_id(facts),
@@ -134,12 +134,12 @@ class NodeSchema:
         try:
             schema = Schema.from_system_rows(rows, seen_at_us=seen_at_us)
         except SchemaError as error:
-            # A table that is being dropped has rows in only some of the tables.
+            # The rows are incomplete while the node drops a table.
             raise UnavailableError(f"The schema of {self.description}: {error}") from error
         return KnownSchema(schema, identity, self._write_options.current(facts, version))
 
     def _host_id(self, facts: NodeFacts) -> str:
-        """The host id that the node had at the agent's first start."""
+        """Returns the host id that the node had at the agent's first start."""
         if self._verified == facts.host_id and self._owner is not None:
             return self._owner
         node = known_node(self._connection, self._owner, facts.host_id)
@@ -148,7 +148,7 @@ class NodeSchema:
             self._verified = facts.host_id
             if node.node_id != facts.host_id:
                 logger.info(
-                    "an upgrade has given the node a new host id; the agent keeps the former one",
+                    "an upgrade changed the node's host id; the agent keeps the former host id",
                     extra=fields(host_id=facts.host_id, node_id=node.node_id),
                 )
         return node.node_id
@@ -158,11 +158,11 @@ class NodeSchema:
 
 
 def schema_rows(connection: NodeConnection, log: MetadataLog | None = None) -> bytes:
-    """The rows of `system_schema` as JSON: `{"tables": [...], "columns": [...], …}`.
+    """Reads the rows of `system_schema` as JSON: `{"tables": [...], "columns": [...], …}`.
 
     Ids are text, times are milliseconds. Reads the five tables again if the schema version changed
-    meanwhile, so that they are consistent. With `log`, `epoch` and `metadata_log` if they are
-    certain.
+    meanwhile, so that they are consistent. With `log`, also returns `epoch` and `metadata_log` if
+    they are certain.
     """
     before = schema_version(connection)
     for _ in range(_ATTEMPTS):
@@ -193,7 +193,7 @@ def schema_version(connection: NodeConnection) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Ids as text, sets as lists."""
+    """Converts ids to text, and sets to lists."""
     if value is None or isinstance(value, (str, int)):
         return value
     if isinstance(value, Collection):

@@ -1,6 +1,6 @@
 """The protocol of a schema feeder, the identity of a node, and the feeder that reads a file.
 
-The file has the text of `DESCRIBE SCHEMA WITH INTERNALS`.
+The file contains the output of `DESCRIBE SCHEMA WITH INTERNALS`.
 """
 
 from dataclasses import dataclass, field
@@ -15,15 +15,15 @@ from sidecar.files.regular import read_bounded
 
 @dataclass(frozen=True, slots=True)
 class NodeIdentity:
-    """Host id and cluster name of a node, as events contain them, and its place.
+    """Host id and cluster name of a node, as events contain them, and its location.
 
-    Two identities with the same id and cluster are equal, wherever the node is.
+    Two identities with the same id and cluster are equal, regardless of the location.
     """
 
     node_id: str
     cluster_name: str
     datacenter: str | None = field(default=None, compare=False)
-    """None: not known, as without a connection to the node."""
+    """None if unknown, for instance without a connection to the node."""
     rack: str | None = field(default=None, compare=False)
 
 
@@ -32,7 +32,7 @@ class KnownSchema:
     schema: Schema
     identity: NodeIdentity
     write_options: WriteOptions | None = field(default=None, compare=False)
-    """None of a stored schema."""
+    """None for a stored schema."""
 
 
 class SchemaFeeder(Protocol):
@@ -43,7 +43,7 @@ class SchemaFeeder(Protocol):
         """Name of the source, for logs and errors."""
 
     def fetch(self) -> KnownSchema:
-        """The current schema.
+        """Returns the current schema.
 
         Raises `UnavailableError` if a retry can help, else `AccessDeniedError` or `ConfigError`.
         """
@@ -53,7 +53,7 @@ class SchemaFeeder(Protocol):
 
 
 _MAX_BYTES = 16 << 20
-"""5,000 tables with all their options have less."""
+"""5,000 tables with all their options take less."""
 _Signature = tuple[int, int, int]
 
 
@@ -72,8 +72,8 @@ class SchemaFile:
         return f"the schema file {self._path}"
 
     def fetch(self) -> KnownSchema:
-        """Raises `ConfigError` before the first valid file, and `UnavailableError` after it, since
-        the file may be replaced soon. The message names file and line."""
+        """Raises `ConfigError` before the first valid file, and afterwards `UnavailableError`,
+        because the file may be replaced soon. The message contains the file and the line."""
         try:
             schema = self._read()
             return KnownSchema(schema, self._identity, self._write_options)
@@ -83,7 +83,7 @@ class SchemaFile:
             raise UnavailableError(str(error)) from error
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Does nothing."""
 
     def _read(self) -> Schema:
         try:

@@ -1,7 +1,7 @@
 """Options of keyspaces and tables that decide whether the node writes a change to its commit log.
 
-`system_schema` has only `durable_writes`. The other options stand in the statements of DESCRIBE
-(Cassandra's TableParams and KeyspaceParams), which the node and `schema.file` have in common.
+`system_schema` contains only `durable_writes`. DESCRIBE returns statements with the other options
+(Cassandra's TableParams and KeyspaceParams), both from the node and in `schema.file`.
 """
 
 import re
@@ -19,9 +19,9 @@ TRANSACTIONAL_MODE = "transactional_mode"
 TRANSACTIONAL_MIGRATION_FROM = "transactional_migration_from"
 
 Options = Mapping[str, str]
-"""Values in lower case by the name of the option; an option of a later release is absent."""
+"""Lower-case values by option name; options of later releases are absent."""
 
-# Possessive: a matcher that may come back takes 100 bytes for each letter of a comment.
+# Possessive, because backtracking takes 100 bytes for each letter of a comment.
 _STRING = r"'[^']*+(?:''[^']*+)*+'"
 _QUOTED = r'"[^"]*+(?:""[^"]*+)*+"'
 _NAME = rf"(?:{_QUOTED}|\w+)"
@@ -49,13 +49,13 @@ class WriteOptions:
 
     keyspaces: Mapping[str, Options] = field(default_factory=dict)
     tables: Mapping[str, Options] = field(default_factory=dict)
-    """Each table that exists, by `keyspace.table`; before Cassandra 6.0 without an option."""
+    """Options of each existing table, by `keyspace.table`; empty before Cassandra 6.0."""
     error: str = ""
-    """Why the node does not report them; empty when it does."""
+    """Why the latest query of the options failed; empty if it succeeded."""
 
 
 def options_from_cql(text: str) -> WriteOptions:
-    """The options in the statements `CREATE KEYSPACE` and `CREATE TABLE` of a text."""
+    """Parses the options in the statements `CREATE KEYSPACE` and `CREATE TABLE` of a text."""
     keyspaces: dict[str, Options] = {}
     tables: dict[str, Options] = {}
     known: dict[str, str] | None = None
@@ -82,7 +82,7 @@ def options_from_cql(text: str) -> WriteOptions:
 def options_from_rows(
     keyspaces: Iterable[Mapping[str, object]], tables: Iterable[Mapping[str, object]]
 ) -> WriteOptions:
-    """The options of keyspaces and the names of tables, from rows of `system_schema`."""
+    """Returns keyspace options and table names from rows of `system_schema`."""
     return WriteOptions(
         {
             str(row["keyspace_name"]): {DURABLE_WRITES: str(row[DURABLE_WRITES]).lower()}
@@ -100,15 +100,15 @@ _FIRST_WITH_TRANSACTIONS = 6
 _KEYSPACES = "SELECT keyspace_name, durable_writes FROM system_schema.keyspaces"
 _TABLES = "SELECT keyspace_name, table_name FROM system_schema.tables"
 _INTERVAL_S = 300.0
-"""Between two reads without a new version of the schema."""
+"""Interval between reads while the schema version stays the same."""
 
 
 def read_write_options(connection: NodeConnection, facts: NodeFacts) -> WriteOptions:
-    """Asks the node. An error is in the result: the schema is of use without these options."""
+    """Queries the node. Returns errors in the result: the schema is useful without the options."""
     try:
         if release_of(facts) < _FIRST_WITH_TRANSACTIONS:
             return options_from_rows(connection.rows(_KEYSPACES), connection.rows(_TABLES))
-        # DESCRIBE needs a login and no right.
+        # DESCRIBE needs a login but no permission.
         rows = connection.rows("DESCRIBE SCHEMA")
     except SidecarError as error:
         return WriteOptions(error=str(error))
@@ -116,8 +116,8 @@ def read_write_options(connection: NodeConnection, facts: NodeFacts) -> WriteOpt
 
 
 class NodeWriteOptions:
-    """The options of one node, read again after an upgrade, with a new version of its schema and
-    every five minutes.
+    """Caches the options of one node. Reads them again after an upgrade, for a new schema version,
+    and every five minutes.
 
     DESCRIBE returns the whole schema, so it is not part of each fetch.
     """
@@ -133,12 +133,12 @@ class NodeWriteOptions:
         self._options = WriteOptions()
 
     def current(self, facts: NodeFacts, version: str) -> WriteOptions:
-        """The options for a version of the schema that was read before this call; after a failure
-        those of the last answer, with the error."""
+        """Returns the options for a schema version that was read before this call. After a failure,
+        returns the latest known options with the error."""
         now_s, wanted = self._clock(), (facts.release_version, version)
         if wanted != self._known or now_s - self._read_s >= _INTERVAL_S:
             read = read_write_options(self._connection, facts)
-            # The last answer stands, so that a busy node does not seem to have changed.
+            # Keep the latest answer, so that a busy node does not appear to have changed.
             self._options = replace(self._options, error=read.error) if read.error else read
             self._known = None if read.error else wanted
             self._read_s = now_s

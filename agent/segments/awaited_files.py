@@ -1,7 +1,7 @@
-"""Segments whose index is in `cdc_raw` before their file. Pure.
+"""Tracks segments whose index arrives in `cdc_raw` before their file, as frozen values.
 
 The node links the file first, but a restore of the directory can create the index first, and a scan
-can happen between the two. Such a segment is not lost: the agent waits for its file.
+can run in between. Such a segment is not lost: the agent waits for its file.
 """
 
 from collections.abc import Mapping
@@ -20,19 +20,19 @@ PATIENCE_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class AwaitedFiles:
-    """The awaited segments after the last scan."""
+    """The awaited segments after the latest scan."""
 
     since_s: Mapping[SegmentName, float] = field(default_factory=lambda: MappingProxyType({}))
     """Time of the first observation of the index."""
     overdue: frozenset[SegmentName] = frozenset()
-    """Segments without a file that the agent no longer waits for."""
+    """Segments for whose file the agent no longer waits."""
 
     @property
     def names(self) -> frozenset[SegmentName]:
         return frozenset(self.since_s)
 
     def due_in_s(self, now_s: float) -> float | None:
-        """Seconds until the next segment is overdue; None without one."""
+        """Seconds until the next segment is overdue; None if no file is awaited."""
         if not self.since_s:
             return None
         return max(0.0, min(self.since_s.values()) + PATIENCE_S - now_s)
@@ -40,8 +40,8 @@ class AwaitedFiles:
     def after(
         self, observation: Observation, segments: Segments, offsets: SegmentOffsets, now_s: float
     ) -> "AwaitedFiles":
-        """After a scan; `segments` are those before it. A segment whose file the agent has observed
-        or read is not awaited: its file was deleted."""
+        """Returns the state after a scan; `segments` is the state before it. If the agent has
+        observed or read a segment's file, the file was deleted and is not awaited."""
         alone = {
             seen.name
             for seen in observation.segments

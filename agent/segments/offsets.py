@@ -1,6 +1,6 @@
-"""The offset of each segment: a position, or COMPLETED. Pure.
+"""The offset of each segment: a position, or COMPLETED.
 
-The offsets file has these entries. Completed segments stay in it after they have left `cdc_raw`,
+The offset file contains these entries. It keeps completed segments after they leave `cdc_raw`,
 because the node links them again when it replays its log after a crash.
 """
 
@@ -29,10 +29,10 @@ class SegmentOffsets:
     """Logical positions of partly acknowledged segments."""
     completed: frozenset[SegmentName] = frozenset()
     fingerprints: Mapping[SegmentName, int] = field(default_factory=lambda: MappingProxyType({}))
-    """What tells the segments of `positions` from other files of their names, where it is known."""
+    """Known fingerprints, which distinguish segments in `positions` from files of equal name."""
 
     def position(self, name: SegmentName) -> int:
-        """The acknowledged position; 0 for a new or completed segment."""
+        """Returns the acknowledged position; 0 for a new or completed segment."""
         return self.positions.get(name, 0)
 
     def is_completed(self, name: SegmentName) -> bool:
@@ -41,7 +41,7 @@ class SegmentOffsets:
     def advanced(
         self, name: SegmentName, position: int, fingerprint: int | None = None
     ) -> "SegmentOffsets":
-        """Moves a position forward; never back, and never of a completed segment."""
+        """Moves a position forward, but never back. Ignores completed segments."""
         if name in self.completed or position <= self.positions.get(name, 0):
             return self
         fingerprints = self.fingerprints
@@ -54,7 +54,7 @@ class SegmentOffsets:
         )
 
     def finished(self, *names: SegmentName) -> "SegmentOffsets":
-        """Segments that are read and acknowledged to their end."""
+        """Marks segments as read and acknowledged to their end."""
         done = frozenset(names)
         return replace(self._without(done), completed=self.completed | done)
 
@@ -91,15 +91,15 @@ class SegmentOffsets:
         }
 
     def to_stored(self) -> dict[str, str]:
-        """The entries of the offsets file, with fingerprints."""
+        """Returns the entries of the offset file, with fingerprints."""
         known = {f"{FINGERPRINT}{name}": f"{each:08x}" for name, each in self.fingerprints.items()}
         return {**self.to_entries(), **known}
 
 
 def offsets_from_entries(entries: Mapping[str, str], node_id: str) -> SegmentOffsets:
-    """Parses the entries of the offsets file; empty without entries.
+    """Parses the entries of the offset file; empty without entries.
 
-    Raises ConfigError when they belong to another node, OffsetStoreError when they are invalid.
+    Raises ConfigError if they belong to a different node, OffsetStoreError if they are invalid.
     """
     if not entries:
         return SegmentOffsets(node_id)
@@ -108,8 +108,8 @@ def offsets_from_entries(entries: Mapping[str, str], node_id: str) -> SegmentOff
         raise ConfigError(
             f"The stored offsets belong to the node {stored or '(unnamed)'}; this node is "
             f"{node_id}. If the node was replaced, run `agent offsets reset --snapshots` with this "
-            "configuration and restart the agent. If both nodes exist, set another "
-            "offset.backing.store.dir for this one."
+            "configuration and restart the agent. If both nodes exist, set a different "
+            "offset.backing.store.dir for this node."
         )
     positions: dict[SegmentName, int] = {}
     completed: set[SegmentName] = set()
@@ -124,7 +124,7 @@ def offsets_from_entries(entries: Mapping[str, str], node_id: str) -> SegmentOff
             continue
         if name is None or not (value == COMPLETED or (value.isascii() and value.isdigit())):
             raise OffsetStoreError(
-                f"The stored offsets have the entry `{key}={value}`, which is neither a position "
+                f"The stored offsets contain the entry `{key}={value}`, neither a position "
                 "in a segment nor COMPLETED. Restore the offset files from a copy, or move them "
                 "away to start with the oldest segment."
             )

@@ -1,6 +1,6 @@
-"""All segments together: which one to read next, and which can leave `cdc_raw`.
+"""Tracks all segments: which segment to read next, and which segments can leave `cdc_raw`.
 
-The agent reads one segment at a time, oldest first. A blocked segment blocks all newer ones, so
+The agent reads one segment at a time, oldest first. A blocked segment blocks all newer segments, so
 that the writes of a partition keep their order.
 """
 
@@ -23,21 +23,21 @@ from agent.segments.state import (
 
 
 class Segments:
-    """All segments in `cdc_raw`, and missing ones that are not yet recorded. For one thread; any
-    thread may call `all`.
+    """All segments in `cdc_raw`, and missing segments that are not yet recorded. Not thread-safe,
+    except for `all`.
 
-    Each change of a segment updates the answers, so that none of them passes over the segments that
-    wait: one segment costs the same, however many do.
+    Each change of a segment updates the query results, so that queries do not iterate over the
+    waiting segments, which can be thousands.
     """
 
     def __init__(self, segments: Iterable[Segment] = ()) -> None:
         self.reset(segments)
 
     def reset(self, segments: Iterable[Segment]) -> None:
-        """Forgets all segments and begins with these."""
+        """Replaces all segments."""
         self._by_name: dict[SegmentName, Segment] = {}
         self._in_turn = OldestFirst()
-        """Segments that can be read, or that block newer ones."""
+        """Segments that can be read, or that block newer segments."""
         self._linked = OldestFirst()
         self._drained: set[SegmentName] = set()
         self._lost: set[SegmentName] = set()
@@ -53,23 +53,23 @@ class Segments:
         return name in self._by_name
 
     def __iter__(self) -> Iterator[Segment]:
-        """The oldest first."""
+        """Iterates over the segments, oldest first."""
         return iter(self.all())
 
     def all(self) -> tuple[Segment, ...]:
-        """The oldest first, as they are now."""
+        """Returns the current segments, oldest first."""
         return tuple(sorted(tuple(self._by_name.values()), key=lambda each: by_age(each.name)))
 
     def get(self, name: SegmentName) -> Segment | None:
         return self._by_name.get(name)
 
     def is_completed(self, name: SegmentName) -> bool:
-        """True when the index of a segment reported COMPLETED."""
+        """Whether the index of a segment reported COMPLETED."""
         segment = self._by_name.get(name)
         return segment is not None and segment.idx.completed
 
     def put(self, segment: Segment) -> None:
-        """Adds a segment or replaces it."""
+        """Adds or replaces a segment."""
         before = self._by_name.get(segment.name)
         if before is not segment:
             self._count(before, -1)
@@ -78,7 +78,7 @@ class Segments:
             self._note(segment, is_present=True)
 
     def change(self, name: SegmentName, change: Callable[[Segment], Segment]) -> None:
-        """Changes one segment; nothing without it."""
+        """Changes a segment, if it exists."""
         segment = self._by_name.get(name)
         if segment is not None:
             self.put(change(segment))
@@ -114,10 +114,10 @@ class Segments:
         retry: bool = False,
         awaited: Collection[SegmentName] = (),
     ) -> None:
-        """Takes an observation of `cdc_raw`.
+        """Applies an observation of `cdc_raw`.
 
-        `retry` repeats reads that ended before the index. `awaited` are segments with an index
-        whose file may follow.
+        `retry` repeats reads that ended before the index offset. `awaited` are segments with an
+        index, whose file may follow.
         """
         newest_log, newest_updated = observation.newest_log, observation.newest_updated
         if newest_updated is not None:
@@ -145,7 +145,7 @@ class Segments:
 
     @property
     def next_read(self) -> ReadRequest | None:
-        """The next read; None while nothing is readable or a segment is blocked."""
+        """The next read; None if nothing is readable or the oldest segment is blocked."""
         oldest = self._in_turn.oldest
         segment = None if oldest is None else self._by_name[oldest]
         if segment is None or segment.is_blocked or segment.is_awaited:
@@ -154,7 +154,7 @@ class Segments:
 
     @property
     def drained(self) -> tuple[SegmentName, ...]:
-        """Segments that can leave `cdc_raw`, and have not failed to."""
+        """Segments that can leave `cdc_raw` now, without segments that wait for a retry."""
         return tuple(sorted(self._drained, key=by_age))
 
     @property
@@ -164,7 +164,7 @@ class Segments:
 
     @property
     def opened(self) -> tuple[Segment, ...]:
-        """Segments whose file a reader has open."""
+        """Segments whose file is open in a reader."""
         return tuple(self._by_name[name] for name in self._opened)
 
     @property
@@ -172,8 +172,8 @@ class Segments:
         """The oldest segment that cannot become final because of a foreign hard link, while the
         node's commit-log directory is unknown.
 
-        The node completes a segment before it updates the index of a newer one. An older segment
-        that is not completed was replayed, so the link is not the node's.
+        The node completes a segment before it updates the index of a newer segment. So an older,
+        incomplete segment was replayed, and the link is not the node's.
         """
         oldest, newest = self._linked.oldest, self._newest_updated
         is_older = oldest is not None and newest is not None and oldest < newest
@@ -181,12 +181,12 @@ class Segments:
 
     @property
     def count_by_phase(self) -> dict[Phase, int]:
-        """Number of segments in each phase; includes every phase."""
+        """Number of segments in each phase, including empty phases."""
         return dict(self._counts)
 
 
 def _is_settled(segment: Segment, found: ObservedSegment) -> bool:
-    """True when an observation changes nothing: most waiting segments are complete."""
+    """Whether an observation changes nothing, as for most waiting segments."""
     return (
         segment.is_final
         and found.idx is COMPLETED_IDX
@@ -203,16 +203,16 @@ def _is_linked(segment: Segment) -> bool:
 
 
 def known_names(segments: Segments, offsets: SegmentOffsets) -> Sequence[SegmentName]:
-    """All segments that the agent has observed or read, oldest first."""
+    """Lists all segments that the agent has observed or read, oldest first."""
     observed = {segment.name for segment in segments}
     return sorted(observed | offsets.positions.keys() | offsets.completed, key=by_age)
 
 
 def next_known(name: SegmentName, known: Sequence[SegmentName]) -> SegmentName | None:
-    """The oldest of the `known_names` after `name`; None without one.
+    """Returns the oldest of the `known_names` after `name`, or None.
 
-    The node deletes the oldest segments first. When it deleted `name`, it may also have deleted
-    all segments up to the next known one before the agent observed them.
+    The node deletes the oldest segments first. If it deleted `name`, it may also have deleted all
+    segments up to the next known segment before the agent observed them.
     """
     index = bisect_right(known, by_age(name), key=by_age)
     return known[index] if index < len(known) else None
@@ -230,11 +230,11 @@ class DeletedUnread:
 def find_deleted_unread(
     offsets: SegmentOffsets, observation: Observation, deletes_at_bytes: int | None
 ) -> DeletedUnread | None:
-    """Segments that the node may have deleted unread while the agent was stopped; None without any.
+    """Finds segments that the node may have deleted unread while the agent was stopped, or None.
 
-    `deletes_at_bytes` is the size at which the node deletes; None when it rejects writes instead.
+    `deletes_at_bytes` is the size at which the node deletes; None if it rejects writes instead.
     While the agent is stopped, only such deletions remove segments with changes, one at a time. So
-    `cdc_raw` is still nearly full then, and ids are missing after the last known segment.
+    `cdc_raw` is still nearly full afterwards, and ids are missing after the last known segment.
     """
     known = (*offsets.positions, *offsets.completed)
     if deletes_at_bytes is None or not known:
@@ -254,7 +254,7 @@ def find_deleted_unread(
 
 
 def segments_from_offsets(offsets: SegmentOffsets) -> Segments:
-    """Segments with a stored offset, before the first observation, which shows the missing ones."""
+    """Creates segments from stored offsets; the first observation shows which are missing."""
     return Segments(
         _known(name, offsets) for name in offsets.positions if not offsets.is_completed(name)
     )

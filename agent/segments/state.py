@@ -3,14 +3,14 @@
     waiting ─► reading ⇄ idle ─► final ─► drained
                   │ blocked
 
-An observation, a read and an acknowledgement each turn a `Segment` into a new one. Phase and next
-read are computed from its facts, never stored.
+Each observation, read or acknowledgement creates a new `Segment`. Phase and next read are computed
+from its facts, never stored.
 
-The node writes and syncs segments in order. So a segment without an index update, older than one
-with an update, has no pending changes: the agent reads newer segments, and keeps this one until it
-is final. A segment is final when its index says COMPLETED, or when the node's commit log no longer
-has it and a newer segment exists: the node released it, replayed it or never used it. Up to version
-6 the node moves finished segments into `cdc_raw` without an index: they are final at once.
+The node writes and syncs segments in order. So a segment without an index update has no pending
+changes if a newer segment has an update: the agent reads newer segments, and keeps this segment
+until it is final. A segment is final if its index says COMPLETED. It is also final if the node's
+commit log no longer contains it and a newer segment exists: the node released, replayed or never
+used it. Up to version 6, the node moves final segments into `cdc_raw`, without an index.
 """
 
 from dataclasses import dataclass, replace
@@ -29,13 +29,13 @@ class Phase(StrEnum):
     WAITING = "waiting"
     """Nothing is readable yet."""
     READING = "reading"
-    """Part of it is readable; more will follow."""
+    """Unread data is readable; more will follow."""
     IDLE = "idle"
     """All durable data is read; more will follow."""
     BLOCKED = "blocked"
     """The next record cannot be read now."""
     FINAL = "final"
-    """Complete, not yet fully read and acknowledged."""
+    """Complete, but not yet fully read and acknowledged."""
     DRAINED = "drained"
     """Fully acknowledged; it can leave `cdc_raw`."""
     VANISHED = "vanished"
@@ -44,12 +44,12 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """Facts about the other segments that matter for this one."""
+    """Facts about other segments that affect a segment."""
 
     has_newer_log: bool
     has_newer_update: bool
     is_awaited: bool = False
-    """Its index is there, and its file may follow."""
+    """The segment's index exists, and its file may follow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +61,11 @@ class ReadRequest:
     limit: int | None
     complete: bool
     expected_end: int = 0
-    """The log reached this position once; if it ends earlier, data is missing."""
+    """The log once reached this position; if it ends earlier, data is missing."""
     completed_at: int = 0
-    """The number next to COMPLETED: the logical or physical end of a file of blocks."""
+    """The number next to COMPLETED: the logical end of the log, or the file length."""
     fingerprint: int | None = None
-    """That of the file which was read up to the position; None while it is not known."""
+    """Fingerprint of the file that was read up to the position; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +78,16 @@ class Segment:
     acknowledged_position: int = 0
     idx: Idx = NO_UPDATE
     log: ObservedLog | None = None
-    """The last observation; None without the file."""
+    """The latest observation; None without the file."""
     is_seen: bool = False
-    """Its file has been in `cdc_raw` since the start of the agent."""
+    """The running agent has observed its file in `cdc_raw`."""
     synced_end: int = 0
-    """The largest offset that the index has ever had."""
+    """The largest offset that the index has ever contained."""
     completed_end: int = 0
-    """The end that COMPLETED in the index reports, by the present length of the file."""
+    """The end that a COMPLETED index proves, given the current length of the file."""
     is_final: bool = False
     is_finished: bool = False
-    """Stored as COMPLETED: read and acknowledged, in this run or an earlier one."""
+    """Stored as COMPLETED: read and acknowledged, in this run or an earlier run."""
     is_opened: bool = False
     """A reader has the file open, so it stays readable after deletion."""
     is_blocked: bool = False
@@ -101,13 +101,13 @@ class Segment:
     is_reported: bool = False
     """The loss is recorded."""
     is_discarded: bool = False
-    """Disappeared without a loss, or with a recorded one: it can be dropped."""
+    """Disappeared without a loss, or with a recorded loss: the agent can forget it."""
     fingerprint: int | None = None
-    """What tells its file from another one of the same name; None before the first read."""
+    """Distinguishes its file from other files with its name; None before the first read."""
     is_deferred: bool = False
-    """It could not leave `cdc_raw`; the agent tries again later."""
+    """It could not leave `cdc_raw`; the agent retries later."""
     ended_at: int | None = None
-    """The limit at which the last read found no more data."""
+    """The limit at which the latest read found no more data."""
 
     @property
     def phase(self) -> Phase:
@@ -129,7 +129,7 @@ class Segment:
 
     @property
     def is_drained(self) -> bool:
-        """True when it may leave `cdc_raw`."""
+        """Whether it may leave `cdc_raw`."""
         if not self.is_final or not self.has_nothing_to_read:
             return False
         return self.is_finished or self.acknowledged_position >= self.read_position
@@ -165,7 +165,7 @@ class Segment:
 
     @property
     def readable_bytes(self) -> int:
-        """Estimate of the unacknowledged bytes; 0 when drained."""
+        """Estimate of the unacknowledged bytes; 0 if drained."""
         if self.has_nothing_to_read:
             end = self.read_position
         elif self.is_final:
@@ -178,7 +178,7 @@ class Segment:
 def after_observation(
     segment: Segment, log: ObservedLog | None, idx: Idx, around: Neighbours
 ) -> Segment:
-    """After an observation of at least one of its files."""
+    """Returns the segment after an observation of at least one of its files."""
     merged = merge_idx(segment.idx, idx)
     completed_end = segment.completed_end
     if log is not None:
@@ -206,7 +206,7 @@ def after_observation(
 
 
 def after_absence(segment: Segment, around: Neighbours) -> Segment:
-    """After an observation without its files."""
+    """Returns the segment after an observation without its files."""
     gone = _without_log(replace(segment, log=None, is_awaited=False), around)
     if gone.is_finished or gone.is_reported:
         return replace(gone, is_discarded=True)
@@ -214,7 +214,7 @@ def after_absence(segment: Segment, around: Neighbours) -> Segment:
 
 
 def after_read(segment: Segment, order: ReadRequest, position: int, *, at_end: bool) -> Segment:
-    """After a read up to `position`; `at_end`: the request has no more data."""
+    """Returns the segment after a read up to `position`; `at_end`: the request is exhausted."""
     if not at_end:
         return replace(segment, read_position=position)
     return replace(
@@ -223,15 +223,15 @@ def after_read(segment: Segment, order: ReadRequest, position: int, *, at_end: b
 
 
 def with_retry(segment: Segment) -> Segment:
-    """Allows another read after one that ended before the index: the node does not write the two
-    words of a sync marker atomically."""
+    """Allows a retry of a read that ended before the index offset, because the node does not write
+    a sync marker atomically."""
     if segment.ended_at is None or segment.read_position >= segment.ended_at:
         return segment
     return replace(segment, ended_at=None)
 
 
 def after_acknowledgement(segment: Segment, position: int) -> Segment:
-    """After all data before `position` is acknowledged or quarantined."""
+    """Returns the segment after all data before `position` is acknowledged or quarantined."""
     return replace(segment, acknowledged_position=max(segment.acknowledged_position, position))
 
 

@@ -36,23 +36,23 @@ _PROBE_TIMEOUT_S = 1.0
 _FIRST_WITH_PEERS_V2 = 4
 _NODE_LOCAL = 11
 _CONSISTENCY = {**ConsistencyLevel.name_to_value, "NODE_LOCAL": _NODE_LOCAL}
-"""Levels of the protocol. The driver lacks NODE_LOCAL (`org.apache.cassandra.db.ConsistencyLevel`),
-which Cassandra has for debugging."""
+"""Levels of the protocol. The driver does not define Cassandra's NODE_LOCAL, which is meant for
+debugging (`org.apache.cassandra.db.ConsistencyLevel`)."""
 _REFUSALS = (
     "consistency level is highly dangerous",
     f"Unknown code {_NODE_LOCAL} for a consistency",
 )
-"""The node's answers to NODE_LOCAL without the option, and before 4.0."""
+"""The node's answers to NODE_LOCAL if the option is not set, and before 4.0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Encoded rows, and the state that requests the next page; None on the last page."""
+    """Encoded rows, and the state with which to request the next page; None on the last page."""
 
     body: bytes
     next_page: bytes | None
     read_at_us: int
-    """Wall clock at the request."""
+    """Wall-clock time of the request."""
 
 
 class PendingPage:
@@ -64,7 +64,7 @@ class PendingPage:
         self._read_at_us = read_at_us
 
     def result(self) -> Page:
-        """Waits for it. Raises as `PageConnection`."""
+        """Waits for the page. Raises the errors of `PageConnection`."""
         try:
             answer = self._future.result()
             return Page(page_body(answer), answer.paging_state, self._read_at_us)
@@ -73,9 +73,9 @@ class PendingPage:
 
 
 class PageConnection(NodeConnection):
-    """Reads pages from the node. For one thread.
+    """Reads pages from the node. Not thread-safe.
 
-    Raises as `NodeConnection`, and `RejectedTableError` when the node rejects a statement.
+    Raises the errors of `NodeConnection`, and `RejectedTableError` if the node rejects a statement.
     """
 
     def __init__(
@@ -84,8 +84,8 @@ class PageConnection(NodeConnection):
         is_included: Callable[[str, str], bool],
         reread: Callable[[], NodeAddress] | None = None,
     ) -> None:
-        """`is_included` returns whether the configuration publishes a keyspace and table; `reread`
-        as for `NodeConnection`."""
+        """`is_included` returns whether the configuration publishes a keyspace and table.
+        `NodeConnection` describes `reread`."""
         super().__init__(address, reread)
         self._is_included = is_included
         self._raw: Session | None = None
@@ -93,15 +93,15 @@ class PageConnection(NodeConnection):
         self._masks = MaskGuard(self.rows, None if login is None else login.username)
 
     def masked_before(self, table: str) -> str:
-        """Why pages of a table contain masks instead of values; empty for values."""
+        """Why pages of a table contain masks instead of values; empty if they contain values."""
         return self._masks.before(table)
 
     def masked_after(self, table: str) -> str:
-        """Why the page that was just read may contain masks."""
+        """Why the page that was just read may contain masks; empty if it contains values."""
         return self._masks.after(table)
 
     def ask(self, cql: str, consistency: str, rows: int, next_page: bytes | None) -> PendingPage:
-        """Requests at most so many rows without waiting."""
+        """Requests a page of at most `rows` rows, without waiting for it."""
         session = self._raw_session()
         statement = SimpleStatement(
             cql,
@@ -119,7 +119,7 @@ class PageConnection(NodeConnection):
         return PendingPage(self, future, read_at_us)
 
     def ring(self) -> Ring:
-        """Raises ConfigError for a partitioner other than Murmur3Partitioner."""
+        """Reads the ring. Raises ConfigError unless the partitioner is Murmur3Partitioner."""
         (here,) = self.rows(
             "SELECT host_id, data_center, rack, tokens, partitioner, release_version "
             "FROM system.local"
@@ -143,7 +143,7 @@ class PageConnection(NodeConnection):
         return Ring(str(here["host_id"]), nodes, release)
 
     def tables(self) -> list[NodeTable]:
-        """The tables of the node, without views."""
+        """Lists the tables of the node, without views."""
         rows = self.rows(
             "SELECT keyspace_name, table_name, id, flags, cdc FROM system_schema.tables"
         )
@@ -160,14 +160,14 @@ class PageConnection(NodeConnection):
         ]
 
     def replication(self, keyspace: str) -> Mapping[str, str]:
-        """Replication of a keyspace. Raises UnavailableError when it was dropped."""
+        """Reads the replication of a keyspace. Raises UnavailableError if it was dropped."""
         for row in self.rows("SELECT keyspace_name, replication FROM system_schema.keyspaces"):
             if row["keyspace_name"] == keyspace:
                 return {str(name): str(value) for name, value in row["replication"].items()}
         raise UnavailableError(f"the keyspace {keyspace} does not exist.")
 
     def unreachable_peers(self) -> list[str]:
-        """Addresses of other nodes that accept no CQL connection."""
+        """Lists addresses of other nodes that accept no CQL connection."""
         try:
             addresses = self._peer_addresses()
         except UnavailableError:
@@ -189,7 +189,7 @@ class PageConnection(NodeConnection):
             return ConfigError(
                 f"Cassandra at {self.address} does not allow snapshot.consistency=NODE_LOCAL. "
                 "Start it with -Dcassandra.enable_nodelocal_queries=true (Cassandra 4.0 or newer), "
-                "or set another level, such as LOCAL_ONE."
+                "or set a different level, such as LOCAL_ONE."
             )
         if isinstance(error, (InvalidRequest, SyntaxException)):
             return RejectedTableError(str(error))
@@ -228,7 +228,7 @@ class PageConnection(NodeConnection):
 
 
 def page_connection(config: AgentConfig, event_format: EventFormat) -> PageConnection:
-    """A connection to the node of the configuration, not yet made. Raises ConfigError."""
+    """Creates an unopened connection to the configured node. Raises ConfigError."""
     return PageConnection(node_address(config), event_format.admits, partial(node_address, config))
 
 

@@ -1,4 +1,4 @@
-"""Creates the encoders of tables from the current schema."""
+"""Creates table encoders from the current schema."""
 
 from agent.schema import SchemaHolder
 from agent.snapshot.errors import PostponedTableError
@@ -10,7 +10,7 @@ from sidecar.schema_registry.registrar import Registrar, RegistrationStatus
 
 
 class SchemaEncoders:
-    """Uses the schema and the event format of the agent."""
+    """Creates encoders with the schema and the event format of the agent."""
 
     def __init__(
         self, holder: SchemaHolder, event_format: EventFormat, registrar: Registrar[Unregistered]
@@ -22,11 +22,11 @@ class SchemaEncoders:
     def encoder(
         self, table: TableSnapshot, *, element_times: bool, was_rejected: bool
     ) -> SnapshotEncoder | None:
-        """None while the schema lacks the table. `was_rejected`: the node rejected the last
-        statement, so the schema is outdated.
+        """Creates an encoder; returns None if the schema does not contain the table.
+        `was_rejected`: the node rejected the latest statement, so the schema is outdated.
 
-        Raises UnavailableError while the schema registry is unavailable, PostponedTableError when
-        it rejects the schemas of the table, and AccessDeniedError when it denies access.
+        Raises UnavailableError if the schema registry is unavailable, PostponedTableError if it
+        rejects the schemas of the table, and AccessDeniedError if it denies access.
         """
         if was_rejected:
             self._holder.refresh(f"the node rejects the statement for {table.table}")

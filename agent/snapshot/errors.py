@@ -1,7 +1,7 @@
-"""Errors that stop the snapshot of a table, and the reasons why replicas fail to read a page. Pure.
+"""Errors that stop the snapshot of a table, and the reasons why replicas fail to read a page.
 
-The codes are those of `org.apache.cassandra.exceptions.RequestFailureReason`. Protocols before
-version 5, as of Cassandra 3.11, have none.
+The codes come from `org.apache.cassandra.exceptions.RequestFailureReason`. Protocols before
+version 5, as in Cassandra 3.11, have no codes.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from sidecar.errors import UnavailableError
 
 
 class RejectedTableError(Exception):
-    """The node rejects the statement; the message is the node's."""
+    """The node rejects the statement; the message comes from the node."""
 
 
 class MaskedTableError(RejectedTableError):
@@ -21,7 +21,7 @@ class MaskedTableError(RejectedTableError):
 
 
 class PostponedTableError(Exception):
-    """A schema registry rejects the schemas of this table; others can be copied."""
+    """A schema registry rejects the schemas of this table; other tables can be copied."""
 
 
 class TableReadError(UnavailableError):
@@ -36,11 +36,11 @@ class TableReadError(UnavailableError):
 
 
 class ReplicasMissingError(UnavailableError):
-    """The consistency level needs more replicas than answer; the message contains their number."""
+    """Too few replicas answer for the consistency level; the message contains their number."""
 
 
 class ReplicasDownError(ReplicasMissingError):
-    """Too few replicas are up, so none was asked."""
+    """Too few replicas are up, so the node queried none."""
 
 
 class ReadFailureAnswer(Protocol):
@@ -49,7 +49,7 @@ class ReadFailureAnswer(Protocol):
     failures: int | None
     required_responses: int | None
     error_code_map: Mapping[str, int] | None
-    """By the address of a replica."""
+    """Codes by replica address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class FailureReason:
     is_lasting: bool = True
 
 
-_REPAIR = "See the logs of these nodes, as for a damaged sstable."
+_REPAIR = "See the logs of these nodes, for instance about a damaged SSTable."
 _UNKNOWN = FailureReason("UNKNOWN", _REPAIR)
 REASONS: Mapping[int, FailureReason] = MappingProxyType(
     {
@@ -84,7 +84,7 @@ REASONS: Mapping[int, FailureReason] = MappingProxyType(
 
 
 def read_failure(answer: ReadFailureAnswer) -> TableReadError:
-    """The error of a failed read, with the code of each replica."""
+    """Creates the error of a failed read, with the code of each replica."""
     codes = answer.error_code_map or {}
     reasons = {code: REASONS.get(code, _UNKNOWN) for code in sorted(set(codes.values()))}
     by_code = [
@@ -92,7 +92,7 @@ def read_failure(answer: ReadFailureAnswer) -> TableReadError:
         for code, reason in reasons.items()
     ]
     found = list(reasons.values()) or [_UNKNOWN]
-    cause = "; ".join(by_code) or "the node names no reason, as protocol 4 has none"
+    cause = "; ".join(by_code) or "the node reports no reason, because protocol 4 has no codes"
     return TableReadError(
         f"{answer.failures} of {answer.required_responses} replicas failed: {cause}. "
         + " ".join(dict.fromkeys(reason.remedy for reason in found)),

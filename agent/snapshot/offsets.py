@@ -1,4 +1,4 @@
-"""Offsets of snapshots. Pure.
+"""Offsets of snapshots, as frozen values.
 
 The entries of `snapshot_progress.properties`, by table id:
 
@@ -22,7 +22,6 @@ from agent.config.loader import SNAPSHOT_FILE
 from agent.snapshot.ring import TokenRange
 from sidecar.errors import OffsetStoreError
 
-"""The file in `offset.backing.store.dir`."""
 _NODE_ID = "node.id"
 
 
@@ -43,11 +42,11 @@ class TableSnapshot:
     started_us: int
     state: State = State.COPYING
     offsets: Mapping[TokenRange, int] = field(default_factory=lambda: MappingProxyType({}))
-    """For each range the token up to which all rows are acknowledged."""
+    """For each range, the token up to which all rows are acknowledged."""
     rows: int = 0
-    """Rows read, repeats included."""
+    """Number of rows read, including repeats."""
     reason: str = ""
-    """Why the node rejected it."""
+    """Why the node rejected the table."""
 
     @property
     def ratio(self) -> float:
@@ -112,14 +111,14 @@ class SnapshotOffsets:
 def new_table_snapshot(
     table_id: str, table: str, ranges: Iterable[TokenRange], started_us: int
 ) -> TableSnapshot:
-    """A snapshot at its start; completed when there are no ranges."""
+    """Creates a snapshot at its start; completed if there are no ranges."""
     offsets = {each: each.after for each in ranges}
     state = State.COPYING if offsets else State.COMPLETED
     return TableSnapshot(table_id, table, started_us, state, MappingProxyType(offsets))
 
 
 def snapshot_offsets_from_entries(entries: Mapping[str, str], node_id: str) -> SnapshotOffsets:
-    """Parses the entries of the file. Empty when they belong to another node, whose ranges differ.
+    """Parses the entries of the file; empty if they belong to a different node with other ranges.
 
     Raises OffsetStoreError for invalid entries.
     """

@@ -1,4 +1,4 @@
-"""Settings of snapshots, which tables to copy, and the parts that they are copied in. Pure."""
+"""Settings of snapshots, the choice of tables, and the parts in which tables are copied."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ SnapshotRanges = Literal["primary", "replica", "all"]
 class SnapshotSettings:
     mode: SnapshotMode
     consistency: str
-    """Name of a consistency level of Cassandra."""
+    """Name of a Cassandra consistency level."""
     scan_interval_ms: int
     rows_per_second: int | None
-    """None: no limit."""
+    """None means no limit."""
     ranges: SnapshotRanges
     page_bytes: int
     """Approximate size of the events of a page."""
@@ -60,7 +60,7 @@ def plan(
     *,
     is_first_scan: bool,
 ) -> Plan:
-    """`initial` starts snapshots at the first scan, `always` at each one."""
+    """Plans after a scan. `initial` starts snapshots at the first scan, `always` at each scan."""
     published = {each.table_id: each for each in tables if each.is_published}
     may_begin = mode == "always" or (mode == "initial" and is_first_scan)
     return Plan(
@@ -87,7 +87,7 @@ class SnapshotPartition:
 
     @property
     def log(self) -> str:
-        """First part of the name of its dead-letter file."""
+        """Prefix of the name of its dead-letter file."""
         return f"snapshot-{self.table}"
 
     def __str__(self) -> str:

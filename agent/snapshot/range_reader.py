@@ -1,4 +1,4 @@
-"""Reads one token range of a table, and requests the next page while it encodes one."""
+"""Reads one token range of a table; requests the next page while it encodes the current page."""
 
 import time
 from collections.abc import Callable
@@ -15,12 +15,12 @@ _EXPANSION_DECAY = 0.9
 
 
 class PageSize:
-    """The rows of the next page of one table, so that its page and its events have about
-    `size_bytes`."""
+    """Determines the number of rows of a table's next page, so that neither the page nor its events
+    exceed about `size_bytes`."""
 
     def __init__(self, size_bytes: int, most_rows: int | None) -> None:
         self._size = FetchSize(size_bytes, min(_MOST_ROWS, most_rows or _MOST_ROWS))
-        # Bytes of events for each byte of a page.
+        # Ratio of event bytes to page bytes.
         self._expansion = 1.0
 
     @property
@@ -28,7 +28,7 @@ class PageSize:
         return self._size.rows
 
     def accept(self, rows: int, page_bytes: int) -> bool:
-        """Adapts to a page. False for a page that is too large: it has to be read again."""
+        """Adapts to a page; returns False if the page is too large and must be read again."""
         size_bytes = round(page_bytes * self._expansion)
         is_accepted = not self._size.is_too_large(rows, size_bytes)
         self._size = self._size.after(rows, size_bytes)
@@ -63,7 +63,7 @@ class Throttle:
 
 
 class RangeReader:
-    """Reads a range from a token on. For one thread."""
+    """Reads a token range forward. Not thread-safe."""
 
     def __init__(
         self,
@@ -91,11 +91,11 @@ class RangeReader:
 
     @property
     def due_in_s(self) -> float:
-        """Seconds until the limit of rows allows the next page."""
+        """Seconds until the row limit allows the next page."""
         return 0.0 if self._pending is not None else self._throttle.due_in_s
 
     def read(self) -> EventBatch:
-        """The events of the next page. Raises as `PageConnection`, and MalformedValueError."""
+        """Reads the next page. Raises MalformedValueError and the errors of `PageConnection`."""
         page, rows = self._read_accepted()
         self._next_page = page.next_page
         self._throttle.add(rows)
@@ -106,7 +106,7 @@ class RangeReader:
         return batch
 
     def _read_accepted(self) -> tuple[Page, int]:
-        """The next page whose size is accepted, and its rows."""
+        """Returns the next page of an acceptable size, and its number of rows."""
         while True:
             pending, asked = self._pending or self._request()
             self._pending = None

@@ -1,8 +1,8 @@
-"""The part of the ring that a node copies: ranges whose first replica, or any replica, it is. Pure.
+"""Computes the token ranges that a node copies: its primary ranges, or all that it replicates.
 
-Cassandra's primary range (`StorageService#getPrimaryRanges`): the range that ends at a token
-belongs to the first node from that token on with replicas of the keyspace. So the ranges of all
-nodes cover the ring exactly once, also when some datacenters have no replicas of the keyspace.
+Primary ranges follow Cassandra's `StorageService#getPrimaryRanges`: the range that ends at a token
+belongs to the first node, from this token on, with replicas of the keyspace. So the ranges of all
+nodes cover the ring exactly once, even if some datacenters have no replicas of the keyspace.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -49,7 +49,7 @@ class Ring:
 
     @property
     def has_element_times(self) -> bool:
-        """True when `WRITETIME` and `TTL` of a collection return a list (CASSANDRA-8877)."""
+        """Whether `WRITETIME` and `TTL` of a collection return a list (CASSANDRA-8877)."""
         return self.release[0] >= _FIRST_WITH_ELEMENT_TIMES
 
 
@@ -60,9 +60,9 @@ def whole_ring() -> tuple[TokenRange, ...]:
 def primary_ranges(
     nodes: Iterable[RingNode], host_id: str, replication: Mapping[str, str]
 ) -> tuple[TokenRange, ...]:
-    """The primary ranges of a node, in order, neighbours joined; empty without replicas.
+    """Returns a node's primary ranges, sorted, with adjacent ranges joined; empty without replicas.
 
-    `replication` is that of `system_schema.keyspaces`. Raises ConfigError for an unknown strategy.
+    `replication` comes from `system_schema.keyspaces`. Raises ConfigError for unknown strategies.
     """
     holds = _replica_datacenters(replication)
     owners = sorted(
@@ -84,9 +84,9 @@ def primary_ranges(
 def replica_ranges(
     nodes: Iterable[RingNode], host_id: str, replication: Mapping[str, str]
 ) -> tuple[TokenRange, ...]:
-    """All ranges of which a node is a replica, in order, neighbours joined.
+    """Returns all ranges that a node replicates, sorted, with adjacent ranges joined.
 
-    Raises ConfigError for an unknown strategy. The walks are those of `SimpleStrategy` and
+    Raises ConfigError for unknown strategies. Walks the ring like `SimpleStrategy` and
     `NetworkTopologyStrategy#calculateNaturalReplicas`.
     """
     owners = sorted(
@@ -117,10 +117,10 @@ def replica_ranges(
 
 
 def _replicas(replication: Mapping[str, str], node: RingNode) -> int:
-    """The replicas of a range in the node's datacenter, or in the whole ring."""
+    """Returns the number of replicas of a range in the node's datacenter, or in the whole ring."""
     holds = _replica_datacenters(replication)
     if holds is None:
-        # EverywhereStrategy has no factor.
+        # EverywhereStrategy has no replication factor.
         text = replication.get("replication_factor", str(MAX_TOKEN))
     else:
         text = replication.get(node.datacenter, "0")
@@ -130,8 +130,8 @@ def _replicas(replication: Mapping[str, str], node: RingNode) -> int:
 def _held(
     walk: Iterable[RingNode], wanted: int, replicas: int, racks: int | None
 ) -> frozenset[str]:
-    """The first nodes of the walk that are replicas. With a number of racks, a rack is used again
-    only as often as the replicas need it."""
+    """Returns the nodes of the walk that are replicas. If `racks` is set, a rack is used again only
+    as often as the replicas need it."""
     repeats = replicas - (racks or 0)
     held: set[str] = set()
     used: set[str] = set()
@@ -150,7 +150,7 @@ def _held(
 
 
 def _replica_datacenters(replication: Mapping[str, str]) -> frozenset[str] | None:
-    """The datacenters with replicas; None means all."""
+    """Returns the datacenters with replicas; None means all datacenters."""
     strategy = replication.get("class", "").rpartition(".")[2]
     match strategy:
         case "SimpleStrategy" | "EverywhereStrategy":
@@ -169,10 +169,10 @@ def _replica_datacenters(replication: Mapping[str, str]) -> frozenset[str] | Non
 
 
 def _first_replicas(owners: Sequence[tuple[str, bool]]) -> list[str | None]:
-    """For each token the first node from it on with replicas."""
+    """Returns, for each token, the first node from this token on with replicas."""
     firsts: list[str | None] = [None] * len(owners)
     first: str | None = None
-    # Twice around, because the first token follows the last one.
+    # Twice around, because the first token follows the last token.
     for index in reversed(range(2 * len(owners))):
         owner, is_holder = owners[index % len(owners)]
         if is_holder:

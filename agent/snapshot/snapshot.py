@@ -1,8 +1,8 @@
 """Snapshots of the node's tables, as the pipeline, the HTTP server and the status use them.
 
-A thread (`SnapshotWorker`) reads tables one after the other, range by range. It stays at most two
-pages ahead of the pipeline. The pipeline takes a page when its window has room, and acknowledges
-what the sink has acknowledged; only that advances the offsets.
+A thread (`SnapshotWorker`) reads one table after the other, range by range, at most two pages ahead
+of the pipeline. The pipeline takes a page when its window has space. Only acknowledgements by the
+sink advance the offsets.
 """
 
 import logging
@@ -25,8 +25,8 @@ _POSTPONED_S = 30.0
 
 
 class Snapshot:
-    """`start` and `close` it. The pipeline's thread takes and acknowledges pages; any thread may
-    call the other methods."""
+    """Copies tables between `start` and `close`. The pipeline's thread takes and acknowledges
+    pages; any thread may call the other methods."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Snapshot:
         on_ready: Callable[[], None],
         postponed_s: float = _POSTPONED_S,
     ) -> None:
-        """The thread calls `on_ready` when there is a page to take or an offset to save. It retries
+        """The thread calls `on_ready` if there is a page to take or an offset to save. It retries
         a postponed table after `postponed_s`."""
         self.settings = settings
         self._node = node
@@ -47,7 +47,7 @@ class Snapshot:
         self._worker = SnapshotWorker(
             settings, node, encoders, self._state, on_ready=on_ready, postponed_s=postponed_s
         )
-        # For the pipeline's thread.
+        # Only for the pipeline's thread.
         self.peek, self.take = self._state.peek, self._state.take
         self.add_rows, self.rollback = self._state.add_rows, self._state.rollback
 
@@ -58,7 +58,7 @@ class Snapshot:
 
     @property
     def error(self) -> str:
-        """Why the snapshot does not progress, in one sentence; empty while it does."""
+        """Why the snapshot does not progress, as a sentence; empty if it progresses."""
         return self._state.error
 
     @property
@@ -70,18 +70,18 @@ class Snapshot:
         self._worker.start()
 
     def close(self) -> None:
-        """Ends the thread; a blocked one ends with the process."""
+        """Stops the thread; a blocked thread continues until the process exits."""
         self._worker.close()
 
     def wake(self) -> None:
-        """The schema has changed: scans the node's tables now."""
+        """Triggers a scan of the node's tables after a schema change."""
         self._worker.scan_now()
 
     def start_table(self, name: str) -> str:
         """Copies a table (`keyspace.table`) from the beginning; returns a message.
 
-        Raises ConfigError when the table does not exist or is not published, UnavailableError when
-        the node does not answer.
+        Raises ConfigError if the table does not exist or cannot be copied, UnavailableError if the
+        node does not answer.
         """
         found = next((each for each in self._node.tables() if each.full_name == name), None)
         if found is None:
@@ -89,7 +89,7 @@ class Snapshot:
         if not found.is_published:
             raise ConfigError(
                 f"{name}: the table is not published. Set cdc = true, and include it in "
-                "table.include.list and not in table.exclude.list."
+                "table.include.list but not in table.exclude.list."
             )
         if found.is_counter:
             raise ConfigError(f"{name}: snapshots do not support counter tables.")
@@ -97,8 +97,8 @@ class Snapshot:
         return f"Started the snapshot of {name}."
 
     def stop_table(self, name: str) -> str:
-        """Stops the snapshot of a table, or skips one that the node rejects; returns a message.
-        Raises ConfigError when no snapshot is running."""
+        """Stops the snapshot of a table, or skips a table that the node rejects; returns a message.
+        Raises ConfigError if no snapshot is running."""
 
         def stopped(table: TableSnapshot) -> TableSnapshot | None:
             if table.state not in (State.COPYING, State.REFUSED):
@@ -111,7 +111,7 @@ class Snapshot:
         return f"Stopped the snapshot of {name}. Events that were sent are not withdrawn."
 
     def acknowledge(self, source: SnapshotPartition, position: int) -> None:
-        """All events of a range before `position` are acknowledged."""
+        """Notes that all events of a range before `position` are acknowledged."""
         completed = self._state.acknowledge(source, position)
         if completed is not None:
             took_s = round(time.time() - completed.started_us / 1_000_000, 1)

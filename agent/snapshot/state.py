@@ -1,4 +1,4 @@
-"""What the snapshot thread, the pipeline and the HTTP server share. Every method is atomic."""
+"""State shared by the snapshot thread, the pipeline and the HTTP server. All methods are atomic."""
 
 import threading
 from collections import deque
@@ -23,7 +23,7 @@ class NextRead:
 
 
 class SnapshotState:
-    """Offsets, the pages that are ready, and how far each range is read."""
+    """Offsets, ready pages, and the position up to which each range is read."""
 
     def __init__(self, offsets: SnapshotOffsets) -> None:
         self._changed = threading.Condition()
@@ -32,7 +32,7 @@ class SnapshotState:
         self._read: dict[tuple[str, TokenRange], int] = {}
         self._epoch = 0
         self.error = ""
-        """Why the snapshot does not progress; empty while it does."""
+        """Why the snapshot does not progress; empty if it progresses."""
         self.counter_tables = 0
         """Number of published counter tables, which are not copied."""
         self.is_stopping = False
@@ -44,7 +44,7 @@ class SnapshotState:
             return self._offsets
 
     def stop(self) -> None:
-        """Ends every wait."""
+        """Ends all waits."""
         with self._changed:
             self.is_stopping = True
             self._changed.notify_all()
@@ -54,20 +54,20 @@ class SnapshotState:
             self._changed.notify_all()
 
     def wait(self, seconds: float) -> None:
-        """Waits until something changes, at most so many seconds."""
+        """Waits until something changes, but at most `seconds`."""
         with self._changed:
             if not self.is_stopping:
                 self._changed.wait(max(0.0, seconds))
 
     def put(self, table: TableSnapshot) -> None:
-        """Adds or replaces the snapshot of a table; reading starts again from the offsets."""
+        """Adds or replaces the snapshot of a table; reading restarts from the offsets."""
         with self._changed:
             self._offsets = self._offsets.with_table(table)
             self._rollback()
 
     def change(self, name: str, change: Callable[[TableSnapshot], TableSnapshot | None]) -> bool:
-        """Changes the snapshot of a table (`keyspace.table`). False without one, and when `change`
-        returns None."""
+        """Changes the snapshot of a table (`keyspace.table`). Returns False if there is none, or if
+        `change` returns None."""
         with self._changed:
             tables = self._offsets.tables.values()
             found = next((each for each in tables if each.table == name), None)
@@ -79,7 +79,7 @@ class SnapshotState:
             return True
 
     def note_scan(self, forget: Iterable[str], counter_tables: int) -> list[str]:
-        """After a scan of the node's tables; returns the names of the forgotten ones."""
+        """Notes the result of a scan; returns the names of forgotten tables."""
         with self._changed:
             forgotten = [self._offsets.tables[each].table for each in forget]
             if forgotten:
@@ -89,7 +89,7 @@ class SnapshotState:
             return forgotten
 
     def next_read(self, is_postponed: Callable[[str], bool]) -> NextRead | None:
-        """The next range of the first table that is not postponed; None when all are read."""
+        """Returns the next range of the first table that is not postponed; None if all are read."""
         with self._changed:
             for table in self._offsets.tables.values():
                 if table.state is not State.COPYING or is_postponed(table.table_id):
@@ -101,7 +101,7 @@ class SnapshotState:
             return None
 
     def offer(self, page: EncodedPage, epoch: int) -> bool:
-        """Waits for room and adds a page. False when the epoch ended or the agent stops."""
+        """Adds a page once there is space; returns False if the epoch ended or the agent stops."""
         source = page.source
         with self._changed:
             self._changed.wait_for(
@@ -116,7 +116,7 @@ class SnapshotState:
             return True
 
     def peek(self) -> EncodedPage | None:
-        """The next page; None without one."""
+        """Returns the next page, or None."""
         with self._changed:
             return self._ready[0] if self._ready else None
 
@@ -128,7 +128,7 @@ class SnapshotState:
             self._changed.notify_all()
 
     def acknowledge(self, source: SnapshotPartition, position: int) -> TableSnapshot | None:
-        """Advances the offset of a range. Returns the snapshot of the table when it completes."""
+        """Advances the offset of a range. Returns the snapshot of the table if it is complete."""
         with self._changed:
             before = self._current(source)
             if before is None:
@@ -146,12 +146,12 @@ class SnapshotState:
                 self._offsets = self._offsets.with_table(replace(table, rows=table.rows + rows))
 
     def rollback(self) -> None:
-        """Drops what is read and not acknowledged; it is read again."""
+        """Drops unacknowledged pages, which are then read again."""
         with self._changed:
             self._rollback()
 
     def _current(self, source: SnapshotPartition) -> TableSnapshot | None:
-        """None when the snapshot of the table was restarted since."""
+        """Returns the table's snapshot; None if it was restarted since."""
         table = self._offsets.tables.get(source.table_id)
         return table if table is not None and table.started_us == source.started_us else None
 

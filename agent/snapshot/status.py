@@ -42,7 +42,7 @@ def snapshot_document(snapshot: Snapshot) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotFacts:
-    """Errors of the snapshot; empty without one."""
+    """Errors of the snapshot; empty without an error."""
 
     error: str = ""
     """Why rows cannot be read."""
@@ -53,7 +53,7 @@ class SnapshotFacts:
 
 
 def snapshot_facts(snapshot: Snapshot | None, save_error: str = "") -> SnapshotFacts:
-    """Current facts; `snapshot` is None without a node."""
+    """Returns the current facts; `snapshot` is None without a node."""
     if snapshot is None:
         return SnapshotFacts(save_error=save_error)
     tables = snapshot.offsets.tables.values()
@@ -64,7 +64,7 @@ def snapshot_facts(snapshot: Snapshot | None, save_error: str = "") -> SnapshotF
 
 
 def snapshot_conditions(facts: SnapshotFacts) -> Iterator[Condition]:
-    """Pure."""
+    """Derives conditions from facts, without side effects."""
     if facts.error:
         yield Condition(
             "snapshot_blocked",
@@ -98,7 +98,7 @@ def snapshot_conditions(facts: SnapshotFacts) -> Iterator[Condition]:
 
 
 def snapshot_component(current: Status, snapshot: Snapshot) -> Component:
-    """The component of /health, with the number of tables in each state."""
+    """Creates the component of /health, with the number of tables in each state."""
     tables = snapshot.offsets.tables.values()
     counts = {state.value: sum(table.state is state for table in tables) for state in State}
     running = [table.table for table in tables if table.state is State.COPYING]
@@ -136,7 +136,7 @@ def _table(snapshot: TableSnapshot) -> dict[str, object]:
 
 
 def snapshot_pages(snapshot: Callable[[], Snapshot | None]) -> Blueprint:
-    """`snapshot` returns None while the agent starts, and with `schema.file`."""
+    """Creates the routes. `snapshot` returns None while the agent starts and with `schema.file`."""
     pages = Blueprint("snapshot", __name__)
 
     @pages.get("/snapshot")

@@ -1,4 +1,4 @@
-"""Tables that the snapshot cannot copy now: statements that the node rejects, and pauses."""
+"""Tables that the snapshot cannot copy now: rejected statements, and pauses after errors."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -10,7 +10,7 @@ _FINAL_S = 5.0
 
 
 class RejectedStatements:
-    """By table, for the snapshot thread."""
+    """Rejected statements by table. Only for the snapshot thread."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -20,7 +20,7 @@ class RejectedStatements:
         return table_id in self._first
 
     def is_final(self, table_id: str, cql: str) -> bool:
-        """Records a rejection. True when the node has rejected the same statement for 5 s; a
+        """Records a rejection. Returns True if the node has rejected the same statement for 5 s. A
         different statement comes from a newer schema."""
         statement, since_s = self._first.get(table_id, ("", 0.0))
         if cql != statement:
@@ -29,12 +29,12 @@ class RejectedStatements:
         return self._clock() - since_s >= _FINAL_S
 
     def clear(self, table_id: str) -> None:
-        """The node accepted a statement, or the snapshot ended."""
+        """Forgets a table, because a statement was accepted or the snapshot restarts or ends."""
         self._first.pop(table_id, None)
 
 
 class PostponedTables:
-    """For the snapshot thread."""
+    """Tables that wait for a retry. Only for the snapshot thread."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class PostponedTables:
         first_pause_s: float = 1.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Pauses after failed reads of a table double from the first to the longest, `pause_s`."""
+        """Pauses after failed reads of a table double from `first_pause_s` to `pause_s`."""
         self._pause_s = pause_s
         self._first_pause_s = first_pause_s
         self._clock = clock
@@ -55,25 +55,25 @@ class PostponedTables:
         self._tables[table_id] = (self._clock() + self._pause_s, reason)
 
     def note_failure(self, table_id: str, reason: str) -> int:
-        """Postpone a table after a failed read. Returns the failures since the last success."""
+        """Postpones a table after a failed read. Returns the failures since the latest success."""
         failures = self._failures[table_id] = self._failures.get(table_id, 0) + 1
         pause_s = min(self._pause_s, self._first_pause_s * 2 ** min(failures - 1, 30))
         self._tables[table_id] = (self._clock() + pause_s, reason)
         return failures
 
     def is_postponed(self, table_id: str) -> bool:
-        """True until the pause ends."""
+        """Whether the pause of a table still runs."""
         due_s, _ = self._tables.get(table_id, (0.0, ""))
         return self._clock() < due_s
 
     def clear(self, table_id: str) -> None:
-        """The table can be copied, or its snapshot was restarted."""
+        """Ends the pause, because the table can be copied or is finally rejected."""
         self._tables.pop(table_id, None)
         self._failures.pop(table_id, None)
 
     def pending(self, tables: Mapping[str, TableSnapshot]) -> tuple[str, float]:
-        """The reason of the first postponed table, and the seconds until the next retry; empty and
-        infinite without one. Forgets tables that are not being copied."""
+        """Returns the reason of the first postponed table and the seconds until the next retry;
+        empty and infinite if no table is postponed. Forgets tables that are not being copied."""
         self._tables = {
             table_id: entry
             for table_id, entry in self._tables.items()

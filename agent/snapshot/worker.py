@@ -34,12 +34,12 @@ _LEAST = ("NODE_LOCAL", "LOCAL_ONE", "ONE")
 _LOG_INTERVAL_S = 30.0
 _CLOSE_S = 5.0
 _MOST_FAILURES = 5
-"""Failed reads of one row after which a table is set aside."""
+"""Failed reads of a single row after which the agent gives up a table."""
 
 
 @dataclass(frozen=True, slots=True)
 class _OpenRange:
-    """The reader in use, until its range or the epoch ends."""
+    """The reader in use, until its range is read or the epoch ends."""
 
     table_id: str
     range: TokenRange
@@ -55,7 +55,7 @@ class _OpenRange:
 
 
 class SnapshotWorker:
-    """Owns the thread. `begin` and `scan_now` may be called from any thread."""
+    """Owns the thread. Any thread may call `begin` and `scan_now`."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class SnapshotWorker:
         self._thread.start()
 
     def close(self) -> None:
-        """Ends the thread, and closes the connection once it has ended."""
+        """Stops the thread, and closes the connection if the thread has ended."""
         self._state.stop()
         if self._thread.is_alive():
             self._thread.join(_CLOSE_S)
@@ -140,7 +140,7 @@ class SnapshotWorker:
                 pause.failed()
                 self._state.wait(_LONGEST_PAUSE_S)
             except Exception as error:
-                # A thread that ended without a report would look like one that copies.
+                # If the thread died without a report, the snapshot would appear to continue.
                 fault = f"{type(error).__name__}: {error}"
                 self._report(
                     f"The snapshot waits after an unexpected error ({fault}) and retries. Set "
@@ -151,7 +151,7 @@ class SnapshotWorker:
 
     @property
     def _scan_in_s(self) -> float:
-        """Seconds until the next scan; never 0 when no snapshot can start or end."""
+        """Seconds until the next scan; never 0 if no snapshot can start or end."""
         if self._settings.mode == "never" and not self._state.offsets.tables:
             return self._settings.scan_interval_ms / 1000
         return max(0.0, self._scan_at_s - time.monotonic())
@@ -178,7 +178,7 @@ class SnapshotWorker:
             self._on_ready()
 
     def _begin_isolated(self, table: NodeTable) -> None:
-        """Starts a snapshot; a fault of this table delays it until the next scan."""
+        """Starts a snapshot; an error of this table delays it until the next scan."""
         try:
             self.begin(table)
         except Exception as error:
@@ -186,7 +186,7 @@ class SnapshotWorker:
             self._not_begun[table] = f"The snapshot of {table.full_name} waits: {_text(error)}"
 
     def _read(self) -> bool:
-        """Reads a page and waits until it is accepted; False when there is nothing to read."""
+        """Reads a page and waits until it is accepted; returns False if nothing is left to read."""
         order = self._state.next_read(self._postponed.is_postponed)
         if order is None:
             return False
@@ -199,15 +199,15 @@ class SnapshotWorker:
         return True
 
     def _require_own_fault(self, error: Exception) -> None:
-        """Raises the error of everything that all tables share: memory, settings and the node."""
+        """Raises errors that affect all tables: memory, settings, an unavailable node."""
         if isinstance(error, (MemoryError, ConfigError)):
             raise error
         if isinstance(error, (UnavailableError, AccessDeniedError)):
-            # An answer shows that the fault is of this table.
+            # If the node answers, only this table fails.
             self._node.ring()
 
     def _postpone(self, table: TableSnapshot, error: Exception) -> None:
-        """Postpones a table; sets it aside when even single rows fail for a reason that lasts."""
+        """Postpones a table; gives it up if even single rows fail for a lasting reason."""
         text = _text(error)
         if isinstance(error, ReplicasMissingError):
             text = self._missing_replicas(error)
@@ -237,7 +237,7 @@ class SnapshotWorker:
         try:
             batch = reader.read()
             if self._node.masked_after(table.table):
-                # The next reader of the range decides.
+                # The next reader of the range checks again whether the table is masked.
                 self._open = None
                 return
         except RejectedTableError as error:
@@ -254,7 +254,7 @@ class SnapshotWorker:
             self._on_ready()
 
     def _reader(self, order: NextRead) -> RangeReader:
-        """The open reader, or a new one."""
+        """Returns the open reader, or a new reader."""
         if self._open is not None and self._open.is_for(order):
             return self._open.reader
         table = order.table
@@ -283,7 +283,7 @@ class SnapshotWorker:
         return reader
 
     def _reject(self, table: TableSnapshot, cql: str, reason: str) -> None:
-        """The agent's schema can be older than the table, and the node's statements newer."""
+        """Retries a rejected statement for a while, because the agent's schema can be outdated."""
         self._open = None
         if not self._rejected.is_final(table.table_id, cql):
             # The table may have been dropped: scan before the next attempt.

@@ -1,1 +1,1 @@
-"""The status of the agent: facts of its parts, the conditions that follow, and their report."""
+"""The status of the agent: facts about its parts, the resulting conditions, and their report."""

@@ -1,4 +1,4 @@
-"""Conditions from facts. Pure: each cause yields one condition, which ends with its cause."""
+"""Derives conditions from facts. Each cause yields one condition, which ends with its cause."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -74,16 +74,16 @@ _COMPONENTS = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts(ServiceFacts):
     tables: int = 1
-    """Known tables of the schema."""
+    """Number of known tables."""
     schema_error: str = ""
-    """Why the last request for them failed; empty when it did not."""
+    """Why the latest request for the schema failed; empty if it succeeded."""
     cdc_raw_directory: Path = Path("cdc_raw")
     quota: Quota = field(default_factory=lambda: Quota(limit_bytes=1 << 32))
     view: View | None = None
-    """The pipeline's; None before there is one."""
+    """The pipeline's view; None before the pipeline exists."""
     snapshot: SnapshotFacts = field(default_factory=SnapshotFacts)
     publication: Publication | None = None
-    """None while no schema is known."""
+    """None if no schema is known."""
     unlogged: UnloggedWrites = field(default_factory=UnloggedWrites)
 
 
@@ -92,7 +92,7 @@ def status_from(facts: Facts, masked: MaskedCauses | None = None) -> Status:
 
 
 def conditions_of(facts: Facts, masked: MaskedCauses | None = None) -> tuple[Condition, ...]:
-    """All conditions, in the order in which an event meets them."""
+    """Returns all conditions, in the order in which an event passes the parts of the agent."""
     return with_findings(
         _own(facts), facts.findings, _SAME_CAUSE, _COMPONENTS, masked or MaskedCauses()
     )
@@ -190,7 +190,7 @@ def _source(facts: Facts, view: View) -> Iterator[Condition]:
 
 
 def _watermark(facts: Facts, view: View) -> Iterator[Condition]:
-    """A node that does not answer is reported once, by its schema."""
+    """Reports a failed probe, unless the schema already reports an unavailable node."""
     if view.watermark_error and not facts.schema_error:
         yield Condition(
             "watermark_unknown",
@@ -205,7 +205,7 @@ def _watermark(facts: Facts, view: View) -> Iterator[Condition]:
 def _room(facts: Facts, view: View) -> Iterator[Condition]:
     quota = facts.quota
     if quota.is_missing and not facts.schema_error:
-        # A node that does not answer is reported once, by its schema.
+        # The schema already reports an unavailable node.
         unknown = unknown_limit(quota, facts.cdc_raw_directory)
         yield Condition(unknown.code, State.WARNING, "cdc_raw", unknown.message, unknown.remedy)
     elif quota.limit_bytes and view.raw_bytes >= _NEARLY_FULL * quota.limit_bytes:
@@ -213,9 +213,9 @@ def _room(facts: Facts, view: View) -> Iterator[Condition]:
             "cdc_raw_nearly_full",
             State.DEGRADED,
             "cdc_raw",
-            f"{facts.cdc_raw_directory} has {size_text(view.raw_bytes)} of "
+            f"{facts.cdc_raw_directory} contains {size_text(view.raw_bytes)} of "
             f"{size_text(quota.limit_bytes)}. "
-            "When it is full, the node rejects writes or drops segments unread.",
+            "When it is full, the node rejects writes or deletes segments unread.",
             "Restore delivery, or raise cdc_total_space.",
             rank=Rank.LATE,
         )
@@ -229,7 +229,7 @@ def _progress(facts: Facts, view: View) -> Iterator[Condition]:
     yield from unrecorded(
         facts,
         remedy="Free space in commit.log.relocation.dir, or let the agent's user read and write "
-        "there. Discard what is settled with `agent quarantine discard NAME`.",
+        "there. Discard resolved entries with `agent quarantine discard NAME`.",
     )
     if view.removal_error:
         yield Condition(
@@ -251,14 +251,14 @@ def _progress(facts: Facts, view: View) -> Iterator[Condition]:
 
 
 def _publication(facts: Facts) -> Iterator[Condition]:
-    """No published table, and list entries without a match."""
+    """Reports faults of the published tables, such as list entries that match nothing."""
     for found in () if facts.publication is None else check_tables(facts.publication):
         if found.level is Level.FAULT:
             yield _of_schema(found)
 
 
 def _unlogged(facts: Facts) -> Iterator[Condition]:
-    """Writes outside of all segments. A node that does not answer is reported by its schema."""
+    """Reports writes that bypass the segments, truncations and drops."""
     unlogged = facts.unlogged
     if unlogged.tables:
         yield _of_schema(bypass_finding(unlogged.tables), Rank.LOSS)

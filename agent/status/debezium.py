@@ -16,8 +16,8 @@ _NO_POSITION = -1
 
 
 def streaming_attributes(view: View | None, metrics: AgentMetrics) -> dict[str, Any]:
-    """Attributes by Debezium's names. `view` is None before there is a pipeline: Debezium then
-    reports a null name and the position -1."""
+    """Returns attributes by Debezium's names. `view` is None before the pipeline exists: Debezium
+    then reports a null name and the position -1."""
     name = None if view is None else _name(view, int(_value(metrics.read_segment)))
     return {
         "CommitLogFilename": None if name is None else name.log,
@@ -29,8 +29,8 @@ def streaming_attributes(view: View | None, metrics: AgentMetrics) -> dict[str, 
 
 
 def snapshot_attributes(copies: Iterable[TableSnapshot], wall_s: float) -> dict[str, Any]:
-    """Attributes by Debezium's names. `wall_s` is the time in seconds since 1970; the duration is
-    that of running snapshots."""
+    """Returns attributes by Debezium's names. `wall_s` is the time in seconds since 1970. The
+    duration covers only running snapshots."""
     known = list(copies)
     states = [copy.state for copy in known]
     running = [copy.started_us for copy in known if copy.state is State.COPYING]
@@ -46,7 +46,7 @@ def snapshot_attributes(copies: Iterable[TableSnapshot], wall_s: float) -> dict[
 
 
 def _name(view: View, segment_id: int) -> SegmentName | None:
-    """The last segment that was read; None before the first one since the start."""
+    """Returns the segment that was read last; None before the first read since the start."""
     return next((name for name in _names(view) if name.id == segment_id), None)
 
 
@@ -57,7 +57,7 @@ def _names(view: View) -> Iterator[SegmentName]:
 
 
 def _value(metric: Counter | Gauge) -> float:
-    """The sum over labels."""
+    """Returns the sum over all labels."""
     return sum(
         sample.value
         for family in metric.collect()

@@ -1,4 +1,4 @@
-"""The Cassandra agent's part of the status page, and the quarantine on it with its commands."""
+"""The Cassandra agent's part of the status page, including the quarantine with its commands."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ class QuarantineCommands:
         self._options = options
 
     def content(self, usage: QuarantineUsage) -> Quarantined:
-        """The quarantine for the page."""
+        """Describes the quarantine for the page."""
         if not usage.segments:
             return Quarantined("The quarantine is empty.", usage.size_bytes)
         commands = [self._command("List all causes", "quarantine list")]
@@ -47,7 +47,7 @@ class QuarantineCommands:
             content.append("a retry is requested")
         causes = files.causes
         if files.dead_letters:
-            causes += (f"{files.name}.events.ndjson has the reason for each dead letter",)
+            causes += (f"{files.name}.events.ndjson contains the reason for each dead letter",)
         return QuarantinedItem(
             files.name, causes, ", ".join(content), files.noted_at, tuple(self._next(files))
         )
@@ -168,4 +168,4 @@ def _notes(view: View) -> Iterator[str]:
     if count > MOST_BARS:
         yield f"{count - MOST_BARS} older segments are not shown."
     if view.other_files:
-        yield f"cdc_raw has files that are not segments: {', '.join(view.other_files[:5])}."
+        yield f"cdc_raw contains files that are not segments: {', '.join(view.other_files[:5])}."

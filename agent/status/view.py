@@ -1,4 +1,4 @@
-"""The status of the Cassandra agent: its facts, gathered from its parts."""
+"""The status of the Cassandra agent: gathers facts from its parts."""
 
 import math
 import time
@@ -49,8 +49,8 @@ class AgentStatus(StatusReporter[View]):
         captures_transactions: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`publication` says which tables of a schema are published; `captures_transactions`: the
-        agent reads Accord's journal; `clock` returns seconds and is the pipeline's."""
+        """`publication` returns which tables of a schema are published. `captures_transactions`:
+        the agent reads the Accord journal. `clock` is the pipeline's clock, in seconds."""
         super().__init__(SERVICE_NAME, version, metrics.delivery, clock)
         self._holder = holder
         self._metrics = metrics
@@ -65,7 +65,7 @@ class AgentStatus(StatusReporter[View]):
         self.note_quota(quota or Quota())
 
     def attach(self, pipeline: Pipeline, snapshot: Snapshot | None = None) -> None:
-        """From now on there is a pipeline to report."""
+        """Starts to report a pipeline and its snapshot."""
         self._pipeline = pipeline
         self._wake_pipeline = pipeline.wake
         self.snapshot = snapshot
@@ -73,7 +73,7 @@ class AgentStatus(StatusReporter[View]):
     def note_quota(self, quota: Quota) -> None:
         """Notes the limit of `cdc_raw`. Any thread may call it."""
         self._quota = quota
-        # NaN: a ratio with it is NaN too and raises no alarm.
+        # A ratio with NaN is also NaN, and raises no alarm.
         limit_bytes = quota.limit_bytes
         self._metrics.raw_limit_bytes.set(math.nan if limit_bytes is None else limit_bytes)
 
@@ -90,12 +90,12 @@ class AgentStatus(StatusReporter[View]):
 
     @property
     def raw_limit_bytes(self) -> int | None:
-        """Size in bytes at which `cdc_raw` is full; None while it is not known."""
+        """Size in bytes at which `cdc_raw` is full; None if unknown."""
         return self._quota.limit_bytes
 
     @property
     def raw_full_in_s(self) -> float:
-        """Seconds until `cdc_raw` is full; infinite without growth, NaN while it is not known."""
+        """Seconds until `cdc_raw` is full; infinite without growth, NaN if unknown."""
         view = self.view
         if view is None:
             return math.nan
@@ -199,7 +199,7 @@ class AgentStatus(StatusReporter[View]):
             set_gauges(self.snapshot, metrics)
 
     def unlogged(self) -> UnloggedWrites:
-        """Published tables with writes that no segment contains."""
+        """Returns published tables with writes that bypass the segments."""
         published = self._published()
         if published is None:
             return UnloggedWrites(unknown="the schema is not known yet.")
@@ -240,11 +240,11 @@ def _raw(status: Status, facts: Facts, view: View) -> Component:
         details["no_segments"] = view.other_files[:5]
     if view.watch_error:
         details["watch"] = view.watch_error
-    return component_of(status, "cdc_raw", f"{facts.cdc_raw_directory} is followed", details)
+    return component_of(status, "cdc_raw", f"{facts.cdc_raw_directory} is watched", details)
 
 
 def _time_to_full_s(facts: Facts, view: View) -> float | None:
-    """None without growth, or while it is not known."""
+    """Returns None without growth, or if unknown."""
     limit_bytes, growth = facts.quota.limit_bytes, view.raw_growth_bytes_per_s
     seconds = time_to_full_s(view.raw_bytes, limit_bytes, growth)
     return round(seconds, 1) if math.isfinite(seconds) else None

@@ -1,8 +1,8 @@
-"""Runs a transfer class of one's own in a worker process.
+"""Runs a custom transfer class in a worker process.
 
     cdc_raw ── linked and unlinked ──► <relocation directory>/upload ── worker: Class.transfer
 
-The class cannot stop the agent: it has its own interpreter, and a stop kills its process.
+The class cannot block the agent: it runs in a separate interpreter, and a stop kills its process.
 """
 
 import inspect
@@ -31,7 +31,7 @@ _PROPERTY = "commit.log.transfer.class"
 
 
 def load_class(name: str) -> Callable[[TransferSettings], SegmentTransfer]:
-    """The class that `module:Class` names. Raises ConfigError."""
+    """Loads the class `module:Class`. Raises ConfigError."""
     found = load_named(_PROPERTY, name, "class", inspect.isclass)
     _require_signature(name, found, "__init__", "settings", TransferSettings(""))
     if not callable(getattr(found, "transfer", None)):
@@ -62,7 +62,7 @@ def _require_signature(
 
 @dataclass(slots=True)
 class OwnClassStore:
-    """The object that is pickled to the worker process, and makes the class there."""
+    """The object that is pickled to the worker process, where it instantiates the class."""
 
     name: str
     settings: TransferSettings
@@ -73,7 +73,7 @@ class OwnClassStore:
         return self.name
 
     def transfer(self, log: Path, idx: Path | None, size_bytes: int) -> None:
-        """Raises StoreError for every failure."""
+        """Calls the class. Raises StoreError for every failure."""
         try:
             if self._made is None:
                 self._made = load_class(self.name)(self.settings)
@@ -85,14 +85,14 @@ class OwnClassStore:
             reason = f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
             raise StoreError(
                 f"{self.name} failed for {log.name}: {reason.rstrip('.')}. The agent keeps the "
-                "segment and calls it again.",
+                "segment and repeats the call.",
                 is_segment_specific=isinstance(error, SegmentError),
             ) from error
 
 
 class OwnClassTransfer(UploadQueue):
-    """The queue of segments for the class. A call without end is reported, and never cancelled
-    while the agent runs: the class may be slow."""
+    """The queue of segments for the class. A hanging call is reported, but never cancelled while
+    the agent runs, because the class may be slow."""
 
     def __init__(
         self,
@@ -104,9 +104,9 @@ class OwnClassTransfer(UploadQueue):
         report_after_s: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Raises ConfigError for a class that cannot be used. `clock` returns seconds."""
+        """Raises ConfigError for an unusable class. `clock` returns seconds."""
         load_class(name)
-        # Mappings that only read are not pickled.
+        # Read-only mappings cannot be pickled.
         settings = replace(settings, options=dict(settings.options))
         self._worker = SubprocessStore(OwnClassStore(name, settings))
         super().__init__(self._worker, queue, metrics)
@@ -124,8 +124,8 @@ class OwnClassTransfer(UploadQueue):
         if running_s <= self._report_after_s:
             return backlog
         message = (
-            f"{self._worker.address} has not returned for {running_s:.0f} s for {log}. Look what "
-            "it waits for; restart the agent to call it again."
+            f"{self._worker.address} has not returned for {running_s:.0f} s for {log}. Find out "
+            "why it hangs; restart the agent to repeat the call."
         )
         self._metrics.transfer_up.set(0)
         return replace(backlog, error=" ".join(part for part in (backlog.error, message) if part))
@@ -134,7 +134,7 @@ class OwnClassTransfer(UploadQueue):
         sizes = {file: regular_size_bytes(file) for file in (log, idx)}
         files = [file for file, size in sizes.items() if size is not None]
         if log not in files:
-            # An index without its segment has nothing to transfer.
+            # An index without its segment need not be transferred.
             return 0, files
         size_bytes = sum(size or 0 for size in sizes.values())
         self._running = (log.name, self._clock())

@@ -1,11 +1,11 @@
-"""Quarantined segments in a store on another machine, and back from there.
+"""Moves quarantined segments to a remote store, and fetches them from there for a retry.
 
     error/CommitLog-7-1.log, _cdc.idx ── a thread ──► store    leaves error/CommitLog-7-1.log.remote
-    error/CommitLog-7-1.log.remote and .retry ◄── the thread ── store, which has it no more then
+    error/CommitLog-7-1.log.remote and .retry ◄── the thread ── store, from which it is deleted
 
 So quarantined segments do not fill the node's disk. Reasons and dead letters stay local, for the
-operator. File names determine the next step, so a crash repeats it. One segment is fetched at a
-time: the next one waits until it has left `cdc_raw`.
+operator. File names determine the next step, so the agent repeats it after a crash. It fetches one
+segment at a time, and waits until the segment has left `cdc_raw`.
 """
 
 import logging
@@ -31,7 +31,7 @@ class QuarantineSyncSettings:
     directory: Path
     cdc_raw: Path
     fetches_all: bool = False
-    """Requests all segments of the store at the start, also those that another disk sent."""
+    """Requests all segments in the store at the start, even if a different disk sent them."""
     scan_interval_s: float = 5.0
     first_pause_s: float = 1.0
     longest_pause_s: float = 60.0
@@ -46,7 +46,7 @@ class SegmentsDue:
 
 
 def due(file_names: Collection[str]) -> SegmentsDue:
-    """Computed from the file names in the quarantine."""
+    """Derives the due segments from the file names in the quarantine."""
     here, remote, asked_for = (
         segments_with_suffix(file_names, suffix) for suffix in ("", REMOTE, RETRY)
     )
@@ -70,7 +70,7 @@ class QuarantineSync(StoreThread):
 
     @property
     def error(self) -> str:
-        """Current errors; empty without one. Any thread may call it."""
+        """Current errors; empty without an error. Any thread may call it."""
         with self._changed:
             return " ".join(each for each in (self._error, self._list_error) if each)
 
@@ -97,7 +97,7 @@ class QuarantineSync(StoreThread):
                 self._wait(settings.scan_interval_s)
 
     def _tick(self) -> None:
-        """Sends and fetches all that is due. Raises StoreError, OSError."""
+        """Sends and fetches all due segments. Raises StoreError and OSError."""
         if not self._has_listed:
             self._list()
         found = due(self._file_names())
@@ -116,7 +116,7 @@ class QuarantineSync(StoreThread):
     def _try_step(
         self, step: Callable[[SegmentName], None], name: SegmentName, what: str
     ) -> StoreError | None:
-        """Returns an error of this segment; raises StoreError for an error of all segments."""
+        """Returns an error of this segment only; raises StoreError if all segments are affected."""
         try:
             step(name)
         except StoreError as error:
@@ -185,7 +185,7 @@ class QuarantineSync(StoreThread):
         logger.info("quarantined segment sent", extra=fields(segment=name, to=self._store.address))
 
     def _is_requeueing(self) -> bool:
-        """True while a fetched segment is not yet read again."""
+        """Whether a fetched segment still waits to be read again."""
         places = (self._settings.directory, self._settings.cdc_raw)
         return any(
             SegmentFiles(place, name).log.exists() for name in self._fetched for place in places
@@ -207,7 +207,7 @@ class QuarantineSync(StoreThread):
             self._store.get(name.idx, files.idx)
             is_here = self._store.get(name.log, files.log)
         if is_here:
-            # An interrupted fetch can have left it unsynced.
+            # An interrupted fetch can have left the segment unsynced.
             sync_directory(files.directory)
             self._remove(name)
             self._fetched.add(name)
@@ -223,7 +223,7 @@ class QuarantineSync(StoreThread):
         sync_directory(files.directory)
 
     def _remove(self, name: SegmentName) -> None:
-        """Deletes it from the store, if allowed. Raises StoreError."""
+        """Deletes a segment from the store, if allowed. Raises StoreError."""
         try:
             for file_name in (name.log, name.idx):
                 self._store.remove(file_name)
@@ -236,7 +236,7 @@ class QuarantineSync(StoreThread):
             )
 
     def mark_remote(self, name: SegmentName) -> None:
-        """Notes durably that the store holds a segment. Raises OSError."""
+        """Durably notes that the store contains a segment. Raises OSError."""
         files, marks = self._files(name)
         write_synced(marks.remote, f"{self._store.address}\n".encode())
         sync_directory(files.directory)

@@ -1,6 +1,6 @@
 """Creates the transfer for `commit.log.transfer.class`.
 
-A new transfer is one module and one case here. A new kind of store needs no change here: see
+A new transfer needs one module and one case here. A new kind of store needs no change here: see
 `sidecar.store.registry`.
 """
 
@@ -64,7 +64,7 @@ def create_transfer(
     metrics: AgentMetrics,
     options: Mapping[str, str] = MappingProxyType({}),
 ) -> Transfer:
-    """`options` are for a class of one's own. Raises ConfigError."""
+    """`options` are the settings of a custom class. Raises ConfigError."""
     if name in STORES:
         return _create_remote(properties, cdc_raw, node_id, metrics)
     _warn_of_unreachable_segments(properties.relocation_directory / DIRECTORY)
@@ -119,7 +119,7 @@ def _create_store(properties: TransferProperties, node_id: str, name: str) -> Su
 
 
 def _warn_of_unreachable_segments(quarantine: Path) -> None:
-    """Quarantined segments in a store of an earlier configuration."""
+    """Warns about quarantined segments in a store of an earlier configuration."""
     if count := sum(1 for _ in quarantine.glob(f"*{REMOTE}")):
         names = " or ".join(name.upper() for name in STORES)
         logger.warning(

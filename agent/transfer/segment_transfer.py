@@ -1,16 +1,16 @@
-"""The interface of a transfer class of one's own: `commit.log.transfer.class=module:Class`.
+"""The interface of a custom transfer class: `commit.log.transfer.class=module:Class`.
 
     class Transfer:
         def __init__(self, settings: TransferSettings) -> None: ...
         def transfer(self, segment: FinishedSegment) -> None: ...
 
-The agent makes one object in a worker process (`sidecar.store.worker`), and calls `transfer` in its
-main thread, for one segment at a time, oldest first. When the call returns, the segment is safe
-elsewhere: the agent deletes its files. When it raises, the agent keeps the files and calls it again
-after a pause. No error loses a segment.
+The agent creates one object in a worker process (`sidecar.store.worker`). It calls `transfer` on
+the main thread, for one segment at a time, oldest first. When the call returns, the segment must be
+safe elsewhere, because the agent deletes its files. If the call raises an exception, the agent
+keeps the files and repeats the call after a pause. No error loses a segment.
 
-A call can be repeated after it succeeded, because the agent or the process may be killed in
-between. So a repeated call must be harmless. The process can be killed at any time.
+The process can be killed at any time, and the agent may repeat a call that succeeded. So a repeated
+call must be harmless.
 """
 
 from collections.abc import Mapping
@@ -21,12 +21,12 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class TransferSettings:
-    """What the class is made with."""
+    """The argument of the constructor."""
 
     node_id: str
-    """Segments of two nodes can have the same name: use it in names."""
+    """Use it in names, because segments of two nodes can have the same name."""
     options: Mapping[str, str] = field(default_factory=dict)
-    """Properties `commit.log.transfer.*` of yours, without the prefix."""
+    """Your properties `commit.log.transfer.*`, without the prefix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,20 +36,20 @@ class FinishedSegment:
     log: Path
     """`CommitLog-<version>-<id>.log`."""
     idx: Path | None
-    """Its `_cdc.idx`; None when the node has deleted it."""
+    """Its `_cdc.idx`; None if the node has deleted it."""
     size_bytes: int
-    """Of both files."""
+    """Size of both files."""
 
 
 class SegmentError(Exception):
-    """Raise it when only this segment fails: the agent transfers the others first.
+    """Raise it if only this segment fails: the agent then transfers other segments first.
 
-    After any other exception the agent repeats the same segment, since others would fail too.
+    After any other exception, the agent retries the same segment, because others would fail too.
     """
 
 
 class SegmentTransfer(Protocol):
-    """The class, once made."""
+    """An instance of the class."""
 
     def transfer(self, segment: FinishedSegment) -> None:
-        """Copies both files to a safe place. Any exception means: not yet."""
+        """Copies both files to a safe place. Any exception means that they are not safe yet."""

@@ -1,4 +1,4 @@
-"""What a transfer does with finished segments; the local ones, and the thread of the others."""
+"""The interface of transfers, the local transfers, and the thread of the other transfers."""
 
 import threading
 from abc import ABC, abstractmethod
@@ -19,7 +19,7 @@ class TransferDeferredError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """Segments that have left `cdc_raw` and not yet reached their destination."""
+    """Segments that have left `cdc_raw` but not yet reached their destination."""
 
     destination: str
     """Address for messages."""
@@ -27,7 +27,7 @@ class Backlog:
     size_bytes: int = 0
     max_bytes: int = 0
     error: str = ""
-    """Why segments are not sent; empty while they are."""
+    """Why segments are not sent; empty without an error."""
 
     def conditions(self) -> Iterator[Condition]:
         if self.error:
@@ -36,9 +36,9 @@ class Backlog:
                 State.DEGRADED,
                 "transfer",
                 f"{self.error} {self.segments} finished segments ({size_text(self.size_bytes)} of "
-                f"{size_text(self.max_bytes)}) wait for {self.destination}; those that have no "
-                "room stay in cdc_raw.",
-                "Correct the store's address, key or rights; `agent check` verifies them.",
+                f"{size_text(self.max_bytes)}) wait for {self.destination}; segments that do not "
+                "fit stay in cdc_raw.",
+                "Correct the store's address, key or permissions; `agent check` verifies them.",
             )
 
 
@@ -47,8 +47,8 @@ class Transfer(ABC):
 
     @abstractmethod
     def transfer(self, log: Path, idx: Path) -> None:
-        """Moves both files. Either may be missing after a crash or a deletion by the node. Can be
-        repeated.
+        """Moves both files. Either may be missing after a crash or a deletion by the node. The call
+        can be repeated.
 
         Raises OSError or TransferDeferredError; the caller retries later.
         """
@@ -61,7 +61,7 @@ class Transfer(ABC):
 
     @property
     def backlog(self) -> Backlog | None:
-        """None when `transfer` completes at once. Any thread may call it."""
+        """None if `transfer` completes immediately. Any thread may call it."""
         return None
 
 
@@ -77,8 +77,8 @@ ARCHIVE = "archive"
 
 
 class ArchiveTransfer(Transfer):
-    """Moves both files to `<relocation directory>/archive`. Replaces a file of the same name: it is
-    an earlier link of the same segment."""
+    """Moves both files to `<relocation directory>/archive`. Replaces a file with the same name,
+    which is an earlier link to the same segment."""
 
     def __init__(self, relocation_directory: Path) -> None:
         self.directory = relocation_directory / ARCHIVE
@@ -93,7 +93,7 @@ _JOIN_S = 5.0
 
 
 class StoreThread(ABC):
-    """Runs `_work`, then closes the store. Other threads start and end it."""
+    """Runs `_work`, then closes the store. Other threads start and stop it."""
 
     def __init__(self, store: StoppableStore, name: str) -> None:
         self._store = store
@@ -103,21 +103,21 @@ class StoreThread(ABC):
 
     @abstractmethod
     def _work(self) -> None:
-        """Returns soon after `is_stopping`, whose change notifies `_changed`."""
+        """Must return soon after `is_stopping` is set, which notifies `_changed`."""
 
     @property
     def is_running(self) -> bool:
         return self._thread.is_alive()
 
     def stop(self) -> None:
-        """Requests the end of the thread without waiting."""
+        """Requests the thread to stop, without waiting for it."""
         with self._changed:
             self.is_stopping = True
             self._changed.notify_all()
         self._store.stop()
 
     def close(self, deadline_s: float) -> None:
-        """Ends the thread; pending work continues after the next start."""
+        """Stops the thread; pending work continues after the next start."""
         self.stop()
         if self._thread.is_alive():
             self._thread.join(max(deadline_s, _JOIN_S))

@@ -2,9 +2,9 @@
 
     cdc_raw ── linked and unlinked ──► <relocation directory>/upload ── a thread ──► store
 
-A segment is its `.log` and its `_cdc.idx`, sent in this order. It is deleted from `upload` when the
-store confirms the checksums of both. After a crash the agent sends what is left there. The
-directory has a size limit; a segment that does not fit stays in `cdc_raw`, with an error.
+A segment consists of its `.log` and its `_cdc.idx`, sent in this order. The agent deletes it from
+`upload` after the store confirms both checksums. After a crash, the agent sends the remaining
+segments. The directory has a size limit; a segment that does not fit stays in `cdc_raw`.
 """
 
 import logging
@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class UploadSettings:
-    """Limit of the directory, and pauses after failures: doubled from the first to the longest."""
+    """Limit of the directory, and pauses after failures, which double up to the longest pause."""
 
     directory: Path
     max_bytes: int
@@ -56,7 +56,7 @@ class UploadQueue(StoreThread, Transfer):
         self._waiting: dict[SegmentName, int] = {}
         self._waiting_bytes = 0
         self._in_turn = OldestFirst()
-        """Those that have not failed alone."""
+        """Segments without a segment-specific error."""
         self._errors: dict[SegmentName | None, str] = {}
         metrics.transfer_limit_bytes.set(settings.max_bytes)
 
@@ -96,7 +96,7 @@ class UploadQueue(StoreThread, Transfer):
                 f"{self._store.address}. See the transfer in /health, or raise "
                 "commit.log.transfer.backlog.max.bytes"
             )
-        # The index first: the thread expects it with the segment.
+        # Move the index first: the thread expects it with the segment.
         for source in (idx, log):
             move(source, self._settings.directory / source.name)
         with self._changed:
@@ -129,7 +129,7 @@ class UploadQueue(StoreThread, Transfer):
                 pause.succeeded()
 
     def _next(self) -> SegmentName | None:
-        """Waits for a segment; None once stopped. Segments that failed alone come last."""
+        """Waits for a segment; returns None once stopped. Segment-specific errors come last."""
         with self._changed:
             self._changed.wait_for(lambda: self.is_stopping or self._waiting)
             if self.is_stopping:
@@ -140,7 +140,7 @@ class UploadQueue(StoreThread, Transfer):
             return self._in_turn.oldest
 
     def _note(self, name: SegmentName, size_bytes: int | None) -> None:
-        """Notes the size of a waiting segment; None for one that waits no more."""
+        """Notes the size of a waiting segment; None if it no longer waits."""
         before = self._waiting.pop(name, 0)
         if size_bytes is not None:
             self._waiting[name] = size_bytes
@@ -150,7 +150,7 @@ class UploadQueue(StoreThread, Transfer):
     def _send(self, name: SegmentName) -> None:
         sent_bytes, files = self._put(*SegmentFiles(self._settings.directory, name))
         if not files:
-            # Another process removed it.
+            # A different process removed the files.
             logger.warning(
                 "a segment in the upload directory disappeared before it was sent",
                 extra=fields(segment=name),
@@ -168,7 +168,7 @@ class UploadQueue(StoreThread, Transfer):
         self._note_success(name)
 
     def _put(self, log: Path, idx: Path) -> tuple[int, Sequence[Path]]:
-        """Sends both files; returns the bytes that were new, and the files that are safe."""
+        """Sends both files; returns the number of new bytes, and the files that are safe."""
         sent_bytes, files = 0, []
         for file in (log, idx):
             if not os.path.lexists(file):
@@ -187,7 +187,7 @@ class UploadQueue(StoreThread, Transfer):
 
     def _note_success(self, name: SegmentName) -> None:
         with self._changed:
-            # The same segment can have arrived again meanwhile.
+            # The same segment may have arrived again meanwhile.
             if not any(file.exists() for file in SegmentFiles(self._settings.directory, name)):
                 self._note(name, None)
             self._errors.pop(name, None)

@@ -1,1 +1,1 @@
-"""Watermarks: up to which time Kafka contains every write that this node logged."""
+"""Watermarks: the time up to which Kafka contains every write that this node logged."""

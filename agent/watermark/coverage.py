@@ -1,14 +1,14 @@
-"""The times for which Kafka contains every write that the node logged, and what proves them.
+"""Tracks the period for which Kafka contains every write that the node logged.
 
     since_ms ──────────────┤gap├───────────── until_ms
                         node restarted
 
-Times are the node's clock in milliseconds. They mean the arrival of a write at this node, not the
-write's timestamp. A barrier is the end of the log at one scan: once all of it is acknowledged, the
-time of the scan is reached.
+Times are milliseconds of the node's clock. They refer to the arrival of a write at this node, not
+to the write's timestamp. A barrier is the end of the log at a scan. Once everything before it is
+acknowledged, the period extends to one sync lag before the probe that preceded the scan.
 
-A node that becomes a replica of a range has none of the earlier writes in its log, and a table that
-becomes published has none of them in its topic. So a watermark is about later writes alone.
+The log of a new replica of a range does not contain earlier writes, nor does the topic of a newly
+published table. So a watermark covers only later writes.
 """
 
 import logging
@@ -51,11 +51,11 @@ class HeldKeyspaces:
 @dataclass(frozen=True, slots=True)
 class Holdings:
     tables: Mapping[str, int] = field(default_factory=dict)
-    """Since when each table is published, in milliseconds, by `keyspace.table`."""
+    """When the agent began to publish each table, in milliseconds, by `keyspace.table`."""
     replication: tuple[HeldKeyspaces, ...] = ()
 
     def after(self, probe: NodeProbe) -> "Holdings":
-        """What remains held keeps its time; another replication of a keyspace begins anew."""
+        """Returns the holdings after a probe. Ranges keep their time unless replication changed."""
         now_ms = probe.asked_at_ms
         before = {name: held for held in self.replication for name in held.keyspaces}
         groups: dict[tuple[HeldRange, ...], dict[str, list[str]]] = {}
@@ -82,7 +82,7 @@ class Holdings:
 
 
 def holdings_from_json(text: str) -> Holdings:
-    """Raises ValueError, KeyError or TypeError for other text."""
+    """Parses holdings. Raises ValueError, KeyError or TypeError for invalid text."""
     document: dict[str, Any] = orjson.loads(text)
     return Holdings(
         {str(name): int(since) for name, since in document["tables"].items()},
@@ -98,7 +98,7 @@ def holdings_from_json(text: str) -> Holdings:
 
 
 def _aged(old: Sequence[HeldRange], new: Iterable[TokenRange], now_ms: int) -> Iterator[HeldRange]:
-    """The new ranges, split where a part was held before. Both are in order and do not overlap."""
+    """Yields the new ranges, split where a part was held before. Inputs are sorted and disjoint."""
     first = 0
     for each in new:
         at = each.after
@@ -117,7 +117,7 @@ def _aged(old: Sequence[HeldRange], new: Iterable[TokenRange], now_ms: int) -> I
 
 
 RESTART = "node_restart"
-"""Cause of a gap: an unclean stop loses the end of the log that the node had not synced."""
+"""Cause of a gap: an unclean stop of the node loses the unsynced end of its log."""
 MAX_GAPS = 100
 _NODE_ID = "node.id"
 _SINCE, _UNTIL, _GENERATION, _GAPS = "since.ms", "until.ms", "generation", "gaps"
@@ -135,7 +135,7 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Complete after `since_ms` up to `until_ms`, except for the gaps."""
+    """Kafka is complete after `since_ms` up to `until_ms`, except for the gaps."""
 
     since_ms: int
     until_ms: int
@@ -145,7 +145,7 @@ class Coverage:
     holdings: Holdings = field(default_factory=Holdings)
 
     def answered(self, probe: NodeProbe) -> "Coverage":
-        """After the node answered."""
+        """Returns the coverage after a probe."""
         gaps = self.gaps
         is_started = probe.generation != self.generation
         if is_started and probe.loses_end and probe.asked_at_ms > self.until_ms:
@@ -158,7 +158,7 @@ class Coverage:
         )
 
     def reached(self, until_ms: int) -> "Coverage":
-        """Everything up to a time is acknowledged; never moves back."""
+        """Returns the coverage after everything up to `until_ms` is acknowledged; never shrinks."""
         return self if until_ms <= self.until_ms else replace(self, until_ms=until_ms)
 
     def to_entries(self, node_id: str) -> dict[str, str]:
@@ -173,12 +173,12 @@ class Coverage:
 
 
 def begun(now_ms: int, probe: NodeProbe) -> Coverage:
-    """The coverage of an agent that begins to follow the log."""
+    """Returns the coverage of an agent that begins to follow the log."""
     return Coverage(now_ms, now_ms, probe.generation, holdings=Holdings().after(probe))
 
 
 def coverage_from_entries(entries: Mapping[str, str], node_id: str) -> Coverage | None:
-    """None without entries of this node. Raises OffsetStoreError when they are invalid."""
+    """Parses the entries of this node, or returns None. Raises OffsetStoreError if invalid."""
     if entries.get(_NODE_ID) != node_id:
         return None
     try:
@@ -192,13 +192,13 @@ def coverage_from_entries(entries: Mapping[str, str], node_id: str) -> Coverage 
         )
     except (KeyError, TypeError, ValueError) as error:
         raise OffsetStoreError(
-            f"The stored watermark has an invalid entry: {error}. Move the file "
+            f"The stored watermark contains an invalid entry: {error}. Move the file "
             "watermark.properties away: the watermark then begins at the next start."
         ) from error
 
 
 def _bounded(gaps: tuple[Gap, ...]) -> tuple[Gap, ...]:
-    """Joins the two oldest gaps when there are too many."""
+    """Joins the two oldest gaps if there are too many gaps."""
     if len(gaps) <= MAX_GAPS:
         return gaps
     first, second, *others = gaps
@@ -219,11 +219,11 @@ class CoverageStore:
         self._repeated = RateLimitedLog(logger)
 
     def load(self) -> Coverage | None:
-        """None without one of this node. Raises OffsetStoreError and ConfigError."""
+        """Loads this node's coverage, or None. Raises OffsetStoreError and ConfigError."""
         return coverage_from_entries(self._store.load().values, self._node_id)
 
     def save(self, coverage: Coverage) -> None:
-        """A write error is logged: after a restart an older coverage makes a larger gap."""
+        """Saves the coverage; only logs an error, which can enlarge a gap after a restart."""
         try:
             self._store.save(coverage.to_entries(self._node_id))
         except OffsetSaveError as error:
@@ -241,7 +241,7 @@ class Barrier:
         self._next = next(self._left, None)
 
     def is_reached(self, segments: Segments) -> bool:
-        """True when Kafka, or the quarantine, holds everything before the positions. A reached
+        """Whether Kafka or the quarantine contains everything before the positions. A reached
         position is not checked again."""
         while self._next is not None and _is_acknowledged(segments, *self._next):
             self._next = next(self._left, None)
@@ -249,7 +249,7 @@ class Barrier:
 
 
 def barrier_at(segments: Segments) -> Barrier:
-    """The barrier after a scan. A segment without an update of its index has no changes."""
+    """Creates the barrier after a scan. A segment without an index update has no changes."""
     return Barrier(
         {
             segment.name: None if segment.is_final or segment.idx.completed else segment.idx.offset

@@ -1,4 +1,4 @@
-"""The messages of the watermark topic (docs/reference/watermarks.md). Pure."""
+"""Creates the messages of the watermark topic (docs/reference/watermarks.md)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,13 +21,13 @@ class Obstacle:
     """A cause that prevents the watermark from advancing."""
 
     code: str
-    """As of a condition (docs/reference/conditions.md)."""
+    """Stable name (docs/reference/watermarks.md)."""
     message: str
 
 
 @dataclass(frozen=True, slots=True)
 class WatermarkSource:
-    """The source of the messages, which come from no segment."""
+    """The source of watermark messages, which do not come from a segment."""
 
     log = "watermark"
 
@@ -36,7 +36,7 @@ class WatermarkSource:
 
 
 class PlainBatch(MessageBatch):
-    """Messages that are no events, between two positions of their source."""
+    """Messages that are not events, between two positions of their source."""
 
     last_write_ts_us = None
 
@@ -61,7 +61,7 @@ class PlainBatch(MessageBatch):
 
 @dataclass(frozen=True, slots=True)
 class WatermarkSender:
-    """What is equal in all messages of an agent."""
+    """Creates messages. The fields are the same in all messages of an agent."""
 
     topic: str
     topic_prefix: str
@@ -79,7 +79,7 @@ class WatermarkSender:
         probe: NodeProbe | None,
         obstacles: Sequence[Obstacle],
     ) -> PlainBatch:
-        """`coverage` and `probe` are None before the node's first answer."""
+        """Creates one message. `coverage` and `probe` are None before the node's first answer."""
         key = orjson.dumps({"node_id": self.node_id})
         document: dict[str, Any] = {
             "version": FORMAT_VERSION,

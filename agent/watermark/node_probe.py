@@ -1,4 +1,4 @@
-"""Queries the node for what a watermark needs, on a thread of its own: an answer may take long."""
+"""Queries the facts that a watermark needs, on a dedicated thread, because the node may be slow."""
 
 import calendar
 import logging
@@ -31,7 +31,7 @@ _DEFAULT_PERIOD_MS = 10_000.0
 
 @dataclass(frozen=True, slots=True)
 class Replication:
-    """Keyspaces with one replication, and the ranges that this node replicates."""
+    """Keyspaces with the same replication, and the ranges that this node replicates."""
 
     keyspaces: tuple[str, ...]
     options: Mapping[str, str]
@@ -41,7 +41,7 @@ class Replication:
 
 @dataclass(frozen=True, slots=True)
 class PendingHints:
-    """Hints that this node keeps for another one; times in milliseconds."""
+    """Hints that this node keeps for another node; times in milliseconds."""
 
     host_id: str
     files: int
@@ -54,22 +54,22 @@ class NodeProbe:
     """The answers of the node to one probe."""
 
     asked_at_ms: int
-    """Before the first query: the node was running at this time or later."""
+    """Time before the first query: the node was running at this time or later."""
     generation: int
     """`gossip_generation`, which grows with each start of the node."""
     host_id: str
     sync_lag_ms: int
     loses_end: bool
-    """The node acknowledges writes before it syncs them."""
+    """Whether the node acknowledges writes before it syncs them."""
     tables: tuple[str, ...]
     """Published tables, as `keyspace.table`."""
     replication: tuple[Replication, ...]
     hints: tuple[PendingHints, ...] | None
-    """None while unknown."""
+    """None if unknown."""
 
 
 class NodeProber:
-    """The queries of one node. For one thread."""
+    """Queries one node. Not thread-safe."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class NodeProber:
         *,
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
     ) -> None:
-        """`settings` are those of `cassandra.config`; `sync_lag_ms` the configured lag."""
+        """`settings` come from `cassandra.config`; `sync_lag_ms` is the configured lag."""
         self._connection = connection
         self._settings = settings
         self._sync_lag_ms = sync_lag_ms
@@ -89,7 +89,7 @@ class NodeProber:
         self._ranges: dict[tuple[Ring, tuple[tuple[str, str], ...]], tuple[TokenRange, ...]] = {}
 
     def probe(self) -> NodeProbe:
-        """Raises SidecarError when the node does not answer or an answer is missing."""
+        """Probes the node. Raises SidecarError if the node does not answer or denies a query."""
         connection, asked_at_ms = self._connection, self._now_ms()
         (row,) = connection.rows("SELECT gossip_generation FROM system.local")
         generation = int(row["gossip_generation"])
@@ -117,7 +117,7 @@ class NodeProber:
         self._connection.close()
 
     def _begin(self, facts: NodeFacts) -> None:
-        """After a start of the node, which may have other settings and rights."""
+        """Reads settings after a start of the node, which may change settings and permissions."""
         self._has_hints = True
         if release_of(facts) < _FIRST_WITH_INDEXES:
             raise ConfigError(
@@ -148,23 +148,23 @@ class NodeProber:
         )
 
     def _hints(self) -> tuple[PendingHints, ...] | None:
-        """None before 4.1 and without the right to read them."""
+        """Queries pending hints; returns None before 4.1 and without permission."""
         if not self._has_hints:
             return None
         try:
             return pending_hints(self._connection)
         except AccessDeniedError as error:
-            # Until the node's next start, because a rejected query closes the connection.
+            # Do not repeat the rejected query before the node's next start.
             self._has_hints = False
             logger.info(
-                "watermarks have no hints: the agent's role cannot read them",
+                "watermarks contain no hints: the agent's role cannot read them",
                 extra=fields(table=PENDING_HINTS, reason=str(error)),
             )
             return None
 
 
 def pending_hints(connection: NodeConnection) -> tuple[PendingHints, ...]:
-    """Raises as `NodeConnection.rows`."""
+    """Queries pending hints. Raises the errors of `NodeConnection.rows`."""
     rows = connection.rows(f"SELECT host_id, files, oldest, newest FROM {PENDING_HINTS}")
     return tuple(
         PendingHints(
@@ -178,7 +178,7 @@ def pending_hints(connection: NodeConnection) -> tuple[PendingHints, ...]:
 
 
 def _milliseconds(time_utc: datetime) -> int:
-    """The driver's times are UTC without a time zone."""
+    """Converts a time from the driver, which is UTC without a time zone."""
     return calendar.timegm(time_utc.timetuple()) * 1000 + time_utc.microsecond // 1000
 
 
@@ -193,11 +193,11 @@ def _sync_lag_ms(settings: NodeSettings, configured_ms: int | None) -> int:
 
 
 ProbeResult = NodeProbe | SidecarError
-"""The answers of the node, or why there are none."""
+"""The answers of the node, or the error."""
 
 
 class NodeWatch:
-    """One probe at a time. The pipeline's thread calls `request` and `take`."""
+    """Runs one probe at a time. The pipeline's thread calls `request` and `take`."""
 
     def __init__(self, prober: NodeProber, wake: Callable[[], None]) -> None:
         """The thread calls `wake` when a probe is done."""
@@ -211,7 +211,7 @@ class NodeWatch:
         self._worker.start()
 
     def close(self) -> None:
-        """Ends the thread; a query without an answer ends with the process."""
+        """Stops the thread; a hanging query continues until the process exits."""
         self._requested.set()
         self._worker.stop()
         if not self._worker.is_alive:
@@ -222,7 +222,7 @@ class NodeWatch:
         self._requested.set()
 
     def take(self) -> ProbeResult | None:
-        """The result of the requested probe, once; None while it is not there."""
+        """Returns the result of the requested probe once; None while the probe runs."""
         result, self._result = self._result, None
         return result
 

@@ -207,11 +207,11 @@ def _grown(size: int, most: int) -> int:
 
 def read_cluster_time(client: Client) -> ClusterTime:
     """Query the cluster time. Raises `StreamFailedError`, also if the server reports none."""
-    with _stream_errors():
+    with _stream_errors(), decode_replies():
         time = run_command(client, "ping").get("operationTime")
-    if time is None:
-        raise StreamFailedError(Failure.NOT_SUPPORTED, "the server reports no cluster time")
-    return ClusterTime(time.time, time.inc)
+        if time is not None:
+            return ClusterTime(time.time, time.inc)
+    raise StreamFailedError(Failure.NOT_SUPPORTED, "the server reports no cluster time")
 
 
 def _stream_stage(scope: Scope, opening: Opening, options: StreamOptions) -> dict[str, Any]:

@@ -16,18 +16,23 @@ from pymongo.client_session import ClientSession
 from pymongo.errors import ProtocolError, PyMongoError
 from pymongo.server_description import ServerDescription
 
+from sidecar.errors import SidecarError
+
 Client = MongoClient[Any]
 
 
 @contextmanager
 def decode_replies() -> Iterator[None]:
-    """Raise `ProtocolError`, a `PyMongoError`, for a reply that cannot be decoded.
+    """Raise `ProtocolError`, a `PyMongoError`, for a reply that cannot be decoded, or whose members
+    are missing or have other types than the code inside the block expects.
 
     For such a reply the driver closes the connection, but does not convert the errors of its
     decoders (BSON, zlib, zstd, Snappy, `struct`).
     """
     try:
         yield
+    except SidecarError:
+        raise
     except Exception as error:
         _release_replies(error)
         if isinstance(error, PyMongoError):

@@ -69,38 +69,50 @@ def discover(client: Client) -> Deployment:
     login, and UnavailableError if the server does not answer.
     """
     try:
-        hello = run_command(client, "hello")
-        if client.topology_description.topology_type_name == "LoadBalanced":
-            # Set by the DNS record of `mongodb+srv://`, which the driver resolves on connect.
-            raise ConfigError(f"`mongodb.connection.string` resolves to {LOAD_BALANCED}")
-        reason = no_change_streams(hello, str(hello.get("me", "this address")))
-        if reason is not None:
-            raise ConfigError(reason)
-        if hello.get("isreplicaset"):
-            raise UnavailableError(not_initiated("The member"))
-        version = tuple(run_command(client, "buildInfo")["versionArray"][:3])
-        if hello.get("msg") == _MONGOS:
-            return Deployment(SHARDED, _identified(SHARDED, _cluster_id(client)), version, True)
-        name = str(hello["setName"])
-        is_of_config = bool(hello.get("configsvr"))
-        is_shard = _has_data_of_config(client) if is_of_config else _is_shard(client)
-        is_direct = client.topology_description.topology_type_name == "Single"
-        tags = hello.get("tags", {}) if is_direct else {}
-        return Deployment(
-            name,
-            _identified(name, _replica_set_id(client)),
-            version,
-            is_shard=is_shard,
-            holds_configuration=is_of_config and not is_shard,
-            is_config_server=is_of_config,
-            mongos=_mongos(client) if is_of_config else (),
-            state=_state(hello),
-            member=hello.get("me") if is_direct else None,
-            datacenter=tags.get("dc"),
-            rack=tags.get("rack"),
-        )
+        with decode_replies():
+            return _discover(client)
     except PyMongoError as error:
         raise server_error(error) from error
+
+
+def _discover(client: Client) -> Deployment:
+    hello = run_command(client, "hello")
+    if client.topology_description.topology_type_name == "LoadBalanced":
+        # Set by the DNS record of `mongodb+srv://`, which the driver resolves on connect.
+        raise ConfigError(f"`mongodb.connection.string` resolves to {LOAD_BALANCED}")
+    reason = no_change_streams(hello, str(hello.get("me", "this address")))
+    if reason is not None:
+        raise ConfigError(reason)
+    if hello.get("isreplicaset"):
+        raise UnavailableError(not_initiated("The member"))
+    version = _version(run_command(client, "buildInfo"))
+    if hello.get("msg") == _MONGOS:
+        return Deployment(SHARDED, _identified(SHARDED, _cluster_id(client)), version, True)
+    name = str(hello["setName"])
+    is_of_config = bool(hello.get("configsvr"))
+    is_shard = _has_data_of_config(client) if is_of_config else _is_shard(client)
+    is_direct = client.topology_description.topology_type_name == "Single"
+    tags = hello.get("tags", {}) if is_direct else {}
+    return Deployment(
+        name,
+        _identified(name, _replica_set_id(client)),
+        version,
+        is_shard=is_shard,
+        holds_configuration=is_of_config and not is_shard,
+        is_config_server=is_of_config,
+        mongos=_mongos(client) if is_of_config else (),
+        state=_state(hello),
+        member=hello.get("me") if is_direct else None,
+        datacenter=tags.get("dc"),
+        rack=tags.get("rack"),
+    )
+
+
+def _version(build_info: Mapping[str, Any]) -> Version:
+    version = build_info["versionArray"]
+    if not isinstance(version, list) or not all(isinstance(each, int) for each in version):
+        raise TypeError(f"`versionArray` is {version!r}")
+    return tuple(version[:3])
 
 
 def no_change_streams(hello: Mapping[str, Any], address: str) -> str | None:

@@ -299,7 +299,7 @@ class CollectionReader:
         and a secondary may lag behind the list."""
         with decode_replies():
             reply = self._client.admin.command("ping", read_preference=ReadPreference.PRIMARY)
-        return _time_of(reply.get("operationTime"))
+            return _time_of(reply.get("operationTime"))
 
     def _cluster_time(self, session: ClientSession | None) -> ClusterTime:
         """Return the time of the last reply in the session; without a session, query the time."""

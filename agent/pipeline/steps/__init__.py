@@ -1,2 +1,2 @@
-"""The steps of a tick. A step does what can be done now, without waiting, and returns whether there
-was something to do."""
+"""The steps of a tick. A step does the work that is possible without waiting, and returns whether
+there was any."""

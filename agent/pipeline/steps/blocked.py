@@ -1,4 +1,4 @@
-"""Waits for what a blocked segment lacks, asks for it, and abandons it after the timeout."""
+"""Handles a blocked segment: waits, requests a schema or ids, and gives up after the timeout."""
 
 import logging
 from functools import partial
@@ -20,7 +20,7 @@ class BlockedStep:
         self._key = ""
 
     def begin(self, obstacle: Obstacle) -> None:
-        """Blocks the segment of an obstacle."""
+        """Blocks the segment with the obstacle."""
         obstacle = self._context.blocked_read.begin(obstacle)
         self._context.change(obstacle.name, is_blocked=True)
         key = f"{obstacle.name} {obstacle.position}"
@@ -36,11 +36,11 @@ class BlockedStep:
         )
 
     def end(self, name: SegmentName) -> None:
-        """A read of the segment met no obstacle."""
+        """Logs that a read of the segment met no obstacle."""
         self._repeated.resolved(self._key, "reading continues", segment=name)
 
     def tick(self) -> bool:
-        """Takes the next action about the obstacle, if there is one."""
+        """Performs the next action for the current obstacle, if any."""
         context = self._context
         obstacle = context.blocked_read.obstacle
         if obstacle is None:

@@ -1,6 +1,6 @@
-"""Notes what is acknowledged, keeps rejected events, and removes finished segments.
+"""Notes acknowledged positions, stores rejected events, and removes finished segments.
 
-A segment leaves `cdc_raw` after its end is stored.
+A segment leaves `cdc_raw` after it is stored as completed.
 """
 
 import logging
@@ -22,11 +22,11 @@ logger = logging.getLogger(__name__)
 
 _RETRY_S = 1.0
 _MOST_RETRIES = 64
-"""Segments that are tried again at once, after one of them has failed again."""
+"""Maximum number of deferred segments per retry."""
 _LONG_SAVE_S = 0.005
 _PAUSE_SHARE = 4
-"""Pause after a long save, as a multiple of its duration: it costs as much as all stored offsets,
-so that segments which finish meanwhile share the next one."""
+"""Pause after a long save, as a multiple of its duration. A save writes all offsets, so segments
+that finish meanwhile share the next save."""
 _LONGEST_PAUSE_S = 1.0
 
 
@@ -35,7 +35,7 @@ class AcknowledgeStep:
         self._context = context
 
     def advance(self) -> bool:
-        """Notes up to which position segments and snapshots are acknowledged."""
+        """Notes the acknowledged positions of segments and snapshots."""
         context = self._context
         moved = context.delivery.progress()
         if context.announcer is not None:
@@ -50,17 +50,17 @@ class AcknowledgeStep:
                 continue
             segment = context.segments.get(source)
             if segment is not None and not segment.is_reported:
-                # The position of a lost segment is forgotten when the loss is on record.
+                # Once a loss is recorded, the position of the lost segment is forgotten.
                 context.offsets.advance(source, position, segment.fingerprint)
             context.metrics.note_acknowledged(source.id, position)
             context.segments.change(source, partial(after_acknowledgement, position=position))
         return bool(moved)
 
     def keep_dead_letter(self, rejected: RejectedEvent[EventSource, int]) -> bool:
-        """Keeps a dead letter; False when the quarantine cannot be written for now."""
+        """Stores a dead letter; returns False if the quarantine is not writable for now."""
         context = self._context
         if isinstance(rejected.source, WatermarkSource):
-            # The next watermark says more than this one.
+            # The next watermark supersedes this watermark.
             logger.warning("the sink rejected a watermark", extra=fields(reason=rejected.reason))
             return True
         return context.disposer.can_record and context.disposer.keep_dead_letter(rejected)
@@ -70,12 +70,12 @@ class DisposeStep:
     def __init__(self, context: PipelineContext) -> None:
         self._context = context
         self._deferred: dict[SegmentName, None] = {}
-        """In the order in which they are tried again."""
+        """Segments that stayed in `cdc_raw`, in the order of retries."""
         self._retry_s = self._save_s = context.clock()
 
     @property
     def due_in_s(self) -> float | None:
-        """When finished segments are due to leave; None without one."""
+        """Seconds until finished segments may leave; None without finished segments."""
         if not self._context.segments.drained:
             return None
         return max(0.0, self._save_s - self._context.clock())
@@ -93,7 +93,7 @@ class DisposeStep:
         return False
 
     def _save(self, names: Iterable[SegmentName]) -> bool:
-        """Stores the ends of the segments."""
+        """Stores the segments as completed."""
         context, began_s = self._context, self._context.clock()
         context.offsets.finish(names, present=context.segments)
         is_stored = context.offsets.save(at_once=True)
@@ -105,7 +105,7 @@ class DisposeStep:
         return is_stored
 
     def _dispose(self, names: Iterable[SegmentName]) -> bool:
-        """Removes segments whose end is stored; True when one is gone."""
+        """Removes segments that are stored as completed; returns True if it removed any."""
         context = self._context
         has_removed = False
         for name in names:
@@ -132,10 +132,10 @@ class DisposeStep:
         return has_removed
 
     def _read_again(self, name: SegmentName) -> None:
-        """Another file has taken the name, and nothing of it was read."""
+        """Restarts a segment, because a different, unread file has replaced it."""
         context = self._context
         logger.warning(
-            "another file has taken the name of a finished segment; the agent reads it from its "
+            "a different file has replaced a finished segment; the agent reads it from the "
             "beginning",
             extra=fields(segment=name),
         )

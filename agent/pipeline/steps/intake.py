@@ -1,4 +1,4 @@
-"""How segments come in: requeued ones, transactions of the Accord journal, and scans of `cdc_raw`.
+"""Finds segments to read: requeues quarantined segments, and scans `cdc_raw`.
 
 Scans also record segments that vanished unread.
 """
@@ -22,18 +22,18 @@ _MOST_REQUEUED = 64
 
 
 class RequeueStep:
-    """A crash at any point leaves the request pending: the agent first forgets the offset, then
-    `agent.quarantine.requeue` moves the segment. Until then scans ignore its files."""
+    """Requeues segments. First the agent forgets the offset, then `agent.quarantine.requeue` moves
+    the segment, so the request survives a crash. Until then, scans ignore its files."""
 
     def __init__(self, context: PipelineContext) -> None:
         self._context = context
         self._next_s = context.clock()
         self.names: frozenset[SegmentName] | None = None
-        """Segments between the quarantine and `cdc_raw`, whose files a scan ignores; None until the
-        quarantine was read once."""
+        """Segments between the quarantine and `cdc_raw`, whose files scans ignore; None until the
+        quarantine has been read."""
 
     def tick(self) -> bool:
-        """Requeues what can be requeued; True when a segment was."""
+        """Requeues requested segments; returns True if it moved any."""
         context, now_s = self._context, self._context.clock()
         if now_s < self._next_s:
             return False
@@ -51,7 +51,7 @@ class RequeueStep:
             context.disposer.end_request(name)
         if len(waiting) > _MOST_REQUEUED:
             self._next_s = now_s
-        # One save for many: it costs as much as all offsets that are stored.
+        # Share one save, because each save writes all offsets.
         for name in waiting[:_MOST_REQUEUED]:
             context.offsets.forget(name)
         if not waiting or not context.offsets.save(at_once=True):
@@ -59,7 +59,7 @@ class RequeueStep:
         return any([self._requeue(name) for name in waiting[:_MOST_REQUEUED]])
 
     def _is_there(self, name: SegmentName) -> bool:
-        """True when a segment is in `cdc_raw`, or a reader holds it open."""
+        """Whether a segment is in `cdc_raw` or open in a reader."""
         segment = self._context.segments.get(name)
         return segment is not None and (segment.log is not None or segment.is_opened)
 
@@ -85,14 +85,14 @@ class ScanStep:
 
     @property
     def due_in_s(self) -> float | None:
-        """When a scan for an awaited file is due; None without one."""
+        """Seconds until a scan for an awaited file is due; None without such a file."""
         return self._awaited.due_in_s(self._context.clock())
 
     def tick(self) -> bool:
         context = self._context
         if self.due_in_s == 0.0:
             context.scanner.request()
-        # Without the requests, half of a segment after a kill could pass for a whole one.
+        # Without the requests, a segment that was half moved could be mistaken for a whole segment.
         if context.scanner.due_in_s > 0 or self._requeue.names is None:
             return False
         began_s = context.clock()
@@ -125,8 +125,8 @@ class ScanStep:
         )
         for name in sorted(self._awaited.names - before):
             logger.info(
-                "the index of a segment is in cdc_raw before its file; the agent waits for the "
-                "file and reads newer segments after it",
+                "the index of a segment arrived in cdc_raw before its file; the agent waits for "
+                "the file before it reads newer segments",
                 extra=fields(segment=name, at_most_s=PATIENCE_S),
             )
 
@@ -145,8 +145,8 @@ class ScanStep:
             ranges = (LostRange(lost.read_position, None, cause),)
             if context.disposer.record(lost.name, ranges, VANISHED):
                 context.change(lost.name, is_reported=True)
-                # The record holds the loss from now on. A position without a segment would be
-                # reported again at each start, also after the operator discarded the record.
+                # The quarantine now contains the loss. A position without a segment would be
+                # reported at each start, even after the operator discarded the loss.
                 context.offsets.forget(lost.name)
 
 

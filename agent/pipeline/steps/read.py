@@ -1,7 +1,7 @@
-"""Announces all tables before the first read; takes the finished read, and begins the next one.
+"""Announces all tables before the first read, takes finished reads, and starts the next read.
 
-Never two reads at a time: the position, the schema and the skipped tables of the next read follow
-from the result of the one before.
+Reads never overlap: the position, the schema and the skipped tables of a read follow from the
+previous result.
 """
 
 import logging
@@ -40,17 +40,17 @@ class ReadStep:
 
     @property
     def is_waiting(self) -> bool:
-        """True when the losses of a finished read cannot be recorded for now."""
+        """True while a finished read waits because its losses cannot be recorded."""
         return self._result is not None
 
     def abandon(self) -> None:
-        """Forgets a finished read and a running one."""
+        """Discards finished and running reads."""
         self._context.read_worker.abandon()
         self._result = None
 
     def announce(self) -> bool:
-        """Announces all tables at the first start, once the schema is known; nothing is read
-        before."""
+        """Announces all tables at the first start, once the schema is known. Reading starts
+        afterwards."""
         context, announcer = self._context, self._context.announcer
         if announcer is None or announcer.announced is not None or not context.delivery.is_open:
             return False
@@ -84,7 +84,7 @@ class ReadStep:
         return True
 
     def take(self) -> bool:
-        """Takes the finished read, after its losses are recorded."""
+        """Takes a finished read after its losses are recorded."""
         context = self._context
         if self._result is None:
             self._result = context.read_worker.take()
@@ -95,7 +95,7 @@ class ReadStep:
         path = SegmentFiles(context.settings.cdc_raw_directory, name).log
         if self._arriving.is_waited_for(result, path):
             self._result = None
-            # What was read is read again, from the file as it is then.
+            # Discard the result, because the next read must use the file as it is then.
             context.close_reader(name)
             context.scanner.request()
             found = (
@@ -103,7 +103,7 @@ class ReadStep:
                 if has_known_end(result)
                 else "was written seconds ago, and no index shows its end"
             )
-            message = f"{path} {found}; another program may still write it."
+            message = f"{path} {found}; another program may still be writing it."
             self._block(result, message, is_bounded=False)
             return True
         if not self._record_losses(result):
@@ -142,9 +142,9 @@ class ReadStep:
                 changes = context.announcer.change(batch.schema_changes, name, start, end)
                 context.announce(name, changes, start)
         if batch.skipped.get(_SCHEMA_UNREADABLE):
-            reason = "a change of schema in the log cannot be read"
+            reason = "a schema change in the log cannot be read"
             logger.warning(
-                "the agent cannot read a schema change in the commit log and asks the node for its "
+                "the agent cannot read a schema change in the commit log, and queries the node's "
                 "schema",
                 extra=fields(segment=name, up_to=batch.end_position),
             )
@@ -152,7 +152,7 @@ class ReadStep:
         if batch.skipped.get(_METADATA_LOG_UNREADABLE):
             logger.warning(
                 "the agent cannot read the statement of a schema change in the metadata log; it "
-                "takes the change from the rows of system_schema that follow",
+                "uses the following rows of system_schema instead",
                 extra=fields(segment=name, up_to=batch.end_position),
             )
         if batch.blocked is not None and batch.blocked.is_unannounced:
@@ -167,14 +167,14 @@ class ReadStep:
     def _announce_table(
         self, name: SegmentName, table_id: str, schema: Schema, position: int
     ) -> None:
-        """Announces a table that the log uses without a change that the agent has read."""
+        """Announces a table that a record uses before the agent has read its schema change."""
         announcer = self._context.announcer
         assert announcer is not None
         changes = announcer.complete(table_id, schema, name, position)
         self._context.announce(name, changes, position)
 
     def _take_error(self, result: ReadResult, order: ReadRequest, error: BaseException) -> None:
-        """Blocks the segment when the read may succeed later; other losses are recorded already."""
+        """Blocks the segment if the read may succeed later; otherwise its loss is on record."""
         context = self._context
         if isinstance(error, FileNotFoundError):
             context.scanner.request()
@@ -201,12 +201,12 @@ class ReadStep:
         self._blocked.begin(obstacle)
 
     def _record_losses(self, result: ReadResult) -> bool:
-        """True when all losses of the read are recorded."""
+        """Records the losses of a read; returns True if all of them are recorded."""
         disposer, name = self._context.disposer, result.order.name
         return all(disposer.record(name, ranges, reason) for reason, ranges in losses(result))
 
     def _close_others(self, name: SegmentName) -> None:
-        """Closes other files, except of segments that left `cdc_raw`: those cannot be reopened."""
+        """Closes other segments, unless they left `cdc_raw` and cannot be reopened."""
         for segment in self._context.segments.opened:
             if segment.name != name and segment.log is not None:
                 self._context.close_reader(segment.name)

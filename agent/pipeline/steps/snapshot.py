@@ -7,7 +7,7 @@ from sidecar.offsets.flusher import OffsetFlusher, OffsetStore
 
 class SnapshotStep:
     def __init__(self, context: PipelineContext, store: OffsetStore) -> None:
-        """`store` holds the progress of the snapshot in `context`."""
+        """`store` receives the progress of the snapshot in `context`."""
         self._context = context
         snapshot = context.snapshot
         self._flusher = (
@@ -25,16 +25,16 @@ class SnapshotStep:
 
     @property
     def save_in_s(self) -> float | None:
-        """When a save is due; None when there is nothing to save."""
+        """Seconds until a save is due; None if there is nothing to save."""
         return None if self._flusher is None else self._flusher.due_in_s
 
     @property
     def error(self) -> str:
-        """Why the last save failed; empty when it did not."""
+        """Why the latest save failed; empty if it succeeded."""
         return "" if self._flusher is None else self._flusher.error
 
     def tick(self) -> bool:
-        """Adds a page when the window has room for it beside the next read of the log, so that the
+        """Adds a page if the window can hold it together with the next read of the log, so that the
         snapshot never delays the log."""
         context, snapshot = self._context, self._context.snapshot
         if snapshot is None or not (context.delivery.is_open and context.may_publish):
@@ -50,21 +50,21 @@ class SnapshotStep:
         return True
 
     def save(self) -> None:
-        """Saves progress when that is due; at once when a table is requested or complete."""
+        """Saves progress if a save is due; immediately if the state of a table changed."""
         flusher, snapshot = self._flusher, self._context.snapshot
         if flusher is not None and snapshot is not None:
             flusher.reached = snapshot.offsets
             flusher.save(at_once=flusher.reached.states != flusher.stored.states)
 
     def save_last(self) -> None:
-        """Stores progress at the end."""
+        """Saves the final progress."""
         flusher, snapshot = self._flusher, self._context.snapshot
         if flusher is not None and snapshot is not None:
             flusher.reached = snapshot.offsets
             flusher.save_last()
 
     def rollback(self) -> None:
-        """Reads again what is not acknowledged."""
+        """Causes unacknowledged rows to be read again."""
         if self._context.snapshot is not None:
             self._context.snapshot.rollback()
 

@@ -1,9 +1,9 @@
 """Sends a watermark at each interval.
 
-A cycle: probe the node, scan `cdc_raw`, wait until everything that was synced at the scan is
-acknowledged, send. The node was running when it was asked. So at the scan it had synced everything
-that it had logged one sync lag before the question. A cycle that takes longer than the interval
-sends the former watermark with the cause and continues.
+A cycle probes the node, scans `cdc_raw`, waits until everything synced at the scan is acknowledged,
+and sends the watermark. The node was running during the probe. So at the scan it had synced
+everything that it logged up to one sync lag before the probe. If a cycle takes longer than the
+interval, the agent sends the previous watermark with the cause, and continues.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,26 +21,26 @@ from sidecar.quantities import size_text
 
 @dataclass(frozen=True, slots=True)
 class WatermarkParts:
-    """What the step uses of other parts of the agent."""
+    """Other parts of the agent that the step uses."""
 
     sender: WatermarkSender
     probes: NodeWatch
     store: CoverageStore
     now_ms: Callable[[], int]
-    """The time of the machine, which is the node's."""
+    """The clock of this machine, which is also the node's clock."""
 
 
 class WatermarkStep:
-    """For the pipeline's thread."""
+    """Runs the cycles. Only for the pipeline's thread."""
 
     def __init__(
         self, context: PipelineContext, parts: WatermarkParts, requeue: RequeueStep
     ) -> None:
-        """Raises what loading the stored coverage raises."""
+        """Loads the stored coverage; raises the errors of loading."""
         self._context = context
         self._requeue = requeue
         self.error = ""
-        """Why the node was not probed for the last watermark; empty after a success."""
+        """Why the latest probe of the node failed; empty if it succeeded."""
         self._parts = parts
         self._interval_s = parts.sender.interval_ms / 1000
         self._coverage = parts.store.load()
@@ -56,7 +56,7 @@ class WatermarkStep:
         return max(0.0, self._next_s - self._context.clock())
 
     def tick(self) -> bool:
-        """True when the cycle went on."""
+        """Continues the cycle; returns True if it made progress."""
         is_due = self.due_in_s == 0.0
         if is_due:
             self._next_s = self._context.clock() + self._interval_s
@@ -72,7 +72,7 @@ class WatermarkStep:
         return is_done or before != (self._is_probing, self._scan_after)
 
     def rewind(self) -> None:
-        """Unacknowledged events are read again: the barrier does not cover their new positions."""
+        """Drops the barrier, which does not cover the events that are read again."""
         self._scan_after = self._barrier = None
 
     @property
@@ -80,7 +80,7 @@ class WatermarkStep:
         return self._is_probing or self._scan_after is not None or self._barrier is not None
 
     def _advance(self) -> bool:
-        """The next steps of the cycle; True at its end."""
+        """Takes the next steps of the cycle; returns True at its end."""
         context = self._context
         if self._is_probing and not self._take_probe():
             return not self._is_probing
@@ -94,7 +94,7 @@ class WatermarkStep:
         if self._barrier is None:
             return False
         if any(self._losses()):
-            # A retry or a later read may change what the quarantine lacks.
+            # The barrier does not cover lost changes, which a retry can still deliver.
             self._barrier = None
             return True
         if not self._barrier.is_reached(context.segments):
@@ -106,8 +106,8 @@ class WatermarkStep:
         return True
 
     def _take_probe(self) -> bool:
-        """Takes the node's answers, if any, and requests a scan; False when there are none yet or
-        the probe failed."""
+        """Takes the node's answers and requests a scan; returns False if the probe is running or
+        has failed."""
         context, result = self._context, self._parts.probes.take()
         if result is None:
             return False
@@ -130,7 +130,7 @@ class WatermarkStep:
         self._context.metrics.watermark.set(coverage.until_ms / 1000)
 
     def _send(self) -> None:
-        """One message at a time, so that none wait while the broker is unavailable."""
+        """Sends one message at a time, so that none accumulate while the broker is unavailable."""
         context, parts = self._context, self._parts
         if not context.delivery.is_open or context.delivery.window.watermark < self._sent_number:
             return
@@ -142,7 +142,7 @@ class WatermarkStep:
         context.metrics.watermarks.inc()
 
     def _obstacles(self) -> Iterator[Obstacle]:
-        """What prevents the watermark from advancing now."""
+        """Yields the reasons why the watermark cannot advance now."""
         context = self._context
         if self.error:
             yield Obstacle("node_unavailable", self.error)
@@ -157,13 +157,13 @@ class WatermarkStep:
             yield Obstacle("not_delivered", f"{waiting} of the log are not delivered yet")
 
     def _losses(self) -> Iterator[Obstacle]:
-        """Changes that the topics lack until an operator retries or discards them."""
+        """Yields changes missing from the topics until an operator retries or discards them."""
         context = self._context
         disposer, usage = context.disposer, context.disposer.last_usage
         if usage.segments or disposer.has_changed_quarantine or self._requeue.names:
             names = (*usage.available_names, *usage.missing_names, *usage.dead_letter_names)
             text = ", ".join(dict.fromkeys(names)) or "a segment"
-            yield Obstacle("segment_quarantined", f"the quarantine has {text}")
+            yield Obstacle("segment_quarantined", f"the quarantine contains {text}")
         if context.delivery.rejected:
             yield Obstacle("event_rejected", "the sink rejected an event")
         if disposer.record_error:

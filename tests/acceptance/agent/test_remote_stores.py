@@ -198,7 +198,7 @@ def test_segments_arrive_after_a_store_outage_and_a_kill(agent_dir: AgentDir, st
         assert health is not None
         assert not health.ok
         assert "3 finished segments" in health.messages["transfer"]
-        assert health.messages["cdc_raw"].endswith("is followed")
+        assert health.messages["cdc_raw"].endswith("is watched")
     # Leaving the block killed the agent.
     assert values(agent_dir) == ["1", "2", "3"]
     assert len(list(upload.glob("CommitLog-*"))) == 6
@@ -230,14 +230,14 @@ def test_full_transfer_backlog_keeps_segments_but_delivery_continues(
             "every event",
             lambda: agent_dir.events.exists() and values(agent_dir) == ["1", "2", "3", "4"],
         )
-        said = ("2 finished segments are in cdc_raw in all", f"failed for {NAME}")
+        said = ("In total, 2 finished segments are in cdc_raw", f"failed for {NAME}")
         process.wait_until(
             "the sentences", lambda: all(part in str(process.health()) for part in said)
         )
         health = process.health()
         assert health is not None
         assert "commit.log.transfer.backlog.max.bytes" in health.messages["quarantine"]
-        assert "those that have no room stay in cdc_raw" in health.messages["transfer"]
+        assert "segments that do not fit stay in cdc_raw" in health.messages["transfer"]
         assert [path.exists() for path in paths] == [False, False, True, True]
         assert gauge(process, "cdc_transfer_backlog_segments") == 2
         assert gauge(process, "cdc_transfer_backlog_bytes") <= 2 * one_bytes

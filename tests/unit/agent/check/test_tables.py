@@ -172,7 +172,7 @@ DROPPED = {
 def test_drop_remedy_differs_for_missing_and_recreated_tables() -> None:
     (found,) = check_drops(DROPPED, ["shop.items"])
     assert (found.code, found.level) == ("table_dropped", Level.WARNING)
-    assert "dropped, which has no event: shop.items, shop.orders." in found.message
+    assert "dropped, which sends no event: shop.items, shop.orders." in found.message
     assert "--set table=shop.orders --set at.us=1700000000500999, for each" in found.remedy
     assert "delete the rows of the old shop.items;" in found.remedy
     assert "`agent truncations acknowledge shop.items shop.orders`" in found.remedy

@@ -72,7 +72,7 @@ def test_invalid_offsets_are_rejected(value: str) -> None:
 
 
 def test_import_without_offsets_is_rejected() -> None:
-    with pytest.raises(ConfigError, match="has no offset"):
+    with pytest.raises(ConfigError, match="contains no offset"):
         offsets_from_debezium((), (), "node-1")
 
 

@@ -75,8 +75,8 @@ def test_discard_deletes_all_files_of_segment(agent_dir: AgentDir, quarantined: 
 @pytest.mark.parametrize(
     ("words", "part"),
     [
-        (["retry"], "Name segments"),
-        (["retry", "--all", NAME], "Name segments"),
+        (["retry"], "Specify segments"),
+        (["retry", "--all", NAME], "Specify segments"),
         (["retry", "x.log"], "not a segment name"),
         (["retry", "CommitLog-7-9.log"], "CommitLog-7-9.log: not in"),
         (["discard", "CommitLog-7-9.log", "--yes"], "CommitLog-7-9.log: not in"),

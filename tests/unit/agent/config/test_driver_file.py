@@ -103,7 +103,7 @@ def test_tls_stores_are_read_from_driver_file(tmp_path: Path) -> None:
         (f'{ROOT}.basic.contact-points = ["10.0.0.7"]', "`10.0.0.7`: it must be a list of `host:"),
         (f"{ROOT}.basic.contact-points = here", "`here`: it must be a list of `host:port`"),
         (f"{ROOT}.basic.contact-points {{ a = b }}", "must be a list of `host:port`"),
-        (f'{ROOT}.basic.contact-points = ["a:1", "b:2"]', "`a:1, b:2`: all must have the port"),
+        (f'{ROOT}.basic.contact-points = ["a:1", "b:2"]', "`a:1, b:2`: all must use the port"),
         (f'{ROOT}.basic.contact-points = ["a:99999"]', "must be at most 65535, not `99999`"),
         (
             f"{ROOT}.advanced.auth-provider.class = DseGssApiAuthProvider",

@@ -80,7 +80,7 @@ def test_minimal_configuration_loads(tmp_path: Path) -> None:
         ({"storage.s3.kms.key.id": "key-1"}, ["needs `storage.s3.server.side.encryption=aws:kms`"]),
         (
             {"accord.journal.enabled": "true", "schema.file": "/schema.cql"},
-            ["`accord.journal.enabled`", "needs the node", ":6)"],
+            ["`accord.journal.enabled`", "needs the column ids", ":6)"],
         ),
     ],
 )
@@ -150,7 +150,7 @@ def test_skipping_all_changes_is_valid_with_snapshots(tmp_path: Path) -> None:
 
 def test_skipping_truncations_warns_that_ranges_need_r(tmp_path: Path) -> None:
     (warning,) = load(tmp_path, {SKIPPED: "t", "event.op.style": "envelope"}).warnings
-    assert "skipped by `r`" in warning
+    assert "Use `r` to skip deletions of ranges" in warning
 
 
 def test_protobuf_converter_uses_its_registry(tmp_path: Path) -> None:

@@ -107,8 +107,8 @@ def test_metadata_log_is_not_read_without_upgrade(owner: str | None, host_id: st
     ("answer", "reason"),
     [
         (Node(AccessDeniedError("no SELECT permission.")), "no SELECT permission."),
-        (Node(None), "system.local_metadata_log does not have the entry of the upgrade."),
-        (Node(b"", kind=4), "system.local_metadata_log does not have the entry of the upgrade."),
+        (Node(None), "system.local_metadata_log does not contain the entry of the upgrade."),
+        (Node(b"", kind=4), "system.local_metadata_log does not contain the entry of the upgrade."),
     ],
 )
 def test_an_unverified_node_is_used_and_reported(answer: Node, reason: str) -> None:

@@ -154,7 +154,7 @@ def test_partly_read_segment_is_identified_by_content(
             assert found == [50]
             assert ONE.log in harness.quarantined()
             (cause,) = causes(harness, ONE)
-            assert "another file has taken the name" in cause
+            assert "a different file has replaced" in cause
             # Nothing is lost: a retry publishes all of it.
             (harness.quarantine.directory / f"{ONE.log}.retry").touch()
             harness.pass_time(6)
@@ -207,7 +207,7 @@ def test_permanently_short_file_is_quarantined() -> None:
         harness.settle()
         blocked = harness.view.blocked
         assert blocked is not None
-        assert "may still write it" in blocked.message
+        assert "may still be writing it" in blocked.message
         harness.pass_time(11)
         assert rows(harness) == [0, 1, 50]
         assert ONE.log in harness.quarantined()

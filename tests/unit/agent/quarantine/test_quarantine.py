@@ -75,7 +75,7 @@ DEEP = "[" * 100_000
 def test_invalid_reason_file_counts_as_lost_range(quarantine: Quarantine, text: str) -> None:
     quarantine.directory.mkdir(parents=True)
     (quarantine.directory / f"{NAME.log}.reason.json").write_text(text)
-    assert "is not readable as a reason" in ranges(quarantine)[0].cause
+    assert "does not contain a valid reason" in ranges(quarantine)[0].cause
     assert quarantine.record_ranges(NAME, [DAMAGE])
     assert DAMAGE in ranges(quarantine)
 

@@ -95,7 +95,7 @@ ROWS = {
         for code, reason in REASONS.items()
     },
     "new code": Row(failed_read(77), "code 77", is_aside=True),
-    "no code": Row(failed_read(), "names no reason", is_aside=True),
+    "no code": Row(failed_read(), "reports no reason", is_aside=True),
     "rejected": Row(InvalidRequest("Undefined column name v"), "Undefined column", is_aside=True),
     "syntax": Row(SyntaxException(0x2000, "line 1", None), "line 1", is_aside=True),
     "read timeout": Row(timed_out(), "0 of 1 replicas answered"),

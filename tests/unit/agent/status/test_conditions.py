@@ -307,7 +307,7 @@ def test_rejected_event_condition_lists_remedies() -> None:
     assert "raise max.message.bytes of the topic" in condition.remedy
     assert "kafka.producer.max.request.size" in condition.remedy
     assert "exclude the column or field with field.exclude.list" in condition.remedy
-    assert "`.events.ndjson` in the quarantine has its whole value" in condition.remedy
+    assert "`.events.ndjson` in the quarantine contains its whole value" in condition.remedy
 
 
 def test_quarantine_condition_lists_only_oldest_segments() -> None:

@@ -119,9 +119,9 @@ class CaptureProperties(Properties):
     oversize_handling: Annotated[Literal["fail", "skip", "split"], LowerCase] = prop(
         "cursor.oversize.handling.mode",
         default="split",
-        doc="Handling of events larger than 16 MB. `split`: the server sends them in parts "
-        "(MongoDB 6.0.9 and 7.0); the agent requests this after the first such event. `skip`: the "
-        "agent skips, counts and logs them (MongoDB 4.4). `fail`: the agent exits.",
+        doc="Handling of events larger than 16 MB or the memory limit of MongoDB 9.0. `split`: the "
+        "server sends large ones in parts (MongoDB 6.0.9 and 7.0); the agent requests this after "
+        "the first. `skip`: the agent skips, counts and logs them (MongoDB 4.4). `fail`: it exits.",
     )
     cursor_pipeline: Stages | None = optional(
         "cursor.pipeline",

@@ -1,6 +1,7 @@
 """Replies whose structure no server would send: other types, limits, lost and repeated members."""
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from random import Random
 from typing import Any
 
@@ -57,7 +58,9 @@ def _values(random: Random) -> Sequence[Callable[[], Any]]:
         lambda: [random.choice([1, "x", {}, None])] * random.choice([1, 2, 5000]),
         lambda: Timestamp(random.choice([0, 1, 2**32 - 1]), random.choice([0, 2**32 - 1])),
         lambda: DatetimeMS(random.choice([0, -(2**63), 2**63 - 1])),
-        lambda: random.choice([MinKey(), MaxKey(), ObjectId(), Code("f"), Regex("a", "i")]),
+        lambda: random.choice(
+            [MinKey(), MaxKey(), ObjectId(bytes(12)), Code("f"), Regex("a", "i")]
+        ),
         lambda: Decimal128(random.choice(["NaN", "-0", "9E+6144"])),
     )
 
@@ -100,7 +103,7 @@ def _mutate_once(document: Any, random: Random) -> str:
             return f"{shown} named {new_name!r}"
         case "repeat" if isinstance(name, int):
             times = random.choice([1, 2, 100])
-            holder[name:name] = [holder[name]] * times
+            holder[name:name] = [deepcopy(holder[name]) for _ in range(times)]
             return f"{shown} repeated {times} times"
         case "swap":
             other = random.choice(places)

@@ -8,6 +8,7 @@ A traceback is printed only at level DEBUG.
 
 import json
 import logging
+import re
 import sys
 import time
 from collections import deque
@@ -21,6 +22,8 @@ LogFormat = Literal["text", "json"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 _FIELDS = "sidecar_fields"
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""Control characters, separators of lines, and marks that reorder text."""
 _FIRST_PAUSE_S = 10.0
 _LONGEST_PAUSE_S = 600.0
 
@@ -80,7 +83,8 @@ class TextFormatter(logging.Formatter):
         line = f"{_time(record)} {record.levelname:7} {record.name}: {record.getMessage()}"
         line += "".join(f" {name}={_plain(value)}" for name, value in _fields(record).items())
         trace = _traceback(self, record)
-        return self._hide(f"{line}\n{trace}" if trace else line)
+        line = one_line(self._hide(line))
+        return f"{line}\n{self._hide(trace)}" if trace else line
 
 
 class JsonFormatter(logging.Formatter):
@@ -104,7 +108,7 @@ class JsonFormatter(logging.Formatter):
         if trace:
             line["traceback"] = trace
         whole = {**_constant_fields, **_fields(record), **line}
-        return self._hide(json.dumps(whole, default=str, ensure_ascii=False))
+        return one_line(self._hide(json.dumps(whole, default=str, ensure_ascii=False)))
 
 
 class RecentWarnings(logging.Handler):
@@ -190,6 +194,12 @@ class _Condition:
         self.pause_s = min(self.pause_s * 2, _LONGEST_PAUSE_S)
         self.next_s = now_s + self.pause_s
         self.suppressed = 0
+
+
+def one_line(text: str) -> str:
+    """Escape what could end a line or steer a terminal, as JSON does: names of collections and
+    files may contain any character."""
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _time(record: logging.LogRecord) -> str:

@@ -155,7 +155,7 @@ class Path(ExitStack):
             self.round.said.ask(self.agent)
         self.round.step(self.run_jobs())
         log = self.agent.configuration.with_name("agent.log")
-        self.round.said.read_log(log.read_text(errors="replace").splitlines())
+        self.round.said.read_log(log.read_text(errors="replace").split("\n"))
         found = [*self.round.failures, *self.compare()]
         if not self.agent.is_running:
             text = f"ended with {self.agent.exit_status}"

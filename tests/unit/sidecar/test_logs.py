@@ -3,15 +3,20 @@
 import io
 import json
 import logging
+import unicodedata
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sidecar.logs import (
+    JsonFormatter,
     LogFormat,
     LogLevel,
     RateLimitedLog,
     RecentWarnings,
+    TextFormatter,
     configure,
     fields,
     set_constant_fields,
@@ -46,6 +51,19 @@ def test_text_line_contains_message_and_fields() -> None:
     )
     assert line[10] == "T"
     assert line[23] == "Z"
+
+
+@given(st.text(), st.text())
+def test_any_text_takes_one_line(message: str, value: str) -> None:
+    record = logging.LogRecord("n", logging.INFO, "", 0, "%s", (message,), None)
+    vars(record).update(fields(name=value))
+    text_line = TextFormatter().format(record)
+    json_line = JsonFormatter().format(record)
+    assert len(f"{text_line}.".splitlines()) == 1
+    assert len(f"{json_line}.".splitlines()) == 1
+    assert not any(unicodedata.category(each) == "Cc" for each in text_line + json_line)
+    found = json.loads(json_line)
+    assert (found["message"], found["name"]) == (message, value)
 
 
 def test_json_line_contains_message_and_fields() -> None:

@@ -10,7 +10,8 @@
     └── SinkError                STOP   1   a sink has failed
         └── SinkRestartError     RETRY  1   a sink can restart from the watermark
 
-A message has one or two sentences: what failed, where, and what to do.
+A message has one or two sentences: what failed, where, and what to do. Exit codes 5 to 8 belong to
+single commands (docs/reference/command-line.md).
 """
 
 from enum import Enum

@@ -104,7 +104,7 @@ def acquire_checkpoint(session: SparkSession, uri: str, owner: CheckpointOwner) 
         differences = list(_differences(known, owner))
         if differences:
             raise CheckpointError(
-                f"The checkpoint {uri} belongs to another job: {'; '.join(differences)}. Use the "
+                f"The checkpoint {uri} does not match this job: {'; '.join(differences)}. Use the "
                 "same options, or start with a new checkpoint."
             )
         return OwnedCheckpoint(known["id"], is_new=False)

@@ -117,7 +117,7 @@ def import_(invocation: Invocation[AgentConfig], source: Path, replace: bool) ->
     lowest = found[0]
     message = (
         f"The agent starts in {lowest.segment.log} at position {lowest.position}, the offset of "
-        f"{lowest.table}. It is the lowest offset of {len(found)} tables. Older segments in "
+        f"{lowest.table} and the lowest of all tables ({len(found)}). Older segments in "
         f"cdc_raw, marked as completed: {len(offsets.completed)}. Stored in {store.path}."
     )
     report = ImportedOffsets(

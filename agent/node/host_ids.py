@@ -2,7 +2,7 @@
 
 `nodetool cms initialize` completes the upgrade: it numbers the nodes, and derives a new host id
 from each number (`NodeId.toUUID`). The agent keeps the id in its offsets. The cluster's metadata
-log contains the former ids, so the agent detects a replacement node.
+log still contains the former ids, so the agent can tell an upgraded node from a replacement.
 """
 
 import re

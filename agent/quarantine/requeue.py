@@ -23,7 +23,7 @@ from sidecar.files.regular import open_regular, regular_size_bytes
 
 _COMPARED_BYTES = 1 << 20
 _MAX_COMPARED_BYTES = 1 << 31
-"""No segment is larger, but any user can create a file of any length."""
+"""No segment is larger, but a user who may write to `cdc_raw` can create a larger file."""
 
 
 def requeue(quarantine: Path, name: SegmentName, cdc_raw: Path) -> bool:

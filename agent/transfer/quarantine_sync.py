@@ -197,9 +197,9 @@ class QuarantineSync(StoreThread):
         # A crash can leave an empty marker next to the segment.
         if sent_to not in ("", address):
             raise StoreError(
-                f"{name} is in {sent_to} and cannot be fetched from {address}. Restore "
-                "remote.commit.log.relocation.dir and node.id, or move the segment there and "
-                f"correct {marks.remote}.",
+                f"{name} is in {sent_to} and cannot be fetched from {address}. Restore the "
+                "previous remote.commit.log.relocation.dir and node.id, or move the segment to "
+                f"{address} and write that address to {marks.remote}.",
                 is_segment_specific=True,
             )
         is_here = files.log.exists()

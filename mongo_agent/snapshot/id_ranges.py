@@ -1,4 +1,4 @@
-"""Ranges of `_id`: as bounds of its index, and as conditions for servers without index bounds.
+"""Expresses `_id` ranges as index bounds (`min`, `max`), or as conditions without them.
 
 An index range without `max` ends before MaxKey, and a range that begins at MaxKey is an error. So
 the document with that `_id` needs a separate condition. A condition compares only values of one

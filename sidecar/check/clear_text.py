@@ -70,7 +70,8 @@ def shared_logins(
             f"{prefix}security.protocol=SASL_PLAINTEXT",
             tuple(kafka.get("bootstrap.servers", "").split(",")),
             False,
-            f"Set {prefix}security.protocol=SASL_SSL and the address of the broker's TLS listener.",
+            f"Set {prefix}security.protocol=SASL_SSL, and {prefix}bootstrap.servers to the TLS "
+            "listener of the broker.",
         )
     if (token_url := kafka.get("sasl.oauthbearer.token.endpoint.url")) is not None:
         name = f"{prefix}sasl.oauthbearer.token.endpoint.url"

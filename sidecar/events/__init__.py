@@ -12,7 +12,7 @@ ProduceArguments = tuple[
     str, bytes | None, bytes | None, int, Callable[..., None], None, int, list[tuple[str, bytes]]
 ]
 """The positional arguments of `confluent_kafka.Producer.produce`: topic, value, key, partition,
-callback, the callback's other name, timestamp (0: the time of the call), headers."""
+callback, `on_delivery` (its alias; always None), timestamp (0: the time of the call), headers."""
 
 Source = TypeVar("Source")
 """The owner of a position: a segment, a change stream."""

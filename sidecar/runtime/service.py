@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 
 class ServiceShell(Generic[ViewOf]):
-    """Serves HTTP and logs the status while the agent works, and before it can."""
+    """Serves HTTP and logs status changes while the agent runs, even before it can deliver."""
 
     def __init__(
         self,

@@ -15,7 +15,6 @@ from uuid import UUID
 from spark_jobs.errors import JobError
 
 _US = 1_000_000
-_US = 1_000_000
 _CLOCK_SKEW_US = 60 * _US
 """Allowed difference between the clocks of the clients and of the job that fills the store."""
 _GREGORIAN_100_NS = 0x01B21DD213814000

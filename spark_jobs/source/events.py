@@ -159,9 +159,9 @@ def _time_error(ts_us: Column) -> Column:
 def json_value(text: Column, members: str) -> Column:
     """Parse JSON into a struct of these members, such as `id: string`, and of `UNREAD`.
 
-    The jobs use no other JSON function of Spark. Jackson rejects 20 million characters, numbers of
-    1,000 digits and 1,000 levels, for which `get_json_object` would return null, as for a missing
-    member.
+    The jobs use no other JSON function of Spark. By default, Jackson rejects strings above 20
+    million characters, numbers above 1,000 digits and nesting above 1,000 levels. Then
+    `get_json_object` returns null, as if the member were missing.
 
     A member that does not fit is null, like a missing one. Only `UNREAD` tells them apart, so every
     caller must check it."""

@@ -49,7 +49,8 @@ impl Session {
         self.evaluation.fields()
     }
 
-    /// Adds a batch, after `next_batch` has returned `None`.
+    /// Sets the next input batch. Call it first, or after `next_batch` has returned `None`; otherwise
+    /// unread rows of the previous batch are lost.
     ///
     /// # Errors
     /// [`crate::MergeError::Batch`] for missing columns or wrong column types.

@@ -104,7 +104,9 @@ def test_followers_read_store_of_reconcile(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["compact", "expire"])
-def test_maintenance_job_uses_tables_of_tables_job(command: str, tmp_path: Path) -> None:
+def test_maintenance_job_has_format_and_target_of_the_tables_job(
+    command: str, tmp_path: Path
+) -> None:
     found = options(f"tables-{command}-scheduled", tmp_path)
     job = options("tables", tmp_path)
     assert isinstance(found, TypedTableOptions) and isinstance(job, TablesJobOptions)

@@ -117,7 +117,7 @@ def test_checkpoint_rejects_another_job(spark: SparkSession, tmp_path: Path) -> 
     acquire_checkpoint(spark, str(tmp_path), JOB)
     content = (tmp_path / OWNER_FILE).read_text()
     for owner, expected in OTHERS.values():
-        with pytest.raises(CheckpointError, match="belongs to another job") as raised:
+        with pytest.raises(CheckpointError, match="does not match this job") as raised:
             acquire_checkpoint(spark, str(tmp_path), owner)
         assert expected in str(raised.value)
     assert (tmp_path / OWNER_FILE).read_text() == content

@@ -159,9 +159,12 @@ class TransactionalKafkaSink:
             self._tick(_STEP_S)
             self.client.probe_if_due()
             if self._clock() >= until_s:
-                raise UnavailableError(
-                    f"The position cannot be read: {self.client.state().explanation}."
+                state = self.client.state()
+                joining = (
+                    f"Kafka at {self.client.servers} has not accepted the transactional id yet"
                 )
+                reason = joining if state.healthy else state.explanation
+                raise UnavailableError(f"The position cannot be read: {reason}.")
         self._positions.stored = load_positions(
             self.client, self._records, self._creation, until_s, self._clock
         )

@@ -51,7 +51,7 @@ def test_agent_resumes_at_imported_connector_offset(agent_dir: AgentDir) -> None
     )
     told = agent("offsets", "import", "--from", source, "--config", configuration)
     assert (told.exit_code, told.errors) == (0, "")
-    assert "the offset of ks.t. It is the lowest offset of 2 tables" in told.output
+    assert "the offset of ks.t and the lowest of all tables (2)" in told.output
     assert "marked as completed: 1" in told.output
     with running(agent_dir) as process:
         process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir))

@@ -349,7 +349,7 @@ def test_loss_record_is_withdrawn_when_segment_reappears(make_harness: MakeHarne
     assert not (harness.quarantine.directory / f"{moved.name.log}.reason.json").exists()
 
 
-def test_discarded_loss_is_not_reported_after_restart(held: PipelineHarness) -> None:
+def test_loss_is_not_reported_again_after_discard_and_restart(held: PipelineHarness) -> None:
     """One segment's events are acknowledged late; of another segment only the index remains."""
     begun = held.raw.segment(1, 1, 1, 1)
     held.raw.index(begun, begun.records[1].end)

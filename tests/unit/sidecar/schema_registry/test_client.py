@@ -190,7 +190,7 @@ def test_invalid_registry_setting_yields_one_error(settings: dict[str, str], pro
     assert problem in raised.value.problems[0]
 
 
-def test_denied_access_rereads_the_login(registry: FakeRegistry) -> None:
+def test_credentials_are_reread_when_access_is_denied(registry: FakeRegistry) -> None:
     password = "first"
 
     def now() -> RegistrySettings:

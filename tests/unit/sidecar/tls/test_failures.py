@@ -67,7 +67,7 @@ QUIET = TlsServer("the server", "url", "ca", "key", "", "")
         ),
     ],
 )
-def test_each_tls_failure_yields_one_clause(text: str, clause: str) -> None:
+def test_tls_failure_is_explained_with_its_remedy(text: str, clause: str) -> None:
     assert tls_failure(text, BROKER) == clause
 
 

@@ -44,6 +44,7 @@ def enforce_limit(client: Client, config: MongoConfig) -> None:
 
 def check_collections(config: MongoConfig, listed: Sequence[CollectionInfo]) -> Iterator[Finding]:
     verdicts = [plan_of(each, config) for each in listed]
+    yield from _without_events(config, verdicts)
     captured = [each for each in verdicts if each.is_captured]
     own = sum(each.collection.kind is CollectionKind.SYSTEM for each in verdicts)
     if not captured:
@@ -88,6 +89,21 @@ def check_collections(config: MongoConfig, listed: Sequence[CollectionInfo]) -> 
             "snapshots are consistent only per document.",
         )
     yield from _without_images(config, captured)
+
+
+def _without_events(config: MongoConfig, plans: Sequence[CollectionPlan]) -> Iterator[Finding]:
+    """Name the views and time series that the lists include, with the reason of `plan`."""
+    for kind in (CollectionKind.VIEW, CollectionKind.TIME_SERIES):
+        found = [
+            each
+            for each in plans
+            if each.collection.kind is kind
+            and config.namespaces.captures(each.collection.database, each.collection.name)
+        ]
+        if found:
+            yield ok(
+                "collections", f"The agent does not capture {_names(found)}: {found[0].reason}."
+            )
 
 
 def _without_images(config: MongoConfig, captured: Sequence[CollectionPlan]) -> Iterator[Finding]:

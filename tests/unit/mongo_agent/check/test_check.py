@@ -72,6 +72,20 @@ def test_missing_images_are_reported(tmp_path: Path) -> None:
     assert "images" not in {each.subject for each in check_collections(load(tmp_path), [lost])}
 
 
+def test_views_and_time_series_are_reported_with_their_reason(tmp_path: Path) -> None:
+    listed = [
+        CollectionInfo("shop", "orders"),
+        CollectionInfo("shop", "recent", CollectionKind.VIEW),
+        CollectionInfo("shop", "heat", CollectionKind.TIME_SERIES),
+        CollectionInfo("crm", "all", CollectionKind.VIEW),
+    ]
+    config = load(tmp_path, {"database.include.list": "shop"})
+    said = texts(check_collections(config, listed), Level.OK)
+    assert "The agent does not capture shop.recent: a view has no changes." in said
+    assert "shop.heat: MongoDB has no change events for time series." in said
+    assert "crm.all" not in said
+
+
 def test_collection_counts_are_reported(tmp_path: Path) -> None:
     config = load(tmp_path, {"database.include.list": "shop"})
     capped = CollectionInfo("shop", "log", CollectionKind.CAPPED)

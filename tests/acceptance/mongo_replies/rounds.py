@@ -53,7 +53,7 @@ class Round:
         database = f"r{self.random.getrandbits(32):x}"
         collection = self.writer[database].a
         collection.insert_many([{"_id": number} for number in range(20)])
-        properties = {
+        properties: dict[str, object] = {
             "snapshot.mode": "initial" if has_snapshot else "no_data",
             "database.include.list": database,
             "connect.max.attempts": 8,

@@ -1,6 +1,8 @@
 """Chunks of generated collections on generated clusters while documents appear and disappear:
-remaining documents are read once, and at least once by a restarted agent."""
+remaining documents are read once, and at least once by a restarted agent. `COLLECTIONS=100000`
+generates so many."""
 
+import os
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -86,6 +88,8 @@ class Server:
     server: Any
     regions: int = 1
     has_bounds: bool = True
+    collection: str = COLLECTION
+    hint: str = "_id_"
 
     def behave(self, plan: "Plan") -> None:
         self.server._deployment.order.seed(plan.seed)
@@ -103,9 +107,16 @@ def servers() -> Iterator[dict[str, Server]]:
         MongoClient[Any](documentdb.connection_string) as service,
     ):
         router.admin.command("shardCollection", f"shop.{COLLECTION}", key={"region": 1})
+        router.admin.command("shardCollection", "shop.hashed", key={"_id": "hashed"})
+        index = {"key": {"_id": 1}, "unique": True, "name": "by_id"}
+        member.shop.create_collection("clustered", clusteredIndex=index)
+        member.shop.create_collection("folded", collation={"locale": "en", "strength": 2})
         yield {
             "cluster": Server(router, cluster, SHARDS),
+            "hashed": Server(router, cluster, collection="hashed"),
             "replica set": Server(member, replica_set),
+            "clustered": Server(member, replica_set, collection="clustered", hint="by_id"),
+            "folded": Server(member, replica_set, collection="folded"),
             "DocumentDB": Server(service, documentdb, has_bounds=False),
         }
 
@@ -132,7 +143,7 @@ class Plan:
 _PLACES = st.tuples(st.integers(0, SHARDS - 1), st.integers(0, len(IDS) - 1))
 PLANS = st.builds(
     Plan,
-    st.sampled_from(["cluster", "cluster", "replica set", "DocumentDB"]),
+    st.sampled_from(["cluster", "hashed", "replica set", "clustered", "folded", "DocumentDB"]),
     st.frozensets(_PLACES, max_size=40),
     st.lists(_PLACES, max_size=6).map(tuple),
     st.integers(1, 5),
@@ -144,9 +155,9 @@ PLANS = st.builds(
 )
 
 
-def selected(hint: str = "_id_") -> SnapshotProgress:
+def selected(server: Server) -> SnapshotProgress:
     request = SnapshotRequest(SnapshotReason.SIGNAL)
-    chosen = selected_collection(request, COLLECTION, hint=hint)
+    chosen = selected_collection(request, server.collection, hint=server.hint)
     return SnapshotProgress().requested(request).resolved(request, [chosen])
 
 
@@ -167,7 +178,7 @@ def copied(server: Server, plan: Plan, change: Iterator[None]) -> Counter[Key]:
             has_index_bounds=server.has_bounds,
         ),
     )
-    progress = stored = selected()
+    progress = stored = selected(server)
     found: Counter[Key] = Counter()
     is_restarted = not plan.restarts
     for step in range(1000):
@@ -217,12 +228,15 @@ def documents_of(server: Server, places: Any) -> dict[Key, dict[str, Any]]:
     return made
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=int(os.environ.get("COLLECTIONS", "200")),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(PLANS)
 def test_reader_returns_every_remaining_document(servers: dict[str, Server], plan: Plan) -> None:
     server = servers[plan.server]
     server.behave(plan)
-    collection = server.client.shop[COLLECTION]
+    collection = server.client.shop[server.collection]
     collection.delete_many({})
     staying = documents_of(server, plan.staying)
     passing = documents_of(server, plan.passing)

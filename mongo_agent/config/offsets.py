@@ -52,9 +52,9 @@ class PositionProperties(Properties):
         "history.lost.policy",
         doc="Action when the oplog no longer contains the offset. `fail`: the agent exits and "
         "reports a remedy. `resnapshot`: it takes a new snapshot; documents deleted in the gap "
-        "stay in the topics until `mongo-agent snapshot start --replace`. `skip`: it continues "
-        "from now and records the gap. Defaults to `resnapshot` with "
-        "`snapshot.mode=when_needed` or `always`, else `fail`.",
+        "stay in the topics until a snapshot with `--replace`. `skip`: it continues from now and "
+        "records the gap. Defaults to `resnapshot` with `snapshot.mode=when_needed` or `always`, "
+        "else `fail`.",
     )
     replaced_policy: Annotated[ReplacedPolicy, LowerCase] = prop(
         "collection.replaced.policy",

@@ -11,6 +11,7 @@ from cassandra.protocol import ErrorMessage
 from confluent_kafka import KafkaException
 from pyspark.sql import DataFrame
 
+from commitlog import EventFormat
 from spark_jobs.errors import mapped_error
 from spark_jobs.reconcile.source_table import read_schema
 from spark_jobs.reconcile.store import VersionStore
@@ -282,8 +283,9 @@ class CassandraPath(Path):
         self, target: str, selected: Selected, read: Callable[[], DataFrame]
     ) -> Iterator[Difference]:
         keyspace, _, table = selected.name.partition(".")
-        # Topics have the name too.
-        names = (selected.name, f"{quoted(keyspace)}.{quoted(table)}", self._remade)
+        # A topic's name is shortened where it would be too long.
+        topic = EventFormat(topic_prefix=self.prefix, cluster="", node_id="").topic(keyspace, table)
+        names = (selected.name, f"{quoted(keyspace)}.{quoted(table)}", topic, self._remade)
         try:
             problems = list(wrong_values(selected, read().drop(_ROW_ID)))
         except Exception as error:

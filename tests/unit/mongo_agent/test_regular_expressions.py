@@ -184,6 +184,6 @@ def test_nonlinear_expression_warns_and_is_rejected_in_signals(
 ) -> None:
     found = compile_pattern(expression)
     assert isinstance(found.engine, re.Pattern)
-    assert re.search(f"has `{re.escape(expression)}`, .*{reason}", found.warning or "")
+    assert re.search(f"contains `{re.escape(expression)}`, .*{reason}", found.warning or "")
     with pytest.raises(ExpressionError, match=f"bounded time: .*{reason}"):
         compile_pattern(expression, is_linear=True)

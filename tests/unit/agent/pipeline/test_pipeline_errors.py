@@ -51,7 +51,7 @@ def test_a_sink_is_reopened_with_growing_pauses(
     state = harness.view.delivery.sink
     assert (state.healthy, state.message.endswith(str(error))) == (False, True)
     if isinstance(error, AccessDeniedError):
-        assert (state.code, "Restart it" in state.remedy) == ("sink_access_denied", True)
+        assert (state.code, "Restart the agent" in state.remedy) == ("sink_access_denied", True)
     pauses_s = [later - earlier for earlier, later in pairwise(opened)]
     assert all(0.75 * 2**n <= pauses_s[n] <= 2**n for n in range(5)), pauses_s
     del harness.sink.open

@@ -313,7 +313,7 @@ def test_names_of_debezium_server_are_recognised(path: Path) -> None:
         "`topic.prefix`.",
         *(
             f"`{name}` (FILE:{line}) belongs to Debezium Server. Remove it; `sink` and "
-            "`kafka.producer.*` name the destination."
+            "`kafka.producer.*` set the destination."
             for line, name in ((2, "debezium.sink.type"), (3, "quarkus.log.level"))
         ),
     ]

@@ -54,7 +54,7 @@ def schema(text: str) -> Prepare:
 
 DESCRIBE = "schema.file | no CREATE TABLE | DESCRIBE SCHEMA WITH INTERNALS"
 LINES = """
-offset.backing.store.dir={dir}/cdc_raw => the same directory as | Name a directory outside it
+offset.backing.store.dir={dir}/cdc_raw => the same directory as | Configure a directory outside it
 commit.log.relocation.dir={dir}/cdc_raw => the same directory as
 offset.backing.store.dir={dir}/offsets/../cdc_raw => the same directory as
 file.path={dir}/cdc_raw/events.ndjson => is inside
@@ -101,7 +101,7 @@ MISTAKES = [
     mistake(
         "cdc_raw inside the archive",
         {"cdc.raw.directory": "{dir}/relocation/archive", RELOCATION: "{dir}/relocation"},
-        "in its directory `archive`",
+        "inside its directory `archive`",
         prepare=around_cdc_raw,
     ),
     mistake("long prefix", {"topic.prefix": "p" * 300}, "300 | 249"),

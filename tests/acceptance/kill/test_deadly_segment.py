@@ -40,7 +40,7 @@ def test_segment_that_kills_the_agent_is_quarantined(agent_dir: AgentDir) -> Non
     assert set(values(agent_dir)) == {"a", "c"}
     listed = agent("quarantine", "list", "--config", path).output
     assert "CommitLog-7-2.log" in listed
-    assert "ended 3 times in a row" in listed
+    assert "died 3 times in a row" in listed
     assert agent("quarantine", "retry", "--all", "--config", path).exit_code == 0
     with running(agent_dir) as healthy:
         healthy.wait_until("the retry", lambda: "b" in values(agent_dir))

@@ -96,7 +96,8 @@ REFUSED = {
     "collections: commas": one("collection.include.list", " , ,", "an entry between its commas"),
     "fields: commas": one("field.exclude.list", ",,", "an entry between its commas"),
     "targets: space": Mistake(
-        {"capture.scope": "database", "capture.target": "sh op"}, ("capture.target", "no database")
+        {"capture.scope": "database", "capture.target": "sh op"},
+        ("capture.target", "cannot contain"),
     ),
     "targets: length": Mistake(
         {"capture.scope": "database", "capture.target": "x" * 64},

@@ -92,7 +92,7 @@ def test_object_larger_than_any_segment_is_not_downloaded(
 
 LONGER = CONTENT + b"."
 MORE = "sends more bytes than the size"
-ANOTHER = "has another checksum than gs://b/cdc/error"
+ANOTHER = "the checksum of the fetched file differs from gs://b/cdc/error"
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,7 @@ def test_unlogged_writes_are_unknown_without_usable_answer() -> None:
     for options, reason in (
         (None, ""),
         (WriteOptions(error="The request timed out."), "The request timed out."),
-        (without, "no CREATE KEYSPACE of ks"),
+        (without, "no CREATE KEYSPACE for ks"),
     ):
         found = unlogged_writes(options, ["ks.t"])
         assert found.table_count is None

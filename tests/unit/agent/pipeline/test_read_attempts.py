@@ -101,7 +101,7 @@ def test_deadly_segment_is_quarantined_and_can_be_retried(
     assert harness.archived() == {other.name.log, other.name.idx}
     reason = harness.quarantine.reason(deadly.name)
     assert reason is not None
-    assert "ended 3 times in a row while it read position 0" in reason.ranges[0].cause
+    assert "died 3 times in a row while it read position 0" in reason.ranges[0].cause
     assert "agent quarantine retry" in reason.ranges[0].cause
     request_retry(harness.quarantine.directory, [deadly.name])
     harness.pass_time(5)

@@ -148,7 +148,7 @@ def test_page_notes_unknown_unlogged_writes(site: StatusHarness) -> None:
     site.begin()
     site.settle()
     (note,) = summary(site).notes
-    assert "no CREATE KEYSPACE of ks" in note
+    assert "no CREATE KEYSPACE for ks" in note
 
 
 NAME = "CommitLog-7-1.log"

@@ -195,5 +195,5 @@ def test_acknowledging_unknown_event_number_is_an_error() -> None:
 
 
 def test_window_without_capacity_is_rejected() -> None:
-    with pytest.raises(ValueError, match="room"):
+    with pytest.raises(ValueError, match="limits"):
         Window(0, 1)

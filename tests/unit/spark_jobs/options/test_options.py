@@ -116,7 +116,7 @@ MISTAKES: list[tuple[type[SessionOptions], Settings, tuple[str, ...]]] = [
     (
         DedupeJobOptions,
         {**TO_KAFKA, "sink.topic": "o", "sink.kafka.acks": "1"},
-        ("must be `all`", "`1`", "lost"),
+        ("must be `all`", "`1`", "lose events"),
     ),
     (DedupeJobOptions, {"dead.letter.path": "/x"}, ("invalid.records=dead-letter",)),
     (

@@ -141,7 +141,7 @@ def test_events_of_earlier_and_later_tables_are_separated(
         if is_rejected
     }
     for place, error in found.items():
-        assert f"{place} is of a table shop.orders that was created after" in error
+        assert f"{place} is of a table shop.orders that is newer than" in error
         assert "Describe the schema again" in error
 
 

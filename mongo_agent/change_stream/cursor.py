@@ -32,7 +32,7 @@ from mongo_agent.server.commands import (
 from mongo_agent.server.errors import RESUMABLE_LABEL, Failure, classify_failure, error_text
 
 _MOST_LIMITED = 1024
-"""A stream that reads so many events at a time needs no limit any more."""
+"""Without a configured batch size: from this size on, the server chooses again."""
 _RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)
 
 

@@ -44,9 +44,8 @@ def large_event_stage(server: LargeEvents) -> Mapping[str, Any]:
         return {"$changeStreamSplitLargeEvent": {}}
     nothing: Mapping[str, Any] = {"$literal": {}}
     sizes = [{"$bsonSize": {"$ifNull": [f"${name}", nothing]}} for name in _MEMBERS]
-    short = bare_stage()["$replaceRoot"]["newRoot"]
     is_large = {"$gt": [{"$add": sizes}, MOST_BYTES]}
-    shortened = {"$cond": {"if": is_large, "then": short, "else": "$$ROOT"}}
+    shortened = {"$cond": {"if": is_large, "then": _short_event(), "else": "$$ROOT"}}
     return {"$replaceRoot": {"newRoot": shortened}}
 
 
@@ -69,9 +68,13 @@ def remedy_of(mode: OversizePolicy, server: LargeEvents) -> str:
 
 def bare_stage() -> Mapping[str, Any]:
     """A stage that leaves out the members of each event and marks it as one part of one."""
-    short: dict[str, Any] = {name: f"${name}" for name in _LEFT}
-    short["splitEvent"] = {"$literal": {"fragment": 1, "of": 1}}
-    return {"$replaceRoot": {"newRoot": short}}
+    return {"$replaceRoot": {"newRoot": _short_event()}}
+
+
+def _short_event() -> Mapping[str, Any]:
+    return {name: f"${name}" for name in _LEFT} | {
+        "splitEvent": {"$literal": {"fragment": 1, "of": 1}}
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,9 +48,11 @@ def test_simulated_release_supports_features_of_version(version: str) -> None:
             shop.a.update_one({"_id": 1}, [{"$set": {"list": [1]}}])
             insert, update = stream.next(), stream.next()
             position: Any = stream.resume_token
+        description = update["updateDescription"]
         assert ("collectionUUID" in insert) == (version == "8.2.0")
+        assert ("disambiguatedPaths" in description) == (version == "8.2.0")
         assert ("wallTime" in insert) == (version >= "6")
-        assert ("truncatedArrays" in update["updateDescription"]) == (version >= "5")
+        assert ("truncatedArrays" in description) == (version >= "5")
         # The version of the token follows the time.
         assert position["_data"][18:22] == ("2B04" if version >= "7" else "2B02")
         time = client.admin.command("ping")["operationTime"]

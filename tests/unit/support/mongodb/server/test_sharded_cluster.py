@@ -76,6 +76,20 @@ def test_idle_shard_blocks_router_stream_until_noop() -> None:
         assert stream.next()["documentKey"] == {"_id": 1}
 
 
+@pytest.mark.parametrize(("version", "is_shown"), [("8.0.4", False), ("8.2.11", True)])
+def test_events_over_several_shards_have_commit_time(version: str, is_shown: bool) -> None:
+    started = MongoShardedCluster(version=version)
+    with started as cluster, Client(cluster.connection_string) as router:
+        router.admin.command("shardCollection", "shop.orders", key={"region": 1})
+        with router.watch(show_expanded_events=True) as stream, router.start_session() as session:
+            for keys in ([0], [1, 2, 3, 4]):
+                with session.start_transaction():
+                    for key in keys:
+                        router.shop.orders.insert_one(order(key), session=session)
+            found = ["commitTimestamp" in stream.next() for _ in range(5)]
+    assert found == [False, *[is_shown] * 4]
+
+
 def test_transaction_over_several_shards_is_one(
     cluster: MongoShardedCluster, router: Client
 ) -> None:

@@ -61,11 +61,20 @@ def ddl_events(events: Iterable[bytes]) -> Iterator[DdlEvent]:
     for event in events:
         try:
             raw = RawBSONDocument(event)
-            if raw.get("operationType") in _OPERATIONS:
+            if raw.get("operationType") in _OPERATIONS and not _is_internal(raw):
                 yield _ddl_event(raw)
         except (InvalidBSON, KeyError, ValueError):
             # The event becomes a dead letter.
             continue
+
+
+def _is_internal(raw: Mapping[str, object]) -> bool:
+    """Whether a server renames a collection of its own. An upgrade to 9.0 gives the buckets of each
+    time series the name of the series."""
+    names = (raw.get("ns"), raw.get("to"))
+    return any(
+        isinstance(each, Mapping) and str(each.get("coll")).startswith("system.") for each in names
+    )
 
 
 def _ddl_event(raw: Mapping[str, object]) -> DdlEvent:

@@ -18,9 +18,10 @@ from mongo_agent.server.errors import (
 )
 from mongo_agent.snapshot.records import CollectionSnapshot
 
-_TOO_OLD = {239, 246}
+_TOO_OLD = {239, 246, 250, 272}
 """SnapshotTooOld: the time is before the server's history window. SnapshotUnavailable: the
-collection or one of its indexes is newer than the time."""
+collection or one of its indexes is newer than the time. StaleChunkHistory, MigrationConflict: a
+chunk of documents has moved to another shard since."""
 _CAPPED = "capped collections"
 """Part of the server's message for capped collections, with the code SnapshotUnavailable."""
 _NO_CLUSTER_TIME = {9, 20, 72, 115, 303}

@@ -17,7 +17,11 @@ from mongo_agent.snapshot.collection_reader import ChunkDocuments
 from mongo_agent.snapshot.records import Chunk
 
 _OF_DOCUMENTS = ("insert", "update", "replace", "delete")
-_HARMLESS = ("create", "createIndexes", "dropIndexes", "modify", "shardCollection")
+_HARMLESS = (
+    *("create", "createIndexes", "dropIndexes", "modify", "endOfTransaction"),
+    *("shardCollection", "refineCollectionShardKey", "reshardBegin", "reshardCollection"),
+)
+"""Types of events that change no document. Resharding moves documents without events of them."""
 
 
 @dataclass(frozen=True, slots=True)

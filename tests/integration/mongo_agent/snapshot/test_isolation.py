@@ -46,7 +46,7 @@ class Row:
 NO_RIGHT = OperationFailure("not authorized on shop", 13)
 ROWS = {
     "view": Row(ReadFailure.COLLECTION, OperationFailure("is a view", 166), "code 166"),
-    "damage": Row(ReadFailure.COLLECTION, OperationFailure("DataCorruption", 272), "code 272"),
+    "damage": Row(ReadFailure.COLLECTION, OperationFailure("damaged", 8), "code 8"),
     "no index": Row(ReadFailure.COLLECTION, OperationFailure("bad hint", 2), "code 2"),
     "internal": Row(ReadFailure.COLLECTION, OperationFailure("internal", 1), "code 1"),
     "time limit": Row(ReadFailure.COLLECTION, OperationFailure("time limit", 50), "code 50"),
@@ -55,7 +55,10 @@ ROWS = {
     "bad reply": Row(ReadFailure.COLLECTION, ProtocolError("no reply"), "no reply"),
     "bad document": Row(ReadFailure.COLLECTION, InvalidBSON("no BSON"), "InvalidBSON"),
     "any error": Row(ReadFailure.COLLECTION, ZeroDivisionError("by nought"), "by nought"),
-    "too old": Row(ReadFailure.LATER, OperationFailure("too old", 239), "code 239"),
+    **{
+        name: Row(ReadFailure.LATER, OperationFailure(name, code), f"code {code}")
+        for name, code in (("too old", 239), ("too new", 246), ("moved", 250), ("moving", 272))
+    },
     "capped": Row(ReadFailure.CAPPED, OperationFailure("not on capped collections", 246)),
     "no times": Row(ReadFailure.PLAIN, OperationFailure("no atClusterTime", 72)),
     "filter": Row(

@@ -51,6 +51,8 @@ def test_document_events_affect_their_document(operation: str) -> None:
             [EventScope("s", "a", None), EventScope("t", "b", None)],
         ),
         ({"operationType": "create", "ns": {"db": "s", "coll": "a"}}, []),
+        ({"operationType": "reshardCollection", "ns": {"db": "s", "coll": "a"}}, []),
+        ({"operationType": "endOfTransaction"}, []),
         ({"operationType": "invalidate"}, [EventScope(None, None, None)]),
         ({"splitEvent": {"fragment": 2, "of": 2}}, [EventScope(None, None, None)]),
     ],

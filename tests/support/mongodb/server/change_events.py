@@ -13,6 +13,8 @@ from tests.support.mongodb.server.wire import Document
 
 INTERNAL_DATABASES = ("admin", "local", "config")
 _ORDINARY = {"insert", "update", "replace", "delete", "drop", "rename", "dropDatabase"}
+# What a cluster tells itself; no option hides it (`docs/change_stream_events.md` of the server).
+_INTERNAL = {"reshardBegin"}
 _IMAGE_CHOICES = ("off", "whenAvailable", "required")
 
 Lookup = Callable[[Change], Document | None]
@@ -66,6 +68,12 @@ class Options:
         if self.before_change not in _IMAGE_CHOICES:
             raise CommandError(2, f"Enumeration value '{self.before_change}' is not valid")
 
+    def shows(self, change: Change) -> bool:
+        if change.operation == "reshardCollection" and not self.release.reports_resharding:
+            return False
+        is_plain = change.operation in _ORDINARY and not change.is_view
+        return self.is_expanded or is_plain or change.operation in _INTERNAL
+
 
 def events(
     entry: Entry, scope: Scope, options: Options, lookup: Lookup, token_version: int
@@ -90,7 +98,7 @@ def events(
                 is_invalidate=is_invalidate,
             )
 
-        if options.is_expanded or (change.operation in _ORDINARY and not change.is_view):
+        if options.shows(change):
             yield _event(entry, change, token(False), options, lookup)
         if scope.is_ended_by(change):
             yield {
@@ -127,7 +135,9 @@ def _event(
             del event["updateDescription"]["truncatedArrays"]
         if not (identifies and options.release.has_disambiguated_paths):
             del event["updateDescription"]["disambiguatedPaths"]
-    if options.is_expanded and not change.is_of_document and change.description is not None:
+    if change.operation in _INTERNAL:
+        event |= change.description or {}
+    elif options.is_expanded and not change.is_of_document and change.description is not None:
         event["operationDescription"] = dict(change.description)
     if options.is_expanded and change.state_before is not None:
         event["stateBeforeChange"] = dict(change.state_before)

@@ -73,6 +73,19 @@ class Release:
         return self.numbers >= (6, 0)
 
     @property
+    def reshards(self) -> bool:
+        return self.numbers >= (5, 0)
+
+    @property
+    def reports_resharding(self) -> bool:
+        """`reshardCollection` among the expanded events (its page in the manual)."""
+        return self.numbers >= (6, 1) or (self.series == "6.0" and self.numbers >= (6, 0, 14))
+
+    @property
+    def moves_collections(self) -> bool:
+        return self.numbers >= (8, 0)
+
+    @property
     def splits_events(self) -> bool:
         return self.numbers >= (6, 0, 9)
 

@@ -16,11 +16,12 @@ PRIMARY_SHARD = 0
 @dataclass
 class Sharding:
     """Sharded collections are spread by a checksum of the shard key, all others are on the primary
-    shard. `keys` are the fields of the shard key by collection. `refuses_direct_operations`:
-    a user needs a right to ask a shard and not the router."""
+    shard, or where they were `moved`. `keys` are the fields of the shard key by collection.
+    `refuses_direct_operations`: a user needs a right to ask a shard and not the router."""
 
     shards: int = 1
     keys: dict[Namespace, Sequence[str]] = field(default_factory=dict)
+    moved: dict[Namespace, int] = field(default_factory=dict)
     refuses_direct_operations: bool = False
 
     def key(self, namespace: Namespace, document: Mapping[str, object]) -> Document:
@@ -37,5 +38,5 @@ class Sharding:
 
     def shard_of(self, namespace: Namespace, document: Mapping[str, object]) -> int:
         if namespace not in self.keys:
-            return PRIMARY_SHARD
+            return self.moved.get(namespace, PRIMARY_SHARD)
         return crc32(order(self.key(namespace, document))) % self.shards

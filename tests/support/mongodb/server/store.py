@@ -18,7 +18,7 @@ from tests.support.mongodb.server.wire import Document
 
 T = TypeVar("T")
 
-NEWEST = Timestamp(2**32 - 1, 2**32 - 1)
+OLDEST, NEWEST = Timestamp(0, 0), Timestamp(2**32 - 1, 2**32 - 1)
 
 
 class Versions(Generic[T]):
@@ -84,6 +84,8 @@ class Collection:
     indexes: dict[str, Document] = field(
         default_factory=lambda: {"_id_": {"v": 2, "key": {"_id": 1}, "name": "_id_"}}
     )
+    # Reads at an earlier time are refused with 246: its documents were in another collection.
+    since: Timestamp = OLDEST
     _ids: Ids = field(default_factory=Ids)
 
     def ids(self) -> "Ids":
@@ -161,6 +163,11 @@ class Store:
                 collection = self._catalogue[change.namespace].at(NEWEST)
                 assert collection is not None
                 collection.add_indexes((change.description or {})["indexes"])
+            case "reshardCollection":
+                collection = self._catalogue[change.namespace].at(NEWEST)
+                assert collection is not None
+                collection.uuid = UUID(bytes=bytes((change.description or {})["reshardUUID"]))
+                collection.since = time
             case "modify":
                 collection = self._catalogue[change.namespace].at(NEWEST)
                 assert collection is not None

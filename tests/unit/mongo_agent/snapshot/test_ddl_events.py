@@ -110,6 +110,12 @@ def test_ddl_events_are_parsed_from_server_format() -> None:
         {"operationType": "dropDatabase", "ns": {"db": "shop"}, "clusterTime": time},
         {"operationType": "rename", "ns": ns, "to": {"db": "t", "coll": "b"}, "clusterTime": time},
         {"operationType": "drop"},
+        {
+            "operationType": "rename",
+            "ns": {"db": "shop", "coll": "system.buckets.a"},
+            "to": ns,
+            "clusterTime": time,
+        },
     ]
     assert list(ddl_events([*map(bson.encode, events), b"noise"])) == [
         DdlEvent(LATER, "shop", "a"),

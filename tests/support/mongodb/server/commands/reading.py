@@ -21,7 +21,7 @@ from tests.support.mongodb.server.matching import check_query, is_match, values_
 from tests.support.mongodb.server.members import Cursor
 from tests.support.mongodb.server.oplog import Entry, Namespace
 from tests.support.mongodb.server.pipelines import Stage, aggregated
-from tests.support.mongodb.server.store import Ids
+from tests.support.mongodb.server.store import NEWEST, Ids
 from tests.support.mongodb.server.wire import Document
 
 _OPERATIONS = {"insert": "i", "update": "u", "replace": "u", "delete": "d"}
@@ -49,7 +49,7 @@ def _find(context: Context) -> Document:
         if value:
             stages.append({name: value})
     check_query(body.get("filter", {}))
-    _refuse_capped(context, namespace)
+    _refuse_without_history(context, namespace)
     documents = _bounded(context, _documents(context, namespace))
     is_sorted = body.get("sort") or "$natural" in (body.get("hint") or {})
     if context.deployment.is_router or not is_sorted:
@@ -115,10 +115,19 @@ def _oplog_document(entry: Entry, term: Int64) -> Document:
     return {"op": operation, "ns": name, "o": {}, **times}
 
 
-def _refuse_capped(context: Context, namespace: Namespace) -> None:
-    """Documents that a capped collection evicts have no history."""
+def _refuse_without_history(context: Context, namespace: Namespace) -> None:
+    """Documents that a capped collection evicts have no history, and a collection no earlier one
+    than its last resharding."""
     collection = context.collection(namespace)
-    is_snapshot = context.body.get("readConcern", {}).get("level") == "snapshot"
+    concern = context.body.get("readConcern", {})
+    is_snapshot = concern.get("level") == "snapshot"
+    if (
+        is_snapshot
+        and collection is not None
+        and concern.get("atClusterTime", NEWEST) < collection.since
+    ):
+        message = "Unable to read from a snapshot due to pending collection catalog changes"
+        raise CommandError(246, message)
     if is_snapshot and collection is not None and collection.options.get("capped"):
         message = "Reading from capped collections with readConcern snapshot is not supported"
         raise CommandError(246, message)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from pymongo.errors import OperationFailure
 
 from tests.support.mongodb.server import MongoShardedCluster
 from tests.support.mongodb.server.client import Client
@@ -88,6 +89,49 @@ def test_events_over_several_shards_have_commit_time(version: str, is_shown: boo
                         router.shop.orders.insert_one(order(key), session=session)
             found = ["commitTimestamp" in stream.next() for _ in range(5)]
     assert found == [False, *[is_shown] * 4]
+
+
+@pytest.mark.parametrize(
+    ("version", "kinds"),
+    [
+        ("6.0.13", ["reshardBegin"]),
+        ("6.0.14", ["reshardBegin", "reshardCollection"]),
+        ("8.0.4", ["reshardBegin", "reshardCollection"] * 3),
+    ],
+)
+def test_resharding_keeps_documents_and_replaces_collection(version: str, kinds: list[str]) -> None:
+    """As `reshard_collection_event_provenance.js` among the server's own tests expects."""
+    is_of_8 = len(kinds) == 6
+    with (
+        MongoShardedCluster(version=version) as cluster,
+        Client(cluster.connection_string) as router,
+    ):
+        router.admin.command("shardCollection", "shop.orders", key={"region": 1})
+        router.shop.orders.insert_many([order(key) for key in range(9)])
+        with router.shop.watch(show_expanded_events=True) as stream:
+            router.admin.command("reshardCollection", "shop.orders", key={"n": 1})
+            if is_of_8:
+                router.admin.command("unshardCollection", "shop.orders", toShard="shard1")
+                router.admin.command("moveCollection", "shop.orders", toShard="shard0")
+            else:
+                with pytest.raises(OperationFailure, match="no such command"):
+                    router.admin.command("moveCollection", "shop.orders", toShard="shard0")
+            router.shop.orders.insert_one({**order(9), "n": 3})
+            *found, last = [stream.next() for _ in range(len(kinds) + 1)]
+        assert [event["operationType"] for event in found] == kinds
+        assert last["documentKey"] == ({"_id": 9} if is_of_8 else {"n": 3, "_id": 9})
+        ends = [event for event in found if "operationDescription" in event]
+        details = [event["operationDescription"] for event in ends]
+        commands = ["reshardCollection", "unshardCollection", "moveCollection"]
+        wanted = commands if is_of_8 else [None] * len(ends)
+        assert [each.get("provenance") for each in details] == wanted
+        uuids = [each["reshardUUID"] for each in details]
+        assert [event["collectionUUID"] for event in ends[1:]] == uuids[:-1]
+        assert {each["_id"] for each in router.shop.orders.find()} == set(range(10))
+        before = {"level": "snapshot", "atClusterTime": found[0]["clusterTime"]}
+        with pytest.raises(OperationFailure) as refused:
+            router.shop.command("find", "orders", readConcern=before)
+        assert refused.value.code == 246
 
 
 def test_transaction_over_several_shards_is_one(

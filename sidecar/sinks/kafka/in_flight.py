@@ -15,6 +15,19 @@ from confluent_kafka import Message as Report
 from sidecar.events import NumberedBatch
 
 
+def is_unconfirmed(report: Report) -> bool:
+    """Whether a report of success is only the client's conclusion, so that the event may be lost.
+
+    If the broker confirms a later event of a partition, the client reports all earlier ones as
+    written, without offsets. A broker that has just created the partition, or has just become its
+    leader, may reject a first request and then accept the second (KAFKA-15591).
+    """
+    return report.offset() is None
+
+
+UNCONFIRMED = "Kafka has confirmed later events of the topic {}, but not all earlier ones"
+
+
 class SentEvents:
     """`count` events of a batch, starting at its event `first`."""
 
@@ -71,12 +84,13 @@ class InFlightBatch(SentEvents):
         numbered: NumberedBatch[Any, Any],
         first: int,
         acknowledge: Callable[[range], None],
-        fail: Callable[["InFlightBatch", KafkaError, Report], bool],
+        fail: Callable[["InFlightBatch", KafkaError | None, Report], bool],
     ) -> None:
         """`acknowledge` receives runs of numbers when every event is reported.
 
-        `fail` receives each failure immediately and returns whether the event failed alone. If it
-        did not, the batch is never acknowledged, because it is sent again.
+        `fail` receives each failure immediately, without an error if the broker has not confirmed
+        the event (`is_unconfirmed`), and returns whether the event failed alone. If it did not, the
+        batch is never acknowledged, because it is sent again.
         """
         super().__init__(numbered, first)
         self._acknowledge = acknowledge
@@ -106,7 +120,7 @@ class InFlightBatch(SentEvents):
         return TopicSlice(self._numbered, self._first, stop, without)
 
     def __call__(self, error: KafkaError | None, report: Report) -> None:
-        if error is not None and not self._fail(self, error, report):
+        if (error is not None or is_unconfirmed(report)) and not self._fail(self, error, report):
             return
         self._waiting -= 1
         if not self._waiting:

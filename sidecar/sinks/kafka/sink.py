@@ -30,7 +30,7 @@ from sidecar.sinks.kafka.delivery_errors import (
     reason,
     rejection,
 )
-from sidecar.sinks.kafka.in_flight import InFlightBatch, TopicSlice
+from sidecar.sinks.kafka.in_flight import UNCONFIRMED, InFlightBatch, TopicSlice
 from sidecar.sinks.kafka.topics.metadata import TopicCreation, topic_access_denied
 from sidecar.sinks.kafka.unavailable_topics import TopicProblem, UnavailableTopics
 
@@ -274,11 +274,13 @@ class KafkaSink:
         self._failed.clear()
         return result
 
-    def _on_failure(self, sent: InFlightBatch, error: KafkaError, report: Report) -> bool:
+    def _on_failure(self, sent: InFlightBatch, error: KafkaError | None, report: Report) -> bool:
         """Handle the report of an undelivered message. Return whether it failed individually."""
         if self._is_closing:
             return False
         topic = report.topic() or ""
+        if error is None:
+            return self.client.fail(SinkRestartError(f"{UNCONFIRMED.format(topic)}."))
         problem = self._topic_problem(error, topic)
         if problem is not None:
             self.client.forget_topic(topic)

@@ -16,9 +16,12 @@ MakeDelivery = Callable[..., ExactDelivery]
 QUICK = CommitRule(interval_s=0.02, position_interval_s=0.02)
 
 
-def delivery_report(topic: str, key: bytes | None, value: bytes | None) -> Any:
-    """What the client reports of a message."""
-    return SimpleNamespace(topic=lambda: topic, key=lambda: key, value=lambda: value)
+def delivery_report(
+    topic: str, key: bytes | None, value: bytes | None, offset: int | None = 0
+) -> Any:
+    """What the client reports of a message; without an offset it is not confirmed."""
+    named = {"topic": topic, "key": key, "value": value, "offset": offset}
+    return SimpleNamespace(**{name: lambda value=value: value for name, value in named.items()})
 
 
 class LaterClock:

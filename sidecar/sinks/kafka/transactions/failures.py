@@ -25,7 +25,7 @@ from sidecar.sinks.kafka.delivery_errors import (
     reason,
     rejection,
 )
-from sidecar.sinks.kafka.in_flight import SentEvents
+from sidecar.sinks.kafka.in_flight import UNCONFIRMED, SentEvents, is_unconfirmed
 
 _LAST_ANSWERS_S = 0.5
 _PURGED = frozenset({KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT})
@@ -36,10 +36,10 @@ _GIVEN_UP = frozenset({KafkaError._FATAL, KafkaError._FENCED})
 
 @dataclass(frozen=True, slots=True)
 class _FailedReport:
-    """A failed report; `sent` is None for a position."""
+    """A failed report; `sent` is None for a position, `error` if the event is not confirmed."""
 
     sent: SentEvents | None
-    error: KafkaError
+    error: KafkaError | None
     report: Report
 
 
@@ -52,7 +52,8 @@ class TransactionCallback:
     reports: deque[_FailedReport]
 
     def __call__(self, error: KafkaError | None, report: Report) -> None:
-        if error is not None and error.code() not in _GIVEN_UP:
+        is_given_up = error is not None and error.code() in _GIVEN_UP
+        if (error is not None or is_unconfirmed(report)) and not is_given_up:
             self.reports.append(_FailedReport(self.sent, error, report))
 
 
@@ -97,8 +98,10 @@ class TransactionFailures:
     def read_reports(self, *, is_open: bool) -> None:
         while self._reports:
             failed = self._reports.popleft()
-            if failed.error.code() not in _PURGED:
-                self._read(failed)
+            if failed.error is None:
+                self._restart_for(UNCONFIRMED.format(failed.report.topic()))
+            elif failed.error.code() not in _PURGED:
+                self._read(failed.sent, failed.error, failed.report)
             elif is_open:
                 self.suspect("a transaction failed")
 
@@ -139,8 +142,7 @@ class TransactionFailures:
         else:
             self.suspect(f"the position is not stored: {reason(error)}")
 
-    def _read(self, failed: _FailedReport) -> None:
-        sent, error, report = failed.sent, failed.error, failed.report
+    def _read(self, sent: SentEvents | None, error: KafkaError, report: Report) -> None:
         topic = report.topic()
         denied = denied_access(error, f"The topic {topic}")
         if denied is not None:
@@ -171,4 +173,5 @@ class TransactionFailures:
     def _restart_for(self, why: str) -> None:
         """Restart the sink; the first reason is reported."""
         self.suspect(None)
-        self._restart = self._restart or SinkRestartError(f"Kafka: {why}.")
+        why = why if why.startswith("Kafka") else f"Kafka: {why}"
+        self._restart = self._restart or SinkRestartError(f"{why}.")

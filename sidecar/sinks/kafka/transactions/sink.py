@@ -136,7 +136,6 @@ class TransactionalKafkaSink:
                 **self._batch_size.settings(),
                 "transactional.id": self._records.transactional_id,
                 _TIMEOUT: self._timeout_ms,
-                "delivery.report.only.error": True,
             }
         )
         self.transactions = TransactionalProducer(

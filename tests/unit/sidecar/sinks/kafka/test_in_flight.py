@@ -12,9 +12,9 @@ from sidecar.sinks.kafka.in_flight import InFlightBatch
 from tests.support.segments.batches import batch_of
 from tests.support.sinks.kafka_sinks import delivery_report
 
-SAFE, ALONE, LOST, UNREPORTED = range(4)
+SAFE, ALONE, LOST, UNREPORTED, UNCONFIRMED = range(5)
 REFUSED = KafkaError(KafkaError.MSG_SIZE_TOO_LARGE, "too large")
-FATES = st.sampled_from([SAFE, SAFE, SAFE, ALONE, LOST, UNREPORTED])
+FATES = st.sampled_from([SAFE, SAFE, SAFE, ALONE, LOST, UNREPORTED, UNCONFIRMED])
 
 
 class Answers:
@@ -25,7 +25,7 @@ class Answers:
         self.failed: list[int | None] = []
         self.fails_alone = True
 
-    def fail(self, sent: InFlightBatch, error: KafkaError, report: Any) -> bool:
+    def fail(self, sent: InFlightBatch, error: KafkaError | None, report: Any) -> bool:
         if self.fails_alone:
             self.failed.append(sent.failed_number(report))
         return self.fails_alone
@@ -45,9 +45,11 @@ def handed_over(contents: Sequence[int], first: int, answers: Answers) -> InFlig
     return InFlightBatch(numbered, first, answers.acknowledged.append, answers.fail)
 
 
-def report(sent: InFlightBatch, content: int, error: KafkaError | None = None) -> None:
+def report(
+    sent: InFlightBatch, content: int, error: KafkaError | None = None, offset: int | None = 0
+) -> None:
     topic, key, value, *_ = message(content)
-    sent(error, delivery_report(topic, key or None, value or None))
+    sent(error, delivery_report(topic, key or None, value or None, offset))
 
 
 @given(st.data())
@@ -66,13 +68,14 @@ def test_every_event_is_resolved_once_unless_lost(data: st.DataObject) -> None:
         if fates[index] == UNREPORTED:
             continue
         answers.fails_alone = fates[index] == ALONE
-        report(sent, contents[first + index], None if fates[index] == SAFE else REFUSED)
+        error = None if fates[index] in (SAFE, UNCONFIRMED) else REFUSED
+        report(sent, contents[first + index], error, None if fates[index] == UNCONFIRMED else 0)
     failed = sorted(contents[first + index] for index in given_away if fates[index] == ALONE)
     assert None not in answers.failed
     numbers = [number for number in answers.failed if number is not None]
     assert len(numbers) == len(set(numbers))
     assert sorted(contents[number - 1000] for number in numbers) == failed
-    if any(fates[index] in (LOST, UNREPORTED) for index in given_away):
+    if any(fates[index] in (LOST, UNREPORTED, UNCONFIRMED) for index in given_away):
         assert answers.acknowledged == []
         return
     others = {1000 + first + index for index in given_away} - set(numbers)

@@ -69,6 +69,26 @@ def test_each_task_reads_its_shard(
     assert [each.code for each in findings(first)] == ["shards_ok"]
 
 
+def test_quiet_shard_has_heartbeats_and_moving_position(
+    tmp_path: Path, cluster: MongoShardedCluster, router: Client
+) -> None:
+    """Otherwise the position of a shard without captured changes would leave its oplog."""
+    agents = [
+        task(tmp_path, cluster.connection_string, number, 2, heartbeat_interval_ms=20)
+        for number in range(2)
+    ]
+    with agents[0], agents[1]:
+        for agent in agents:
+            agent.wait_until_streaming()
+        router.quiet.noise.insert_one({"_id": 1})
+        last = cluster.write_noop()
+        cluster.write_noop()
+        for agent in agents:
+            agent.wait_until_stored(last)
+            agent.wait_for(len(agent.published) + 2)
+            assert {each.kind for each in agent.published} <= {"heartbeat", "insert"}
+
+
 def test_spare_task_reads_an_added_shard_completely(
     tmp_path: Path, cluster: MongoShardedCluster, router: Client
 ) -> None:

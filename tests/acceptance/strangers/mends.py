@@ -25,7 +25,6 @@ MENDS: Mapping[str, Sequence[tuple[str, str, str]]] = {
     "masked-values": [
         ("commitlog/masking.py", "if not columns or rights is None or", "if True or")
     ],
-    "long-json": [("spark_jobs/source/events.py", ", **_NO_LIMITS", "")],
     "rejected-table-alone": [(_FOLLOWER, "self._rejected[table.full_name] = error", "raise")],
     "shared-topics": [("sidecar/check/topic_names.py", "if not shared:", "if True:")],
     "reserved-columns": [

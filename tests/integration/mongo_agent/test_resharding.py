@@ -61,7 +61,7 @@ class Cluster:
             self._command("unshardCollection", toShard=shard)
             self._is_sharded = False
 
-    def _command(self, name: str, **more: object) -> None:
+    def _command(self, name: str, **more: Any) -> None:
         self._router.admin.command(name, "shop.orders", **more)
 
 

@@ -14,6 +14,7 @@ from mongo_agent.server.releases import (
     SNAPSHOT_READS,
     Version,
     large_events_of,
+    reads_streams_in_a_withdrawn_way,
     release_text,
 )
 from sidecar.check.check import Finding, fault, first_names, warning
@@ -45,6 +46,14 @@ def check_features(
         yield from _without_images(config, release)
     if version < EXPANDED_EVENTS:
         yield from _without_expanded_events(config, release)
+    if reads_streams_in_a_withdrawn_way(version):
+        yield warning(
+            "version",
+            f"MongoDB {release} reads change streams and looks up documents in a way that MongoDB "
+            "9.0.2 switched off (SERVER-135099, SERVER-134970).",
+            "Upgrade MongoDB to 9.0.2 or later.",
+            code="server_with_withdrawn_reader",
+        )
     mode = properties.oversize_handling
     server = large_events_of(version) if has_start_after else "none"
     if mode != "fail" and not can_read(mode, server):

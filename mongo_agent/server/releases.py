@@ -24,6 +24,15 @@ DIRECT_SHARD_CHECK = (8, 0)
 """The first release that requires a privilege for reads from a shard without a mongos."""
 
 
+_WITHDRAWN_READER, _WITHOUT_IT = (9, 0), (9, 0, 2)
+
+
+def reads_streams_in_a_withdrawn_way(version: Version) -> bool:
+    """Whether change streams use the reader and the look-up that MongoDB 9.0.2 switched off
+    (SERVER-135099 and SERVER-134970, release notes of 9.0)."""
+    return _WITHDRAWN_READER <= version < _WITHOUT_IT
+
+
 def release_text(version: Version) -> str:
     return ".".join(map(str, version))
 

@@ -19,7 +19,8 @@ POST_IMAGES = {"capture.mode.full.update.type": "post_image"}
 
 def test_current_release_supports_every_feature(tmp_path: Path) -> None:
     config = load(tmp_path, {**PRE_IMAGES, **POST_IMAGES, "topic.schema.changes": "ddl"})
-    assert list(check_features(config, (7, 0, 14))) == []
+    for version in ((7, 0, 14), (8, 2, 11), (9, 0, 2)):
+        assert list(check_features(config, version)) == []
 
 
 @pytest.mark.parametrize(
@@ -30,9 +31,10 @@ def test_current_release_supports_every_feature(tmp_path: Path) -> None:
         ((5, 0, 1), POST_IMAGES, Level.FAULT, "`capture.mode.full.update.type` requires"),
         ((5, 0, 1), {"topic.schema.changes": "d"}, Level.WARNING, "`topic.schema.changes`"),
         ((4, 4, 0), {}, Level.WARNING, "does not support reads at a cluster time"),
+        ((9, 0, 1), {}, Level.WARNING, "in a way that MongoDB 9.0.2 switched off"),
     ],
 )
-def test_check_reports_features_missing_in_older_releases(
+def test_check_reports_features_missing_or_withdrawn(
     tmp_path: Path, version: tuple[int, ...], changes: Settings, level: Level, part: str
 ) -> None:
     assert part in texts(check_features(load(tmp_path, changes), version), level)

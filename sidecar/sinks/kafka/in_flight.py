@@ -25,7 +25,7 @@ def is_unconfirmed(report: Report) -> bool:
     return report.offset() is None
 
 
-UNCONFIRMED = "Kafka has confirmed later events of the topic {}, but not all earlier ones"
+UNCONFIRMED = "later events of the topic {} are confirmed, but not all earlier ones"
 
 
 class SentEvents:

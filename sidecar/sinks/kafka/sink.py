@@ -280,7 +280,7 @@ class KafkaSink:
             return False
         topic = report.topic() or ""
         if error is None:
-            return self.client.fail(SinkRestartError(f"{UNCONFIRMED.format(topic)}."))
+            return self.client.fail(SinkRestartError(f"Kafka: {UNCONFIRMED.format(topic)}."))
         problem = self._topic_problem(error, topic)
         if problem is not None:
             self.client.forget_topic(topic)

@@ -42,7 +42,7 @@ def test_unconfirmed_events_are_sent_again(
         places = [(partition, key) for _, key, *_ in messages]
         offsets = [last[place].offset for place in places if place in last]
         assert offsets == sorted(offsets)
-    assert "Kafka has confirmed later events of the topic new" in delivery.restarts[0]
+    assert "later events of the topic new are confirmed" in delivery.restarts[0]
 
 
 def test_unconfirmed_events_are_not_committed(
@@ -54,4 +54,6 @@ def test_unconfirmed_events_are_not_committed(
     delivery.run()
     assert ("tx-new", 0) in proxy.rejected
     assert arrived(broker, "tx-new") == contents(mutations)
-    assert any("Kafka has confirmed later events" in each for each in delivery.restarts)
+    assert any(
+        "later events of the topic tx-new are confirmed" in each for each in delivery.restarts
+    )

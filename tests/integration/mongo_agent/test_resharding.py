@@ -11,6 +11,7 @@ import pytest
 from tests.support.mongodb.running_agent import RunningAgent
 from tests.support.mongodb.server import MongoShardedCluster
 from tests.support.mongodb.server.client import Client
+from tests.support.seeds import draw_seed
 
 SCOPES = {
     "deployment": {},
@@ -31,7 +32,6 @@ class Cluster:
     """Writes and placements in a random order."""
 
     def __init__(self, router: Client, seed: int) -> None:
-        print(f"seed {seed}")
         self._random = random.Random(seed)
         self._router = router
         self._is_sharded = False
@@ -100,7 +100,7 @@ def test_placement_changes_lose_nothing(
         MongoShardedCluster(version=version) as cluster,
         Client(cluster.connection_string) as router,
     ):
-        changes = Cluster(router, random.randrange(1 << 32))
+        changes = Cluster(router, draw_seed())
         changes.write(2 * COUNT)
         with RunningAgent(tmp_path, cluster.connection_string, properties) as agent:
             for _ in range(8):

@@ -52,8 +52,7 @@ class TransactionCallback:
     reports: deque[_FailedReport]
 
     def __call__(self, error: KafkaError | None, report: Report) -> None:
-        is_given_up = error is not None and error.code() in _GIVEN_UP
-        if (error is not None or is_unconfirmed(report)) and not is_given_up:
+        if is_unconfirmed(report) if error is None else error.code() not in _GIVEN_UP:
             self.reports.append(_FailedReport(self.sent, error, report))
 
 
@@ -173,5 +172,4 @@ class TransactionFailures:
     def _restart_for(self, why: str) -> None:
         """Restart the sink; the first reason is reported."""
         self.suspect(None)
-        why = why if why.startswith("Kafka") else f"Kafka: {why}"
-        self._restart = self._restart or SinkRestartError(f"{why}.")
+        self._restart = self._restart or SinkRestartError(f"Kafka: {why}.")

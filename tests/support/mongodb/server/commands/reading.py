@@ -118,17 +118,13 @@ def _oplog_document(entry: Entry, term: Int64) -> Document:
 def _refuse_without_history(context: Context, namespace: Namespace) -> None:
     """Documents that a capped collection evicts have no history, and a collection no earlier one
     than its last resharding."""
-    collection = context.collection(namespace)
-    concern = context.body.get("readConcern", {})
-    is_snapshot = concern.get("level") == "snapshot"
-    if (
-        is_snapshot
-        and collection is not None
-        and concern.get("atClusterTime", NEWEST) < collection.since
-    ):
+    collection, concern = context.collection(namespace), context.body.get("readConcern", {})
+    if collection is None or concern.get("level") != "snapshot":
+        return
+    if concern.get("atClusterTime", NEWEST) < collection.since:
         message = "Unable to read from a snapshot due to pending collection catalog changes"
         raise CommandError(246, message)
-    if is_snapshot and collection is not None and collection.options.get("capped"):
+    if collection.options.get("capped"):
         message = "Reading from capped collections with readConcern snapshot is not supported"
         raise CommandError(246, message)
 

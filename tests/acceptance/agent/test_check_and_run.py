@@ -322,7 +322,8 @@ def test_resolved_fault_leaves_health(agent_dir: AgentDir, monkeypatch: pytest.M
 
             unavailable = ["schema_registry_unavailable"]
             process.wait_until("the fault", lambda: codes() == unavailable)
-            process.wait_until("the log", lambda: "not yet" in log.read_text())
+            appeared = "code=schema_registry_unavailable"
+            process.wait_until("the log", lambda: appeared in log.read_text())
             registry.mood = lambda method, subject: None
             process.wait_until("health", lambda: health(process)[0] == 200)
             resolved = "condition resolved: schema_registry_unavailable"

@@ -239,6 +239,8 @@ def test_grant_printed_by_health_resolves_the_condition(
             return [c["remedy"] for c in conditions if c["code"] == "cdc_raw_quota_unknown"]
 
         process.wait_until("the condition", lambda: bool(quota_condition()))
+        appeared = "code=cdc_raw_quota_unknown"
+        process.wait_until("the logged condition", lambda: appeared in log.read_text())
         (remedy,) = quota_condition()
         (grant,) = re.findall(r"GRANT [^;]*;", remedy)
         assert grant == 'GRANT SELECT ON system_views.settings TO "cdc";'

@@ -1,10 +1,4 @@
-"""The command `python -m spark_jobs.compare`, also for spark-submit."""
-
-from spark_jobs.compare.job import main
-from spark_jobs.compare.options import CompareOptions
-from spark_jobs.options.command_line import job_command
-
-_ABOUT = """Compare a live Cassandra table with the version store, by token ranges.
+"""Compare a live Cassandra table with the version store, by token ranges.
 
 The job reads the table at a consistency level, compares digests of ranges and then the rows of
 ranges that differ, and reports each difference with its cause.
@@ -12,5 +6,9 @@ Exit codes: 0 equal, or only writes and expiries after the read differ; 7 rows d
 is not complete up to the read, so run the command again later; 2 invalid options, or missing jar;
 1 any other error."""
 
+from spark_jobs.compare.job import main
+from spark_jobs.compare.options import CompareOptions
+from spark_jobs.options.command_line import job_command
+
 if __name__ == "__main__":
-    job_command("spark_jobs.compare", CompareOptions, main, about=_ABOUT)(None)
+    job_command("spark_jobs.compare", CompareOptions, main, about=__doc__)(None)

@@ -1,10 +1,4 @@
-"""The command `python -m spark_jobs.dedupe`, also for spark-submit."""
-
-from spark_jobs.dedupe.job import main
-from spark_jobs.dedupe.options import DedupeJobOptions
-from spark_jobs.options.command_line import job_command
-
-_ABOUT = """Deduplicate events from Kafka topics into a Delta table or a topic.
+"""Deduplicate events from Kafka topics into a Delta table or a topic.
 
 Every replica publishes its writes, so each change arrives once per replica. The job keeps the first
 copy of each event. It loses no event, however late, and writes none twice within ttl.ms. A Delta
@@ -12,5 +6,9 @@ table gets each event exactly once, even after failures. Exit codes: 0 the job e
 2 invalid options, checkpoint of another job, or missing jar; 6 a record is not an event; 1 any
 other error."""
 
+from spark_jobs.dedupe.job import main
+from spark_jobs.dedupe.options import DedupeJobOptions
+from spark_jobs.options.command_line import job_command
+
 if __name__ == "__main__":
-    job_command("spark_jobs.dedupe", DedupeJobOptions, main, about=_ABOUT)(None)
+    job_command("spark_jobs.dedupe", DedupeJobOptions, main, about=__doc__)(None)

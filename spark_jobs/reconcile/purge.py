@@ -1,4 +1,5 @@
-"""The command `python -m spark_jobs.reconcile.purge`: removes old deletions and expired values."""
+"""Remove deletions, tombstones and expired values that are older than `gc.grace.seconds` plus
+`lag.seconds`, with all writes that they cover. Afterwards, Delta Lake's VACUUM frees the space."""
 
 from spark_jobs.options.command_line import JobReport, job_command
 from spark_jobs.reconcile.compaction import purge
@@ -6,12 +7,6 @@ from spark_jobs.reconcile.job import open_store
 from spark_jobs.reconcile.options import PurgeOptions
 from spark_jobs.reconcile.source_table import read_schema
 from spark_jobs.session import create_job_session
-
-_ABOUT = (
-    "Remove deletions, tombstones and expired values that are older than `gc.grace.seconds` plus "
-    "`lag.seconds`, with all writes that they cover. Afterwards, Delta Lake's VACUUM frees the "
-    "space."
-)
 
 
 def _run(options: PurgeOptions) -> JobReport:
@@ -27,4 +22,4 @@ def _run(options: PurgeOptions) -> JobReport:
 
 
 if __name__ == "__main__":
-    job_command("spark_jobs.reconcile.purge", PurgeOptions, _run, about=_ABOUT)(None)
+    job_command("spark_jobs.reconcile.purge", PurgeOptions, _run, about=__doc__)(None)

@@ -1,15 +1,11 @@
-"""The command `python -m spark_jobs.reconcile.truncate`: records a TRUNCATE of a source table."""
+"""Record that a source table was truncated. Run this command after each TRUNCATE, because the
+commit log does not contain it."""
 
 from spark_jobs.options.command_line import JobReport, job_command
 from spark_jobs.reconcile.job import open_store
 from spark_jobs.reconcile.options import TruncateOptions
 from spark_jobs.reconcile.source_table import read_schema
 from spark_jobs.session import create_job_session
-
-_ABOUT = (
-    "Record that a source table was truncated. Run this command after each TRUNCATE, because the "
-    "commit log does not contain it."
-)
 
 
 def _run(options: TruncateOptions) -> JobReport:
@@ -24,4 +20,4 @@ def _run(options: TruncateOptions) -> JobReport:
 
 
 if __name__ == "__main__":
-    job_command("spark_jobs.reconcile.truncate", TruncateOptions, _run, about=_ABOUT)(None)
+    job_command("spark_jobs.reconcile.truncate", TruncateOptions, _run, about=__doc__)(None)

@@ -1,4 +1,5 @@
-"""The command `python -m spark_jobs.reconcile.view`: writes a source table as a Delta table."""
+"""Write the source table as SELECT shows it at a second into a Delta table, with its columns and
+types. Readers see the previous view until the new one is complete."""
 
 from spark_jobs.column_names import require_names
 from spark_jobs.delta_table import replace_delta_table
@@ -14,11 +15,6 @@ from spark_jobs.reconcile.visible_rows import (
     write_typed,
 )
 from spark_jobs.session import create_job_session
-
-_ABOUT = (
-    "Write the source table as SELECT shows it at a second into a Delta table, with its columns "
-    "and types. Readers see the previous view until the new one is complete."
-)
 
 
 def _run(options: ViewOptions) -> JobReport:
@@ -45,4 +41,4 @@ def _run(options: ViewOptions) -> JobReport:
 
 
 if __name__ == "__main__":
-    job_command("spark_jobs.reconcile.view", ViewOptions, _run, about=_ABOUT)(None)
+    job_command("spark_jobs.reconcile.view", ViewOptions, _run, about=__doc__)(None)

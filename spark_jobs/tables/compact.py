@@ -1,15 +1,11 @@
-"""The command `python -m spark_jobs.tables.compact`: rewrites small files and deleted rows."""
+"""Rewrite small files of typed tables, and files with many deleted rows. The job may run at the
+same time: it retries a batch that conflicts. Afterwards, python -m spark_jobs.tables.expire frees
+the space."""
 
 from spark_jobs.options.command_line import JobReport, job_command
 from spark_jobs.session import create_job_session
 from spark_jobs.tables.commits import maintain
 from spark_jobs.tables.options import TypedTableOptions
-
-_ABOUT = (
-    "Rewrite small files of typed tables, and files with many deleted rows. The job may run at the "
-    "same time: it retries a batch that conflicts. Afterwards, python -m spark_jobs.tables.expire "
-    "frees the space."
-)
 
 
 def _run(options: TypedTableOptions) -> JobReport:
@@ -18,4 +14,4 @@ def _run(options: TypedTableOptions) -> JobReport:
 
 
 if __name__ == "__main__":
-    job_command("spark_jobs.tables.compact", TypedTableOptions, _run, about=_ABOUT)(None)
+    job_command("spark_jobs.tables.compact", TypedTableOptions, _run, about=__doc__)(None)

@@ -1,14 +1,10 @@
-"""The command `python -m spark_jobs.tables.expire`: frees the space of old versions."""
+"""Remove files that only versions older than `retain.seconds` need. Those versions can no longer be
+read. The latest version and its position always stay."""
 
 from spark_jobs.options.command_line import JobReport, job_command
 from spark_jobs.session import create_job_session
 from spark_jobs.tables.commits import maintain
 from spark_jobs.tables.options import ExpireOptions
-
-_ABOUT = (
-    "Remove files that only versions older than `retain.seconds` need. Those versions can no "
-    "longer be read. The latest version and its position always stay."
-)
 
 
 def _run(options: ExpireOptions) -> JobReport:
@@ -17,4 +13,4 @@ def _run(options: ExpireOptions) -> JobReport:
 
 
 if __name__ == "__main__":
-    job_command("spark_jobs.tables.expire", ExpireOptions, _run, about=_ABOUT)(None)
+    job_command("spark_jobs.tables.expire", ExpireOptions, _run, about=__doc__)(None)

@@ -1,4 +1,5 @@
-"""The command `python -m spark_jobs.tables.history`: commits, and how to read each."""
+"""List the commits of typed tables, newest first, with the version of the store, the second and the
+Kafka offsets that each commit shows, and the statement that reads it."""
 
 from dataclasses import asdict
 
@@ -8,11 +9,6 @@ from spark_jobs.tables.commit_position import Part
 from spark_jobs.tables.format.typed_table import Commit, TypedTable
 from spark_jobs.tables.options import HistoryOptions
 from spark_jobs.tables.target import open_existing_table
-
-_ABOUT = (
-    "List the commits of typed tables, newest first, with the version of the store, the second "
-    "and the Kafka offsets that each commit shows, and the statement that reads it."
-)
 
 
 def _run(options: HistoryOptions) -> JobReport:
@@ -49,4 +45,4 @@ def _document(table: TypedTable, commit: Commit) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    job_command("spark_jobs.tables.history", HistoryOptions, _run, about=_ABOUT)(None)
+    job_command("spark_jobs.tables.history", HistoryOptions, _run, about=__doc__)(None)

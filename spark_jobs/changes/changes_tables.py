@@ -43,7 +43,9 @@ class ChangesTable(ChangeSink):
         rows = change_rows(changes, self._table, batch)
         metadata = {**asdict(batch.after), "offsets": batch.offsets}
         options = {**ANY_NAMES, "mergeSchema": "true", "userMetadata": json.dumps(metadata)}
-        append_batch(rows, self._path, f"{self._app}/{self._table.id}", batch.number, **options)
+        append_batch(
+            rows, self._path, f"{self._app}/{self._table.source.id}", batch.number, **options
+        )
 
 
 def change_rows(changes: DataFrame, table: PublishedTable, batch: BegunBatch) -> DataFrame:
@@ -81,14 +83,14 @@ class IcebergChangesTable(ChangeSink):
         """
         after, offsets = batch.after, offsets_to_json(batch.offsets)
         position = CommitPosition(
-            self._app, self._table.id, after.store_version, after.second, offsets=offsets
+            self._app, self._table.source.id, after.store_version, after.second, offsets=offsets
         )
         rows = change_rows(changes, self._table, batch)
         wanted = nullable(rows.schema)
         wanted.pop(ROW_ID)
         stored = {name: self._target.stored_type(kind) for name, kind in wanted.items()}
         if not self._target.exists():
-            self._target.create(TableDefinition(self._app, self._table.id, stored))
+            self._target.create(TableDefinition(self._app, self._table.source.id, stored))
         elif is_resumed and position.is_of_batch(newest_position(self._target.commits())):
             return
         self._target.evolve(list(_new_columns(self._target.columns(), stored)))

@@ -14,6 +14,7 @@ from pyspark.sql.types import StructType
 from cdc_extension import __version__
 from spark_jobs.changes.connect_schema import ConnectSchema, connect_schema
 from spark_jobs.follow.plan import Position
+from spark_jobs.reconcile.source_table import SourceTable
 
 _NOT_AVRO = re.compile(r"[^A-Za-z0-9_]")
 _SOURCE = "io.debezium.connector.cassandra.Source"
@@ -46,11 +47,7 @@ _TRANSACTION_FIELDS = (
 class PublishedTable:
     """A table whose changes are published."""
 
-    id: str
-    keyspace: str
-    name: str
-    key: tuple[str, ...]
-    """The columns of the primary key, in order."""
+    source: SourceTable
     prefix: str
     """`source.name`: the logical name of the cluster."""
     topic: str
@@ -58,7 +55,7 @@ class PublishedTable:
     @property
     def schema_prefix(self) -> str:
         """The prefix of schema names, with only characters that Avro allows."""
-        parts = (self.prefix, self.keyspace, self.name)
+        parts = (self.prefix, self.source.keyspace, self.source.name)
         return ".".join(avro_name(part) for part in parts if part)
 
 
@@ -101,7 +98,7 @@ def envelopes(
         "cdc_row_id",
         "seq",
         change_id(table, position).alias("id"),
-        F.struct(*(row.getField(name).alias(name) for name in table.key)).alias("key"),
+        F.struct(*(row.getField(name).alias(name) for name in table.source.key)).alias("key"),
         value.alias("value"),
         op.alias("op"),
         "cause",
@@ -111,7 +108,7 @@ def envelopes(
 
 def key_schema(row: StructType, table: PublishedTable) -> ConnectSchema:
     """The schema of a key. `row` is the type of `after`."""
-    key = StructType([row[name] for name in table.key])
+    key = StructType([row[name] for name in table.source.key])
     fields = connect_schema(key).fields
     return ConnectSchema("struct", f"{table.schema_prefix}.Key", is_optional=False, fields=fields)
 
@@ -144,18 +141,18 @@ def _source(table: PublishedTable, position: Position, *, is_snapshot: bool) -> 
         "name": F.lit(table.prefix),
         "ts_ms": F.expr("ts_us div 1000"),
         "snapshot": F.lit("true" if is_snapshot else "false"),
-        "db": F.lit(table.keyspace),
+        "db": F.lit(table.source.keyspace),
         "sequence": sequence,
         "ts_us": F.col("ts_us"),
         "ts_ns": F.try_multiply(F.col("ts_us"), F.lit(1000)),
-        "keyspace": F.lit(table.keyspace),
-        "table": F.lit(table.name),
+        "keyspace": F.lit(table.source.keyspace),
+        "table": F.lit(table.source.name),
     }
     return F.struct(*(column.alias(name) for name, column in members.items()))
 
 
 def change_id(table: PublishedTable, position: Position) -> Column:
     """16 bytes that are unique per change, and the same when the change is read again."""
-    place = f"{table.id}/{position.store_version}/{position.second}/"
+    place = f"{table.source.id}/{position.store_version}/{position.second}/"
     number = F.concat(F.lit(place), F.col("seq").cast("string"), F.lit("/")).cast("binary")
     return F.unhex(F.md5(F.concat(number, F.col("cdc_row_id"))))

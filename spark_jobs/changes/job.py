@@ -1,6 +1,5 @@
 """Publishes the changes of a version store, and fills the store if a source is configured."""
 
-import json
 import logging
 import threading
 import time
@@ -90,14 +89,8 @@ def _open_stream(
     app: str,
     table: SourceTable,
 ) -> PublishedStream:
-    published = PublishedTable(
-        id=table.id,
-        keyspace=table.keyspace,
-        name=table.name,
-        key=_primary_key(schema, table),
-        prefix=options.prefix,
-        topic=options.topic_of(table.keyspace, table.name),
-    )
+    topic = options.topic_of(table.keyspace, table.name)
+    published = PublishedTable(table, options.prefix, topic)
     row = from_arrow_schema(merger_of(schema, table).changes_schema)["after"].dataType
     _require_names(options, published, row)
     journal = BatchJournal(Folder(session, f"{options.folder}/{table.id}"))
@@ -107,9 +100,8 @@ def _open_stream(
 def _require_names(options: ChangesJobOptions, table: PublishedTable, row: DataType) -> None:
     """Raise `ColumnNameError` if a sink cannot store the columns."""
     assert isinstance(row, StructType)
-    name = f"{table.keyspace}.{table.name}"
     if options.table_sink is not None:
-        require_names(name, row, options.table_sink, _LEFT_OUT, is_nested=True)
+        require_names(table.source.full_name, row, options.table_sink, _LEFT_OUT, is_nested=True)
     if "kafka" in options.sinks and options.converter == "avro":
         avro_schema(value_schema(row, table))
 
@@ -119,7 +111,7 @@ def _sinks(
 ) -> Iterator[ChangeSink]:
     """The sinks of a table. A table sink comes first, because it skips a repeated batch."""
     if options.table_sink is not None:
-        name = options.changes_table_of(table.keyspace, table.name)
+        name = options.changes_table_of(table.source.keyspace, table.source.name)
         if options.table_sink == "delta":
             yield ChangesTable(name, table, app)
         else:
@@ -129,12 +121,6 @@ def _sinks(
         topic = KafkaTopic(session, table.topic, options.producer_settings())
         encoding = encoding_of(table, options)
         yield KafkaSink(topic, table, encoding, has_tombstones=options.has_tombstones)
-
-
-def _primary_key(schema: SourceSchema, table: SourceTable) -> tuple[str, ...]:
-    stored = json.loads(schema.schema.to_stored())["tables"]
-    (found,) = (each for each in stored if each["id"] == table.id)
-    return tuple(column["name"] for column in (*found["partition_key"], *found["clustering"]))
 
 
 def require_own_targets(

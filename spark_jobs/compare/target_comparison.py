@@ -219,7 +219,7 @@ class TargetComparison:
         found = self._later(state, version, reads, shown, min(expiries_s, default=None))
         if differing:
             sides = [in_buckets(each, self._buckets, differing) for each in (shown, typed)]
-            found.append(differences(sides[0], sides[1], kind, self._keys(state)))
+            found.append(differences(sides[0], sides[1], kind, self._table.key))
         causes: dict[CauseOfDifference, int] = {}
         rows: list[DifferingRow] = []
         if found:
@@ -249,7 +249,7 @@ class TargetComparison:
     ) -> list[DataFrame]:
         """The rows that changed in the store after the position of the typed table."""
         second = max(reads.to_us // 1_000_000, state.position.second)
-        keys = self._keys(state)
+        keys = self._table.key
         found = []
         if version > state.position.store_version:
             changes = self._changes(state.position.followed, Position(version, second))
@@ -260,9 +260,6 @@ class TargetComparison:
                 expired = expired.join(changed.select(ROW_ID), ROW_ID, "left_anti")
             found.append(expired)
         return found
-
-    def _keys(self, state: _State) -> list[str]:
-        return [name for name in state.columns if name not in self._table.columns]
 
     def _changes(self, before: Position | None, after: Position) -> DataFrame:
         return changes_between(self._store, self._schema, self._table, before, after, each=False)

@@ -93,8 +93,7 @@ def changes_between(
         (earlier,) = (each for each in earlier_schema.tables if each.id == table.id)
         old = changes_between(store, earlier_schema, earlier, None, before, each=False)
         new = changes_between(store, schema, table, None, after, each=False)
-        keys = len(merger_of(schema, table).typed_schema) - 1 - len(table.columns)
-        return compared(old, new, keys, after.second)
+        return compared(old, new, len(table.key), after.second)
     commits = () if before is None else store.commits_after(before.store_version)
     plan = plan_read(table.id, before, after, commits, has_due=expiries is not None)
     if plan is None:

@@ -25,13 +25,15 @@ table was created. Up to 5.0, ids are time-based."""
 class SourceTable:
     """One table.
 
-    `columns` maps each current regular or static column to whether it is multi-cell. `dropped` maps
-    columns to the time of their latest drop, in microseconds.
+    `key` contains the columns of the primary key, in order. `columns` maps each current regular or
+    static column to whether it is multi-cell. `dropped` maps columns to the time of their latest
+    drop, in microseconds.
     """
 
     id: str
     keyspace: str
     name: str
+    key: tuple[str, ...]
     has_counters: bool
     has_statics: bool
     columns: Mapping[str, bool]
@@ -121,6 +123,7 @@ def _table(stored: Mapping[str, Any]) -> SourceTable:
         id=stored["id"],
         keyspace=stored["keyspace"],
         name=stored["name"],
+        key=tuple(each["name"] for each in (*stored["partition_key"], *stored["clustering"])),
         has_counters=stored["counter"],
         has_statics=any(column["dropped_at_us"] is None for column in stored["static"]),
         columns={

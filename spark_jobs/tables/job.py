@@ -117,7 +117,7 @@ class TypedTables:
             )
         now = self._fingerprints(table, columns)
         known = {} if complete is None else complete.columns
-        evolve(target, columns, len(columns) - len(now), replaced_columns(known, now))
+        evolve(target, columns, len(table.key), replaced_columns(known, now))
         self._known[table.id] = complete
         return None if complete is None else complete.followed
 

@@ -10,15 +10,11 @@ from pyspark.sql.types import StructType
 
 from spark_jobs.changes.envelope import PublishedTable
 from spark_jobs.follow.plan import Position
+from spark_jobs.reconcile.source_table import SourceTable
 
-ORDERS = PublishedTable(
-    id="5a1c395e-b41f-11e5-9f22-ba0be0483c18",
-    keyspace="shop",
-    name="orders",
-    key=("id", "seq"),
-    prefix="c1",
-    topic="c1.shop.orders",
-)
+_PLACE = ("5a1c395e-b41f-11e5-9f22-ba0be0483c18", "shop", "orders")
+SOURCE = SourceTable(*_PLACE, ("id", "seq"), False, False, {"note": False}, {})
+ORDERS = PublishedTable(SOURCE, prefix="c1", topic="c1.shop.orders")
 ORDERS_ROW = "id int, seq int, note string"
 POSITION = Position(store_version=17, second=1_795_277_866)
 NOW_US = 1_795_277_866_260_102

@@ -15,7 +15,6 @@ from spark_jobs.changes.converters import json_bytes
 from spark_jobs.changes.handler import BatchJournal, ChangesHandler, PublishedStream
 from spark_jobs.changes.kafka_sink import Encoding, KafkaSink, KafkaTopic
 from spark_jobs.follow import InterruptedBatch, Position
-from spark_jobs.reconcile.source_table import SourceTable
 from spark_jobs.storage import Folder
 from tests.support.servers.kafka import KafkaBroker, KafkaRecord
 from tests.support.spark.changes import NOW_US, ORDERS
@@ -23,7 +22,7 @@ from tests.support.spark.changes import NOW_US, ORDERS
 ROWS, OPS = 200, ("c", "u", "u", "u", "d")
 COUNTS = {op: ROWS * OPS.count(op) for op in "cud"}
 BEFORE, AFTER = Position(1, 100), Position(2, 110)
-TABLE = SourceTable(ORDERS.id, ORDERS.keyspace, ORDERS.name, False, False, {}, {})
+TABLE = ORDERS.source
 AS_JSON = partial(json_bytes, schema=None)
 
 pytestmark = pytest.mark.servers

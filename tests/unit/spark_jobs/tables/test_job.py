@@ -38,7 +38,7 @@ from tests.support.spark.typed_tables import (
 )
 
 Columns = Mapping[str, DataType]
-TABLE = SourceTable("table-1", "shop", "carts", False, False, {"v": False, "n": False}, {})
+TABLE = SourceTable("table-1", "shop", "carts", ("k",), False, False, {"v": False, "n": False}, {})
 COLUMNS: Columns = {"k": IntegerType(), "v": StringType(), "n": ShortType()}
 FIRST, SECOND, THIRD = Position(1, 100), Position(2, 100), Position(2, 160)
 

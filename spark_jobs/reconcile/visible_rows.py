@@ -1,4 +1,4 @@
-"""Merges the rows that `SELECT *` shows at a second, raw or with the table's columns and types."""
+"""Merges the rows that `SELECT *` shows at a second, with the table's columns and types."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -41,20 +41,6 @@ def merged(stored: DataFrame, merge: Merge, schema: pa.Schema) -> DataFrame:
     """Apply `merge`, a method of `Merger`, to stored rows in any order."""
     by_token = stored.repartition("token").sortWithinPartitions("token")
     return by_token.mapInArrow(merge, from_arrow_schema(schema))
-
-
-def visible_rows(
-    store: VersionStore, schema: SourceSchema, table: SourceTable, now_s: int
-) -> DataFrame:
-    """The visible rows at a second, with their live cells.
-
-    The columns are `token`, `pk`, `ck`, `ckv`, `cells` and `statics`, as `Merger.rows_schema` lists
-    them. `ck` is null in the single row of a partition that has only static values. The value of a
-    counter is its sum, in eight bytes.
-    """
-    merger = merger_of(schema, table)
-    rows = partial(merger.rows, now_s=now_s, truncated_us=store.truncated_us(table.id))
-    return merged(store.rows(table.id), rows, merger.rows_schema)
 
 
 def changes_at(

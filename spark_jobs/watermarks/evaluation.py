@@ -1,12 +1,11 @@
-"""Evaluates the watermarks of all tables, and shows them as rows and metrics."""
+"""Evaluates the watermarks of all tables, and shows them as metrics and a column."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Gauge
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from spark_jobs.watermarks.report import NodeReport
@@ -17,11 +16,6 @@ from spark_jobs.watermarks.table_watermark import (
     moment,
     table_watermark,
 )
-
-ROWS = (
-    "table string, after bigint, to bigint, since timestamp, until timestamp, missing array<string>"
-)
-"""Columns of `watermark_rows`."""
 
 
 def evaluate(
@@ -62,23 +56,6 @@ def complete_until(watermark: TableWatermark | None) -> Column:
     return F.timestamp_millis(F.lit(until_ms).cast("bigint"))
 
 
-def watermark_rows(session: SparkSession, watermarks: Watermarks) -> DataFrame:
-    """One row per table and token range, with the columns of `ROWS`."""
-    rows = [
-        (
-            table,
-            one.after,
-            one.to,
-            _datetime(one.since_ms),
-            _datetime(one.until_ms),
-            list(one.missing),
-        )
-        for table, each in watermarks.items()
-        for one in each.ranges
-    ]
-    return session.createDataFrame(rows, ROWS)
-
-
 def registry_of(state: WatermarkState) -> CollectorRegistry:
     """The watermarks as Prometheus metrics."""
     registry = CollectorRegistry()
@@ -114,7 +91,3 @@ def values_of(watermarks: Watermarks) -> dict[str, Mapping[str, Any]]:
         }
         for table, each in watermarks.items()
     }
-
-
-def _datetime(at_ms: int) -> datetime:
-    return datetime.fromtimestamp(at_ms / 1000, UTC)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Collection, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,9 @@ from pyspark.sql import functions as F
 
 from spark_jobs.reconcile.job import reconcile
 from spark_jobs.reconcile.selected_tables import select_tables
-from spark_jobs.reconcile.source_table import SourceSchema
+from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
 from spark_jobs.reconcile.store import VersionStore
-from spark_jobs.reconcile.visible_rows import visible_rows
+from spark_jobs.reconcile.visible_rows import merged, merger_of
 from tests.oracle.algebra import Row, RowKey, Tables
 from tests.support.events.merge_batches import values_of
 
@@ -47,6 +48,15 @@ def filled_store(
     store = VersionStore(spark, str(folder / "store"), buckets=buckets)
     reconcile(frame(spark, folder / "events", values), store, select_tables(schema))
     return store
+
+
+def visible_rows(
+    store: VersionStore, schema: SourceSchema, table: SourceTable, now_s: int
+) -> DataFrame:
+    """The visible rows at a second, with the columns of `Merger.rows_schema`."""
+    merger = merger_of(schema, table)
+    rows = partial(merger.rows, now_s=now_s, truncated_us=store.truncated_us(table.id))
+    return merged(store.rows(table.id), rows, merger.rows_schema)
 
 
 def shown_rows(visible: DataFrame) -> Rows:

@@ -16,7 +16,7 @@ from spark_jobs.reconcile.job import run as run_reconcile
 from spark_jobs.reconcile.options import ReconcileOptions
 from spark_jobs.reconcile.source_table import read_schema
 from spark_jobs.reconcile.store import VersionStore
-from spark_jobs.reconcile.visible_rows import table_at, visible_rows
+from spark_jobs.reconcile.visible_rows import table_at
 from spark_jobs.tables.job import run as run_tables
 from spark_jobs.tables.options import TablesJobOptions
 from spark_jobs.tables.target import open_table, read_table
@@ -24,6 +24,7 @@ from tests.integration.spark.golden.cluster_harness import PREFIX
 from tests.integration.spark.golden.events import DedupedRow
 from tests.integration.spark.golden.selected import Selected
 from tests.integration.spark.golden.tables import wrong_cells, wrong_values
+from tests.support.spark.forms import visible_rows
 from tests.support.spark.options import options_of
 
 

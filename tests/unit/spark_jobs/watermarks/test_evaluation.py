@@ -1,6 +1,4 @@
-"""Watermarks of all tables as rows, metrics and a column."""
-
-from datetime import UTC, datetime
+"""Watermarks of all tables as metrics and a column."""
 
 from pyspark.sql import SparkSession
 
@@ -10,11 +8,10 @@ from spark_jobs.watermarks.evaluation import (
     hint_notes,
     registry_of,
     values_of,
-    watermark_rows,
 )
 from spark_jobs.watermarks.report import Hints
 from spark_jobs.watermarks.state import WatermarkState
-from spark_jobs.watermarks.table_watermark import MAX_TOKEN, MIN_TOKEN, WatermarkRules
+from spark_jobs.watermarks.table_watermark import WatermarkRules
 from tests.support.spark.watermark_reports import TABLE, report
 
 RULES = WatermarkRules("ONE", 0, 0)
@@ -57,14 +54,10 @@ def test_watermarks_are_seconds_in_metrics_and_text_in_report() -> None:
     }
 
 
-def test_watermarks_become_rows_and_typed_table_column(spark: SparkSession) -> None:
+def test_watermark_becomes_typed_table_column(spark: SparkSession) -> None:
     tables = evaluate([KNOWN], RULES, 0, {})
-    (row,) = watermark_rows(spark, tables).collect()
-    assert (row["table"], row["after"], row["to"]) == (TABLE, MIN_TOKEN, MAX_TOKEN)
     frame = spark.range(1).select(
         complete_until(tables[TABLE]).alias("known"), complete_until(None).alias("unknown")
     )
     (times,) = frame.selectExpr("unix_millis(known) AS known", "unknown").collect()
     assert (times["known"], times["unknown"]) == (2000, None)
-    (until,) = watermark_rows(spark, tables).selectExpr("unix_millis(until) AS until").collect()
-    assert until["until"] == datetime(1970, 1, 1, 0, 0, 2, tzinfo=UTC).timestamp() * 1000

@@ -4,14 +4,13 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
+from pydantic import TypeAdapter
 from pyspark.sql import DataFrame
 
 from spark_jobs.follow import InterruptedBatch, Position
 from spark_jobs.reconcile.source_table import SourceTable
 from spark_jobs.reconcile.store import Offsets
-from spark_jobs.reconcile.store.commits import offsets_from_json
 from spark_jobs.session_conf import job_description
 from spark_jobs.storage import Folder
 
@@ -40,6 +39,9 @@ class _Entry:
     begun: BegunBatch | None = None
 
 
+_ENTRY = TypeAdapter(_Entry)
+
+
 class BatchJournal:
     """The journal of one table, in a small checkpoint file. Only one process may use it.
 
@@ -49,7 +51,9 @@ class BatchJournal:
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
-        self._last = _entry(folder.read_text(FILE)) if folder.exists(FILE) else _Entry()
+        self._last = _Entry()
+        if folder.exists(FILE):
+            self._last = _ENTRY.validate_json(folder.read_text(FILE))
 
     @property
     def position(self) -> Position | None:
@@ -89,29 +93,6 @@ class BatchJournal:
         self._last = entry
 
 
-def _entry(text: str) -> _Entry:
-    found = json.loads(text)
-    return _Entry(found["number"], _position(found["position"]), _begun(found["begun"]))
-
-
-def _position(found: Mapping[str, int] | None) -> Position | None:
-    return None if found is None else Position(**found)
-
-
-def _begun(found: Mapping[str, Any] | None) -> BegunBatch | None:
-    if found is None:
-        return None
-    after = _position(found["after"])
-    assert after is not None
-    return BegunBatch(
-        found["number"],
-        _position(found["before"]),
-        after,
-        offsets_from_json({"": found["end_offsets"]})[""],
-        offsets_from_json(found["offsets"]),
-    )
-
-
 class ChangeSink(ABC):
     """A target for the changes of one table."""
 
@@ -139,10 +120,7 @@ class ChangesHandler:
     each = True
 
     def __init__(
-        self,
-        open_stream: Callable[[SourceTable], PublishedStream],
-        *,
-        has_snapshot: bool,
+        self, open_stream: Callable[[SourceTable], PublishedStream], *, has_snapshot: bool
     ) -> None:
         """`open_stream` is called once per table. With `has_snapshot`, the first batch contains
         the existing rows."""

@@ -110,8 +110,7 @@ class KafkaTopic:
 
     def write(self, messages: DataFrame) -> None:
         """Send `key`, `value` and `headers` of messages. Each task keeps its order."""
-        columns = messages.select("key", "value", "headers")
-        writer = columns.write.format("kafka").options(**self._settings)
+        writer = messages.select(*MESSAGE).write.format("kafka").options(**self._settings)
         writer.option("topic", self._name).save()
 
     def sent_after(self, offsets: Mapping[int, int]) -> DataFrame | None:
@@ -129,8 +128,8 @@ class KafkaTopic:
             self._session.read.format("kafka")
             .options(**self._settings)
             .option("assign", json.dumps({self._name: sorted(ends)}))
-            .option("startingOffsets", self._offsets(starts))
-            .option("endingOffsets", self._offsets(ends))
+            .option("startingOffsets", json.dumps({self._name: starts}))
+            .option("endingOffsets", json.dumps({self._name: ends}))
             .option("includeHeaders", "true")
             .option("failOnDataLoss", "false")
             .load()
@@ -143,10 +142,6 @@ class KafkaTopic:
     def _client(self) -> dict[str, str]:
         """Settings for the Kafka client."""
         return {name.removeprefix("kafka."): value for name, value in self._settings.items()}
-
-    def _offsets(self, by_partition: Mapping[int, int]) -> str:
-        numbers = {str(partition): offset for partition, offset in by_partition.items()}
-        return json.dumps({self._name: numbers})
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,18 +180,11 @@ class KafkaSink(ChangeSink):
         has_tombstones = self._has_tombstones
         if has_tombstones is None:
             has_tombstones = self._topic.is_compacted()
-        found = messages(
-            envelopes(
-                changes,
-                self._table,
-                batch.after,
-                is_snapshot=batch.before is None,
-                now_us=time.time_ns() // 1000,
-            ),
-            encoding.key,
-            encoding.value,
-            has_tombstones=has_tombstones,
+        is_snapshot, now_us = batch.before is None, time.time_ns() // 1000
+        wrapped = envelopes(
+            changes, self._table, batch.after, is_snapshot=is_snapshot, now_us=now_us
         )
+        found = messages(wrapped, encoding.key, encoding.value, has_tombstones=has_tombstones)
         if is_resumed:
             sent = self._topic.sent_after(batch.end_offsets)
             found = found if sent is None else unsent(found, sent)

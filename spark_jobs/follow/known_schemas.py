@@ -9,6 +9,8 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from pydantic import TypeAdapter
+
 from spark_jobs.follow.plan import Position
 from spark_jobs.reconcile.source_table import (
     SourceSchema,
@@ -35,6 +37,9 @@ class KnownSchema:
         if self.following is None or position == self.since:
             return self.current
         return self.following
+
+
+_KNOWN = TypeAdapter(KnownSchema)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +91,7 @@ class KnownSchemas:
     def _read(self, table: SourceTable) -> KnownSchema | None:
         if not self._folder.exists(_name(table)):
             return None
-        content = json.loads(self._folder.read_text(_name(table)))
-        since = content["since"] and Position(**content["since"])
-        return KnownSchema(content["current"], content["following"], since)
+        return _KNOWN.validate_json(self._folder.read_text(_name(table)))
 
     def _write(self, table: SourceTable, known: KnownSchema) -> None:
         self._folder.write_text(_name(table), json.dumps(asdict(known)))

@@ -20,12 +20,7 @@ from typing import Any
 import click
 
 from sidecar.errors import SidecarError
-from spark_jobs.dependency_versions import (
-    TESTED,
-    Artifact,
-    DependencyVersions,
-    versions_for,
-)
+from spark_jobs.dependency_versions import TESTED, Artifact, DependencyVersions, versions_for
 from spark_jobs.errors import SetupError
 
 _RELEASE = re.compile(r"\d+\.\d+[\w.-]*")

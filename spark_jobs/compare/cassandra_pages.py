@@ -12,12 +12,7 @@ from typing import Any, TypeVar
 
 from cassandra import AuthenticationFailed, ConsistencyLevel, InvalidRequest, Unauthorized
 from cassandra.auth import PlainTextAuthProvider
-from cassandra.cluster import (
-    EXEC_PROFILE_DEFAULT,
-    Cluster,
-    ExecutionProfile,
-    NoHostAvailable,
-)
+from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, ExecutionProfile, NoHostAvailable
 from cassandra.policies import DCAwareRoundRobinPolicy, RoundRobinPolicy
 from cassandra.query import SimpleStatement, dict_factory
 

@@ -50,6 +50,7 @@ from spark_jobs.reconcile.store.version_store import open_existing_store
 from spark_jobs.reconcile.visible_rows import merger_of
 from spark_jobs.session_conf import job_description
 from spark_jobs.storage import Folder
+from spark_jobs.tables.options import TargetOptions
 from spark_jobs.watermarks import read_watermarks
 
 logger = logging.getLogger(__name__)
@@ -117,7 +118,7 @@ class Comparison:
         return report
 
     def _target_comparison(self, schema: SourceSchema) -> TargetComparison | None:
-        options = self._options.target_options()
+        options = TargetOptions.existing(self._options.format, self._options.target)
         if options is None:
             return None
         return TargetComparison(

@@ -18,7 +18,7 @@ from spark_jobs.options.types import (
     parse_moment,
     require_separate,
 )
-from spark_jobs.tables.options import TableFormat, TargetOptions
+from spark_jobs.tables.options import TableFormat
 
 _PORT = 9042
 ReadConsistency = Literal[
@@ -208,12 +208,6 @@ class CompareOptions(SessionOptions, SourceTableOptions, CassandraOptions):
     report_json_file: WritableFile | None = prop(
         "report.json.file", default=None, doc="File on the driver for the report as JSON."
     )
-
-    def target_options(self) -> TargetOptions | None:
-        """The options of the typed table; None if only the version store is compared."""
-        if self.target is None:
-            return None
-        return TargetOptions.model_validate({"format": self.format, "target": self.target})
 
     def widened(self, times: ReadTimes) -> ReadTimes:
         """Widen read times by the clock skew and by the writes that the read may have missed."""

@@ -31,9 +31,6 @@ from spark_jobs.tables.format.typed_table import complete_version, read_recent_c
 from spark_jobs.tables.options import TargetOptions
 from spark_jobs.tables.target import open_existing_table, require_owner
 
-FINDING = ("cause", "key", "columns", "token", ROW_ID)
-"""The columns of a differing row. `token` is null if the store does not show the row."""
-
 
 @dataclass(frozen=True, slots=True)
 class BucketDigest:
@@ -79,7 +76,10 @@ def in_buckets(rows: DataFrame, buckets: int, some: Collection[int]) -> DataFram
 def differences(
     shown: DataFrame, typed: DataFrame, kind: StructType, keys: Sequence[str]
 ) -> DataFrame:
-    """The rows that differ, with the columns `FINDING`."""
+    """The rows that differ, as findings: `cause`, `key`, `columns`, `token` and `cdc_row_id`.
+
+    `token` is null if the store does not show the row.
+    """
     typed = typed.groupBy(ROW_ID).agg(F.first("row").alias("row"), F.count(F.lit(1)).alias("times"))
     shown = shown.select(ROW_ID, "row", "token")
     both = shown.alias("s").join(typed.alias("t"), ROW_ID, "full")
@@ -108,8 +108,8 @@ def differences(
 
 
 def later_changes(changes: DataFrame, read_from_us: int, keys: Sequence[str]) -> DataFrame:
-    """The rows that the store changed after the position of a typed table, with the columns
-    `FINDING`. `changes` has the columns of `Merger.changes`."""
+    """The rows that the store changed after the position of a typed table, as findings. `changes`
+    has the columns of `Merger.changes`."""
     cause = (
         F.when(F.col("ts_us") < read_from_us, TargetCause.NOT_THERE_YET.value)
         .when(F.col("cause") == "expiry", TargetCause.EXPIRED.value)

@@ -55,6 +55,11 @@ class TargetOptions(Properties):
         "clustering, or Iceberg's write order.",
     )
 
+    @classmethod
+    def existing(cls, format_: str, target: str | None) -> "TargetOptions | None":
+        """The options of existing tables; None without a target."""
+        return None if target is None else cls.model_validate({"format": format_, "target": target})
+
     @model_validator(mode="after")
     def _layout_is_possible(self) -> "TargetOptions":
         both = sorted(self.partition_by.keys() & self.cluster_by.keys())

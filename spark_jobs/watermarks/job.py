@@ -20,6 +20,7 @@ from spark_jobs.source.kafka import read, read_end_offsets
 from spark_jobs.storage import Folder
 from spark_jobs.tables.commits import read_progress
 from spark_jobs.tables.format.typed_table import TypedTable
+from spark_jobs.tables.options import TargetOptions
 from spark_jobs.tables.target import open_table
 from spark_jobs.watermarks.evaluation import evaluate, hint_notes, registry_of, values_of
 from spark_jobs.watermarks.options import WatermarkOptions
@@ -141,7 +142,7 @@ def read_consumed_offsets(
     """The offsets that `store` or the typed tables have reached, by table."""
     if options.store is not None:
         return dict.fromkeys(tables, read_store_offsets(session, options.store))
-    place = options.typed_tables()
+    place = TargetOptions.existing(options.format, options.target)
     if place is None:
         return {}
     typed = {name: open_table(session, place, name) for name in tables}

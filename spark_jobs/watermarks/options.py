@@ -9,7 +9,7 @@ from sidecar.properties.types import LowerCase, Milliseconds, UpperCase
 from spark_jobs.options.job import MetricsOptions, SessionOptions
 from spark_jobs.options.kafka import SourceOptions
 from spark_jobs.options.types import Location, TableList
-from spark_jobs.tables.options import TargetOptions
+from spark_jobs.tables.options import TableFormat
 from spark_jobs.watermarks.quorum import WriteConsistency
 from spark_jobs.watermarks.table_watermark import WatermarkRules
 
@@ -57,7 +57,7 @@ class WatermarkOptions(SessionOptions, MetricsOptions, SourceOptions):
         doc="A Delta table whose commits contain the offsets that it has reached, such as the "
         "`output` of reconcile. The report then includes its watermarks.",
     )
-    format: Annotated[Literal["delta", "iceberg"], LowerCase] = prop(
+    format: TableFormat = prop(
         "format", default="delta", doc="Format of the typed tables in `target`."
     )
     target: str | None = prop(
@@ -84,12 +84,6 @@ class WatermarkOptions(SessionOptions, MetricsOptions, SourceOptions):
         if self.store is not None and self.target is not None:
             raise ValueError("`store` and `target` are both set. Set only one of them")
         return self
-
-    def typed_tables(self) -> TargetOptions | None:
-        """The options of the typed tables; None without `target`."""
-        if self.target is None:
-            return None
-        return TargetOptions.model_validate({"format": self.format, "target": self.target})
 
     def rules(self) -> WatermarkRules:
         return WatermarkRules(self.write_consistency, self.clock_skew_ms, self.write_timeout_ms)

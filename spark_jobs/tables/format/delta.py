@@ -11,21 +11,12 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.readwriter import DataFrameReader
-from pyspark.sql.types import (
-    ByteType,
-    IntegerType,
-    LongType,
-    ShortType,
-)
+from pyspark.sql.types import ByteType, IntegerType, LongType, ShortType
 from pyspark.sql.utils import is_remote
 
 from spark_jobs.session_conf import session_conf, small_batch_conf, vacuum_conf
 from spark_jobs.storage import Folder
-from spark_jobs.tables.columns import (
-    ColumnChange,
-    Widen,
-    quoted,
-)
+from spark_jobs.tables.columns import ColumnChange, Widen, quoted
 from spark_jobs.tables.commit_position import CommitPosition, Part, read_position
 from spark_jobs.tables.format.typed_table import (
     MERGE_SETTINGS,

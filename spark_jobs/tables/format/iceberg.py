@@ -13,13 +13,7 @@ from typing import Any, Literal
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import (
-    ByteType,
-    DataType,
-    IntegerType,
-    LongType,
-    ShortType,
-)
+from pyspark.sql.types import ByteType, DataType, IntegerType, LongType, ShortType
 
 from spark_jobs.delta_table import table_properties
 from spark_jobs.session_conf import session_conf

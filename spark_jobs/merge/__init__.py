@@ -19,7 +19,7 @@ and MalformedValueError for bytes that do not fit their type.
 """
 
 from collections.abc import Collection, Iterable, Iterator
-from typing import Any
+from typing import Any, Required, TypedDict, Unpack
 
 import pyarrow as pa
 
@@ -72,16 +72,24 @@ class EventReader:
         return EventReader, (self._counters,)
 
 
+class ReadOptions(TypedDict, total=False):
+    """The second of a read, and the writes that it ignores."""
+
+    now_s: Required[int]
+    truncated_us: int | None
+    """Ignore writes up to this time."""
+    until_us: int | None
+    """Ignore writes after this time."""
+    without_us: tuple[int, int] | None
+    """Ignore writes from the first to the second time, inclusive. For the deletion of a replaced
+    collection, the time of its statement counts, which is one microsecond later."""
+
+
 class Merger:
     """Merges the events of one table. Takes the arguments of `TableMerger`."""
 
     def __init__(
-        self,
-        schema: Schema,
-        keyspace: str,
-        table: str,
-        *,
-        table_id: str | None = None,
+        self, schema: Schema, keyspace: str, table: str, *, table_id: str | None = None
     ) -> None:
         self._table = (keyspace, table, table_id)
         self._merger = TableMerger(schema, keyspace, table, table_id=table_id)
@@ -102,62 +110,29 @@ class Merger:
         return pa.schema(self._merger.changes(before_s=0, after_s=0, each=False))
 
     def rows(
-        self,
-        batches: Iterable[pa.RecordBatch],
-        *,
-        now_s: int,
-        truncated_us: int | None = None,
-        until_us: int | None = None,
-        without_us: tuple[int, int] | None = None,
+        self, batches: Iterable[pa.RecordBatch], **options: Unpack[ReadOptions]
     ) -> Iterator[pa.RecordBatch]:
         """The visible rows at a second, with raw values, in the order of `SELECT *`.
 
         `ck` is null in the single row of a partition that has only static values. `live` is the
-        row marker of an INSERT, or null. The `value` of a counter is its sum, in eight bytes.
-
-        - `truncated_us`: ignore writes up to this time.
-        - `until_us`: ignore writes after this time.
-        - `without_us`: ignore writes from the first to the second time, inclusive. For the deletion
-          of a replaced collection, the time of its statement counts, which is one microsecond
-          later."""
-        session = self._merger.rows(
-            now_s=now_s, truncated_us=truncated_us, until_us=until_us, without_us=without_us
-        )
-        return _run(session, batches)
+        row marker of an INSERT, or null. The `value` of a counter is its sum, in eight bytes."""
+        return _run(self._merger.rows(**options), batches)
 
     def typed(
-        self,
-        batches: Iterable[pa.RecordBatch],
-        *,
-        now_s: int,
-        truncated_us: int | None = None,
-        until_us: int | None = None,
-        without_us: tuple[int, int] | None = None,
+        self, batches: Iterable[pa.RecordBatch], **options: Unpack[ReadOptions]
     ) -> Iterator[pa.RecordBatch]:
-        """The visible rows at a second with the columns of `typed_schema`; options as in `rows`.
+        """The visible rows at a second with the columns of `typed_schema`.
 
         `cdc_row_id` is a 16-byte hash of the partition key and the clustering key."""
-        session = self._merger.typed(
-            now_s=now_s, truncated_us=truncated_us, until_us=until_us, without_us=without_us
-        )
-        return _run(session, batches)
+        return _run(self._merger.typed(**options), batches)
 
     def first_changes(
-        self,
-        batches: Iterable[pa.RecordBatch],
-        *,
-        now_s: int,
-        truncated_us: int | None = None,
-        until_us: int | None = None,
-        without_us: tuple[int, int] | None = None,
+        self, batches: Iterable[pa.RecordBatch], **options: Unpack[ReadOptions]
     ) -> Iterator[pa.RecordBatch]:
-        """The rows of `typed` as `changes` from an empty table; options as in `rows`.
+        """The rows of `typed` as `changes` from an empty table.
 
         A row with a value that has no typed form is `rejected`. All input must be `is_new`."""
-        session = self._merger.first_changes(
-            now_s=now_s, truncated_us=truncated_us, until_us=until_us, without_us=without_us
-        )
-        return _run(session, batches)
+        return _run(self._merger.first_changes(**options), batches)
 
     def changes(
         self,

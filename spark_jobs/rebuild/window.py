@@ -9,10 +9,10 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 from uuid import UUID
 
 from spark_jobs.errors import JobError
+from spark_jobs.merge import ReadOptions
 
 _US = 1_000_000
 _CLOCK_SKEW_US = 60 * _US
@@ -61,8 +61,7 @@ class Window:
         """The latest truncation that the window admits."""
         return max(filter(self.admits, markers_us), default=None)
 
-    def merge_options(self, markers_us: Iterable[int]) -> dict[str, Any]:
-        """Arguments of `Merger.rows` and `Merger.typed`."""
+    def merge_options(self, markers_us: Iterable[int]) -> ReadOptions:
         return {
             "now_s": self.second,
             "truncated_us": self.truncated_us(markers_us),

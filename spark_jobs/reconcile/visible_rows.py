@@ -1,8 +1,7 @@
 """Merges the rows that `SELECT *` shows at a second, with the table's columns and types."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any
 
 import pyarrow as pa
 from pyspark import StorageLevel
@@ -12,7 +11,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from spark_jobs.column_names import ROW_ID, ColumnNameError
-from spark_jobs.merge import Merger
+from spark_jobs.merge import Merger, ReadOptions
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
 from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.reconcile.store.version_store import MERGED
@@ -47,12 +46,12 @@ def changes_at(
     store: VersionStore, schema: SourceSchema, table: SourceTable, now_s: int
 ) -> DataFrame:
     """The source table at a second, in the form of `first_changes`."""
-    options = {"now_s": now_s, "truncated_us": store.truncated_us(table.id)}
+    options = ReadOptions(now_s=now_s, truncated_us=store.truncated_us(table.id))
     return first_changes(store.rows(table.id), merger_of(schema, table), options)
 
 
-def first_changes(stored: DataFrame, merger: Merger, options: Mapping[str, Any]) -> DataFrame:
-    """Merge stored rows into changes from an empty table. `options` are options of `Merger.rows`.
+def first_changes(stored: DataFrame, merger: Merger, options: ReadOptions) -> DataFrame:
+    """Merge stored rows into changes from an empty table.
 
     A row with a value that has no typed form is `rejected`, with its key; others are in `after`.
     """

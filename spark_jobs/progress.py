@@ -162,44 +162,37 @@ def follow(
     once a second, `verify` after micro-batches. An exception from any of them stops the query. If
     the query fails, raises the error of `mapped_error`.
     """
-    reported = _ReportedProgress()
+    last: tuple[Any, Any] | None = None
+
+    def report_new() -> bool:
+        """Report new progress. Returns whether there was any.
+
+        Spark lists recent progress in order. Its timestamps come from the driver's clock, which can
+        be set back, so they only identify the progress.
+        """
+        nonlocal last
+        recent = query.recentProgress
+        known = [(each["batchId"], each["timestamp"]) for each in recent]
+        done = known.index(last) + 1 if last in known else 0
+        for name, progress in zip(known[done:], recent[done:], strict=True):
+            last = name
+            on_progress(progress)
+        return done < len(recent)
+
     try:
         has_ended = False
         while not has_ended:
             if stop is not None and stop.is_set():
                 query.stop()
             has_ended = bool(query.awaitTermination(_POLL_S))
-            if reported.report_new(query, on_progress):
+            if report_new():
                 verify()
             tick()
     except StreamingQueryException as error:
-        reported.report_new(query, on_progress)
+        report_new()
         mapped = mapped_error(error)
         if mapped is error:
             raise
         raise mapped from error
     finally:
         query.stop()
-
-
-class _ReportedProgress:
-    """Remembers the latest progress that was reported.
-
-    Spark lists recent progress in order. Its timestamps come from the driver's clock, which can be
-    set back, so they only identify the progress.
-    """
-
-    def __init__(self) -> None:
-        self._last: tuple[Any, Any] | None = None
-
-    def report_new(
-        self, query: StreamingQuery, on_progress: Callable[[Mapping[str, Any]], None]
-    ) -> bool:
-        """Report new progress. Returns whether there was any."""
-        recent = query.recentProgress
-        known = [(each["batchId"], each["timestamp"]) for each in recent]
-        done = known.index(self._last) + 1 if self._last in known else 0
-        for name, progress in zip(known[done:], recent[done:], strict=True):
-            self._last = name
-            on_progress(progress)
-        return done < len(recent)

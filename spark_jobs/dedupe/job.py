@@ -158,11 +158,8 @@ def run(
     )
     progress = _RunProgress(session, options, show)
     query = start_dedupe(records, options, checkpoint)
-    is_new = checkpoint.is_new
-    logger.info(
-        "dedupe started",
-        extra=fields(topics=options.subscription(), identity=options.identity, new=is_new),
-    )
+    given = {"topics": options.subscription(), "identity": options.identity}
+    logger.info("dedupe started", extra=fields(**given, new=checkpoint.is_new))
     with metrics_files.final_report(lambda failed: progress.save(has_failed=failed)):
         follow(query, progress.add, tick=progress.tick, verify=topics.verify, stop=stop)
     return progress.stats
@@ -173,7 +170,7 @@ class _RunProgress:
 
     def __init__(self, session: SparkSession, options: DedupeJobOptions, show: Show) -> None:
         self._folder = Folder(session, options.checkpoint)
-        self._reporter = Reporter(options, replica_idle_timeout_ms=options.replica_idle_timeout_ms)
+        self._reporter = Reporter(options)
         self._saved_ms = 0
         self._show = show
         self._last: MicroBatch | None = None
@@ -200,9 +197,9 @@ class _RunProgress:
         self._folder.write_text(REPLICAS_FILE, json.dumps(dict(self.stats.node_seen_ms)) + "\n")
 
     def _load(self) -> dict[str, int]:
-        if not self._folder.exists(REPLICAS_FILE):
-            return {}
-        seen: dict[str, int] = json.loads(self._folder.read_text(REPLICAS_FILE))
+        seen: dict[str, int] = {}
+        if self._folder.exists(REPLICAS_FILE):
+            seen = json.loads(self._folder.read_text(REPLICAS_FILE))
         return seen
 
 

@@ -3,14 +3,14 @@
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Gauge
 
 from sidecar.logs import RateLimitedLog, fields
 from spark_jobs import metrics_files
-from spark_jobs.options.job import StreamOptions
+from spark_jobs.dedupe.options import DedupeJobOptions
 from spark_jobs.progress import MicroBatch
 
 INPUT, OUTPUT = "dedupe_input", "dedupe_output"
@@ -123,7 +123,7 @@ def batch_stats(progress: Mapping[str, Any]) -> BatchStats:
     states = progress["stateOperators"]
     return BatchStats(
         batch_id=progress["batchId"],
-        at_ms=_milliseconds(progress["timestamp"]),
+        at_ms=int(datetime.fromisoformat(progress["timestamp"]).timestamp() * 1000),
         records=read["records"] if read else 0,
         invalid_records=read["invalid_records"] if read else 0,
         events=written["events"] if written else 0,
@@ -136,17 +136,11 @@ def batch_stats(progress: Mapping[str, Any]) -> BatchStats:
     )
 
 
-def _milliseconds(timestamp: str) -> int:
-    moment = datetime.strptime(timestamp, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
-    return int(moment.timestamp() * 1000)
-
-
 class Reporter:
     """Reports each micro-batch, idle replicas and the statistics of the run."""
 
-    def __init__(self, options: StreamOptions, *, replica_idle_timeout_ms: int) -> None:
+    def __init__(self, options: DedupeJobOptions) -> None:
         self._options = options
-        self._replica_idle_timeout_ms = replica_idle_timeout_ms
         self._idle = RateLimitedLog(logger)
 
     def report_batch(self, batch: BatchStats, stats: RunStats) -> None:
@@ -177,7 +171,7 @@ class Reporter:
         """Log idle replicas, and write all statistics to the files."""
         for node, idle_ms in stats.idle_ms(now_ms).items():
             key = f"idle {node}"
-            if idle_ms >= self._replica_idle_timeout_ms:
+            if idle_ms >= self._options.replica_idle_timeout_ms:
                 self._idle.log(key, "replica is idle", node=node, idle_ms=idle_ms)
             else:
                 self._idle.resolved(key, "replica sends records again", node=node)

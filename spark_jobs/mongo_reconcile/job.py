@@ -71,15 +71,33 @@ def run(
     documents = DocumentTable(session, options.table_path)
     invalid = InvalidRecords(options.dead_letter_path, checkpoint.id)
     query = start_merging(records, documents, options, invalid)
-    is_new = checkpoint.is_new
-    logger.info(
-        "mongo_reconcile started",
-        extra=fields(topics=options.subscription(), order=options.order_by, new=is_new),
-    )
-    counter = _RecordCounter(options, show)
-    with metrics_files.final_report(lambda failed: counter.write(has_failed=failed)):
-        follow(query, counter.count, verify=topics.verify, stop=stop)
-    return counter.records
+    given = {"topics": options.subscription(), "order": options.order_by}
+    logger.info("mongo_reconcile started", extra=fields(**given, new=checkpoint.is_new))
+    read = 0
+    last: MicroBatch | None = None
+
+    def write(has_failed: bool) -> None:
+        metrics_files.write(
+            *(options, {"records": read}, registry_of(read)),
+            job=_JOB,
+            last=last,
+            has_failed=has_failed,
+        )
+
+    def count(progress: Mapping[str, Any]) -> None:
+        nonlocal read, last
+        read += int(progress["numInputRows"])
+        last = micro_batch(progress)
+        show(f"{read:,} records read")
+        write(False)
+        logger.info(
+            "micro-batch done",
+            extra=fields(batch=progress["batchId"], records=progress["numInputRows"]),
+        )
+
+    with metrics_files.final_report(write):
+        follow(query, count, verify=topics.verify, stop=stop)
+    return read
 
 
 def start_merging(
@@ -141,38 +159,6 @@ class _Writer:
             self._documents.apply(valid, now_ms)
         finally:
             cached.unpersist()
-
-
-class _RecordCounter:
-    """Counts and reports the records of all micro-batches."""
-
-    def __init__(self, options: MongoJobOptions, show: Show) -> None:
-        self._options = options
-        self._show = show
-        self._last: MicroBatch | None = None
-        self.records = 0
-
-    def count(self, progress: Mapping[str, Any]) -> None:
-        self.records += int(progress["numInputRows"])
-        self._last = micro_batch(progress)
-        self._show(f"{self.records:,} records read")
-        self.write()
-        logger.info(
-            "micro-batch done",
-            extra=fields(batch=progress["batchId"], records=progress["numInputRows"]),
-        )
-
-    def write(self, *, has_failed: bool = False) -> None:
-        """Write the statistics to the configured files."""
-        sums = {"records": self.records}
-        metrics_files.write(
-            self._options,
-            sums,
-            registry_of(self.records),
-            job=_JOB,
-            last=self._last,
-            has_failed=has_failed,
-        )
 
 
 def registry_of(records: int) -> CollectorRegistry:

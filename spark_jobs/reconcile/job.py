@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Gauge
@@ -88,7 +89,7 @@ class RunStats:
         )
 
 
-def write(stats: RunStats, options: StreamOptions, *, has_failed: bool = False) -> None:
+def write(options: StreamOptions, stats: RunStats, has_failed: bool) -> None:
     """Write the statistics to the configured files."""
     metrics_files.write(
         options,
@@ -140,7 +141,7 @@ def main(options: ReconcileOptions) -> JobReport:
     with start_job(JOB, options) as job:
 
         def report(stats: RunStats, has_failed: bool) -> None:
-            write(stats, options, has_failed=has_failed)
+            write(options, stats, has_failed)
             job.show(str(stats))
 
         stats = run(job.session, options, report=report, stop=job.stop)
@@ -231,17 +232,13 @@ class StreamingReconcile:
             if has_files and time.monotonic() - self._sized_s > _SIZE_INTERVAL_S:
                 self._measure_store()
 
-        def send(has_failed: bool = False) -> None:
-            if report is None:
-                write(self._stats, options, has_failed=has_failed)
-            else:
-                report(self._stats, has_failed)
+        send = report or partial(write, options)
 
         def tick_and_send() -> None:
             tick()
-            send()
+            send(self._stats, False)
 
-        with metrics_files.final_report(send):
+        with metrics_files.final_report(lambda has_failed: send(self._stats, has_failed)):
             follow(query, on_progress, tick=tick_and_send, verify=verify, stop=stop)
             if has_files:
                 self._measure_store()

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from prometheus_client import generate_latest
 
 from spark_jobs.dedupe.stats import BatchStats, Reporter, RunStats, batch_stats, registry_of
-from spark_jobs.options.job import StreamOptions
-from tests.support.spark.options import options_of
+from tests.support.spark.dedupe_stream import job_options
 
 AT_MS = 1_795_277_866_260
 PROGRESS = {
@@ -87,8 +86,8 @@ def test_dedupe_metrics_have_documented_names() -> None:
 def test_metrics_files_contain_latest_stats(tmp_path: Path) -> None:
     files = [tmp_path / "stats.json", tmp_path / "stats.prom"]
     paths = {"metrics.json.file": str(files[0]), "metrics.prometheus.file": str(files[1])}
-    options = options_of(StreamOptions, {"checkpoint": "/c", **paths})
-    reporter = Reporter(options, replica_idle_timeout_ms=1)
+    options = job_options(checkpoint="/c", **paths, **{"sink.delta.path": "/t"})
+    reporter = Reporter(options)
     reporter.report_run(RunStats(), AT_MS)
     reporter.report_run(RunStats().plus(BATCH), AT_MS)
     assert json.loads(files[0].read_text())["replica_copies_dropped"] == 6

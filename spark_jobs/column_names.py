@@ -86,7 +86,7 @@ def require_names(
 def _problems(kind: DataType, reserved: frozenset[str], path: tuple[str, ...]) -> Iterator[str]:
     """Yield problems as sentences without a full stop. `reserved` applies to the top level only."""
     seen: dict[tuple[str, str], str] = {}
-    for name, child in _children(kind):
+    for name, child in children(kind):
         place = _shown((*path, name))
         others = {seen.setdefault(key, name) for key in _keys(name)} - {name}
         if reserved & {name, *(text for _, text in _keys(name))}:
@@ -110,13 +110,13 @@ def _paths_problems(row: StructType) -> Iterator[str]:
 
 
 def _paths(kind: DataType, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    for name, child in _children(kind):
+    for name, child in children(kind):
         yield (*path, name)
         yield from _paths(child, (*path, name))
 
 
-def _children(kind: DataType) -> list[tuple[str, DataType]]:
-    """The names and types of a type's immediate children."""
+def children(kind: DataType | None) -> list[tuple[str, DataType]]:
+    """The names and types of a type's immediate children, as SQL names them."""
     match kind:
         case ArrayType():
             return [("element", kind.elementType)]

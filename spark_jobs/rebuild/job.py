@@ -49,11 +49,6 @@ def write_rows(rows: DataFrame, form: Format, target: str) -> None:
             rows.write.mode("overwrite").parquet(target)
 
 
-def write_statements(statements: DataFrame, target: str) -> None:
-    """Replace the folder with text files that contain one statement per line."""
-    statements.write.mode("overwrite").text(target)
-
-
 def main(options: RebuildOptions) -> JobReport:
     """Run in a new session."""
     schema = read_schema(options.schema_file)
@@ -87,7 +82,8 @@ def run(session: SparkSession, options: RebuildOptions, schema: SourceSchema) ->
             elif writer is not None:
                 statements = _statements(sources, merger, window, writer, options)
                 counted, count = Observation(), F.count(F.lit(1)).alias("rows")
-                write_statements(statements.observe(counted, count), options.target)
+                # Text files with one statement per line.
+                statements.observe(counted, count).write.mode("overwrite").text(options.target)
                 rows = counted.get["rows"]
     except PySparkException as error:
         if options.output is not None and any(text in str(error) for text in _VACUUMED):

@@ -73,14 +73,10 @@ class SelectedTables:
 
         A rejected event fails the query.
         """
-        if "id" in records.columns:
-            copies = drop_replica_copies(records)
-            events = read_cells(copies, self.rejected, self.counters, self._rejects)
-        else:
-            events = read_cells(
-                records, self.rejected, self.counters, self._rejects
-            ).dropDuplicates()
-        return self._selected(events)
+        has_ids = "id" in records.columns
+        copies = drop_replica_copies(records) if has_ids else records
+        events = read_cells(copies, self.rejected, self.counters, self._rejects)
+        return self._selected(events if has_ids else events.dropDuplicates())
 
     def split(self, records: DataFrame) -> tuple[DataFrame, DataFrame]:
         """Return `events`, and the rejected events with `place` and `error`. `records` must have
@@ -92,9 +88,9 @@ class SelectedTables:
         return self._selected(accepted), rejected
 
     def _selected(self, events: DataFrame) -> DataFrame:
-        if self.skips_others:
-            events = events.where(F.col("table").isin(*(table.id for table in self.tables)))
-        return events
+        if not self.skips_others:
+            return events
+        return events.where(F.col("table").isin(*(table.id for table in self.tables)))
 
     @property
     def _rejects(self) -> Callable[[Column, Column], Column] | None:

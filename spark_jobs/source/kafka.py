@@ -16,7 +16,6 @@ from spark_jobs.options.kafka import SourceOptions, TopicJobOptions
 from spark_jobs.storage import CheckpointOwner, Folder, OwnedCheckpoint, acquire_checkpoint
 
 logger = logging.getLogger(__name__)
-_POLICY = "cleanup.policy"
 FILE = "cdc-topics.json"
 Compacted = Literal["reject", "warn", "accept"]
 """Whether a job reads topics with `cleanup.policy=compact`. `reject`: it rebuilds rows from events.
@@ -111,23 +110,18 @@ def read_cleanup_policy(
     Requires permission to describe the topic's configuration.
     """
     jvm: Any = session.sparkContext._jvm
-    config = jvm.org.apache.kafka.common.config
     with _admin(jvm, settings) as admin:
-        if topic not in set(admin.listTopics().names().get()):
-            return None
-        resource = config.ConfigResource(config.ConfigResource.Type.TOPIC, topic)
-        return _policy(admin.describeConfigs([resource]).values()[resource])
+        is_known = topic in set(admin.listTopics().names().get())
+        return _policy(jvm, admin, topic) if is_known else None
 
 
 def _compacted(jvm: Any, admin: Any, topics: Iterable[str]) -> set[str]:
     """The topics with `compact` in `cleanup.policy`, except topics without read permission."""
-    config = jvm.org.apache.kafka.common.config
     found = set()
     for topic in topics:
-        resource = config.ConfigResource(config.ConfigResource.Type.TOPIC, topic)
-        answer = admin.describeConfigs([resource]).values()[resource]
         try:
-            is_compacted = "compact" in _policy(answer)
+            if "compact" in _policy(jvm, admin, topic):
+                found.add(topic)
         except Exception as error:
             if "AuthorizationException" not in str(error):
                 raise
@@ -135,14 +129,14 @@ def _compacted(jvm: Any, admin: Any, topics: Iterable[str]) -> set[str]:
                 "`cleanup.policy` of a topic is unknown: grant DescribeConfigs on it",
                 extra=fields(topic=topic),
             )
-            continue
-        if is_compacted:
-            found.add(topic)
     return found
 
 
-def _policy(answer: Any) -> frozenset[str]:
-    return frozenset(answer.get().get(_POLICY).value().split(","))
+def _policy(jvm: Any, admin: Any, topic: str) -> frozenset[str]:
+    config = jvm.org.apache.kafka.common.config
+    resource = config.ConfigResource(config.ConfigResource.Type.TOPIC, topic)
+    answer = admin.describeConfigs([resource]).values()[resource]
+    return frozenset(answer.get().get("cleanup.policy").value().split(","))
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
+from spark_jobs.column_names import children
 from spark_jobs.errors import JobError
 
 Columns = Mapping[str, DataType]
@@ -137,14 +138,9 @@ def is_in_map_key(columns: Columns, path: Path) -> bool:
     """Whether a path leads into the key of a map. A field may also have the name `key`."""
     kind = columns.get(path[0])
     for name in path[1:]:
-        if isinstance(kind, MapType):
-            if name == "key":
-                return True
-            kind = kind.valueType
-        elif isinstance(kind, ArrayType):
-            kind = kind.elementType
-        elif isinstance(kind, StructType):
-            kind = kind[name].dataType if name in kind.names else None
+        if isinstance(kind, MapType) and name == "key":
+            return True
+        kind = dict(children(kind)).get(name)
     return False
 
 

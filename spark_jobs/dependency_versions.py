@@ -82,7 +82,6 @@ class DependencyVersions:
 
 
 TESTED = DependencyVersions()
-"""The versions that the tests use."""
 
 RELEASES = (
     TESTED,

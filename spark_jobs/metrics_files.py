@@ -50,7 +50,6 @@ def replace_file(path: Path, text: str) -> None:
 
 
 def is_configured(options: MetricsOptions) -> bool:
-    """Whether statistics are written to a file."""
     return options.metrics_json_file is not None or options.metrics_prometheus_file is not None
 
 

@@ -128,7 +128,6 @@ class RunningJob:
     stop: threading.Event
     """Set by SIGTERM and SIGINT."""
     show: Show
-    """Shows the progress on a terminal."""
 
 
 @contextmanager

@@ -38,7 +38,6 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.execution.arrow.maxBytesPerBatch": str(64 << 20),
     "spark.sql.session.timeZone": "UTC",
 }
-"""Settings that every job needs."""
 
 LOCAL_SETTINGS: Mapping[str, str] = {
     "spark.driver.host": "127.0.0.1",
@@ -52,7 +51,6 @@ LOCAL_SETTINGS: Mapping[str, str] = {
     # With few partitions, running each stage as a separate job costs more than it saves.
     "spark.sql.adaptive.enabled": "false",
 }
-"""Additional settings for a local master."""
 
 _DELTA = "io.delta.sql.DeltaSparkSessionExtension"
 _ICEBERG = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"

@@ -49,7 +49,6 @@ class ChangesTable(ChangeSink):
 
 
 def change_rows(changes: DataFrame, table: PublishedTable, batch: BegunBatch) -> DataFrame:
-    """The rows to append to a table of changes."""
     op = F.lit("r") if batch.before is None else F.col("op")
     return changes.where(F.col("op").isNotNull()).select(
         change_id(table, batch.after).alias("id"),

@@ -46,8 +46,6 @@ _CONVERTED: Mapping[type[DataType], Callable[[Column], Column]] = {
 
 @dataclass(frozen=True, slots=True)
 class ConnectSchema:
-    """A Kafka Connect schema."""
-
     type: str
     name: str | None = None
     version: int | None = None

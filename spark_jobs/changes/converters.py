@@ -25,7 +25,6 @@ _CONNECT_TYPES = ("int8", "int16")
 _MAP_ENTRY = {"connect.internal.type": "MapEntry"}
 """Marks the entries of a map whose keys are not strings."""
 EncodingOf = Callable[[StructType], Encoding]
-"""Returns the encoding for a row type."""
 
 
 def json_bytes(column: Column, data_type: StructType, schema: ConnectSchema | None) -> Column:
@@ -168,7 +167,6 @@ _AVRO_FORM = ValueForm(_entries, _field_name)
 
 
 def encoding_of(table: PublishedTable, options: ChangeEventOptions) -> EncodingOf:
-    """The encoding of a table's keys and values."""
     if options.converter == "avro":
         return AvroEncoding(table, options)
     return partial(_json_encoding, table, has_schemas=options.has_schemas)

@@ -45,8 +45,6 @@ _TRANSACTION_FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class PublishedTable:
-    """A table whose changes are published."""
-
     source: SourceTable
     prefix: str
     """`source.name`: the logical name of the cluster."""

@@ -94,8 +94,6 @@ class BatchJournal:
 
 
 class ChangeSink(ABC):
-    """A target for the changes of one table."""
-
     def end_offsets(self) -> dict[int, int]:
         """The current end offsets of the target topic; empty for other targets."""
         return {}
@@ -107,16 +105,12 @@ class ChangeSink(ABC):
 
 @dataclass(frozen=True, slots=True)
 class PublishedStream:
-    """The journal and the sinks of one table."""
-
     journal: BatchJournal
     sinks: tuple[ChangeSink, ...]
     """Written in this order."""
 
 
 class ChangesHandler:
-    """Publishes each change that a follower reads."""
-
     each = True
 
     def __init__(
@@ -153,7 +147,6 @@ class ChangesHandler:
         after: Position,
         offsets: Offsets,
     ) -> None:
-        """Publish the changes between two positions."""
         stream = self._stream(table)
         if before is None and not self.has_snapshot:
             stream.journal.skip_to(after)

@@ -37,7 +37,6 @@ _RECENT_VERSIONS = 20
 
 
 def main(options: ChangesJobOptions) -> JobReport:
-    """Run in a new session, and report the number of batches."""
     # Before Spark starts, so that an invalid schema fails at once.
     _, selected = read_tables(options)
     require_own_targets(options, selected.tables)

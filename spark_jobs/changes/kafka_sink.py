@@ -140,14 +140,11 @@ class KafkaTopic:
         return found.distinct()
 
     def _client(self) -> dict[str, str]:
-        """Settings for the Kafka client."""
         return {name.removeprefix("kafka."): value for name, value in self._settings.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """Encodes keys and values."""
-
     key: ToBytes
     value: ToBytes
 

@@ -1,5 +1,3 @@
-"""Options of `python -m spark_jobs.changes`."""
-
 import string
 from typing import Annotated, ClassVar, Literal
 
@@ -83,7 +81,6 @@ class ChangeEventOptions(ProducerOptions):
 
     @property
     def has_schemas(self) -> bool:
-        """Whether each JSON message contains its schema."""
         return self.converter_settings.get(_SCHEMAS, "false").lower() == "true"
 
     @property
@@ -156,8 +153,6 @@ class ChangeEventOptions(ProducerOptions):
 
 # A pydantic model orders its fields by its bases, from the last to the first.
 class ChangesJobOptions(ChangeEventOptions, FollowOptions):
-    """Options of `python -m spark_jobs.changes`."""
-
     job: ClassVar[str] = "changes"
 
     @model_validator(mode="after")

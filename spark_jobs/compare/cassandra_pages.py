@@ -56,8 +56,6 @@ class Contact:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of a result."""
-
     body: bytes
     """The bytes after the metadata: the number of rows, and their cells."""
     asked_us: int

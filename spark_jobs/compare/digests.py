@@ -41,7 +41,6 @@ def token_ranges(at_least: int) -> tuple[TokenRange, ...]:
 
 
 def range_of(token: Column, ranges: int) -> Column:
-    """The number of the range of a token."""
     bits = (ranges - 1).bit_length()
     if not bits:
         return F.lit(0)
@@ -51,8 +50,6 @@ def range_of(token: Column, ranges: int) -> Column:
 
 @dataclass(frozen=True, slots=True)
 class RangeDigest:
-    """The digest of one range."""
-
     rows: int = 0
     hash: int = 0
     oldest_us: int | None = None

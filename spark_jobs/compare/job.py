@@ -19,7 +19,6 @@ from spark_jobs.session import create_job_session
 
 
 def main(options: CompareOptions) -> JobReport:
-    """Run in a new session."""
     schema = read_schema(options.schema_file)
     with create_job_session("cdc-compare", options) as session, progress_bar() as on_read:
         report = run(session, options, schema, on_read=on_read)

@@ -115,8 +115,6 @@ class CassandraOptions(Properties):
 
 
 class CompareOptions(SessionOptions, SourceTableOptions, CassandraOptions):
-    """Options of the comparison."""
-
     output: Location = prop(
         "output",
         min_length=1,

@@ -66,7 +66,6 @@ class Progress:
 
     @property
     def last_read_us(self) -> int:
-        """The end of the latest read."""
         return max((each.to_us for each in (*self.read, *self.stored)), default=0)
 
     @property

@@ -77,12 +77,10 @@ class DifferingRow:
     """The columns that differ, and why."""
 
     def values(self) -> dict[str, str]:
-        """The row as JSON."""
         return {"cause": str(self.cause), "key": self.key, "columns": self.columns}
 
 
 def verdict_of(causes: Causes) -> Verdict:
-    """The verdict on one comparison."""
     found = {str(cause) for cause, rows in causes.items() if rows}.difference(_HARMLESS)
     if found - {"not_there_yet"}:
         return "differs"
@@ -133,7 +131,6 @@ class TargetReport:
         return verdict_of(self.causes)
 
     def values(self) -> dict[str, Any]:
-        """The report as JSON."""
         return {
             "table": self.table,
             "verdict": self.verdict,
@@ -167,7 +164,6 @@ class ComparisonReport:
 
     @property
     def verdict(self) -> Verdict:
-        """The overall verdict."""
         parts = [self.live_verdict]
         if self.target is not None:
             parts.append(self.target.verdict)
@@ -183,7 +179,6 @@ class ComparisonReport:
         return EXIT_CODES[self.verdict]
 
     def values(self) -> dict[str, Any]:
-        """The report as JSON."""
         return {
             "table": self.table,
             "verdict": self.verdict,
@@ -201,7 +196,6 @@ class ComparisonReport:
         }
 
     def message(self) -> str:
-        """The report as text."""
         lines = [
             f"{self.table}: {VERDICTS[self.live_verdict]}",
             f"  {self.live_rows} live rows in {self.ranges} token ranges, "
@@ -239,7 +233,6 @@ def _lines(causes: Causes, rows: Sequence[DifferingRow]) -> list[str]:
 
 
 def report_page(report: ComparisonReport) -> str:
-    """The report as an HTML page."""
     facts = [
         ("Rows in Cassandra", str(report.live_rows)),
         ("Consistency level", report.consistency),

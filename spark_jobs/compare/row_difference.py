@@ -111,7 +111,6 @@ def row_differences(
 
 
 def worst(differences: Sequence[ColumnDifference]) -> Cause:
-    """The worst cause of a row's differences."""
     return min((each.cause for each in differences), key=lambda cause: cause.severity)
 
 

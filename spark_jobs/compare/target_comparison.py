@@ -37,7 +37,6 @@ class BucketDigest:
     rows: int
     hash: int
     next_expiry_s: int | None = field(default=None, compare=False)
-    """The next second at which a value expires."""
 
 
 def shown_rows(changes: DataFrame, columns: Columns) -> DataFrame:

@@ -133,7 +133,6 @@ def _messages(batch: DataFrame, options: DedupeJobOptions) -> DataFrame:
 
 
 def main(options: DedupeJobOptions) -> JobReport:
-    """Run in a new session, and report the summary."""
     with start_job(_JOB, options) as job:
         stats = run(job.session, options, stop=job.stop, show=job.show)
         now_ms = _now_ms()

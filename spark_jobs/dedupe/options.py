@@ -91,8 +91,6 @@ class SinkOptions(InvalidRecordOptions, ProducerOptions):
 
 # A pydantic model orders its fields by its bases, from the last to the first.
 class DedupeJobOptions(TopicJobOptions, SinkOptions, DedupeOptions):
-    """Options of `python -m spark_jobs.dedupe`."""
-
     replica_idle_timeout_ms: Milliseconds = prop(
         "replica.idle.timeout.ms",
         default=3_600_000,

@@ -72,7 +72,6 @@ class RunStats:
         return (self.records - self.invalid_records) / self.events if self.events else None
 
     def plus(self, batch: BatchStats) -> "RunStats":
-        """Add a micro-batch."""
         seen = {**self.node_seen_ms, **dict.fromkeys(batch.nodes, batch.at_ms)}
         writes = [us for us in (self.newest_write_us, batch.newest_write_us) if us is not None]
         return replace(
@@ -94,7 +93,6 @@ class RunStats:
         return dict(sorted(idle.items(), key=lambda each: (-each[1], each[0])))
 
     def as_json(self, now_ms: int) -> dict[str, Any]:
-        """All statistics by name."""
         values = {name: getattr(self, name) for name in _NAMES}
         return {"at_ms": now_ms, **values, "replica_idle_ms": self.idle_ms(now_ms)}
 
@@ -186,7 +184,6 @@ class Reporter:
 
 
 def registry_of(stats: RunStats, now_ms: int) -> CollectorRegistry:
-    """The statistics as Prometheus metrics."""
     counts = {name: getattr(stats, name) for name in _COUNTERS}
     registry = metrics_files.counters(PREFIX, counts, _COUNTERS)
     gauges = {

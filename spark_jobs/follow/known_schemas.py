@@ -52,8 +52,6 @@ class BatchSchemas:
 
 
 class KnownSchemas:
-    """The schema files of a follower."""
-
     def __init__(self, folder: Folder, schema: SourceSchema) -> None:
         self._folder = folder
         self._schema = schema

@@ -44,7 +44,6 @@ class TableStats:
     batch_s: float | None = None
     """Duration of the latest batch in seconds."""
     position: Position | None = None
-    """The position of the target."""
     rejected: int = 0
     """Rows that went to the dead letters."""
 
@@ -63,7 +62,6 @@ class TableStats:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """The members of the statistics file."""
         position = self.position
         names = ("batches", "created", "updated", "deleted", "rejected", "newest_write_us")
         return {
@@ -85,7 +83,6 @@ def summary(stats: Mapping[str, TableStats]) -> str:
 
 
 def add_metrics(registry: CollectorRegistry, job: str, stats: Mapping[str, TableStats]) -> None:
-    """Add the metrics of a follower."""
     batches = Counter(
         "cdc_follow_batches",
         "Batches of changes that a job applied to its target, by job and source table.",

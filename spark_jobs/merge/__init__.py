@@ -96,7 +96,6 @@ class Merger:
 
     @property
     def rows_schema(self) -> pa.Schema:
-        """The columns of `rows`."""
         return pa.schema(self._merger.rows(now_s=0))
 
     @property
@@ -106,7 +105,6 @@ class Merger:
 
     @property
     def changes_schema(self) -> pa.Schema:
-        """The columns of `changes`."""
         return pa.schema(self._merger.changes(before_s=0, after_s=0, each=False))
 
     def rows(

@@ -205,7 +205,6 @@ class DocumentTable:
         )
 
     def rows(self) -> DataFrame:
-        """The whole table."""
         return self._session.read.format("delta").load(self._uri)
 
     def current(self, collection: str) -> DataFrame:

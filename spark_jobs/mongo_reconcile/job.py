@@ -45,7 +45,6 @@ _PURGE_INTERVAL_MS = 3_600_000
 
 
 def main(options: MongoJobOptions) -> JobReport:
-    """Run in a new session, and report the summary."""
     with start_job(_JOB, options) as job:
         records = run(job.session, options, stop=job.stop, show=job.show)
         collections = DocumentTable(job.session, options.table_path).counts()
@@ -162,5 +161,4 @@ class _Writer:
 
 
 def registry_of(records: int) -> CollectorRegistry:
-    """The statistics of a run as Prometheus metrics."""
     return metrics_files.counters(_PREFIX, {"records": records}, _HELP_TEXTS)

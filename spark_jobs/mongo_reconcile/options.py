@@ -36,8 +36,6 @@ class MongoOptions(Properties):
 
 # A pydantic model orders its fields by its bases, from the last to the first.
 class MongoJobOptions(TopicJobOptions, InvalidRecordOptions, MongoOptions):
-    """Options of `python -m spark_jobs.mongo_reconcile`."""
-
     table_path: Location = prop(
         "table.path",
         min_length=1,

@@ -29,8 +29,6 @@ _JSON = "--json"
 
 @dataclass(frozen=True, slots=True)
 class JobReport:
-    """The result of a job."""
-
     message: str
     """Lines that the command prints."""
     values: Mapping[str, object]

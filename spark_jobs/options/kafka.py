@@ -128,11 +128,9 @@ class SourceOptions(Properties):
 
     @property
     def has_source(self) -> bool:
-        """Whether the options specify topics."""
         return bool(self.topics or self.topics_pattern)
 
     def reads(self, topic: str) -> bool:
-        """Whether the source reads a topic of this name."""
         if self.topics_pattern is None:
             return topic in self.topics
         try:
@@ -241,7 +239,6 @@ class ProducerOptions(Properties):
         return self
 
     def producer_settings(self) -> dict[str, str]:
-        """Options of Spark's Kafka sink."""
         given = dict(self.sink_kafka)
         source: dict[str, str] = getattr(self, "kafka", {})
         settings = given if "bootstrap.servers" in given else {**source, **given}

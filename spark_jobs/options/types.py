@@ -112,7 +112,6 @@ def _microsecond_of_time(value: int) -> int:
 
 
 Topic = Annotated[str, AfterValidator(_topic)]
-"""A valid topic name."""
 TopicList = Annotated[CommaList, AfterValidator(_topics)]
 LowerCaseList = Annotated[CommaList, AfterValidator(_lower_all)]
 TopicPattern = Annotated[str, AfterValidator(_pattern)]

@@ -17,7 +17,6 @@ STATEMENT = "statement"
 _SCHEMA = pa.schema([(STATEMENT, pa.string())])
 _ROWS = f"{STATEMENT} STRING"
 _MOST_STATEMENTS = 10_000
-"""Maximum number of statements in an output batch."""
 
 
 def load_statements(rows: DataFrame, writer: StatementWriter) -> DataFrame:

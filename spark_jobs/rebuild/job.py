@@ -50,7 +50,6 @@ def write_rows(rows: DataFrame, form: Format, target: str) -> None:
 
 
 def main(options: RebuildOptions) -> JobReport:
-    """Run in a new session."""
     schema = read_schema(options.schema_file)
     with create_job_session("cdc-rebuild", options) as session:
         return run(session, options, schema)

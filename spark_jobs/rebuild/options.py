@@ -91,8 +91,6 @@ class SourceOptions(SourceTableOptions):
 
 
 class RebuildOptions(SessionOptions, SourceOptions):
-    """Options of `python -m spark_jobs.rebuild`."""
-
     at_us: WriteTime | None = prop(
         "at",
         default=None,

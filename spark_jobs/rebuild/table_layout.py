@@ -58,9 +58,7 @@ class CqlType:
     of: tuple["CqlType", ...] = ()
     """Types of elements, of a map's key and value, or of the fields of a tuple or user type."""
     fields: tuple[str, ...] = ()
-    """Names of the fields of a user type."""
     dimension: int = 0
-    """Number of elements of a vector."""
     is_multi_cell: bool = False
     """Whether each element is a separate cell."""
 

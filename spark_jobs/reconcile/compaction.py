@@ -119,7 +119,6 @@ def _rewrite(
 def _rows(
     states: DataFrame, store: VersionStore, table: SourceTable, level: str, now_s: int
 ) -> DataFrame:
-    """Convert states to stored rows."""
     is_superseded = F.col("is_superseded")
     return states.select(
         F.lit(table.id).alias("table"),

@@ -51,8 +51,6 @@ _FAIL = InvalidRecords()
 
 @dataclass(frozen=True, slots=True)
 class RunStats:
-    """The totals of a run."""
-
     micro_batches: int = 0
     records: int = 0
     compacted_buckets: int = 0
@@ -71,11 +69,9 @@ class RunStats:
         )
 
     def sums(self) -> dict[str, int]:
-        """The counters by name."""
         return {name: getattr(self, name) for name in _HELP_TEXTS}
 
     def as_json(self) -> dict[str, Any]:
-        """All statistics by name."""
         return {
             **self.sums(),
             "last": None if self.last is None else asdict(self.last),
@@ -90,7 +86,6 @@ class RunStats:
 
 
 def write(options: StreamOptions, stats: RunStats, has_failed: bool) -> None:
-    """Write the statistics to the configured files."""
     metrics_files.write(
         options,
         stats.as_json(),
@@ -102,7 +97,6 @@ def write(options: StreamOptions, stats: RunStats, has_failed: bool) -> None:
 
 
 def registry_of(stats: RunStats) -> CollectorRegistry:
-    """The statistics as Prometheus metrics."""
     registry = metrics_files.counters(_PREFIX, stats.sums(), _HELP_TEXTS)
     if stats.store is not None:
         for name, value in asdict(stats.store).items():
@@ -135,7 +129,6 @@ def reconcile(
 
 
 def main(options: ReconcileOptions) -> JobReport:
-    """Run in a new session, and report the summary."""
     # Before Spark starts, so that an invalid schema fails at once.
     read_tables(options)
     with start_job(JOB, options) as job:

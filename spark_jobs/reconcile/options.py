@@ -65,8 +65,6 @@ class TableOptions(Properties):
 
 
 class ReconcileOptions(TopicJobOptions, InvalidRecordOptions, TableOptions):
-    """Options of `python -m spark_jobs.reconcile`."""
-
     tables: TableList = prop(
         "tables",
         default=(),
@@ -123,8 +121,6 @@ class StoredTableOptions(SessionOptions, TableOptions):
 
 
 class ViewOptions(StoredTableOptions):
-    """Options of `python -m spark_jobs.reconcile.view`."""
-
     view_output: Location = prop(
         "view.output",
         min_length=1,
@@ -147,8 +143,6 @@ class ViewOptions(StoredTableOptions):
 
 
 class TruncateOptions(StoredTableOptions):
-    """Options of `python -m spark_jobs.reconcile.truncate`."""
-
     at_us: MicrosecondOfTime | None = prop(
         "at.us",
         default=None,
@@ -164,8 +158,6 @@ class TruncateOptions(StoredTableOptions):
 
 
 class PurgeOptions(StoredTableOptions):
-    """Options of `python -m spark_jobs.reconcile.purge`."""
-
     gc_grace_s: Seconds = prop(
         "gc.grace.seconds",
         default=_TEN_DAYS_S,

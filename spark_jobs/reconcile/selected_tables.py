@@ -58,8 +58,6 @@ def _only_cells() -> Column:
 
 @dataclass(frozen=True, slots=True)
 class SelectedTables:
-    """The tables that a job stores."""
-
     tables: tuple[SourceTable, ...]
     skips_others: bool
     """Whether events of other tables are skipped instead of rejected."""

@@ -46,8 +46,6 @@ class SourceTable:
 
 @dataclass(frozen=True, slots=True)
 class SourceSchema:
-    """All tables of a description."""
-
     path: Path
     schema: commitlog.Schema
     tables: tuple[SourceTable, ...]

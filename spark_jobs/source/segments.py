@@ -35,7 +35,6 @@ from spark_jobs.errors import MESSAGE_PREFIX, InputError
 EVENTS = pa.schema(
     [("id", pa.binary()), ("ts_us", pa.int64()), ("kind", pa.string()), ("value", pa.binary())]
 )
-"""The columns of an event."""
 UNREAD = pa.struct(
     [("segment", pa.string()), ("start", pa.int64()), ("end", pa.int64()), ("cause", pa.string())]
 )

@@ -16,8 +16,6 @@ from spark_jobs.tables.columns import Columns
 
 
 class Part(StrEnum):
-    """Which part of its batch a commit contains."""
-
     WHOLE = "whole"
     MERGE = "merge"
     """The updates and deletes; the new rows follow in a second commit."""
@@ -58,7 +56,6 @@ class CommitPosition:
 
     @property
     def followed(self) -> Position:
-        """The position of the follower."""
         return Position(self.store_version, self.second)
 
     @property

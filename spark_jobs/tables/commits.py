@@ -48,7 +48,6 @@ def retry(table: TypedTable, act: Callable[[], Result]) -> Result:
 
 
 def read_progress(table: TypedTable) -> Progress:
-    """Read the progress of a table from its history."""
     return progress(commit.position for commit in read_recent_commits(table))
 
 

@@ -153,7 +153,6 @@ class TypedTables:
 
 
 def main(options: TablesJobOptions) -> JobReport:
-    """Run in a new session, and report the number of batches."""
     # Before Spark starts, so that an invalid schema fails at once.
     read_tables(options)
     with start_job(options.job, options) as job:

@@ -83,8 +83,6 @@ class TargetOptions(Properties):
 
 # A pydantic model orders its fields by its bases, from the last to the first.
 class TablesJobOptions(TargetOptions, FollowOptions):
-    """Options of `python -m spark_jobs.tables`."""
-
     job: ClassVar[str] = "tables"
 
     @model_validator(mode="after")
@@ -104,8 +102,6 @@ class TypedTableOptions(TargetOptions, SessionOptions):
 
 
 class ExpireOptions(TypedTableOptions):
-    """Options of `python -m spark_jobs.tables.expire`."""
-
     retain_s: Seconds = prop(
         "retain.seconds",
         default=_WEEK_S,
@@ -116,6 +112,4 @@ class ExpireOptions(TypedTableOptions):
 
 
 class HistoryOptions(TypedTableOptions):
-    """Options of `python -m spark_jobs.tables.history`."""
-
     limit: Count = prop("limit", default=20, doc="Maximum number of commits per table.")

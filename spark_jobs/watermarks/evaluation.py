@@ -57,7 +57,6 @@ def complete_until(watermark: TableWatermark | None) -> Column:
 
 
 def registry_of(state: WatermarkState) -> CollectorRegistry:
-    """The watermarks as Prometheus metrics."""
     registry = CollectorRegistry()
     in_topics = Gauge(
         "cdc_table_watermark_timestamp_seconds",

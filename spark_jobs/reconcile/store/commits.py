@@ -18,8 +18,6 @@ _KINDS = ("append", "truncate", "compact", "purge")
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """One version of the store."""
-
     version: int
     kind: Kind
     rows: Mapping[str, int] = field(default_factory=dict)
@@ -28,7 +26,6 @@ class Commit:
 
 
 def user_metadata(kind: Kind, offsets: Offsets | None = None) -> str:
-    """The `userMetadata` of a commit."""
     content: dict[str, Any] = {"kind": kind}
     if offsets:
         content["offsets"] = offsets

@@ -39,7 +39,6 @@ from spark_jobs.storage import Folder
 Bucket = tuple[str, int]
 """Table id and number of a bucket."""
 EVENTS, RECENT, BASE, HISTORY = "events", "recent", "base", "history"
-"""Values of `level`."""
 TABLE_BUCKET = -1
 PAYLOAD = ("token", "ck", "event", "state")
 MERGED = ("token", "event", "state")
@@ -116,7 +115,6 @@ class VersionStore:
         return str(self._detail()["id"])
 
     def version(self) -> int:
-        """The latest version."""
         (row,) = self.session.sql(f"DESCRIBE HISTORY delta.`{self.path}` LIMIT 1").collect()
         return int(row["version"])
 
@@ -214,7 +212,6 @@ class VersionStore:
         writer.option("userMetadata", user_metadata(kind)).save(self.path)
 
     def stored(self, buckets: Iterable[Bucket], levels: Collection[str]) -> DataFrame:
-        """The stored rows of these levels of buckets."""
         return self._all().where(_condition(buckets, levels))
 
     def row_counts(self, buckets: Collection[Bucket]) -> dict[Bucket, Counter[str]]:
@@ -239,7 +236,6 @@ class VersionStore:
         return due
 
     def uncompacted_files(self) -> Counter[Bucket]:
-        """The number of uncompacted files in each bucket."""
         is_uncompacted = (F.col("level") == EVENTS) & (F.col("bucket") != TABLE_BUCKET)
         places = map(_bucket, self._all().where(is_uncompacted).inputFiles())
         return Counter(place for place in places if place is not None)
@@ -274,7 +270,6 @@ def open_existing_store(session: SparkSession, path: str, buckets: int) -> Versi
 
 
 def bucket_of(token: Column, buckets: int) -> Column:
-    """The bucket of a token."""
     return F.pmod(token, F.lit(buckets)).cast("int")
 
 

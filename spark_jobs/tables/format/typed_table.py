@@ -114,7 +114,6 @@ class TableDefinition:
     partition_by: str = ""
     """Columns or transforms, as in PARTITIONED BY."""
     cluster_by: str = ""
-    """Columns, as in CLUSTER BY."""
     properties: Mapping[str, str] = field(default_factory=dict)
 
 

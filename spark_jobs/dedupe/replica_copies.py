@@ -74,10 +74,14 @@ def with_cell_identity(events: DataFrame, name: str) -> DataFrame:
     is_readable = F.col("_cells.pk").isNotNull() & (F.size("_pieces") > 0) & F.expr(_READABLE)
     is_readable &= F.col(f"_value.{UNREAD}").isNull()
     whole = F.expr(f"cast(array(struct('whole', null, null, null, null, null)) as {_PIECE})")
+    error = record_error(
+        " has no valid `cells`. identity=cell needs JSON from agents with event.cells=true. Change "
+        "the agents, or use identity=event.",
+    )
     checked = (
         F.when(is_whole, whole)
         .when(is_readable, F.col("_pieces"))
-        .otherwise(F.raise_error(_without_cells()).cast(_PIECE))
+        .otherwise(F.raise_error(error).cast(_PIECE))
     )
     digest = F.sha2(F.to_json(F.struct(*(f"_cells.{each}" for each in _SCOPE), "_piece.*")), 256)
     return (
@@ -90,13 +94,6 @@ def with_cell_identity(events: DataFrame, name: str) -> DataFrame:
             F.when(is_whole, event_identity()).otherwise(F.unhex(F.substring(digest, 1, 32))),
         )
         .drop("_value", "_cells", "_pieces", "_piece")
-    )
-
-
-def _without_cells() -> Column:
-    return record_error(
-        " has no valid `cells`. identity=cell needs JSON from agents with event.cells=true. Change "
-        "the agents, or use identity=event.",
     )
 
 

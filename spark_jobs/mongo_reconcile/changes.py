@@ -87,7 +87,12 @@ def changes(
     kept = (*RAW_COLUMNS, F.col("_error").alias("error")) if keep_invalid else ()
     nothing = F.lit(None) if keep_invalid else F.raise_error(F.col("_error"))
     checked = checked.otherwise(F.array(nothing.cast("string")))
-    state = F.when(is_ddl, CLEARED).otherwise(_state(event))
+    state = (
+        F.when(is_ddl, CLEARED)
+        .when(event["op"] == "d", "deleted")
+        .when(event["after"].isNull(), "unknown")
+        .otherwise("live")
+    )
     return found.select(
         F.explode(checked).alias("collection"),
         F.when(is_ddl, NO_ID).otherwise(F.col("id")).alias("id"),
@@ -144,14 +149,6 @@ def _position(event: Column, options: MongoOptions) -> Column:
     )
     has_time = F.coalesce(F.regexp_like(origin, F.lit(_CLUSTER_TIME)), F.lit(False))
     return F.when(has_time, timed.cast(POSITION)).otherwise(untimed.cast(POSITION))
-
-
-def _state(event: Column) -> Column:
-    return (
-        F.when(event["op"] == "d", "deleted")
-        .when(event["after"].isNull(), "unknown")
-        .otherwise("live")
-    )
 
 
 def _is_avro(part: Column) -> Column:

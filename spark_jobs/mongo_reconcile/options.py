@@ -10,15 +10,13 @@ from spark_jobs.options.job import InvalidRecordOptions
 from spark_jobs.options.kafka import TopicJobOptions
 from spark_jobs.options.types import Location, require_separate
 
-OrderName = Literal["cluster-time", "topic"]
-
 _WEEK_MS = 7 * 24 * 3600 * 1000
 
 
 class MongoOptions(Properties):
     """Options of the function `changes`, such as `MongoOptions(order_by="topic")`."""
 
-    order_by: Annotated[OrderName, LowerCase] = prop(
+    order_by: Annotated[Literal["cluster-time", "topic"], LowerCase] = prop(
         "order.by",
         default="cluster-time",
         doc="Order of the changes of a document. `cluster-time`: by the cluster time in the header "

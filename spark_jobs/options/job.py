@@ -10,8 +10,6 @@ from sidecar.properties.model import PassThrough, Properties, pass_through, prop
 from sidecar.properties.types import LogLevelName, LowerCase, Milliseconds
 from spark_jobs.options.types import Count, Location, TableName, WritableFile
 
-Trigger = Literal["available-now", "once", "processing-time"]
-
 
 class SessionOptions(Properties):
     """Spark settings, jars, log format and log level."""
@@ -64,7 +62,7 @@ class StreamOptions(MetricsOptions):
         doc="Folder or URI of the checkpoint, which contains offsets and state. Each job needs a "
         "separate checkpoint, on storage with atomic rename.",
     )
-    trigger: Annotated[Trigger, LowerCase] = prop(
+    trigger: Annotated[Literal["available-now", "once", "processing-time"], LowerCase] = prop(
         "trigger",
         default="available-now",
         doc="`available-now` processes all available records in micro-batches of at most "

@@ -139,8 +139,11 @@ class SourceOptions(Properties):
             # The pattern is valid only in Java.
             return False
 
-    def reader_options(self) -> dict[str, str]:
-        """Options of Spark's Kafka source, with headers enabled."""
+    def reader_options(self, *, is_limited: bool = True) -> dict[str, str]:
+        """Options of Spark's Kafka source, with headers enabled.
+
+        `max.offsets.per.trigger` applies only if `is_limited`.
+        """
         options = {f"kafka.{name}": value for name, value in self.kafka.items()}
         options["includeHeaders"] = "true"
         options["startingOffsets"] = self.starting_offsets
@@ -151,7 +154,7 @@ class SourceOptions(Properties):
             # Without anchors, Spark would also match a part of a name.
             options["subscribePattern"] = f"^(?:{self.topics_pattern})$"
         optional = {
-            "maxOffsetsPerTrigger": self.max_offsets_per_trigger,
+            "maxOffsetsPerTrigger": self.max_offsets_per_trigger if is_limited else None,
             "minPartitions": self.min_partitions,
         }
         return options | {name: str(value) for name, value in optional.items() if value is not None}

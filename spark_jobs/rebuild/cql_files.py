@@ -3,7 +3,7 @@
 Python writes the statements row by row, because loading them costs Cassandra and its client far
 more."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -31,8 +31,11 @@ def undo_statements(
     """Statements that turn the rows `now` into the rows `then`. Equal rows need no statement."""
     rows = _joined(_of_rows(now), _of_rows(then), "pk", "ck")
     statics = _joined(_of_statics(now), _of_statics(then), "pk")
-    undo_rows, undo_statics = (partial(undo, writer, ts_us) for undo in (_undo, _undo_statics))
-    return rows.mapInArrow(undo_rows, _ROWS).unionByName(statics.mapInArrow(undo_statics, _ROWS))
+    parts = [
+        differing.mapInArrow(partial(_undo_all, partial(undo, writer, ts_us)), _ROWS)
+        for differing, undo in ((rows, _undo), (statics, _undo_statics))
+    ]
+    return parts[0].unionByName(parts[1])
 
 
 def _load(writer: StatementWriter, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -45,34 +48,22 @@ def _load(writer: StatementWriter, batches: Iterable[pa.RecordBatch]) -> Iterato
     return _batches(statements())
 
 
-def _undo(
-    writer: StatementWriter, ts_us: int, batches: Iterable[pa.RecordBatch]
+def _undo_all(
+    undo: Callable[[dict[str, Any]], Iterator[str]], batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    return _batches(
-        statement
-        for row in _rows(batches)
-        for statement in writer.undo(_side(row, "now"), _side(row, "then"), ts_us)
+    return _batches(statement for row in _rows(batches) for statement in undo(row))
+
+
+def _undo(writer: StatementWriter, ts_us: int, row: dict[str, Any]) -> Iterator[str]:
+    now, then = (
+        None if row[side] is None else {"pk": row["pk"], **row[side]} for side in ("now", "then")
     )
+    return writer.undo(now, then, ts_us)
 
 
-def _undo_statics(
-    writer: StatementWriter, ts_us: int, batches: Iterable[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
-    def cells(row: dict[str, Any], side: str) -> Any:
-        return (row[side] or {"cells": ()})["cells"]
-
-    return _batches(
-        statement
-        for row in _rows(batches)
-        for statement in writer.undo_statics(
-            row["pk"], cells(row, "now"), cells(row, "then"), ts_us
-        )
-    )
-
-
-def _side(row: dict[str, Any], name: str) -> dict[str, Any] | None:
-    shown = row[name]
-    return None if shown is None else {"pk": row["pk"], **shown}
+def _undo_statics(writer: StatementWriter, ts_us: int, row: dict[str, Any]) -> Iterator[str]:
+    now, then = (() if row[side] is None else row[side]["cells"] for side in ("now", "then"))
+    return writer.undo_statics(row["pk"], now, then, ts_us)
 
 
 def _of_rows(rows: DataFrame) -> DataFrame:

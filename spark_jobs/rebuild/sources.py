@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 
 from delta.tables import DeltaTable
 from pyspark.sql import DataFrame, Observation, SparkSession
@@ -85,9 +86,7 @@ def open_sources(
         decoder = SegmentDecoder(stored_schema, table.id, table.full_name, options.keys())
         events, observation = segments.events(decoder)
         parts.append(_of_table(events, table))
-    rows = parts[0]
-    for part in parts[1:]:
-        rows = rows.unionByName(part)
+    rows = reduce(DataFrame.unionByName, parts)
     truncations = () if store is None else store.truncations_us(table.id)
     return Sources(rows, truncations, read, segments, observation)
 

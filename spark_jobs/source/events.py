@@ -84,7 +84,7 @@ def events(records: DataFrame, *, keep_invalid: bool = False) -> DataFrame:
         *EVENT_COLUMNS[4:],
     )
     identity, kind = F.col("id"), F.col("kind")
-    error = F.coalesce(_header_error(identity, kind), _time_error(F.col("ts_us")))
+    error = _header_error(identity, kind, F.col("ts_us"))
     if keep_invalid:
         checked = F.when(error.isNull(), identity)
         kind = F.when(error.isNull(), kind)
@@ -114,8 +114,9 @@ def record_error(*parts: str | Column) -> Column:
     return F.concat(F.lit(f"{MESSAGE_PREFIX}The record "), record_place(), *columns)
 
 
-def _header_error(identity: Column, kind: Column) -> Column:
+def _header_error(identity: Column, kind: Column, ts_us: Column) -> Column:
     """The error text for a record that is not an event; null for an event."""
+    time = header("cdc.ts_us").cast("string")
     return (
         F.when(
             identity.isNull(),
@@ -140,19 +141,14 @@ def _header_error(identity: Column, kind: Column) -> Column:
                 f", not one of {', '.join(KINDS)}. This release does not support its envelope.",
             ),
         )
-    )
-
-
-def _time_error(ts_us: Column) -> Column:
-    """The error text for a header `cdc.ts_us` that is not a number; null for other records."""
-    text = header("cdc.ts_us").cast("string")
-    return F.when(
-        ts_us.isNull() & text.isNotNull(),
-        record_error(
-            " has the header `cdc.ts_us` ",
-            text,
-            ", not a time in microseconds. This release does not support its envelope.",
-        ),
+        .when(
+            ts_us.isNull() & time.isNotNull(),
+            record_error(
+                " has the header `cdc.ts_us` ",
+                time,
+                ", not a time in microseconds. This release does not support its envelope.",
+            ),
+        )
     )
 
 

@@ -25,20 +25,14 @@ Compacted = Literal["reject", "warn", "accept"]
 def read_stream(
     session: SparkSession, options: SourceOptions, *, is_limited: bool = True
 ) -> DataFrame:
-    """A stream of records with key, value, topic, partition, offset, headers and more columns.
-
-    `max.offsets.per.trigger` applies only if `is_limited`.
-    """
-    settings = options.reader_options()
-    if not is_limited:
-        settings.pop("maxOffsetsPerTrigger", None)
+    """A stream of records with key, value, topic, partition, offset, headers and more columns."""
+    settings = options.reader_options(is_limited=is_limited)
     return session.readStream.format("kafka").options(**settings).load()
 
 
 def read(session: SparkSession, options: SourceOptions) -> DataFrame:
     """The current records from `starting.offsets` on, with the columns of `read_stream`."""
-    settings = options.reader_options()
-    settings.pop("maxOffsetsPerTrigger", None)
+    settings = options.reader_options(is_limited=False)
     return session.read.format("kafka").options(**settings).load()
 
 
@@ -173,24 +167,41 @@ class SourceTopics:
             self._ids = json.loads(self._folder.read_text(FILE))
         facts = self.verify()
         found = [topic for topic, each in facts.items() if each.is_compacted]
+        text = (
+            f"Topics have `compact` in `cleanup.policy`: {', '.join(sorted(found))}. An event has "
+            "only the columns that its statement wrote, so compaction loses writes, and values are "
+            "missing from rebuilt rows. Set `cleanup.policy=delete` for these topics, and take "
+            "snapshots of their tables to replace the lost values."
+        )
         if found and compacted == "reject":
-            raise InputError(compacted_text(found))
+            raise InputError(text)
         if found and compacted == "warn":
-            logger.warning(compacted_text(found), extra=fields(topics=found))
+            logger.warning(text, extra=fields(topics=found))
 
     def verify(self) -> dict[str, TopicFacts]:
         """Compare the topics with the stored ids, and store the ids of new topics.
 
         Raises `CheckpointError` if a topic was created again.
         """
-        options = self._options
+        options, known = self._options, self._ids
         facts = describe_topics(
             self._session, options.kafka, options.topics, options.topics_pattern
         )
         now = {topic: each.id for topic, each in facts.items() if each.id}
-        changed = list(replaced_topics(self._ids, now))
-        if changed:
-            raise CheckpointError(replaced_text(changed, options.checkpoint, self._ids, now))
+        # A deleted topic has no id.
+        replaced = [
+            topic for topic in sorted(known) if now.get(topic, known[topic]) != known[topic]
+        ]
+        if replaced:
+            ids = "; ".join(f"{each} (id {known[each]}, now {now[each]})" for each in replaced)
+            raise CheckpointError(
+                f"Topics were deleted and created again: {ids}. The offsets in "
+                f"{options.checkpoint} belong to the deleted topics. Records that the job had not "
+                "read from them are lost, and it would skip the first new records. To read the new "
+                "topics, start with a new `checkpoint` and `starting.offsets=earliest`. To replace "
+                "the lost records, take snapshots of the tables or collections of these topics "
+                "again."
+            )
         if now.keys() - self._ids.keys():
             self._ids |= now
             self._folder.write_text(FILE, json.dumps(self._ids, indent=2, sort_keys=True) + "\n")
@@ -216,30 +227,3 @@ def open_source(
     topics = SourceTopics(session, options, compacted=compacted)
     records = read_stream(session, options, is_limited=options.trigger != "once")
     return checkpoint, topics, records
-
-
-def replaced_topics(stored: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
-    """The topics whose id differs from the stored id. A deleted topic has no id."""
-    return (topic for topic in sorted(stored) if now.get(topic, stored[topic]) != stored[topic])
-
-
-def replaced_text(
-    topics: list[str], checkpoint: str, stored: Mapping[str, str], now: Mapping[str, str]
-) -> str:
-    ids = "; ".join(f"{each} (id {stored[each]}, now {now[each]})" for each in topics)
-    return (
-        f"Topics were deleted and created again: {ids}. The offsets in {checkpoint} belong to the "
-        "deleted topics. Records that the job had not read from them are lost, and it would skip "
-        "the first new records. To read the new topics, start with a new `checkpoint` "
-        "and `starting.offsets=earliest`. To replace the lost records, take snapshots of the "
-        "tables or collections of these topics again."
-    )
-
-
-def compacted_text(topics: list[str]) -> str:
-    return (
-        f"Topics have `compact` in `cleanup.policy`: {', '.join(sorted(topics))}. An event has "
-        "only the columns that its statement wrote, so compaction loses writes, and values are "
-        "missing from rebuilt rows. Set `cleanup.policy=delete` for these topics, and take "
-        "snapshots of their tables to replace the lost values."
-    )

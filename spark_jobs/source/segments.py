@@ -23,8 +23,6 @@ from commitlog import (
     CommitLogError,
     EventBatch,
     EventFormat,
-    Gap,
-    LostRecords,
     Schema,
     SegmentKeyError,
     SegmentReader,
@@ -130,23 +128,18 @@ class SegmentDecoder:
             )
             if len(batch):
                 yield _with_nulls(batch)
-            self._report(batch.gaps, batch.lost, unread)
+            for gap in batch.gaps:
+                unread.add(gap.start, gap.end, gap.cause)
+            for lost in batch.lost:
+                # If another table's part of a record is lost, the events of this table are decoded.
+                if lost.table_id == self.table_id:
+                    unread.add(lost.start, lost.end, lost.reason)
             if batch.schema_changes is not None:
                 schema = schema.with_changes(batch.schema_changes)
             if batch.blocked is not None:
                 abandoned.append((batch.blocked.table_id, batch.blocked.column))
             elif batch.stop == "end":
                 return
-
-    def _report(
-        self, gaps: Iterable[Gap], lost: Iterable[LostRecords], unread: "_UnreadRanges"
-    ) -> None:
-        for gap in gaps:
-            unread.add(gap.start, gap.end, gap.cause)
-        for records in lost:
-            # If another table's part of a record is lost, the events of this table are decoded.
-            if records.table_id == self.table_id:
-                unread.add(records.start, records.end, records.reason)
 
 
 @dataclass(slots=True)

@@ -45,15 +45,10 @@ def replica_rule(options: Mapping[str, str], consistency: WriteConsistency) -> R
     factors = replication_factors(options)
     if not factors:
         raise InputError(f"The replication {dict(options)} has no replicas.")
-    if consistency == "EACH_QUORUM":
-        return ReplicaRule(tuple(_group(name, n, n // 2 + 1) for name, n in factors.items()), True)
-    if consistency in ("LOCAL_ONE", "LOCAL_QUORUM"):
-        return ReplicaRule(
-            tuple(
-                _group(name, n, 1 if consistency == "LOCAL_ONE" else n // 2 + 1)
-                for name, n in factors.items()
-            )
-        )
+    if consistency in ("LOCAL_ONE", "LOCAL_QUORUM", "EACH_QUORUM"):
+        is_one = consistency == "LOCAL_ONE"
+        groups = (_group(name, n, 1 if is_one else n // 2 + 1) for name, n in factors.items())
+        return ReplicaRule(tuple(groups), is_any=consistency == "EACH_QUORUM")
     total = sum(factors.values())
     written = {"QUORUM": total // 2 + 1, "ALL": total}.get(consistency) or _COUNTS[consistency]
     return ReplicaRule((_group(None, total, written),))

@@ -44,10 +44,6 @@ class Pending:
         ends = _of_table(self.ends, table)
         return bool(ends) and is_reached(ends, offsets)
 
-    def without(self, table: str) -> "Pending":
-        left = {name: each for name, each in self.tables.items() if name != table}
-        return replace(self, tables=left)
-
 
 @dataclass(frozen=True, slots=True)
 class WatermarkState:
@@ -71,9 +67,10 @@ class WatermarkState:
         for table, reached in offsets.items():
             passed = [at for at, each in enumerate(pending) if each.is_passed(table, reached)]
             if passed:
-                count = passed[-1] + 1
                 consumed[table] = pending[passed[-1]].tables[table]
-                pending[:count] = (each.without(table) for each in pending[:count])
+                for at, each in enumerate(pending[: passed[-1] + 1]):
+                    left = {name: one for name, one in each.tables.items() if name != table}
+                    pending[at] = replace(each, tables=left)
         waiting = [each for each in pending if not offsets or offsets.keys() & each.tables.keys()]
         return replace(self, consumed=consumed, pending=tuple(waiting))
 

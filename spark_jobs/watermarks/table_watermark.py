@@ -10,7 +10,7 @@ most `write_timeout_ms` earlier, by a clock that differs by at most `clock_skew_
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 
@@ -240,12 +240,8 @@ def _joined(ranges: Iterable[RangeWatermark]) -> Iterator[RangeWatermark]:
     """Join adjacent ranges that differ only in their tokens."""
     last: RangeWatermark | None = None
     for each in ranges:
-        if last is not None and (last.since_ms, last.until_ms, last.missing) == (
-            each.since_ms,
-            each.until_ms,
-            each.missing,
-        ):
-            last = RangeWatermark(last.after, each.to, last.since_ms, last.until_ms, last.missing)
+        if last is not None and replace(last, after=each.after, to=each.to) == each:
+            last = replace(last, to=each.to)
             continue
         if last is not None:
             yield last

@@ -123,7 +123,6 @@ class ChangesHandler:
         self._streams: dict[str, PublishedStream] = {}
 
     def interrupted(self, table: SourceTable) -> InterruptedBatch | None:
-        """The unfinished batch in the journal; None if there is none."""
         begun = self._stream(table).journal.begun
         return None if begun is None else InterruptedBatch(begun.before, begun.after)
 
@@ -135,7 +134,6 @@ class ChangesHandler:
         self._write(table, stream, changes, begun, is_resumed=True)
 
     def position(self, table: SourceTable) -> Position | None:
-        """The position up to which every change is published."""
         return self._stream(table).journal.position
 
     def apply(

@@ -8,7 +8,7 @@ from functools import partial
 
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
-from pyspark.sql.types import DataType, StructType
+from pyspark.sql.types import StructType
 
 from sidecar.errors import ConfigError
 from sidecar.logs import fields
@@ -25,15 +25,12 @@ from spark_jobs.progress import Show, no_line, start_job
 from spark_jobs.reconcile.selected_tables import read_tables
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
 from spark_jobs.reconcile.store import VersionStore
-from spark_jobs.reconcile.store.commits import largest_offsets
 from spark_jobs.reconcile.visible_rows import merger_of
 from spark_jobs.session import require_iceberg
 from spark_jobs.storage import CheckpointOwner, Folder, acquire_checkpoint
 
 logger = logging.getLogger(__name__)
 _LEFT_OUT = "Leave the table out of `tables`."
-_RECENT_VERSIONS = 20
-"""The number of store versions that are searched for topics."""
 
 
 def main(options: ChangesJobOptions) -> JobReport:
@@ -63,7 +60,8 @@ def run(
     def open_targets(
         store: VersionStore, schema: SourceSchema, tables: Sequence[SourceTable]
     ) -> ChangesHandler:
-        require_own_targets(options, tables, _read_topics(store))
+        stored_topics = store.recent_offsets(store.version()).keys()
+        require_own_targets(options, tables, stored_topics)
         owner = CheckpointOwner(options.job, "", options.fixed(), store.id)
         app = acquire_checkpoint(store.session, options.folder, owner).id
         logger.info("changes started", extra=fields(output=options.output))
@@ -73,12 +71,6 @@ def run(
         )
 
     return run_follower(session, options, open_targets, stop=stop, show=show, clock=clock)
-
-
-def _read_topics(store: VersionStore) -> Collection[str]:
-    """The topics in the offsets of a store's latest micro-batches."""
-    recent = store.commits_after(max(-1, store.version() - _RECENT_VERSIONS))
-    return largest_offsets(commit.offsets for commit in recent).keys()
 
 
 def _open_stream(
@@ -91,18 +83,14 @@ def _open_stream(
     topic = options.topic_of(table.keyspace, table.name)
     published = PublishedTable(table, options.prefix, topic)
     row = from_arrow_schema(merger_of(schema, table).changes_schema)["after"].dataType
-    _require_names(options, published, row)
-    journal = BatchJournal(Folder(session, f"{options.folder}/{table.id}"))
-    return PublishedStream(journal, tuple(_sinks(session, options, published, app)))
-
-
-def _require_names(options: ChangesJobOptions, table: PublishedTable, row: DataType) -> None:
-    """Raise `ColumnNameError` if a sink cannot store the columns."""
     assert isinstance(row, StructType)
     if options.table_sink is not None:
-        require_names(table.source.full_name, row, options.table_sink, _LEFT_OUT, is_nested=True)
+        require_names(table.full_name, row, options.table_sink, _LEFT_OUT, is_nested=True)
     if "kafka" in options.sinks and options.converter == "avro":
-        avro_schema(value_schema(row, table))
+        # Raises `ColumnNameError` if names collide.
+        avro_schema(value_schema(row, published))
+    journal = BatchJournal(Folder(session, f"{options.folder}/{table.id}"))
+    return PublishedStream(journal, tuple(_sinks(session, options, published, app)))
 
 
 def _sinks(

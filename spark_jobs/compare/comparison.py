@@ -133,7 +133,9 @@ class Comparison:
 
     def _load(self) -> Progress:
         """Load the progress of an unfinished comparison with the same settings, or create one."""
-        begun = self._new_progress()
+        second = self._now_us() // _US + self._options.expiry_margin_s
+        ranges, version = len(self._ranges), self._store.version()
+        begun = Progress(self._table.id, self._options.consistency, ranges, version, second)
         if not self._folder.exists(PROGRESS_FILE):
             return begun
         try:
@@ -149,16 +151,6 @@ class Comparison:
             )
         is_same = (found.consistency, found.ranges) == (begun.consistency, begun.ranges)
         return found if is_same and not found.is_finished else begun
-
-    def _new_progress(self) -> Progress:
-        second = self._now_us() // _US + self._options.expiry_margin_s
-        return Progress(
-            self._table.id,
-            self._options.consistency,
-            len(self._ranges),
-            self._store.version(),
-            second,
-        )
 
     def _save(self, progress: Progress) -> None:
         self._progress = progress

@@ -66,11 +66,18 @@ class LiveReader:
     def read_all(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of token ranges. Each input row is a range with `after` and `to`."""
         throttle = Throttle(self.rows_per_second)
+        event_format = EventFormat(
+            topic_prefix="live",
+            cluster="live",
+            node_id="live",
+            all_tables=True,
+            counter_events="shards",
+        )
         with open_pages(self.contact) as pages:
             encoder = SnapshotEncoder(
                 Schema.from_stored(self.stored_schema),
                 self.table_id,
-                _format(),
+                event_format,
                 element_times=pages.has_element_times(),
                 started_us=0,
             )
@@ -125,13 +132,3 @@ def read_live(
     frame = session.createDataFrame(rows, "number int, after bigint, `to` bigint")
     by_task = frame.repartitionByRange(min(tasks, len(ranges)), "number")
     return by_task.mapInArrow(reader.read_all, from_arrow_schema(reader.merger.rows_schema))
-
-
-def _format() -> EventFormat:
-    return EventFormat(
-        topic_prefix="live",
-        cluster="live",
-        node_id="live",
-        all_tables=True,
-        counter_events="shards",
-    )

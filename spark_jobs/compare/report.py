@@ -1,8 +1,8 @@
 """The report of a comparison as JSON, text and HTML. Pure."""
 
 import html
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from string import Template
 from typing import Any, Literal
@@ -76,22 +76,12 @@ class DifferingRow:
     columns: str
     """The columns that differ, and why."""
 
-    def values(self) -> dict[str, str]:
-        return {"cause": str(self.cause), "key": self.key, "columns": self.columns}
-
 
 def verdict_of(causes: Causes) -> Verdict:
     found = {str(cause) for cause, rows in causes.items() if rows}.difference(_HARMLESS)
     if found - {"not_there_yet"}:
         return "differs"
     return "not_there_yet" if found else "equal"
-
-
-def joint_verdict(verdicts: Iterable[Verdict]) -> Verdict:
-    """The overall verdict on a comparison with several parts."""
-    found = set(verdicts)
-    order: tuple[Verdict, ...] = ("differs", "not_there_yet")
-    return next((each for each in order if each in found), "equal")
 
 
 def found_causes(causes: Causes) -> list[tuple[CauseOfDifference, int]]:
@@ -140,7 +130,7 @@ class TargetReport:
             "offsets": {topic: dict(ends) for topic, ends in self.offsets.items()},
             "typed_rows": self.typed_rows,
             "causes": {str(cause): self.causes.get(cause, 0) for cause in TargetCause},
-            "rows": [row.values() for row in self.rows],
+            "rows": [asdict(row) for row in self.rows],
         }
 
 
@@ -164,10 +154,9 @@ class ComparisonReport:
 
     @property
     def verdict(self) -> Verdict:
-        parts = [self.live_verdict]
-        if self.target is not None:
-            parts.append(self.target.verdict)
-        return joint_verdict(parts)
+        found = {self.live_verdict, "equal" if self.target is None else self.target.verdict}
+        order: tuple[Verdict, ...] = ("differs", "not_there_yet")
+        return next((each for each in order if each in found), "equal")
 
     @property
     def live_verdict(self) -> Verdict:
@@ -191,7 +180,7 @@ class ComparisonReport:
             "store_version": self.store_version,
             "complete_until": optional_moment(self.complete_until_us),
             "causes": {str(cause): self.causes.get(cause, 0) for cause in Cause},
-            "rows": [row.values() for row in self.rows],
+            "rows": [asdict(row) for row in self.rows],
             "target": None if self.target is None else self.target.values(),
         }
 

@@ -4,7 +4,7 @@ The job also compares the live table with this store. Together, both results com
 with the live table, and show which step lost a change.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import reduce
@@ -66,10 +66,6 @@ def bucket_digests(rows: DataFrame, buckets: int, kind: StructType) -> dict[int,
         .agg(F.count(F.lit(1)), F.bit_xor("hash"), F.min("next_expiry_s"))
     )
     return {row[0]: BucketDigest(row[1], row[2], row[3]) for row in found.collect()}
-
-
-def in_buckets(rows: DataFrame, buckets: int, some: Collection[int]) -> DataFrame:
-    return rows.where(_bucket(buckets).isin(*sorted(some)))
 
 
 def differences(
@@ -217,7 +213,8 @@ class TargetComparison:
         ]
         found = self._later(state, version, reads, shown, min(expiries_s, default=None))
         if differing:
-            sides = [in_buckets(each, self._buckets, differing) for each in (shown, typed)]
+            is_differing = _bucket(self._buckets).isin(*sorted(differing))
+            sides = [each.where(is_differing) for each in (shown, typed)]
             found.append(differences(sides[0], sides[1], kind, self._table.key))
         causes: dict[CauseOfDifference, int] = {}
         rows: list[DifferingRow] = []

@@ -2,7 +2,7 @@
 
 import logging
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from sidecar.logs import fields
@@ -46,7 +46,7 @@ class ExpiryIndex:
         expires_s = F.col("next_expiry_s")
         entries = changes.where(expires_s.isNotNull()).select(
             F.lit(table_id).alias("table"),
-            _hour(expires_s).alias("hour"),
+            F.floor(expires_s / _HOUR_S).cast("bigint").alias("hour"),
             *("token", "ck"),
             expires_s.alias("expires_s"),
         )
@@ -91,10 +91,6 @@ class ExpiryIndex:
     def _entries(self, table_id: str) -> DataFrame:
         rows = self._session.read.format("delta").load(self._path)
         return rows.where(F.col("table") == table_id)
-
-
-def _hour(second: Column) -> Column:
-    return F.floor(second / _HOUR_S).cast("bigint")
 
 
 class DeadLetters:

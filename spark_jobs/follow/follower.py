@@ -32,8 +32,6 @@ _IDLE_SHARE = 0.1
 _STORAGE = StorageLevel.DISK_ONLY
 """Where changes are cached. A first fill contains all rows of a table, which in memory would leave
 too little for the tasks that write them."""
-_RECENT_VERSIONS = 20
-"""The number of versions that are searched for offsets at the start."""
 
 
 class Follower:
@@ -89,8 +87,8 @@ class Follower:
         }
         self._truncated_us = store.truncated_tables(self._version)
         self._commits = self._commits_since_positions()
-        recent = store.commits_after(max(-1, self._version - _RECENT_VERSIONS))
-        self._offsets = largest_offsets(commit.offsets for commit in (*self._commits, *recent))
+        known = [commit.offsets for commit in self._commits]
+        self._offsets = largest_offsets([*known, store.recent_offsets(self._version)])
 
     @property
     def stats(self) -> Mapping[str, TableStats]:
@@ -169,13 +167,13 @@ class Follower:
         batch = self._handler.interrupted(table)
         if batch is None:
             return
-        schemas = self._known.of_batch(table, batch.before)
-        (described,) = (each for each in schemas.current.tables if each.id == table.id)
+        schema, earlier = self._known.of_batch(table, batch.before)
+        (described,) = (each for each in schema.tables if each.id == table.id)
         changes = changes_between(
-            *(self._store, schemas.current, described, batch.before, batch.after),
+            *(self._store, schema, described, batch.before, batch.after),
             each=self._handler.each,
             expiries=self._expiries,
-            earlier_schema=schemas.earlier,
+            earlier_schema=earlier,
         )
         began_s = self._clock()
         cached = changes.persist(_STORAGE)

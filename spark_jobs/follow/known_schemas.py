@@ -42,15 +42,6 @@ class KnownSchema:
 _KNOWN = TypeAdapter(KnownSchema)
 
 
-@dataclass(frozen=True, slots=True)
-class BatchSchemas:
-    """The schemas for reading a batch."""
-
-    current: SourceSchema
-    earlier: SourceSchema | None = None
-    """The schema of the rows before the batch, if the batch is a comparison."""
-
-
 class KnownSchemas:
     def __init__(self, folder: Folder, schema: SourceSchema) -> None:
         self._folder = folder
@@ -71,16 +62,19 @@ class KnownSchemas:
         self._write(table, KnownSchema(text, now, position))
         return earlier
 
-    def of_batch(self, table: SourceTable, before: Position | None) -> BatchSchemas:
-        """The schemas of a batch that was begun at a position, possibly by an earlier run."""
+    def of_batch(
+        self, table: SourceTable, before: Position | None
+    ) -> tuple[SourceSchema, SourceSchema | None]:
+        """The schema of a batch that was begun at a position, possibly by an earlier run; and the
+        schema of the rows before it, if the batch is a comparison."""
         known = self._read(table)
         if known is None:
-            return BatchSchemas(self._schema)
+            return self._schema, None
         current = _describe(known.current, table)
         if known.following is None:
-            return BatchSchemas(current)
+            return current, None
         following = _describe(known.following, table)
-        return BatchSchemas(following, current if before == known.since else None)
+        return following, current if before == known.since else None
 
     def followed(self, table: SourceTable) -> None:
         """Record that the target has, or is about to get, the rows of the current schema."""

@@ -44,12 +44,8 @@ class CommitPosition:
 
     def is_of_batch(self, other: "CommitPosition | None") -> bool:
         """Whether both commits belong to the same batch."""
-        return other is not None and (self.app, self.table_id, self.store_version, self.second) == (
-            other.app,
-            other.table_id,
-            other.store_version,
-            other.second,
-        )
+        own = self.app, self.table_id, self.followed
+        return other is not None and own == (other.app, other.table_id, other.followed)
 
     def as_part(self, part: Part) -> "CommitPosition":
         return replace(self, part=part)

@@ -68,24 +68,19 @@ def apply_batch(
         known = read_progress(table)
         if position.is_of_batch(known.complete):
             return
-        _require_position(table, known, position, before)
-        if changes.is_empty and known.merged is None:
+        complete, merged = known.complete, known.merged
+        is_before = complete is None if before is None else before.is_of_batch(complete)
+        if not is_before or not (merged is None or position.is_of_batch(merged)):
+            raise TargetError(
+                f"{table.sql_name} is not at the position of this job: another job writes to it. "
+                "Run only one job for each target."
+            )
+        if changes.is_empty and merged is None:
             table.record(position)
         else:
-            table.commit(changes, position, is_merged=known.merged is not None)
+            table.commit(changes, position, is_merged=merged is not None)
 
     retry(table, attempt)
-
-
-def _require_position(
-    table: TypedTable, known: Progress, position: CommitPosition, before: CommitPosition | None
-) -> None:
-    is_before = known.complete is None if before is None else before.is_of_batch(known.complete)
-    if not is_before or not (known.merged is None or position.is_of_batch(known.merged)):
-        raise TargetError(
-            f"{table.sql_name} is not at the position of this job: another job writes to it. "
-            "Run only one job for each target."
-        )
 
 
 def maintain(

@@ -32,7 +32,14 @@ from pyspark.sql.utils import is_remote
 from sidecar.errors import ConfigError
 from spark_jobs.delta_table import append_batch, create_delta_table, table_properties
 from spark_jobs.errors import JobError
-from spark_jobs.reconcile.store.commits import Commit, Kind, Offsets, read_commit, user_metadata
+from spark_jobs.reconcile.store.commits import (
+    Commit,
+    Kind,
+    Offsets,
+    largest_offsets,
+    read_commit,
+    user_metadata,
+)
 from spark_jobs.source.events import json_value
 from spark_jobs.storage import Folder
 
@@ -55,6 +62,8 @@ _PROPERTIES = {
     "delta.enableChangeDataFeed": "true",
 }
 _LOG = "_delta_log"
+_RECENT_COMMITS = 20
+"""The number of commits that `recent_offsets` reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +145,11 @@ class VersionStore:
         while log.exists(name := f"{version + 1:020}.json"):
             version += 1
             yield read_commit(version, log.read_text(name))
+
+    def recent_offsets(self, version: int) -> Offsets:
+        """The largest offsets in the latest commits of a version."""
+        recent = self.commits_after(max(-1, version - _RECENT_COMMITS))
+        return largest_offsets(commit.offsets for commit in recent)
 
     def _commits_by_spark(self, version: int) -> Iterator[Commit]:
         """`commits_after` for Spark Connect, which cannot access Hadoop's file systems."""

@@ -44,7 +44,9 @@ def delete_by_id(
     few.write.option(_NO_MARKER, "false").parquet(folder)
     delta = java_table.newRowDelta().toBranch(branch)
     for uri in session.read.schema(few.schema).parquet(folder).inputFiles():
-        delta.addDeletes(_delete_file(session, java_table, f"{folder}/{_name(uri)}", field))
+        delta.addDeletes(
+            _delete_file(session, java_table, f"{folder}/{uri.rpartition('/')[2]}", field)
+        )
     for name, value in properties.items():
         delta.set(name, value)
     delta.commit()
@@ -67,10 +69,6 @@ def _delete_file(session: SparkSession, table: Any, path: str, field: int) -> An
         .withMetrics(metrics)
         .build()
     )
-
-
-def _name(uri: str) -> str:
-    return uri.rpartition("/")[2]
 
 
 def iceberg_table(session: SparkSession, table: str) -> Any:

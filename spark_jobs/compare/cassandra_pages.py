@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeVar
 
 from cassandra import AuthenticationFailed, ConsistencyLevel, InvalidRequest, Unauthorized
@@ -37,8 +38,8 @@ class Tls:
     """PEM files. `ca` is the content; the others are paths on each executor."""
 
     ca: str | None
-    certificate: str | None
-    key: str | None
+    certificate: Path | None
+    key: Path | None
     checks_hostname: bool
 
 

@@ -8,7 +8,7 @@ elements.
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
 from spark_jobs.rebuild.table_layout import TableLayout
@@ -85,16 +85,15 @@ def range_digests(rows: DataFrame, ranges: int, columns: ComparedColumns) -> dic
     hashed = F.xxhash64(
         "pk", "ck", content(F.col("cells"), columns), content(F.col("statics"), columns)
     )
-    found = (
-        rows.select(
-            range_of(F.col("token"), ranges).alias("range"),
-            hashed.alias("hash"),
-            F.array_min(known).alias("oldest_us"),
-        )
-        .groupBy("range")
-        .agg(F.count(F.lit(1)), F.bit_xor("hash"), F.min("oldest_us"))
-    )
-    return {row[0]: RangeDigest(row[1], row[2], row[3]) for row in found.collect()}
+    found = digests(rows, range_of(F.col("token"), ranges), hashed, F.array_min(known))
+    return {number: RangeDigest(*digest) for number, *digest in found}
+
+
+def digests(rows: DataFrame, number: Column, hashed: Column, least: Column) -> list[Row]:
+    """Each `number`, with its count of rows, the combined hashes and the minimum of `least`."""
+    each = rows.select(number.alias("number"), hashed.alias("hash"), least.alias("least"))
+    of_number = each.groupBy("number")
+    return of_number.agg(F.count(F.lit(1)), F.bit_xor("hash"), F.min("least")).collect()
 
 
 def content(cells: Column, columns: ComparedColumns) -> Column:

@@ -88,24 +88,23 @@ class CassandraOptions(Properties):
 
     def contact(self) -> Contact:
         """Return the connection settings. Raises OSError if the CA file cannot be read."""
-        password = self.cassandra_password
+        password, tls = self.cassandra_password, None
+        if self.cassandra_ssl_enabled:
+            ca = self.cassandra_ssl_ca_path
+            tls = Tls(
+                None if ca is None else ca.read_text(encoding="ascii"),
+                self.cassandra_ssl_certificate_path,
+                self.cassandra_ssl_key_path,
+                self.cassandra_ssl_check_hostname,
+            )
         return Contact(
             hosts=tuple(self.cassandra_hosts),
             port=self.cassandra_port,
             data_center=self.cassandra_data_center,
             username=self.cassandra_username,
             password=None if password is None else password.get_secret_value(),
-            tls=self._tls() if self.cassandra_ssl_enabled else None,
+            tls=tls,
         )
-
-    def _tls(self) -> Tls:
-        ca = self.cassandra_ssl_ca_path
-        certificate, key = (
-            None if path is None else str(path)
-            for path in (self.cassandra_ssl_certificate_path, self.cassandra_ssl_key_path)
-        )
-        content = None if ca is None else ca.read_text(encoding="ascii")
-        return Tls(content, certificate, key, self.cassandra_ssl_check_hostname)
 
     @model_validator(mode="after")
     def _login_is_whole(self) -> "CassandraOptions":

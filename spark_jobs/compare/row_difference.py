@@ -98,7 +98,8 @@ def row_differences(
     columns: ComparedColumns,
 ) -> tuple[ColumnDifference, ...]:
     """The differences of a row. Each side has `cells` and `live`, or is None if it is missing."""
-    found = tuple(_cell_differences(_cells(live), _cells(store), times, columns))
+    ours, theirs = (() if row is None else row["cells"] for row in (live, store))
+    found = tuple(_cell_differences(ours, theirs, times, columns))
     if found or (live is None) == (store is None):
         return found
     if live is not None:
@@ -118,10 +119,6 @@ def is_truncation(older_partitions: int) -> bool:
     """Whether lost deletions look like a TRUNCATE: they affect several partitions, in which all
     writes are older than every value in Cassandra."""
     return older_partitions > 1
-
-
-def _cells(row: Mapping[str, Any] | None) -> Sequence[Cell]:
-    return () if row is None else row["cells"]
 
 
 def _cell_differences(

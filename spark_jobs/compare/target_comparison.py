@@ -17,6 +17,7 @@ from pyspark.sql.types import StructField, StructType
 from sidecar.errors import ConfigError
 from spark_jobs.column_names import ROW_ID
 from spark_jobs.compare.differences import example_rows
+from spark_jobs.compare.digests import digests
 from spark_jobs.compare.progress import WaitBudget
 from spark_jobs.compare.report import DifferingRow, TargetCause, TargetReport
 from spark_jobs.compare.row_difference import CauseOfDifference, ReadTimes
@@ -60,12 +61,8 @@ def typed_rows(table: DataFrame, columns: Columns) -> DataFrame:
 def bucket_digests(rows: DataFrame, buckets: int, kind: StructType) -> dict[int, BucketDigest]:
     """The digests of nonempty buckets, by number."""
     hashed = F.xxhash64(ROW_ID, comparable(F.col("row"), kind))
-    found = (
-        rows.select(_bucket(buckets).alias("bucket"), hashed.alias("hash"), "next_expiry_s")
-        .groupBy("bucket")
-        .agg(F.count(F.lit(1)), F.bit_xor("hash"), F.min("next_expiry_s"))
-    )
-    return {row[0]: BucketDigest(row[1], row[2], row[3]) for row in found.collect()}
+    found = digests(rows, _bucket(buckets), hashed, F.col("next_expiry_s"))
+    return {number: BucketDigest(*digest) for number, *digest in found}
 
 
 def differences(

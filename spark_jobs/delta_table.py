@@ -35,10 +35,7 @@ def create_delta_table(
     partitioned_by: Sequence[str],
     properties: Mapping[str, str] | None = None,
 ) -> None:
-    """Create a table at a path. An existing table stays unchanged.
-
-    `columns` is a DDL list.
-    """
+    """Create a table at a path, unless it exists. `columns` is a DDL list."""
     session.sql(
         f"CREATE TABLE IF NOT EXISTS delta.`{path}` ({columns}) USING delta "
         f"PARTITIONED BY ({', '.join(partitioned_by)})"

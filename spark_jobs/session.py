@@ -102,10 +102,7 @@ def create_session(
 
 
 def create_job_session(name: str, options: SessionOptions) -> SparkSession:
-    """Get or create the session of this process with the options of a job.
-
-    Raises `SetupError` as `create_session` does.
-    """
+    """Get or create the session of this process for a job. Raises `SetupError`."""
     return create_session(name, settings=options.spark_settings(), jars=options.jars_directory)
 
 

@@ -52,9 +52,8 @@ def run(
 ) -> int:
     """Run until the trigger ends or `stop` is set. Returns the number of published batches.
 
-    `clock` determines which values have expired.
-
-    Raises `ConfigError`, `CheckpointError`, `InputError`, or an exception of Spark.
+    `clock` determines which values have expired. Raises `ConfigError`, `CheckpointError` or
+    `InputError`.
     """
 
     def open_targets(

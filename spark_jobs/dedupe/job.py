@@ -147,10 +147,7 @@ def run(
     stop: threading.Event | None = None,
     show: Show = no_line,
 ) -> RunStats:
-    """Run until the trigger ends or `stop` is set.
-
-    Raises `CheckpointError`, `InputError`, or an exception of Spark.
-    """
+    """Run until the trigger ends or `stop` is set. Raises `CheckpointError` or `InputError`."""
     session = isolate_session(session, options.state_partitions)
     checkpoint, topics, records = open_source(
         session, options, _JOB, options.fixed(), compacted="warn"
@@ -203,10 +200,7 @@ class _RunProgress:
 
 
 def reject_late_rows(batch: BatchStats) -> None:
-    """Raise `JobError` for a micro-batch from which Spark dropped late rows.
-
-    That happens only if the driver's clock was set back.
-    """
+    """Raise `JobError` for dropped late rows: only a clock that was set back causes them."""
     if batch.late_rows:
         raise JobError(
             f"Micro-batch {batch.batch_id} dropped {batch.late_rows} records, because the driver's "

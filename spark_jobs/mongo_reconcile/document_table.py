@@ -115,7 +115,13 @@ class DocumentTable:
             f"CREATE TABLE IF NOT EXISTS {self._table} ({_COLUMNS}) USING delta "
             "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')"
         )
-        self._require_positions()
+        form = self.rows().schema["position"].dataType.simpleString()
+        if form != POSITION.replace(": ", ":").replace(", ", ","):
+            raise CheckpointError(
+                f"The table {self._uri} has positions from a different release ({form}), which "
+                "cannot be compared with cluster times. Remove the table and the checkpoint, or "
+                "set new ones, and read the topics from their start."
+            )
 
     def with_order_errors(self, changes: DataFrame) -> DataFrame:
         """Set the column `error` of changes without a cluster time that have no known order, among
@@ -187,15 +193,6 @@ class DocumentTable:
             WHEN NOT MATCHED THEN INSERT *
             """
         )
-
-    def _require_positions(self) -> None:
-        form = self.rows().schema["position"].dataType.simpleString()
-        if form != POSITION.replace(": ", ":").replace(", ", ","):
-            raise CheckpointError(
-                f"The table {self._uri} has positions from a different release ({form}), which "
-                "cannot be compared with cluster times. Remove the table and the checkpoint, or "
-                "set new ones, and read the topics from their start."
-            )
 
     def purge(self, before_ms: int) -> None:
         """Remove documents whose delete was seen before `before_ms`."""

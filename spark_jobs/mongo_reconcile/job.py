@@ -59,10 +59,8 @@ def run(
     stop: threading.Event | None = None,
     show: Show = no_line,
 ) -> int:
-    """Run until the trigger ends or `stop` is set. Returns the number of records read.
-
-    Raises `CheckpointError`, `InputError`, or an exception of Spark.
-    """
+    """Run until the trigger ends or `stop` is set. Returns the number of records read. Raises
+    `CheckpointError` or `InputError`."""
     session = isolate_session(session, options.state_partitions)
     checkpoint, topics, records = open_source(
         session, options, _JOB, options.fixed(), compacted="accept"
@@ -76,11 +74,9 @@ def run(
     last: MicroBatch | None = None
 
     def write(has_failed: bool) -> None:
+        registry = registry_of(read)
         metrics_files.write(
-            *(options, {"records": read}, registry_of(read)),
-            job=_JOB,
-            last=last,
-            has_failed=has_failed,
+            options, {"records": read}, registry, job=_JOB, last=last, has_failed=has_failed
         )
 
     def count(progress: Mapping[str, Any]) -> None:

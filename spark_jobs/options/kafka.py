@@ -140,10 +140,7 @@ class SourceOptions(Properties):
             return False
 
     def reader_options(self, *, is_limited: bool = True) -> dict[str, str]:
-        """Options of Spark's Kafka source, with headers enabled.
-
-        `max.offsets.per.trigger` applies only if `is_limited`.
-        """
+        """Options of Spark's Kafka source; `max.offsets.per.trigger` only if `is_limited`."""
         options = {f"kafka.{name}": value for name, value in self.kafka.items()}
         options["includeHeaders"] = "true"
         options["startingOffsets"] = self.starting_offsets

@@ -86,13 +86,9 @@ class RunStats:
 
 
 def write(options: StreamOptions, stats: RunStats, has_failed: bool) -> None:
+    registry, last = registry_of(stats), stats.last
     metrics_files.write(
-        options,
-        stats.as_json(),
-        registry_of(stats),
-        job=JOB,
-        last=stats.last,
-        has_failed=has_failed,
+        options, stats.as_json(), registry, job=JOB, last=last, has_failed=has_failed
     )
 
 

@@ -67,10 +67,7 @@ class SelectedTables:
     """Reasons to reject events, by table id, as `read_cells` expects them."""
 
     def events(self, records: DataFrame) -> DataFrame:
-        """The events of these tables, as the version store appends them.
-
-        A rejected event fails the query.
-        """
+        """The events of these tables for the version store. A rejected event fails the query."""
         has_ids = "id" in records.columns
         copies = drop_replica_copies(records) if has_ids else records
         events = read_cells(copies, self.rejected, self.counters, self._rejects)

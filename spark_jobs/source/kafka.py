@@ -99,10 +99,7 @@ def read_end_offsets(
 def read_cleanup_policy(
     session: SparkSession, settings: Mapping[str, str], topic: str
 ) -> frozenset[str] | None:
-    """`cleanup.policy` of a topic, such as `compact`; None if the topic does not exist.
-
-    Requires permission to describe the topic's configuration.
-    """
+    """`cleanup.policy` of a topic; None if it does not exist. Requires DescribeConfigs on it."""
     jvm: Any = session.sparkContext._jvm
     with _admin(jvm, settings) as admin:
         is_known = topic in set(admin.listTopics().names().get())
@@ -179,10 +176,7 @@ class SourceTopics:
             logger.warning(text, extra=fields(topics=found))
 
     def verify(self) -> dict[str, TopicFacts]:
-        """Compare the topics with the stored ids, and store the ids of new topics.
-
-        Raises `CheckpointError` if a topic was created again.
-        """
+        """Compare topic ids with the stored ids, and add new ones. Raises `CheckpointError`."""
         options, known = self._options, self._ids
         facts = describe_topics(
             self._session, options.kafka, options.topics, options.topics_pattern

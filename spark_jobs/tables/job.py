@@ -170,10 +170,8 @@ def run(
 ) -> int:
     """Run until the trigger ends or `stop` is set. Returns the number of applied batches.
 
-    `clock` determines which values have expired.
-
-    Raises `ConfigError`, `TargetError`, `ColumnChangeError`, `InputError`, or an exception of
-    Spark.
+    `clock` determines which values have expired. Raises `ConfigError`, `TargetError`,
+    `ColumnChangeError` or `InputError`.
     """
 
     def open_target(

@@ -159,10 +159,7 @@ class VersionStore:
             yield read_commit(number, row["value"])
 
     def append(self, events: DataFrame, batch: Batch | None = None) -> None:
-        """Store the result of `spark_jobs.source.events.read_cells` durably.
-
-        Skips a batch that the store already contains.
-        """
+        """Store the result of `read_cells` durably, unless the store contains the batch."""
         bucket = bucket_of(F.col("token"), self.buckets)
         self._most_files += 1
         # One task per bucket, so one file per bucket.
@@ -216,10 +213,7 @@ class VersionStore:
     def replace(
         self, rows: DataFrame, kind: Kind, buckets: Iterable[Bucket], levels: Collection[str]
     ) -> None:
-        """Replace these levels of buckets with equivalent rows, in one commit.
-
-        Readers of the change feed do not see the commit.
-        """
+        """Replace levels of buckets with equivalent rows. The change feed omits the commit."""
         condition = _condition(buckets, levels)
         writer = rows.write.format("delta").mode("overwrite")
         writer = writer.option("replaceWhere", condition).option("dataChange", "false")

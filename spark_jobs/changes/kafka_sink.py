@@ -116,13 +116,12 @@ class KafkaTopic:
     def sent_after(self, offsets: Mapping[int, int]) -> DataFrame | None:
         """`id` and `is_tombstone` of the messages after these offsets; None if there are none."""
         ends = self.end_offsets()
-        starts = {partition: offsets.get(partition, _EARLIEST) for partition in ends}
         # A topic that was deleted and created again has smaller offsets.
         starts = {
-            partition: start if start <= ends[partition] else _EARLIEST
-            for partition, start in starts.items()
+            partition: start if (start := offsets.get(partition, _EARLIEST)) <= end else _EARLIEST
+            for partition, end in ends.items()
         }
-        if all(starts[partition] == end for partition, end in ends.items()):
+        if starts == ends:
             return None
         records = (
             self._session.read.format("kafka")

@@ -182,7 +182,6 @@ class UnreadRange:
 class ArchivedSegments:
     """The segments in a folder and its subfolders."""
 
-    location: str
     files: DataFrame
     """`path`, `content`, `completed_at`."""
     count: int
@@ -231,7 +230,7 @@ def find_segments(session: SparkSession, location: str) -> ArchivedSegments:
         .join(F.broadcast(ends), "segment", "left")
         .select("path", "content", "completed_at")
     )
-    return ArchivedSegments(location, files, found["count"], found["bytes"], found["oldest"])
+    return ArchivedSegments(files, found["count"], found["bytes"], found["oldest"])
 
 
 def unread_ranges(observation: Observation) -> Sequence[UnreadRange]:

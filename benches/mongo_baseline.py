@@ -11,7 +11,7 @@ from pymongo import MongoClient
 
 from benches.baseline import publish
 from mongo_agent.capture.namespaces import Scope
-from mongo_agent.change_stream.cursor import StreamCursor
+from mongo_agent.change_stream.cursor import StreamCursor, StreamSource
 from mongo_agent.change_stream.options import StreamOptions
 from mongo_agent.change_stream.position import Opening
 from mongo_agent.documents import ClusterTime
@@ -34,7 +34,8 @@ def messages_of(target: str, opening: Opening, prefix: str, count: int) -> list[
     encoder = MongoEncoder(topic_prefix=prefix, replica_set="rs0", node_id="bench")
     messages: list[Message] = []
     client: Client = MongoClient(target)
-    with client, StreamCursor.open(client, Scope(), [], opening, StreamOptions()) as cursor:
+    source = StreamSource(client, Scope(), [], StreamOptions())
+    with client, StreamCursor.open(source, opening) as cursor:
         while len(messages) < count:
             batch = encoder.encode(cursor.read().events)
             messages += batch.messages(0, len(batch))

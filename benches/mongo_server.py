@@ -18,7 +18,7 @@ from pymongo import MongoClient
 
 from benches.mongo_replay import Replay
 from mongo_agent.capture.namespaces import Scope
-from mongo_agent.change_stream.cursor import StreamCursor
+from mongo_agent.change_stream.cursor import StreamCursor, StreamSource
 from mongo_agent.change_stream.options import StreamOptions
 from mongo_agent.change_stream.position import Opening
 from mongo_agent.documents import ClusterTime
@@ -75,7 +75,8 @@ def replayed(
     """Start a replay of the inserts, and return its connection string."""
     events: list[bytes] = []
     opening = Opening(from_time=ClusterTime(start.time, start.inc))
-    with StreamCursor.open(client, Scope(), [], opening, StreamOptions("default")) as cursor:
+    source = StreamSource(client, Scope(), [], StreamOptions("default"))
+    with StreamCursor.open(source, opening) as cursor:
         while len(events) < count:
             events += cursor.read().events
     host, _, port = replica_set.members[0].partition(":")

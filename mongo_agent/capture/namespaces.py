@@ -101,15 +101,15 @@ class Namespaces:
             return False
         name = f"{database}.{collection}"
         if self.include_collections:
-            return self._matches(self.include_collections, name)
-        return not self._matches(self.exclude_collections, name)
+            return self.first_match(self.include_collections, name) is not None
+        return self.first_match(self.exclude_collections, name) is None
 
     def captures_database(self, database: str) -> bool:
         if database in BUILT_IN:
             return False
         if self.include_databases:
-            return self._matches(self.include_databases, database)
-        return not self._matches(self.exclude_databases, database)
+            return self.first_match(self.include_databases, database) is not None
+        return self.first_match(self.exclude_databases, database) is None
 
     def within(self, database: str | None, collection: str | None) -> "Namespaces":
         """Narrow the lists to one database or one collection."""
@@ -126,8 +126,9 @@ class Namespaces:
     def _exactly(self, name: str) -> str:
         return name if self.mode == "literal" else f"(?-i:{re.escape(name)})"
 
-    def _matches(self, patterns: tuple[str, ...], name: str) -> bool:
-        return any(self._compiled[pattern].matches(name) for pattern in patterns)
+    def first_match(self, patterns: tuple[str, ...], name: str) -> str | None:
+        """Return the first of these listed patterns that matches a name."""
+        return next((each for each in patterns if self._compiled[each].matches(name)), None)
 
     @cached_property
     def _compiled(self) -> Mapping[str, Pattern]:

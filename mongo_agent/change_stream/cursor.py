@@ -58,86 +58,77 @@ class Reply:
     operation_time: ClusterTime | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class StreamSource:
+    """A stream that can be opened; `stages` follow `$changeStream`."""
+
+    client: Client
+    scope: Scope
+    stages: Sequence[Mapping[str, Any]]
+    options: StreamOptions
+
+
 class StreamCursor:
     """Usage: `with StreamCursor.open(…) as cursor: cursor.read()`."""
 
     def __init__(
         self,
-        client: Client,
+        source: StreamSource,
         session: Any,
         affinity: ServerAffinity,
-        database: str,
-        options: StreamOptions,
         reply: RawBSONDocument,
         batch_size: int,
     ) -> None:
         """`reply` is the reply to `aggregate`; `batch_size` limits its events, and 0 does not."""
-        self._client = client
+        self._source = source
         self._affinity = affinity
         self._session = session
-        self._database = database
-        self._options = options
         self._batch_size = batch_size
         self._id, self._namespace = 0, ""
         self._opened: Reply | None = self._read_reply(reply)
 
     @classmethod
-    def open(
-        cls,
-        client: Client,
-        scope: Scope,
-        stages: Sequence[Mapping[str, Any]],
-        opening: Opening,
-        options: StreamOptions,
-    ) -> Self:
-        """Open a stream; `stages` follow `$changeStream`. Raises `StreamFailedError`.
+    def open(cls, source: StreamSource, opening: Opening) -> Self:
+        """Open a stream. Raises `StreamFailedError`.
 
         Servers report a damaged token with various codes. The token is invalid if the stream opens
         without it and then fails with it again.
         """
-        arguments = client, scope, stages, options
         try:
-            return cls._open(opening, *arguments)
+            return cls._open(source, opening)
         except StreamFailedError as error:
             if opening.start_after is None or error.failure is not Failure.OTHER:
                 raise
             try:
-                cls._open(Opening(is_split=opening.is_split), *arguments).close()
+                cls._open(source, Opening(is_split=opening.is_split)).close()
             except StreamFailedError:
                 raise error from None
         try:
-            return cls._open(opening, *arguments)
+            return cls._open(source, opening)
         except StreamFailedError as error:
             if error.failure is not Failure.OTHER:
                 raise
             raise StreamFailedError(Failure.INVALID_TOKEN, str(error)) from error
 
     @classmethod
-    def _open(
-        cls,
-        opening: Opening,
-        client: Client,
-        scope: Scope,
-        stages: Sequence[Mapping[str, Any]],
-        options: StreamOptions,
-    ) -> Self:
-        stage = _stream_stage(scope, opening, options)
-        pipeline = [{"$changeStream": stage}, *stages]
+    def _open(cls, source: StreamSource, opening: Opening) -> Self:
+        options = source.options
+        pipeline = [{"$changeStream": _stream_stage(source, opening)}, *source.stages]
         if opening.is_bare:
             pipeline.append(bare_stage())
         elif opening.is_split:
             pipeline.append(large_event_stage(options.large_events))
         batch_size = opening.batch_size or options.batch_size
         cursor = {"batchSize": batch_size} if batch_size else {}
-        command = {"aggregate": scope.collection or 1, "pipeline": pipeline, "cursor": cursor}
-        database = scope.database or "admin"
+        collection = source.scope.collection or 1
+        command = {"aggregate": collection, "pipeline": pipeline, "cursor": cursor}
         with _stream_errors():
-            session = new_session(client)
+            session = new_session(source.client)
         affinity = ServerAffinity()
         try:
             with affinity.active():
-                reply = _run(client, session, database, command)
-            return cls(client, session, affinity, database, options, reply, batch_size)
+                reply = _run(source, session, command)
+            return cls(source, session, affinity, reply, batch_size)
         except BaseException:
             _end_session(session)
             raise
@@ -165,10 +156,10 @@ class StreamCursor:
         command: dict[str, Any] = {"getMore": self._id, "collection": self._namespace}
         if self._batch_size:
             command["batchSize"] = self._batch_size
-        command["maxTimeMS"] = self._options.await_ms
+        command["maxTimeMS"] = self._source.options.await_ms
         try:
             with self._affinity.active():
-                reply = _run(self._client, self._session, self._database, command)
+                reply = _run(self._source, self._session, command)
         except StreamFailedError:
             self._id = 0
             raise
@@ -181,9 +172,10 @@ class StreamCursor:
             token = None if parsed.token is None else bson.decode(parsed.token)
         self._id = parsed.cursor_id
         self._namespace = parsed.namespace.partition(".")[2]
-        time = parsed.operation_time
-        if parsed.events and self._batch_size != self._options.batch_size:
-            self._batch_size = _grown(self._batch_size, self._options.batch_size)
+        time, most = parsed.operation_time, self._source.options.batch_size
+        if parsed.events and self._batch_size != most:
+            grown = 2 * self._batch_size
+            self._batch_size = grown if grown < (most or _MOST_LIMITED) else most
         return Reply(
             parsed.events, token, self._id == 0, None if time is None else ClusterTime(*time)
         )
@@ -194,15 +186,9 @@ class StreamCursor:
             command = {"killCursors": self._namespace, "cursors": [self._id]}
             self._id = 0
             with suppress(StreamFailedError), self._affinity.active():
-                _run(self._client, self._session, self._database, command)
+                _run(self._source, self._session, command)
         self._opened = None
         _end_session(self._session)
-
-
-def _grown(size: int, most: int) -> int:
-    """The batch size after a successful read; 0 leaves it to the server."""
-    limit = most or _MOST_LIMITED
-    return 2 * size if 2 * size < limit else most
 
 
 def read_cluster_time(client: Client) -> ClusterTime:
@@ -214,9 +200,10 @@ def read_cluster_time(client: Client) -> ClusterTime:
     raise StreamFailedError(Failure.NOT_SUPPORTED, "the server reports no cluster time")
 
 
-def _stream_stage(scope: Scope, opening: Opening, options: StreamOptions) -> dict[str, Any]:
+def _stream_stage(source: StreamSource, opening: Opening) -> dict[str, Any]:
     stage: dict[str, Any] = {}
-    if scope.database is None:
+    options = source.options
+    if source.scope.database is None:
         stage["allChangesForCluster"] = True
     if opening.is_bare:
         options = replace(options, full_document="default", full_document_before="off")
@@ -239,12 +226,11 @@ def _end_session(session: ClientSession | None) -> None:
         session.end_session()
 
 
-def _run(
-    client: Client, session: Any, database: str, command: Mapping[str, Any]
-) -> RawBSONDocument:
+def _run(source: StreamSource, session: Any, command: Mapping[str, Any]) -> RawBSONDocument:
+    database = source.scope.database or "admin"
     with _stream_errors():
         reply: RawBSONDocument = run_command(
-            client, dict(command), database, codec_options=_RAW, session=session
+            source.client, dict(command), database, codec_options=_RAW, session=session
         )
     return reply
 

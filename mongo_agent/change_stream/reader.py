@@ -11,20 +11,19 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
 
-from mongo_agent.capture.namespaces import Scope
+from mongo_agent.capture.match_stage import fingerprint
 from mongo_agent.change_stream.cursor import (
     Reply,
     StreamCursor,
     StreamFailedError,
+    StreamSource,
     read_cluster_time,
 )
 from mongo_agent.change_stream.encoding import StreamEncoder
-from mongo_agent.change_stream.options import StreamOptions
 from mongo_agent.change_stream.position import Opening, StreamPosition, opening
 from mongo_agent.change_stream.recovery import Abort, LostHistory, RecoveryPolicy, Reopen, recovery
 from mongo_agent.change_stream.tokens import (
@@ -37,7 +36,6 @@ from mongo_agent.change_stream.tokens import (
 )
 from mongo_agent.documents import ClusterTime
 from mongo_agent.encoder import ChangeEvents, FragmentJoiner, MongoBatch, MongoTransaction
-from mongo_agent.server.commands import Client
 from mongo_agent.server.errors import Failure
 from sidecar.errors import SidecarError
 from sidecar.logs import RateLimitedLog, fields
@@ -77,18 +75,6 @@ class StreamState:
     """The agent exits with the error in `message`."""
 
 
-@dataclass(frozen=True, slots=True)
-class StreamSource:
-    """The source of a stream; its positions contain `cluster` and `fingerprint`."""
-
-    client: Client
-    scope: Scope
-    stages: Sequence[Mapping[str, Any]]
-    options: StreamOptions
-    cluster: str
-    fingerprint: str
-
-
 class StreamReader:
     """Reads a stream: `start`, then `peek` and `take`, then `close`. Calls `wake` after each read
     and each state change."""
@@ -105,6 +91,7 @@ class StreamReader:
     ) -> None:
         """`position` is where the stream starts; `pause` limits the attempts to open it."""
         self._source = source
+        self._fingerprint = fingerprint(source.stages)
         self._position = position
         self._encoding = encoding
         self._rules = rules
@@ -175,7 +162,7 @@ class StreamReader:
         self._wake()
 
     def _read_on(self) -> None:
-        start = opening(self._position, self._source.fingerprint)
+        start = opening(self._position, self._fingerprint)
         is_after_failure = is_endless = False
         while not self._closed.is_set():
             self._has_advanced = False
@@ -215,15 +202,11 @@ class StreamReader:
 
     def _read(self, start: Opening, *, is_after_failure: bool) -> None:
         """Read until the cursor or the reader closes. Raises `StreamFailedError`."""
-        source = self._source
         if self._lost is not None:
             self._begin_anew()
-            start = opening(self._position, source.fingerprint)
-        cursor = StreamCursor.open(
-            source.client, source.scope, source.stages, start, source.options
-        )
-        self._replied_at = None
-        with cursor:
+            start = opening(self._position, self._fingerprint)
+        with StreamCursor.open(self._source, start) as cursor:
+            self._replied_at = None
             if not is_after_failure:
                 self._note_open()
             reply = cursor.read()
@@ -262,13 +245,11 @@ class StreamReader:
         if start.sent is not None:
             events = events.after(start.sent["_data"])
         if start.is_split or start.is_bare:
-            events, skipped = self._join(events)
-        is_complete = self._joiner.is_complete
-        position = (
-            self._position_after(reply, events)
-            if is_complete
-            else self._position_after_events(events)
-        )
+            try:
+                events, skipped = self._joiner.join(events)
+            except ValueError as error:
+                raise UnreadableEventError(str(error)) from error
+        position = self._position_after(reply, events)
         if position is None:
             return
         if reply.is_last and not self._source.options.has_start_after:
@@ -289,12 +270,6 @@ class StreamReader:
         self._put(replace(read, left_out=skipped) if skipped else read)
         if (end := encoding.end(position.time, self._closed)) is not None:
             self._put(StreamBatch(NO_EVENTS, end, position, None))
-
-    def _join(self, events: ChangeEvents) -> tuple[ChangeEvents, int]:
-        try:
-            return self._joiner.join(events)
-        except ValueError as error:
-            raise UnreadableEventError(str(error)) from error
 
     def _is_in_doubt(self, batch: MongoBatch) -> bool:
         """Whether bytes may have been damaged in transit. They become dead letters only if a
@@ -327,9 +302,11 @@ class StreamReader:
         self._wake()
 
     def _position_after(self, reply: Reply, events: ChangeEvents) -> StreamPosition | None:
-        """Return the position after a complete reply."""
-        if reply.token is None:
-            return self._position_after_events(events)
+        """Return the position after the whole events of a reply."""
+        if reply.token is None or not self._joiner.is_complete:
+            if not events:
+                return None
+            return self._position_at(token_at(events, -1), time_at(events, -1))
         try:
             time = read_token(reply.token).time
         except ValueError:
@@ -341,10 +318,5 @@ class StreamReader:
             self._replied_at = reply.operation_time
         return self._position_at(reply.token, time)
 
-    def _position_after_events(self, events: ChangeEvents) -> StreamPosition | None:
-        if not events:
-            return None
-        return self._position_at(token_at(events, -1), time_at(events, -1))
-
     def _position_at(self, token: Token, time: ClusterTime) -> StreamPosition:
-        return StreamPosition(token, time, self._source.fingerprint, self._source.cluster)
+        return StreamPosition(token, time, self._fingerprint, self._position.cluster)

@@ -3,16 +3,15 @@
 The server verifies that the token belongs to this cluster and that its event is in the stream.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 from mongo_agent.capture.match_stage import fingerprint
-from mongo_agent.capture.namespaces import Scope
-from mongo_agent.change_stream.cursor import StreamCursor, StreamFailedError, read_cluster_time
-from mongo_agent.change_stream.options import StreamOptions
+from mongo_agent.change_stream.cursor import (
+    StreamCursor,
+    StreamFailedError,
+    StreamSource,
+    read_cluster_time,
+)
 from mongo_agent.change_stream.position import StreamPosition, opening
 from mongo_agent.change_stream.tokens import Token, read_token
-from mongo_agent.server.commands import Client
 from mongo_agent.server.errors import Failure
 from sidecar.errors import ConfigError
 
@@ -22,29 +21,22 @@ _AHEAD_S = 60
 """How far a member may lag behind the member that issued the token."""
 
 
-def verify_start_token(
-    token: Token,
-    client: Client,
-    scope: Scope,
-    stages: Sequence[Mapping[str, Any]],
-    options: StreamOptions,
-    cluster: str,
-) -> StreamPosition:
+def verify_start_token(token: Token, source: StreamSource, cluster: str) -> StreamPosition:
     """Verify a token by opening the stream once; return the position after the token.
 
     Raises ConfigError if the server rejects the token, StreamFailedError for other failures. The
     server may detect a missing event only later; the agent then reopens the stream by time.
     """
-    passed = fingerprint(stages)
+    passed = fingerprint(source.stages)
     position = StreamPosition(token, read_token(token).time, passed, cluster)
-    now = read_cluster_time(client)
+    now = read_cluster_time(source.client)
     if position.time.second > now.second + _AHEAD_S:
         raise ConfigError(
             f"`{PROPERTY}`: the token has the cluster time {position.time}, which is after the "
             f"server's cluster time, {now}. {_COPY_AGAIN}"
         )
     try:
-        StreamCursor.open(client, scope, stages, opening(position, passed), options).close()
+        StreamCursor.open(source, opening(position, passed)).close()
     except StreamFailedError as error:
         remedy = _remedy(error.failure, position)
         if remedy is None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pymongo.errors import PyMongoError
 
-from mongo_agent.capture.namespaces import MatchMode, Namespaces, is_servers_own
+from mongo_agent.capture.namespaces import Namespaces, is_servers_own
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.server.catalogue import CollectionInfo, CollectionKind, list_collections
 from mongo_agent.server.commands import Client, decode_replies
@@ -45,7 +45,9 @@ def plan_of(collection: CollectionInfo, config: MongoConfig) -> CollectionPlan:
     reason = _why(captured, database, name)
     if config.is_in_snapshot(database, name):
         return CollectionPlan(collection, True, True, reason)
-    return CollectionPlan(collection, True, False, reason, _why_not_in_snapshot(config))
+    has_none = config.snapshot.mode == "no_data"
+    why_not = "snapshot.mode=no_data" if has_none else "not in snapshot.include.collection.list"
+    return CollectionPlan(collection, True, False, reason, why_not)
 
 
 def list_captured(client: Client, config: MongoConfig) -> list[CollectionInfo]:
@@ -67,14 +69,11 @@ def captured_among(listed: Iterable[CollectionInfo], config: MongoConfig) -> lis
 
 
 def _why(captured: Namespaces, database: str, name: str) -> str:
-    full_name = f"{database}.{name}"
-    found = _matching(captured.include_collections, captured.mode, full_name)
+    found = captured.first_match(captured.include_collections, f"{database}.{name}")
     if found is not None:
         return f"collection.include.list: {found}"
-    found = _matching(captured.include_databases, captured.mode, database)
-    if found is not None:
-        return f"database.include.list: {found}"
-    return "no list excludes it"
+    found = captured.first_match(captured.include_databases, database)
+    return "no list excludes it" if found is None else f"database.include.list: {found}"
 
 
 def _why_not(captured: Namespaces, database: str, name: str) -> str:
@@ -82,29 +81,10 @@ def _why_not(captured: Namespaces, database: str, name: str) -> str:
         return "a temporary collection of the server"
     if captured.include_databases and not captured.captures_database(database):
         return "not in database.include.list"
-    for what, patterns, compared in (
-        ("database", captured.exclude_databases, database),
-        ("collection", captured.exclude_collections, f"{database}.{name}"),
-    ):
-        found = _matching(patterns, captured.mode, compared)
-        if found is not None:
-            return f"{what}.exclude.list: {found}"
-    return "not in collection.include.list"
-
-
-def _matching(patterns: tuple[str, ...], mode: MatchMode, name: str) -> str | None:
-    # A single pattern follows the same rules as the whole list.
-    return next(
-        (
-            pattern
-            for pattern in patterns
-            if Namespaces(include_databases=(pattern,), mode=mode).captures_database(name)
-        ),
-        None,
+    found = captured.first_match(captured.exclude_databases, database)
+    if found is not None:
+        return f"database.exclude.list: {found}"
+    found = captured.first_match(captured.exclude_collections, f"{database}.{name}")
+    return (
+        "not in collection.include.list" if found is None else f"collection.exclude.list: {found}"
     )
-
-
-def _why_not_in_snapshot(config: MongoConfig) -> str:
-    if config.snapshot.mode == "no_data":
-        return "snapshot.mode=no_data"
-    return "not in snapshot.include.collection.list"

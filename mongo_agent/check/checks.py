@@ -34,7 +34,7 @@ from sidecar.check.environment import (
 )
 from sidecar.check.listener import check_address, check_host
 from sidecar.check.schema_registry import check_registry, registry_text
-from sidecar.errors import AccessDeniedError
+from sidecar.errors import AccessDeniedError, SidecarError
 from sidecar.leader_election.rights import group_problem
 
 _LISTING_S = 300.0
@@ -49,16 +49,15 @@ def check_standby(probe: MongoProbe) -> Iterator[Finding]:
     if settings is None or probe.broker().error is not None:
         return
     problem = group_problem(settings.client, settings.group, settings.session_timeout_ms, ANSWER_S)
-    match problem:
-        case None:
-            message = f"The agent may join the consumer group {settings.group}."
-            yield ok("group", message, code="group_usable")
-        case AccessDeniedError():
-            remedy = "Grant Read on the group. Until then the agent does not deliver."
-            yield fault("group", str(problem), remedy, code="group_access_denied")
-        case _:
-            remedy = "Until then the agent exits with code 2."
-            yield fault("group", str(problem), remedy, code="group_settings_invalid")
+    if problem is None:
+        message = f"The agent may join the consumer group {settings.group}."
+        yield ok("group", message, code="group_usable")
+    elif isinstance(problem, AccessDeniedError):
+        remedy = "Grant Read on the group. Until then the agent does not deliver."
+        yield fault("group", str(problem), remedy, code="group_access_denied")
+    else:
+        remedy = "Until then the agent exits with code 2."
+        yield fault("group", str(problem), remedy, code="group_settings_invalid")
 
 
 def _check_directories(probe: MongoProbe) -> Iterator[Finding]:
@@ -72,10 +71,6 @@ def _check_quarantine(probe: MongoProbe) -> Iterator[Finding]:
     yield from check_quarantine(Quarantine(directory, properties.quarantine_max_bytes, ""))
 
 
-def _check_server(probe: MongoProbe) -> Iterator[Finding]:
-    yield from check_answer(probe.config, probe.server().deployment, probe.server().error)
-
-
 def _check_deployment(probe: MongoProbe, deployment: Deployment) -> Iterator[Finding]:
     yield from check_deployment(probe.config, deployment)
     has_start_after = probe.options().has_start_after
@@ -84,11 +79,11 @@ def _check_deployment(probe: MongoProbe, deployment: Deployment) -> Iterator[Fin
 
 def _check_collections(probe: MongoProbe, deployment: Deployment) -> Iterator[Finding]:
     found = probe.collections()
-    if found.error is None:
-        yield from check_collections(probe.config, found.listed)
-    else:
+    if isinstance(found, SidecarError):
         remedy = "Grant `listCollections`; see the finding about privileges."
-        yield fault("collections", str(found.error), remedy, code="collections_not_listed")
+        yield fault("collections", str(found), remedy, code="collections_not_listed")
+    else:
+        yield from check_collections(probe.config, found)
 
 
 def _check_reading(probe: MongoProbe, deployment: Deployment) -> Iterator[Finding]:
@@ -165,7 +160,7 @@ CHECKS: tuple[Check[MongoProbe], ...] = (
     Check("sink", lambda probe: check_sink(probe.config.properties)),
     Check("directories", _check_directories),
     Check("quarantine", _check_quarantine),
-    Check("MongoDB", _check_server, server=_server_text),
+    Check("MongoDB", check_answer, server=_server_text),
     _identified("deployment", _check_deployment),
     Check("shards", lambda probe: check_shards(probe.config), server=_server_text),
     _identified("privileges", check_privileges),

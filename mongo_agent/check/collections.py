@@ -46,9 +46,8 @@ def check_collections(config: MongoConfig, listed: Sequence[CollectionInfo]) -> 
     verdicts = [plan_of(each, config) for each in listed]
     yield from _without_events(config, verdicts)
     captured = [each for each in verdicts if each.is_captured]
-    own = sum(each.collection.kind is CollectionKind.SYSTEM for each in verdicts)
+    there = sum(each.collection.kind is not CollectionKind.SYSTEM for each in verdicts)
     if not captured:
-        there = len(listed) - own
         # An empty deployment may get collections later; otherwise the lists exclude everything.
         found = fault if there else warning
         yield found(
@@ -61,27 +60,20 @@ def check_collections(config: MongoConfig, listed: Sequence[CollectionInfo]) -> 
             code="no_collection_captured",
         )
         return
-    copied = sum(each.is_in_snapshot for each in captured)
+    in_snapshot = [each for each in captured if each.is_in_snapshot]
     yield ok(
         "collections",
-        f"The agent captures {len(captured)} of {len(listed) - own} collections and snapshots "
-        f"{copied}: {_names(captured)}.",
+        f"The agent captures {len(captured)} of {there} collections and snapshots "
+        f"{len(in_snapshot)}: {_names(captured)}.",
     )
     message = limit_violation(len(captured), config)
     if message is not None:
-        is_fatal = config.properties.guardrail_action == "fail"
-        remedy = "Narrow the lists, or raise guardrail.collections.max; " + (
-            "the agent exits with code 2."
-            if is_fatal
-            else "the agent logs a warning and continues."
-        )
-        found = fault if is_fatal else warning
+        found, action = warning, "logs a warning and continues"
+        if config.properties.guardrail_action == "fail":
+            found, action = fault, "exits with code 2"
+        remedy = f"Narrow the lists, or raise guardrail.collections.max; the agent {action}."
         yield found("collections", message, remedy, code="guardrail_exceeded")
-    capped = [
-        each
-        for each in captured
-        if each.is_in_snapshot and each.collection.kind is CollectionKind.CAPPED
-    ]
+    capped = [each for each in in_snapshot if each.collection.kind is CollectionKind.CAPPED]
     if capped:
         yield ok(
             "collections",
@@ -132,5 +124,4 @@ def _without_images(config: MongoConfig, captured: Sequence[CollectionPlan]) -> 
 
 
 def _names(verdicts: Sequence[CollectionPlan]) -> str:
-    names = [each.collection.namespace for each in verdicts]
-    return first_names(names, _SHOWN)
+    return first_names([each.collection.namespace for each in verdicts], _SHOWN)

@@ -6,7 +6,7 @@ timeout. The agent therefore sends `hello` to each configured address.
 
 import socket
 import ssl
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -18,11 +18,16 @@ from pymongo.uri_parser import parse_uri, split_hosts
 from mongo_agent.config.client import ClientSettings
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.server.commands import Client
-from mongo_agent.server.deployment import Deployment, discover, no_change_streams, not_initiated
+from mongo_agent.server.deployment import (
+    MONGOS,
+    Deployment,
+    discover,
+    no_change_streams,
+    not_initiated,
+)
 from mongo_agent.server.errors import tls_error
 from sidecar.errors import AccessDeniedError, ConfigError, SidecarError, UnavailableError
 
-_MONGOS = "isdbgrid"
 ANSWER_MS = 10_000
 _LONGEST_MS = 3000
 _DEFAULT_PORT = 27017
@@ -73,7 +78,7 @@ def diagnose(error: SidecarError, settings: ClientSettings) -> SidecarError:
     wanted, seeds = _query_seeds(settings)
     waiting: list[str] = []
     for seed in seeds:
-        message = mismatch(wanted, [seed])
+        message = mismatch(wanted, seed)
         if message is not None:
             return ConfigError(message)
         if seed.hello is not None and seed.hello.get("isreplicaset"):
@@ -100,9 +105,8 @@ def _query(address: str, tls: Mapping[str, Any], *, has_tls: bool) -> SeedAnswer
         return SeedAnswer(address, _hello(address, tls))
     except PyMongoError as error:
         reason = str(error)
-    if has_tls:
-        return SeedAnswer(address, None, False if _answers_plainly(address) else None, reason)
-    return SeedAnswer(address, None, True if _answers_by_tls(address) else None, reason)
+    answers_otherwise = _answers_plainly(address) if has_tls else _answers_by_tls(address)
+    return SeedAnswer(address, None, not has_tls if answers_otherwise else None, reason)
 
 
 def _seeds(given: Mapping[str, Any]) -> tuple[list[str], dict[str, Any]]:
@@ -116,13 +120,10 @@ def _seeds(given: Mapping[str, Any]) -> tuple[list[str], dict[str, Any]]:
             # DNS does not resolve the name of the cluster.
             return [], {}
         options = {name.lower(): value for name, value in parsed["options"].items()}
-        host = [_address(*node) for node in parsed["nodelist"]]
+        nodes = parsed["nodelist"]
+        host = [f"[{name}]:{port}" if ":" in name else f"{name}:{port}" for name, port in nodes]
     options |= {name.lower(): value for name, value in given.items() if name != "host"}
     return list(host), options
-
-
-def _address(host: str, port: int | None) -> str:
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _hello(address: str, tls: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -162,45 +163,39 @@ def _connect(address: str) -> socket.socket:
     return socket.create_connection((host, port or _DEFAULT_PORT), timeout=_LONGEST_MS / 1000)
 
 
-def mismatch(wanted: ExpectedServer, seeds: Sequence[SeedAnswer]) -> str | None:
+def mismatch(wanted: ExpectedServer, seed: SeedAnswer) -> str | None:
     """Return an error if a server's reply contradicts the configuration, else None."""
-    return next(_wrong(wanted, seeds), None)
+    hello = seed.hello
+    if hello is None:
+        return _tls_mismatch(seed)
+    message = no_change_streams(hello, seed.address)
+    if message is not None and (wanted.is_direct or not hello.get("arbiterOnly")):
+        return message
+    found = hello.get("setName")
+    if hello.get("msg") == MONGOS and wanted.name is not None:
+        return (
+            f"A mongos answers at {seed.address}, but the configuration specifies the replica set "
+            f"{wanted.name}. Remove the name from `mongodb.hosts` or the connection string."
+        )
+    if found is not None and wanted.name not in (None, found):
+        return (
+            f"The replica set at {seed.address} is {found}, but the configuration specifies "
+            f"{wanted.name}. Correct `mongodb.hosts` or `replicaSet` in the connection string."
+        )
+    return None
 
 
-def _wrong(wanted: ExpectedServer, seeds: Sequence[SeedAnswer]) -> Iterator[str]:
-    for seed in seeds:
-        if seed.hello is None:
-            yield from _wrong_tls(seed)
-            continue
-        message = no_change_streams(seed.hello, seed.address)
-        if message is not None and (wanted.is_direct or not seed.hello.get("arbiterOnly")):
-            yield message
-        elif seed.hello.get("msg") == _MONGOS:
-            if wanted.name is not None:
-                yield (
-                    f"A mongos answers at {seed.address}, but the configuration specifies the "
-                    f"replica set {wanted.name}. Remove the name from `mongodb.hosts` or the "
-                    "connection string."
-                )
-        elif (found := seed.hello.get("setName")) is not None and wanted.name not in (None, found):
-            yield (
-                f"The replica set at {seed.address} is {found}, but the configuration specifies "
-                f"{wanted.name}. Correct `mongodb.hosts` or `replicaSet` in the connection string."
-            )
-
-
-def _wrong_tls(seed: SeedAnswer) -> Iterator[str]:
+def _tls_mismatch(seed: SeedAnswer) -> str | None:
     message = tls_error(seed.error)
-    if message is not None:
-        yield message
-    if seed.speaks_tls:
-        yield (
+    if message is None and seed.speaks_tls:
+        return (
             f"The server at {seed.address} requires TLS. Set `mongodb.ssl.enabled=true`, or "
             "`tls=true` in the connection string, and the trusted CAs (`mongodb.ssl.truststore` or "
             "`mongodb.ssl.ca.path`)."
         )
-    if seed.speaks_tls is False:
-        yield (
+    if message is None and seed.speaks_tls is False:
+        return (
             f"The server at {seed.address} does not use TLS. Set `mongodb.ssl.enabled=false`, "
             "remove `tls=true` from the connection string, or use a port with TLS."
         )
+    return message

@@ -3,7 +3,12 @@
 from collections.abc import Iterator
 
 from mongo_agent.capture.match_stage import fingerprint
-from mongo_agent.change_stream.cursor import StreamCursor, StreamFailedError, read_cluster_time
+from mongo_agent.change_stream.cursor import (
+    StreamCursor,
+    StreamFailedError,
+    StreamSource,
+    read_cluster_time,
+)
 from mongo_agent.change_stream.options import StreamOptions
 from mongo_agent.change_stream.position import opening
 from mongo_agent.change_stream.start_token import PROPERTY, verify_start_token
@@ -35,24 +40,18 @@ def check_offsets(
             stored = load_offsets(config, deployment, properties.topic_prefix)
             position = parse_offsets(stored.values, deployment.cluster)
         except UnavailableError as error:
-            yield fault(
-                "position",
-                str(error),
-                "Start the broker. The agent waits for it.",
-                code="offset_unavailable",
-            )
+            remedy = "Start the broker. The agent waits for it."
+            yield fault("position", str(error), remedy, code="offset_unavailable")
             return
         except SidecarError as error:
             remedy = f"Fix this error. Until then the agent exits with code {error.exit_code}."
             yield fault("position", str(error), remedy, code="offset_unusable")
             return
-        if stored.recovered_from_previous is not None:
+        if (message := stored.recovered_from_previous) is not None:
             remedy = (
                 f"Check for a full or failing disk: df -h {properties.offset_directory}; dmesg."
             )
-            yield warning(
-                "position", stored.recovered_from_previous, remedy, code="offsets_recovered"
-            )
+            yield warning("position", message, remedy, code="offsets_recovered")
         yield _stored(position)
         yield from _check_resuming(client, config, position, options)
     if not position.streams:
@@ -62,10 +61,8 @@ def check_offsets(
     except StreamFailedError:
         # The check of the streams reports the cause.
         return
-    times = [offset.stream.time for offset in position.streams.values()]
-    yield from check_headroom(
-        config, read_oldest_oplog_time(client), newest, min(times, default=None)
-    )
+    reached = min((each.stream.time for each in position.streams.values()), default=None)
+    yield from check_headroom(config, read_oldest_oplog_time(client), newest, reached)
 
 
 def _stored(position: AgentOffsets) -> Finding:
@@ -81,23 +78,19 @@ def _stored(position: AgentOffsets) -> Finding:
 def _check_resuming(
     client: Client, config: MongoConfig, position: AgentOffsets, options: StreamOptions
 ) -> Iterator[Finding]:
-    """Check that each stream can resume at its stored position."""
     pipeline = config.pipeline
     for scope in config.scopes:
         offset = position.streams.get(scope.stream_name)
         if offset is None:
             continue
-        begin = opening(offset.stream, fingerprint(pipeline))
+        source = StreamSource(client, scope, pipeline, options)
         try:
-            StreamCursor.open(client, scope, pipeline, begin, options).close()
+            StreamCursor.open(source, opening(offset.stream, fingerprint(pipeline))).close()
         except StreamFailedError as error:
             if error.failure in (Failure.HISTORY_LOST, Failure.INVALID_TOKEN):
-                yield fault(
-                    "position",
-                    f"The stream cannot resume at {offset.stream.time}: {error}.",
-                    f"The agent follows `history.lost.policy={config.history_lost_policy}`.",
-                    code="offset_lost",
-                )
+                message = f"The stream cannot resume at {offset.stream.time}: {error}."
+                remedy = f"The agent follows `history.lost.policy={config.history_lost_policy}`."
+                yield fault("position", message, remedy, code="offset_lost")
 
 
 def check_start_token(
@@ -107,12 +100,12 @@ def check_start_token(
     token = config.start_token
     if token is None:
         return
-    scope, cluster = config.scopes[0], deployment.cluster
+    source = StreamSource(client, config.scopes[0], config.pipeline, options)
     try:
-        after = verify_start_token(token, client, scope, config.pipeline, options, cluster)
+        after = verify_start_token(token, source, deployment.cluster)
     except ConfigError as error:
         remedy = f"Fix this error. Until then the agent exits with code {error.exit_code}."
-        yield fault("position", str(error), remedy, code="start_token_rejected")
+        yield fault("position", str(error), remedy, code=START_TOKEN_REJECTED)
     except StreamFailedError:
         # The check of the streams reports the cause.
         return
@@ -130,13 +123,12 @@ def check_headroom(
     if oldest is None:
         # The user lacks a privilege, or the server is a mongos; other checks report both.
         return
-    policy = config.history_lost_policy
     grow = 'db.adminCommand({"replSetResizeOplog": 1, "minRetentionHours": 48}) retains more.'
     reach_s = newest.second - oldest.second
     reach = f"The oplog covers {duration_text(reach_s)} ({reach_s} s)"
-    warning_s = config.properties.oplog_headroom_warning_ms // 1000
+    warning_ms = config.properties.oplog_headroom_warning_ms
     if position is None:
-        if reach_s >= warning_s:
+        if reach_s >= warning_ms // 1000:
             yield ok("oplog", f"{reach}.")
         else:
             remedy = f"A longer outage loses changes; {grow}"
@@ -148,14 +140,13 @@ def check_headroom(
             "oplog",
             f"{reach}, and the stored offset is {duration_text(-headroom_s)} older. The changes in "
             "between are lost.",
-            f"The agent follows `history.lost.policy={policy}`.",
+            f"The agent follows `history.lost.policy={config.history_lost_policy}`.",
             code="offset_lost",
         )
         return
     distance = f"{duration_text(headroom_s)} ({headroom_s} s)"
     message = f"{reach}; its oldest entry is {distance} older than the stored offset."
-    behind_s = newest.second - position.second
-    if is_headroom_low(headroom_s, behind_s, config.properties.oplog_headroom_warning_ms):
+    if is_headroom_low(headroom_s, newest.second - position.second, warning_ms):
         remedy = f"Check that the agent runs and delivers; {grow}"
         yield fault("oplog", message, remedy, code="oplog_headroom_low")
     else:

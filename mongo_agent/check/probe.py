@@ -6,7 +6,6 @@ and sends no query while the streams cannot reach the server.
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -30,24 +29,8 @@ from sidecar.sinks.base import SinkState
 ANSWER_S = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class ServerAnswer:
-    """The deployment, or the error that prevented its discovery."""
-
-    deployment: Deployment | None = None
-    error: SidecarError | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Collections:
-    """The collections in the scopes, or the error that prevented the listing."""
-
-    listed: tuple[CollectionInfo, ...] = ()
-    error: SidecarError | None = None
-
-
 class MongoProbe:
-    """Input of the checks. Each reply is requested once, on first use."""
+    """Input of the checks. Each reply, or the error instead, is requested once, on first use."""
 
     def __init__(
         self,
@@ -73,14 +56,16 @@ class MongoProbe:
     @property
     def deployment(self) -> Deployment | None:
         """The deployment, or None while the server does not answer."""
-        return self.server().deployment
+        answer = self.server()
+        return answer if isinstance(answer, Deployment) else None
 
     @property
     def captured(self) -> list[CollectionInfo]:
         """The captured collections that the user may list."""
         if self.deployment is None:
             return []
-        return captured_among(self.collections().listed, self.config)
+        listed = self.collections()
+        return [] if isinstance(listed, SidecarError) else captured_among(listed, self.config)
 
     @property
     def topics(self) -> list[str]:
@@ -90,16 +75,16 @@ class MongoProbe:
         own = (topic for _, topic in self.config.properties.own_topics())
         return list(dict.fromkeys((*of_collections, *own)))
 
-    def _ask_server(self) -> ServerAnswer:
+    def _ask_server(self) -> Deployment | SidecarError:
         if known := self._error():
-            return ServerAnswer(error=UnavailableError(known))
+            return UnavailableError(known)
         try:
             with pymongo.timeout(ANSWER_S):
-                return ServerAnswer(discover(self.client))
+                return discover(self.client)
         except (AccessDeniedError, UnavailableError) as error:
-            return ServerAnswer(error=diagnose(error, self.config.client))
+            return diagnose(error, self.config.client)
         except SidecarError as error:
-            return ServerAnswer(error=error)
+            return error
 
     def _ask_options(self) -> StreamOptions:
         config = self.config
@@ -111,12 +96,12 @@ class MongoProbe:
             # The check of the server reports the cause.
             return config.stream
 
-    def _list_collections(self) -> Collections:
+    def _list_collections(self) -> list[CollectionInfo] | SidecarError:
         try:
             with pymongo.timeout(ANSWER_S):
-                return Collections(tuple(list_in_scopes(self.client, self.config)))
+                return list_in_scopes(self.client, self.config)
         except SidecarError as error:
-            return Collections(error=error)
+            return error
 
 
 @contextmanager

@@ -1,15 +1,20 @@
 """Checks of the MongoDB server, the agent's privileges and the streams."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pymongo
 from pymongo.errors import PyMongoError
 
 from mongo_agent.capture.namespaces import Scope
-from mongo_agent.change_stream.cursor import StreamCursor, StreamFailedError
+from mongo_agent.change_stream.cursor import StreamCursor, StreamFailedError, StreamSource
 from mongo_agent.change_stream.position import Opening
-from mongo_agent.check.privileges import grant_commands, missing_privileges, required_privileges
+from mongo_agent.check.privileges import (
+    MissingPrivilege,
+    grant_commands,
+    missing_privileges,
+    required_privileges,
+)
 from mongo_agent.check.probe import ANSWER_S, MongoProbe
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.config.shard_assignment import assign_shard
@@ -23,56 +28,41 @@ from sidecar.errors import AccessDeniedError, SidecarError, UnavailableError
 _ANSWER_MS = 10_000
 
 
-def check_answer(
-    config: MongoConfig, deployment: Deployment | None, error: SidecarError | None
-) -> Iterator[Finding]:
+def check_answer(probe: MongoProbe) -> Iterator[Finding]:
     """Report the deployment, or why the server does not answer."""
-    match error:
-        case None:
-            pass
+    answer = probe.server()
+    match answer:
+        case Deployment():
+            kind = "mongos" if answer.is_sharded else f"replica set {answer.name}"
+            if answer.state != "primary":
+                kind += f" ({answer.state})"
+            release, address = release_text(answer.version), probe.config.client.address
+            found = f"MongoDB {release} answers at {address}: {kind}."
+            yield ok("MongoDB", found, code="server_answers")
+            return
         case UnavailableError():
-            yield fault(
-                "MongoDB",
-                str(error),
+            code = "server_unavailable"
+            remedy = (
                 "Start it, or correct mongodb.hosts or mongodb.connection.string. The agent tries "
-                "`connect.max.attempts` times.",
-                code="server_unavailable",
+                "`connect.max.attempts` times."
             )
         case AccessDeniedError():
-            yield fault(
-                "MongoDB",
-                str(error),
+            code = "server_access_denied"
+            remedy = (
                 "Correct mongodb.user, mongodb.password and mongodb.authsource. Until then the "
-                "agent exits with code 4.",
-                code="server_access_denied",
+                "agent exits with code 4."
             )
         case _:
-            yield fault(
-                "MongoDB",
-                str(error),
-                f"Fix this error. Until then the agent exits with code {error.exit_code}.",
-                code="server_unusable",
-            )
-    if deployment is None:
-        return
-    kind = "mongos" if deployment.is_sharded else f"replica set {deployment.name}"
-    if deployment.state != "primary":
-        kind += f" ({deployment.state})"
-    release = release_text(deployment.version)
-    found = f"MongoDB {release} answers at {config.client.address}: {kind}."
-    yield ok("MongoDB", found, code="server_answers")
+            code = "server_unusable"
+            remedy = f"Fix this error. Until then the agent exits with code {answer.exit_code}."
+    yield fault("MongoDB", str(answer), remedy, code=code)
 
 
 def check_deployment(config: MongoConfig, deployment: Deployment) -> Iterator[Finding]:
-    """Check the deployment against `mongodb.deployment`."""
     message = deployment_error(deployment, config.accepted_deployment, config.client.address)
     if message is not None:
-        yield fault(
-            "deployment",
-            message,
-            "Fix this error. Until then the agent exits with code 2.",
-            code="deployment_unusable",
-        )
+        remedy = "Fix this error. Until then the agent exits with code 2."
+        yield fault("deployment", message, remedy, code="deployment_unusable")
 
 
 def check_privileges(probe: MongoProbe, deployment: Deployment) -> Iterator[Finding]:
@@ -82,12 +72,9 @@ def check_privileges(probe: MongoProbe, deployment: Deployment) -> Iterator[Find
         with pymongo.timeout(ANSWER_S):
             status = probe.client.admin.command("connectionStatus", showPrivileges=True)
     except PyMongoError as error:
-        yield fault(
-            "privileges",
-            f"The privileges cannot be queried: {error_text(error)}.",
-            "Retry. If the error persists, see the server's log.",
-            code="privileges_unknown",
-        )
+        message = f"The privileges cannot be queried: {error_text(error)}."
+        remedy = "Retry. If the error persists, see the server's log."
+        yield fault("privileges", message, remedy, code="privileges_unknown")
         return
     info = status["authInfo"]
     users = info["authenticatedUsers"]
@@ -108,42 +95,33 @@ def check_privileges(probe: MongoProbe, deployment: Deployment) -> Iterator[Find
     required = [each for each in lacking if each.need.is_required]
     useful = [each for each in lacking if not each.need.is_required]
     if required:
-        listed = "; ".join(f"{each}, {each.need.purpose}" for each in required)
-        yield fault(
-            "privileges",
-            f"The user {user} lacks required privileges: {listed}.",
-            grant_commands(lacking, user, database, roles),
-            code="privilege_missing",
-        )
+        message = f"The user {user} lacks required privileges: {_with_purposes(required)}."
+        remedy = grant_commands(lacking, user, database, roles)
+        yield fault("privileges", message, remedy, code="privilege_missing")
     else:
         yield ok("privileges", f"The user {user} has the required privileges.")
     if useful:
-        listed = "; ".join(f"{each}, {each.need.purpose}" for each in useful)
-        remedy = grant_commands(useful, user, database, roles)
-        if required:
-            remedy = "The commands above grant them."
-        yield warning(
-            "privileges",
-            f"Optional privileges are missing: {listed}.",
-            remedy,
-            code="privilege_recommended",
-        )
+        message = f"Optional privileges are missing: {_with_purposes(useful)}."
+        remedy = "The commands above grant them."
+        if not required:
+            remedy = grant_commands(useful, user, database, roles)
+        yield warning("privileges", message, remedy, code="privilege_recommended")
+
+
+def _with_purposes(lacking: Sequence[MissingPrivilege]) -> str:
+    return "; ".join(f"{each}, {each.need.purpose}" for each in lacking)
 
 
 def check_streams(probe: MongoProbe, deployment: Deployment) -> Iterator[Finding]:
-    """Check that each stream can be opened."""
     client, config, options = probe.client, probe.config, probe.options()
     for scope in config.scopes:
         try:
-            StreamCursor.open(client, scope, config.pipeline, Opening(), options).close()
+            source = StreamSource(client, scope, config.pipeline, options)
+            StreamCursor.open(source, Opening()).close()
         except StreamFailedError as error:
-            yield fault(
-                "change stream",
-                f"The stream of {_scope_text(scope)} cannot be opened ({error.failure.value}): "
-                f"{error}.",
-                _stream_remedy(client),
-                code="stream_not_open",
-            )
+            kind, remedy = error.failure.value, _stream_remedy(client)
+            message = f"The stream of {_scope_text(scope)} cannot be opened ({kind}): {error}."
+            yield fault("change stream", message, remedy, code="stream_not_open")
         else:
             yield ok("change stream", f"The stream of {_scope_text(scope)} can be opened.")
 
@@ -162,12 +140,11 @@ def check_reading(client: Client, database: str, collection: str) -> Iterator[Fi
         command = {"find": collection, "projection": {"_id": 1}, "limit": 1, "singleBatch": True}
         run_command(client, command, database)
     except PyMongoError as error:
-        yield fault(
-            "reading",
-            f"{database}.{collection} cannot be read: {error_text(error)}.",
-            "Grant `find` on it, and on a shard of MongoDB 8.0 the role `directShardOperations`.",
-            code="collection_not_readable",
+        message = f"{database}.{collection} cannot be read: {error_text(error)}."
+        remedy = (
+            "Grant `find` on it, and on a shard of MongoDB 8.0 the role `directShardOperations`."
         )
+        yield fault("reading", message, remedy, code="collection_not_readable")
 
 
 def _scope_text(scope: Scope) -> str:

@@ -44,8 +44,14 @@ def check_features(
         )
     if version < IMAGES:
         yield from _without_images(config, release)
-    if version < EXPANDED_EVENTS:
-        yield from _without_expanded_events(config, release)
+    if version < EXPANDED_EVENTS and config.stream.shows_expanded_events:
+        yield warning(
+            "version",
+            f"MongoDB {release} reports only dropped and renamed collections and dropped "
+            "databases; `topic.schema.changes` receives no other events.",
+            "Use MongoDB 6.0 or later for created collections, indexes and options.",
+            code="server_without_expanded_events",
+        )
     if reads_streams_in_a_withdrawn_way(version):
         yield warning(
             "version",
@@ -66,33 +72,17 @@ def check_features(
         )
 
 
-def _without_expanded_events(config: MongoConfig, release: str) -> Iterator[Finding]:
-    if config.stream.shows_expanded_events:
-        yield warning(
-            "version",
-            f"MongoDB {release} reports only dropped and renamed collections and dropped "
-            "databases; `topic.schema.changes` receives no other events.",
-            "Use MongoDB 6.0 or later for created collections, indexes and options.",
-            code="server_without_expanded_events",
-        )
-
-
 def _without_images(config: MongoConfig, release: str) -> Iterator[Finding]:
-    wanted = [
-        f"`{name}`"
-        for name, is_wanted in (
-            ("capture.mode", config.stream.full_document_before != "off"),
-            ("capture.mode.full.update.type", config.stream.full_document == "whenAvailable"),
-        )
-        if is_wanted
-    ]
+    wanted = []
+    if config.stream.full_document_before != "off":
+        wanted.append("`capture.mode`")
+    if config.stream.full_document == "whenAvailable":
+        wanted.append("`capture.mode.full.update.type`")
     if wanted:
-        yield fault(
-            "version",
-            f"MongoDB {release} has no pre- and post-images; {' and '.join(wanted)} requires them.",
-            "Use MongoDB 6.0 or later, or remove the property.",
-            code="server_without_pre_images",
-        )
+        names = " and ".join(wanted)
+        message = f"MongoDB {release} has no pre- and post-images; {names} requires them."
+        remedy = "Use MongoDB 6.0 or later, or remove the property."
+        yield fault("version", message, remedy, code="server_without_pre_images")
 
 
 def check_enabled_streams(probe: MongoProbe, deployment: Deployment) -> Iterator[Finding]:

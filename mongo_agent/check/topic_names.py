@@ -25,7 +25,6 @@ _APART = (
 
 
 def topic_uses(config: MongoConfig, captured: Iterable[CollectionInfo]) -> list[TopicUse]:
-    """List the topics of the captured collections."""
     return [
         TopicUse(config.topic_of(each.database, each.name), each.namespace) for each in captured
     ]

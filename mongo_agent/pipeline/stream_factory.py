@@ -8,11 +8,11 @@ from typing import Literal
 
 from mongo_agent.capture.match_stage import fingerprint
 from mongo_agent.capture.namespaces import Namespaces
-from mongo_agent.change_stream.cursor import StreamFailedError, read_cluster_time
+from mongo_agent.change_stream.cursor import StreamFailedError, StreamSource, read_cluster_time
 from mongo_agent.change_stream.encoding import StreamEncoder
 from mongo_agent.change_stream.options import StreamOptions
 from mongo_agent.change_stream.position import StreamPosition
-from mongo_agent.change_stream.reader import StreamReader, StreamSource
+from mongo_agent.change_stream.reader import StreamReader
 from mongo_agent.change_stream.recovery import RecoveryPolicy
 from mongo_agent.change_stream.start_token import verify_start_token
 from mongo_agent.config.loading import MongoConfig
@@ -84,9 +84,10 @@ class StreamFactory:
         self._deployment = deployment
         self._dead_letters = dead_letters
         self._metrics = metrics
-        self._scopes = {scope.stream_name: scope for scope in config.scopes}
-        self._stages = config.pipeline
-        self._fingerprint = fingerprint(self._stages)
+        stages = config.pipeline
+        self._sources = {
+            each.stream_name: StreamSource(client, each, stages, options) for each in config.scopes
+        }
         self._options = options
         self._schemas = schemas
         self._ready: set[tuple[str, str]] = set()
@@ -97,9 +98,8 @@ class StreamFactory:
         now. Raises UnavailableError if the server does not report the time, ConfigError if it
         rejects `capture.start.token`."""
         config, begin = self._config, AgentOffsets()
-        for name in self._scopes:
-            position = stored.streams.get(name)
-            position = position or self._first(name)
+        for name in self._sources:
+            position = stored.streams.get(name) or self._first(name)
             progress = progress_at_start(
                 position.snapshot, config.snapshot.mode, self._namespaces(name)
             )
@@ -108,16 +108,8 @@ class StreamFactory:
 
     def open(self, name: str, position: StreamOffset, add: Add, wake: Callable[[], None]) -> Stream:
         config, properties = self._config, self._config.properties
-        source = StreamSource(
-            client=self._client,
-            scope=self._scopes[name],
-            stages=self._stages,
-            options=self._options,
-            cluster=self._deployment.cluster,
-            fingerprint=self._fingerprint,
-        )
         reader = StreamReader(
-            source,
+            self._sources[name],
             position.stream,
             StreamEncoder(self._encoder, position.transaction, self._schemas.registration),
             rules=RecoveryPolicy(
@@ -195,22 +187,19 @@ class StreamFactory:
 
     def _namespaces(self, stream: str) -> Namespaces:
         """Return the captured collections in the scope of a stream."""
-        scope = self._scopes[stream]
+        scope = self._sources[stream].scope
         return self._config.namespaces.within(scope.database, scope.collection)
 
     def _first(self, name: str) -> StreamOffset:
-        config, cluster = self._config, self._deployment.cluster
-        time, token = config.start_time, config.start_token
+        source, cluster = self._sources[name], self._deployment.cluster
+        time, token = self._config.start_time, self._config.start_token
         try:
             if token is not None:
-                scope, options = self._scopes[name], self._options
-                stream = verify_start_token(
-                    token, self._client, scope, self._stages, options, cluster
-                )
+                stream = verify_start_token(token, source, cluster)
             else:
                 # Like a stream that is opened without a time, it contains no earlier changes.
                 time = time or read_cluster_time(self._client).after
-                stream = StreamPosition({}, time, self._fingerprint, cluster)
+                stream = StreamPosition({}, time, fingerprint(source.stages), cluster)
         except StreamFailedError as error:
             raise UnavailableError(f"The start of the stream is unknown: {error}.") from error
         return StreamOffset(stream, None, SnapshotProgress())

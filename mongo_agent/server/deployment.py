@@ -30,7 +30,7 @@ STANDALONE = (
     "`--replSet rs0` (or `replication.replSetName: rs0`) and run `rs.initiate()` once."
 )
 
-_MONGOS = "isdbgrid"
+MONGOS = "isdbgrid"
 # Reported for unknown commands, also by compatible databases.
 _UNKNOWN_COMMAND = {59, 115, 303}
 _SHOWN_MONGOS = 3
@@ -86,7 +86,7 @@ def _discover(client: Client) -> Deployment:
     if hello.get("isreplicaset"):
         raise UnavailableError(not_initiated("The member"))
     version = _version(run_command(client, "buildInfo"))
-    if hello.get("msg") == _MONGOS:
+    if hello.get("msg") == MONGOS:
         return Deployment(SHARDED, _identified(SHARDED, _cluster_id(client)), version, True)
     name = str(hello["setName"])
     is_of_config = bool(hello.get("configsvr"))
@@ -117,7 +117,7 @@ def _version(build_info: Mapping[str, Any]) -> Version:
 
 def no_change_streams(hello: Mapping[str, Any], address: str) -> str | None:
     """Return an error if a server can never have change streams, from its reply to `hello`."""
-    if hello.get("msg") == _MONGOS or hello.get("isreplicaset"):
+    if hello.get("msg") == MONGOS or hello.get("isreplicaset"):
         return None
     if hello.get("setName") is None:
         return STANDALONE

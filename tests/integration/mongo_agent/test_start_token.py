@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mongo_agent.capture.namespaces import Scope
-from mongo_agent.change_stream.cursor import StreamCursor, StreamFailedError
+from mongo_agent.change_stream.cursor import StreamCursor, StreamFailedError, StreamSource
 from mongo_agent.change_stream.options import StreamOptions
 from mongo_agent.change_stream.position import Opening
 from mongo_agent.change_stream.start_token import verify_start_token
@@ -185,17 +185,17 @@ def test_damaged_start_token_is_a_config_error(shop: Client, data: st.DataObject
         shop.shop.a.insert_many([{}, {}])
         intact = stream.next()["_id"]
     token = {"_data": data.draw(damaged(intact["_data"]))}
-    scope, options = Scope(), StreamOptions()
+    source = StreamSource(shop, Scope(), (), StreamOptions())
     try:
         read_token(token)
     except ValueError:
         # `mongodb.properties` rejects it; a stored token like this has no time.
         with pytest.raises(StreamFailedError) as caught:
-            StreamCursor.open(shop, scope, (), Opening(start_after=token), options)
+            StreamCursor.open(source, Opening(start_after=token))
         assert caught.value.failure is Failure.INVALID_TOKEN
         return
     try:
-        verify_start_token(token, shop, scope, (), options, "rs0")
+        verify_start_token(token, source, "rs0")
     except ConfigError as error:
         assert "`capture.start.token`" in str(error)
     else:
@@ -206,9 +206,9 @@ def test_unrelated_error_is_not_attributed_to_the_token(shop: Client) -> None:
     with shop.watch() as stream:
         shop.shop.a.insert_one({})
         token = stream.next()["_id"]
-    unknown = [{"$unknown": 1}]
+    source = StreamSource(shop, Scope(), [{"$unknown": 1}], StreamOptions())
     with pytest.raises(StreamFailedError) as caught:
-        StreamCursor.open(shop, Scope(), unknown, Opening(start_after=token), StreamOptions())
+        StreamCursor.open(source, Opening(start_after=token))
     assert caught.value.failure is Failure.OTHER
 
 

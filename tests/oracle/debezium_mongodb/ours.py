@@ -7,7 +7,7 @@ from bson.raw_bson import RawBSONDocument
 from pymongo import MongoClient
 
 from mongo_agent.capture.namespaces import Scope
-from mongo_agent.change_stream.cursor import StreamCursor
+from mongo_agent.change_stream.cursor import StreamCursor, StreamSource
 from mongo_agent.change_stream.options import StreamOptions
 from mongo_agent.change_stream.position import Opening
 from mongo_agent.documents import ClusterTime
@@ -26,7 +26,7 @@ def events_since(
     found: list[bytes] = []
     joiner = FragmentJoiner()
     opening = Opening(from_time=time, is_split=is_split)
-    with StreamCursor.open(client, Scope(), [], opening, options) as cursor:
+    with StreamCursor.open(StreamSource(client, Scope(), [], options), opening) as cursor:
         while True:
             for event in joiner.join(cursor.read().events)[0]:
                 found.append(event)

@@ -15,7 +15,7 @@ from typing import Any
 import bson
 
 from mongo_agent.capture.namespaces import Namespaces, Scope
-from mongo_agent.change_stream.cursor import Reply, StreamCursor, StreamFailedError
+from mongo_agent.change_stream.cursor import Reply, StreamCursor, StreamFailedError, StreamSource
 from mongo_agent.change_stream.options import StreamOptions
 from mongo_agent.change_stream.position import Opening
 from mongo_agent.change_stream.tokens import Token, read_token
@@ -180,7 +180,8 @@ class Pipeline:
 
     def _open(self) -> StreamCursor:
         opening = Opening() if self._token is None else Opening(start_after=self._token)
-        return StreamCursor.open(self._client, Scope(), [], opening, StreamOptions(await_ms=1))
+        source = StreamSource(self._client, Scope(), [], StreamOptions(await_ms=1))
+        return StreamCursor.open(source, opening)
 
     def _read(self) -> Reply:
         try:

@@ -8,7 +8,7 @@ from pymongo import MongoClient
 
 from mongo_agent.capture.match_stage import match_stage
 from mongo_agent.capture.namespaces import Namespaces, Scope
-from mongo_agent.change_stream.cursor import StreamCursor
+from mongo_agent.change_stream.cursor import StreamCursor, StreamSource
 from mongo_agent.change_stream.options import StreamOptions
 from mongo_agent.change_stream.position import Opening
 from mongo_agent.server.commands import Client
@@ -31,7 +31,7 @@ def client(replica_set: MongoReplicaSet) -> Iterator[Client]:
 
 
 def test_cursor_closes_on_exit(client: Client, replica_set: MongoReplicaSet) -> None:
-    with StreamCursor.open(client, Scope(), SHOP, Opening(), OPTIONS) as cursor:
+    with StreamCursor.open(StreamSource(client, Scope(), SHOP, OPTIONS), Opening()) as cursor:
         cursor.read()
         assert replica_set.open_cursors == 1
     assert replica_set.open_cursors == 0

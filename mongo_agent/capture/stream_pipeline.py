@@ -64,7 +64,6 @@ def removed_field(stage: Stage) -> str | None:
 
 
 def ordered_stages(internal: list[Stage], user: list[Stage], order: Order) -> list[Stage]:
-    """Combine the agent's filter and the user's stages."""
     match order:
         case "internal_first":
             return [*internal, *user]
@@ -95,8 +94,3 @@ def stream_pipeline(
         stage = {"$match": {"$or": [stage["$match"], signals]}}
     users = [] if user_stages is None else read_stages(user_stages)
     return tuple(ordered_stages([stage], users, order))
-
-
-def empty_pipeline() -> tuple[Stage, ...]:
-    """Build the stages of a stream that returns no events."""
-    return ({"$match": {"operationType": {"$in": []}}},)

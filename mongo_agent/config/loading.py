@@ -10,7 +10,6 @@ from mongo_agent.capture.stream_pipeline import (
     NATIVE_EVENTS,
     SCHEMA_EVENTS,
     Stage,
-    empty_pipeline,
     stream_pipeline,
 )
 from mongo_agent.change_stream.options import StreamOptions
@@ -87,8 +86,12 @@ class MongoConfig:
         return tuple(change for change in CHANGES if _OPERATION[change] not in skipped)
 
     @property
+    def is_streamed(self) -> bool:
+        """False: the agent exits after the snapshots."""
+        return self.snapshot.mode != "initial_only"
+
+    @property
     def start_token(self) -> Token | None:
-        """The start token of a stream without a stored offset."""
         text = self.properties.capture_start_token
         return None if text is None else token_from_json(text)
 
@@ -101,7 +104,6 @@ class MongoConfig:
         )
 
     def new_pause(self) -> RetryPause:
-        """Create the pauses between attempts to connect or to read."""
         properties = self.properties
         return RetryPause(
             properties.backoff_initial_delay_ms / 1000,
@@ -130,8 +132,8 @@ class MongoConfig:
     def pipeline(self) -> tuple[Stage, ...]:
         """The stages after `$changeStream` in every stream."""
         properties = self.properties
-        if properties.snapshot_mode == "initial_only":
-            return empty_pipeline()
+        if not self.is_streamed:
+            return ({"$match": {"operationType": {"$in": []}}},)
         others = NATIVE_EVENTS if properties.schema_changes_topic is None else SCHEMA_EVENTS
         return stream_pipeline(
             self.namespaces,

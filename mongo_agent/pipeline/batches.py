@@ -5,11 +5,9 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from mongo_agent.change_stream.reader import StreamBatch
 from mongo_agent.change_stream.tokens import NO_EVENTS, UnreadableEventError, time_at, token_at
 from mongo_agent.encoder import ChangeEvents, MongoBatch
 from mongo_agent.offsets import StreamOffset
-from mongo_agent.snapshot.progress import SnapshotProgress
 from sidecar.events import Message
 from sidecar.events.message_batch import MessageBatch
 
@@ -48,23 +46,11 @@ class PlacedBatch:
         # A damaged event has no position, so the position of the event before it applies.
         for events in range(done, 0, -1):
             with suppress(UnreadableEventError):
-                return self._position_after_events(events)
+                token, time = token_at(self._events, events - 1), time_at(self._events, events - 1)
+                stream = replace(self._after.stream, token=token, time=time)
+                transaction = self._batch.transaction_after(events)
+                return replace(self._after, stream=stream, transaction=transaction)
         return self._before
-
-    def _position_after_events(self, events: int) -> StreamOffset:
-        token, time = token_at(self._events, events - 1), time_at(self._events, events - 1)
-        stream = replace(self._after.stream, token=token, time=time)
-        transaction = self._batch.transaction_after(events)
-        return replace(self._after, stream=stream, transaction=transaction)
-
-
-def batch_of_read(
-    read: StreamBatch, before: StreamOffset, progress: SnapshotProgress, *, moves: bool
-) -> PlacedBatch:
-    """Create the batch of a read and the progress after it; with `moves` the position advances."""
-    stream = read.position if moves else before.stream
-    after = StreamOffset(stream, read.transaction, progress)
-    return PlacedBatch(read.batch, before, after, read.events)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,21 +120,17 @@ def last_transaction(batch: MongoBatch) -> str | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class HeartbeatSettings:
-    """The agent sends a message to `topic` every `interval_ms`; 0 disables it. `encode` encodes key
-    and value for a time in milliseconds; it returns None while their schemas have no ids."""
-
-    interval_ms: int = 0
-    topic: str = ""
-    encode: Callable[[int], tuple[bytes, bytes] | None] = lambda ts_ms: None
-
-
 class Heartbeat:
     """Creates heartbeats when they are due. Not thread-safe."""
 
-    def __init__(self, settings: HeartbeatSettings) -> None:
-        self._settings = settings
+    def __init__(
+        self, interval_ms: int, topic: str, encode: Callable[[int], tuple[bytes, bytes] | None]
+    ) -> None:
+        """`interval_ms` 0 disables heartbeats. `encode` encodes key and value for a time in
+        milliseconds; it returns None while their schemas have no ids."""
+        self._interval_s = interval_ms / 1000
+        self._topic = topic
+        self._encode = encode
         self._next_s: dict[str, float] = {}
 
     @property
@@ -160,18 +142,16 @@ class Heartbeat:
 
     def due(self, stream: str) -> Message | None:
         """Return the heartbeat that is due for a stream, or None."""
-        settings = self._settings
-        if not settings.interval_ms:
+        if not self._interval_s:
             return None
         now_s = time.monotonic()
-        interval_s = settings.interval_ms / 1000
-        if now_s < self._next_s.setdefault(stream, now_s + interval_s):
+        if now_s < self._next_s.setdefault(stream, now_s + self._interval_s):
             return None
         now_ms = int(time.time() * 1000)
-        encoded = settings.encode(now_ms)
+        encoded = self._encode(now_ms)
         if encoded is None:
             self._next_s[stream] = now_s + _AGAIN_S
             return None
-        self._next_s[stream] = now_s + interval_s
+        self._next_s[stream] = now_s + self._interval_s
         headers = [("cdc.kind", b"heartbeat"), ("cdc.ts_us", str(now_ms * 1000).encode())]
-        return (settings.topic, *encoded, headers, 0)
+        return (self._topic, *encoded, headers, 0)

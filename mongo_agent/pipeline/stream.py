@@ -20,13 +20,7 @@ from mongo_agent.dead_letters import DeadLetterWriter, LostTimeRange, Unreadable
 from mongo_agent.encoder import ChangeEvents
 from mongo_agent.metrics import TOO_LARGE, MongoMetrics
 from mongo_agent.offsets import StreamOffset
-from mongo_agent.pipeline.batches import (
-    LastMessage,
-    OwnMessages,
-    PlacedBatch,
-    batch_of_read,
-    last_transaction,
-)
+from mongo_agent.pipeline.batches import LastMessage, OwnMessages, PlacedBatch, last_transaction
 from mongo_agent.pipeline.snapshot_point import StreamWatermark, exact_point
 from mongo_agent.signals.signal import Signal, SignalResult, signals_among
 from mongo_agent.snapshot.ddl_events import has_ddl_events
@@ -79,11 +73,6 @@ class Stream:
         self._chunks: deque[EncodedChunk] = deque()
         self._kept = 0
 
-    @property
-    def is_snapshot_done(self) -> bool:
-        """Whether all snapshots are complete and placed."""
-        return self.position.snapshot.is_idle
-
     def tick(self) -> bool:
         """Place the next chunks or the next batch of the stream; return whether there was one.
         Raises the error that ended the stream."""
@@ -112,7 +101,6 @@ class Stream:
         return answer
 
     def stop(self) -> None:
-        """Stop the reader without waiting for it."""
         self.reader.stop()
 
     def close(self) -> None:
@@ -161,7 +149,9 @@ class Stream:
         if has_ddl_events(read.batch.skipped, read.batch.counts):
             self.snapshotter.apply_ddl_events(read.events, is_merged=self.placed.is_merged)
         before = self.position
-        batch = batch_of_read(read, before, self.snapshotter.progress, moves=self._is_streamed)
+        position = read.position if self._is_streamed else before.stream
+        after = StreamOffset(position, read.transaction, self.snapshotter.progress)
+        batch = PlacedBatch(read.batch, before, after, read.events)
         self.position = batch.position_after(len(batch))
         self.placed = self.placed.after(read)
         self.streamed.note(read.batch)

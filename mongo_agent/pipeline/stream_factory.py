@@ -1,7 +1,7 @@
 """Creation of streams and their snapshots from the configuration."""
 
 import platform
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
@@ -16,6 +16,7 @@ from mongo_agent.change_stream.reader import StreamReader
 from mongo_agent.change_stream.recovery import RecoveryPolicy
 from mongo_agent.change_stream.start_token import verify_start_token
 from mongo_agent.config.loading import MongoConfig
+from mongo_agent.config.model import MongoProperties
 from mongo_agent.dead_letters import DeadLetterWriter
 from mongo_agent.encoder import MongoEncoder
 from mongo_agent.metrics import MongoMetrics
@@ -29,9 +30,8 @@ from mongo_agent.snapshot.settings import progress_at_start
 from mongo_agent.snapshot.snapshotter import Snapshotter
 from sidecar.encoding import SchemaIds, Unregistered
 from sidecar.errors import UnavailableError
-from sidecar.schema_registry.registrar import Registrar, Side, create_registrar
+from sidecar.schema_registry.registrar import Registrar, create_registrar
 from sidecar.schema_registry.registration import SchemaRegistration, SchemaRequests
-from sidecar.schema_registry.settings import RegistrySettings
 from sidecar.sinks.kafka.topics.access import existing_topics
 from sidecar.sinks.kafka.topics.reader import TopicRecord, committed_records
 
@@ -47,22 +47,28 @@ class Schemas:
     requests: SchemaRequests[Unregistered]
 
 
-def create_schemas(
-    registries: Callable[[], Mapping[Side, RegistrySettings]],
-    blocked_timeout_ms: int,
-    transaction_topic: str | None,
-    *,
-    waits_when_denied: bool = True,
-) -> Schemas:
-    """Create the schema registration for the sides that use Avro. It calls `registries` again after
-    denied access. It never abandons the schemas of `transaction_topic`, the topic for transaction
-    boundaries. Raises ConfigError."""
+def create_schemas(properties: MongoProperties) -> Schemas:
+    """Create the schema registration for the sides that use Avro. It reads the settings again after
+    denied access. It never abandons the schemas of the topic for transaction boundaries. Raises
+    ConfigError."""
     ids = SchemaIds()
-    registrar = create_registrar(ids, registries, waits_when_denied=waits_when_denied)
+    registrar = create_registrar(
+        ids,
+        lambda: properties.reread().registries(),
+        waits_when_denied=properties.waits_when_denied,
+    )
     registration = SchemaRegistration(
-        ids, registrar, blocked_timeout_ms / 1000, never_abandoned=transaction_topic
+        ids,
+        registrar,
+        properties.schema_blocked_timeout_ms / 1000,
+        never_abandoned=_transaction_topic(properties),
     )
     return Schemas(ids, registrar, registration, SchemaRequests(registrar))
+
+
+def _transaction_topic(properties: MongoProperties) -> str | None:
+    has_messages = properties.provide_transaction_metadata
+    return properties.transaction_topic_name if has_messages else None
 
 
 class StreamFactory:
@@ -146,7 +152,7 @@ class StreamFactory:
             dead_letters=self._dead_letters,
             signal_collection=config.signal_collection,
             metrics=self._metrics,
-            is_streamed=config.snapshot.mode != "initial_only",
+            is_streamed=config.is_streamed,
             is_merged=self._deployment.is_sharded,
         )
 
@@ -186,7 +192,6 @@ class StreamFactory:
             yield from committed_records(settings, topic, _TOPIC_TIMEOUT_S)
 
     def _namespaces(self, stream: str) -> Namespaces:
-        """Return the captured collections in the scope of a stream."""
         scope = self._sources[stream].scope
         return self._config.namespaces.within(scope.database, scope.collection)
 
@@ -214,9 +219,6 @@ def encoder(
 ) -> MongoEncoder:
     """Create the configured message encoder. `ids` are the ids of Avro schemas."""
     properties = config.properties
-    transaction_topic = None
-    if properties.provide_transaction_metadata:
-        transaction_topic = properties.transaction_topic_name
     return MongoEncoder(
         topic_prefix=properties.topic_prefix,
         replica_set=deployment.name,
@@ -226,7 +228,7 @@ def encoder(
         tombstones=properties.tombstones_on_delete,
         captures=config.namespaces.captures,
         skipped_operations={each for each in _SKIPPABLE if each in properties.skipped_operations},
-        transaction_topic=transaction_topic,
+        transaction_topic=_transaction_topic(properties),
         excluded_fields=properties.field_exclude_list,
         renamed_fields=properties.field_renames,
         schema_topic=properties.schema_changes_topic,

@@ -1,11 +1,11 @@
 """The published state of the pipeline: frozen values for any thread, and their gauges."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from mongo_agent.change_stream.reader import StreamState
-from mongo_agent.dead_letters import DeadLetterWriter, Usage
+from mongo_agent.dead_letters import Usage
 from mongo_agent.documents import ClusterTime
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import AgentOffsets, StreamOffset
@@ -14,10 +14,7 @@ from mongo_agent.pipeline.stream import Stream
 from mongo_agent.snapshot.records import ReplacedCollection
 from mongo_agent.snapshot.view import SnapshotView
 from sidecar.delivery.delivery import Delivery
-from sidecar.offsets.flusher import OffsetFlusher
-from sidecar.status.publisher import DeliveryView, delivery_view
-
-_QUARANTINE_INTERVAL_S = 5.0
+from sidecar.status.publisher import DeliveryView
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,49 +90,6 @@ class View:
         return sum(stream.snapshot.remaining_collections for stream in self.streams)
 
 
-class ViewBuilder:
-    """Builds views, on the pipeline's thread."""
-
-    def __init__(
-        self,
-        delivery: Delivery[str, StreamOffset],
-        flusher: OffsetFlusher[AgentOffsets],
-        dead_letters: DeadLetterWriter,
-        elections: Callable[[], int],
-    ) -> None:
-        """`elections` returns the number of elections so far."""
-        self._delivery = delivery
-        self._flusher = flusher
-        self._dead_letters = dead_letters
-        self._elections = elections
-        self._quarantine = Usage()
-        self._quarantine_at_s = time.monotonic() - _QUARANTINE_INTERVAL_S
-        self._snapshot_clock = SnapshotClock()
-
-    def build(self, streams: Iterable[Stream], *, is_stopping: bool) -> View:
-        now_s = time.monotonic()
-        if now_s - self._quarantine_at_s >= _QUARANTINE_INTERVAL_S:
-            self._quarantine_at_s = now_s
-            self._quarantine = self._dead_letters.usage()
-        stored = self._flusher.stored.streams
-        view = View(
-            reached=self._flusher.reached,
-            stored=self._flusher.stored,
-            delivery=delivery_view(self._delivery),
-            streams=tuple(_stream_view(each, stored.get(each.name)) for each in streams),
-            is_stopping=is_stopping,
-            elections=self._elections(),
-            lag_s=_lag_s(self._delivery),
-            save_error=self._flusher.error,
-            record_error=self._dead_letters.error,
-            quarantine=self._quarantine,
-        )
-        self._snapshot_clock = self._snapshot_clock.advance(
-            now_s, is_running=view.is_snapshot_running, is_paused=view.is_snapshot_paused
-        )
-        return replace(view, snapshot_clock=self._snapshot_clock)
-
-
 def set_gauges(view: View, metrics: MongoMetrics) -> None:
     metrics.lag_seconds.set(view.lag_s)
     metrics.quarantine_bytes.set(view.quarantine.size_bytes)
@@ -151,7 +105,7 @@ def set_gauges(view: View, metrics: MongoMetrics) -> None:
     metrics.snapshot_remaining_collections.set(view.remaining_collections)
 
 
-def _stream_view(stream: Stream, stored: StreamOffset | None) -> StreamView:
+def stream_view(stream: Stream, stored: StreamOffset | None) -> StreamView:
     """A snapshot runs until its end is stored, because until then a restart continues it."""
     snapshot = stream.snapshotter.view()
     is_running = snapshot.is_running or (stored is not None and not stored.snapshot.is_idle)
@@ -169,7 +123,7 @@ def _stream_view(stream: Stream, stored: StreamOffset | None) -> StreamView:
     )
 
 
-def _lag_s(delivery: Delivery[str, StreamOffset]) -> float:
+def lag_s(delivery: Delivery[str, StreamOffset]) -> float:
     """Return how long events have waited, or the age of the last acknowledged change if that is
     longer; 0 if no event waits."""
     age_s = delivery.window.oldest_age_s

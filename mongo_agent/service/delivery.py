@@ -15,8 +15,7 @@ from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import OFFSET_FILE, AgentOffsets
 from mongo_agent.offsets.agent_offsets import parse_offsets
 from mongo_agent.offsets.kafka_store import KafkaOffsets, fall_back_to_file, position_records
-from mongo_agent.pipeline.batches import HeartbeatSettings
-from mongo_agent.pipeline.pipeline import Pipeline, PipelineSettings
+from mongo_agent.pipeline.pipeline import Pipeline
 from mongo_agent.pipeline.stream_factory import Schemas, StreamFactory, create_schemas
 from mongo_agent.pipeline.view import View
 from mongo_agent.server.deployment import Deployment, read_oldest_oplog_time
@@ -84,16 +83,19 @@ class MongoDelivery:
         position = streams.positions(parse_offsets(stored.values, deployment.cluster))
         if isinstance(store, SinkPositions):
             self._wait_for(partial(store.begin_at, position.streams), stop)
-        is_in_file = self._properties.position_store == "file"
+        properties = self._properties
+        is_in_file = properties.position_store == "file"
         pipeline = Pipeline(
-            self._settings(config, shell, streams),
-            open_stream=streams.open,
+            config,
+            streams,
             sink=sink,
             store=store,
             position=position,
             dead_letters=dead_letters,
             metrics=self._metrics,
             elections=lambda: server.elections.count,
+            transform=shell.transform,
+            dead_letter_topic=create_dead_letter_topic(properties, properties.topic_prefix),
             stored=None if is_in_file else KafkaOffsets(store, stored, deployment.cluster).reload,
             end_waits=self._schemas.registrar.close,
         )
@@ -140,13 +142,7 @@ class MongoDelivery:
         return {stream.name: stream.snapshot.values() for stream in self._pipeline.view.streams}
 
     def _create_schemas(self) -> Schemas:
-        properties = self._properties
-        schemas = create_schemas(
-            lambda: properties.reread().registries(),
-            properties.schema_blocked_timeout_ms,
-            properties.transaction_topic_name if properties.provide_transaction_metadata else None,
-            waits_when_denied=properties.waits_when_denied,
-        )
+        schemas = create_schemas(self._properties)
         self._status.registrar = schemas.registrar
         return schemas
 
@@ -157,23 +153,6 @@ class MongoDelivery:
         )
         ends_agent = properties.failure_handling == "fail"
         return DeadLetterWriter(quarantine, self._metrics, ends_agent=ends_agent)
-
-    def _settings(
-        self, config: MongoConfig, shell: ServiceShell[View], streams: StreamFactory
-    ) -> PipelineSettings:
-        properties = self._properties
-        return PipelineSettings(
-            window_max_events=config.window_max_events,
-            window_max_bytes=config.window_max_bytes,
-            offset_flush_interval_ms=properties.offset_flush_interval_ms,
-            is_streamed=config.snapshot.mode != "initial_only",
-            heartbeat=HeartbeatSettings(
-                properties.heartbeat_interval_ms, properties.heartbeat_topic_name, streams.heartbeat
-            ),
-            waits_when_denied=properties.waits_when_denied,
-            transform=shell.transform,
-            dead_letter_topic=create_dead_letter_topic(properties, properties.topic_prefix),
-        )
 
     def _oplog_monitor(self, server: Server, pipeline: Pipeline) -> OplogMonitor:
         properties = self._properties

@@ -12,7 +12,6 @@ from mongo_agent.dead_letters import DIRECTORY
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets.kafka_store import election_settings
 from mongo_agent.server.commands import Client
-from mongo_agent.server.deployment import Deployment
 from mongo_agent.server.monitoring import ElectionCounter
 from mongo_agent.service.connection import (
     Server,
@@ -102,7 +101,9 @@ class MongoService:
             self.status.findings = checks.findings
             server = wait_for_server(config, client, elections, stop, self.status.wait_for)
             if server is not None:
-                self._note_place(server.deployment)
+                found = server.deployment
+                cluster = found.cluster if found.is_sharded else found.name
+                self._shell.note_place(cluster, found.member, found.datacenter, found.rack)
                 self._serve(config, server, stop)
 
     def _checks(self, config: MongoConfig, client: Client) -> PeriodicChecks[MongoProbe]:
@@ -110,14 +111,6 @@ class MongoService:
         known = (status.server_error, status.sink_state, lambda: status.registrar)
         probe = partial(probe_of_run, config, client, *known)
         return PeriodicChecks(CHECKS, probe)
-
-    def _note_place(self, deployment: Deployment) -> None:
-        self._shell.note_place(
-            deployment.cluster if deployment.is_sharded else deployment.name,
-            deployment.member,
-            deployment.datacenter,
-            deployment.rack,
-        )
 
     def _serve(self, config: MongoConfig, server: Server, stop: Stop) -> None:
         """Deliver; with `standby.enabled`, only while this agent is the leader."""

@@ -120,7 +120,6 @@ class SignalTopic(TopicTailer):
 
 
 def file_signals(content: bytes, taken_as: str) -> Iterator[Signal]:
-    """Parse the signals in a renamed file."""
     for number, line in enumerate(content.splitlines()):
         if line.strip():
             yield replace(parse_signal_text(line, "file"), occurrence=f"{taken_as}:{number}")
@@ -160,15 +159,12 @@ class SignalFile(Worker):
             stopped.wait(self._interval_s)
 
     def _poll(self) -> None:
-        for taken in self._leftovers():
+        for taken in sorted(self._path.parent.glob(f"{self._path.name}.*{_SUFFIX}")):
             self._process(taken)
         if self._is_whole():
             taken = self._path.with_name(f"{self._path.name}.{time.time_ns()}{_SUFFIX}")
             self._path.replace(taken)
             self._process(taken)
-
-    def _leftovers(self) -> list[Path]:
-        return sorted(self._path.parent.glob(f"{self._path.name}.*{_SUFFIX}"))
 
     def _is_whole(self) -> bool:
         """Whether the file has content and no writer appears to be active."""

@@ -42,12 +42,6 @@ class ChunkRead:
     future: Future[ChunkContent]
     window: Window | None = None
 
-    @property
-    def is_over(self) -> bool:
-        """Whether a read in a window failed, or its collection was dropped or renamed."""
-        assert self.window is not None
-        return self.window.is_void or self.future.exception() is not None
-
 
 class ChunkReads:
     """The threads that read chunks. They call `wake` after each read."""
@@ -76,15 +70,14 @@ class ChunkReads:
         return future
 
     def read_at(self, snapshot: CollectionSnapshot, chunk: Chunk, point: ClusterTime) -> ChunkRead:
-        return ChunkRead(
-            snapshot, chunk, self.submit(lambda: self._read_at(snapshot, chunk, point))
-        )
+        future = self.submit(lambda: self._read_at(snapshot, chunk, point))
+        return ChunkRead(snapshot, chunk, future)
 
     def read_since(
         self, snapshot: CollectionSnapshot, chunk: Chunk, time: ClusterTime
     ) -> ChunkRead:
         """Read a chunk after a cluster time, in a window."""
-        window = Window(snapshot.number, snapshot.database, snapshot.collection, chunk)
+        window = Window(snapshot.database, snapshot.collection)
         future = self.submit(lambda: self._read_since(snapshot, chunk, time))
         return ChunkRead(snapshot, chunk, future, window)
 

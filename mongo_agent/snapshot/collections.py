@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from pymongo.errors import OperationFailure
 
-from mongo_agent.capture.namespaces import Namespaces
+from mongo_agent.capture.namespaces import Namespaces, Scope
 from mongo_agent.regular_expressions import Pattern, compile_pattern
-from mongo_agent.server.catalogue import CollectionInfo, CollectionKind, collection_info
+from mongo_agent.server.catalogue import CollectionInfo, CollectionKind, list_collections
 from mongo_agent.server.commands import Client, run_command
 from mongo_agent.server.errors import Failure, classify_failure
 from mongo_agent.snapshot.records import (
@@ -29,14 +29,9 @@ _SKIPPED = {
 
 def list_captured_collections(client: Client, namespaces: Namespaces) -> list[CollectionInfo]:
     """List the captured collections by name. Raises `PyMongoError`."""
-    found = [
-        collection_info(database, entry)
-        for database in client.list_database_names()
-        if namespaces.captures_database(database)
-        for entry in client[database].list_collections()
-        if namespaces.captures(database, entry["name"])
-    ]
-    return sorted(found, key=lambda each: (each.database, each.name))
+    databases = filter(namespaces.captures_database, client.list_database_names())
+    listed = list_collections(client, [Scope(each) for each in databases])
+    return [each for each in listed if namespaces.captures(each.database, each.name)]
 
 
 def exists(client: Client, database: str, collection: str) -> bool:
@@ -94,16 +89,12 @@ def select_collections(
             _selected(request, each, settings.filters.get(each.namespace))
             for each in found
             if settings.chosen.captures(each.database, each.name)
-            and not _was_captured(each, request.known)
+            and not (request.known and request.known.captures(each.database, each.name))
         ]
     left_out = {
         each.namespace for name in request.but for each in matching_collections(name, found)
     }
     return [each for each in selected if each.namespace not in left_out]
-
-
-def _was_captured(found: CollectionInfo, known: Namespaces | None) -> bool:
-    return known is not None and known.captures(found.database, found.name)
 
 
 def _named(request: SnapshotRequest, found: Sequence[CollectionInfo]) -> list[Selected]:

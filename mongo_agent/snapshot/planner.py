@@ -25,12 +25,8 @@ class Plan:
     unmatched: SnapshotRequest | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PlanTask:
-    """A planning task for a thread; it plans `snapshot`. `run` raises `PyMongoError`."""
-
-    snapshot: CollectionSnapshot | None
-    run: Callable[[], Plan]
+PlanTask = tuple[CollectionSnapshot | None, Callable[[], Plan]]
+"""What is planned, and a function for a thread, which raises `PyMongoError`."""
 
 
 class Planner:
@@ -58,7 +54,7 @@ class Planner:
     def next(self, progress: SnapshotProgress, room: int) -> PlanTask | None:
         """Create the next task, for at most `room` chunks; None if there is nothing to plan."""
         if progress.requests:
-            return PlanTask(None, partial(self._resolve, progress.requests[0]))
+            return None, partial(self._resolve, progress.requests[0])
         if room <= 0:
             return None
         unplanned = [
@@ -69,7 +65,7 @@ class Planner:
         snapshot = min(filter(self._is_ready, unplanned), key=self._turns, default=None)
         if snapshot is None:
             return None
-        return PlanTask(snapshot, partial(self._find_bounds, snapshot, room))
+        return snapshot, partial(self._find_bounds, snapshot, room)
 
     def _resolve(self, request: SnapshotRequest) -> Plan:
         with decode_replies():

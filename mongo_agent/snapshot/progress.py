@@ -8,7 +8,7 @@ documents, so a restart resumes there. The rest of a partly read chunk becomes a
 """
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from pydantic import ConfigDict, TypeAdapter, with_config
@@ -63,15 +63,12 @@ class SnapshotProgress:
 
     @property
     def is_idle(self) -> bool:
-        """Whether no snapshot is pending or running."""
         return not self.requests and not self.collections
 
     def entry(self, number: int) -> CollectionSnapshot | None:
-        """Return the unfinished snapshot with a number."""
         return next((each for each in self.collections if each.number == number), None)
 
     def requested(self, request: SnapshotRequest) -> "SnapshotProgress":
-        """Add a request."""
         progress = replace(self, requests=(*self.requests, request))
         if request.reason is not SnapshotReason.INITIAL:
             return progress
@@ -152,7 +149,6 @@ class SnapshotProgress:
     def ended(
         self, number: int, outcome: SnapshotOutcome, note: str | None = None
     ) -> "SnapshotProgress":
-        """End the snapshot of a collection."""
         entry = self.entry(number)
         if entry is None:
             return self
@@ -169,6 +165,13 @@ class SnapshotProgress:
         is_aborted = entry.reason is SnapshotReason.INITIAL and outcome is SnapshotOutcome.STOPPED
         progress = replace(self, collections=left, is_aborted=self.is_aborted or is_aborted)
         return progress._with_finished([end])
+
+    def stopped(self, entries: Iterable[CollectionSnapshot], note: str) -> "SnapshotProgress":
+        """End the snapshots of collections that the agent is not to copy."""
+        progress = self
+        for each in entries:
+            progress = progress.ended(each.number, SnapshotOutcome.STOPPED, note)
+        return progress
 
     def begun_anew(
         self, entry: CollectionSnapshot, database: str, collection: str, since: ClusterTime

@@ -7,21 +7,13 @@ from typing import Literal
 
 from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.snapshot.progress import SnapshotProgress
-from mongo_agent.snapshot.records import (
-    CollectionSnapshot,
-    InitialSnapshot,
-    SnapshotOutcome,
-    SnapshotReason,
-    SnapshotRequest,
-)
+from mongo_agent.snapshot.records import InitialSnapshot, SnapshotReason, SnapshotRequest
 from sidecar.fetch_size import FetchSize
 
 SnapshotMode = Literal["initial", "no_data", "initial_only", "always", "when_needed"]
 
 _REPLY_BYTES = 4 << 20
 _NOTHING: Mapping[str, str] = MappingProxyType({})
-_NOT_CAPTURED = "no longer captured"
-_NOT_WANTED = "`snapshot.mode` is `no_data`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,30 +41,33 @@ class SnapshotSettings:
 
     @property
     def first_size(self) -> FetchSize:
-        """The size of the first reply of a collection."""
         # One document more than a chunk can have marks the start of the rest.
         limit = self.fetch_size or 2 * self.chunk_size + 1
         return FetchSize(_REPLY_BYTES, limit, rows=self.fetch_size or 1)
 
 
 def progress_at_start(
-    stored: SnapshotProgress, mode: SnapshotMode, namespaces: Namespaces, *, is_lost: bool = False
+    stored: SnapshotProgress, mode: SnapshotMode, namespaces: Namespaces
 ) -> SnapshotProgress:
     """Return the progress to start with.
 
-    `stored` is empty at the very first start; `is_lost` means that changes after the stored offset
-    are lost. An interrupted initial snapshot resumes, even in the mode `always`: otherwise a
-    snapshot that takes longer than the time between restarts would never end.
+    `stored` is empty at the very first start. An interrupted initial snapshot resumes, even in the
+    mode `always`: otherwise a snapshot that takes longer than the time between restarts would never
+    end.
     """
     progress = _without_uncaptured(stored, namespaces)
-    if is_lost and mode in ("always", "when_needed"):
-        progress = restarted(progress, "the offset was lost")
-    elif mode == "no_data":
-        progress = _without_automatic(progress)
-    elif _is_first(stored) or (mode == "always" and stored.initial is not InitialSnapshot.RUNNING):
+    of_signals = [each for each in progress.requests if each.reason is SnapshotReason.SIGNAL]
+    is_first = stored.scope is None and stored.initial is InitialSnapshot.NONE
+    if mode == "no_data":
+        known = progress.collections
+        automatic = [each for each in known if each.reason is not SnapshotReason.SIGNAL]
+        progress = replace(progress, requests=tuple(of_signals))
+        progress = progress.stopped(automatic, "`snapshot.mode` is `no_data`")
+    elif is_first or (mode == "always" and stored.initial is not InitialSnapshot.RUNNING):
         progress = progress.requested(SnapshotRequest(SnapshotReason.INITIAL))
-    elif stored.scope is not None and stored.scope != namespaces and _has_gaps(progress):
-        # Collections captured before have a snapshot, or all their changes were streamed.
+    elif stored.scope not in (None, namespaces) and len(of_signals) == len(progress.requests):
+        # No open request covers newly captured collections. Collections captured before have a
+        # snapshot, or all their changes were streamed.
         progress = progress.requested(SnapshotRequest(SnapshotReason.INCLUDED, known=stored.scope))
     return replace(progress, scope=namespaces)
 
@@ -80,19 +75,8 @@ def progress_at_start(
 def restarted(progress: SnapshotProgress, reason: str) -> SnapshotProgress:
     """Request a new snapshot of everything captured, which replaces running snapshots."""
     progress = progress.without_requests()
-    for each in progress.collections:
-        note = f"replaced by a new snapshot: {reason}"
-        progress = progress.ended(each.number, SnapshotOutcome.STOPPED, note)
+    progress = progress.stopped(progress.collections, f"replaced by a new snapshot: {reason}")
     return progress.requested(SnapshotRequest(SnapshotReason.INITIAL))
-
-
-def _is_first(stored: SnapshotProgress) -> bool:
-    return stored.scope is None and stored.initial is InitialSnapshot.NONE
-
-
-def _has_gaps(progress: SnapshotProgress) -> bool:
-    """Whether no open request covers newly captured collections."""
-    return not any(each.reason is not SnapshotReason.SIGNAL for each in progress.requests)
 
 
 def _without_uncaptured(progress: SnapshotProgress, namespaces: Namespaces) -> SnapshotProgress:
@@ -104,18 +88,4 @@ def _without_uncaptured(progress: SnapshotProgress, namespaces: Namespaces) -> S
     for each in progress.replaced:
         if not namespaces.captures(each.database, each.collection):
             progress = progress.without_replaced(each.namespace)
-    return _ended(progress, gone, _NOT_CAPTURED)
-
-
-def _without_automatic(progress: SnapshotProgress) -> SnapshotProgress:
-    automatic = [each for each in progress.collections if each.reason is not SnapshotReason.SIGNAL]
-    requests = tuple(each for each in progress.requests if each.reason is SnapshotReason.SIGNAL)
-    return _ended(replace(progress, requests=requests), automatic, _NOT_WANTED)
-
-
-def _ended(
-    progress: SnapshotProgress, snapshots: list[CollectionSnapshot], note: str
-) -> SnapshotProgress:
-    for each in snapshots:
-        progress = progress.ended(each.number, SnapshotOutcome.STOPPED, note)
-    return progress
+    return progress.stopped(gone, "no longer captured")

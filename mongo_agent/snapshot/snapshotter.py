@@ -33,7 +33,7 @@ from mongo_agent.snapshot.ddl_events import (
     ddl_events,
 )
 from mongo_agent.snapshot.encoding import ChunkPart, ChunkPlacement, EncodedChunk, encode_chunk
-from mongo_agent.snapshot.planner import Plan, Planner, PlanTask
+from mongo_agent.snapshot.planner import Plan, Planner
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.read_failures import ReadFailure, classify_read_failure, failure_text
 from mongo_agent.snapshot.read_retry import FailingCollections, ReadRetry
@@ -103,7 +103,7 @@ class Snapshotter:
         self.rules = rules or ReplacementRules()
         self._sweep = TopicSweep(reader, encoder, records, self._reads.submit, clock)
         self._acknowledged: tuple[ReplacedCollection, ...] = ()
-        self._planning: tuple[PlanTask, Future[Plan]] | None = None
+        self._planning: tuple[CollectionSnapshot | None, Future[Plan]] | None = None
         self._round: deque[ChunkRead] = deque()
         self._windows: list[ChunkRead] = []
         self._point = NEVER
@@ -239,7 +239,6 @@ class Snapshotter:
         return self._retry.message or self._sweep.error or self._failing.message
 
     def view(self) -> SnapshotView:
-        """Describe the progress for the page, metrics and HTTP."""
         elapsed_s = self._clock() - self._measured_from_s
         return view_of(self._progress, self._delivered, elapsed_s, self._failing.reasons)
 
@@ -268,18 +267,19 @@ class Snapshotter:
             ready = [each for each in ready if not self._failing.turns(each[0])]
             task = self._planner.next(self._progress, chunks - len(ready))
             if task is not None:
-                self._planning = task, self._reads.submit(task.run)
+                planned, run = task
+                self._planning = planned, self._reads.submit(run)
         self._open_windows()
 
-    def _plan(self, task: PlanTask, planning: Future[Plan]) -> None:
+    def _plan(self, snapshot: CollectionSnapshot | None, planning: Future[Plan]) -> None:
         try:
             plan = planning.result()
         except (SidecarError, MemoryError, ReadingStoppedError):
             raise
         except Exception as error:
-            if task.snapshot is None and not isinstance(error, PyMongoError):
+            if snapshot is None and not isinstance(error, PyMongoError):
                 raise
-            self._handle_failure(error, task.snapshot)
+            self._handle_failure(error, snapshot)
             return
         self._retry.note_success()
         if (request := plan.unmatched) is not None:
@@ -329,7 +329,7 @@ class Snapshotter:
     def _is_over(self, read: ChunkRead) -> bool:
         if not read.future.done() or read.window is None:
             return False
-        if read.is_over:
+        if read.window.is_void or read.future.exception() is not None:
             return True
         read.window.rows = read.future.result().rows
         return read.window.has_passed(self._passed)
@@ -456,7 +456,6 @@ class Snapshotter:
 def _after(
     progress: SnapshotProgress, snapshot: CollectionSnapshot, chunk: Chunk, content: ChunkContent
 ) -> SnapshotProgress:
-    """Return the progress after the delivery of a chunk."""
     if content.rows.gone_at is not None:
         return progress.ended(
             snapshot.number, SnapshotOutcome.DROPPED, "dropped during the snapshot"

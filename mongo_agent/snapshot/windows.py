@@ -11,12 +11,11 @@ from dataclasses import dataclass, field
 from bson.errors import InvalidBSON
 from bson.raw_bson import RawBSONDocument
 
+from mongo_agent.capture.match_stage import CHANGES
 from mongo_agent.documents import ClusterTime
 from mongo_agent.encoder import id_document
 from mongo_agent.snapshot.collection_reader import ChunkDocuments
-from mongo_agent.snapshot.records import Chunk
 
-_OF_DOCUMENTS = ("insert", "update", "replace", "delete")
 _HARMLESS = (
     *("create", "createIndexes", "dropIndexes", "modify", "endOfTransaction"),
     *("shardCollection", "refineCollectionShardKey", "reshardBegin", "reshardCollection"),
@@ -43,7 +42,7 @@ def touches(event: bytes) -> Iterator[EventScope]:
         operation, ns, key = raw.get("operationType"), raw.get("ns"), raw.get("documentKey")
         if operation in _HARMLESS:
             return
-        if operation in _OF_DOCUMENTS and ns is not None and key is not None:
+        if operation in CHANGES and ns is not None and key is not None:
             yield EventScope(ns["db"], ns["coll"], id_document(key.raw))
             return
         for names in (ns, raw.get("to")):
@@ -60,10 +59,8 @@ def touches(event: bytes) -> Iterator[EventScope]:
 class Window:
     """A chunk between the start of its read and its delivery. `rows` are set after the read."""
 
-    number: int
     database: str
     collection: str
-    chunk: Chunk
     rows: ChunkDocuments | None = None
     touched: set[bytes] = field(default_factory=set)
     is_void: bool = False

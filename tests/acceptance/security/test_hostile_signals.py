@@ -4,10 +4,12 @@ import json
 
 import pytest
 
+from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.documents import parse_filter
 from mongo_agent.signals.channels import file_signals, topic_signal
-from mongo_agent.signals.commands import parse_command
-from mongo_agent.signals.signal import InvalidSignalError, Signal, parse_signal
+from mongo_agent.signals.signal import Signal, parse_signal
+from mongo_agent.snapshot.apply_signal import apply_signal
+from mongo_agent.snapshot.progress import SnapshotProgress
 from sidecar.sinks.kafka.topics.tailer import TailedRecord
 
 HOSTILE = [
@@ -33,8 +35,8 @@ HOSTILE = [
 
 def refused(signal: Signal | None) -> None:
     assert signal is not None
-    with pytest.raises(InvalidSignalError):
-        parse_command(signal)
+    _, result = apply_signal(SnapshotProgress(), signal, Namespaces())
+    assert not result.is_accepted
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: text[:30])

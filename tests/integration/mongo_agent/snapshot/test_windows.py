@@ -10,7 +10,6 @@ from pymongo import MongoClient
 from mongo_agent.documents import ClusterTime
 from mongo_agent.server.commands import Client
 from mongo_agent.snapshot.collection_reader import ChunkDocuments
-from mongo_agent.snapshot.records import Chunk
 from mongo_agent.snapshot.settings import SnapshotSettings
 from mongo_agent.snapshot.windows import EventScope, Window, touches
 from tests.support.mongodb.server import MongoReplicaSet
@@ -68,7 +67,7 @@ def test_unreadable_event_affects_everything() -> None:
 
 
 def test_window_leaves_changed_documents_to_the_stream() -> None:
-    window = Window(1, "shop", "a", Chunk(None, None))
+    window = Window("shop", "a")
     window.pass_over(EventScope("shop", "a", id_of(1)))
     window.pass_over(EventScope("shop", "other", id_of(2)))
     window.pass_over(EventScope("crm", "a", id_of(3)))
@@ -86,7 +85,7 @@ def test_window_leaves_changed_documents_to_the_stream() -> None:
     [EventScope("shop", "a", None), EventScope("shop", None, None), EventScope(None, None, None)],
 )
 def test_removed_collection_voids_the_window(touch: EventScope) -> None:
-    window = Window(1, "shop", "a", Chunk(None, None))
+    window = Window("shop", "a")
     window.pass_over(EventScope("shop", "b", None))
     assert not window.is_void
     window.pass_over(touch)

@@ -56,12 +56,6 @@ def test_second_start_snapshots_only_in_mode_always(mode: SnapshotMode, is_copie
     assert progress.requests == ((INITIAL,) if is_copied else ())
 
 
-def test_lost_position_starts_snapshot_in_two_modes() -> None:
-    for mode in COPYING:
-        progress = progress_at_start(done(), mode, ALL, is_lost=True)
-        assert bool(progress.requests) == (mode in ("always", "when_needed"))
-
-
 def test_full_restart_abandons_running_snapshots() -> None:
     progress = restarted(begun().requested(SIGNAL), "events are missing")
     assert progress.requests == (INITIAL,)

@@ -224,7 +224,6 @@ def _parse(uri: str) -> tuple[dict[str, object], list[str]]:
 
 
 def _without_secret(text: str, uri: str) -> str:
-    """Mask the password in a driver message."""
     secret = _authority(uri).rpartition("@")[0].partition(":")[2]
     if not secret:
         return text

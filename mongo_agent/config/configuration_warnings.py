@@ -23,7 +23,6 @@ _DAY_S = 86_400
 
 
 def configuration_warnings(properties: MongoProperties) -> Iterator[str]:
-    """Yield the warnings about a valid configuration."""
     yield from _connection(properties)
     yield from _pattern_lists(properties)
     yield from _stream(properties)

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator
 
-from mongo_agent.config.values import optional
+from mongo_agent.config.values import optional, settings_under
 from sidecar.config.converters import (
     AVRO_CONVERTER,
     JSON_CONVERTER,
@@ -35,7 +35,7 @@ _NAMES: Mapping[str, str] = {
     "binary": BINARY_CONVERTER,
 }
 _DELEGATE = "delegate.converter.type"
-_SIDES: tuple[Side, ...] = ("key", "value")
+SIDES: tuple[Side, ...] = ("key", "value")
 Converter = Annotated[str | None, BeforeValidator(converter_names(_NAMES))]
 
 
@@ -86,21 +86,15 @@ class EncodingProperties(ConverterProperties):
             case "binary":
                 _, settings = self._side(side)
                 prefix = f"{_DELEGATE}."
-                return json_settings(
-                    f"{side}.converter.{prefix}",
-                    {
-                        name.removeprefix(prefix): value
-                        for name, value in settings.items()
-                        if name.startswith(prefix)
-                    },
-                    has_schemas=_DELEGATE in settings,
-                )
+                own = settings_under(prefix, settings)
+                has_schemas = _DELEGATE in settings
+                return json_settings(f"{side}.converter.{prefix}", own, has_schemas=has_schemas)
             case _:
                 return JsonSettings()
 
     def converter_problems(self) -> Iterator[str]:
         yield from super().converter_problems()
-        for side in _SIDES:
+        for side in SIDES:
             kind = self.outbox_converter(side)
             if kind not in ("bytes", "binary"):
                 continue

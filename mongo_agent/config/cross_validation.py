@@ -10,11 +10,11 @@ from mongo_agent.capture.namespaces import BUILT_IN, Namespaces
 from mongo_agent.capture.stream_pipeline import read_stages, removed_field
 from mongo_agent.config.capture import AWAIT_MS
 from mongo_agent.config.client import connection_problems
+from mongo_agent.config.converters import SIDES
 from mongo_agent.config.event_router import EVENT_ROUTER
 from mongo_agent.config.events import naming_problems
 from mongo_agent.config.model import MongoProperties
 from mongo_agent.config.snapshot import filter_problems
-from sidecar.config.converters import Side
 from sidecar.errors import ConfigError
 from sidecar.properties.types import LONGEST_TOPIC
 from sidecar.schema_registry.settings import Strategy
@@ -24,7 +24,6 @@ from sidecar.sinks.kafka.config.security import unused_security
 _INVALID_IN_DATABASE = re.compile(r'[/\\. "$\0]')
 _MAX_DATABASE_BYTES = 63
 _CONSUMER = "signal.consumer."
-_TRANSFORMED_LAYOUTS = ("debezium-3", "debezium-2.1")
 
 
 def cross_validation_errors(properties: MongoProperties) -> Iterator[str]:
@@ -59,6 +58,10 @@ def cross_validation_errors(properties: MongoProperties) -> Iterator[str]:
     yield from _user_stages(properties)
 
 
+def _exclusive(one: str, other: str) -> str:
+    return f"`{one}` and `{other}` are mutually exclusive. Remove one of them."
+
+
 def _lists(properties: MongoProperties) -> Iterator[str]:
     for name, patterns in properties.pattern_lists():
         for pattern in patterns:
@@ -74,10 +77,7 @@ def _lists(properties: MongoProperties) -> Iterator[str]:
         ("collection", properties.collection_include_list, properties.collection_exclude_list),
     ):
         if included and excluded:
-            yield (
-                f"`{what}.include.list` and `{what}.exclude.list` are mutually exclusive. Remove "
-                "one of them."
-            )
+            yield _exclusive(f"{what}.include.list", f"{what}.exclude.list")
 
 
 def _scope(properties: MongoProperties) -> Iterator[str]:
@@ -142,26 +142,17 @@ def _stream(properties: MongoProperties) -> Iterator[str]:
     queue, batch = properties.max_queue_size, properties.max_batch_size
     if queue is not None and batch is not None and queue <= batch:
         yield "`max.queue.size` must be larger than `max.batch.size`."
-    for alias, name, field_name, is_set in (
-        ("max.queue.size", "inflight.max.events", "inflight_max_events", queue is not None),
-        (
-            "max.queue.size.in.bytes",
-            "inflight.max.bytes",
-            "inflight_max_bytes",
-            properties.max_queue_size_in_bytes > 0,
-        ),
-    ):
-        if is_set and field_name in properties.model_fields_set:
-            yield f"`{alias}` and `{name}` set the same limit. Remove one of them."
+    same = "set the same limit. Remove one of them."
+    if queue is not None and "inflight_max_events" in properties.model_fields_set:
+        yield f"`max.queue.size` and `inflight.max.events` {same}"
+    if properties.max_queue_size_in_bytes and "inflight_max_bytes" in properties.model_fields_set:
+        yield f"`max.queue.size.in.bytes` and `inflight.max.bytes` {same}"
 
 
 def _tasks(properties: MongoProperties) -> Iterator[str]:
     mode = properties.connection_mode
     if mode is not None and properties.deployment != "auto":
-        yield (
-            "`mongodb.connection.mode` and `mongodb.deployment` are mutually exclusive. Remove one "
-            "of them."
-        )
+        yield _exclusive("mongodb.connection.mode", "mongodb.deployment")
     if properties.task_id >= properties.tasks_max:
         yield (
             f"`task.id` is {properties.task_id}, but it must be less than "
@@ -184,10 +175,7 @@ def _start(properties: MongoProperties) -> Iterator[str]:
     if properties.capture_start_token is None:
         return
     if properties.capture_start_op_time is not None:
-        yield (
-            "`capture.start.token` and `capture.start.op.time` are mutually exclusive. Remove one "
-            "of them."
-        )
+        yield _exclusive("capture.start.token", "capture.start.op.time")
     streams = len(dict.fromkeys(properties.capture_target))
     if streams > 1:
         yield (
@@ -321,10 +309,8 @@ def _consumer(properties: MongoProperties) -> Iterator[str]:
 
 
 def _transforms(properties: MongoProperties) -> Iterator[str]:
-    if not properties.transform_names:
-        return
     layout = properties.event_layout
-    if layout not in _TRANSFORMED_LAYOUTS:
+    if properties.transform_names and layout not in ("debezium-3", "debezium-2.1"):
         yield (
             f"`transforms` requires `event.layout=debezium-3` or `debezium-2.1`, not `{layout}`: "
             "it transforms Debezium's envelope."
@@ -334,8 +320,7 @@ def _transforms(properties: MongoProperties) -> Iterator[str]:
 def _outbox_converters(properties: MongoProperties) -> Iterator[str]:
     if properties.routes_outbox:
         return
-    sides: tuple[Side, ...] = ("key", "value")
-    for side in sides:
+    for side in SIDES:
         converter = properties.outbox_converter(side)
         if converter != "encoding":
             yield (

@@ -14,14 +14,9 @@ from sidecar.properties.types import ByteSize, kept
 
 _PROVIDER = "io.debezium.connector.mongodb.connection.DefaultMongoDbAuthProvider"
 _NO_CLASSES = "names a Java class; `authMechanism` in `mongodb.connection.string` replaces it"
-_MEMBERS = "the driver discovers members, and a mongos its shards."
 _BACKOFF = "`connect.backoff.*` and `connect.max.attempts` control retries."
-_OFFSETS = "`position.store` and `offset.backing.store.dir` select the offset store."
 _NO_CONNECT = "the agent does not use Kafka Connect."
-_FAILURES = "`event.processing.failure.handling.mode` controls failed events."
-_AT_ONCE = "the agent publishes events immediately."
 _NO_WRITES = "the agent never writes to MongoDB; it orders chunks by cluster time."
-_KEYS = "Debezium does not extend keys of MongoDB documents either."
 _RELATIONAL = (
     "it applies to relational databases; use `mongodb.hosts` or `mongodb.connection.string`"
 )
@@ -62,7 +57,7 @@ INERT: Mapping[str, str] = {
     **_names(_NO_CONNECT, "tasks.max.enforce config.action.reload"),
     "header.converter": "headers are unconverted bytes.",
     **_names(
-        _FAILURES,
+        "`event.processing.failure.handling.mode` controls failed events.",
         "errors.tolerance errors.log.enable errors.log.include.messages errors.retry.timeout "
         "errors.retry.delay.max.ms",
     ),
@@ -78,11 +73,11 @@ INERT: Mapping[str, str] = {
     "extended.headers.enabled": "docs/reference/mongodb-event-format.md describes the headers.",
     "plugin.path": _NO_CONNECT,
     **_names(
-        _OFFSETS,
+        "`position.store` and `offset.backing.store.dir` select the offset store.",
         "offset.storage offset.storage.file.filename offset.storage.topic offsets.storage.topic",
     ),
     "offset.flush.timeout.ms": "the agent waits until an offset is stored.",
-    **_names(_AT_ONCE, "poll.interval.ms streaming.delay.ms"),
+    **_names("the agent publishes events immediately.", "poll.interval.ms streaming.delay.ms"),
     **_names(
         "the agent polls for signals continuously.",
         "signal.poll.interval.ms signal.kafka.poll.timeout.ms",
@@ -91,7 +86,7 @@ INERT: Mapping[str, str] = {
         "the content of the store shows its type.",
         "mongodb.ssl.truststore.type mongodb.ssl.keystore.type",
     ),
-    "mongodb.poll.interval.sec": _MEMBERS,
+    "mongodb.poll.interval.sec": "the driver discovers members, and a mongos its shards.",
     "mongodb.connection.string.shard.params": "each shard's agent has its own connection string.",
     "connection.validation.timeout.ms": "use `mongodb.server.selection.timeout.ms`.",
     **_names(_BACKOFF, "errors.max.retries retriable.restart.connector.wait.ms"),
@@ -101,7 +96,7 @@ INERT: Mapping[str, str] = {
     "sourceinfo.struct.maker": "`event.layout` selects the layout of `source`.",
     "cursor.oversize.skip.threshold": "`skip` skips only events that the server cannot send.",
     **_names(
-        _KEYS,
+        "Debezium does not extend keys of MongoDB documents either.",
         "topic.key.enforce.uniqueness topic.key.field.name topic.key.field.regex "
         "topic.key.field.replacement",
     ),

@@ -15,7 +15,7 @@ from mongo_agent.config.values import (
     text,
 )
 from mongo_agent.regular_expressions import compile_pattern
-from mongo_agent.topic_naming import Naming, RegexNaming, default_topic, regex_naming, unicode_topic
+from mongo_agent.topic_naming import Naming, default_topic, regex_naming, unicode_topic
 from sidecar.properties.model import Properties, prop
 from sidecar.properties.types import LowerCase, Milliseconds, TopicPrefix
 
@@ -164,38 +164,26 @@ def naming(properties: EventProperties) -> Naming:
         case "DefaultUnicodeTopicNamingStrategy":
             return partial(unicode_topic, prefix, delimiter=delimiter)
         case "DefaultRegexTopicNamingStrategy":
-            assert properties.topic_regex is not None
-            rule = regex_naming(properties.topic_regex, properties.topic_replacement or "")
-            return partial(_replaced, rule, prefix, delimiter)
+            rule = regex_naming(properties.topic_regex or "", properties.topic_replacement or "")
+            return lambda database, collection: rule.name(
+                default_topic(prefix, database, collection, delimiter)
+            )
         case _:
             return partial(default_topic, prefix, delimiter=delimiter)
-
-
-def _replaced(
-    rule: RegexNaming, prefix: str, delimiter: str, database: str, collection: str
-) -> str:
-    return rule.name(default_topic(prefix, database, collection, delimiter))
 
 
 def naming_problems(properties: EventProperties) -> Iterator[str]:
     """Yield an error for each property that contradicts the naming strategy."""
     if not properties.is_topic_replaced:
         return
-    lacking = [
-        name
-        for name, value in (
-            ("topic.regex", properties.topic_regex),
-            ("topic.replacement", properties.topic_replacement),
-        )
-        if not value
-    ]
-    for name in lacking:
-        yield (
-            f"`{name}` must be set for `topic.naming.strategy={properties.topic_naming_strategy}`."
-        )
-    if not lacking and properties.topic_regex is not None:
+    regex, replacement = properties.topic_regex, properties.topic_replacement
+    for name, value in (("topic.regex", regex), ("topic.replacement", replacement)):
+        if not value:
+            strategy = properties.topic_naming_strategy
+            yield f"`{name}` must be set for `topic.naming.strategy={strategy}`."
+    if regex and replacement:
         try:
-            regex_naming(properties.topic_regex, properties.topic_replacement or "")
+            regex_naming(regex, replacement)
         except ValueError as error:
             yield f"`topic.regex` and `topic.replacement` cannot be used: {error}."
 

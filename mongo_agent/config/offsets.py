@@ -8,9 +8,6 @@ from mongo_agent.snapshot.ddl_events import ReplacedPolicy
 from sidecar.properties.model import Properties, prop
 from sidecar.properties.types import ByteSize, LowerCase, Milliseconds
 
-_MIB = 1 << 20
-
-
 # Debezium's values skip the event; the quarantine stores it.
 _Handling = renamed(dict.fromkeys(("warn", "skip", "ignore"), "quarantine"))
 
@@ -74,7 +71,7 @@ class PositionProperties(Properties):
     )
     quarantine_max_bytes: ByteSize = prop(
         "quarantine.max.bytes",
-        default=1024 * _MIB,
+        default=1 << 30,
         doc="Largest size of the quarantine; delivery stops while it is full.",
     )
     oplog_headroom_warning_ms: Milliseconds = prop(

@@ -5,14 +5,13 @@ select topics. The encoder applies them; the agent loads no Java class.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal
 
 from mongo_agent.config.converters import OutboxConverter
 from mongo_agent.config.event_router import EVENT_ROUTER, event_router
-from mongo_agent.config.values import OptionReader
+from mongo_agent.config.values import OptionReader, settings_under
 from mongo_agent.encoder import MongoTransform
 from mongo_agent.regular_expressions import compile_pattern
 from sidecar.config.converters import Names
@@ -60,7 +59,6 @@ class TransformProperties(Properties):
 
     @property
     def routes_outbox(self) -> bool:
-        """Whether a transformation is MongoEventRouter."""
         types = (f"{name}.type" for name in self.transform_names)
         return any(self.transform_options.get(name, "").strip() == EVENT_ROUTER for name in types)
 
@@ -90,14 +88,12 @@ def transforms(
     """Create the configured transformations for the envelope of a layout. The converters apply to
     an outbox. `is_avro`: values are Avro. Raises ConfigError with all mistakes."""
     problems = [*_unnamed(properties)]
-    readers = [
-        OptionReader(f"transforms.{name}.", _under(properties.transform_options, name))
-        for name in properties.transform_names
-    ]
     made: list[MongoTransform] = []
     predicates: list[Callable[[str], bool]] = []
     warnings: list[str] = []
-    for reader in readers:
+    for name in properties.transform_names:
+        options = settings_under(f"{name}.", properties.transform_options)
+        reader = OptionReader(f"transforms.{name}.", options)
         predicates.append(_predicate(reader, properties))
         if reader.text("type") == EVENT_ROUTER:
             transform = event_router(reader, key_converter, value_converter)
@@ -110,15 +106,6 @@ def transforms(
     if problems:
         raise ConfigError(*problems)
     return Transforms(tuple(made), tuple(predicates), tuple(warnings))
-
-
-def _under(options: Mapping[str, str], name: str) -> dict[str, str]:
-    prefix = f"{name}."
-    return {
-        option.removeprefix(prefix): value
-        for option, value in options.items()
-        if option.startswith(prefix)
-    }
 
 
 def _unnamed(properties: TransformProperties) -> Iterator[str]:
@@ -143,9 +130,9 @@ def _predicate(reader: OptionReader, properties: TransformProperties) -> Callabl
     if name not in properties.predicate_names:
         reader.reject("predicate", f"is `{name}`, which `predicates` does not list")
         return _always
-    own = OptionReader(f"predicates.{name}.", _under(properties.predicate_options, name))
-    kind = own.text("type")
-    pattern = own.text("pattern")
+    options = settings_under(f"{name}.", properties.predicate_options)
+    own = OptionReader(f"predicates.{name}.", options)
+    kind, pattern = own.text("type"), own.text("pattern")
     if kind != _TOPIC_MATCHES:
         own.reject("type", f"must be `{_TOPIC_MATCHES}`")
     elif pattern is None:
@@ -158,17 +145,13 @@ def _predicate(reader: OptionReader, properties: TransformProperties) -> Callabl
         else:
             if compiled.warning is not None:
                 reader.warnings.append(f"`predicates.{name}.pattern` {compiled.warning}.")
-            return partial(_matches, compiled.matches, is_negated)
+            return lambda topic: compiled.matches(topic) != is_negated
     reader.absorb(own)
     return _always
 
 
 def _always(_: str) -> bool:
     return True
-
-
-def _matches(matches: Callable[[str], bool], is_negated: bool, topic: str) -> bool:
-    return matches(topic) != is_negated
 
 
 def _transform(reader: OptionReader, layout: str, is_avro: bool) -> MongoTransform | None:
@@ -231,7 +214,7 @@ def _extract_document(reader: OptionReader, layout: str) -> MongoTransform | Non
             "must be `connect`: timestamps are milliseconds. `event.layout=mongodb` without "
             "`transforms` keeps their increment",
         )
-    added = {"fields": reader.list("add.fields"), "headers": reader.list("add.headers")}
+    fields, headers = reader.list("add.fields"), reader.list("add.headers")
     try:
         return MongoTransform.extract_document(
             layout="debezium-2.1" if layout == "debezium-2.1" else "debezium-3",
@@ -239,9 +222,9 @@ def _extract_document(reader: OptionReader, layout: str) -> MongoTransform | Non
             delimiter=delimiter if is_flat else None,
             deletes=deletes,
             rewrites_with_id=with_id,
-            fields=added["fields"],
+            fields=fields,
             field_prefix=reader.text("add.fields.prefix", "__"),
-            headers=added["headers"],
+            headers=headers,
             header_prefix=reader.text("add.headers.prefix", "__"),
             names=names,
             omits_removed_fields=removed == "omit",

@@ -30,12 +30,10 @@ _FLAGS = {"true": True, "false": False}
 
 
 def optional(name: str, *, doc: str, **details: Any) -> Any:
-    """Declare an optional property; it defaults to None."""
     return prop(name, doc=doc, default=None, **details)
 
 
 def secret(name: str, *, doc: str) -> Any:
-    """Declare an optional secret."""
     return prop(name, doc=doc, default=None, secret=True)
 
 
@@ -182,6 +180,15 @@ CollectionName = Annotated[str, AfterValidator(_collection)]
 
 
 Choice = TypeVar("Choice", bound=str)
+
+
+def settings_under(prefix: str, settings: Mapping[str, str]) -> dict[str, str]:
+    """Select the settings whose names start with a prefix, by the rest of the name."""
+    return {
+        name.removeprefix(prefix): value
+        for name, value in settings.items()
+        if name.startswith(prefix)
+    }
 
 
 class OptionReader:

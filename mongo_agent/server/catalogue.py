@@ -33,16 +33,7 @@ class CollectionKind(StrEnum):
     """A system collection of the server."""
 
 
-def kind_of(entry: Mapping[str, Any]) -> CollectionKind:
-    """Determine the kind of a collection from its entry in `listCollections`."""
-    if str(entry["name"]).startswith(SYSTEM):
-        return CollectionKind.SYSTEM
-    of_type = {"view": CollectionKind.VIEW, "timeseries": CollectionKind.TIME_SERIES}.get(
-        entry.get("type", "")
-    )
-    if of_type is not None:
-        return of_type
-    return CollectionKind.CAPPED if entry.get("options", {}).get("capped") else CollectionKind.PLAIN
+_BY_TYPE = {"view": CollectionKind.VIEW, "timeseries": CollectionKind.TIME_SERIES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +55,15 @@ class CollectionInfo:
 def collection_info(database: str, entry: Mapping[str, Any]) -> CollectionInfo:
     """Parse an entry of `listCollections`."""
     name, options = str(entry["name"]), entry.get("options", {})
+    kind = CollectionKind.CAPPED if options.get("capped") else CollectionKind.PLAIN
+    kind = _BY_TYPE.get(entry.get("type", ""), kind)
+    if name.startswith(SYSTEM):
+        kind = CollectionKind.SYSTEM
     has_images = bool(options.get("changeStreamPreAndPostImages", {}).get("enabled"))
     # A clustered collection is its own index on `_id`.
     clustered = options.get("clusteredIndex")
     hint = clustered.get("name", "_id_") if isinstance(clustered, dict) else "_id_"
-    return CollectionInfo(database, name, kind_of(entry), has_images, hint)
+    return CollectionInfo(database, name, kind, has_images, hint)
 
 
 def list_collections(client: Client, scopes: Sequence[Scope]) -> Iterator[CollectionInfo]:
@@ -119,11 +114,6 @@ def list_shards(client: Client) -> tuple[Shard, ...]:
     except PyMongoError as error:
         raise server_error(error) from error
     return tuple(sorted(map(_shard, entries), key=lambda each: (each.added or NEVER, each.name)))
-
-
-def shard_of_task(shards: Sequence[Shard], task: int) -> Shard | None:
-    """Return the shard of a task, or None for a spare task."""
-    return shards[task] if task < len(shards) else None
 
 
 def _shard(entry: dict[str, Any]) -> Shard:

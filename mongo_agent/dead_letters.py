@@ -152,16 +152,10 @@ class DeadLetterWriter:
             raise SinkError(
                 f"The sink rejects a message for the topic {event.topic}: {event.reason}. {_END}"
             )
-        return self._record(
-            event,
-            REJECTED_BY_SINK,
-            "the sink rejected a message; it is stored whole as a dead letter",
-            {
-                "topic": event.topic,
-                "reason": event.reason,
-                "directory": str(self._quarantine.directory),
-            },
-        )
+        directory = str(self._quarantine.directory)
+        facts = {"topic": event.topic, "reason": event.reason, "directory": directory}
+        message = "the sink rejected a message; it is stored whole as a dead letter"
+        return self._record(event, REJECTED_BY_SINK, message, facts)
 
     def keep_unreadable(self, unreadable: Unreadable) -> bool:
         """Store bytes that cannot become a message; return False if they must wait. Raises
@@ -170,22 +164,14 @@ class DeadLetterWriter:
             raise SidecarError(
                 f"An event cannot be converted ({unreadable.place}): {unreadable.reason}. {_END}"
             )
-        return self._record(
-            unreadable,
-            UNREADABLE,
-            "an event cannot be converted; its bytes are stored as a dead letter",
-            {"place": unreadable.place, "reason": unreadable.reason},
-        )
+        facts = {"place": unreadable.place, "reason": unreadable.reason}
+        message = "an event cannot be converted; its bytes are stored as a dead letter"
+        return self._record(unreadable, UNREADABLE, message, facts)
 
     def note_gap(self, gap: LostTimeRange) -> bool:
         """Record missing changes; return False if the record must wait."""
-        return self._record(
-            gap,
-            GAP,
-            "changes are lost",
-            {"since": dict(gap.since), "reason": gap.reason},
-            logging.ERROR,
-        )
+        facts = {"since": dict(gap.since), "reason": gap.reason}
+        return self._record(gap, GAP, "changes are lost", facts, logging.ERROR)
 
     def _record(
         self,

@@ -34,14 +34,12 @@ class ClusterTime:
 
     @property
     def before(self) -> "ClusterTime":
-        """The preceding time."""
         if self.increment > 0:
             return ClusterTime(self.second, self.increment - 1)
         return ClusterTime(max(0, self.second - 1), _LAST_INCREMENT)
 
     @property
     def after(self) -> "ClusterTime":
-        """The following time."""
         if self.increment < _LAST_INCREMENT:
             return ClusterTime(self.second, self.increment + 1)
         return ClusterTime(self.second + 1, 0)

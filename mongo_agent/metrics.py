@@ -131,5 +131,4 @@ class MongoMetrics:
         counter.inc(total - last if total >= last else total)
 
     def count_answer(self, signal: Signal, answer: SignalResult) -> None:
-        """Count a signal with its answer."""
         self.signals.labels(signal.type, "accepted" if answer.is_accepted else "rejected").inc()

@@ -10,7 +10,6 @@ from sidecar.process.privacy import forget_working_directory
 
 
 def main() -> NoReturn:
-    """Run the command line."""
     deferred_sigterm.defer()
     forget_working_directory()
     try:

@@ -145,7 +145,6 @@ def _send(
 
 
 def lines(snapshots: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Format one line for each collection, and a summary."""
     for name, view in snapshots.items():
         for each in view["collections"]:
             of = f" of about {each['estimated']}" if "estimated" in each else ""
@@ -169,7 +168,6 @@ def summary(view: Mapping[str, Any]) -> str:
 
 
 def progress_bars(snapshots: Mapping[str, Mapping[str, Any]]) -> Group:
-    """Build a progress bar for each collection."""
     parts: list[Progress | Text] = []
     for name, view in snapshots.items():
         bars = empty_bars()

@@ -6,7 +6,7 @@ cluster.time=1707147246:3
 shop.orders/token={"_data": "8265…"}  the stream of one collection
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -53,7 +53,11 @@ class AgentOffsets:
 
 def parse_offsets(values: Mapping[str, str], cluster: str) -> AgentOffsets:
     """Parse a store's entries. Raises `OffsetStoreError` for a wrong format or cluster."""
-    streams = {stream: _stream_offset(entries, cluster) for stream, entries in _by_stream(values)}
+    by_stream: dict[str, dict[str, str]] = {}
+    for full_name, value in values.items():
+        stream, _, name = full_name.rpartition(_SEPARATOR)
+        by_stream.setdefault(stream, {})[name] = value
+    streams = {stream: _stream_offset(each, cluster) for stream, each in by_stream.items()}
     return AgentOffsets(MappingProxyType(streams))
 
 
@@ -61,14 +65,6 @@ def stored_cluster(values: Mapping[str, str]) -> str:
     """Return the cluster in a store's entries, or an empty string."""
     named = (value for name, value in values.items() if name.rpartition(_SEPARATOR)[2] == CLUSTER)
     return next(named, "")
-
-
-def _by_stream(values: Mapping[str, str]) -> Iterator[tuple[str, dict[str, str]]]:
-    streams: dict[str, dict[str, str]] = {}
-    for full_name, value in values.items():
-        stream, _, name = full_name.rpartition(_SEPARATOR)
-        streams.setdefault(stream, {})[name] = value
-    yield from streams.items()
 
 
 def _stream_offset(values: Mapping[str, str], cluster: str) -> StreamOffset:

@@ -117,7 +117,6 @@ class StreamWarning:
 
     @property
     def sentence(self) -> str:
-        """Message and remedy in one sentence."""
         return f"{self.message}: {self.remedy}"
 
 
@@ -219,15 +218,11 @@ class OplogMonitor(Worker):
 
     def details(self, stream: str) -> dict[str, object]:
         """Return the figures of a stream for `/health`."""
-        findings = self._findings.get(stream)
-        elections = {"elections": self._elections.count}
-        if findings is None:
-            return {**elections}
-        return {
-            "oplog_headroom_s": findings.headroom_s,
-            "stalled_s": round(findings.stalled_s, 3),
-            **elections,
-        }
+        lag = self._findings.get(stream)
+        found: dict[str, object] = {}
+        if lag is not None:
+            found = {"oplog_headroom_s": lag.headroom_s, "stalled_s": round(lag.stalled_s, 3)}
+        return found | {"elections": self._elections.count}
 
     def least_headroom_s(self) -> float:
         """Return the smallest time in seconds between the oldest oplog entry and a stream's stored

@@ -30,13 +30,10 @@ _NAMED = 5
 ELECTION = "election"
 """The name of the component for leader election."""
 
-_SERVER = frozenset(("start_blocked", "stream_not_open"))
+_OF_SERVER = ("MongoDB", "deployment", "privileges", "collections")
 _NO_MEMBER = frozenset(("not_in_group",))
 _SAME_CAUSE: SameCause = {
-    "MongoDB": _SERVER,
-    "deployment": _SERVER,
-    "privileges": _SERVER,
-    "collections": _SERVER,
+    **dict.fromkeys(_OF_SERVER, frozenset(("start_blocked", "stream_not_open"))),
     "broker": UNAVAILABLE | _NO_MEMBER,
     "group": _NO_MEMBER,
     "topics": UNAVAILABLE | TOPICS,
@@ -45,16 +42,9 @@ _SAME_CAUSE: SameCause = {
     "schema_registry": frozenset(("schema_registry_unavailable",)),
 }
 _COMPONENTS = {
-    "MongoDB": "stream",
-    "deployment": "stream",
-    "privileges": "stream",
-    "collections": "stream",
-    "images": "stream",
-    "version": "stream",
-    "broker": "sink",
+    **dict.fromkeys((*_OF_SERVER, "images", "version"), "stream"),
+    **dict.fromkeys(("broker", "topics", "file.path"), "sink"),
     "group": ELECTION,
-    "topics": "sink",
-    "file.path": "sink",
     "directories": "offsets",
 }
 
@@ -112,7 +102,12 @@ def _own(facts: Facts) -> Iterator[Condition]:
         yield from _stream(stream, facts.concerns.get(stream.name))
     yield from undelivered(facts, subject="collections", check="mongo-agent check")
     yield from _lost(facts)
-    yield from _progress(facts)
+    yield from unsaved(
+        facts, consequence="A restart repeats events, or loses changes that have left the oplog."
+    )
+    yield from unrecorded(
+        facts, remedy=f"Free space in {facts.quarantine_directory}, or raise quarantine.max.bytes."
+    )
     yield from unregistered(facts)
     for stream in facts.streams:
         yield from _replaced(stream)
@@ -168,15 +163,6 @@ def _stream(stream: StreamView, concern: StreamWarning | None) -> Iterator[Condi
 
 def _sentence(clause: str) -> str:
     return f"{clause[:1].upper()}{clause[1:]}."
-
-
-def _progress(facts: Facts) -> Iterator[Condition]:
-    yield from unsaved(
-        facts, consequence="A restart repeats events, or loses changes that have left the oplog."
-    )
-    yield from unrecorded(
-        facts, remedy=f"Free space in {facts.quarantine_directory}, or raise quarantine.max.bytes."
-    )
 
 
 def _lost(facts: Facts) -> Iterator[Condition]:

@@ -69,34 +69,20 @@ class MongoSummaryParts:
         return Quarantined(f"{message}.", usage.size_bytes, items)
 
     def _quarantined_items(self, usage: Usage) -> Iterator[QuarantinedItem]:
-        if usage.gaps:
-            yield QuarantinedItem(
-                GAPS,
-                ("Each line contains the reason.",),
-                _counted(usage.gaps, "lost time range", "lost time ranges"),
-                commands=(
-                    NextCommand(
-                        "Copy all collections again",
-                        f"mongo-agent snapshot start '.*'{self._options}",
-                    ),
-                    self._done(GAPS),
-                ),
-            )
-        if usage.dead_letters:
-            yield QuarantinedItem(
-                DEAD_LETTERS,
-                ("Each line contains the reason.",),
-                _counted(usage.dead_letters, "dead letter", "dead letters"),
-                commands=(
-                    NextCommand("Read the reasons", f"less {self._path(DEAD_LETTERS)}"),
-                    self._done(DEAD_LETTERS),
-                ),
-            )
-
-    def _done(self, name: str) -> NextCommand:
-        stem = name.removesuffix(".ndjson")
-        target = self._path(f"{stem}-handled.ndjson")
-        return NextCommand("Mark it as handled", f"mv -n {self._path(name)} {target}")
+        copy = f"mongo-agent snapshot start '.*'{self._options}"
+        read = f"less {self._path(DEAD_LETTERS)}"
+        letters = usage.dead_letters
+        for name, count, what, title, command in (
+            (GAPS, usage.gaps, "lost time range", "Copy all collections again", copy),
+            (DEAD_LETTERS, letters, "dead letter", "Read the reasons", read),
+        ):
+            if count:
+                counted = f"1 {what}" if count == 1 else f"{count:,} {what}s"
+                target = self._path(f"{name.removesuffix('.ndjson')}-handled.ndjson")
+                done = NextCommand("Mark it as handled", f"mv -n {self._path(name)} {target}")
+                commands = (NextCommand(title, command), done)
+                reasons = ("Each line contains the reason.",)
+                yield QuarantinedItem(name, reasons, counted, commands=commands)
 
     def _path(self, name: str) -> str:
         return shlex.quote(f"{self._directory}/{name}")
@@ -125,7 +111,3 @@ def _snapshot_bar(snapshot: CollectionView) -> ProgressBar:
     whole = max(size, 1.0)
     note = f"{snapshot.documents:,} documents, {snapshot.reason}"
     return ProgressBar(snapshot.collection, snapshot.state, whole, done, done, whole, note)
-
-
-def _counted(count: int, one: str, many: str) -> str:
-    return f"1 {one}" if count == 1 else f"{count:,} {many}"

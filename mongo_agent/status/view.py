@@ -49,7 +49,6 @@ class MongoStatus(StatusReporter[View]):
         """Set with `standby.enabled`, once the agent takes part in an election."""
 
     def attach(self, pipeline: Pipeline, oplog: OplogMonitor) -> None:
-        """Report this pipeline from now on."""
         self._oplog = oplog
         self._pipeline = pipeline
 

@@ -20,11 +20,10 @@ from mongo_agent.config.shard_assignment import assign_shard
 from mongo_agent.server.catalogue import CollectionInfo
 from mongo_agent.server.commands import Client
 from mongo_agent.server.deployment import Deployment, discover
-from sidecar.check.broker import BrokerAnswer, ask_broker, broker_of_run
+from sidecar.check.broker import BrokerAnswer, ask_broker
 from sidecar.check.check import CachedAnswer
 from sidecar.errors import AccessDeniedError, SidecarError, UnavailableError
 from sidecar.schema_registry.registrar import Registrar
-from sidecar.sinks.base import SinkState
 
 ANSWER_S = 10.0
 
@@ -112,21 +111,3 @@ def open_probe(config: MongoConfig) -> Iterator[MongoProbe]:
         config = assign_shard(config, round(ANSWER_S * 1000)).config or config
     with MongoClient[Any](**config.client.prompt(round(ANSWER_S * 1000))) as client:
         yield MongoProbe(config, client, partial(ask_broker, config.properties))
-
-
-def probe_of_run(
-    config: MongoConfig,
-    client: Client,
-    error: Callable[[], str],
-    sink: Callable[[], SinkState],
-    registrar: Callable[[], Registrar[Any] | None],
-) -> MongoProbe:
-    """Create the probe of a running agent. `error` is empty while the streams reach the server."""
-    config = config.reread()
-    return MongoProbe(
-        config,
-        client,
-        lambda: broker_of_run(sink(), config.properties),
-        error=error,
-        registrar=registrar,
-    )

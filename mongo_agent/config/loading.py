@@ -242,15 +242,10 @@ def directory_problems(config: MongoConfig) -> list[str]:
 
 
 def _scopes(properties: MongoProperties) -> tuple[Scope, ...]:
+    if properties.capture_scope == "deployment":
+        return (Scope(),)
     targets = dict.fromkeys(properties.capture_target)
-    match properties.capture_scope:
-        case "deployment":
-            return (Scope(),)
-        case "database":
-            return tuple(Scope(database=target) for target in targets)
-        case "collection":
-            split = (target.partition(".") for target in targets)
-            return tuple(Scope(database, collection) for database, _, collection in split)
+    return tuple(Scope(*target.split(".", 1)) for target in targets)
 
 
 def _stream_options(properties: MongoProperties) -> StreamOptions:

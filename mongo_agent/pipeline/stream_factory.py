@@ -160,7 +160,8 @@ class StreamFactory:
         """Encode key and value of a heartbeat; return None while their schemas have no ids."""
         properties = self._config.properties
         topic = properties.heartbeat_topic_name
-        self._schemas.requests.ask(self._encoder.unregistered_heartbeat(topic), _ignore)
+        # No thread waits for a heartbeat's schemas.
+        self._schemas.requests.ask(self._encoder.unregistered_heartbeat(topic), lambda: None)
         return self._encoder.heartbeat(topic, properties.topic_prefix, ts_ms)
 
     def _is_ready(self, wake: Callable[[], None], database: str, collection: str) -> bool:
@@ -208,10 +209,6 @@ class StreamFactory:
         except StreamFailedError as error:
             raise UnavailableError(f"The start of the stream is unknown: {error}.") from error
         return StreamOffset(stream, None, SnapshotProgress())
-
-
-def _ignore() -> None:
-    """Wake nothing: no thread waits for a heartbeat's schemas."""
 
 
 def encoder(

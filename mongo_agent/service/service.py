@@ -1,11 +1,10 @@
 """The service: HTTP and status during its whole lifetime, and leader election."""
 
 import logging
-from functools import partial
 
 from cdc_extension import __version__
 from mongo_agent.check.checks import CHECKS
-from mongo_agent.check.probe import MongoProbe, probe_of_run
+from mongo_agent.check.probe import MongoProbe
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.config.model import SERVICE_NAME
 from mongo_agent.dead_letters import DIRECTORY
@@ -25,6 +24,7 @@ from mongo_agent.signals.channels import signal_pages
 from mongo_agent.status.debezium import CONNECTOR, attributes_of
 from mongo_agent.status.summary import MongoSummaryParts
 from mongo_agent.status.view import HISTORY, MongoStatus
+from sidecar.check.broker import broker_of_run
 from sidecar.check.periodic import PeriodicChecks
 from sidecar.errors import LockedError, SidecarError
 from sidecar.leader_election.election import LeaderElection
@@ -108,8 +108,17 @@ class MongoService:
 
     def _checks(self, config: MongoConfig, client: Client) -> PeriodicChecks[MongoProbe]:
         status = self.status
-        known = (status.server_error, status.sink_state, lambda: status.registrar)
-        probe = partial(probe_of_run, config, client, *known)
+
+        def probe() -> MongoProbe:
+            latest = config.reread()
+            return MongoProbe(
+                latest,
+                client,
+                lambda: broker_of_run(status.sink_state(), latest.properties),
+                error=status.server_error,
+                registrar=lambda: status.registrar,
+            )
+
         return PeriodicChecks(CHECKS, probe)
 
     def _serve(self, config: MongoConfig, server: Server, stop: Stop) -> None:

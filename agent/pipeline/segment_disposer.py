@@ -19,8 +19,13 @@ from agent.quarantine.scanner import QuarantineScanner, QuarantineUsage
 from agent.snapshot.plan import SnapshotPartition
 from agent.transfer.transfer import Backlog, Transfer, TransferDeferredError
 from agent.watermark.message import WatermarkSource
-from sidecar.dead_letters.dead_letter import RETRY_S, RecordingErrors, full, not_writable
-from sidecar.delivery.delivery import RejectedEvent
+from sidecar.dead_letters.dead_letter import (
+    RETRY_S,
+    RecordingErrors,
+    RejectedEvent,
+    full,
+    not_writable,
+)
 from sidecar.logs import RateLimitedLog, fields
 
 logger = logging.getLogger(__name__)

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Generic
 
 import orjson
 
+from sidecar.events import Message, Position, Source
 from sidecar.events.message_batch import header_texts
 from sidecar.logs import RateLimitedLog
 
@@ -28,6 +30,24 @@ class DeadLetter:
     value: bytes
     headers: Sequence[tuple[str, bytes]]
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedEvent(Generic[Source, Position]):
+    """An event that the sink will never accept. It lies between two positions of its source."""
+
+    number: int
+    source: Source
+    start: Position
+    end: Position
+    message: Message
+    reason: str
+
+    @property
+    def letter(self) -> DeadLetter:
+        """The event in its stored form."""
+        topic, key, value, headers, _ = self.message
+        return DeadLetter(topic, key, value or b"null", headers, self.reason)
 
 
 def event_line(event: DeadLetter, agent_version: str) -> bytes:

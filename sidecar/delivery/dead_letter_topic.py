@@ -9,8 +9,9 @@ denies access, the caller stores the event in a file instead.
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Protocol
 
+from sidecar.dead_letters.dead_letter import RejectedEvent
 from sidecar.errors import AccessDeniedError, SinkRestartError
 from sidecar.events import Message, NumberedBatch
 from sidecar.events.message_batch import MessageBatch
@@ -26,8 +27,6 @@ _RETRY_S = 1.0
 _TOO_LARGE = "org.apache.kafka.common.errors.RecordTooLargeException"
 _REJECTED = "org.apache.kafka.common.errors.ApiException"
 
-PositionOf = TypeVar("PositionOf")
-
 
 class DeadLetterProperties(SinkProperties, Protocol):
     """Properties of the sink and of the dead-letter topic."""
@@ -38,20 +37,7 @@ class DeadLetterProperties(SinkProperties, Protocol):
     def dead_letter_context(self) -> bool: ...
 
 
-class Rejected(Protocol):
-    """An event that the sink will never accept."""
-
-    @property
-    def number(self) -> int: ...
-    @property
-    def source(self) -> object: ...
-    @property
-    def message(self) -> Message: ...
-    @property
-    def reason(self) -> str: ...
-
-
-class _OneMessage(MessageBatch, Generic[PositionOf]):
+class _OneMessage(MessageBatch):
     """A batch with one message and no position."""
 
     def __init__(self, message: Message) -> None:
@@ -118,7 +104,7 @@ class DeadLetterTopic:
             "in files instead, remove errors.deadletterqueue.topic.name and restart the agent.",
         )
 
-    def keep(self, rejected: Rejected) -> Outcome:
+    def keep(self, rejected: RejectedEvent[Any, Any]) -> Outcome:
         """Sends the event on the first call, and returns its outcome. Waits at most a few seconds
         for the broker. A final outcome remains until `discard`."""
         number = rejected.number
@@ -203,15 +189,17 @@ class DeadLetterTopic:
         self._problem = reason
         self._open_at_s = self._clock() + _RETRY_S
 
-    def _dead_letter(self, rejected: Rejected) -> Message:
+    def _dead_letter(self, rejected: RejectedEvent[Any, Any]) -> Message:
         topic, key, value, headers, partition_hash = rejected.message
         context = self._context(topic, rejected) if self._has_context else {}
         added = [(name, text.encode()) for name, text in context.items()]
         return self.topic, key, value, [*headers, *added], partition_hash
 
-    def _context(self, topic: str, rejected: Rejected) -> Mapping[str, str]:
+    def _context(self, topic: str, rejected: RejectedEvent[Any, Any]) -> Mapping[str, str]:
         """Returns Kafka Connect's headers and the agent's own."""
         is_too_large = "bytes: " in rejected.reason or "too large" in rejected.reason.lower()
+        start, end = rejected.start, rejected.end
+        has_numbers = isinstance(start, int) and isinstance(end, int)
         return {
             f"{_CONNECT}topic": topic,
             f"{_CONNECT}connector.name": self._connector,
@@ -222,14 +210,8 @@ class DeadLetterTopic:
             "cdc.dead.letter.topic": topic,
             "cdc.dead.letter.reason": rejected.reason,
             "cdc.dead.letter.source": str(rejected.source),
-            "cdc.dead.letter.position": _position(rejected),
+            "cdc.dead.letter.position": f"{start}-{end}" if has_numbers else "",
         }
-
-
-def _position(rejected: Rejected) -> str:
-    """Formats the position range of the event's batch; empty if positions are not numbers."""
-    start, end = getattr(rejected, "start", None), getattr(rejected, "end", None)
-    return f"{start}-{end}" if isinstance(start, int) and isinstance(end, int) else ""
 
 
 def create_dead_letter_topic(

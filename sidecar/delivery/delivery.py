@@ -1,15 +1,15 @@
 """Sends batches to the sink, and tracks them until the sink acknowledges them."""
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol
 
-from sidecar.dead_letters.dead_letter import DeadLetter
+from sidecar.dead_letters.dead_letter import RejectedEvent
 from sidecar.delivery.dead_letter_topic import DeadLetterTopic
 from sidecar.delivery.window import Progress, Window
 from sidecar.errors import SidecarError
-from sidecar.events import DeliveryBatch, Message, NumberedBatch, Position, Source
+from sidecar.events import DeliveryBatch, NumberedBatch, Position, PositionOf, Source
 from sidecar.metrics import DeliveryMetrics
 from sidecar.sinks.base import (
     CLOSED,
@@ -29,32 +29,11 @@ _SEND_DEADLINE_S = 1.0
 _MOST_UNSENT_BATCHES = 2
 
 
-PositionOf = TypeVar("PositionOf", covariant=True)
-
-
 class DatedBatch(DeliveryBatch[PositionOf], Protocol[PositionOf]):
     """A batch that knows the write time of its last change."""
 
     @property
     def last_write_ts_us(self) -> int | None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class RejectedEvent(Generic[Source, Position]):
-    """An event that the sink will never accept. It lies between two positions of its source."""
-
-    number: int
-    source: Source
-    start: Position
-    end: Position
-    message: Message
-    reason: str
-
-    @property
-    def letter(self) -> DeadLetter:
-        """The event in its stored form."""
-        topic, key, value, headers, _ = self.message
-        return DeadLetter(topic, key, value or b"null", headers, self.reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,22 +83,15 @@ class Delivery(Generic[Source, Position]):
         self._transform = transform
         self._tracing = tracing
         self._dead_letter_topic = dead_letter_topic
-        self._window: Window[Source, Position] = self._new_window(0)
+        self.window: Window[Source, Position] = self._new_window(0)
         self._unsent: deque[tuple[NumberedBatch[Source, Position], int]] = deque()
         self._spans: deque[_Span[Source, Position]] = deque()
-        self._rejected: list[RejectedEvent[Source, Position]] = []
+        self.rejected: list[RejectedEvent[Source, Position]] = []
+        """Rejected events that are not stored as dead letters yet."""
         self.is_open = False
         self.closed_state = NOT_OPEN
         """The state of the sink while it is closed."""
         self.last_acknowledged_write_ts_us: int | None = None
-
-    @property
-    def window(self) -> Window[Source, Position]:
-        return self._window
-
-    @property
-    def sink(self) -> Sink:
-        return self._sink
 
     @property
     def sink_state(self) -> SinkState:
@@ -136,23 +108,18 @@ class Delivery(Generic[Source, Position]):
         return replace(
             state,
             healthy=False,
-            message=f"{state.message}. It is full now: {self._window.unacknowledged} events wait",
+            message=f"{state.message}. It is full now: {self.window.unacknowledged} events wait",
         )
 
     @property
     def is_idle(self) -> bool:
         """True when every event in the window is acknowledged."""
-        return self._window.unacknowledged == 0
+        return self.window.unacknowledged == 0
 
     @property
     def wants_more(self) -> bool:
         """Whether the send queue is short enough for the next read to begin."""
         return len(self._unsent) <= _MOST_UNSENT_BATCHES
-
-    @property
-    def rejected(self) -> Sequence[RejectedEvent[Source, Position]]:
-        """Rejected events that are not stored as dead letters yet."""
-        return self._rejected
 
     @property
     def has_room(self) -> bool:
@@ -161,7 +128,7 @@ class Delivery(Generic[Source, Position]):
         return self.fits(self._read_max_events, self._read_max_bytes)
 
     def fits(self, events: int, size_bytes: int) -> bool:
-        room = self._window.room
+        room = self.window.room
         return room.events >= events and room.bytes >= size_bytes
 
     def open(self) -> None:
@@ -190,7 +157,7 @@ class Delivery(Generic[Source, Position]):
             end = batch.position_after(len(batch))
             trace = self._tracing.begin(str(source), len(batch), start, end)
             sent = TransformedBatch(sent, header_added(TRACEPARENT, trace.traceparent))
-        numbered = self._window.add(source, sent)
+        numbered = self.window.add(source, sent)
         self._unsent.append((numbered, 0))
         if len(batch):
             self._spans.append(
@@ -227,7 +194,7 @@ class Delivery(Generic[Source, Position]):
 
     def dead_letter(self, rejected: RejectedEvent[Source, Position]) -> None:
         """Marks a rejected event as done, after it was stored as a dead letter."""
-        self._rejected.remove(rejected)
+        self.rejected.remove(rejected)
         if self._dead_letter_topic is not None:
             match self._dead_letter_topic.discard(rejected.number):
                 case Outcome.ACKNOWLEDGED:
@@ -235,7 +202,7 @@ class Delivery(Generic[Source, Position]):
                 case Outcome.REJECTED:
                     self._metrics.dead_letter_topic_failures.inc()
         self._sink.dead_letter(rejected.number)
-        self._window.acknowledge((range(rejected.number, rejected.number + 1),))
+        self.window.acknowledge((range(rejected.number, rejected.number + 1),))
         self._drop_spans()
 
     def publish_dead_letter(self, rejected: RejectedEvent[Source, Position]) -> Outcome:
@@ -250,7 +217,7 @@ class Delivery(Generic[Source, Position]):
 
     def progress(self) -> list[Progress[Source, Position]]:
         """Sources whose acknowledged position advanced."""
-        return self._window.progress()
+        return self.window.progress()
 
     def close(self, deadline_s: float) -> None:
         """Closes the sink and records its final results."""
@@ -263,13 +230,13 @@ class Delivery(Generic[Source, Position]):
 
     def forget(self) -> None:
         """Empties the window. The caller must read unacknowledged events again."""
-        self._window = self._new_window(self._window.next_number)
+        self.window = self._new_window(self.window.next_number)
         self._unsent.clear()
         for span in self._spans:
             if span.trace is not None:
                 span.trace.end(is_acknowledged=False)
         self._spans.clear()
-        self._rejected.clear()
+        self.rejected.clear()
         if self._dead_letter_topic is not None:
             self._dead_letter_topic.forget()
 
@@ -280,12 +247,12 @@ class Delivery(Generic[Source, Position]):
 
     def _note(self, outcome: DeliveryResult) -> bool:
         if outcome.acknowledged:
-            self._window.acknowledge(outcome.acknowledged)
+            self.window.acknowledge(outcome.acknowledged)
             self._metrics.events_acknowledged.inc(sum(map(len, outcome.acknowledged)))
         for failure in outcome.failed:
             span = self._span_of(failure.number)
-            message = self._window.message(failure.number)
-            self._rejected.append(
+            message = self.window.message(failure.number)
+            self.rejected.append(
                 RejectedEvent(
                     failure.number, span.source, span.start, span.end, message, failure.reason
                 )
@@ -298,7 +265,7 @@ class Delivery(Generic[Source, Position]):
         return next(span for span in self._spans if span.first <= number < span.stop)
 
     def _drop_spans(self) -> None:
-        while self._spans and self._spans[0].stop <= self._window.watermark:
+        while self._spans and self._spans[0].stop <= self.window.watermark:
             span = self._spans.popleft()
             if span.trace is not None:
                 span.trace.end(is_acknowledged=True)

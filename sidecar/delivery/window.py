@@ -79,30 +79,14 @@ class Window(Generic[Source, Position]):
         self._clock = clock
         self._slots: list[_Slot[Source, Position]] = []
         self._firsts: list[int] = []
-        self._next_number = first_number
-        self._watermark = first_number
-        self._buffered_bytes = 0
-        self._unacknowledged = 0
+        self.next_number = first_number
+        self.watermark = first_number
+        """The largest number below which every event is acknowledged."""
+        self.buffered_bytes = 0
+        """Size of keys and values in the window."""
+        self.unacknowledged = 0
         self._reported: dict[Source, Position] = {}
         self._finished: dict[Source, Position] = {}
-
-    @property
-    def next_number(self) -> int:
-        return self._next_number
-
-    @property
-    def watermark(self) -> int:
-        """The largest number below which every event is acknowledged."""
-        return self._watermark
-
-    @property
-    def unacknowledged(self) -> int:
-        return self._unacknowledged
-
-    @property
-    def buffered_bytes(self) -> int:
-        """Size of keys and values in the window."""
-        return self._buffered_bytes
 
     @property
     def batches(self) -> int:
@@ -113,8 +97,8 @@ class Window(Generic[Source, Position]):
     def room(self) -> WindowCapacity:
         """Remaining capacity, counted from the watermark: a crash may repeat all later events."""
         return WindowCapacity(
-            max(0, self.max_events - (self._next_number - self._watermark)),
-            max(0, self.max_bytes - self._buffered_bytes),
+            max(0, self.max_events - (self.next_number - self.watermark)),
+            max(0, self.max_bytes - self.buffered_bytes),
         )
 
     @property
@@ -122,15 +106,11 @@ class Window(Generic[Source, Position]):
         """Seconds since the oldest unacknowledged batch was added, or None if there is none."""
         return self._clock() - self._slots[0].added_at_s if self._slots else None
 
-    def pending_sources(self) -> frozenset[Source]:
-        """Return the sources whose latest position `progress` has not reported yet."""
-        return frozenset(slot.source for slot in self._slots) | self._finished.keys()
-
     def add(
         self, source: Source, batch: DeliveryBatch[Position]
     ) -> NumberedBatch[Source, Position]:
         """Numbers the events of a batch, which must follow the previous batch of its source."""
-        numbered = NumberedBatch(source, batch, self._next_number)
+        numbered = NumberedBatch(source, batch, self.next_number)
         events = len(batch)
         last = self._slots[-1] if self._slots else None
         if not events and last is not None and last.source == source:
@@ -139,9 +119,9 @@ class Window(Generic[Source, Position]):
         slot = _Slot(numbered, self._clock())
         self._slots.append(slot)
         self._firsts.append(slot.first)
-        self._next_number += events
-        self._unacknowledged += events
-        self._buffered_bytes += slot.size_bytes
+        self.next_number += events
+        self.unacknowledged += events
+        self.buffered_bytes += slot.size_bytes
         self._advance()
         return numbered
 
@@ -156,7 +136,7 @@ class Window(Generic[Source, Position]):
                 slot = self._slot_of(number)
                 if slot is None:
                     # Finished and dropped: continue with the first slot.
-                    number = self._firsts[0] if self._firsts else self._next_number
+                    number = self._firsts[0] if self._firsts else self.next_number
                     continue
                 first = number - slot.first
                 stop = min(run.stop - slot.first, len(slot.done))
@@ -169,7 +149,7 @@ class Window(Generic[Source, Position]):
 
     def message(self, number: int) -> Message:
         """Returns an unacknowledged event. Raises LookupError for any other number."""
-        slot = self._slot_of(number) if number < self._next_number else None
+        slot = self._slot_of(number) if number < self.next_number else None
         if slot is not None and slot.batch is not None and not slot.done[number - slot.first]:
             index = number - slot.first
             return slot.batch.messages(index, index + 1)[0]
@@ -181,8 +161,8 @@ class Window(Generic[Source, Position]):
         self._finished = {}
         if self._slots:
             head = self._slots[0]
-            if head.batch is not None and self._watermark > head.first:
-                moved[head.source] = head.batch.position_after(self._watermark - head.first)
+            if head.batch is not None and self.watermark > head.first:
+                moved[head.source] = head.batch.position_after(self.watermark - head.first)
         changed = [
             Progress(source, position)
             for source, position in moved.items()
@@ -194,9 +174,9 @@ class Window(Generic[Source, Position]):
 
     def _slot_of(self, number: int) -> _Slot[Source, Position] | None:
         """Returns the slot of a number, or None if that slot is finished and removed."""
-        if number >= self._next_number:
+        if number >= self.next_number:
             raise ValueError(
-                f"event {number}: no event has this number yet; the next is {self._next_number}"
+                f"event {number}: no event has this number yet; the next is {self.next_number}"
             )
         # Empty slots share their number with the slot after them, which bisect_right finds.
         index = bisect_right(self._firsts, number) - 1
@@ -204,10 +184,10 @@ class Window(Generic[Source, Position]):
 
     def _settle(self, slot: _Slot[Source, Position], newly_done: int) -> None:
         slot.remaining -= newly_done
-        self._unacknowledged -= newly_done
+        self.unacknowledged -= newly_done
         if not slot.remaining and slot.batch is not None:
             slot.batch = None
-            self._buffered_bytes -= slot.size_bytes
+            self.buffered_bytes -= slot.size_bytes
 
     def _advance(self) -> None:
         """Drops the finished slots at the head and advances the watermark."""
@@ -222,6 +202,6 @@ class Window(Generic[Source, Position]):
             del self._firsts[:finished]
         if self._slots:
             head = self._slots[0]
-            self._watermark = head.first + head.done.find(0, max(0, self._watermark - head.first))
+            self.watermark = head.first + head.done.find(0, max(0, self.watermark - head.first))
         else:
-            self._watermark = self._next_number
+            self.watermark = self.next_number

@@ -10,9 +10,10 @@ import os
 import select
 import threading
 from collections.abc import Callable
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol
 
-from sidecar.delivery.delivery import Delivery, RejectedEvent
+from sidecar.dead_letters.dead_letter import RejectedEvent
+from sidecar.delivery.delivery import Delivery
 from sidecar.delivery.sink_driver import SinkDriver
 from sidecar.errors import AccessDeniedError, SinkRestartError
 from sidecar.events import Position, Source
@@ -78,11 +79,8 @@ logger = logging.getLogger(__name__)
 
 _BUSY_PUBLISH_INTERVAL_S = 0.25
 
-SourceOf = TypeVar("SourceOf")
-PositionOf = TypeVar("PositionOf")
 
-
-class ChangeSource(Protocol[SourceOf, PositionOf]):
+class ChangeSource(Protocol[Source, Position]):
     """The source that a loop reads, and that stores the progress of delivery. Used by one thread.
 
     The loop records, saves and disposes of everything that `read` adds, in this order.
@@ -113,7 +111,7 @@ class ChangeSource(Protocol[SourceOf, PositionOf]):
     def note_progress(self) -> bool:
         """Records `Delivery.progress`. Returns whether a position advanced."""
 
-    def keep_dead_letter(self, rejected: RejectedEvent[SourceOf, PositionOf]) -> bool:
+    def keep_dead_letter(self, rejected: RejectedEvent[Source, Position]) -> bool:
         """Stores a dead letter. Returns False if it currently cannot."""
 
     def save(self) -> None:
@@ -160,13 +158,9 @@ class Loop(Generic[Source, Position]):
         self._clock = clock
         self._sink = SinkDriver(delivery, metrics=metrics, clock=clock)
         self._is_stopping = False
-        self._last_tick_s = clock()
-        self._publish()
-
-    @property
-    def last_tick_s(self) -> float:
+        self.last_tick_s = clock()
         """The clock's time at the end of the latest tick. Thread-safe."""
-        return self._last_tick_s
+        self._publish()
 
     @property
     def pause_s(self) -> float:
@@ -206,8 +200,9 @@ class Loop(Generic[Source, Position]):
             worked = True
         worked |= self._settle()
         worked |= source.dispose()
-        self._last_tick_s = self._clock()
-        if self._is_publish_due or not (worked or source.is_reading):
+        self.last_tick_s = self._clock()
+        is_due = self._clock() - self._published_at_s >= _BUSY_PUBLISH_INTERVAL_S
+        if is_due or not (worked or source.is_reading):
             self._publish()
         return worked
 
@@ -288,13 +283,9 @@ class Loop(Generic[Source, Position]):
         """Runs a tick that reads nothing."""
         worked = self._sink.tick(may_read=False, may_open=False)
         worked |= self._settle()
-        self._last_tick_s = self._clock()
+        self.last_tick_s = self._clock()
         self._publish()
         return worked
-
-    @property
-    def _is_publish_due(self) -> bool:
-        return self._clock() - self._published_at_s >= _BUSY_PUBLISH_INTERVAL_S
 
     def _publish(self) -> None:
         self._source.publish(is_stopping=self._is_stopping)

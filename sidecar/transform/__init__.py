@@ -11,16 +11,14 @@ of sending the original event.
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple
 
 from sidecar.errors import ConfigError, SidecarError
-from sidecar.events import DeliveryBatch, Message
+from sidecar.events import DeliveryBatch, Message, PositionOf
 from sidecar.events.message_batch import MessageBatch
 from sidecar.properties.named_object import load_named
 
 PROPERTY = "event.transform"
-
-PositionOf = TypeVar("PositionOf", covariant=True)
 
 
 class Event(NamedTuple):

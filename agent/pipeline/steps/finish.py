@@ -15,7 +15,7 @@ from agent.pipeline.segment_disposer import EventSource
 from agent.segments.state import after_acknowledgement
 from agent.snapshot.plan import SnapshotPartition
 from agent.watermark.message import WatermarkSource
-from sidecar.delivery.delivery import RejectedEvent
+from sidecar.dead_letters.dead_letter import RejectedEvent
 from sidecar.logs import fields
 
 logger = logging.getLogger(__name__)

@@ -1,9 +1,8 @@
 """The dead-letter topic: its messages, completion of events, and the fallback to a file."""
 
-from dataclasses import dataclass
-
 import pytest
 
+from sidecar.dead_letters.dead_letter import RejectedEvent
 from sidecar.delivery.dead_letter_topic import DeadLetterTopic
 from sidecar.errors import AccessDeniedError, SinkRestartError
 from sidecar.events import Message
@@ -11,16 +10,11 @@ from sidecar.sinks.base import Outcome, SinkState
 from tests.support.sinks.memory_sink import MemorySink
 
 MESSAGE: Message = ("shop.orders", b"key", b"value", [("cdc.id", b"\1")], 7)
+REASON = "Kafka rejects its 9 bytes: Broker: Message size too large"
 
 
-@dataclass(frozen=True)
-class Rejected:
-    number: int = 5
-    source: object = "CommitLog-7-1"
-    message: Message = MESSAGE
-    reason: str = "Kafka rejects its 9 bytes: Broker: Message size too large"
-    start: int = 10
-    end: int = 90
+def event(number: int = 5) -> RejectedEvent[str, int]:
+    return RejectedEvent(number, "CommitLog-7-1", 10, 90, MESSAGE, REASON)
 
 
 @pytest.fixture
@@ -38,10 +32,10 @@ def test_rejected_event_completes_once_dead_letter_is_acknowledged(
     topic: DeadLetterTopic, sink: MemorySink
 ) -> None:
     assert not sink.is_open, "no client without a dead letter"
-    assert topic.keep(Rejected()) is Outcome.WAITING
-    assert topic.keep(Rejected()) is Outcome.WAITING
+    assert topic.keep(event()) is Outcome.WAITING
+    assert topic.keep(event()) is Outcome.WAITING
     sink.acknowledge()
-    assert topic.keep(Rejected()) is Outcome.ACKNOWLEDGED
+    assert topic.keep(event()) is Outcome.ACKNOWLEDGED
     assert topic.discard(5) is Outcome.ACKNOWLEDGED
     assert len(sink.messages) == 1
 
@@ -49,34 +43,34 @@ def test_rejected_event_completes_once_dead_letter_is_acknowledged(
 def test_dead_letter_contains_key_value_and_context(
     topic: DeadLetterTopic, sink: MemorySink
 ) -> None:
-    topic.keep(Rejected())
+    topic.keep(event())
     ((_, (name, key, value, headers, place)),) = sink.messages
     assert (name, key, value, place) == ("dlq", b"key", b"value", 7)
     found = dict(headers)
     assert found["cdc.id"] == b"\1"
     assert found["__connect.errors.topic"] == b"shop.orders"
     assert found["__connect.errors.exception.class.name"].endswith(b"RecordTooLargeException")
-    assert found["__connect.errors.exception.message"] == Rejected().reason.encode()
+    assert found["__connect.errors.exception.message"] == REASON.encode()
     assert found["cdc.dead.letter.source"] == b"CommitLog-7-1"
     assert found["cdc.dead.letter.position"] == b"10-90"
 
 
 def test_dead_letter_context_can_be_omitted(sink: MemorySink) -> None:
-    DeadLetterTopic("dlq", sink, connector="shop", has_context=False).keep(Rejected())
+    DeadLetterTopic("dlq", sink, connector="shop", has_context=False).keep(event())
     assert sink.messages[0][1][3] == MESSAGE[3]
 
 
 def test_event_rejected_by_dead_letter_topic_remains_rejected(
     topic: DeadLetterTopic, sink: MemorySink, caplog: pytest.LogCaptureFixture
 ) -> None:
-    topic.keep(Rejected())
+    topic.keep(event())
     sink.fail(5, "too large for me")
-    assert topic.keep(Rejected()) is Outcome.REJECTED
-    assert topic.keep(Rejected()) is Outcome.REJECTED
+    assert topic.keep(event()) is Outcome.REJECTED
+    assert topic.keep(event()) is Outcome.REJECTED
     assert len(sink.messages) == 1
     sent, rejected = caplog.messages
     assert sent == (
-        f"The sink rejected an event for the topic shop.orders: {Rejected().reason}. The agent "
+        f"The sink rejected an event for the topic shop.orders: {REASON}. The agent "
         "sends it to the dead-letter topic dlq."
     )
     assert rejected == (
@@ -90,28 +84,28 @@ def test_missing_topic_and_denied_login_reject_dead_letters(
     topic: DeadLetterTopic, sink: MemorySink, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sink.raise_next(AccessDeniedError("no"))
-    assert topic.keep(Rejected(4)) is Outcome.REJECTED
+    assert topic.keep(event(4)) is Outcome.REJECTED
     missing = SinkState(False, "the topic dlq does not exist", ("dlq",), "topic_missing")
     monkeypatch.setattr(sink, "state", lambda: missing)
     while not sink.messages:
-        outcome = topic.keep(Rejected())
+        outcome = topic.keep(event())
     assert outcome is Outcome.REJECTED
 
 
 def test_lost_dead_letter_is_resent(topic: DeadLetterTopic, sink: MemorySink) -> None:
-    topic.keep(Rejected())
+    topic.keep(event())
     sink.raise_next(SinkRestartError("events were lost"))
     while len(sink.messages) < 2:
-        assert topic.keep(Rejected()) is Outcome.WAITING
+        assert topic.keep(event()) is Outcome.WAITING
     sink.acknowledge()
-    assert topic.keep(Rejected()) is Outcome.ACKNOWLEDGED
+    assert topic.keep(event()) is Outcome.ACKNOWLEDGED
 
 
 def test_dead_letter_waits_for_unavailable_broker(topic: DeadLetterTopic, sink: MemorySink) -> None:
     assert not topic.state
-    topic.keep(Rejected())
+    topic.keep(event())
     sink.go_away("no Kafka broker answers")
-    assert topic.keep(Rejected()) is Outcome.WAITING
+    assert topic.keep(event()) is Outcome.WAITING
     state = topic.state
     assert state is not None
     assert (state.healthy, state.topics, state.code) == (True, ("dlq",), "dead_letters_waiting")

@@ -134,19 +134,6 @@ class WindowMachine(RuleBasedStateMachine):
             assert self.window.oldest_age_s == self.now_s - self.added_at_s[watermark]
 
     @invariant()
-    def sources_are_pending_until_their_end_is_reported(self) -> None:
-        pending = {
-            source for source, end in self.positions.items() if self.reached.get(source) != end
-        }
-        assert self.window.pending_sources() >= pending
-        unfinished = {
-            batch.source
-            for batch in self.batches
-            if batch.first + len(batch.batch) > self.watermark()
-        }
-        assert self.window.pending_sources() >= unfinished
-
-    @invariant()
     def waiting_events_can_be_read(self) -> None:
         for number in range(self.next_number):
             if number in self.acknowledged:
@@ -162,7 +149,6 @@ class WindowMachine(RuleBasedStateMachine):
         for each in self.window.progress():
             self.reached[each.source] = each.position
         assert self.reached == self.positions
-        assert self.window.pending_sources() == frozenset()
         assert self.window.progress() == []
 
 

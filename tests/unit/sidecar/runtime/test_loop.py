@@ -4,7 +4,8 @@ from collections import deque
 
 import pytest
 
-from sidecar.delivery.delivery import Delivery, RejectedEvent
+from sidecar.dead_letters.dead_letter import RejectedEvent
+from sidecar.delivery.delivery import Delivery
 from sidecar.errors import AccessDeniedError, SinkRestartError
 from sidecar.metrics import DeliveryMetrics
 from sidecar.process.lifecycle import Stop

@@ -50,6 +50,7 @@ from cdc_extension import __version__
 from commitlog import CounterHistory, EventFormat
 from sidecar.check.periodic import PeriodicChecks
 from sidecar.delivery.dead_letter_topic import create_dead_letter_topic
+from sidecar.delivery.sink_registry import create_sink
 from sidecar.encoding import SchemaIds
 from sidecar.logs import fields
 from sidecar.metrics import DeliveryMetrics
@@ -59,7 +60,6 @@ from sidecar.properties.show import presenting
 from sidecar.runtime.service import ServiceShell
 from sidecar.schema_registry.registrar import create_registrar
 from sidecar.sinks.base import Sink
-from sidecar.sinks.registry import create_sink
 from sidecar.tracing import create_tracing
 
 logger = logging.getLogger(__name__)

@@ -32,12 +32,12 @@ from mongo_agent.pipeline.batches import OwnMessages
 from mongo_agent.server.deployment import Deployment
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.records import InitialSnapshot
+from sidecar.delivery.sink_registry import create_sink_and_store
 from sidecar.errors import ConfigError, UnavailableError
 from sidecar.events import NumberedBatch
 from sidecar.files.locks import DirectoryLock
 from sidecar.offsets.position_store import PositionRecords
 from sidecar.offsets.properties_store import PropertiesStore
-from sidecar.sinks.registry import create_sink_and_store
 
 _JAVA_STREAM = b"\xac\xed"
 _SEPARATOR = b"\t"

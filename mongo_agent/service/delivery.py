@@ -26,6 +26,7 @@ from mongo_agent.signals.channels import SignalFile, SignalTopic
 from mongo_agent.signals.signal import Signal, SignalResult
 from mongo_agent.status.view import MongoStatus
 from sidecar.delivery.dead_letter_topic import create_dead_letter_topic
+from sidecar.delivery.sink_registry import create_sink_and_store
 from sidecar.logs import fields
 from sidecar.offsets.position_store import PositionStore, SinkPositions
 from sidecar.offsets.properties_store import PropertiesStore
@@ -33,7 +34,6 @@ from sidecar.process.lifecycle import Stop
 from sidecar.process.wait_policy import Answered, RetryPause, wait_for
 from sidecar.runtime.service import ServiceShell
 from sidecar.sinks.base import Sink
-from sidecar.sinks.registry import create_sink_and_store
 
 logger = logging.getLogger(__name__)
 

@@ -26,6 +26,7 @@ from mongo_agent.status.summary import MongoSummaryParts
 from mongo_agent.status.view import HISTORY, MongoStatus
 from sidecar.check.broker import broker_of_run
 from sidecar.check.periodic import PeriodicChecks
+from sidecar.delivery.sink_registry import create_sink
 from sidecar.errors import LockedError, SidecarError
 from sidecar.leader_election.election import LeaderElection
 from sidecar.logs import fields
@@ -34,7 +35,6 @@ from sidecar.process.lifecycle import Stop
 from sidecar.properties.show import presenting
 from sidecar.runtime.service import ServiceShell
 from sidecar.sinks.base import Sink
-from sidecar.sinks.registry import create_sink
 
 logger = logging.getLogger(__name__)
 

@@ -9,10 +9,10 @@ from typing import Protocol
 
 from sidecar.check.check import Finding, fault, ok, warning
 from sidecar.config.settings import SidecarProperties
+from sidecar.delivery.sink_registry import sink_problems
 from sidecar.errors import ConfigError
 from sidecar.http.token import read_token
 from sidecar.quantities import size_text
-from sidecar.sinks.registry import sink_problems
 from sidecar.tracing import create_tracing
 from sidecar.transform import transform_named
 

@@ -69,7 +69,7 @@ def _check(invocation: Invocation[Any]) -> None:
     """
     config = invocation.config()
     # Imported here: the Kafka client loads slowly.
-    from sidecar.sinks.registry import sink_problems
+    from sidecar.delivery.sink_registry import sink_problems
 
     problems = [
         *invocation.problems(config),

@@ -9,15 +9,16 @@ denies access, the caller stores the event in a file instead.
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
+from sidecar.config.settings import SidecarProperties
 from sidecar.dead_letters.dead_letter import RejectedEvent
+from sidecar.delivery.sink_registry import create_sink
 from sidecar.errors import AccessDeniedError, SinkRestartError
 from sidecar.events import Message, NumberedBatch
 from sidecar.events.message_batch import MessageBatch
 from sidecar.logs import RateLimitedLog
 from sidecar.sinks.base import DEAD_LETTERS_WAITING, Outcome, Sink, SinkState
-from sidecar.sinks.registry import SinkProperties, create_sink
 
 logger = logging.getLogger(__name__)
 
@@ -26,15 +27,6 @@ _SEND_S = 1.0
 _RETRY_S = 1.0
 _TOO_LARGE = "org.apache.kafka.common.errors.RecordTooLargeException"
 _REJECTED = "org.apache.kafka.common.errors.ApiException"
-
-
-class DeadLetterProperties(SinkProperties, Protocol):
-    """Properties of the sink and of the dead-letter topic."""
-
-    @property
-    def dead_letter_topic(self) -> str | None: ...
-    @property
-    def dead_letter_context(self) -> bool: ...
 
 
 class _OneMessage(MessageBatch):
@@ -215,7 +207,7 @@ class DeadLetterTopic:
 
 
 def create_dead_letter_topic(
-    properties: DeadLetterProperties, connector: str
+    properties: SidecarProperties, connector: str
 ) -> DeadLetterTopic | None:
     """Creates the dead-letter topic, not yet open, or returns None if none is configured.
     `connector` is the name in its headers. Raises ConfigError."""

@@ -8,6 +8,7 @@
 A position is a set of names and values, as in an offset file.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -57,31 +58,14 @@ class PositionRecords:
         return _ID_PREFIX + self.name
 
 
-class SinkWithPositions(Protocol):
-    """A sink that stores positions in the same transaction as the events before them."""
+class SinkPositions(ABC):
+    """A position store that is a sink: a transaction has events and the position after them."""
 
-    def load(self) -> StoredOffsets:
-        """As `PositionStore.load`."""
-
+    @abstractmethod
     def begin_at(self, positions: Mapping[Any, Any]) -> None:
-        """Durably stores the initial position of each source that has no position. Raises
-        UnavailableError if the caller should retry."""
-
-
-class SinkPositions:
-    """The position store of a `SinkWithPositions`."""
-
-    def __init__(self, sink: SinkWithPositions) -> None:
-        self._sink = sink
-
-    def load(self) -> StoredOffsets:
-        return self._sink.load()
-
-    def begin_at(self, positions: Mapping[Any, Any]) -> None:
-        self._sink.begin_at(positions)
-
-    def save(self, values: Mapping[str, str], /) -> None:
-        """Does nothing, because the sink has already stored the position of acknowledged events."""
+        """Durably stores the initial position of each source that has no position, so that a crash
+        before the first event does not change the start. Raises UnavailableError if the caller
+        should retry."""
 
 
 Positions = Mapping[str, Mapping[str, str]]

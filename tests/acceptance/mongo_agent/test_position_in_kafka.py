@@ -12,8 +12,8 @@ from mongo_agent.offsets.kafka_store import position_records
 from mongo_agent.pipeline.batches import OwnMessages
 from mongo_agent.server.deployment import Deployment
 from mongo_agent.snapshot.progress import SnapshotProgress
+from sidecar.delivery.sink_registry import create_sink_and_store
 from sidecar.events import NumberedBatch
-from sidecar.sinks.registry import create_sink_and_store
 from tests.support.mongodb.agent_command import CDC, configuration, mongo_agent
 from tests.support.servers.kafka import KafkaBroker
 

@@ -16,16 +16,13 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 
-from sidecar.errors import (
-    SidecarError,
-    SinkRestartError,
-    UnavailableError,
-)
+from sidecar.errors import SidecarError, SinkRestartError, UnavailableError
 from sidecar.events import NumberedBatch
 from sidecar.logs import fields
 from sidecar.offsets.position_store import (
     PositionRecords,
     Positions,
+    SinkPositions,
     all_values,
     position_bytes,
 )
@@ -62,7 +59,7 @@ _DEFAULT_TIMEOUT_MS = "60000"
 _TIMEOUT = "transaction.timeout.ms"
 
 
-class TransactionalKafkaSink:
+class TransactionalKafkaSink(SinkPositions):
     """Publishes to Kafka in transactions. Waits for an unavailable broker; `state` reports it.
 
     After each `open`, `load` must be called before `send`.
@@ -171,8 +168,7 @@ class TransactionalKafkaSink:
         return StoredOffsets(all_values(self._positions.stored))
 
     def begin_at(self, positions: Mapping[Any, Any]) -> None:
-        """Durably store positions of sources that have none, so that a crash before the first event
-        does not change the start. Raises UnavailableError after ten seconds."""
+        """Raises UnavailableError after ten seconds."""
         begun = {str(source): self._records.values(source, at) for source, at in positions.items()}
         until_s = self._clock() + _LOAD_S
         while not begun.keys() <= self._positions.stored.keys():
@@ -182,6 +178,9 @@ class TransactionalKafkaSink:
                 self._transactional.begin()
                 self._store_position({**begun, **self._positions.stored})
             self._tick(_STEP_S)
+
+    def save(self, values: Mapping[str, str], /) -> None:
+        """Does nothing, because a transaction has stored the position of acknowledged events."""
 
     def send(self, numbered: NumberedBatch[Any, Any], start: int, deadline_s: float) -> int:
         if not self._is_loaded:

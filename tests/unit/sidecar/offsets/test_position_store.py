@@ -2,28 +2,24 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecar.config.settings import SidecarProperties
+from sidecar.delivery.sink_registry import create_sink_and_store
 from sidecar.errors import ConfigError
 from sidecar.offsets.position_store import (
     PositionRecords,
-    PositionStore,
-    SinkPositions,
     all_values,
     position_bytes,
     read_positions,
 )
-from sidecar.offsets.properties_store import PropertiesStore, StoredOffsets
+from sidecar.offsets.properties_store import PropertiesStore
 from sidecar.properties.loading import load
 from sidecar.properties.source import command_line_settings
 from sidecar.sinks.kafka.transactions.sink import TransactionalKafkaSink
-from sidecar.sinks.registry import create_sink_and_store
 from sidecar.sinks.stdout import StdoutSink
 
 RECORDS = PositionRecords("positions", "shop", lambda source, position: {source: str(position)})
@@ -54,13 +50,6 @@ def test_connector_name_is_record_key_and_transactional_id() -> None:
     assert (RECORDS.key, RECORDS.transactional_id) == (b"shop", "cdc-sidecar-shop")
 
 
-def test_sink_position_store_loads_but_saves_nothing() -> None:
-    sink: Any = SimpleNamespace(load=lambda: StoredOffsets({"position": "7"}))
-    store: PositionStore = SinkPositions(sink)
-    store.save({"position": "8"})
-    assert store.load().values == {"position": "7"}
-
-
 def test_file_store_works_with_stdout_sink(tmp_path: Path) -> None:
     sink, store = create_sink_and_store(properties(tmp_path, "sink=stdout"), "p.properties", None)
     assert isinstance(sink, StdoutSink)
@@ -74,6 +63,7 @@ def test_kafka_position_store_requires_kafka_sink(tmp_path: Path) -> None:
     kafka = properties(tmp_path, "kafka.producer.bootstrap.servers=127.0.0.1:9")
     sink, store = create_sink_and_store(kafka, "p.properties", RECORDS)
     assert isinstance(sink, TransactionalKafkaSink)
-    assert isinstance(store, SinkPositions)
+    assert store is sink
+    store.save({"position": "8"})
     with pytest.raises(ConfigError, match="needs `sink=kafka`, not `sink=stdout`"):
         create_sink_and_store(properties(tmp_path, "sink=stdout"), "p.properties", RECORDS)

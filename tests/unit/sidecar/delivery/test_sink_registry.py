@@ -5,12 +5,12 @@ from typing import get_args
 import pytest
 
 from sidecar.config.settings import SidecarProperties, SinkName
+from sidecar.delivery.sink_registry import SINKS, create_sink
 from sidecar.errors import ConfigError
 from sidecar.properties.loading import load
 from sidecar.properties.source import command_line_settings
 from sidecar.sinks.file import FileSink
 from sidecar.sinks.kafka.sink import KafkaSink
-from sidecar.sinks.registry import create_sink, sink_names
 from sidecar.sinks.stdout import StdoutSink
 
 
@@ -20,7 +20,7 @@ def properties(*assignments: str) -> SidecarProperties:
 
 
 def test_sink_registry_matches_names_of_the_property() -> None:
-    assert set(sink_names()) == set(get_args(SinkName))
+    assert SINKS.keys() == set(get_args(SinkName))
 
 
 @pytest.mark.parametrize(

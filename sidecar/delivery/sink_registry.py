@@ -4,46 +4,16 @@ A new kind of sink requires one module, one entry here, and one name in `SinkNam
 """
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from types import MappingProxyType
-from typing import Protocol, Self
 
+from sidecar.config.settings import SidecarProperties
 from sidecar.errors import ConfigError
-from sidecar.offsets.position_store import PositionRecords, PositionStore, SinkPositions
+from sidecar.offsets.position_store import PositionRecords, PositionStore
 from sidecar.offsets.properties_store import PropertiesStore
 from sidecar.sinks.base import Sink
 
 
-class SinkProperties(Protocol):
-    """The properties of sinks and of their position stores."""
-
-    @property
-    def sink(self) -> str: ...
-    @property
-    def file_path(self) -> Path | None: ...
-    @property
-    def kafka_producer(self) -> Mapping[str, str]: ...
-    @property
-    def topic_creation_enable(self) -> bool: ...
-    @property
-    def topic_creation_default(self) -> Mapping[str, str]: ...
-    @property
-    def waits_when_denied(self) -> bool: ...
-    @property
-    def offset_directory(self) -> Path: ...
-    @property
-    def offset_flush_interval_ms(self) -> int: ...
-    @property
-    def inflight_max_events(self) -> int: ...
-    @property
-    def inflight_max_bytes(self) -> int: ...
-    def reread(self) -> Self: ...
-
-
-Factory = Callable[[SinkProperties], Sink]
-
-
-def _kafka(properties: SinkProperties) -> Sink:
+def _kafka(properties: SidecarProperties) -> Sink:
     from sidecar.sinks.kafka.sink import KafkaSink
     from sidecar.sinks.kafka.topics.metadata import topic_creation
 
@@ -55,7 +25,7 @@ def _kafka(properties: SinkProperties) -> Sink:
     )
 
 
-def _file(properties: SinkProperties) -> Sink:
+def _file(properties: SidecarProperties) -> Sink:
     from sidecar.sinks.file import FileSink
 
     if properties.file_path is None:
@@ -63,27 +33,23 @@ def _file(properties: SinkProperties) -> Sink:
     return FileSink(properties.file_path)
 
 
-def _stdout(properties: SinkProperties) -> Sink:
+def _stdout(properties: SidecarProperties) -> Sink:
     from sidecar.sinks.stdout import StdoutSink
 
     return StdoutSink()
 
 
-_FACTORIES: Mapping[str, Factory] = MappingProxyType(
+SINKS: Mapping[str, Callable[[SidecarProperties], Sink]] = MappingProxyType(
     {"file": _file, "kafka": _kafka, "stdout": _stdout}
 )
 
 
-def sink_names() -> tuple[str, ...]:
-    return tuple(sorted(_FACTORIES))
-
-
-def create_sink(properties: SinkProperties) -> Sink:
+def create_sink(properties: SidecarProperties) -> Sink:
     """Create the configured sink, not yet open. Raises ConfigError."""
-    return _FACTORIES[properties.sink](properties)
+    return SINKS[properties.sink](properties)
 
 
-def sink_problems(properties: SinkProperties) -> list[str]:
+def sink_problems(properties: SidecarProperties) -> list[str]:
     """Return problems in the sink's settings that can be found without the broker."""
     if properties.sink != "kafka":
         return []
@@ -99,7 +65,7 @@ def sink_problems(properties: SinkProperties) -> list[str]:
 
 
 def create_sink_and_store(
-    properties: SinkProperties,
+    properties: SidecarProperties,
     file_name: str,
     records: PositionRecords | None,
     *,
@@ -134,4 +100,4 @@ def create_sink_and_store(
         waits_when_denied=properties.waits_when_denied,
         reread=lambda: properties.reread().kafka_producer,
     )
-    return sink, SinkPositions(sink)
+    return sink, sink

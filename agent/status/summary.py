@@ -10,8 +10,8 @@ from agent.quarantine.scanner import QuarantinedFiles, QuarantineUsage
 from agent.segments.state import Segment
 from agent.snapshot.offsets import State, TableSnapshot
 from agent.status.view import AgentStatus
-from sidecar.page.agent_summary import MOST_BARS, Quarantined, config_option
-from sidecar.page.summary import NextCommand, ProgressBar, QuarantinedItem, Stat
+from sidecar.page.agent_summary import MOST_BARS, config_option
+from sidecar.page.summary import NextCommand, ProgressBar, Quarantined, QuarantinedItem, Stat
 from sidecar.quantities import duration_text
 
 _SNAPSHOT = "snapshot-"

@@ -9,8 +9,8 @@ from types import MappingProxyType
 from mongo_agent.dead_letters import DEAD_LETTERS, GAPS, Usage
 from mongo_agent.pipeline.view import StreamView, View
 from mongo_agent.snapshot.view import CollectionView
-from sidecar.page.agent_summary import MOST_BARS, Quarantined, config_option
-from sidecar.page.summary import NextCommand, ProgressBar, QuarantinedItem, Stat
+from sidecar.page.agent_summary import MOST_BARS, config_option
+from sidecar.page.summary import NextCommand, ProgressBar, Quarantined, QuarantinedItem, Stat
 from sidecar.quantities import duration_text
 
 

@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
@@ -12,10 +12,8 @@ from sidecar.health.health import Health
 from sidecar.page.summary import (
     LATE_S,
     Counts,
-    DeadLetters,
-    NextCommand,
     ProgressBar,
-    QuarantinedItem,
+    Quarantined,
     Stat,
     Summary,
     counts_of,
@@ -29,17 +27,6 @@ MOST_BARS = 64
 """Maximum number of lines of each kind in the timeline."""
 
 ViewOf_contra = TypeVar("ViewOf_contra", bound=StatusView, contravariant=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Quarantined:
-    """The content of a quarantine: as text, in bytes, and item by item."""
-
-    message: str
-    size_bytes: int
-    items: Sequence[QuarantinedItem] = ()
-    hidden: int = 0
-    commands: Sequence[NextCommand] = ()
 
 
 class SummaryParts(Protocol[ViewOf_contra]):
@@ -61,7 +48,7 @@ class SummaryParts(Protocol[ViewOf_contra]):
     def progress_title(self, view: ViewOf_contra) -> str: ...
     def progress(self, view: ViewOf_contra) -> Iterator[ProgressBar]: ...
     def quarantine(self, view: ViewOf_contra) -> Quarantined:
-        """Describes the content of the quarantine."""
+        """Describes the content of the quarantine, without limit and reasons."""
 
     def notes(self, view: ViewOf_contra) -> Iterator[str]: ...
 
@@ -105,15 +92,7 @@ class AgentSummary(Generic[ViewOf]):
             progress=tuple(parts.progress(view)),
             counts_title=parts.counts_title,
             counts=self._counts(),
-            dead_letters=DeadLetters(
-                held.message,
-                held.size_bytes,
-                self._quarantine_max_bytes,
-                reasons,
-                held.items,
-                held.hidden,
-                held.commands,
-            ),
+            dead_letters=replace(held, limit_bytes=self._quarantine_max_bytes, by_reason=reasons),
             notes=tuple(parts.notes(view)),
         )
 

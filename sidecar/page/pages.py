@@ -25,11 +25,6 @@ from sidecar.page.summary import Summary
 
 _PARTS = re.compile(r"/\* ([\w. ]+) \*/")
 """A placeholder for files to embed: `/* words.js page.js */`."""
-_HEADERS = {
-    "Cache-Control": "no-store",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-}
 
 
 def status_pages(
@@ -41,7 +36,7 @@ def status_pages(
     @pages.get("/")
     def page() -> Response:
         text = page_text()
-        headers = {**_HEADERS, "Content-Security-Policy": security_policy(text)}
+        headers = {"Content-Security-Policy": security_policy(text)}
         return Response(text, mimetype="text/html", headers=headers)
 
     @pages.get("/page.json")
@@ -51,7 +46,7 @@ def status_pages(
             **page_values(status.instance(), health, summary(health), recent),
             **status.about(),
         }
-        return Response(orjson.dumps(values), mimetype="application/json", headers=_HEADERS)
+        return Response(orjson.dumps(values), mimetype="application/json")
 
     return pages
 

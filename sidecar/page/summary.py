@@ -78,13 +78,13 @@ class QuarantinedItem:
 
 
 @dataclass(frozen=True, slots=True)
-class DeadLetters:
+class Quarantined:
     """Content of the quarantine."""
 
     message: str
     size_bytes: int
-    limit_bytes: int
-    by_reason: Mapping[str, int]
+    limit_bytes: int = field(default=0, kw_only=True)
+    by_reason: Mapping[str, int] = field(default_factory=dict, kw_only=True)
     """Since the start."""
     items: Sequence[QuarantinedItem] = ()
     """The oldest few."""
@@ -104,8 +104,8 @@ class Summary:
     progress: Sequence[ProgressBar] = ()
     counts_title: str = ""
     counts: Sequence[Counts] = ()
-    dead_letters: DeadLetters | None = None
-    notes: Sequence[str] = field(default=())
+    dead_letters: Quarantined | None = None
+    notes: Sequence[str] = ()
 
 
 def state_of(health: Health, *, is_late: bool) -> State:

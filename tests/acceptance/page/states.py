@@ -16,9 +16,9 @@ from sidecar.logs import RecentWarnings
 from sidecar.page.pages import status_pages
 from sidecar.page.summary import (
     Counts,
-    DeadLetters,
     NextCommand,
     ProgressBar,
+    Quarantined,
     QuarantinedItem,
     Stat,
     Summary,
@@ -42,13 +42,11 @@ _COUNTS = (
     Counts("shop.a_table_with_a_long_name_indeed", {"inserts": 5, "snapshot reads": 1}),
 )
 _NAME = "CommitLog-7-1699000000001.log"
-_EMPTY = DeadLetters("The quarantine is empty.", 0, _GIB, {})
+_EMPTY = Quarantined("The quarantine is empty.", 0, limit_bytes=_GIB)
 _OPTION = "--config /etc/cdc-sidecar/agent.properties"
-_FULL = DeadLetters(
+_FULL = Quarantined(
     "2 items: 3 undelivered ranges and 1 dead letter.",
     345_678,
-    _GIB,
-    {"damage": 2, "rejected_event": 1},
     tuple(
         QuarantinedItem(
             name,
@@ -64,6 +62,8 @@ _FULL = DeadLetters(
     ),
     7,
     (NextCommand("List all causes", f"agent quarantine list {_OPTION}"),),
+    limit_bytes=_GIB,
+    by_reason={"damage": 2, "rejected_event": 1},
 )
 
 

@@ -21,9 +21,9 @@ from sidecar.logs import RecentWarnings, fields
 from sidecar.page.pages import page_text, status_pages
 from sidecar.page.summary import (
     Counts,
-    DeadLetters,
     NextCommand,
     ProgressBar,
+    Quarantined,
     QuarantinedItem,
     Stat,
     Summary,
@@ -45,11 +45,11 @@ SUMMARY = Summary(
     ),
     counts_title="Events",
     counts=(Counts("ks.t", {"i": 4, "d": 1}), Counts("ks.u", {"u": 2})),
-    dead_letters=DeadLetters(
+    dead_letters=Quarantined(
         "1 item.",
         5,
-        10,
-        {"damaged_bytes": 2},
+        limit_bytes=10,
+        by_reason={"damaged_bytes": 2},
         items=(
             QuarantinedItem(
                 "CommitLog-7-9.log",

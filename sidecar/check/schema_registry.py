@@ -17,7 +17,7 @@ Registries = Mapping[Literal["key", "value"], RegistrySettings]
 
 def registry_text(registries: Registries) -> str:
     """Return the registries' addresses and the timeout as text; empty without registries."""
-    urls = _urls(registries)
+    urls = list(dict.fromkeys(url for each in registries.values() for url in each.urls))
     if not urls:
         return ""
     longest_s = max(len(each.urls) * each.timeout_s for each in registries.values())
@@ -72,10 +72,6 @@ def check_registry(
             yield ok(SUBJECT, message, code="schema_registry_answers")
         finally:
             client.close()
-
-
-def _urls(registries: Registries) -> list[str]:
-    return list(dict.fromkeys(url for each in registries.values() for url in each.urls))
 
 
 def _sentence(text: str) -> str:

@@ -19,6 +19,7 @@ from sidecar.properties.types import LowerCase
 from sidecar.schema_registry.settings import (
     RegistrySettings,
     SchemaType,
+    SettingsReader,
     ineffective_settings,
     registry_settings,
 )
@@ -39,7 +40,6 @@ ALL_CONVERTERS: Mapping[str, str] = {
 }
 """Class names of converters by their short names."""
 _ENCODING = "converter.encoding"
-_FLAGS = {"true": True, "false": False}
 _DECIMALS = ("BASE64", "NUMERIC")
 _REPLACES_NULLS = "replace.null.with.default"
 # Settings for caches and sink connectors, which the agent ignores.
@@ -61,29 +61,17 @@ def json_settings(prefix: str, settings: Mapping[str, str], *, has_schemas: bool
 
     Raises ConfigError with all mistakes.
     """
-    problems: list[str] = []
-
-    def flag(name: str, default: bool) -> bool:
-        text = settings.get(name, str(default)).strip().lower()
-        if text not in _FLAGS:
-            problems.append(f"`{prefix}{name}` must be `true` or `false`, not `{text}`.")
-        return _FLAGS.get(text, default)
-
-    known = {"schemas.enable", "decimal.format"} | JSON_WITHOUT_EFFECT
-    for name in sorted(settings.keys() - known):
-        problems.append(f"`{prefix}{name}` is not a known setting of the JSON converter.")
-    decimals = settings.get("decimal.format", "BASE64").strip().upper()
+    reader = SettingsReader(prefix, settings)
+    reader.reject_unknown({"schemas.enable", "decimal.format"} | JSON_WITHOUT_EFFECT, "JSON")
+    decimals = reader.settings.get("decimal.format", "BASE64").upper()
     if decimals not in _DECIMALS:
-        problems.append(
-            f"`{prefix}decimal.format` must be {' or '.join(_DECIMALS)}, not `{decimals}`."
-        )
-    flag(_REPLACES_NULLS, True)
+        reader.reject("decimal.format", f"must be {' or '.join(_DECIMALS)}, not `{decimals}`")
+    reader.flag(_REPLACES_NULLS, True)
     found = JsonSettings(
-        has_schemas=flag("schemas.enable", has_schemas),
+        has_schemas=reader.flag("schemas.enable", has_schemas),
         decimal_format="NUMERIC" if decimals == "NUMERIC" else "BASE64",
     )
-    if problems:
-        raise ConfigError(*problems)
+    reader.raise_problems()
     return found
 
 
@@ -184,17 +172,15 @@ class ConverterProperties(Properties):
 
     @property
     def uses_avro(self) -> bool:
-        return "avro" in (_kind(self.key_converter), _kind(self.value_converter))
+        return "avro" in map(self._kind, _SIDES)
 
     def is_protobuf(self, side: Side) -> bool:
         """Whether a side uses the Protobuf converter, so that no `Encoding` applies."""
-        converter, _ = self._side(side)
-        return _kind(converter) == "protobuf"
+        return self._kind(side) == "protobuf"
 
     def is_text(self, side: Side) -> bool:
         """Whether a side uses `StringConverter`, so that no `Encoding` applies."""
-        converter, _ = self._side(side)
-        return converter in ("string", STRING_CONVERTER)
+        return self._kind(side) == "string"
 
     def json_settings(self, side: Side) -> JsonSettings:
         """Parse the settings of a JSON side. Raises ConfigError."""
@@ -207,21 +193,20 @@ class ConverterProperties(Properties):
         """Parse the registry settings of each Avro or Protobuf side. Raises ConfigError."""
         found: dict[Side, RegistrySettings] = {}
         for side in _SIDES:
-            converter, settings = self._side(side)
-            if (schema_type := _SCHEMA_TYPES.get(_kind(converter))) is not None:
-                prefix = f"{side}.converter."
-                found[side] = registry_settings(prefix, settings, side, schema_type)
+            if (schema_type := _SCHEMA_TYPES.get(self._kind(side))) is not None:
+                _, settings = self._side(side)
+                found[side] = registry_settings(f"{side}.converter.", settings, side, schema_type)
         return found
 
     def converter_problems(self) -> Iterator[str]:
         """Yield a message for each mistake in converter settings."""
         for side in _SIDES:
-            converter, settings = self._side(side)
+            _, settings = self._side(side)
             if self.is_text(side):
                 yield from string_problems(f"{side}.converter.", settings)
                 continue
             try:
-                if (schema_type := _SCHEMA_TYPES.get(_kind(converter))) is not None:
+                if (schema_type := _SCHEMA_TYPES.get(self._kind(side))) is not None:
                     registry_settings(f"{side}.converter.", settings, side, schema_type)
                 else:
                     self.json_settings(side)
@@ -231,10 +216,10 @@ class ConverterProperties(Properties):
     def converter_warnings(self) -> Iterator[str]:
         """Yield a warning for each converter setting without effect."""
         for side in _SIDES:
-            converter, settings = self._side(side)
+            _, settings = self._side(side)
             if self.is_text(side):
                 continue
-            schema_type = _SCHEMA_TYPES.get(_kind(converter))
+            schema_type = _SCHEMA_TYPES.get(self._kind(side))
             if schema_type is None:
                 unused = sorted(settings.keys() & self.json_without_effect)
             else:
@@ -243,8 +228,7 @@ class ConverterProperties(Properties):
                 yield f"`{side}.converter.{name}` has no effect here."
 
     def _encoding(self, side: Side) -> Encoding:
-        converter, _ = self._side(side)
-        if _kind(converter) == "avro":
+        if self._kind(side) == "avro":
             return "avro"
         return "json_with_schema" if self.json_settings(side).has_schemas else "json"
 
@@ -253,16 +237,12 @@ class ConverterProperties(Properties):
             return self.key_converter, self.key_converter_settings
         return self.value_converter, self.value_converter_settings
 
+    def _kind(self, side: Side) -> str:
+        """Return the short name of a side's converter."""
+        converter, _ = self._side(side)
+        return next((k for k, name in ALL_CONVERTERS.items() if converter in (k, name)), "json")
+
 
 _SIDES: tuple[Side, ...] = ("key", "value")
-
-
-_Kind = Literal["json", "avro", "protobuf"]
-_SCHEMA_TYPES: Mapping[_Kind, SchemaType] = {"avro": "AVRO", "protobuf": "PROTOBUF"}
+_SCHEMA_TYPES: Mapping[str, SchemaType] = {"avro": "AVRO", "protobuf": "PROTOBUF"}
 """Schema types of the converters that use a schema registry."""
-
-
-def _kind(converter: str | None) -> _Kind:
-    if converter in ("avro", AVRO_CONVERTER):
-        return "avro"
-    return "protobuf" if converter in ("protobuf", PROTOBUF_CONVERTER) else "json"

@@ -1,7 +1,6 @@
 """Canonical forms of Avro and Protobuf schemas, for comparison."""
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 _NAMED = ("record", "enum", "fixed")
@@ -26,7 +25,10 @@ def canonical(schema: Any, namespace: str = "") -> Any:
     found: dict[str, Any] = {"type": kind, "name": name}
     found |= {key: schema[key] for key in _KEPT if key in schema}
     if "fields" in schema:
-        found["fields"] = [_field(field, inner) for field in schema["fields"]]
+        found["fields"] = [
+            {"name": field["name"], "type": canonical(field["type"], inner)}
+            for field in schema["fields"]
+        ]
     return found
 
 
@@ -37,10 +39,6 @@ def _full_name(name: str, namespace: str) -> str:
     if name in _PRIMITIVE or "." in name or not namespace:
         return name
     return f"{namespace}.{name}"
-
-
-def _field(field: Mapping[str, Any], namespace: str) -> dict[str, Any]:
-    return {"name": field["name"], "type": canonical(field["type"], namespace)}
 
 
 # An unterminated comment or text extends to the end of the schema, so each byte is read once.

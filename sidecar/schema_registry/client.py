@@ -140,8 +140,15 @@ class RegistryClient:
         return True
 
     def _require_same(self, subject: str, found: str, ours: str) -> None:
-        same = _check_same if self._settings.schema_type == "AVRO" else _check_same_text
-        same(subject, found, ours)
+        if self._settings.schema_type == "AVRO":
+            is_same = _is_same_avro(subject, found, ours)
+        else:
+            is_same = canonical_protobuf(found) == canonical_protobuf(ours)
+        if not is_same:
+            raise SchemaRejectedError(
+                f"the latest schema of {subject} does not match the events: register "
+                "the events' schema, or set `auto.register.schemas=true`"
+            )
 
     def require_answer(self, subject: str) -> None:
         """Request the latest schema of a subject, which need not exist.
@@ -268,26 +275,12 @@ def _id_of(answer: Mapping[str, Any]) -> int:
     return number
 
 
-def _check_same(subject: str, latest: str, ours: str) -> None:
+def _is_same_avro(subject: str, latest: str, ours: str) -> bool:
     try:
         known = bounded_json(latest.encode(), _MAX_ANSWER_BYTES, _MAX_VALUES)
-        is_same = canonical(known) == canonical(json.loads(ours))
+        return bool(canonical(known) == canonical(json.loads(ours)))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise SchemaRejectedError(f"the latest schema of {subject} is not Avro: {error}") from error
-    if not is_same:
-        raise _other_fields(subject)
-
-
-def _check_same_text(subject: str, latest: str, ours: str) -> None:
-    if canonical_protobuf(latest) != canonical_protobuf(ours):
-        raise _other_fields(subject)
-
-
-def _other_fields(subject: str) -> SchemaRejectedError:
-    return SchemaRejectedError(
-        f"the latest schema of {subject} does not match the events: register "
-        "the events' schema, or set `auto.register.schemas=true`"
-    )
 
 
 def _message(data: bytes) -> str:

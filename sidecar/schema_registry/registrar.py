@@ -136,26 +136,17 @@ class Registrar(Generic[SchemaOf]):
         self._sides = sides
         self._registering = threading.Lock()
         self._lock = threading.Lock()
-        self._last = Registration(RegistrationStatus.REGISTERED)
+        self.last = Registration(RegistrationStatus.REGISTERED)
         self._errors: dict[str, str] = {}
-        self._fatal: AccessDeniedError | None = None
-        self._registered = 0
+        self.fatal: AccessDeniedError | None = None
+        """The error of a registry that denied access, if the agent does not retry it."""
+        self.registered = 0
+        """Number of schemas with an id."""
         self._in_use: deque[SchemaOf] = deque(maxlen=_MAX_VERIFIED)
         self._unverifiable: set[SchemaOf] = set()
         self._verified_at = datetime.now(UTC)
-        self._changed: ChangedIds | None = None
-
-    @property
-    def changed_ids(self) -> ChangedIds | None:
+        self.changed_ids: ChangedIds | None = None
         """The change that `verify` found; None while all ids are unchanged."""
-        with self._lock:
-            return self._changed
-
-    @property
-    def fatal(self) -> AccessDeniedError | None:
-        """The error of a registry that denied access, if the agent does not retry it."""
-        with self._lock:
-            return self._fatal
 
     @property
     def is_used(self) -> bool:
@@ -163,21 +154,10 @@ class Registrar(Generic[SchemaOf]):
         return bool(self._sides)
 
     @property
-    def last(self) -> Registration:
-        with self._lock:
-            return self._last
-
-    @property
     def error(self) -> str:
         """Why a requested schema has no id; empty if all schemas have ids."""
         with self._lock:
             return next(iter(self._errors.values()), "")
-
-    @property
-    def registered(self) -> int:
-        """Number of schemas with an id."""
-        with self._lock:
-            return self._registered
 
     def close(self) -> None:
         """Abort every pending request. Thread-safe."""
@@ -245,7 +225,7 @@ class Registrar(Generic[SchemaOf]):
         self._ids.forget_all()
         self._in_use.clear()
         with self._lock:
-            self._changed, self._registered = ChangedIds(message), 0
+            self.changed_ids, self.registered = ChangedIds(message), 0
         self._register(schemas)
 
     def _subject(self, schema: SchemaOf) -> str:
@@ -270,20 +250,17 @@ class Registrar(Generic[SchemaOf]):
                 else:
                     answer, fatal = Registration(RegistrationStatus.REJECTED, str(error)), error
             if answer.status is not RegistrationStatus.REGISTERED:
-                self._note_error(subject, answer.error)
+                with self._lock:
+                    self._errors[subject] = answer.error
                 break
             self._ids.set(schema, number)
             self._in_use.append(schema)
             logger.info("schema registered", extra=fields(subject=subject, schema_id=number))
             with self._lock:
-                self._registered += 1
+                self.registered += 1
                 self._errors.pop(subject, None)
         with self._lock:
-            self._last, self._fatal = answer, fatal or self._fatal
-            if self._changed is not None and not self._errors:
-                self._changed = replace(self._changed, is_resolved=True)
+            self.last, self.fatal = answer, fatal or self.fatal
+            if self.changed_ids is not None and not self._errors:
+                self.changed_ids = replace(self.changed_ids, is_resolved=True)
         return answer
-
-    def _note_error(self, subject: str, error: str) -> None:
-        with self._lock:
-            self._errors[subject] = error

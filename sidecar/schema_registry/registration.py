@@ -13,7 +13,7 @@ A stream waits on its own thread (`SchemaRegistration.wait`). Snapshots and hear
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Generic, Protocol
 
@@ -72,7 +72,8 @@ class SchemaRegistration(Generic[SchemaOf]):
         while not closed.is_set():
             answers = self._ask_all(lacking, closed)
             before_s, asked_at_s = asked_at_s, self._clock()
-            if _is_away(answers):
+            # Otherwise one schema fails, or there are too many requests.
+            if all(each.status is RegistrationStatus.UNAVAILABLE for each in answers.values()):
                 for schema in rejected_at_s:
                     rejected_at_s[schema] += asked_at_s - before_s
             for schema, answer in answers.items():
@@ -139,26 +140,11 @@ class SchemaRegistration(Generic[SchemaOf]):
         )
 
 
-def _is_away(answers: Mapping[SchemaOf, Registration]) -> bool:
-    """Whether no request was answered. Otherwise one schema fails, or there are too many
-    requests."""
-    return all(answer.status is RegistrationStatus.UNAVAILABLE for answer in answers.values())
-
-
 class SchemaRequests(Generic[SchemaOf]):
     """Requests ids on a separate thread, for a thread that must not wait. Requires `close`."""
 
-    def __init__(
-        self,
-        registrar: Registrar[SchemaOf],
-        *,
-        clock: Callable[[], float] = time.monotonic,
-        pause_s: float = _PAUSE_S,
-    ) -> None:
-        """`clock` returns seconds."""
+    def __init__(self, registrar: Registrar[SchemaOf]) -> None:
         self._registrar = registrar
-        self._clock = clock
-        self._pause_s = pause_s
         self._asked: dict[SchemaOf, Future[Registration]] = {}
         self._again_at_s: dict[SchemaOf, float] = {}
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="schemas")
@@ -170,8 +156,8 @@ class SchemaRequests(Generic[SchemaOf]):
             asked = self._asked.get(schema)
             if asked is not None and asked.done():
                 del self._asked[schema]
-                self._again_at_s[schema] = self._clock() + self._pause_s
-            elif asked is None and self._clock() >= self._again_at_s.get(schema, 0.0):
+                self._again_at_s[schema] = time.monotonic() + _PAUSE_S
+            elif asked is None and time.monotonic() >= self._again_at_s.get(schema, 0.0):
                 self._again_at_s.pop(schema, None)
                 asking = self._thread.submit(self._registrar.register, [schema])
                 asking.add_done_callback(lambda _: wake())

@@ -4,7 +4,7 @@ The names come from `io.confluent.kafka.serializers.AbstractKafkaSchemaSerDeConf
 `key.converter.` or `value.converter.`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -15,63 +15,41 @@ from sidecar.errors import ConfigError
 from sidecar.schema_registry.tls import TlsSettings
 from sidecar.tls.store_file import StoreFile
 
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 _STRATEGIES = "io.confluent.kafka.serializers.subject."
-_NO_EFFECT = frozenset(
-    {
-        "connect.meta.data",
-        "enhanced.avro.schema.support",
-        "flatten.unions",
-        "latest.cache.size",
-        "latest.cache.ttl.sec",
-        "max.schemas.per.subject",
-        "schema.cache.size",
-        "schemas.cache.config",
-        "schemas.cache.size",
-        "schemas.enable",
-    }
+_NO_EFFECT = _names(
+    """
+    connect.meta.data enhanced.avro.schema.support flatten.unions latest.cache.size
+    latest.cache.ttl.sec max.schemas.per.subject schema.cache.size schemas.cache.config
+    schemas.cache.size schemas.enable
+    """
 )
-_PROTOBUF_NO_EFFECT = frozenset(
-    {
-        "enhanced.protobuf.schema.support",
-        "generate.index.for.unions",
-        "generate.struct.for.nulls",
-        "int.for.enums",
-        "reference.lookup.only",
-        "reference.subject.name.strategy",
-        "schema.format",
-        "scrub.invalid.names",
-        "skip.known.types",
-        "wrapper.for.raw.primitives",
-    }
+_PROTOBUF_NO_EFFECT = _names(
+    """
+    enhanced.protobuf.schema.support generate.index.for.unions generate.struct.for.nulls
+    int.for.enums reference.lookup.only reference.subject.name.strategy schema.format
+    scrub.invalid.names skip.known.types wrapper.for.raw.primitives
+    """
 )
 _OPTIONAL = "optional.for.nullables"
 _WRAPPER = "wrapper.for.nullables"
-_KNOWN = frozenset(
-    {
-        "auto.register.schemas",
-        "basic.auth.credentials.source",
-        "basic.auth.user.info",
-        "bearer.auth.credentials.source",
-        "bearer.auth.token",
-        "normalize.schemas",
-        "request.timeout.ms",
-        "schema.registry.basic.auth.user.info",
-        "schema.registry.url",
-        "use.latest.version",
-    }
+_KNOWN = _names(
+    """
+    auto.register.schemas basic.auth.credentials.source basic.auth.user.info
+    bearer.auth.credentials.source bearer.auth.token normalize.schemas request.timeout.ms
+    schema.registry.basic.auth.user.info schema.registry.url use.latest.version
+    """
 )
 _SSL = "schema.registry.ssl."
-_SSL_KNOWN = frozenset(
-    {
-        "endpoint.identification.algorithm",
-        "key.password",
-        "keystore.password",
-        "keystore.location",
-        "keystore.type",
-        "truststore.location",
-        "truststore.password",
-        "truststore.type",
-    }
+_SSL_KNOWN = _names(
+    """
+    endpoint.identification.algorithm key.password keystore.password keystore.location
+    keystore.type truststore.location truststore.password truststore.type
+    """
 )
 _STORE_TYPES = ("JKS", "PKCS12", "PEM")
 _TIMEOUT_MS = 10_000
@@ -128,11 +106,29 @@ def registry_settings(
 ) -> RegistrySettings:
     """Parse settings under `prefix`, such as `value.converter.`. Raises ConfigError with all
     mistakes."""
-    problems: list[str] = []
-    reader = _Reader(prefix, {name: text.strip() for name, text in settings.items()}, problems)
-    found = _read(reader, side, schema_type)
-    if problems:
-        raise ConfigError(*problems)
+    reader = SettingsReader(prefix, settings)
+    strategy = f"{side}.subject.name.strategy"
+    converter = _CONVERTERS[schema_type]
+    known = {strategy, *_KNOWN, *_NO_EFFECT, *(f"{_SSL}{name}" for name in _SSL_KNOWN)}
+    if schema_type == "PROTOBUF":
+        known |= {_OPTIONAL, _WRAPPER, *_PROTOBUF_NO_EFFECT}
+        _reject_other_nulls(reader)
+    reader.reject_unknown(known, converter)
+    urls, in_url = _urls(reader, converter)
+    user_info, token = _credentials(reader, in_url)
+    found = RegistrySettings(
+        urls=urls,
+        schema_type=schema_type,
+        strategy=_strategy(reader, strategy),
+        auto_register=reader.flag("auto.register.schemas", True),
+        use_latest=reader.flag("use.latest.version", False),
+        normalize=reader.flag("normalize.schemas", False),
+        user_info=user_info,
+        token=token,
+        timeout_s=_timeout_s(reader),
+        tls=_tls(reader),
+    )
+    reader.raise_problems()
     return found
 
 
@@ -143,11 +139,13 @@ def ineffective_settings(
     return sorted(settings.keys() & known)
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    prefix: str
-    settings: Mapping[str, str]
-    problems: list[str]
+class SettingsReader:
+    """Reads the settings of a converter under `prefix`, and collects all mistakes."""
+
+    def __init__(self, prefix: str, settings: Mapping[str, str]) -> None:
+        self.prefix = prefix
+        self.settings = {name: text.strip() for name, text in settings.items()}
+        self.problems: list[str] = []
 
     def text(self, name: str) -> str | None:
         return self.settings.get(name) or None
@@ -161,35 +159,16 @@ class _Reader:
     def reject(self, name: str, why: str) -> None:
         self.problems.append(f"`{self.prefix}{name}` {why}.")
 
+    def reject_unknown(self, known: Set[str], converter: str) -> None:
+        for name in sorted(self.settings.keys() - known):
+            self.reject(name, f"is not a known setting of the {converter} converter")
 
-def _read(
-    reader: _Reader, side: Literal["key", "value"], schema_type: SchemaType
-) -> RegistrySettings:
-    strategy = f"{side}.subject.name.strategy"
-    converter = _CONVERTERS[schema_type]
-    known = {strategy, *_KNOWN, *_NO_EFFECT, *(f"{_SSL}{name}" for name in _SSL_KNOWN)}
-    if schema_type == "PROTOBUF":
-        known |= {_OPTIONAL, _WRAPPER, *_PROTOBUF_NO_EFFECT}
-        _reject_other_nulls(reader)
-    for name in sorted(reader.settings.keys() - known):
-        reader.reject(name, f"is not a known setting of the {converter} converter")
-    urls, in_url = _urls(reader, converter)
-    user_info, token = _credentials(reader, in_url)
-    return RegistrySettings(
-        urls=urls,
-        schema_type=schema_type,
-        strategy=_strategy(reader, strategy),
-        auto_register=reader.flag("auto.register.schemas", True),
-        use_latest=reader.flag("use.latest.version", False),
-        normalize=reader.flag("normalize.schemas", False),
-        user_info=user_info,
-        token=token,
-        timeout_s=_timeout_s(reader),
-        tls=_tls(reader),
-    )
+    def raise_problems(self) -> None:
+        if self.problems:
+            raise ConfigError(*self.problems)
 
 
-def _reject_other_nulls(reader: _Reader) -> None:
+def _reject_other_nulls(reader: SettingsReader) -> None:
     """Accept only one form of nullable fields, because otherwise null and 0 would be the same."""
     why = "the agent writes nullable fields as `optional`, which the same readers accept"
     if not reader.flag(_OPTIONAL, True):
@@ -198,7 +177,7 @@ def _reject_other_nulls(reader: _Reader) -> None:
         reader.reject(_WRAPPER, f"must be `false`: {why}")
 
 
-def _urls(reader: _Reader, converter: str) -> tuple[tuple[str, ...], str | None]:
+def _urls(reader: SettingsReader, converter: str) -> tuple[tuple[str, ...], str | None]:
     """Return addresses without credentials, and the first credentials among them."""
     name = "schema.registry.url"
     urls, in_url = [], None
@@ -229,7 +208,7 @@ def _urls(reader: _Reader, converter: str) -> tuple[tuple[str, ...], str | None]
     return tuple(urls), in_url
 
 
-def _credentials(reader: _Reader, in_url: str | None) -> tuple[str | None, str | None]:
+def _credentials(reader: SettingsReader, in_url: str | None) -> tuple[str | None, str | None]:
     """Return `user:password` and a token; either may be None."""
     source_name = "basic.auth.credentials.source"
     source = (reader.text(source_name) or "URL").upper()
@@ -251,7 +230,7 @@ def _credentials(reader: _Reader, in_url: str | None) -> tuple[str | None, str |
     return user_info, token
 
 
-def _strategy(reader: _Reader, name: str) -> Strategy:
+def _strategy(reader: SettingsReader, name: str) -> Strategy:
     text = reader.settings.get(name, Strategy.TOPIC.value).removeprefix(_STRATEGIES)
     known = {strategy.value: strategy for strategy in Strategy}
     if text not in known:
@@ -259,7 +238,7 @@ def _strategy(reader: _Reader, name: str) -> Strategy:
     return known.get(text, Strategy.TOPIC)
 
 
-def _timeout_s(reader: _Reader) -> float:
+def _timeout_s(reader: SettingsReader) -> float:
     text = reader.settings.get("request.timeout.ms", str(_TIMEOUT_MS))
     if not text.isdecimal() or int(text) == 0:
         reader.reject("request.timeout.ms", "must be a whole number of milliseconds above 0")
@@ -267,7 +246,7 @@ def _timeout_s(reader: _Reader) -> float:
     return int(text) / 1000
 
 
-def _tls(reader: _Reader) -> TlsSettings:
+def _tls(reader: SettingsReader) -> TlsSettings:
     host_check = f"{_SSL}endpoint.identification.algorithm"
     algorithm = reader.settings.get(host_check, "https").lower()
     if algorithm not in ("", "https"):
@@ -280,7 +259,7 @@ def _tls(reader: _Reader) -> TlsSettings:
     )
 
 
-def _store(reader: _Reader, kind: Literal["truststore", "keystore"]) -> StoreFile | None:
+def _store(reader: SettingsReader, kind: Literal["truststore", "keystore"]) -> StoreFile | None:
     store = f"{_SSL}{kind}"
     declared = reader.text(f"{store}.type")
     if declared is not None and declared.upper() not in _STORE_TYPES:

@@ -24,7 +24,8 @@ class RetryPause:
         """`attempts` limits the pauses; 0: no limit."""
         self._first_s = first_s
         self._longest_s = longest_s
-        self._next_s = first_s
+        self.present_s = first_s
+        """The pause that `failed` would return."""
         self._failures = 0
         self.attempts = attempts
 
@@ -33,21 +34,16 @@ class RetryPause:
         """True after more failures than attempts."""
         return 0 < self.attempts < self._failures
 
-    @property
-    def present_s(self) -> float:
-        """The pause that `failed` would return."""
-        return self._next_s
-
     def failed(self, *, is_jittered: bool = False) -> float:
         """Record a failure, and return the seconds to wait."""
-        pause_s = self._next_s
+        pause_s = self.present_s
         self._failures += 1
-        self._next_s = min(self._longest_s, 2 * pause_s)
+        self.present_s = min(self._longest_s, 2 * pause_s)
         return pause_s * random.uniform(_LEAST_OF_PAUSE, 1.0) if is_jittered else pause_s
 
     def succeeded(self) -> None:
         """Reset, so that the next failure returns the first pause."""
-        self._next_s, self._failures = self._first_s, 0
+        self.present_s, self._failures = self._first_s, 0
 
 
 def wait_for(

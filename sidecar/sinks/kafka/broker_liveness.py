@@ -21,7 +21,8 @@ class BrokerLiveness:
     def __init__(self, servers: str, clock: Callable[[], float]) -> None:
         self._servers = servers
         self._clock = clock
-        self._reason = "no connection yet"
+        self.reason = "no connection yet"
+        """The client's text about the latest failed connection."""
         self._is_suspect = True
         self._unavailable_since_s: float | None = None
         self._waiting_since_s: float | None = None
@@ -38,7 +39,7 @@ class BrokerLiveness:
 
     def connection_failed(self, reason: str) -> None:
         """Record that a connection failed or was lost."""
-        self._reason = reason
+        self.reason = reason
         self._is_suspect = True
 
     def events_sent(self) -> None:
@@ -77,15 +78,10 @@ class BrokerLiveness:
             )
         return None
 
-    @property
-    def reason(self) -> str:
-        """The client's text about the latest failed connection."""
-        return self._reason
-
     def _answered(self) -> None:
         self._unavailable_since_s = None
         self._is_suspect = False
-        self._reason = _NO_ANSWER
+        self.reason = _NO_ANSWER
 
     def _silence_s(self) -> float:
         return 0.0 if self._waiting_since_s is None else self._clock() - self._waiting_since_s

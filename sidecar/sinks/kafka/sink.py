@@ -61,7 +61,7 @@ class KafkaSink:
         self.client = KafkaClient(
             settings,
             creation,
-            _fatal_error,
+            lambda error: SinkRestartError(f"The Kafka client failed: {reason(error)}."),
             waits_when_denied=waits_when_denied,
             reread=reread,
             clock=clock,
@@ -350,7 +350,3 @@ class KafkaSink:
         # A pending callback may carry the fatal error.
         self.client.poll(0)
         raise SinkRestartError(f"The Kafka client does not accept events: {reason(error)}.")
-
-
-def _fatal_error(error: KafkaError) -> SinkRestartError:
-    return SinkRestartError(f"The Kafka client failed: {reason(error)}.")

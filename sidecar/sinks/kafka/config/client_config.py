@@ -17,6 +17,7 @@ from typing import Any
 
 from sidecar.errors import ConfigError
 from sidecar.sinks.kafka.config.java_names import (
+    ALIASES,
     INERT,
     KNOWN,
     LIBRDKAFKA,
@@ -27,9 +28,8 @@ from sidecar.sinks.kafka.config.java_names import (
     UNSUPPORTED,
 )
 from sidecar.sinks.kafka.config.security import safety_warnings
-from sidecar.sinks.kafka.config.tls_stores import java_identity, java_trust, store_config
+from sidecar.sinks.kafka.config.tls_stores import store_config
 from sidecar.sinks.kafka.config.translation import translate_settings
-from sidecar.tls.store_file import StoreFile
 
 DEFAULTS: Mapping[str, str] = MappingProxyType(
     {
@@ -59,9 +59,6 @@ class ClientProperties:
 
     config: Mapping[str, str] = field(repr=False)
     warnings: tuple[str, ...]
-    trust: StoreFile | None = None
-    """A store that the agent reads for the client."""
-    identity: StoreFile | None = None
 
 
 def client_properties(settings: Mapping[str, str]) -> ClientProperties:
@@ -87,19 +84,13 @@ def client_properties(settings: Mapping[str, str]) -> ClientProperties:
     problems.extend(mistakes)
     if problems:
         raise ConfigError(*problems)
-    return ClientProperties(
-        MappingProxyType(_with_defaults(config)),
-        tuple(warnings),
-        java_trust(settings),
-        java_identity(settings),
-    )
+    return ClientProperties(MappingProxyType(_with_defaults(config)), tuple(warnings))
 
 
 def client_config(settings: Mapping[str, str]) -> Mapping[str, str]:
     """Build librdkafka's configuration with the content of Java stores. Raises ConfigError, even
     for an unreadable store."""
-    found = client_properties(settings)
-    return {**found.config, **store_config(PREFIX, found.trust, found.identity)}
+    return {**client_properties(settings).config, **store_config(settings)}
 
 
 def connection(config: Mapping[str, str]) -> dict[str, str | int | float | bool]:
@@ -135,12 +126,7 @@ def consumer_config(
 
 def _with_defaults(config: dict[str, str]) -> dict[str, str]:
     # librdkafka rejects a setting together with its alias.
-    aliases = {
-        "compression.type": "compression.codec",
-        "delivery.timeout.ms": "message.timeout.ms",
-        "linger.ms": "queue.buffering.max.ms",
-    }
-    defaults = {n: v for n, v in DEFAULTS.items() if aliases.get(n) not in config}
+    defaults = {n: v for n, v in DEFAULTS.items() if ALIASES.get(n) not in config}
     merged = defaults | config
     if merged["enable.idempotence"].strip().lower() == "false":
         # Without idempotence, only one request at a time preserves the order.

@@ -10,11 +10,11 @@ from types import MappingProxyType
 PREFIX = "kafka.producer."
 
 
-def _names(text: str) -> frozenset[str]:
+def names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-SAME = _names(
+SAME = names(
     """
     batch.size bootstrap.servers client.dns.lookup client.id compression.type
     connections.max.idle.ms delivery.timeout.ms enable.idempotence enable.metrics.push linger.ms
@@ -42,7 +42,25 @@ RENAMED: Mapping[str, str] = MappingProxyType(
 )
 """Java names of settings that have a different name in librdkafka."""
 
-TRANSLATED = _names(
+ALIASES: Mapping[str, str] = {
+    **RENAMED,
+    "acks": "request.required.acks",
+    "bootstrap.servers": "metadata.broker.list",
+    "buffer.memory": "queue.buffering.max.kbytes",
+    "compression.type": "compression.codec",
+    "delivery.timeout.ms": "message.timeout.ms",
+    "linger.ms": "queue.buffering.max.ms",
+    "max.in.flight.requests.per.connection": "max.in.flight",
+    "receive.buffer.bytes": "socket.receive.buffer.bytes",
+    "retries": "message.send.max.retries",
+    "sasl.mechanism": "sasl.mechanisms",
+    "send.buffer.bytes": "socket.send.buffer.bytes",
+    "ssl.truststore.location": "ssl.ca.location",
+    "ssl.keystore.location": "ssl.key.location",
+}
+"""The client's names of settings whose Java names differ."""
+
+TRANSLATED = names(
     """
     acks buffer.memory receive.buffer.bytes sasl.jaas.config send.buffer.bytes
     ssl.endpoint.identification.algorithm ssl.keystore.location ssl.keystore.password
@@ -98,7 +116,7 @@ UNSUPPORTED: Mapping[str, str] = MappingProxyType(
 )
 """Java names of features that this sink does not support, with the reason."""
 
-LIBRDKAFKA = _names(
+LIBRDKAFKA = names(
     """
     api.version.request.timeout.ms batch.num.messages broker.address.family broker.address.ttl
     client.rack compression.codec compression.level debug enable.gapless.guarantee

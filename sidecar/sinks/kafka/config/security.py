@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
-_PREFIX = "kafka.producer."
+from sidecar.sinks.kafka.config.java_names import PREFIX
+
 _MECHANISMS = ("GSSAPI", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 _LOGIN = (
     "sasl.mechanism",
@@ -36,18 +37,18 @@ def unused_security(settings: Mapping[str, str]) -> Iterator[str]:
     for name in ("sasl.mechanism", "sasl.mechanisms"):
         mechanism = settings.get(name)
         if mechanism is not None and mechanism.strip().upper() not in _MECHANISMS:
-            yield f"`{_PREFIX}{name}` must be one of {', '.join(_MECHANISMS)}, not `{mechanism}`."
+            yield f"`{PREFIX}{name}` must be one of {', '.join(_MECHANISMS)}, not `{mechanism}`."
     if settings.get("security.protocol") is not None:
         return
     login, tls = _first(settings, _LOGIN), _first(settings, _TLS)
     if login is not None:
         yield (
-            f"`{_PREFIX}{login}` is set without `{_PREFIX}security.protocol`, so the connection "
+            f"`{PREFIX}{login}` is set without `{PREFIX}security.protocol`, so the connection "
             "would be plaintext and without a login. Set it to SASL_SSL or SASL_PLAINTEXT."
         )
     elif tls is not None:
         yield (
-            f"`{_PREFIX}{tls}` is set without `{_PREFIX}security.protocol`, so the connection "
+            f"`{PREFIX}{tls}` is set without `{PREFIX}security.protocol`, so the connection "
             "would be plaintext. Set it to SSL."
         )
 
@@ -56,12 +57,12 @@ def safety_warnings(settings: Mapping[str, str]) -> Iterator[str]:
     """Yield a warning for each setting that weakens delivery or security, with its consequence."""
     if _is_false(settings, "enable.idempotence"):
         yield (
-            f"`{_PREFIX}enable.idempotence=false`: after a lost acknowledgement the client resends "
+            f"`{PREFIX}enable.idempotence=false`: after a lost acknowledgement the client resends "
             "events that the broker already has; only one request at a time is in flight."
         )
     if _is_false(settings, "enable.ssl.certificate.verification"):
         yield (
-            f"`{_PREFIX}enable.ssl.certificate.verification=false`: the client trusts any "
+            f"`{PREFIX}enable.ssl.certificate.verification=false`: the client trusts any "
             "broker, without verifying its certificate."
         )
     if settings.get("ssl.endpoint.identification.algorithm", "https").strip().lower() in (
@@ -69,19 +70,19 @@ def safety_warnings(settings: Mapping[str, str]) -> Iterator[str]:
         "none",
     ):
         yield (
-            f"`{_PREFIX}ssl.endpoint.identification.algorithm` is off: a broker's certificate may "
+            f"`{PREFIX}ssl.endpoint.identification.algorithm` is off: a broker's certificate may "
             "be for any host."
         )
     protocol = settings.get("security.protocol", "").strip().lower()
     login, tls = _first(settings, _LOGIN), _first(settings, _TLS)
     if login is not None and protocol in ("plaintext", "ssl"):
         yield (
-            f"`{_PREFIX}{login}` has no effect with "
-            f"`{_PREFIX}security.protocol={protocol.upper()}`: the client sends no login."
+            f"`{PREFIX}{login}` has no effect with "
+            f"`{PREFIX}security.protocol={protocol.upper()}`: the client sends no login."
         )
     if tls is not None and protocol in ("plaintext", "sasl_plaintext"):
         yield (
-            f"`{_PREFIX}{tls}` has no effect with `{_PREFIX}security.protocol={protocol.upper()}`: "
+            f"`{PREFIX}{tls}` has no effect with `{PREFIX}security.protocol={protocol.upper()}`: "
             "the connection is not encrypted."
         )
 

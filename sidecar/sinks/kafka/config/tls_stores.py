@@ -7,39 +7,40 @@ their content in memory, so that no key is written to disk.
 from collections.abc import Mapping
 from pathlib import Path, PurePath
 
+from sidecar.sinks.kafka.config.java_names import PREFIX
 from sidecar.tls.store_file import StoreFile, read_identity, read_trusted
 
 TRUSTSTORE, KEYSTORE = "ssl.truststore.location", "ssl.keystore.location"
 
 
-def store_config(
-    prefix: str, trust: StoreFile | None, identity: StoreFile | None
-) -> Mapping[str, str]:
+def store_config(settings: Mapping[str, str]) -> Mapping[str, str]:
     """Build the client's settings for stores that it cannot read. Raises ConfigError that names
     property and file."""
     config: dict[str, str] = {}
-    if trust is not None:
-        config["ssl.ca.pem"] = read_trusted(f"{prefix}{TRUSTSTORE}", trust).decode()
-    if identity is not None:
-        found = read_identity(f"{prefix}{KEYSTORE}", identity)
+    location = settings.get(TRUSTSTORE)
+    if location and not trust_setting(settings):
+        trust = StoreFile(Path(location), settings.get("ssl.truststore.password"))
+        config["ssl.ca.pem"] = read_trusted(f"{PREFIX}{TRUSTSTORE}", trust).decode()
+    location = settings.get(KEYSTORE)
+    if location and not identity_settings(settings):
+        password, key_password = map(settings.get, ("ssl.keystore.password", "ssl.key.password"))
+        identity = StoreFile(Path(location), password, key_password)
+        found = read_identity(f"{PREFIX}{KEYSTORE}", identity)
         config["ssl.key.pem"] = found.key.decode()
         config["ssl.certificate.pem"] = found.chain.decode()
     return config
 
 
-def client_stores(settings: Mapping[str, str]) -> dict[str, str]:
-    """Build the client's settings for stores that it reads itself."""
-    return {**_trust_setting(settings), **_identity_settings(settings)}
-
-
-def _trust_setting(settings: Mapping[str, str]) -> dict[str, str]:
+def trust_setting(settings: Mapping[str, str]) -> dict[str, str]:
+    """Build the client's setting for a trust store that it reads itself."""
     location = settings.get(TRUSTSTORE)
     if not location or _store_type(location, settings.get("ssl.truststore.type")) != "PEM":
         return {}
     return {"ssl.ca.location": location}
 
 
-def _identity_settings(settings: Mapping[str, str]) -> dict[str, str]:
+def identity_settings(settings: Mapping[str, str]) -> dict[str, str]:
+    """Build the client's settings for a key store that it reads itself."""
     location = settings.get(KEYSTORE)
     if not location:
         return {}
@@ -51,24 +52,6 @@ def _identity_settings(settings: Mapping[str, str]) -> dict[str, str]:
             return {"ssl.keystore.location": location, "ssl.keystore.password": password}
         case _:
             return {}
-
-
-def java_trust(settings: Mapping[str, str]) -> StoreFile | None:
-    """Return the trust store, if the client cannot read its format."""
-    location = settings.get(TRUSTSTORE)
-    if not location or _trust_setting(settings):
-        return None
-    return StoreFile(Path(location), settings.get("ssl.truststore.password"))
-
-
-def java_identity(settings: Mapping[str, str]) -> StoreFile | None:
-    """Return the key store, if the client cannot read its format."""
-    location = settings.get(KEYSTORE)
-    if not location or _identity_settings(settings):
-        return None
-    return StoreFile(
-        Path(location), settings.get("ssl.keystore.password"), settings.get("ssl.key.password")
-    )
 
 
 def _store_type(location: str, declared: str | None) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 from sidecar.properties.addresses import broker_list
 from sidecar.sinks.kafka.config.java_names import LIBRDKAFKA, PREFIX, RENAMED, SAME
-from sidecar.sinks.kafka.config.tls_stores import client_stores
+from sidecar.sinks.kafka.config.tls_stores import identity_settings, trust_setting
 
 _LOGIN = re.compile(r"^\s*(\S+)\s+(required|requisite|sufficient|optional)\b(.*);\s*$", re.DOTALL)
 _OPTION = re.compile(r"""(?<!\w)(\w+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|(\S+))""")
@@ -141,6 +141,7 @@ _TRANSLATIONS: tuple[Callable[[Mapping[str, str]], dict[str, str]], ...] = (
     _buffers,
     _security,
     _jaas,
-    client_stores,
+    trust_setting,
+    identity_settings,
     _host_check,
 )

@@ -12,30 +12,13 @@ from confluent_kafka import KafkaException, Producer
 from sidecar.errors import ConfigError
 from sidecar.properties.secrets import shown_value
 from sidecar.sinks.kafka.config.client_config import client_config
-from sidecar.sinks.kafka.config.java_names import PREFIX, RENAMED
+from sidecar.sinks.kafka.config.java_names import ALIASES, PREFIX
 from sidecar.sinks.kafka.delivery_errors import reason
 
 _PROPERTY = re.compile(r'(?:property|value for) "([^"]+)"|producer: ([a-z]+\.[a-z.]+) failed')
 _MECHANISM = re.compile(r"SASL mechanism", re.IGNORECASE)
 _SILENT = logging.Logger("silent", logging.CRITICAL + 1)
 """For a client that only validates settings."""
-_ALIASES: Mapping[str, str] = {
-    **RENAMED,
-    "acks": "request.required.acks",
-    "bootstrap.servers": "metadata.broker.list",
-    "buffer.memory": "queue.buffering.max.kbytes",
-    "compression.type": "compression.codec",
-    "delivery.timeout.ms": "message.timeout.ms",
-    "linger.ms": "queue.buffering.max.ms",
-    "max.in.flight.requests.per.connection": "max.in.flight",
-    "receive.buffer.bytes": "socket.receive.buffer.bytes",
-    "retries": "message.send.max.retries",
-    "sasl.mechanism": "sasl.mechanisms",
-    "send.buffer.bytes": "socket.send.buffer.bytes",
-    "ssl.truststore.location": "ssl.ca.location",
-    "ssl.keystore.location": "ssl.key.location",
-}
-"""The client's names of settings whose Java names differ."""
 
 
 def rejected_setting(error: KafkaException, settings: Mapping[str, str]) -> ConfigError:
@@ -43,7 +26,7 @@ def rejected_setting(error: KafkaException, settings: Mapping[str, str]) -> Conf
     text = reason(error.args[0])
     named = _named(text)
     for name, value in settings.items():
-        if named is not None and named in (name, _ALIASES.get(name)):
+        if named is not None and named in (name, ALIASES.get(name)):
             shown = shown_value(name, value)
             return ConfigError(
                 f"`{PREFIX}{name}` cannot be `{shown}`: the Kafka client rejects it: {text}."

@@ -3,50 +3,24 @@
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 
+from sidecar.sinks.kafka.config.java_names import names
+
 PREFIX = "topic.creation.default."
 
-KNOWN = frozenset(
-    [
-        "partitions",
-        "replication.factor",
-        "cleanup.policy",
-        "compression.gzip.level",
-        "compression.lz4.level",
-        "compression.type",
-        "compression.zstd.level",
-        "delete.retention.ms",
-        "file.delete.delay.ms",
-        "flush.messages",
-        "flush.ms",
-        "follower.replication.throttled.replicas",
-        "index.interval.bytes",
-        "leader.replication.throttled.replicas",
-        "local.retention.bytes",
-        "local.retention.ms",
-        "max.compaction.lag.ms",
-        "max.message.bytes",
-        "message.downconversion.enable",
-        "message.format.version",
-        "message.timestamp.after.max.ms",
-        "message.timestamp.before.max.ms",
-        "message.timestamp.difference.max.ms",
-        "message.timestamp.type",
-        "min.cleanable.dirty.ratio",
-        "min.compaction.lag.ms",
-        "min.insync.replicas",
-        "preallocate",
-        "remote.copy.disable",
-        "remote.log.copy.disable",
-        "remote.log.delete.on.disable",
-        "remote.storage.enable",
-        "retention.bytes",
-        "retention.ms",
-        "segment.bytes",
-        "segment.index.bytes",
-        "segment.jitter.ms",
-        "segment.ms",
-        "unclean.leader.election.enable",
-    ]
+KNOWN = names(
+    """
+    partitions replication.factor cleanup.policy compression.gzip.level compression.lz4.level
+    compression.type compression.zstd.level delete.retention.ms file.delete.delay.ms
+    flush.messages flush.ms follower.replication.throttled.replicas index.interval.bytes
+    leader.replication.throttled.replicas local.retention.bytes local.retention.ms
+    max.compaction.lag.ms max.message.bytes message.downconversion.enable
+    message.format.version message.timestamp.after.max.ms message.timestamp.before.max.ms
+    message.timestamp.difference.max.ms message.timestamp.type min.cleanable.dirty.ratio
+    min.compaction.lag.ms min.insync.replicas preallocate remote.copy.disable
+    remote.log.copy.disable remote.log.delete.on.disable remote.storage.enable retention.bytes
+    retention.ms segment.bytes segment.index.bytes segment.jitter.ms segment.ms
+    unclean.leader.election.enable
+    """
 )
 """Topic settings of Kafka up to 4.1. Source: `org.apache.kafka.common.config.TopicConfig`."""
 

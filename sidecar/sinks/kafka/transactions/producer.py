@@ -56,19 +56,15 @@ class TransactionalProducer:
         self._id = transactional_id
         self._timeout_s = timeout_s
         self._clock = clock
-        self._phase = Phase.JOINING
+        self.phase = Phase.JOINING
         self._begun_at_s: float | None = None
         self.failure: KafkaError | None = None
         """The error of the latest failed commit."""
         self._start(Phase.JOINING)
 
     @property
-    def phase(self) -> Phase:
-        return self._phase
-
-    @property
     def is_waiting(self) -> bool:
-        return self._phase not in (Phase.READY, Phase.OPEN)
+        return self.phase not in (Phase.READY, Phase.OPEN)
 
     @property
     def open_for_s(self) -> float:
@@ -77,20 +73,20 @@ class TransactionalProducer:
 
     def begin(self) -> None:
         """Begin a transaction. Raises `final_error`."""
-        assert self._phase is Phase.READY
+        assert self.phase is Phase.READY
         try:
             self._producer.begin_transaction()
         except KafkaException as raised:
             self._raise(raised.args[0])
-        self._phase = Phase.OPEN
+        self.phase = Phase.OPEN
         self._begun_at_s = self._clock()
 
     def commit(self) -> None:
-        assert self._phase is Phase.OPEN
+        assert self.phase is Phase.OPEN
         self._start(Phase.COMMITTING)
 
     def abort(self) -> None:
-        assert self._phase is Phase.OPEN
+        assert self.phase is Phase.OPEN
         self._start(Phase.ABORTING)
 
     def wait(self, timeout_s: float) -> CallResult | None:
@@ -101,23 +97,23 @@ class TransactionalProducer:
         except NotYet:
             return None
         if raised is None:
-            ended = _SUCCESS[self._phase]
-            self._phase = Phase.READY
+            ended = _SUCCESS[self.phase]
+            self.phase = Phase.READY
             self._begun_at_s = None
             return ended
         error = kafka_error(raised)
         match remedy(error):
             case Recovery.AGAIN:
-                self._start(self._phase)
+                self._start(self.phase)
                 return None
-            case Recovery.ABORT if self._phase is Phase.COMMITTING:
-                self._phase = Phase.OPEN
+            case Recovery.ABORT if self.phase is Phase.COMMITTING:
+                self.phase = Phase.OPEN
                 self.failure = error
                 return CallResult.FAILED
         self._raise(error)
 
     def _start(self, phase: Phase) -> None:
-        self._phase = phase
+        self.phase = phase
         call: Future[None] = Future()
         self._call = call
         producer = self._producer

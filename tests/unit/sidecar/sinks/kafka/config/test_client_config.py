@@ -7,6 +7,7 @@ import pytest
 from confluent_kafka import KafkaException, Producer
 
 from sidecar.errors import ConfigError
+from sidecar.sinks.kafka.config import tls_stores
 from sidecar.sinks.kafka.config.client_config import DEFAULTS, client_config, client_properties
 from sidecar.sinks.kafka.config.java_names import (
     INERT,
@@ -16,6 +17,7 @@ from sidecar.sinks.kafka.config.java_names import (
     TRANSLATED,
     UNSUPPORTED,
 )
+from sidecar.tls.store import TlsStore
 from sidecar.tls.store_file import StoreFile
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
@@ -116,7 +118,7 @@ def test_jaas_login_is_translated(mechanism: str, jaas: str, name: str, password
     assert "sasl.jaas.config" not in chosen
 
 
-def test_java_stores_are_read_when_client_is_created(tmp_path: Path) -> None:
+def test_java_stores_are_read_when_client_is_created(monkeypatch: pytest.MonkeyPatch) -> None:
     """A configuration can be checked without its files."""
     settings = {
         "ssl.truststore.location": "/a/ca.p12",
@@ -124,12 +126,28 @@ def test_java_stores_are_read_when_client_is_created(tmp_path: Path) -> None:
         "ssl.keystore.password": "hidden-1",
         "ssl.key.password": "hidden-2",
     }
-    found = client_properties(settings)
-    assert found.trust == StoreFile(Path("/a/ca.p12"), None)
-    assert found.identity == StoreFile(Path("/a/me.jks"), "hidden-1", "hidden-2")
-    assert "hidden" not in repr(found)
+    assert "hidden" not in repr(client_properties(settings))
     with pytest.raises(ConfigError, match=r"`kafka\.producer\.ssl\.truststore\.location`"):
         client_config(settings)
+    read: list[StoreFile] = []
+
+    def read_identity(name: str, store: StoreFile) -> TlsStore:
+        read.append(store)
+        return TlsStore(b"key", b"chain")
+
+    def read_trusted(name: str, store: StoreFile) -> bytes:
+        read.append(store)
+        return b"ca"
+
+    monkeypatch.setattr(tls_stores, "read_trusted", read_trusted)
+    monkeypatch.setattr(tls_stores, "read_identity", read_identity)
+    found = client_config(settings)
+    pems = ("ssl.ca.pem", "ssl.key.pem", "ssl.certificate.pem")
+    assert [found[name] for name in pems] == ["ca", "key", "chain"]
+    assert read == [
+        StoreFile(Path("/a/ca.p12"), None),
+        StoreFile(Path("/a/me.jks"), "hidden-1", "hidden-2"),
+    ]
 
 
 def test_all_producer_setting_errors_are_reported() -> None:

@@ -10,7 +10,7 @@ import click
 from sidecar.cli.invocation import Configuration, Invocation, configuration_options
 from sidecar.cli.output import json_output, print_json, print_rows
 from sidecar.errors import ConfigError
-from sidecar.properties.show import rows
+from sidecar.properties.show import EffectiveProperty, rows
 from sidecar.transform import transform_named
 
 
@@ -38,16 +38,6 @@ class ConfigCheck:
 
     is_valid: Literal[True]
     warnings: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class EffectiveProperty:
-    """One property with its value as text, with secrets masked, and its origin."""
-
-    name: str
-    value: str
-    origin: str
-    """`default`, `command line`, or file and line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +86,7 @@ def _show(invocation: Invocation[Any], show_all: bool) -> None:
     Warnings about settings without effect go to standard error.
     """
     config = invocation.config()
-    shown = [
-        EffectiveProperty(row.name, row.value, str(row.origin))
-        for row in rows(config.loaded)
-        if show_all or str(row.origin) != "default"
-    ]
+    shown = [row for row in rows(config.loaded) if show_all or row.origin != "default"]
     if invocation.is_json:
         print_json(EffectiveConfig(tuple(shown), tuple(config.warnings)))
         return

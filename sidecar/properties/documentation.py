@@ -1,7 +1,7 @@
 """Renders the properties of a model, for the reference documentation and for a terminal."""
 
 import types
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -56,7 +56,8 @@ def documentation_table(model: type[Properties]) -> str:
         name = f"`{declaration.name}{'*' if declaration.is_prefix else ''}`"
         meaning = _escaped(declaration.doc)
         if declaration.aliases:
-            meaning += f" Also: {_code(declaration.aliases)}."
+            aliases = ", ".join(f"`{alias}`" for alias in declaration.aliases)
+            meaning += f" Also: {aliases}."
         if declaration.secret:
             meaning += " Masked in all output."
         cells = (name, _kind(info, declaration), _default(info, declaration), meaning)
@@ -83,10 +84,6 @@ def documentation_text(model: type[Properties]) -> str:
             title += " (required)" if info.is_required() else f" (default: {default})"
         paragraphs.append(f"{title}: {' '.join(declaration.doc.replace('`', '').split())}")
     return "\n\n".join(paragraphs)
-
-
-def _code(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
 
 
 def _kind(info: FieldInfo, declaration: Declaration) -> str:

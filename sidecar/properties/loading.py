@@ -176,14 +176,13 @@ class _Reading(Generic[Model]):
 
     def _take(self, setting: Setting) -> str | None:
         """Store a setting's value. Return its canonical name, or None if it is invalid."""
-        known = self._names.get(setting.name)
-        prefix = next(((f, d) for f, d in self._prefixes if setting.name.startswith(d.name)), None)
-        if known is None and prefix is None:
+        under = ((f, d) for f, d in self._prefixes if setting.name.startswith(d.name))
+        found = self._names.get(setting.name) or next(under, None)
+        if found is None:
             self._unknown(setting)
             return None
+        field_name, declared = found
         try:
-            declared = known[1] if known is not None else prefix[1] if prefix is not None else None
-            assert declared is not None
             value = resolve(
                 setting.value,
                 self._environment,
@@ -192,18 +191,16 @@ class _Reading(Generic[Model]):
             )
         except ValueError as error:
             self._problem(setting, str(error))
-            self._unresolved.update((known[1].name,) if known is not None else ())
+            if not declared.is_prefix:
+                self._unresolved.add(declared.name)
             return None
         self._note_comment(setting, declared)
-        if known is not None:
-            field_name, declaration = known
-            self._values[field_name] = value
-            self._check_text(setting, declaration, value)
-            return declaration.name
-        assert prefix is not None
-        field_name, declaration = prefix
-        self._values[field_name][setting.name.removeprefix(declaration.name)] = value
-        return setting.name
+        if declared.is_prefix:
+            self._values[field_name][setting.name.removeprefix(declared.name)] = value
+            return setting.name
+        self._values[field_name] = value
+        self._check_text(setting, declared, value)
+        return declared.name
 
     def _note_comment(self, setting: Setting, declaration: Declaration) -> None:
         """Warn about `#` in a value, because properties files have no comments after a value."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self, get_args
 
 from pydantic import (
     AfterValidator,
@@ -76,7 +76,10 @@ def prop(
     """
     if le is None and (ge is not None or gt is not None):
         le = _LARGEST
-    info = _field(
+    constraints: dict[str, Any] = {"ge": ge, "gt": gt, "le": le, "min_length": min_length}
+    given = {name: limit for name, limit in constraints.items() if limit is not None}
+    info: FieldInfo = Field(default, **given)
+    info.metadata.append(
         Declaration(
             name,
             doc,
@@ -84,12 +87,7 @@ def prop(
             secret,
             has_placeholders=has_placeholders,
             is_per_node=is_per_node,
-        ),
-        default,
-        ge=ge,
-        gt=gt,
-        le=le,
-        min_length=min_length,
+        )
     )
     if le is not None:
         info.metadata.append(BeforeValidator(_without_separators))
@@ -123,12 +121,6 @@ def _reject(rejected_values: Mapping[str, str]) -> Callable[[Any], Any]:
         raise PydanticCustomError(REJECTED_VALUE, "cannot be `{value}`: {reason}", context)
 
     return check
-
-
-def _field(declaration: Declaration, default: Any, **constraints: Any) -> FieldInfo:
-    info: FieldInfo = Field(default, **{k: v for k, v in constraints.items() if v is not None})
-    info.metadata.append(declaration)
-    return info
 
 
 class Properties(BaseModel):
@@ -171,12 +163,9 @@ class Properties(BaseModel):
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         super().__pydantic_init_subclass__(**kwargs)
         for field_name, info in cls.model_fields.items():
-            if declaration_of(info).secret and SecretStr not in _types(info.annotation):
+            types = (info.annotation, *get_args(info.annotation))
+            if declaration_of(info).secret and SecretStr not in types:
                 raise TypeError(f"{cls.__name__}.{field_name} is secret, so it must be a SecretStr")
-
-
-def _types(annotation: Any) -> tuple[Any, ...]:
-    return (annotation, *getattr(annotation, "__args__", ()))
 
 
 def declaration_of(info: FieldInfo) -> Declaration:

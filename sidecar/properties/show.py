@@ -12,42 +12,37 @@ from sidecar.properties.loading import LoadedProperties
 from sidecar.properties.model import Declaration, Properties, declarations
 from sidecar.properties.references import has_reference, is_reference
 from sidecar.properties.secrets import hiding, shown_text, shown_value
-from sidecar.properties.source import DEFAULT, Origin, Setting
+from sidecar.properties.source import DEFAULT, Setting
 from sidecar.properties.types import MASK, value_text
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One effective property. References to the environment or a file are shown unresolved."""
+class EffectiveProperty:
+    """One property with its value as text, with secrets masked, and its origin."""
 
     name: str
     value: str
-    origin: Origin
+    origin: str
+    """`default`, `command line`, or file and line."""
 
 
-def rows(loaded: LoadedProperties[Properties]) -> list[Row]:
-    """Return every property in the order of the model; prefixes are expanded in place."""
+def rows(loaded: LoadedProperties[Properties]) -> list[EffectiveProperty]:
+    """Return every property in the order of the model; prefixes are expanded in place. References
+    to the environment or a file stay unresolved."""
     settings = {setting.name: setting for setting in loaded.settings}
-    shown = []
+    shown: list[EffectiveProperty] = []
     for field_name, _, declaration in declarations(type(loaded.properties)):
         value = getattr(loaded.properties, field_name)
         if declaration.is_prefix:
             shown.extend(_prefixed(declaration, value, settings))
             continue
-        setting = _setting(declaration, settings)
+        setting = next((settings[name] for name in declaration.names if name in settings), None)
         if setting is None:
-            text = MASK if declaration.secret and value else value_text(value)
-            shown.append(Row(declaration.name, text, DEFAULT))
+            text, origin = MASK if declaration.secret and value else value_text(value), DEFAULT
         else:
-            shown.append(Row(declaration.name, _text(declaration, setting, value), setting.origin))
+            text, origin = _text(declaration, setting, value), setting.origin
+        shown.append(EffectiveProperty(declaration.name, text, str(origin)))
     return shown
-
-
-def _setting(declaration: Declaration, settings: Mapping[str, Setting]) -> Setting | None:
-    for name in declaration.names:
-        if name in settings:
-            return settings[name]
-    return None
 
 
 def _text(declaration: Declaration, setting: Setting, value: object) -> str:
@@ -60,14 +55,12 @@ def _text(declaration: Declaration, setting: Setting, value: object) -> str:
 
 def _prefixed(
     declaration: Declaration, values: Mapping[str, str], settings: Mapping[str, Setting]
-) -> list[Row]:
-    found = []
+) -> Iterator[EffectiveProperty]:
     for suffix in sorted(values):
         setting = settings[declaration.name + suffix]
         written = setting.value
         shown = written if is_reference(written) else shown_value(setting.name, written)
-        found.append(Row(setting.name, shown, setting.origin))
-    return found
+        yield EffectiveProperty(setting.name, shown, str(setting.origin))
 
 
 _DIGITS = 12
@@ -91,18 +84,10 @@ def _entries(properties: Properties) -> Iterator[tuple[str, str]]:
             continue
         value = getattr(properties, field_name)
         if declaration.is_prefix:
-            yield from _prefixed_entries(declaration, value)
+            named = ((declaration.name + suffix, suffix) for suffix in value.keys() - _PER_NODE)
+            yield from ((name, shown_value(name, value[suffix])) for name, suffix in named)
         elif info.is_required() or value != info.get_default(call_default_factory=True):
             yield declaration.name, shown_text(value_text(value))
-
-
-def _prefixed_entries(
-    declaration: Declaration, values: Mapping[str, str]
-) -> Iterator[tuple[str, str]]:
-    for suffix, text in values.items():
-        if suffix not in _PER_NODE:
-            name = declaration.name + suffix
-            yield name, shown_value(name, text)
 
 
 _COMMAND = re.compile(r"(`(?:mongo-)?agent )(?=[a-z])")

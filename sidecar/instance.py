@@ -1,7 +1,6 @@
 """The identity of a running agent: its release, its machine, and the node that it reads."""
 
 import socket
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 
 
@@ -29,10 +28,10 @@ class Instance:
 
     def labels(self) -> dict[str, str]:
         """The known values as labels of a metric; the service is `service_name`."""
-        known = {name: value for name, value in asdict(self).items() if value is not None}
+        known = self.log_fields()
         return {"service_name": known.pop("service"), **known}
 
-    def log_fields(self) -> Mapping[str, str]:
+    def log_fields(self) -> dict[str, str]:
         """The known values for every line of a JSON log."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 

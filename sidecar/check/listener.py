@@ -12,8 +12,7 @@ from sidecar.config.settings import SidecarProperties
 from sidecar.errors import ConfigError
 from sidecar.files.locks import lock_holder
 from sidecar.fleet.request import get, printable
-from sidecar.http.address import address_problem, listening_socket, local_url
-from sidecar.http.listeners import listeners
+from sidecar.http.address import address_problem, listeners, listening_socket, local_url
 
 _SUBJECT = "http"
 _ANSWER_S = 2.0

@@ -10,8 +10,10 @@ from urllib.parse import quote, urlencode
 
 from sidecar.bounded_json import bounded_json
 from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
+from sidecar.fleet.report import part_of
 from sidecar.fleet.request import Access, get, printable
-from sidecar.fleet.target import MAX_TARGETS, Target, url_host
+from sidecar.fleet.target import MAX_TARGETS, Target
+from sidecar.http.address import url_host
 from sidecar.tls.store_file import client_context
 
 DEFAULT_SELECTOR = "cdc-sidecar/agent"
@@ -94,7 +96,7 @@ def _pods(url: str, access: Access, query: PodQuery, account: Path) -> Iterator[
         found = [pod for pod in items if isinstance(pod, dict)] if isinstance(items, list) else []
         yield from found
         listed += len(found)
-        following = _part(page, "metadata").get("continue")
+        following = part_of(page, "metadata").get("continue")
         if not following:
             return
         parameters["continue"] = str(following)
@@ -134,7 +136,7 @@ def _page(url: str, access: Access) -> dict[str, Any]:
 
 
 def _target(pod: Mapping[str, Any], query: PodQuery) -> Target | None:
-    metadata, status = _part(pod, "metadata"), _part(pod, "status")
+    metadata, status = part_of(pod, "metadata"), part_of(pod, "status")
     name = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
     phase, address = status.get("phase"), status.get("podIP")
     if phase in _FINISHED:
@@ -142,8 +144,3 @@ def _target(pod: Mapping[str, Any], query: PodQuery) -> Target | None:
     if not isinstance(address, str) or not address:
         return Target(name, problem=f"the pod has no address; its phase is {phase}")
     return Target(name, f"http://{url_host(address)}:{query.port}")
-
-
-def _part(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = value.get(name)
-    return found if isinstance(found, dict) else {}

@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from sidecar.fleet.request import printable
 from sidecar.fleet.target import Target
+from sidecar.instance import Instance
 
 State = Literal["unreachable", "failing", "degraded", "ok"]
 STATES: tuple[State, ...] = ("unreachable", "failing", "degraded", "ok")
@@ -62,17 +63,17 @@ def unreachable(target: Target, reason: str) -> AgentReport:
 
 def report_of(target: Target, health: Mapping[str, Any], *, is_ok: bool = False) -> AgentReport:
     """`health` is the answer of `/health`; `is_ok` is true if its HTTP status was 200."""
-    instance = _part(health, "instance")
-    components = _part(health, "components")
-    sink, quarantine = _part(components, "sink"), _part(components, "quarantine")
-    raw = _part(components, "cdc_raw")
+    instance = part_of(health, "instance")
+    components = part_of(health, "components")
+    sink, quarantine = part_of(components, "sink"), part_of(components, "quarantine")
+    raw = part_of(components, "cdc_raw")
     return AgentReport(
         target.name,
         target.url,
         _state(health, is_ok),
         _text(health.get("message")) or "",
         _codes(health),
-        **{name: _text(instance.get(name)) for name in _IDENTITY},
+        **{each.name: _text(instance.get(each.name)) for each in fields(Instance)},
         configuration_fingerprint=_text(health.get("configuration_fingerprint")),
         destination=_text(health.get("destination")),
         uptime_s=_number(health.get("uptime_s")),
@@ -84,18 +85,6 @@ def report_of(target: Target, health: Mapping[str, Any], *, is_ok: bool = False)
         cdc_raw_time_to_full_s=_number(raw.get("time_to_full_s")),
         snapshot=_snapshot(components),
     )
-
-
-_IDENTITY = (
-    "service",
-    "version",
-    "cluster",
-    "datacenter",
-    "rack",
-    "host",
-    "node_id",
-    "topic_prefix",
-)
 
 
 def _state(health: Mapping[str, Any], is_ok: bool) -> State:
@@ -124,7 +113,7 @@ def _snapshot(components: Mapping[str, Any]) -> Snapshot | None:
     found: set[Snapshot] = set()
     for name in components:
         if name.startswith("snapshot"):
-            found |= _snapshot_states(_part(components, name))
+            found |= _snapshot_states(part_of(components, name))
     order: tuple[Snapshot, ...] = ("rejected", "running", "paused", "completed", "none")
     return next((state for state in order if state in found), None)
 
@@ -143,7 +132,7 @@ def _snapshot_states(part: Mapping[str, Any]) -> set[Snapshot]:
     return found or {"none"}
 
 
-def _part(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def part_of(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     found = value.get(name)
     return found if isinstance(found, dict) else {}
 

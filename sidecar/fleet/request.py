@@ -12,7 +12,7 @@ from ipaddress import ip_address
 from typing import cast
 from urllib.parse import urlsplit
 
-from sidecar.http.listeners import listeners
+from sidecar.http.address import listeners
 from sidecar.tls.store_file import client_context
 
 MAX_ANSWER_BYTES = 256 << 10

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from sidecar.errors import ConfigError, UnavailableError
 from sidecar.files.regular import read_regular
+from sidecar.http.address import url_host
 
 DEFAULT_PORT = 8000
 MAX_TARGETS = 10_000
@@ -98,11 +99,6 @@ def resolve_targets(name: str, default_port: int = DEFAULT_PORT) -> list[Target]
         Target(f"{host} ({address})", f"http://{url_host(address)}:{port}")
         for address in addresses[:MAX_TARGETS]
     ]
-
-
-def url_host(host: str) -> str:
-    """Format a host for a URL, with brackets around an IPv6 address."""
-    return f"[{host}]" if ":" in host else host
 
 
 def _bracketed(text: str) -> str:

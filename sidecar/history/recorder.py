@@ -1,4 +1,4 @@
-"""Samples the agent every few seconds and records one sample for each minute."""
+"""Samples the agent every few seconds, records one sample for each minute, and serves them."""
 
 import logging
 import math
@@ -8,6 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
+
+import orjson
+from flask import Blueprint, Response
 
 from sidecar.history.ring_file import FILE_NAME, RingFile
 from sidecar.history.ring_format import Layout, Values
@@ -143,3 +146,27 @@ def _rounded(value: float) -> float | int | None:
         return None
     short = round(value, _DIGITS)
     return int(short) if short == int(short) else short
+
+
+_KEPT_S = 1.0
+"""Maximum age of the cached text, which is slow to build."""
+
+
+def history_pages(
+    document: Callable[[], Mapping[str, object]], clock: Callable[[], float] = time.monotonic
+) -> Blueprint:
+    """Create `GET /history`: the last 24 hours as JSON. `document` is called on the server's
+    threads and must not wait. `clock` returns seconds."""
+    pages = Blueprint("history", __name__)
+    lock = threading.Lock()
+    text, made_s = b"", -_KEPT_S
+
+    @pages.get("/history")
+    def history() -> Response:
+        nonlocal text, made_s
+        with lock:
+            if clock() - made_s >= _KEPT_S or not text:
+                text, made_s = orjson.dumps(document()) + b"\n", clock()
+        return Response(text, mimetype="application/json")
+
+    return pages

@@ -1,7 +1,11 @@
-"""Creates the HTTP server's listening socket, with errors that name the property."""
+"""Creates the HTTP server's listening socket, with errors that name the property, and finds the
+sockets that listen on a port."""
 
 import errno
 import socket
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
 
 from sidecar.errors import ConfigError
 
@@ -41,8 +45,12 @@ def listening_socket(host: str, port: int) -> socket.socket:
 
 def local_url(host: str, port: int) -> str:
     """Return the URL of a server on this machine that listens on `host`."""
-    host = _LOOPBACK.get(host, host)
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    return f"http://{url_host(_LOOPBACK.get(host, host))}:{port}"
+
+
+def url_host(host: str) -> str:
+    """Format a host for a URL, with brackets around an IPv6 address."""
+    return f"[{host}]" if ":" in host else host
 
 
 def address_problem(host: str) -> str | None:
@@ -74,3 +82,33 @@ def _reason(host: str, port: int, error: OSError) -> str:
         case _:
             remedy = "Set http.port to a free port."
     return f"The agent cannot serve HTTP on {host}:{port}: {error.strerror}. {remedy}"
+
+
+_TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
+_ESTABLISHED, _LISTENING = "01", "0A"
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    inode: str
+    uid: int
+
+
+def listeners(port: int, client_port: int | None = None) -> list[Listener]:
+    """Return all sockets that listen on a port and, with `client_port`, sockets that accepted a
+    connection from that port.
+
+    A line of /proc/net/tcp reads `0: 0100007F:1F90 00000000:0000 0A … uid timeout inode …`: local
+    and remote address, state, owner.
+    """
+    found = []
+    for table in _TABLES:
+        with suppress(OSError, ValueError, IndexError):
+            for line in table.read_text().splitlines()[1:]:
+                fields = line.split()
+                own, other = (int(each.rpartition(":")[2], 16) for each in fields[1:3])
+                is_accepted = fields[3] == _ESTABLISHED and other == client_port
+                # The kernel accepts connections before the program does; until then, inode is 0.
+                if own == port and (fields[3] == _LISTENING or (is_accepted and fields[9] != "0")):
+                    found.append(Listener(fields[9], int(fields[7])))
+    return found

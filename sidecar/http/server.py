@@ -207,7 +207,7 @@ class HttpServer:
         self._wanted_port = port
         self._server: Any = None
         self._sockets: dict[int, Any] = {}
-        self._thread = threading.Thread(target=self._serve, name="http", daemon=True)
+        self._thread = threading.Thread(target=lambda: self._server.run(), name="http", daemon=True)
 
     @property
     def port(self) -> int:
@@ -232,7 +232,8 @@ class HttpServer:
         # run this before the trigger is written, and writing requires an open trigger.
         def close_after_pull() -> None:
             pulled.wait(_JOIN_S)
-            self._close_sockets()
+            for dispatcher in list(self._sockets.values()):
+                dispatcher.close()
 
         self._server.trigger.pull_trigger(close_after_pull)
         pulled.set()
@@ -246,18 +247,7 @@ class HttpServer:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def _serve(self) -> None:
-        self._server.run()
-
-    def _close_sockets(self) -> None:
-        for dispatcher in list(self._sockets.values()):
-            dispatcher.close()
-
-
-def _word(ok: bool) -> str:
-    return "ok" if ok else "failing"
-
 
 def _probe(result: ProbeResult) -> Response:
-    document = {"status": _word(result.ok), "message": result.message}
+    document = {"status": "ok" if result.ok else "failing", "message": result.message}
     return json_answer(document, 200 if result.ok else 503)

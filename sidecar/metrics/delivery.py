@@ -1,4 +1,4 @@
-"""Prometheus metrics of delivery, in a separate registry. Names include the unit.
+"""Prometheus metrics of delivery and of the status, in a separate registry. Names include the unit.
 
 An agent adds its own metrics to `registry` with the same prefix `cdc_`.
 """
@@ -16,8 +16,8 @@ from prometheus_client import (
 from prometheus_client.platform_collector import PlatformCollector
 from prometheus_client.process_collector import ProcessCollector
 
+from sidecar.health.condition import AGENT_STATES, Status
 from sidecar.instance import Instance
-from sidecar.metrics.status import StatusMetrics
 
 # No query needs the additional `_created` series of each counter.
 disable_created_metrics()  # type: ignore[no-untyped-call]
@@ -97,3 +97,33 @@ class DeliveryMetrics:
     def render(self) -> bytes:
         """The body of `/metrics`."""
         return generate_latest(self.registry)
+
+
+class StatusMetrics:
+    """Two gauges in a registry. Call `set` before each rendering, from one thread at a time."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._status = Gauge(
+            "cdc_status",
+            "1 for the current status of the agent, 0 for the others, by status: ok, degraded or "
+            "failing.",
+            ("status",),
+            registry=registry,
+        )
+        self._conditions = Gauge(
+            "cdc_condition",
+            "1 while a condition exists, by code and by the status that it causes; /health has the "
+            "message and the remedy.",
+            ("code", "status"),
+            registry=registry,
+        )
+        for state in AGENT_STATES:
+            self._status.labels(state.value)
+
+    def set(self, status: Status) -> None:
+        """Sets both gauges and drops the samples of resolved conditions."""
+        for state in AGENT_STATES:
+            self._status.labels(state.value).set(state is status.state)
+        self._conditions.clear()
+        for condition in status.conditions:
+            self._conditions.labels(condition.code, condition.state.value).set(1)

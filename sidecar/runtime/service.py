@@ -12,8 +12,7 @@ from prometheus_client import Counter
 
 from sidecar.config.settings import SidecarProperties
 from sidecar.files.locks import DirectoryLock
-from sidecar.history.pages import history_pages
-from sidecar.history.recorder import Column, HistoryRecorder
+from sidecar.history.recorder import Column, HistoryRecorder, history_pages
 from sidecar.http.jmx_pages import jmx_pages
 from sidecar.http.server import HttpServer
 from sidecar.instance import Instance

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 from cdc_extension import __version__
 from sidecar.health.condition import Condition, State
-from sidecar.history.pages import history_pages
+from sidecar.history.recorder import history_pages
 from sidecar.http.server import HttpServer
 from sidecar.instance import Instance
 from sidecar.logs import RecentWarnings

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sidecar.cli import agent_client
-from sidecar.http import listeners as kernel
-from sidecar.http.listeners import listeners
+from sidecar.http import address as kernel
+from sidecar.http.address import listeners
 from tests.support.agents.agent_directory import AgentDir
 from tests.support.agents.agent_main import Run, runner
 from tests.support.agents.fake_agents import fake_agents, health, http_answer

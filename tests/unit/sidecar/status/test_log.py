@@ -7,7 +7,7 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from sidecar.health.condition import Condition, State, Status, status_of
-from sidecar.metrics.status import StatusMetrics
+from sidecar.metrics.delivery import StatusMetrics
 from sidecar.status.log import ConditionLog, StatusWatch
 from tests.support.pipeline.fakes import FakeClock
 from tests.support.servers.processes import wait_until

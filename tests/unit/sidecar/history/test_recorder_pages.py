@@ -2,7 +2,7 @@
 
 from flask import Flask
 
-from sidecar.history.pages import history_pages
+from sidecar.history.recorder import history_pages
 
 
 def test_clients_share_one_cached_history_document() -> None:

@@ -27,17 +27,12 @@ class PeriodicChecks(Worker, Generic[ProbeT]):
         checks: Sequence[Check[ProbeT]],
         probe: Callable[[], ProbeT],
         *,
-        on_change: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`probe` creates a probe for each round; `on_change` is called when the findings change.
-
-        Both run on the checks' thread. `clock` returns seconds.
-        """
+        """`probe` creates a probe for each round on the checks' thread. `clock` returns seconds."""
         super().__init__("checks", self._run, join_s=_JOIN_S)
         self._checks = tuple(check for check in checks if check.runs_in_agent)
         self._probe = probe
-        self._on_change = on_change
         self._clock = clock
         self._found: dict[int, tuple[float, tuple[Finding, ...]]] = {}
         self._due_s: dict[int, float] = dict.fromkeys(range(len(self._checks)), clock())
@@ -91,7 +86,4 @@ class PeriodicChecks(Worker, Generic[ProbeT]):
             del self._due_s[number]
         else:
             self._due_s[number] = self._clock() + pause_s
-        is_changed = self._found.get(number, (0.0, ()))[1] != found
         self._found = {**self._found, number: (began_s, found)}
-        if is_changed:
-            self._on_change()

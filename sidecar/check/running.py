@@ -4,30 +4,22 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from sidecar.check.check import Check, Finding, ProbeT, findings_of
 
 _TICK_S = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """The servers that the remaining checks wait for."""
-
-    servers: tuple[str, ...]
-    for_s: float
-
-
 def run_checks(
     checks: Sequence[Check[ProbeT]],
     probe: ProbeT,
-    on_wait: Callable[[Waiting], None] = lambda waiting: None,
+    on_wait: Callable[[tuple[str, ...], float], None] = lambda servers, for_s: None,
 ) -> Iterator[Finding]:
     """Yield findings: first from checks that do not wait, in list order, then from the others as
     their servers answer.
 
-    `on_wait` is called before each wait, which lasts at most a second.
+    `on_wait` is called before each wait, which lasts at most a second, with the servers and the
+    seconds since the begin.
     """
     checks = [check for check in checks if check.runs_in_command]
     found: queue.SimpleQueue[tuple[Check[ProbeT], Finding | None]] = queue.SimpleQueue()
@@ -46,7 +38,7 @@ def run_checks(
             yield from findings_of(check, probe)
     while pending:
         servers = tuple(dict.fromkeys(_server(check, probe) for check in pending))
-        on_wait(Waiting(servers, time.monotonic() - begun_s))
+        on_wait(servers, time.monotonic() - begun_s)
         try:
             check, finding = found.get(timeout=_TICK_S)
         except queue.Empty:

@@ -15,7 +15,7 @@ from rich.status import Status
 from rich.table import Table
 
 from sidecar.check.check import Check, Finding, Level, ProbeT, fault, listed
-from sidecar.check.running import Waiting, run_checks
+from sidecar.check.running import run_checks
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.output import json_output, print_json
 from sidecar.errors import ConfigError
@@ -147,16 +147,16 @@ class _Progress:
     def __exit__(self, *raised: object) -> None:
         self.hide()
 
-    def show(self, waiting: Waiting) -> None:
-        text = f"waiting for {listed(list(waiting.servers))} …"
+    def show(self, servers: tuple[str, ...], for_s: float) -> None:
+        text = f"waiting for {listed(list(servers))} …"
         if self._console.is_terminal:
             if self._status is None:
                 self._status = self._console.status(escape(text))
                 self._status.start()
             else:
                 self._status.update(escape(text))
-        elif waiting.for_s >= _QUIET_S and waiting.servers != self._shown:
-            self._shown = waiting.servers
+        elif for_s >= _QUIET_S and servers != self._shown:
+            self._shown = servers
             print(text, file=sys.stderr, flush=True)
 
     def hide(self) -> None:

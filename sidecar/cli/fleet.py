@@ -135,7 +135,7 @@ def fleet(
     def fetch() -> FleetReport:
         return fleet_of(poll(source(), timeout, access))
 
-    forms: Forms[FleetReport] = Forms(lambda found: found, plain_lines, _table)
+    forms: Forms[FleetReport] = Forms(plain_lines, _table)
     if is_watched:
         watch(fetch, forms, interval, as_json=invocation.is_json)
     found = fetch()

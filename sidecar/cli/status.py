@@ -92,7 +92,7 @@ def status_command() -> click.Command:
         arguments or the configuration are invalid.
         """
         client = AgentClient.of(invocation, address, timeout_s=_TIMEOUT_S)
-        forms: Forms[StatusReport] = Forms(lambda report: report, lines, drawn)
+        forms: Forms[StatusReport] = Forms(lines, drawn)
         with agents_answer(kind=NoAnswerError):
             if is_watched:
                 watch(partial(fetch_status, client), forms, interval_s, as_json=invocation.is_json)

@@ -19,16 +19,15 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Forms(Generic[Result]):
-    """The forms of a result: for `--json`, for a pipe, and for a terminal."""
+    """The forms of a result besides JSON: for a pipe, and for a terminal."""
 
-    document: Callable[[Result], object]
     lines: Callable[[Result], Iterable[str]]
     drawn: Callable[[Result], RenderableType]
 
 
 def print_result(found: Result, forms: Forms[Result], *, as_json: bool) -> None:
     if as_json:
-        print_json(forms.document(found))
+        print_json(found)
     elif sys.stdout.isatty():
         Console().print(forms.drawn(found))
     else:
@@ -56,7 +55,7 @@ def watch(
                 if live is not None:
                     live.update(forms.drawn(found), refresh=True)
                 elif as_json:
-                    print_json_line(forms.document(found))
+                    print_json_line(found)
                 else:
                     print("\n".join(forms.lines(found)), end="\n\n", flush=True)
             time.sleep(interval_s)

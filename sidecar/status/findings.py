@@ -22,7 +22,8 @@ class MaskedCauses:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """`clock` returns seconds and must be the checks' clock."""
         self._clock = clock
-        self._reported_s: dict[str, float] = {}
+        self.reported_s: Mapping[str, float] = {}
+        """The time of the latest report by subject."""
 
     def note(self, own: Collection[Condition], same_cause: SameCause) -> None:
         """Record the current conditions of an agent's own parts."""
@@ -30,12 +31,7 @@ class MaskedCauses:
         now_s = self._clock()
         for subject, codes in same_cause.items():
             if known & codes:
-                self._reported_s = {**self._reported_s, subject: now_s}
-
-    @property
-    def reported_s(self) -> Mapping[str, float]:
-        """The time of the latest report by subject."""
-        return self._reported_s
+                self.reported_s = {**self.reported_s, subject: now_s}
 
 
 def finding_conditions(

@@ -42,7 +42,6 @@ class ConditionLog:
     """
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """`clock` returns seconds."""
         self._clock = clock
         self._seen: frozenset[_Key] = frozenset()
         self._logged: dict[_Key, _Logged] = {}
@@ -88,17 +87,11 @@ class ConditionLog:
 class StatusWatch(Worker):
     """Logs changes of the status every second inside a `with` block."""
 
-    def __init__(
-        self,
-        ask: Callable[[], Status],
-        log: ConditionLog | None = None,
-        *,
-        interval_s: float = _INTERVAL_S,
-    ) -> None:
+    def __init__(self, ask: Callable[[], Status], *, interval_s: float = _INTERVAL_S) -> None:
         """`ask` is called on the watch's thread and must not wait."""
         super().__init__("status", self._run)
         self._ask = ask
-        self._log = log or ConditionLog()
+        self._log = ConditionLog()
         self._interval_s = interval_s
 
     def stop(self) -> None:
@@ -128,7 +121,7 @@ def _level(condition: Condition) -> int:
 def _log(level: int, event: str, condition: Condition) -> None:
     logger.log(
         level,
-        f"{condition.message}",
+        condition.message,
         extra=fields(
             event=event,
             code=condition.code,

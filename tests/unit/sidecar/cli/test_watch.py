@@ -12,7 +12,6 @@ from sidecar.errors import ConfigError, UnavailableError
 from tests.support.checks.json_schemas import command_schema
 
 FORMS: Forms[int] = Forms(
-    lambda number: {"number": number},
     lambda number: [f"first of {number}", f"second of {number}"],
     lambda number: Text(f"drawn {number}"),
 )
@@ -42,7 +41,7 @@ def test_watch_prints_one_json_line_per_round(capsys: pytest.CaptureFixture[str]
     with pytest.raises(KeyboardInterrupt):
         watch(rounds(1, UnavailableError("Away."), 2), FORMS, 0, as_json=True)
     first, failure, second = map(json.loads, capsys.readouterr().out.splitlines())
-    assert (first, second) == ({"number": 1}, {"number": 2})
+    assert (first, second) == (1, 2)
     assert failure["error"] == "Away."
     jsonschema.validate(failure, command_schema("agent", "error"))
 
@@ -50,4 +49,4 @@ def test_watch_prints_one_json_line_per_round(capsys: pytest.CaptureFixture[str]
 def test_config_error_ends_the_watch(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(ConfigError):
         watch(rounds(1, ConfigError("No such file.")), FORMS, 0, as_json=True)
-    assert json.loads(capsys.readouterr().out) == {"number": 1}
+    assert json.loads(capsys.readouterr().out) == 1

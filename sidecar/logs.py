@@ -72,12 +72,14 @@ class LogLine:
     fields: str
 
 
-class TextFormatter(logging.Formatter):
-    """`2026-01-31T12:00:00.250Z INFO    agent.pipeline: segment finished segment=… events=…`"""
-
+class _Formatter(logging.Formatter):
     def __init__(self, hide: Callable[[str], str] = str) -> None:
         super().__init__()
         self._hide = hide
+
+
+class TextFormatter(_Formatter):
+    """`2026-01-31T12:00:00.250Z INFO    agent.pipeline: segment finished segment=… events=…`"""
 
     def format(self, record: logging.LogRecord) -> str:
         line = f"{_time(record)} {record.levelname:7} {record.name}: {record.getMessage()}"
@@ -87,15 +89,11 @@ class TextFormatter(logging.Formatter):
         return f"{line}\n{self._hide(trace)}" if trace else line
 
 
-class JsonFormatter(logging.Formatter):
+class JsonFormatter(_Formatter):
     """`{"ts":…,"level":…,"logger":…,"message":…, fields…}`.
 
     The first four take precedence over fields, and fields over the constant fields.
     """
-
-    def __init__(self, hide: Callable[[str], str] = str) -> None:
-        super().__init__()
-        self._hide = hide
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, object] = {
@@ -148,7 +146,6 @@ class RateLimitedLog:
     def __init__(
         self, logger: logging.Logger, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """`clock` returns seconds."""
         self._logger = logger
         self._clock = clock
         self._conditions: dict[str, _Condition] = {}

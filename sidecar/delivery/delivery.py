@@ -250,19 +250,15 @@ class Delivery(Generic[Source, Position]):
             self.window.acknowledge(outcome.acknowledged)
             self._metrics.events_acknowledged.inc(sum(map(len, outcome.acknowledged)))
         for failure in outcome.failed:
-            span = self._span_of(failure.number)
-            message = self.window.message(failure.number)
+            number = failure.number
+            span = next(each for each in self._spans if each.first <= number < each.stop)
+            message = self.window.message(number)
             self.rejected.append(
-                RejectedEvent(
-                    failure.number, span.source, span.start, span.end, message, failure.reason
-                )
+                RejectedEvent(number, span.source, span.start, span.end, message, failure.reason)
             )
             self._metrics.events_failed.inc()
         self._drop_spans()
         return bool(outcome.acknowledged or outcome.failed)
-
-    def _span_of(self, number: int) -> _Span[Source, Position]:
-        return next(span for span in self._spans if span.first <= number < span.stop)
 
     def _drop_spans(self) -> None:
         while self._spans and self._spans[0].stop <= self.window.watermark:

@@ -11,6 +11,8 @@ from sidecar.errors import ConfigError
 from sidecar.offsets.position_store import PositionRecords, PositionStore
 from sidecar.offsets.properties_store import PropertiesStore
 from sidecar.sinks.base import Sink
+from sidecar.sinks.file import FileSink
+from sidecar.sinks.stdout import StdoutSink
 
 
 def _kafka(properties: SidecarProperties) -> Sink:
@@ -26,21 +28,13 @@ def _kafka(properties: SidecarProperties) -> Sink:
 
 
 def _file(properties: SidecarProperties) -> Sink:
-    from sidecar.sinks.file import FileSink
-
     if properties.file_path is None:
         raise ConfigError("`file.path` must be set for the sink `file`.")
     return FileSink(properties.file_path)
 
 
-def _stdout(properties: SidecarProperties) -> Sink:
-    from sidecar.sinks.stdout import StdoutSink
-
-    return StdoutSink()
-
-
 SINKS: Mapping[str, Callable[[SidecarProperties], Sink]] = MappingProxyType(
-    {"file": _file, "kafka": _kafka, "stdout": _stdout}
+    {"file": _file, "kafka": _kafka, "stdout": lambda properties: StdoutSink()}
 )
 
 

@@ -25,16 +25,15 @@ def write_synced(path: Path, content: bytes) -> None:
 
 def sync_file(path: Path) -> None:
     """Make the content of a file durable. Raises OSError."""
-    descriptor = open_regular(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    _sync(open_regular(path, os.O_RDONLY))
 
 
 def sync_directory(directory: Path) -> None:
     """Make the names in a directory durable."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    _sync(os.open(directory, os.O_RDONLY | os.O_DIRECTORY))
+
+
+def _sync(descriptor: int) -> None:
     try:
         os.fsync(descriptor)
     finally:
@@ -117,15 +116,11 @@ def _is_exposed(path: Path) -> bool:
         mode = path.stat().st_mode
     except OSError:
         return False
-    if _is_pod_volume(path):
+    # A Kubernetes emptyDir has mode 0777, but only containers of the pod can access it.
+    if "KUBERNETES_SERVICE_HOST" in os.environ and path.is_mount():
         return False
     # In a sticky directory, only a file's owner can replace the file.
     return bool(mode & stat.S_IWOTH) and not mode & stat.S_ISVTX
-
-
-def _is_pod_volume(path: Path) -> bool:
-    """A Kubernetes emptyDir has mode 0777, but only containers of the pod can access it."""
-    return "KUBERNETES_SERVICE_HOST" in os.environ and path.is_mount()
 
 
 def _problem(name: str, path: Path) -> str | None:

@@ -16,12 +16,13 @@ from typing import Any, Protocol
 import orjson
 from pydantic import TypeAdapter, ValidationError
 
+from sidecar.offsets.flusher import OffsetStore
 from sidecar.offsets.properties_store import StoredOffsets
 
 _ID_PREFIX = "cdc-sidecar-"
 
 
-class PositionStore(Protocol):
+class PositionStore(OffsetStore, Protocol):
     """Used on the sink's thread."""
 
     def load(self) -> StoredOffsets:
@@ -31,9 +32,6 @@ class PositionStore(Protocol):
         transaction with a lost answer was committed. Raises OffsetStoreError, and
         UnavailableError if the caller should retry.
         """
-
-    def save(self, values: Mapping[str, str], /) -> None:
-        """Saves durably. Raises OffsetSaveError."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,7 +124,9 @@ class PropertiesStore:
         """Save durably. Raises OffsetSaveError; the previous values then remain stored."""
         try:
             write_synced(self._temporary_path, encode(values, self._topic_prefix))
-            if self._current_is_good():
+            if self._is_good is None:
+                self._is_good = _read(self.path).values is not None
+            if self._is_good:
                 self._keep_previous()
             self._temporary_path.rename(self.path)
             sync_directory(self.path.parent)
@@ -136,11 +138,6 @@ class PropertiesStore:
                 "Delivery continues; a restart repeats the events after the last save."
             ) from error
         self._is_good = True
-
-    def _current_is_good(self) -> bool:
-        if self._is_good is None:
-            self._is_good = _read(self.path).values is not None
-        return self._is_good
 
     def _keep_previous(self) -> None:
         """Link the good file as the previous copy, so that a good file always exists."""

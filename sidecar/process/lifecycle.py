@@ -39,7 +39,6 @@ class Stop:
     def __init__(
         self, shutdown_timeout_ms: int, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """`clock` returns seconds."""
         self._timeout_s = shutdown_timeout_ms / 1000
         self._clock = clock
         self._deadline_s: float | None = None

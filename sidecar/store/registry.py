@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from sidecar.store.base import RemoteDirectory, Store, StoreSettings
-from sidecar.store.gcs_errors import CREATE, DELETE, GET, LIST
+from sidecar.store.gcs import GcsStore
+from sidecar.store.gcs_errors import CREATE, GET, LIST
+from sidecar.store.s3 import S3Store
 
 _SHORTEST, _LONGEST_PART, _LONGEST = 3, 63, 222
 _GCS_BUCKET = re.compile(r"[a-z0-9]([a-z0-9._-]*[a-z0-9])?")
@@ -32,29 +34,16 @@ class StoreKind:
     """Returns why a bucket name is invalid, or None if it is valid."""
     send_rights: Sequence[str]
     """Rights that uploads need."""
-    fetch_rights: Sequence[str]
-    """Rights that only retries of quarantined segments need."""
     send_remedy: str
     """How to grant `send_rights`; `{bucket}` and `{prefix}` are replaced."""
     fetch_remedy: str
+    """How to grant the right to delete, which only retries of quarantined segments need."""
     settings_remedy: str
     """What to correct if the store cannot be created."""
 
     @property
     def example(self) -> str:
         return f"{self.schemes[0]}://bucket/prefix"
-
-
-def _gcs(directory: RemoteDirectory, settings: StoreSettings) -> Store:
-    from sidecar.store.gcs import GcsStore
-
-    return GcsStore(directory, settings)
-
-
-def _s3(directory: RemoteDirectory, settings: StoreSettings) -> Store:
-    from sidecar.store.s3 import S3Store
-
-    return S3Store(directory, settings)
 
 
 def _gcs_bucket_problem(bucket: str) -> str | None:
@@ -96,10 +85,9 @@ _KINDS = (
         "gcs",
         "Google Cloud Storage",
         ("gs", "gcs"),
-        _gcs,
+        GcsStore,
         _gcs_bucket_problem,
         (CREATE, GET, LIST),
-        (DELETE,),
         "Grant Storage Object Creator and Storage Object Viewer: "
         f"{_GRANT}roles/storage.objectCreator, then …objectViewer.",
         f"Grant Storage Object User: {_GRANT}roles/storage.objectUser.",
@@ -109,10 +97,9 @@ _KINDS = (
         "s3",
         "S3",
         ("s3", "s3a"),
-        _s3,
+        S3Store,
         _s3_bucket_problem,
         ("s3:PutObject", "s3:GetObject", "s3:ListBucket"),
-        ("s3:DeleteObject",),
         "Allow s3:PutObject and s3:GetObject on arn:aws:s3:::{bucket}/{prefix}*, and "
         "s3:ListBucket on arn:aws:s3:::{bucket}.",
         "Allow s3:DeleteObject on arn:aws:s3:::{bucket}/{prefix}*.",

@@ -32,7 +32,6 @@ from sidecar.store.s3_client import (
     encoded,
     md5_of,
     read_checksums,
-    region_of,
 )
 from sidecar.store.s3_errors import (
     DELETE,
@@ -284,7 +283,8 @@ class S3Store(ObjectStore[tuple[str, ...]]):
 
     @property
     def _context(self) -> S3Context:
-        return S3Context(self._directory, self._settings.s3, region_of(self._client))
+        region = "" if self._client is None else str(self._client.meta.region_name)
+        return S3Context(self._directory, self._settings.s3, region)
 
     def _store_error(self, error: Exception, file_name: str, rights: tuple[str, ...]) -> StoreError:
         found = to_s3_error(error, file_name, self._context, rights)

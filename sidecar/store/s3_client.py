@@ -48,11 +48,6 @@ def create_client(settings: StoreSettings) -> Any:
     return client
 
 
-def region_of(client: Any) -> str:
-    """Return the region of a client; empty without a client."""
-    return "" if client is None else str(client.meta.region_name)
-
-
 _READ_BYTES = 1 << 20
 
 

@@ -11,11 +11,9 @@ from watchdog.observers.inotify_c import InotifyEvent, InotifyFD
 
 
 class OverflowObserver(BaseObserver):
-    """`watchdog.observers.inotify.InotifyObserver` with a callback `on_overflow`.
-
-    The thread that reads inotify calls it. Raises OSError if the user has reached the limit of
-    inotify instances.
-    """
+    """`watchdog.observers.inotify.InotifyObserver` with a callback `on_overflow`. The thread that
+    reads inotify calls it. Raises OSError if the user has reached the limit of inotify
+    instances."""
 
     def __init__(self, on_overflow: Callable[[], None]) -> None:
         self.inotify = _OverflowReader(on_overflow)

@@ -42,7 +42,11 @@ def stage(source: Path, temporary: Path) -> bool:
     if `source` does not exist. On failure, removes `temporary` and raises OSError."""
     temporary.unlink(missing_ok=True)
     try:
-        if not _try_link(source, temporary):
+        try:
+            link_regular(source, temporary)
+        except OSError as error:
+            if error.errno not in _CANNOT_LINK:
+                raise
             _copy(source, temporary)
     except FileNotFoundError:
         if os.path.lexists(source):
@@ -51,16 +55,6 @@ def stage(source: Path, temporary: Path) -> bool:
     except OSError:
         # A partial copy would keep a full disk full.
         temporary.unlink(missing_ok=True)
-        raise
-    return True
-
-
-def _try_link(source: Path, temporary: Path) -> bool:
-    try:
-        link_regular(source, temporary)
-    except OSError as error:
-        if error.errno in _CANNOT_LINK:
-            return False
         raise
     return True
 

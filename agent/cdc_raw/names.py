@@ -71,6 +71,11 @@ def parse_idx_name(file_name: str) -> SegmentName | None:
     return _parse(_IDX, file_name)
 
 
+def parse_file_name(file_name: str) -> SegmentName | None:
+    """Parses the name of a `.log` or `_cdc.idx` file; returns None for other names."""
+    return parse_log_name(file_name) or parse_idx_name(file_name)
+
+
 def temporary_of(path: Path) -> Path:
     """The temporary path of a file before its rename to `path`. Neither node nor agent reads it."""
     return path.with_name(f".{path.name}.tmp")
@@ -79,9 +84,7 @@ def temporary_of(path: Path) -> Path:
 def is_temporary(file_name: str) -> bool:
     """Whether `temporary_of` returns this name for a segment or an index."""
     inner = file_name.removeprefix(".").removesuffix(".tmp")
-    if file_name != f".{inner}.tmp":
-        return False
-    return (parse_log_name(inner) or parse_idx_name(inner)) is not None
+    return file_name == f".{inner}.tmp" and parse_file_name(inner) is not None
 
 
 def shown_name(file_name: str) -> str:

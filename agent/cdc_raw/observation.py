@@ -7,7 +7,7 @@ segments in order, so an older segment without an update has no changes older th
 
 import os
 import stat
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,8 +17,7 @@ from agent.cdc_raw.names import (
     SegmentName,
     by_age,
     is_temporary,
-    parse_idx_name,
-    parse_log_name,
+    parse_file_name,
     shown_name,
 )
 
@@ -65,9 +64,7 @@ class Observation:
     def irregular_segments(self) -> tuple[str, ...]:
         """Irregular files with the name of a segment or index. The node creates only regular files,
         so another user created them; the agent does not read them."""
-        return tuple(
-            name for name in self.other_files if parse_log_name(name) or parse_idx_name(name)
-        )
+        return tuple(filter(parse_file_name, self.other_files))
 
     def without(self, names: Collection[SegmentName]) -> "Observation":
         """Returns a copy without the given segments."""
@@ -102,15 +99,17 @@ def observe(
     others: list[str] = []
     with os.scandir(directory) as entries:
         for entry in entries:
-            name = parse_log_name(entry.name) or parse_idx_name(entry.name)
+            name = parse_file_name(entry.name)
             if name is not None and _is_file(entry):
                 names.add(name)
             elif not is_temporary(entry.name):
                 others.append(shown_name(entry.name))
     observed = [
-        _observe_segment(directory, name, is_completed) for name in sorted(names, key=by_age)
+        seen
+        for name in sorted(names, key=by_age)
+        if (seen := _observe_segment(directory, name, is_completed)) is not None
     ]
-    segments = tuple(seen for seen in _reread_older(directory, observed) if seen is not None)
+    segments = tuple(_reread_older(directory, observed))
     if commit_log is not None:
         segments = _compare_links(directory, segments, commit_log)
     return Observation(
@@ -144,23 +143,15 @@ def _observe_segment(
 
 
 def _reread_older(
-    directory: Path, observed: list[ObservedSegment | None]
-) -> Iterable[ObservedSegment | None]:
+    directory: Path, observed: Sequence[ObservedSegment]
+) -> Iterator[ObservedSegment]:
     """Rereads incomplete indexes that are older than the newest updated index."""
-    newest_updated = max(
-        (s.name for s in observed if s is not None and s.idx.has_update), default=None
-    )
+    newest_updated = max((seen.name for seen in observed if seen.idx.has_update), default=None)
     for seen in observed:
-        if (
-            seen is None
-            or seen.idx.completed
-            or newest_updated is None
-            or seen.name >= newest_updated
-        ):
+        if newest_updated is None or seen.idx.completed or seen.name >= newest_updated:
             yield seen
-            continue
-        again = _observe_segment(directory, seen.name)
-        yield again and replace(again, idx=merge_idx(seen.idx, again.idx))
+        elif (again := _observe_segment(directory, seen.name)) is not None:
+            yield replace(again, idx=merge_idx(seen.idx, again.idx))
 
 
 def _compare_links(

@@ -18,7 +18,7 @@ from watchdog.events import (
 )
 from watchdog.observers.api import BaseObserver
 
-from agent.cdc_raw.names import parse_idx_name, parse_log_name
+from agent.cdc_raw.names import parse_file_name
 from sidecar.logs import RateLimitedLog
 
 logger = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ _EVENTS: list[type[FileSystemEvent]] = [
 ]
 
 
-class Watcher:
+class Watcher(FileSystemEventHandler):
     """Watches one directory and calls `on_change` on its own thread."""
 
     def __init__(self, directory: Path, on_change: Callable[[], None]) -> None:
@@ -73,8 +73,7 @@ class Watcher:
         self.stop()
         self._watched = _identity(self._directory)
         try:
-            handler = _Wake(self._on_change, self.removing)
-            self._observer = _start_observer(self._directory, handler, self._report_overflow)
+            self._observer = self._start_observer()
         except (ImportError, OSError) as error:
             reason = (
                 f"{self._directory} is scanned only periodically, because inotify is not available "
@@ -96,6 +95,29 @@ class Watcher:
             observer.stop()
             observer.join()
 
+    def on_any_event(self, event: FileSystemEvent) -> None:
+        # A copy can be renamed within the directory, so the target name counts.
+        file_name = Path(str(event.dest_path or event.src_path)).name
+        if isinstance(event, FileDeletedEvent) and file_name in self.removing:
+            self.removing.discard(file_name)
+        elif parse_file_name(file_name):
+            self._on_change()
+
+    def _start_observer(self) -> BaseObserver:
+        # Imported here: the import fails if the C library does not support inotify.
+        from agent.cdc_raw.inotify import OverflowObserver
+
+        observer = OverflowObserver(self._report_overflow)
+        try:
+            # Resolved, because watchdog does not follow a symbolic link to the directory.
+            path = str(self._directory.resolve())
+            observer.schedule(self, path, recursive=False, event_filter=_EVENTS)
+            observer.start()
+        except BaseException:
+            observer.stop()
+            raise
+        return observer
+
     def _report_overflow(self) -> None:
         self._repeated.log(
             "overflow",
@@ -106,42 +128,9 @@ class Watcher:
         self._on_change()
 
 
-class _Wake(FileSystemEventHandler):
-    def __init__(self, on_change: Callable[[], None], removing: set[str]) -> None:
-        self._on_change = on_change
-        self._removing = removing
-
-    def on_any_event(self, event: FileSystemEvent) -> None:
-        # A copy can be renamed within the directory, so the target name counts.
-        file_name = Path(str(event.dest_path or event.src_path)).name
-        if isinstance(event, FileDeletedEvent) and file_name in self._removing:
-            self._removing.discard(file_name)
-            return
-        if parse_idx_name(file_name) or parse_log_name(file_name):
-            self._on_change()
-
-
 def _identity(directory: Path) -> tuple[int, int] | None:
     try:
         found = directory.stat()
     except OSError:
         return None
     return found.st_dev, found.st_ino
-
-
-def _start_observer(
-    directory: Path, handler: FileSystemEventHandler, on_overflow: Callable[[], None]
-) -> BaseObserver:
-    # Imported here: the import fails if the C library does not support inotify.
-    from agent.cdc_raw.inotify import OverflowObserver
-
-    observer = OverflowObserver(on_overflow)
-    try:
-        # Resolved, because watchdog does not follow a symbolic link to the directory.
-        path = str(directory.resolve())
-        observer.schedule(handler, path, recursive=False, event_filter=_EVENTS)
-        observer.start()
-    except BaseException:
-        observer.stop()
-        raise
-    return observer

@@ -16,7 +16,7 @@ from agent.quarantine.files import DIRECTORY, REMOTE
 from agent.transfer.own_class import OwnClassTransfer
 from agent.transfer.quarantine_sync import QuarantineSync, QuarantineSyncSettings
 from agent.transfer.segment_transfer import TransferSettings
-from agent.transfer.transfer import ArchiveTransfer, Backlog, DeleteTransfer, Transfer
+from agent.transfer.transfer import ARCHIVE, ArchiveTransfer, Backlog, DeleteTransfer, Transfer
 from agent.transfer.upload_queue import UPLOAD, UploadQueue, UploadSettings
 from sidecar.logs import fields
 from sidecar.store.registry import STORES, create_store
@@ -53,8 +53,6 @@ class RemoteTransfer(Transfer):
 
 logger = logging.getLogger(__name__)
 
-ARCHIVE_OF_NODE = "archive"
-
 
 def create_transfer(
     name: str,
@@ -68,7 +66,7 @@ def create_transfer(
     if name in STORES:
         return _create_remote(properties, cdc_raw, node_id, metrics)
     _warn_of_unreachable_segments(properties.relocation_directory / DIRECTORY)
-    if name == "archive":
+    if name == ARCHIVE:
         return ArchiveTransfer(properties.relocation_directory)
     if name == "delete":
         return DeleteTransfer()
@@ -103,7 +101,7 @@ def _create_remote(
         longest_pause_s=uploads.longest_pause_s,
     )
     return RemoteTransfer(
-        UploadQueue(_create_store(properties, node_id, ARCHIVE_OF_NODE), uploads, metrics),
+        UploadQueue(_create_store(properties, node_id, ARCHIVE), uploads, metrics),
         QuarantineSync(_create_store(properties, node_id, DIRECTORY), errors, metrics),
     )
 

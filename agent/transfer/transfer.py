@@ -48,10 +48,7 @@ class Transfer(ABC):
     @abstractmethod
     def transfer(self, log: Path, idx: Path) -> None:
         """Moves both files. Either may be missing after a crash or a deletion by the node. The call
-        can be repeated.
-
-        Raises OSError or TransferDeferredError; the caller retries later.
-        """
+        can be repeated. Raises OSError or TransferDeferredError; the caller retries later."""
 
     def open(self) -> None:  # noqa: B027 - optional
         """Starts background work. Raises OSError."""

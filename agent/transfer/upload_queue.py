@@ -18,7 +18,7 @@ from agent.cdc_raw.names import (
     OldestFirst,
     SegmentFiles,
     SegmentName,
-    parse_idx_name,
+    parse_file_name,
     parse_log_name,
 )
 from agent.metrics import AgentMetrics
@@ -64,7 +64,7 @@ class UploadQueue(StoreThread, Transfer):
         directory = self._settings.directory
         make_directory(directory)
         for file in directory.iterdir():
-            name = parse_log_name(file.name) or parse_idx_name(file.name)
+            name = parse_file_name(file.name)
             if name is not None:
                 size_bytes = regular_size_bytes(file) or 0
                 self._note(name, self._waiting.get(name, 0) + size_bytes)

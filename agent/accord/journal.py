@@ -148,14 +148,12 @@ class AccordJournal:
             return False
         self._next_s = self._parts.clock() + _INTERVAL_S
         try:
-            has_written = self._advance()
+            return self._advance()
         except OSError as error:
             self._fail(f"{error.filename or self._directory}: {error.strerror or error}.")
-            return False
         except OffsetSaveError as error:
             self._fail(str(error))
-            return False
-        return has_written
+        return False
 
     def close(self) -> None:
         self._open.close()
@@ -177,7 +175,10 @@ class AccordJournal:
             # The reader cannot read entries twice, so repeat a failed write first.
             read = self._unwritten or self._read(schema, ids)
             self._unwritten = read
-            has_written |= self._write(read)
+            if read.mutations:
+                name = self._raw.take()
+                self._raw.write(name, read.segment(name.id))
+                has_written = True
             self._unwritten = None
             self._move(read.offset)
             if not self._continue_after(read, files):
@@ -237,13 +238,6 @@ class AccordJournal:
             data = self._data(read.end - read.offset + _CHUNK_BYTES)
             return self._reader.read(data, read.offset, schema, ids, _BATCH_BYTES)
         return read
-
-    def _write(self, read: AccordRead) -> bool:
-        if not read.mutations:
-            return False
-        name = self._raw.take()
-        self._raw.write(name, read.segment(name.id))
-        return True
 
     def _move(self, offset: int) -> None:
         if offset != self._position.offset:

@@ -35,10 +35,8 @@ class JournalPosition:
 
 
 def position_from_entries(entries: Mapping[str, str], node_id: str) -> JournalPosition:
-    """Parses the stored position. If a different node stored it, keeps only the next id.
-
-    Raises OffsetStoreError if the entries are invalid.
-    """
+    """Parses the stored position. If a different node stored it, keeps only the next id. Raises
+    OffsetStoreError if the entries are invalid."""
     if not entries:
         return JournalPosition()
     try:
@@ -59,26 +57,23 @@ def position_from_entries(entries: Mapping[str, str], node_id: str) -> JournalPo
 
 def gap_at_start(position: JournalPosition, files: JournalFiles) -> str:
     """Describes changes that the node may have deleted while the agent was stopped; empty if none.
-
-    The node deletes the oldest segments first, so nothing is missing if the segment of the
-    position still exists.
-    """
+    The node deletes the oldest segments first, so nothing is missing if the segment of the position
+    still exists."""
     segment = position.segment
     if segment is None or segment in files.segments:
         return ""
     following = next((each for each in files.segments if each > segment), None)
+    until = "of it" if following is None else f"and before {following}"
     return (
         f"the node deleted {segment} of the Accord journal while the agent was stopped; changes "
-        f"after offset {position.offset} {_until(following)} may be missing"
+        f"after offset {position.offset} {until} may be missing"
     )
 
 
 def gap_while_running(newest: JournalSegment, found: JournalSegment, files: JournalFiles) -> str:
     """Describes segments that the node may have deleted between the newest known segment and
-    `found`; empty if none.
-
-    A restarted node skips timestamps, but keeps its latest segments for a while.
-    """
+    `found`; empty if none. A restarted node skips timestamps, but keeps its latest segments for a
+    while."""
     has_older = files.segments[0] < found
     if found.timestamp <= newest.timestamp + 1 or has_older or files.is_first_of_run(found):
         return ""
@@ -86,7 +81,3 @@ def gap_while_running(newest: JournalSegment, found: JournalSegment, files: Jour
         f"the node allocated and deleted segments of the Accord journal between {newest} and "
         f"{found} before the agent saw them; their changes are missing"
     )
-
-
-def _until(following: JournalSegment | None) -> str:
-    return "of it" if following is None else f"and before {following}"

@@ -33,9 +33,7 @@ _STORES = {
 
 def driver_settings(path: Path, environment: Mapping[str, str] | None = None) -> list[Setting]:
     """Reads contact points, login and TLS as properties of this agent. Raises ConfigError.
-
-    `environment` resolves `${NAME}`, and defaults to the environment of the process.
-    """
+    `environment` resolves `${NAME}`, and defaults to the environment of the process."""
     found = _Found(path, _document(path, environment))
     origin = Origin(str(path))
     pairs = [*found.points(), *found.login(), *found.tls()]

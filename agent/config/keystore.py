@@ -13,10 +13,8 @@ _OPTIONS = "transparent_data_encryption_options"
 
 def node_keystore(source: str, document: Mapping[str, Any]) -> KeystoreSettings | None:
     """Returns the keystore in a `cassandra.yaml`, or None. Ignores whether encryption is enabled,
-    because older segments can be encrypted.
-
-    Source: Cassandra's `TransparentDataEncryptionOptions`, `JKSKeyProvider`.
-    """
+    because older segments can be encrypted. Source: Cassandra's `TransparentDataEncryptionOptions`,
+    `JKSKeyProvider`."""
     options = document.get(_OPTIONS)
     provider = _first(options.get("key_provider")) if isinstance(options, Mapping) else None
     parameters = _first(provider.get("parameters")) if provider is not None else None

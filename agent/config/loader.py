@@ -98,10 +98,8 @@ def load_config(
     environment: Mapping[str, str] | None = None,
 ) -> AgentConfig:
     """Reads the files in order, then `name=value` overrides, then the node's `cassandra.yaml`.
-
     Raises `ConfigError` with one message for each mistake. Does not check directories; see
-    `directory_problems`.
-    """
+    `directory_problems`."""
     paths, over = list(files), command_line_settings(overrides)
     loaded = load(
         AgentProperties,

@@ -21,8 +21,6 @@ from sidecar.files.regular import read_regular
 
 MAX_BYTES = 1 << 20
 """Ten times the size of Cassandra's default cassandra.yaml."""
-
-
 _MOST_TEXT = 200
 _MOST_NODES = 20_000
 """Cassandra's default file contains 500; half a million take 300 MiB and seconds."""
@@ -75,7 +73,6 @@ _NANOSECONDS_OF_UNIT = {
     "h": 3_600_000_000_000,
     "d": 86_400_000_000_000,
 }
-_MOST_TEXT = 200
 _QUANTITY = re.compile(r"(\d{1,19})\s*([A-Za-zµ]+)")
 _WILDCARD_ADDRESSES = ("0.0.0.0", "::")
 _DEFAULT_TOTAL_BYTES = 4096 * _MIB
@@ -154,20 +151,22 @@ class _Reader:
 
     def node(self) -> NodeSettings:
         sync = str(self._document.get("commitlog_sync") or "periodic").strip().lower()
+        accord = self._document.get("accord")
+        journal = accord.get("journal_directory") if isinstance(accord, Mapping) else None
         return NodeSettings(
             source=self._source,
             cluster_name=str(self._document.get("cluster_name") or "Test Cluster"),
             cdc_enabled=self._flag("cdc_enabled", default=False),
             cdc_raw_directory=self._directory("cdc_raw_directory"),
             commitlog_directory=self._directory("commitlog_directory"),
-            cdc_total_bytes=self._bytes("cdc_total_space", in_mib="cdc_total_space_in_mb"),
+            cdc_total_bytes=self._bytes("cdc_total_space"),
             cdc_block_writes=self._flag("cdc_block_writes", default=True),
             cdc_on_repair_enabled=self._flag("cdc_on_repair_enabled", default=True),
             commitlog_sync=sync,
             commitlog_sync_period_ms=self._sync_period_ms(sync),
             rpc_address=self._rpc_address(),
             native_transport_port=self._port("native_transport_port", 9042),
-            accord_journal_directory=self._accord_journal_directory(),
+            accord_journal_directory=self._absolute("accord.journal_directory", journal),
             keystore=node_keystore(self._source.removeprefix("cassandra.config: "), self._document),
         )
 
@@ -182,12 +181,6 @@ class _Reader:
         if isinstance(value, bool):
             return value
         raise self._fault(key, value, "true or false")
-
-    def _accord_journal_directory(self) -> Path | None:
-        accord = self._document.get("accord")
-        if not isinstance(accord, Mapping):
-            return None
-        return self._absolute("accord.journal_directory", accord.get("journal_directory"))
 
     def _directory(self, key: str) -> Path | None:
         return self._absolute(key, self._document.get(key))
@@ -215,16 +208,12 @@ class _Reader:
 
     def _sync_period_ms(self, sync: str) -> float | None:
         if sync == "periodic":
-            return self._milliseconds("commitlog_sync_period", "commitlog_sync_period_in_ms")
-        if sync == "group":
-            return self._milliseconds(
-                "commitlog_sync_group_window", "commitlog_sync_group_window_in_ms"
-            )
-        return 0.0
+            return self._milliseconds("commitlog_sync_period")
+        return self._milliseconds("commitlog_sync_group_window") if sync == "group" else 0.0
 
-    def _milliseconds(self, key: str, in_ms: str) -> float | None:
-        number = self._document.get(in_ms)
-        if number is not None:
+    def _milliseconds(self, key: str) -> float | None:
+        in_ms = f"{key}_in_ms"
+        if (number := self._document.get(in_ms)) is not None:
             if isinstance(number, (int, float)) and number >= 0:
                 return float(number)
             raise self._fault(in_ms, number, "a number of milliseconds")
@@ -236,9 +225,9 @@ class _Reader:
             raise self._fault(key, value, "a duration such as 10s or 100ms")
         return quantity / 1_000_000
 
-    def _bytes(self, key: str, *, in_mib: str) -> int | None:
-        number = self._document.get(in_mib)
-        if number is not None:
+    def _bytes(self, key: str) -> int | None:
+        in_mib = f"{key}_in_mb"
+        if (number := self._document.get(in_mib)) is not None:
             if isinstance(number, int) and number >= 0:
                 return number * _MIB
             raise self._fault(in_mib, number, "a number of mebibytes")

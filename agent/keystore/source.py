@@ -44,15 +44,12 @@ class Keystore:
     origin: str
     """The file, and where it is configured."""
 
-    def has(self, alias: str) -> bool:
-        """Whether the keystore contains the alias, possibly in lower case, as Java stores it."""
-        return alias in self.keys or alias.lower() in self.keys
-
     def advice(self, alias: str | None) -> str:
         """Returns the remedy for a missing or wrong key, as a clause without a period."""
         if self.error is not None:
             return self.error
-        if alias is not None and self.has(alias):
+        # Java stores aliases in lower case.
+        if alias is not None and (alias in self.keys or alias.lower() in self.keys):
             return f"put the key that the node used into {self.origin}"
         names = ", ".join(sorted(self.keys)) or "no secret key"
         return f"{self.origin} contains {names}"

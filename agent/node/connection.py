@@ -3,7 +3,6 @@
 cassandra-driver is untyped; this module returns typed values.
 """
 
-import logging
 import socket
 import ssl
 import threading
@@ -35,8 +34,6 @@ from agent.config.loader import AgentConfig
 from agent.config.tls import tls_context
 from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
 from sidecar.tls.failures import TlsServer, tls_failure
-
-_log = logging.getLogger(__name__)
 
 _CONNECT_TIMEOUT_S = 5.0
 _REQUEST_TIMEOUT_S = 10.0
@@ -91,11 +88,8 @@ class NodeFacts:
 
 
 class NodeConnection:
-    """Queries only the given hosts. Thread-safe.
-
-    Methods raise `UnavailableError` if the node does not answer, and `AccessDeniedError` if it
-    denies access. The next call reconnects.
-    """
+    """Queries only the given hosts. Thread-safe. Methods raise `UnavailableError` if the node does
+    not answer, and `AccessDeniedError` if it denies access. The next call reconnects."""
 
     def __init__(
         self, address: NodeAddress, reread: Callable[[], NodeAddress] | None = None

@@ -42,9 +42,7 @@ class KnownNode:
 
 def known_node(connection: NodeConnection, owner: str | None, host_id: str) -> KnownNode:
     """Identifies the node with this host id. `owner` is the id in the agent's offsets, or None.
-
-    Raises UnavailableError if the node does not answer.
-    """
+    Raises UnavailableError if the node does not answer."""
     number = _number(host_id)
     if owner is None or owner == host_id or number is None or not _is_former(owner):
         return KnownNode(host_id)

@@ -101,10 +101,8 @@ def parse_truncations(entries: Mapping[Any, bytes]) -> Iterator[Truncation]:
 
 
 class Acknowledgements:
-    """Truncations and drops that an operator, or the first start, has acknowledged.
-
-    Raises `OffsetStoreError` and `OffsetSaveError`.
-    """
+    """Truncations and drops that an operator, or the first start, has acknowledged. Raises
+    `OffsetStoreError` and `OffsetSaveError`."""
 
     def __init__(self, directory: Path) -> None:
         self._store = PropertiesStore(directory, FILE)

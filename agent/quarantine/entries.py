@@ -129,9 +129,7 @@ def request_retry(directory: Path, names: Iterable[QuarantineKey]) -> None:
                 f"{name}: the agent delivered everything except the events in {files.events}. See "
                 "the reason in each line there."
             )
-        raise ConfigError(
-            f"{name}: not in {directory}. `agent quarantine list` shows the segments there."
-        )
+        raise _absent(name, directory)
     for name in names:
         write_synced(QuarantinePaths(directory, name.log).retry, b"")
     if names:
@@ -144,11 +142,9 @@ def discard(
     name: QuarantineKey,
     remove_remote: Callable[[str, SegmentName], None],
 ) -> None:
-    """Deletes all files of a segment or a snapshot.
-
-    `remove_remote` deletes a segment from a remote directory. Raises OSError, the errors of
-    `remove_remote`, and ConfigError if `cdc_raw` still contains the segment or no file exists.
-    """
+    """Deletes all files of a segment or a snapshot. `remove_remote` deletes a segment from a remote
+    directory. Raises OSError, the errors of `remove_remote`, and ConfigError if `cdc_raw` still
+    contains the segment or no file exists."""
     if (cdc_raw / name.log).exists():
         raise ConfigError(
             f"{name}: still in {cdc_raw}, where its quarantine reason protects it. Retry after "
@@ -163,15 +159,19 @@ def discard(
     # Delete the reason last: until then, the list shows the remaining files.
     files.append(found.reason)
     if not any(file.exists() for file in files):
-        raise ConfigError(
-            f"{name}: not in {directory}. `agent quarantine list` shows the segments there."
-        )
+        raise _absent(name, directory)
     if isinstance(name, SegmentName):
         # The agent reports an index without its segment as a loss at each start.
         SegmentFiles(cdc_raw, name).idx.unlink(missing_ok=True)
     for file in files:
         file.unlink(missing_ok=True)
     sync_directory(directory)
+
+
+def _absent(name: QuarantineKey, directory: Path) -> ConfigError:
+    return ConfigError(
+        f"{name}: not in {directory}. `agent quarantine list` shows the segments there."
+    )
 
 
 def _entry(quarantine: Quarantine, name: QuarantineKey) -> QuarantineEntry:

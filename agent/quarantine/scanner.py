@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.cdc_raw.names import SegmentFiles, SegmentName, parse_log_name
-from agent.quarantine.files import EVENTS, REASON, REMOTE, RETRY, QuarantinePaths, QuarantineReason
+from agent.quarantine.files import (
+    EVENTS,
+    REASON,
+    REMOTE,
+    RETRY,
+    QuarantinePaths,
+    segments_with_suffix,
+)
 from agent.quarantine.quarantine import Quarantine
 from sidecar.dead_letters.dead_letter import TOO_LARGE_REMEDY
 from sidecar.files.regular import LineCount
@@ -65,7 +72,8 @@ class QuarantineUsage:
                 State.DEGRADED,
                 "quarantine",
                 f"{_segment_count(self.available)} undelivered changes "
-                f"({_range_count(self.ranges)}): {_listed(self.available_names, self.available)}.",
+                f"({self.ranges} {'range' if self.ranges == 1 else 'ranges'}): "
+                f"{_listed(self.available_names, self.available)}.",
                 "List causes with `agent quarantine list`. Correct them, then run "
                 f"`agent quarantine retry {self.available_names[0]}` or `agent quarantine retry "
                 "--all`. To discard the changes, run `agent quarantine discard NAME`.",
@@ -95,12 +103,8 @@ class QuarantineUsage:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
-    """Attributes from `stat`."""
-
-    size_bytes: int
-    changed_ns: int
+_File = tuple[int, int]
+"""Size in bytes, and time of the latest change in nanoseconds."""
 
 
 class QuarantineScanner:
@@ -117,7 +121,7 @@ class QuarantineScanner:
         """Returns the current usage; all zero without the directory. Raises OSError."""
         files = self._files()
         self._reasons = {name: each for name, each in self._reasons.items() if name in files}
-        with_ranges = sorted({*_segments(files, REASON), *_without_reason(files)})
+        with_ranges = sorted(segments_with_suffix(files, REASON) | _without_reason(files))
         available = [name for name in with_ranges if self._is_available(name, files)]
         missing = [name for name in with_ranges if name not in set(available)]
         with_events = sorted(
@@ -125,11 +129,11 @@ class QuarantineScanner:
         )
         reasons = {name.log: self._reason(name, files) for name in with_ranges}
         self._events = {name: self._events[name] for name in with_events if name in self._events}
-        events = {name: self._count_events(name) for name in with_events}
+        events = {name: self._lines(name).count() for name in with_events}
         names = sorted({*reasons, *events}, key=_age)
         readable = {name.log for name in available}
         return QuarantineUsage(
-            size_bytes=sum(each.size_bytes for each in files.values()),
+            size_bytes=sum(size_bytes for size_bytes, _ in files.values()),
             segments=len(names),
             available=len(available),
             missing=len(missing),
@@ -156,7 +160,7 @@ class QuarantineScanner:
         """Returns all files by name, including unfinished files."""
         found: dict[str, _File] = {}
         try:
-            with os.scandir(self._quarantine.directory) as entries:
+            with os.scandir(self._directory) as entries:
                 for entry in entries:
                     try:
                         status = entry.stat()
@@ -164,7 +168,7 @@ class QuarantineScanner:
                         continue
                     # Holes occupy no disk space.
                     size_bytes = min(status.st_size, 512 * status.st_blocks)
-                    found[entry.name] = _File(size_bytes, status.st_mtime_ns)
+                    found[entry.name] = (size_bytes, status.st_mtime_ns)
         except FileNotFoundError:
             return {}
         return found
@@ -181,16 +185,16 @@ class QuarantineScanner:
             return _Reason(1, (f"{file} is missing",))
         known = self._reasons.get(file)
         if known is None or known[0] != files[file]:
-            reason = self._quarantine.reason(name)
-            known = (files[file], _NO_REASON if reason is None else _summary(reason))
-            self._reasons[file] = known
+            reason, summary = self._quarantine.reason(name), _NO_REASON
+            if reason is not None:
+                causes = tuple(dict.fromkeys(lost.cause for lost in reason.ranges))
+                summary = _Reason(reason.count, causes[:_CAUSES], reason.noted_at)
+            known = self._reasons[file] = (files[file], summary)
         return known[1]
 
-    def _count_events(self, name: str) -> int:
-        lines = self._events.setdefault(
-            name, LineCount(QuarantinePaths(self._directory, name).events)
-        )
-        return lines.count()
+    def _lines(self, name: str) -> LineCount:
+        file = QuarantinePaths(self._directory, name).events
+        return self._events.setdefault(name, LineCount(file))
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,23 +209,13 @@ class _Reason:
 _NO_REASON = _Reason()
 
 
-def _summary(reason: QuarantineReason) -> _Reason:
-    causes = tuple(dict.fromkeys(lost.cause for lost in reason.ranges))
-    return _Reason(reason.count, causes[:_CAUSES], reason.noted_at)
-
-
-def _segments(files: Mapping[str, _File], suffix: str) -> list[SegmentName]:
-    names = (parse_log_name(name.removesuffix(suffix)) for name in files if name.endswith(suffix))
-    return sorted(name for name in names if name is not None)
-
-
-def _without_reason(files: Mapping[str, _File]) -> list[SegmentName]:
+def _without_reason(files: Mapping[str, _File]) -> set[SegmentName]:
     """Lists segments without a reason, except for requested segments: a requeue deletes theirs."""
-    return [
+    return {
         name
-        for name in _segments(files, "")
+        for name in segments_with_suffix(files, "")
         if not {f"{name.log}{suffix}" for suffix in (REASON, EVENTS, RETRY)} & files.keys()
-    ]
+    }
 
 
 def _age(text: str) -> tuple[bool, SegmentName | str]:
@@ -232,10 +226,6 @@ def _age(text: str) -> tuple[bool, SegmentName | str]:
 
 def _segment_count(count: int) -> str:
     return "1 segment has" if count == 1 else f"{count} segments have"
-
-
-def _range_count(count: int) -> str:
-    return "1 range" if count == 1 else f"{count} ranges"
 
 
 def _listed(names: tuple[str, ...], count: int) -> str:

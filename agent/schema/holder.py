@@ -146,11 +146,9 @@ class SchemaHolder:
             return len(self._schema) if self._schema is not None else 0
 
     def refresh(self, reason: str) -> bool:
-        """Requests an immediate fetch, because `reason` shows that the schema is outdated.
-
-        Waits at most two seconds, and not at all just after a fetch. Returns True if the schema is
-        newer than the latest result of `current`.
-        """
+        """Requests an immediate fetch, because `reason` shows that the schema is outdated. Waits at
+        most two seconds, and not at all just after a fetch. Returns True if the schema is newer
+        than the latest result of `current`."""
         with self._changed:
             if reason != self._wanted_for:
                 # A waiting caller repeats the request every second.
@@ -166,11 +164,9 @@ class SchemaHolder:
             return self._schema is not self._handed_out
 
     def wait_until_known(self, timeout_s: float) -> bool:
-        """Waits for the first schema; raises the error that stopped fetching.
-
-        Accepts a stored schema only after the first fetch has failed or taken 15 s, because the
-        node may have been replaced. Once it returns True, the node's identity must not change.
-        """
+        """Waits for the first schema; raises the error that stopped fetching. Accepts a stored
+        schema only after the first fetch has failed or taken 15 s, because the node may have been
+        replaced. Once it returns True, the node's identity must not change."""
         with self._changed:
             self._changed.wait_for(lambda: self._is_usable() or self._is_over(), timeout=timeout_s)
             if self.fatal is not None:

@@ -43,10 +43,8 @@ class MetadataLog:
 
     def upto(self, epoch: int) -> list[dict[str, Any]] | None:
         """Returns the latest entries. Returns None if they are not readable, or if they contain a
-        schema change after `epoch`, which `system_schema` may already include.
-
-        Raises `UnavailableError`.
-        """
+        schema change after `epoch`, which `system_schema` may already include. Raises
+        `UnavailableError`."""
         try:
             rows = self._connection.rows(_QUERY)
         except AccessDeniedError as error:
@@ -62,19 +60,12 @@ class MetadataLog:
         self._is_denied = False
         if any(row["kind"] == _SCHEMA_CHANGE and row["epoch"] > epoch for row in rows):
             return None
+        # Other entries contain no statement, and some contain a copy of all metadata.
+        texts = (row["transformation"] if row["kind"] == _SCHEMA_CHANGE else b"" for row in rows)
         return [
-            {
-                "epoch": row["epoch"],
-                "kind": row["kind"],
-                # Other entries contain no statement, and some contain a copy of all metadata.
-                "transformation": _transformation(row).hex(),
-            }
-            for row in rows
+            {"epoch": row["epoch"], "kind": row["kind"], "transformation": (text or b"").hex()}
+            for row, text in zip(rows, texts, strict=True)
         ]
-
-
-def _transformation(row: Mapping[str, Any]) -> bytes:
-    return (row["transformation"] or b"") if row["kind"] == _SCHEMA_CHANGE else b""
 
 
 # Source: Cassandra's SchemaKeyspace. Drop times are read as numbers, because drop times of system
@@ -94,10 +85,8 @@ _ATTEMPTS = 5
 
 class NodeSchema:
     """Reads all keyspaces, including system keyspaces, because the log contains their updates.
-
     `node_id` and `cluster_name` override the node's values. `owner` is the node id in the agent's
-    offsets, which the agent keeps after an upgrade to 6.0.
-    """
+    offsets, which the agent keeps after an upgrade to 6.0."""
 
     def __init__(
         self,

@@ -15,10 +15,8 @@ from sidecar.files.regular import read_bounded
 
 @dataclass(frozen=True, slots=True)
 class NodeIdentity:
-    """Host id and cluster name of a node, as events contain them, and its location.
-
-    Two identities with the same id and cluster are equal, regardless of the location.
-    """
+    """Host id and cluster name of a node, as events contain them, and its location. Two identities
+    with the same id and cluster are equal, regardless of the location."""
 
     node_id: str
     cluster_name: str
@@ -43,10 +41,8 @@ class SchemaFeeder(Protocol):
         """Name of the source, for logs and errors."""
 
     def fetch(self) -> KnownSchema:
-        """Returns the current schema.
-
-        Raises `UnavailableError` if a retry can help, else `AccessDeniedError` or `ConfigError`.
-        """
+        """Returns the current schema. Raises `UnavailableError` if a retry can help, else
+        `AccessDeniedError` or `ConfigError`."""
 
     def close(self) -> None:
         """Closes connections; `fetch` is not called afterwards."""
@@ -54,7 +50,6 @@ class SchemaFeeder(Protocol):
 
 _MAX_BYTES = 16 << 20
 """5,000 tables with all their options take less."""
-_Signature = tuple[int, int, int]
 
 
 class SchemaFile:
@@ -63,7 +58,7 @@ class SchemaFile:
     def __init__(self, path: Path, identity: NodeIdentity) -> None:
         self._path = path
         self._identity = identity
-        self._signature: _Signature | None = None
+        self._signature: tuple[int, int, int] | None = None
         self._schema: Schema | None = None
         self._write_options = WriteOptions()
 

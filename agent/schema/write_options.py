@@ -117,10 +117,7 @@ def read_write_options(connection: NodeConnection, facts: NodeFacts) -> WriteOpt
 
 class NodeWriteOptions:
     """Caches the options of one node. Reads them again after an upgrade, for a new schema version,
-    and every five minutes.
-
-    DESCRIBE returns the whole schema, so it is not part of each fetch.
-    """
+    and every five minutes. DESCRIBE returns the whole schema, so it is not part of each fetch."""
 
     def __init__(
         self, connection: NodeConnection, *, clock: Callable[[], float] = time.monotonic

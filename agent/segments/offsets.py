@@ -97,10 +97,8 @@ class SegmentOffsets:
 
 
 def offsets_from_entries(entries: Mapping[str, str], node_id: str) -> SegmentOffsets:
-    """Parses the entries of the offset file; empty without entries.
-
-    Raises ConfigError if they belong to a different node, OffsetStoreError if they are invalid.
-    """
+    """Parses the entries of the offset file; empty without entries. Raises ConfigError if they
+    belong to a different node, OffsetStoreError if they are invalid."""
     if not entries:
         return SegmentOffsets(node_id)
     stored = entries.get(NODE_ID_KEY)

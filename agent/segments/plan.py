@@ -114,11 +114,8 @@ class Segments:
         retry: bool = False,
         awaited: Collection[SegmentName] = (),
     ) -> None:
-        """Applies an observation of `cdc_raw`.
-
-        `retry` repeats reads that ended before the index offset. `awaited` are segments with an
-        index, whose file may follow.
-        """
+        """Applies an observation of `cdc_raw`. `retry` repeats reads that ended before the index
+        offset. `awaited` are segments with an index, whose file may follow."""
         newest_log, newest_updated = observation.newest_log, observation.newest_updated
         if newest_updated is not None:
             known = self._newest_updated or newest_updated
@@ -209,11 +206,9 @@ def known_names(segments: Segments, offsets: SegmentOffsets) -> Sequence[Segment
 
 
 def next_known(name: SegmentName, known: Sequence[SegmentName]) -> SegmentName | None:
-    """Returns the oldest of the `known_names` after `name`, or None.
-
-    The node deletes the oldest segments first. If it deleted `name`, it may also have deleted all
-    segments up to the next known segment before the agent observed them.
-    """
+    """Returns the oldest of the `known_names` after `name`, or None. The node deletes the oldest
+    segments first. If it deleted `name`, it may also have deleted all segments up to the next known
+    segment before the agent observed them."""
     index = bisect_right(known, by_age(name), key=by_age)
     return known[index] if index < len(known) else None
 

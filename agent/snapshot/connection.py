@@ -73,10 +73,8 @@ class PendingPage:
 
 
 class PageConnection(NodeConnection):
-    """Reads pages from the node. Not thread-safe.
-
-    Raises the errors of `NodeConnection`, and `RejectedTableError` if the node rejects a statement.
-    """
+    """Reads pages from the node. Not thread-safe. Raises the errors of `NodeConnection`, and
+    `RejectedTableError` if the node rejects a statement."""
 
     def __init__(
         self,

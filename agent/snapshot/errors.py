@@ -7,7 +7,7 @@ version 5, as in Cassandra 3.11, have no codes.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Protocol
+from typing import Any
 
 from sidecar.errors import UnavailableError
 
@@ -25,10 +25,8 @@ class PostponedTableError(Exception):
 
 
 class TableReadError(UnavailableError):
-    """Replicas failed to read this table; the message lists their reasons.
-
-    `is_lasting`: a later attempt is likely to fail, too.
-    """
+    """Replicas failed to read this table; the message lists their reasons. `is_lasting`: a later
+    attempt is likely to fail, too."""
 
     def __init__(self, message: str, *, is_lasting: bool) -> None:
         super().__init__(message)
@@ -41,15 +39,6 @@ class ReplicasMissingError(UnavailableError):
 
 class ReplicasDownError(ReplicasMissingError):
     """Too few replicas are up, so the node queried none."""
-
-
-class ReadFailureAnswer(Protocol):
-    """`cassandra.ReadFailure`."""
-
-    failures: int | None
-    required_responses: int | None
-    error_code_map: Mapping[str, int] | None
-    """Codes by replica address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +72,9 @@ REASONS: Mapping[int, FailureReason] = MappingProxyType(
 )
 
 
-def read_failure(answer: ReadFailureAnswer) -> TableReadError:
-    """Creates the error of a failed read, with the code of each replica."""
-    codes = answer.error_code_map or {}
+def read_failure(answer: Any) -> TableReadError:
+    """Creates the error of a `cassandra.ReadFailure`, with the code of each replica."""
+    codes: Mapping[str, int] = answer.error_code_map or {}
     reasons = {code: REASONS.get(code, _UNKNOWN) for code in sorted(set(codes.values()))}
     by_code = [
         f"{reason.name} (code {code}) at {', '.join(sorted(a for a in codes if codes[a] == code))}"

@@ -119,9 +119,7 @@ def new_table_snapshot(
 
 def snapshot_offsets_from_entries(entries: Mapping[str, str], node_id: str) -> SnapshotOffsets:
     """Parses the entries of the file; empty if they belong to a different node with other ranges.
-
-    Raises OffsetStoreError for invalid entries.
-    """
+    Raises OffsetStoreError for invalid entries."""
     if entries.get(_NODE_ID, node_id) != node_id:
         return SnapshotOffsets(node_id)
     by_table: dict[str, dict[str, str]] = {}

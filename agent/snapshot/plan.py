@@ -1,6 +1,6 @@
 """Settings of snapshots, the choice of tables, and the parts in which tables are copied."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -63,16 +63,14 @@ def plan(
     """Plans after a scan. `initial` starts snapshots at the first scan, `always` at each scan."""
     published = {each.table_id: each for each in tables if each.is_published}
     may_begin = mode == "always" or (mode == "initial" and is_first_scan)
+    new = [
+        each for key, each in published.items() if not each.is_counter and key not in offsets.tables
+    ]
     return Plan(
-        begin=tuple(_new(published.values(), offsets)) if may_begin else (),
+        begin=tuple(sorted(new, key=lambda each: each.full_name)) if may_begin else (),
         forget=tuple(each for each in offsets.tables if each not in published),
         counter_tables=sum(each.is_counter for each in published.values()),
     )
-
-
-def _new(published: Iterable[NodeTable], offsets: SnapshotOffsets) -> Iterator[NodeTable]:
-    by_name = sorted(published, key=lambda each: each.full_name)
-    return (each for each in by_name if not each.is_counter and each.table_id not in offsets.tables)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ belongs to the first node, from this token on, with replicas of the keyspace. So
 nodes cover the ring exactly once, even if some datacenters have no replicas of the keyspace.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -70,25 +70,24 @@ def primary_ranges(
         for node in nodes
         for token in node.tokens
     )
-    firsts = _first_replicas([(owner, is_holder) for _, owner, is_holder in owners])
-    tokens = [token for token, _, _ in owners]
-    found: list[TokenRange] = []
-    if not tokens:
-        return ()
-    for (after, to), first in zip(pairwise([tokens[-1], *tokens]), firsts, strict=True):
+    found: set[TokenRange] = set()
+    first: str | None = None
+    pairs = list(pairwise((*owners[-1:], *owners)))[::-1]
+    # Backwards, so that `first` is known, and twice, because the first token follows the last.
+    for (after, _, _), (to, owner, is_holder) in (*pairs, *pairs):
+        if is_holder:
+            first = owner
         if first == host_id:
-            found += _unwrapped(after, to)
+            found.update(_unwrapped(after, to))
     return tuple(_joined(sorted(found)))
 
 
 def replica_ranges(
     nodes: Iterable[RingNode], host_id: str, replication: Mapping[str, str]
 ) -> tuple[TokenRange, ...]:
-    """Returns all ranges that a node replicates, sorted, with adjacent ranges joined.
-
-    Raises ConfigError for unknown strategies. Walks the ring like `SimpleStrategy` and
-    `NetworkTopologyStrategy#calculateNaturalReplicas`.
-    """
+    """Returns all ranges that a node replicates, sorted, with adjacent ranges joined. Raises
+    ConfigError for unknown strategies. Walks the ring like `SimpleStrategy` and
+    `NetworkTopologyStrategy#calculateNaturalReplicas`."""
     owners = sorted(
         ((token, node) for node in nodes for token in node.tokens), key=lambda owner: owner[0]
     )
@@ -166,19 +165,6 @@ def _replica_datacenters(replication: Mapping[str, str]) -> frozenset[str] | Non
         "the ranges of this node. Set snapshot.ranges=all on one node and snapshot.mode=never on "
         "the others."
     )
-
-
-def _first_replicas(owners: Sequence[tuple[str, bool]]) -> list[str | None]:
-    """Returns, for each token, the first node from this token on with replicas."""
-    firsts: list[str | None] = [None] * len(owners)
-    first: str | None = None
-    # Twice around, because the first token follows the last token.
-    for index in reversed(range(2 * len(owners))):
-        owner, is_holder = owners[index % len(owners)]
-        if is_holder:
-            first = owner
-        firsts[index % len(owners)] = first
-    return firsts
 
 
 def _unwrapped(after: int, to: int) -> list[TokenRange]:

@@ -47,6 +47,9 @@ class Snapshot:
         self._worker = SnapshotWorker(
             settings, node, encoders, self._state, on_ready=on_ready, postponed_s=postponed_s
         )
+        self.start = self._worker.start
+        self.close = self._worker.close
+        self.scan_now = self._worker.scan_now
         # Only for the pipeline's thread.
         self.peek, self.take = self._state.peek, self._state.take
         self.add_rows, self.rollback = self._state.add_rows, self._state.rollback
@@ -66,23 +69,10 @@ class Snapshot:
         """Number of published counter tables, which are not copied."""
         return self._state.counter_tables
 
-    def start(self) -> None:
-        self._worker.start()
-
-    def close(self) -> None:
-        """Stops the thread; a blocked thread continues until the process exits."""
-        self._worker.close()
-
-    def wake(self) -> None:
-        """Triggers a scan of the node's tables after a schema change."""
-        self._worker.scan_now()
-
     def start_table(self, name: str) -> str:
-        """Copies a table (`keyspace.table`) from the beginning; returns a message.
-
-        Raises ConfigError if the table does not exist or cannot be copied, UnavailableError if the
-        node does not answer.
-        """
+        """Copies a table (`keyspace.table`) from the beginning; returns a message. Raises
+        ConfigError if the table does not exist or cannot be copied, UnavailableError if the node
+        does not answer."""
         found = next((each for each in self._node.tables() if each.full_name == name), None)
         if found is None:
             raise ConfigError(f"{name}: no such table. Use keyspace.table.")

@@ -21,6 +21,11 @@ class NextRead:
     epoch: int
     """Pages of an older epoch are dropped."""
 
+    @property
+    def reader_key(self) -> tuple[str, TokenRange, int]:
+        """A reader is used until its range is read or the epoch ends."""
+        return self.table.table_id, self.range, self.epoch
+
 
 class SnapshotState:
     """Offsets, ready pages, and the position up to which each range is read."""

@@ -4,7 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agent.snapshot.connection import PageConnection
 from agent.snapshot.encoders import SchemaEncoders
@@ -37,23 +37,6 @@ _MOST_FAILURES = 5
 """Failed reads of a single row after which the agent gives up a table."""
 
 
-@dataclass(frozen=True, slots=True)
-class _OpenRange:
-    """The reader in use, until its range is read or the epoch ends."""
-
-    table_id: str
-    range: TokenRange
-    epoch: int
-    reader: RangeReader
-
-    def is_for(self, order: NextRead) -> bool:
-        return (self.table_id, self.range, self.epoch) == (
-            order.table.table_id,
-            order.range,
-            order.epoch,
-        )
-
-
 class SnapshotWorker:
     """Owns the thread. Any thread may call `begin` and `scan_now`."""
 
@@ -77,7 +60,8 @@ class SnapshotWorker:
         self._rejected = RejectedStatements()
         self._sizes: dict[str, PageSize] = {}
         self._throttle = Throttle(settings.rows_per_second)
-        self._open: _OpenRange | None = None
+        self._open: tuple[tuple[str, TokenRange, int], RangeReader] | None = None
+        """The reader in use, with its `reader_key`."""
         self._has_scanned = False
         self._scan_at_s = time.monotonic()
         self._rate_limited = RateLimitedLog(logger)
@@ -88,7 +72,8 @@ class SnapshotWorker:
         self._thread.start()
 
     def close(self) -> None:
-        """Stops the thread, and closes the connection if the thread has ended."""
+        """Stops the thread, and closes the connection if the thread has ended. A blocked thread
+        continues until the process exits."""
         self._state.stop()
         if self._thread.is_alive():
             self._thread.join(_CLOSE_S)
@@ -96,6 +81,7 @@ class SnapshotWorker:
             self._node.close()
 
     def scan_now(self) -> None:
+        """Triggers a scan of the node's tables, for instance after a schema change."""
         self._scan_at_s = time.monotonic()
         self._state.wake()
 
@@ -255,8 +241,8 @@ class SnapshotWorker:
 
     def _reader(self, order: NextRead) -> RangeReader:
         """Returns the open reader, or a new reader."""
-        if self._open is not None and self._open.is_for(order):
-            return self._open.reader
+        if self._open is not None and self._open[0] == order.reader_key:
+            return self._open[1]
         table = order.table
         if problem := self._node.masked_before(table.table):
             raise MaskedTableError(problem)
@@ -279,18 +265,18 @@ class SnapshotWorker:
             ),
             self._throttle,
         )
-        self._open = _OpenRange(table.table_id, order.range, order.epoch, reader)
+        self._open = (order.reader_key, reader)
         return reader
 
     def _reject(self, table: TableSnapshot, cql: str, reason: str) -> None:
         """Retries a rejected statement for a while, because the agent's schema can be outdated."""
         self._open = None
-        if not self._rejected.is_final(table.table_id, cql):
-            # The table may have been dropped: scan before the next attempt.
-            self._scan_at_s = time.monotonic()
-            self._state.wait(_REJECTED_PAUSE_S)
+        if self._rejected.is_final(table.table_id, cql):
+            self._reject_finally(table, reason)
             return
-        self._reject_finally(table, reason)
+        # The table may have been dropped: scan before the next attempt.
+        self._scan_at_s = time.monotonic()
+        self._state.wait(_REJECTED_PAUSE_S)
 
     def _reject_finally(self, table: TableSnapshot, reason: str) -> None:
         self._open = None

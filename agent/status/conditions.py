@@ -108,7 +108,10 @@ def _own(facts: Facts) -> Iterator[Condition]:
     yield from undelivered(facts, subject="tables", check="agent check")
     yield from view.quarantine.conditions()
     yield from _progress(facts, view)
-    yield from _publication(facts)
+    # Faults of the published tables, such as list entries that match nothing.
+    for found in () if facts.publication is None else check_tables(facts.publication):
+        if found.level is Level.FAULT:
+            yield _of(found, "schema")
     yield from _unlogged(facts)
     if view.backlog is not None:
         yield from view.backlog.conditions()
@@ -130,7 +133,7 @@ def _schema(facts: Facts) -> Iterator[Condition]:
             f"The agent waits for the first schema: {facts.schema_error}",
             "Start the node, or correct cassandra.hosts, cassandra.port and the login.",
         )
-    elif facts.view is None or not _waits_for_schema(facts.view):
+    elif facts.view is None or facts.view.blocked is None or facts.view.blocked.cause != "schema":
         # A segment that waits for the schema reports the same cause.
         yield Condition(
             "schema_not_refreshed",
@@ -141,10 +144,6 @@ def _schema(facts: Facts) -> Iterator[Condition]:
             "Start the node, or correct its address and the login.",
             rank=Rank.LATE,
         )
-
-
-def _waits_for_schema(view: View) -> bool:
-    return view.blocked is not None and view.blocked.cause == "schema"
 
 
 def _source(facts: Facts, view: View) -> Iterator[Condition]:
@@ -166,10 +165,7 @@ def _source(facts: Facts, view: View) -> Iterator[Condition]:
             rank=Rank.LATE,
         )
     if view.irregular_segments:
-        irregular = irregular_segments(facts.cdc_raw_directory, view.irregular_segments)
-        yield Condition(
-            irregular.code, State.DEGRADED, "cdc_raw", irregular.message, irregular.remedy
-        )
+        yield _of(irregular_segments(facts.cdc_raw_directory, view.irregular_segments), "cdc_raw")
     if view.blocked is not None:
         yield view.blocked.condition(facts.schema_error)
     if view.pinned_by_link is not None:
@@ -185,12 +181,7 @@ def _source(facts: Facts, view: View) -> Iterator[Condition]:
         )
     if view.accord is not None:
         yield from view.accord.conditions()
-    yield from _watermark(facts, view)
-    yield from _room(facts, view)
-
-
-def _watermark(facts: Facts, view: View) -> Iterator[Condition]:
-    """Reports a failed probe, unless the schema already reports an unavailable node."""
+    # The schema already reports an unavailable node.
     if view.watermark_error and not facts.schema_error:
         yield Condition(
             "watermark_unknown",
@@ -200,14 +191,9 @@ def _watermark(facts: Facts, view: View) -> Iterator[Condition]:
             "Let the agent's role read system_views.settings, or set cassandra.config. Without "
             "watermark.topic there are no watermarks.",
         )
-
-
-def _room(facts: Facts, view: View) -> Iterator[Condition]:
     quota = facts.quota
     if quota.is_missing and not facts.schema_error:
-        # The schema already reports an unavailable node.
-        unknown = unknown_limit(quota, facts.cdc_raw_directory)
-        yield Condition(unknown.code, State.WARNING, "cdc_raw", unknown.message, unknown.remedy)
+        yield _of(unknown_limit(quota, facts.cdc_raw_directory), "cdc_raw")
     elif quota.limit_bytes and view.raw_bytes >= _NEARLY_FULL * quota.limit_bytes:
         yield Condition(
             "cdc_raw_nearly_full",
@@ -250,25 +236,18 @@ def _progress(facts: Facts, view: View) -> Iterator[Condition]:
         )
 
 
-def _publication(facts: Facts) -> Iterator[Condition]:
-    """Reports faults of the published tables, such as list entries that match nothing."""
-    for found in () if facts.publication is None else check_tables(facts.publication):
-        if found.level is Level.FAULT:
-            yield _of_schema(found)
-
-
 def _unlogged(facts: Facts) -> Iterator[Condition]:
     """Reports writes that bypass the segments, truncations and drops."""
     unlogged = facts.unlogged
     if unlogged.tables:
-        yield _of_schema(bypass_finding(unlogged.tables), Rank.LOSS)
+        yield _of(bypass_finding(unlogged.tables), "schema", Rank.LOSS)
     if unlogged.is_rejected and not facts.schema_error:
-        yield _of_schema(unknown_finding(unlogged.unknown))
+        yield _of(unknown_finding(unlogged.unknown), "schema")
     for found in facts.findings:
         if found.code in ("table_truncated", "table_dropped"):
-            yield Condition(found.code, State.WARNING, "schema", found.message, found.remedy)
+            yield _of(found, "schema")
 
 
-def _of_schema(found: Finding, rank: Rank = Rank.NONE) -> Condition:
+def _of(found: Finding, component: str, rank: Rank = Rank.NONE) -> Condition:
     state = State.DEGRADED if found.level is Level.FAULT else State.WARNING
-    return Condition(found.code, state, "schema", found.message, found.remedy, rank=rank)
+    return Condition(found.code, state, component, found.message, found.remedy, rank=rank)

@@ -16,9 +16,11 @@ _NO_POSITION = -1
 
 
 def streaming_attributes(view: View | None, metrics: AgentMetrics) -> dict[str, Any]:
-    """Returns attributes by Debezium's names. `view` is None before the pipeline exists: Debezium
-    then reports a null name and the position -1."""
-    name = None if view is None else _name(view, int(_value(metrics.read_segment)))
+    """Returns attributes by Debezium's names. `view` is None before the pipeline exists. Before the
+    first read, Debezium reports a null name and the position -1."""
+    names = () if view is None else _names(view)
+    segment_id = int(_value(metrics.read_segment))
+    name = next((each for each in names if each.id == segment_id), None)
     return {
         "CommitLogFilename": None if name is None else name.log,
         "CommitLogPosition": _NO_POSITION if name is None else int(_value(metrics.read_position)),
@@ -43,11 +45,6 @@ def snapshot_attributes(copies: Iterable[TableSnapshot], wall_s: float) -> dict[
         "SnapshotDurationInSeconds": int(wall_s - min(running) / 1_000_000) if running else 0,
         "RowsScanned": {copy.table: copy.rows for copy in known},
     }
-
-
-def _name(view: View, segment_id: int) -> SegmentName | None:
-    """Returns the segment that was read last; None before the first read since the start."""
-    return next((name for name in _names(view) if name.id == segment_id), None)
 
 
 def _names(view: View) -> Iterator[SegmentName]:

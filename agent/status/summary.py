@@ -107,7 +107,7 @@ class SegmentSummaryParts:
 
     def stats(self, view: View) -> Iterator[Stat]:
         yield Stat("Not delivered", view.lag_bytes, "bytes")
-        note = _full_note(self._status.raw_full_in_s)
+        note = _full_note(self._status.raw_full_in_s(view))
         yield Stat("cdc_raw", view.raw_bytes, "bytes", self._status.raw_limit_bytes, note)
 
     def progress_title(self, view: View) -> str:
@@ -122,7 +122,12 @@ class SegmentSummaryParts:
         return self._commands.content(view.quarantine)
 
     def notes(self, view: View) -> Iterator[str]:
-        yield from _notes(view)
+        count = sum(view.count_by_phase.values())
+        if count > MOST_BARS:
+            yield f"{count - MOST_BARS} older segments are not shown."
+        if view.other_files:
+            shown = ", ".join(view.other_files[:5])
+            yield f"cdc_raw contains files that are not segments: {shown}."
         if unknown := self._status.unlogged().unknown:
             yield f"Writes that bypass the commit log are unknown: {unknown}"
 
@@ -161,11 +166,3 @@ def _bar(segment: Segment) -> ProgressBar:
 def _snapshot_bar(copy: TableSnapshot) -> ProgressBar:
     note = f"{copy.rows:,} rows"
     return ProgressBar(copy.table, copy.state.value, 1.0, copy.ratio, copy.ratio, 1.0, note)
-
-
-def _notes(view: View) -> Iterator[str]:
-    count = sum(view.count_by_phase.values())
-    if count > MOST_BARS:
-        yield f"{count - MOST_BARS} older segments are not shown."
-    if view.other_files:
-        yield f"cdc_raw contains files that are not segments: {', '.join(view.other_files[:5])}."

@@ -81,7 +81,7 @@ class AgentStatus(StatusReporter[View]):
         """Wakes the pipeline and the snapshot after a change of the schema."""
         self.wake_pipeline()
         if self.snapshot is not None:
-            self.snapshot.wake()
+            self.snapshot.scan_now()
 
     def wake_pipeline(self) -> None:
         """Wakes the pipeline, if there is one."""
@@ -93,12 +93,8 @@ class AgentStatus(StatusReporter[View]):
         """Size in bytes at which `cdc_raw` is full; None if unknown."""
         return self._quota.limit_bytes
 
-    @property
-    def raw_full_in_s(self) -> float:
+    def raw_full_in_s(self, view: View) -> float:
         """Seconds until `cdc_raw` is full; infinite without growth, NaN if unknown."""
-        view = self.view
-        if view is None:
-            return math.nan
         return time_to_full_s(view.raw_bytes, self.raw_limit_bytes, view.raw_growth_bytes_per_s)
 
     def facts(self) -> Facts:
@@ -124,7 +120,7 @@ class AgentStatus(StatusReporter[View]):
         facts = self.facts()
         yield _schema(status, facts)
         if view is not None:
-            yield _raw(status, facts, view)
+            yield self._raw(status, view)
             if view.backlog is not None:
                 yield _transfer(status, view.backlog)
         if self.snapshot is not None:
@@ -194,7 +190,8 @@ class AgentStatus(StatusReporter[View]):
         metrics.set_table_unlogged(
             (each.keyspace, each.table, each.reason.value) for each in unlogged.tables
         )
-        metrics.raw_time_to_full_seconds.set(self.raw_full_in_s)
+        view = self.view
+        metrics.raw_time_to_full_seconds.set(math.nan if view is None else self.raw_full_in_s(view))
         if self.snapshot is not None:
             set_gauges(self.snapshot, metrics)
 
@@ -208,6 +205,22 @@ class AgentStatus(StatusReporter[View]):
             published.published,
             captures_transactions=self._captures_transactions,
         )
+
+    def _raw(self, status: Status, view: View) -> Component:
+        full_in_s = self.raw_full_in_s(view)
+        details: dict[str, object] = {
+            "bytes": view.raw_bytes,
+            "limit_bytes": self.raw_limit_bytes,
+            "time_to_full_s": round(full_in_s, 1) if math.isfinite(full_in_s) else None,
+            "lag_bytes": view.lag_bytes,
+            "lag_s": round(view.lag_s, 3),
+            "segments": {phase.value: view.count_by_phase.get(phase, 0) for phase in Phase},
+        }
+        if view.other_files:
+            details["no_segments"] = view.other_files[:5]
+        if view.watch_error:
+            details["watch"] = view.watch_error
+        return component_of(status, "cdc_raw", f"{self._directory} is watched", details)
 
     def _published(self) -> Publication | None:
         schema = self._holder.latest()
@@ -225,29 +238,6 @@ def _schema(status: Status, facts: Facts) -> Component:
     if unlogged.unknown:
         details["unlogged_tables_unknown"] = unlogged.unknown
     return component_of(status, "schema", f"{tables} tables are known", details)
-
-
-def _raw(status: Status, facts: Facts, view: View) -> Component:
-    details: dict[str, object] = {
-        "bytes": view.raw_bytes,
-        "limit_bytes": facts.quota.limit_bytes,
-        "time_to_full_s": _time_to_full_s(facts, view),
-        "lag_bytes": view.lag_bytes,
-        "lag_s": round(view.lag_s, 3),
-        "segments": {phase.value: view.count_by_phase.get(phase, 0) for phase in Phase},
-    }
-    if view.other_files:
-        details["no_segments"] = view.other_files[:5]
-    if view.watch_error:
-        details["watch"] = view.watch_error
-    return component_of(status, "cdc_raw", f"{facts.cdc_raw_directory} is watched", details)
-
-
-def _time_to_full_s(facts: Facts, view: View) -> float | None:
-    """Returns None without growth, or if unknown."""
-    limit_bytes, growth = facts.quota.limit_bytes, view.raw_growth_bytes_per_s
-    seconds = time_to_full_s(view.raw_bytes, limit_bytes, growth)
-    return round(seconds, 1) if math.isfinite(seconds) else None
 
 
 def _transfer(status: Status, backlog: Backlog) -> Component:

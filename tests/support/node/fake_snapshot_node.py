@@ -21,8 +21,6 @@ TABLE_ID = "5a1c0000-0000-1000-8000-000000000001"
 SCHEMA = Schema.from_cql(
     f"CREATE TABLE ks.t (k int PRIMARY KEY, v int) WITH ID = {TABLE_ID} AND cdc = true;"
 )
-
-
 FORMAT = EventFormat(topic_prefix="x", cluster="lab", node_id="n")
 PAGES = 5
 

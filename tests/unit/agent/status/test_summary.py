@@ -120,7 +120,7 @@ def test_page_forecasts_when_cdc_raw_is_full(begun: StatusHarness) -> None:
     assert raw.limit == 1000
     assert raw.note.startswith("full in ")
     assert b"cdc_raw_time_to_full_seconds" in begun.status.metrics()
-    assert 0 < begun.status.raw_full_in_s < 1000
+    assert 0 < begun.status.raw_full_in_s(begun.harness.view) < 1000
 
 
 def test_snapshot_attributes_use_debezium_names() -> None:

@@ -12,15 +12,7 @@ from agent.check.directories import (
     check_foreign_files,
     check_offsets,
 )
-from agent.check.node import (
-    check_cdc_raw_directory,
-    check_host_id,
-    check_node_error,
-    check_node_identity,
-    check_schema,
-    check_settings,
-    unknown_limit,
-)
+from agent.check.node import check_node, check_node_settings
 from agent.check.probe import AgentProbe
 from agent.check.segments import check_keys, check_segments
 from agent.check.store import check_store, store_text
@@ -33,7 +25,6 @@ from agent.check.tables import (
 )
 from agent.check.unlogged import check_unlogged_writes
 from agent.config.loader import directory_problems
-from agent.node.settings import unknown_quota
 from agent.quarantine.files import DIRECTORY
 from agent.quarantine.quarantine import Quarantine
 from sidecar.check.broker import broker_text, check_broker, check_compaction, check_topics
@@ -70,50 +61,24 @@ def _quarantine(probe: AgentProbe) -> Iterator[Finding]:
 
 
 def _cdc_raw(probe: AgentProbe) -> Iterator[Finding]:
-    seen = _observation(probe)
-    if seen is not None:
+    if (seen := _observation(probe)) is not None:
         yield from check_segments(probe.config.cdc_raw_directory, seen, probe.config.node_settings)
         yield from check_foreign_files(probe.config, seen)
 
 
 def _keys(probe: AgentProbe) -> Iterator[Finding]:
-    seen = _observation(probe)
-    if seen is not None:
+    if (seen := _observation(probe)) is not None:
         yield from check_keys(probe.config, seen)
-
-
-def _node(probe: AgentProbe) -> Iterator[Finding]:
-    answer = probe.node()
-    yield from check_node_identity(probe.config, answer.facts)
-    yield from check_host_id(probe.config, answer.facts, answer.node_id, answer.unverified)
-    if answer.error is not None:
-        yield from check_node_error(answer.error)
-    if answer.schema is not None or answer.schema_error is not None:
-        tables = None if answer.schema is None else len(answer.schema)
-        yield check_schema(probe.config, tables, answer.schema_error)
-
-
-def _settings(probe: AgentProbe) -> Iterator[Finding]:
-    answer, settings = probe.node(), probe.settings
-    if settings is not None:
-        yield from check_cdc_raw_directory(probe.config, settings)
-        yield from check_settings(settings)
-    elif answer.error is None:
-        # `_node` already reports an unavailable node.
-        quota = unknown_quota(probe.config, answer.facts, answer.settings_error)
-        yield unknown_limit(quota, probe.config.cdc_raw_directory)
 
 
 def _room(probe: AgentProbe) -> Iterator[Finding]:
     yield from check_file_systems(probe.config, probe.settings)
-    seen = _observation(probe)
-    if seen is not None:
+    if (seen := _observation(probe)) is not None:
         yield from check_cdc_raw_usage(probe.config, seen, probe.settings)
 
 
 def _rights(probe: AgentProbe) -> Iterator[Finding]:
-    publication = probe.publication
-    if publication is not None:
+    if (publication := probe.publication) is not None:
         node = probe.node()
         yield from check_snapshot_rights(
             probe.config, node.rights, publication.published, node.masked
@@ -121,14 +86,12 @@ def _rights(probe: AgentProbe) -> Iterator[Finding]:
 
 
 def _tables(probe: AgentProbe) -> Iterator[Finding]:
-    publication = probe.publication
-    if publication is not None:
+    if (publication := probe.publication) is not None:
         yield from check_tables(publication)
 
 
 def _unlogged(probe: AgentProbe) -> Iterator[Finding]:
-    unlogged = probe.unlogged
-    if unlogged is not None:
+    if (unlogged := probe.unlogged) is not None:
         yield from check_unlogged_writes(unlogged)
 
 
@@ -207,8 +170,8 @@ CHECKS: tuple[Check[AgentProbe], ...] = (
     Check("quarantine", _quarantine),
     Check("segments", _cdc_raw),
     Check("keystore", _keys, interval_s=None),
-    Check("node", _node, server=_node_text),
-    Check("settings", _settings, server=_node_text),
+    Check("node", check_node, server=_node_text),
+    Check("settings", check_node_settings, server=_node_text),
     Check("cdc_raw", _room, server=_node_text),
     Check("rights", _rights, server=_node_text, runs_in_agent=False),
     Check("tables", _tables, server=_node_text),

@@ -4,18 +4,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from agent.cdc_raw.quota import Quota
+from agent.check.probe import AgentProbe
 from agent.config.loader import AgentConfig
 from agent.config.node_settings import NodeSettings
 from agent.node.connection import NodeFacts
 from agent.node.host_ids import METADATA_LOG
-from agent.node.settings import grants
+from agent.node.settings import grant_sentence, unknown_quota
 from sidecar.check.check import Finding, fault, ok, warning
 from sidecar.errors import AccessDeniedError, ConfigError, SidecarError
 
 _PROMPT_MS = 1000.0
 
 
-def check_node_identity(config: AgentConfig, facts: NodeFacts | None) -> Iterator[Finding]:
+def check_node(probe: AgentProbe) -> Iterator[Finding]:
+    """Reports whether the node and its schema, or `schema.file`, can be read."""
+    config, answer = probe.config, probe.node()
+    facts = answer.facts
     if facts is not None:
         yield ok(
             "node",
@@ -23,6 +27,20 @@ def check_node_identity(config: AgentConfig, facts: NodeFacts | None) -> Iterato
             f"answers: host id {facts.host_id}, cluster {facts.cluster_name}.",
             code="node_answers",
         )
+    yield from check_host_id(config, facts, answer.node_id, answer.unverified)
+    if answer.error is not None:
+        yield _node_error(answer.error)
+    file = config.properties.schema_file
+    problem = str(answer.schema_error)
+    if answer.schema_error is not None and file is not None:
+        remedy = f"cqlsh -e 'DESCRIBE SCHEMA WITH INTERNALS' > {file}"
+        yield fault("schema", problem, remedy, code="schema_file_unusable")
+    elif answer.schema_error is not None:
+        remedy = "Retry; if the error persists, read the node's log."
+        yield fault("schema", problem, remedy, code="schema_unreadable")
+    elif answer.schema is not None:
+        where = "the node" if file is None else f"{file}, without a connection to the node"
+        yield ok("schema", f"Read {len(answer.schema)} tables from {where}.")
 
 
 def check_host_id(
@@ -32,66 +50,49 @@ def check_host_id(
     nothing if `reason` is empty."""
     if facts is None or not reason:
         return
-    role = config.properties.cassandra_username
-    remedy = f"Let the agent's role read {METADATA_LOG}."
-    if role is not None:
-        remedy = f"As a superuser: {grants(role, [METADATA_LOG])}"
     yield fault(
         "node",
         f"The node uses the Cassandra 6.0 host id {facts.host_id}. The agent resumes from offsets "
         f"of an earlier host id, but cannot verify that the node used that id: {reason}",
-        f"{remedy} Or set node.id={node_id} if it is the same node. If the node was replaced: "
-        "agent offsets reset --snapshots",
+        f"{grant_sentence(config, METADATA_LOG)} Or set node.id={node_id} if it is the same node. "
+        "If the node was replaced: agent offsets reset --snapshots",
         code="host_id_unverified",
     )
 
 
-def check_node_error(error: SidecarError) -> Iterator[Finding]:
-    match error:
-        case AccessDeniedError():
-            yield fault(
-                "node",
-                str(error),
-                "Correct cassandra.username and cassandra.password. Until then the agent exits "
-                "with code 4 at its start.",
-                code="node_access_denied",
-            )
-        case ConfigError():
-            yield fault(
-                "node",
-                str(error),
-                "Correct cassandra.hosts or cassandra.ssl.*. Until then the agent exits with code "
-                "2.",
-                code="node_settings_invalid",
-            )
-        case _:
-            yield fault(
-                "node",
-                str(error),
-                "Start the node, or correct cassandra.hosts and cassandra.port. The agent waits.",
-                code="node_unavailable",
-            )
-
-
-def check_schema(config: AgentConfig, tables: int | None, error: SidecarError | None) -> Finding:
-    """Reports whether the schema can be read; `tables` is the number of tables."""
-    file = config.properties.schema_file
-    if error is None:
-        where = "the node" if file is None else f"{file}, without a connection to the node"
-        return ok("schema", f"Read {tables} tables from {where}.")
-    if file is not None:
+def _node_error(error: SidecarError) -> Finding:
+    if isinstance(error, AccessDeniedError):
         return fault(
-            "schema",
+            "node",
             str(error),
-            f"cqlsh -e 'DESCRIBE SCHEMA WITH INTERNALS' > {file}",
-            code="schema_file_unusable",
+            "Correct cassandra.username and cassandra.password. Until then the agent exits with "
+            "code 4 at its start.",
+            code="node_access_denied",
+        )
+    if isinstance(error, ConfigError):
+        return fault(
+            "node",
+            str(error),
+            "Correct cassandra.hosts or cassandra.ssl.*. Until then the agent exits with code 2.",
+            code="node_settings_invalid",
         )
     return fault(
-        "schema",
+        "node",
         str(error),
-        "Retry; if the error persists, read the node's log.",
-        code="schema_unreadable",
+        "Start the node, or correct cassandra.hosts and cassandra.port. The agent waits.",
+        code="node_unavailable",
     )
+
+
+def check_node_settings(probe: AgentProbe) -> Iterator[Finding]:
+    answer, settings = probe.node(), probe.settings
+    if settings is not None:
+        yield from _cdc_raw_directory(probe.config, settings)
+        yield from check_settings(settings)
+    elif answer.error is None:
+        # `check_node` already reports an unavailable node.
+        quota = unknown_quota(probe.config, answer.facts, answer.settings_error)
+        yield unknown_limit(quota, probe.config.cdc_raw_directory)
 
 
 def check_settings(settings: NodeSettings) -> Iterator[Finding]:
@@ -148,7 +149,7 @@ def _latency(settings: NodeSettings) -> Iterator[Finding]:
         )
 
 
-def check_cdc_raw_directory(config: AgentConfig, settings: NodeSettings) -> Iterator[Finding]:
+def _cdc_raw_directory(config: AgentConfig, settings: NodeSettings) -> Iterator[Finding]:
     """Checks that the node and the agent use the same `cdc_raw`."""
     used = settings.cdc_raw_directory
     if used is not None and used.resolve() != config.cdc_raw_directory.resolve():

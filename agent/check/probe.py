@@ -104,8 +104,8 @@ class AgentProbe:
         schema, publication = self.node().schema, self.publication
         if schema is None or publication is None:
             return {}
-        tables = {table.id: f"{table.keyspace}.{table.name}" for table in schema.tables()}
-        names = {key: name for key, name in tables.items() if name in publication.published}
+        tables = ((table.id, f"{table.keyspace}.{table.name}") for table in schema.tables())
+        names = {key: name for key, name in tables if name in publication.published}
         acknowledged = Acknowledgements(self.config.properties.offset_directory)
         return acknowledged.open_ones(self.node().truncations, names)
 
@@ -174,19 +174,9 @@ def running_probe(
     config = config.reread()
     return AgentProbe(
         config,
-        CachedAnswer(lambda: _complete(config, _known(holder))),
+        CachedAnswer(lambda: _complete(config, holder)),
         CachedAnswer(lambda: broker_of_run(sink(), config.properties)),
         registrar,
-    )
-
-
-def _known(holder: SchemaHolder) -> NodeAnswer:
-    """Returns the facts that the holder already knows."""
-    identity, error = holder.identity, holder.last_error
-    return NodeAnswer(
-        node_id=None if identity is None else identity.node_id,
-        schema=holder.latest(),
-        error=None if error is None else UnavailableError(error),
     )
 
 
@@ -227,7 +217,14 @@ def query_node(config: AgentConfig) -> NodeAnswer:
         connection.close()
 
 
-def _complete(config: AgentConfig, known: NodeAnswer) -> NodeAnswer:
+def _complete(config: AgentConfig, holder: SchemaHolder) -> NodeAnswer:
+    """Adds facts of the node to those that the holder already knows."""
+    identity, error = holder.identity, holder.last_error
+    known = NodeAnswer(
+        node_id=None if identity is None else identity.node_id,
+        schema=holder.latest(),
+        error=None if error is None else UnavailableError(error),
+    )
     if config.properties.schema_file is not None or known.error is not None:
         # The holder retries an unavailable node.
         return known

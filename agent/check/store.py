@@ -35,7 +35,9 @@ def check_store(config: AgentConfig) -> Iterator[Finding]:
         return
     where = properties.remote_directory
     try:
-        missing = _missing_rights(config, where)
+        settings = properties.store_settings(timeout_ms=_ANSWER_MS)
+        with closing(SubprocessStore(create_store(where, settings))) as store:
+            missing = store.missing_rights()
     except ConfigError as error:
         yield fault(
             "transfer",
@@ -72,13 +74,6 @@ def check_store(config: AgentConfig) -> Iterator[Finding]:
         )
     else:
         yield ok("transfer", f"{where} is available.")
-
-
-def _missing_rights(config: AgentConfig, where: RemoteDirectory) -> list[str]:
-    """Raises ConfigError for invalid settings, and StoreError if the store does not answer."""
-    settings = config.properties.store_settings(timeout_ms=_ANSWER_MS)
-    with closing(SubprocessStore(create_store(where, settings))) as store:
-        return store.missing_rights()
 
 
 def _remedy_text(remedy: str, where: RemoteDirectory) -> str:

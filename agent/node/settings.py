@@ -100,19 +100,19 @@ def unknown_quota(
     """Explains why neither `cassandra.config` nor the node reports the limit. `error` is the error
     of the settings query; `facts` is None without a connection."""
     if error is not None:
-        return Quota(None, str(error), f"{grant_sentence(config)} Or: {_SET_CONFIG}")
+        return Quota(None, str(error), f"{grant_sentence(config, SETTINGS)} Or: {_SET_CONFIG}")
     if facts is None:
         return Quota(None, "with schema.file there is no connection to the node.", _SET_CONFIG)
     release = facts.release_version
     return Quota(None, f"Cassandra {release} has no table system_views.settings.", _SET_CONFIG)
 
 
-def grant_sentence(config: AgentConfig) -> str:
-    """Returns the remedy that lets the agent's role read the node's settings."""
+def grant_sentence(config: AgentConfig, table: str) -> str:
+    """Returns the remedy that lets the agent's role read a table."""
     role = config.properties.cassandra_username
     if role is None:
-        return f"Let the agent's role read {SETTINGS}."
-    return f"As a superuser: {grants(role, [SETTINGS])}"
+        return f"Let the agent's role read {table}."
+    return f"As a superuser: {grants(role, [table])}"
 
 
 def _limit_bytes(config: AgentConfig, settings: NodeSettings) -> int | None:

@@ -212,12 +212,3 @@ class AgentMetrics:
         for labels in now:
             self.table_unlogged.labels(*labels).set(1)
         self._unlogged = now
-
-    def note_read(self, segment_id: int, position: int) -> None:
-        self.read_segment.set(segment_id)
-        self.read_position.set(position)
-
-    def note_acknowledged(self, segment_id: int, position: int) -> None:
-        """Notes the position up to which a segment is acknowledged."""
-        self.acknowledged_segment.set(segment_id)
-        self.acknowledged_position.set(position)

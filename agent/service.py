@@ -131,9 +131,13 @@ class AgentService:
             self._holder.on_identity = self._note_identity
             self._holder.start()
             try:
-                identity = self._wait_for_identity(stop)
-                if identity is not None:
-                    self._deliver(identity, stop)
+                # Wait for the identity in short intervals, to notice a stop.
+                while not stop.requested:
+                    if self._holder.wait_until_known(_IDENTITY_WAIT_S):
+                        identity = self._holder.identity
+                        assert identity is not None
+                        self._deliver(identity, stop)
+                        return
             finally:
                 self._holder.close()
 
@@ -161,14 +165,6 @@ class AgentService:
             return {"streaming": streaming}
         copies = snapshot.offsets.tables.values()
         return {"snapshot": snapshot_attributes(copies, time.time()), "streaming": streaming}
-
-    def _wait_for_identity(self, stop: Stop) -> NodeIdentity | None:
-        """Waits for the identity of the node; returns None if the agent is stopped first."""
-        while not stop.requested:
-            # Wait in short intervals, to notice a stop.
-            if self._holder.wait_until_known(_IDENTITY_WAIT_S):
-                return self._holder.identity
-        return None
 
     def _deliver(self, identity: NodeIdentity, stop: Stop) -> None:
         event_format = self._create_format(identity)
@@ -299,10 +295,7 @@ class AgentService:
                 topic=properties.watermark_topic,
                 topic_prefix=properties.topic_prefix,
                 interval_ms=properties.watermark_interval_ms,
-                node_id=identity.node_id,
-                cluster=identity.cluster_name,
-                data_center=identity.datacenter,
-                rack=identity.rack,
+                identity=identity,
                 agent_version=__version__,
             ),
             probes=watch,

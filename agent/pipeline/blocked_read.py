@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 from agent.cdc_raw.names import SegmentName
-from commitlog import Blocked, Schema
+from commitlog import Schema
 from sidecar.encoding import Unregistered
 from sidecar.schema_registry.registrar import Registration, RegistrationStatus
 
@@ -55,28 +55,10 @@ class Obstacle:
     is_bounded: bool = True
     """False if the agent waits indefinitely."""
 
-    def is_of(self, other: "Obstacle") -> bool:
-        """Whether both are the same obstacle, so that the wait continues."""
-        return (self.name, self.position, self.missing) == (
-            other.name,
-            other.position,
-            other.missing,
-        )
-
-
-def record_obstacle(name: SegmentName, blocked: Blocked, schema: Schema, now_s: float) -> Obstacle:
-    """Creates the obstacle of a record that needs an unknown table, a column or schema ids. The
-    first request is due immediately."""
-    return Obstacle(
-        name,
-        blocked.position,
-        Missing(blocked.table_id, blocked.column),
-        blocked.reason,
-        schema,
-        now_s,
-        now_s,
-        tuple(blocked.unregistered),
-    )
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """If an obstacle with the same identity follows, the wait continues."""
+        return self.name, self.position, self.missing
 
 
 class Action(Enum):
@@ -125,7 +107,7 @@ class BlockedRead:
     def begin(self, obstacle: Obstacle) -> Obstacle:
         """Starts to wait. If the previous obstacle returned, its wait continues."""
         obstacle = replace(obstacle, is_again=obstacle.missing in self._abandoned)
-        if self._last is not None and self._last.is_of(obstacle):
+        if self._last is not None and self._last.identity == obstacle.identity:
             obstacle = replace(obstacle, since_s=self._last.since_s)
         self.obstacle = obstacle
         return obstacle

@@ -14,7 +14,6 @@ from agent.pipeline.segment_disposer import EventSource, SegmentDisposer
 from agent.schema import SchemaHolder
 from agent.segments.offsets import SegmentOffsets
 from agent.segments.plan import Segments
-from agent.segments.state import Segment
 from agent.snapshot.snapshot import Snapshot
 from agent.watermark.message import PlainBatch
 from sidecar.delivery.dead_letter_topic import DeadLetterTopic
@@ -64,11 +63,8 @@ class PipelineSettings:
 
 
 class OffsetCommitter(OffsetFlusher[SegmentOffsets]):
-    """Tracks reached offsets and stores them.
-
-    A segment stays in `cdc_raw` until it is stored as COMPLETED. Schema announcements are stored
-    before offsets, so that no offset passes them.
-    """
+    """Tracks reached offsets and stores them. A segment stays in `cdc_raw` until it is stored as
+    COMPLETED. Schema announcements are stored before offsets, so that no offset passes them."""
 
     def __init__(
         self,
@@ -83,7 +79,6 @@ class OffsetCommitter(OffsetFlusher[SegmentOffsets]):
         super().__init__(
             store, ledger, SegmentOffsets.to_stored, flush_interval_s, metrics=metrics, clock=clock
         )
-
         self._announcer = announcer
 
     def save(self, *, at_once: bool = False) -> bool:
@@ -142,11 +137,7 @@ class PipelineContext:
 
     def change(self, name: SegmentName, **facts: bool | int | None) -> None:
         """Changes fields of a segment, by their names in `Segment`."""
-
-        def changed(segment: Segment) -> Segment:
-            return replace(segment, **facts)  # type: ignore[arg-type]
-
-        self.segments.change(name, changed)
+        self.segments.change(name, lambda segment: replace(segment, **facts))  # type: ignore[arg-type]
 
     def close_reader(self, name: SegmentName) -> None:
         self.read_worker.close(name)

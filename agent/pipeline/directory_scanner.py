@@ -1,6 +1,7 @@
 """Scans `cdc_raw` after changes and periodically."""
 
 import logging
+import math
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,13 +14,17 @@ from sidecar.logs import RateLimitedLog, fields
 
 logger = logging.getLogger(__name__)
 
-_LONG_SCAN_S = 0.005
+_LONG_S = 0.005
 _PAUSE_SHARE = 4
-"""Pause after a long scan, as a multiple of its duration: each change triggers a scan of possibly
-thousands of segments, and the agent would do little else."""
 _LONGEST_PAUSE_S = 5.0
 """A scan can take arbitrarily long if the process is suspended or the file system hangs. New
 segments must not wait for a multiple of this time."""
+
+
+def pause_s(took_s: float, longest_s: float = math.inf) -> float:
+    """Returns the pause after work on possibly thousands of segments, a multiple of its duration if
+    it took long: each change triggers this work, and the agent would do little else."""
+    return min(longest_s, _PAUSE_SHARE * took_s) if took_s > _LONG_S else 0.0
 
 
 class DirectoryScanner:
@@ -110,8 +115,7 @@ class DirectoryScanner:
 
     def pause_after(self, took_s: float) -> None:
         """Pauses after a long scan, for at most five seconds. `took_s` includes its processing."""
-        if took_s > _LONG_SCAN_S:
-            self._pause_until_s = self._clock() + min(_LONGEST_PAUSE_S, _PAUSE_SHARE * took_s)
+        self._pause_until_s = self._clock() + pause_s(took_s, _LONGEST_PAUSE_S)
 
     def close(self) -> None:
         self._watcher.stop()

@@ -71,9 +71,12 @@ def losses(result: ReadResult) -> Iterator[Loss]:
         gaps = result.batch.gaps
         yield DAMAGE, tuple(LostRange(gap.start, gap.end, gap.cause) for gap in gaps)
     if result.error is not None and not may_pass(result.order, result.error):
+        error = result.error
         # Nothing was read from a foreign file.
-        start = 0 if isinstance(result.error, ForeignFileError) else result.order.position
-        yield UNREADABLE, (LostRange(start, None, _loss_cause(result.error)),)
+        start = 0 if isinstance(error, ForeignFileError) else result.order.position
+        is_said = isinstance(error, CommitLogError)
+        cause = str(error) if is_said else f"{type(error).__name__}: {error}"
+        yield UNREADABLE, (LostRange(start, None, cause),)
 
 
 def may_pass(order: ReadRequest, error: BaseException) -> bool:
@@ -82,11 +85,6 @@ def may_pass(order: ReadRequest, error: BaseException) -> bool:
     if isinstance(error, CorruptSegmentError):
         return not order.complete
     return is_environmental(error) or isinstance(error, OSError | SegmentKeyError)
-
-
-def _loss_cause(error: BaseException) -> str:
-    is_said = isinstance(error, CommitLogError)
-    return str(error) if is_said else f"{type(error).__name__}: {error}"
 
 
 class ArrivingFile:

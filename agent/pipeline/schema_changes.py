@@ -7,7 +7,6 @@ contains a change, the agent announces it when a record needs it.
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from agent.cdc_raw.names import SegmentName
 from agent.metrics import AgentMetrics
@@ -15,17 +14,6 @@ from agent.schema.history import AnnouncementStore
 from agent.watermark.message import PlainBatch
 from commitlog import AnnouncedSchema, EventFormat, Schema, SchemaChanges
 from sidecar.events import Message
-
-
-@dataclass(frozen=True, slots=True)
-class SchemaStart:
-    """The source of messages at the first start, which do not come from a segment."""
-
-    log = "schema"
-    """Prefix of the name of its dead-letter file."""
-
-    def __str__(self) -> str:
-        return "schema at the first start"
 
 
 class SchemaAnnouncer:

@@ -5,20 +5,19 @@ finds the segment completed in its offsets and removes it without reading it aga
 """
 
 import logging
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
 from agent.cdc_raw.names import SegmentFiles, SegmentName, is_temporary
 from agent.metrics import DELIVERED, QUARANTINED, REJECTED_EVENT, AgentMetrics
-from agent.pipeline.schema_changes import SchemaStart
 from agent.quarantine.files import LostRange
 from agent.quarantine.quarantine import Quarantine
 from agent.quarantine.scanner import QuarantineScanner, QuarantineUsage
 from agent.snapshot.plan import SnapshotPartition
 from agent.transfer.transfer import Backlog, Transfer, TransferDeferredError
-from agent.watermark.message import WatermarkSource
+from agent.watermark.message import PlainSource
 from sidecar.dead_letters.dead_letter import (
     RETRY_S,
     RecordingErrors,
@@ -32,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 VANISHED_CAUSE = "the segment is gone from cdc_raw before it was read to its end"
 
-EventSource = SegmentName | SnapshotPartition | SchemaStart | WatermarkSource
+EventSource = SegmentName | SnapshotPartition | PlainSource
 """The origin of events."""
 
 
@@ -87,7 +86,11 @@ class SegmentDisposer:
     @property
     def removal_error(self) -> str:
         """Why finished segments stay in `cdc_raw`; empty if none stays."""
-        return " ".join(self._removal_messages())
+        count = len(self._remaining)
+        # One message stands for all segments, because they usually share a cause.
+        first = next(iter(self._remaining.values()), "")
+        total = f" In total, {count} finished segments are in cdc_raw." if count > 1 else ""
+        return first + total
 
     @property
     def retry_error(self) -> str:
@@ -268,13 +271,6 @@ class SegmentDisposer:
         self._errors.report(key, message)
         self._record_at_s = self._clock() + RETRY_S
         return False
-
-    def _removal_messages(self) -> Iterator[str]:
-        """Yields one message for all segments, because they usually share a cause."""
-        if self._remaining:
-            yield next(iter(self._remaining.values()))
-        if len(self._remaining) > 1:
-            yield f"In total, {len(self._remaining)} finished segments are in cdc_raw."
 
     def _keep_segment(self, name: SegmentName, message: str) -> None:
         self._remaining[name] = message

@@ -9,8 +9,9 @@ from agent.accord.journal import AccordView
 from agent.cdc_raw.names import SegmentName
 from agent.cdc_raw.quota import GrowthRate
 from agent.metrics import AgentMetrics
-from agent.pipeline.blocked_read import BlockedRead, Obstacle
+from agent.pipeline.blocked_read import Obstacle
 from agent.pipeline.context import PipelineContext
+from agent.pipeline.directory_scanner import pause_s
 from agent.quarantine.scanner import QuarantineUsage
 from agent.segments.offsets import SegmentOffsets
 from agent.segments.state import Phase, Segment
@@ -101,9 +102,6 @@ class View:
 _QUARANTINE_INTERVAL_S = 5.0
 """Interval between scans for changes by the operator. Changes by the agent trigger a scan, unless
 scans take long."""
-_LONG_SCAN_S = 0.005
-_PAUSE_SHARE = 4
-"""Pause after a long scan, as a multiple of its duration."""
 
 
 class ViewBuilder:
@@ -133,11 +131,10 @@ class ViewBuilder:
         if has_changed or since_s >= _QUARANTINE_INTERVAL_S:
             self._quarantine = disposer.usage()
             self._quarantine_at_s = context.clock()
-            took_s = self._quarantine_at_s - now_s
-            self._quarantine_pause_s = _PAUSE_SHARE * took_s if took_s > _LONG_SCAN_S else 0.0
+            self._quarantine_pause_s = pause_s(self._quarantine_at_s - now_s)
         if scanner.is_current:
             self._raw_growth.add(scanner.size_bytes, now_s)
-        lag_bytes = segments.readable_bytes
+        lag_bytes, obstacle = segments.readable_bytes, context.blocked_read.obstacle
         return View(
             ledger=context.offsets.reached,
             stored=context.offsets.stored,
@@ -145,7 +142,7 @@ class ViewBuilder:
             all_segments=segments.all,
             pinned_by_link=segments.pinned_by_link,
             count_by_phase=segments.count_by_phase,
-            blocked=_blocked_view(context.blocked_read, now_s),
+            blocked=None if obstacle is None else _blocked_view(obstacle, now_s),
             is_stopping=is_stopping,
             lag_bytes=lag_bytes,
             lag_s=self._lag_s(lag_bytes),
@@ -202,18 +199,12 @@ def set_gauges(view: View, metrics: AgentMetrics) -> None:
         metrics.segments.labels(phase.value).set(count)
 
 
-def _blocked_view(blocked_read: BlockedRead, now_s: float) -> BlockedView | None:
-    obstacle = blocked_read.obstacle
-    if obstacle is None:
-        return None
-    return BlockedView(
-        obstacle.name.log, obstacle.message, now_s - obstacle.since_s, _cause(obstacle)
-    )
-
-
-def _cause(obstacle: Obstacle) -> Literal["schema", "registry", "file", "environment"]:
+def _blocked_view(obstacle: Obstacle, now_s: float) -> BlockedView:
+    cause: Literal["schema", "registry", "file", "environment"] = "schema"
     if obstacle.unregistered:
-        return "registry"
-    if not obstacle.is_bounded:
-        return "environment"
-    return "file" if obstacle.missing is None else "schema"
+        cause = "registry"
+    elif not obstacle.is_bounded:
+        cause = "environment"
+    elif obstacle.missing is None:
+        cause = "file"
+    return BlockedView(obstacle.name.log, obstacle.message, now_s - obstacle.since_s, cause)

@@ -7,6 +7,7 @@ from zlib import crc32
 
 import orjson
 
+from agent.schema import NodeIdentity
 from agent.watermark.coverage import Coverage
 from agent.watermark.node_probe import NodeProbe
 from sidecar.events import Message
@@ -26,13 +27,19 @@ class Obstacle:
 
 
 @dataclass(frozen=True, slots=True)
-class WatermarkSource:
-    """The source of watermark messages, which do not come from a segment."""
+class PlainSource:
+    """The source of messages that do not come from a segment."""
 
-    log = "watermark"
+    log: str
+    """Prefix of the name of its dead-letter file."""
+    name: str
 
     def __str__(self) -> str:
-        return "watermark"
+        return self.name
+
+
+SCHEMA_START = PlainSource("schema", "schema at the first start")
+WATERMARK = PlainSource("watermark", "watermark")
 
 
 class PlainBatch(MessageBatch):
@@ -66,10 +73,7 @@ class WatermarkSender:
     topic: str
     topic_prefix: str
     interval_ms: int
-    node_id: str
-    cluster: str
-    data_center: str | None
-    rack: str | None
+    identity: NodeIdentity
     agent_version: str
 
     def batch(
@@ -80,15 +84,16 @@ class WatermarkSender:
         obstacles: Sequence[Obstacle],
     ) -> PlainBatch:
         """Creates one message. `coverage` and `probe` are None before the node's first answer."""
-        key = orjson.dumps({"node_id": self.node_id})
+        node_id = self.identity.node_id
+        key = orjson.dumps({"node_id": node_id})
         document: dict[str, Any] = {
             "version": FORMAT_VERSION,
             "ts_ms": now_ms,
-            "node_id": self.node_id,
+            "node_id": node_id,
             "host_id": None if probe is None else probe.host_id,
-            "cluster": self.cluster,
-            "data_center": self.data_center,
-            "rack": self.rack,
+            "cluster": self.identity.cluster_name,
+            "data_center": self.identity.datacenter,
+            "rack": self.identity.rack,
             "topic_prefix": self.topic_prefix,
             "agent_version": self.agent_version,
             "interval_ms": self.interval_ms,
@@ -101,7 +106,7 @@ class WatermarkSender:
             "tables": {} if coverage is None else coverage.holdings.tables,
             "replication": [] if coverage is None else coverage.holdings.replication,
         }
-        headers = [("cdc.kind", _KIND), ("cdc.source", self.node_id.encode())]
+        headers = [("cdc.kind", _KIND), ("cdc.source", node_id.encode())]
         partition_hash = crc32(key) & 0x7FFFFFFF
         message = (self.topic, key, orjson.dumps(document), headers, partition_hash)
         return PlainBatch([message], 0, 1)

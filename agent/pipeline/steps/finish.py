@@ -10,11 +10,11 @@ from itertools import islice
 
 from agent.cdc_raw.names import SegmentName
 from agent.pipeline.context import PipelineContext
-from agent.pipeline.schema_changes import SchemaStart
+from agent.pipeline.directory_scanner import pause_s
 from agent.pipeline.segment_disposer import EventSource
 from agent.segments.state import after_acknowledgement
 from agent.snapshot.plan import SnapshotPartition
-from agent.watermark.message import WatermarkSource
+from agent.watermark.message import WATERMARK, PlainSource
 from sidecar.dead_letters.dead_letter import RejectedEvent
 from sidecar.logs import fields
 
@@ -23,11 +23,9 @@ logger = logging.getLogger(__name__)
 _RETRY_S = 1.0
 _MOST_RETRIES = 64
 """Maximum number of deferred segments per retry."""
-_LONG_SAVE_S = 0.005
-_PAUSE_SHARE = 4
-"""Pause after a long save, as a multiple of its duration. A save writes all offsets, so segments
-that finish meanwhile share the next save."""
 _LONGEST_PAUSE_S = 1.0
+"""Longest pause after a long save. A save writes all offsets, so segments that finish meanwhile
+share the next save."""
 
 
 class AcknowledgeStep:
@@ -46,20 +44,21 @@ class AcknowledgeStep:
                 if context.snapshot is not None:
                     context.snapshot.acknowledge(source, position)
                 continue
-            if isinstance(source, SchemaStart | WatermarkSource):
+            if isinstance(source, PlainSource):
                 continue
             segment = context.segments.get(source)
             if segment is not None and not segment.is_reported:
                 # Once a loss is recorded, the position of the lost segment is forgotten.
                 context.offsets.advance(source, position, segment.fingerprint)
-            context.metrics.note_acknowledged(source.id, position)
+            context.metrics.acknowledged_segment.set(source.id)
+            context.metrics.acknowledged_position.set(position)
             context.segments.change(source, partial(after_acknowledgement, position=position))
         return bool(moved)
 
     def keep_dead_letter(self, rejected: RejectedEvent[EventSource, int]) -> bool:
         """Stores a dead letter; returns False if the quarantine is not writable for now."""
         context = self._context
-        if isinstance(rejected.source, WatermarkSource):
+        if rejected.source == WATERMARK:
             # The next watermark supersedes this watermark.
             logger.warning("the sink rejected a watermark", extra=fields(reason=rejected.reason))
             return True
@@ -98,10 +97,9 @@ class DisposeStep:
         context.offsets.finish(names, present=context.segments)
         is_stored = context.offsets.save(at_once=True)
         now_s = context.clock()
-        if not is_stored:
-            self._save_s = now_s + _RETRY_S
-        elif now_s - began_s > _LONG_SAVE_S:
-            self._save_s = now_s + min(_LONGEST_PAUSE_S, _PAUSE_SHARE * (now_s - began_s))
+        self._save_s = now_s + (
+            pause_s(now_s - began_s, _LONGEST_PAUSE_S) if is_stored else _RETRY_S
+        )
         return is_stored
 
     def _dispose(self, names: Iterable[SegmentName]) -> bool:

@@ -7,8 +7,8 @@ previous result.
 import logging
 from functools import partial
 
-from agent.cdc_raw.names import SegmentFiles, SegmentName
-from agent.pipeline.blocked_read import RETRY_S, Obstacle, record_obstacle
+from agent.cdc_raw.names import SegmentFiles
+from agent.pipeline.blocked_read import RETRY_S, Missing, Obstacle
 from agent.pipeline.context import PipelineContext
 from agent.pipeline.read_errors import (
     ArrivingFile,
@@ -19,9 +19,9 @@ from agent.pipeline.read_errors import (
     read_error_message,
 )
 from agent.pipeline.reader import ReadResult
-from agent.pipeline.schema_changes import SchemaStart
 from agent.pipeline.steps.blocked import BlockedStep
 from agent.segments.state import ReadRequest, after_read
+from agent.watermark.message import SCHEMA_START
 from commitlog import EventBatch, Schema
 from sidecar.logs import fields
 
@@ -57,7 +57,7 @@ class ReadStep:
         schema = context.schema.current()
         if schema is None:
             return False
-        context.announce(SchemaStart(), announcer.begin(schema), 0)
+        context.announce(SCHEMA_START, announcer.begin(schema), 0)
         return True
 
     def start(self) -> bool:
@@ -72,7 +72,10 @@ class ReadStep:
         order = context.segments.next_read
         if order is None:
             return False
-        self._close_others(order.name)
+        # Segments that left `cdc_raw` cannot be reopened.
+        for segment in context.segments.opened:
+            if segment.name != order.name and segment.log is not None:
+                context.close_reader(segment.name)
         context.read_worker.start(
             order,
             schema,
@@ -106,7 +109,8 @@ class ReadStep:
             message = f"{path} {found}; another program may still be writing it."
             self._block(result, message, is_bounded=False)
             return True
-        if not self._record_losses(result):
+        record = context.disposer.record
+        if not all(record(name, ranges, reason) for reason, ranges in losses(result)):
             return False
         self._result = None
         context.change(
@@ -127,7 +131,8 @@ class ReadStep:
         for reason, count in batch.skipped.items():
             metrics.skipped_updates.labels(reason).inc(count)
         metrics.mutations.inc(batch.mutations)
-        metrics.note_read(name.id, batch.end_position)
+        metrics.read_segment.set(name.id)
+        metrics.read_position.set(batch.end_position)
         context.delivery.add(name, batch, order.position)
         context.segments.change(
             name,
@@ -155,23 +160,25 @@ class ReadStep:
                 "uses the following rows of system_schema instead",
                 extra=fields(segment=name, up_to=batch.end_position),
             )
-        if batch.blocked is not None and batch.blocked.is_unannounced:
-            self._announce_table(name, batch.blocked.table_id, schema, batch.end_position)
-        elif batch.blocked is not None:
-            self._blocked.begin(record_obstacle(name, batch.blocked, schema, context.clock()))
+        blocked = batch.blocked
+        if blocked is not None and blocked.is_unannounced:
+            # A record uses the table before the agent has read its schema change.
+            assert context.announcer is not None
+            end = batch.end_position
+            changes = context.announcer.complete(blocked.table_id, schema, name, end)
+            context.announce(name, changes, end)
+        elif blocked is not None:
+            # The first request is due immediately.
+            now_s, missing = context.clock(), Missing(blocked.table_id, blocked.column)
+            unregistered = tuple(blocked.unregistered)
+            position, reason = blocked.position, blocked.reason
+            self._blocked.begin(
+                Obstacle(name, position, missing, reason, schema, now_s, now_s, unregistered)
+            )
             return
         self._blocked.end(name)
         if order.complete and batch.stop == "end":
             context.close_reader(name)
-
-    def _announce_table(
-        self, name: SegmentName, table_id: str, schema: Schema, position: int
-    ) -> None:
-        """Announces a table that a record uses before the agent has read its schema change."""
-        announcer = self._context.announcer
-        assert announcer is not None
-        changes = announcer.complete(table_id, schema, name, position)
-        self._context.announce(name, changes, position)
 
     def _take_error(self, result: ReadResult, order: ReadRequest, error: BaseException) -> None:
         """Blocks the segment if the read may succeed later; otherwise its loss is on record."""
@@ -199,14 +206,3 @@ class ReadStep:
             is_bounded=is_bounded,
         )
         self._blocked.begin(obstacle)
-
-    def _record_losses(self, result: ReadResult) -> bool:
-        """Records the losses of a read; returns True if all of them are recorded."""
-        disposer, name = self._context.disposer, result.order.name
-        return all(disposer.record(name, ranges, reason) for reason, ranges in losses(result))
-
-    def _close_others(self, name: SegmentName) -> None:
-        """Closes other segments, unless they left `cdc_raw` and cannot be reopened."""
-        for segment in self._context.segments.opened:
-            if segment.name != name and segment.log is not None:
-                self._context.close_reader(segment.name)

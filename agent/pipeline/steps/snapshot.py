@@ -1,6 +1,7 @@
 """Adds pages of the snapshot to the window and saves its progress."""
 
 from agent.pipeline.context import PipelineContext
+from agent.snapshot.offsets import SnapshotOffsets
 from commitlog import EventBatch
 from sidecar.offsets.flusher import OffsetFlusher, OffsetStore
 
@@ -9,29 +10,25 @@ class SnapshotStep:
     def __init__(self, context: PipelineContext, store: OffsetStore) -> None:
         """`store` receives the progress of the snapshot in `context`."""
         self._context = context
-        snapshot = context.snapshot
-        self._flusher = (
-            None
-            if snapshot is None
-            else OffsetFlusher(
-                store,
-                snapshot.offsets,
-                type(snapshot.offsets).to_entries,
-                context.settings.offset_flush_interval_ms / 1000,
-                metrics=context.metrics.delivery,
-                clock=context.clock,
-            )
+        # Without a snapshot, there is never anything to save.
+        self._flusher = OffsetFlusher(
+            store,
+            SnapshotOffsets("") if context.snapshot is None else context.snapshot.offsets,
+            SnapshotOffsets.to_entries,
+            context.settings.offset_flush_interval_ms / 1000,
+            metrics=context.metrics.delivery,
+            clock=context.clock,
         )
 
     @property
     def save_in_s(self) -> float | None:
         """Seconds until a save is due; None if there is nothing to save."""
-        return None if self._flusher is None else self._flusher.due_in_s
+        return self._flusher.due_in_s
 
     @property
     def error(self) -> str:
         """Why the latest save failed; empty if it succeeded."""
-        return "" if self._flusher is None else self._flusher.error
+        return self._flusher.error
 
     def tick(self) -> bool:
         """Adds a page if the window can hold it together with the next read of the log, so that the
@@ -52,16 +49,15 @@ class SnapshotStep:
     def save(self) -> None:
         """Saves progress if a save is due; immediately if the state of a table changed."""
         flusher, snapshot = self._flusher, self._context.snapshot
-        if flusher is not None and snapshot is not None:
+        if snapshot is not None:
             flusher.reached = snapshot.offsets
             flusher.save(at_once=flusher.reached.states != flusher.stored.states)
 
     def save_last(self) -> None:
         """Saves the final progress."""
-        flusher, snapshot = self._flusher, self._context.snapshot
-        if flusher is not None and snapshot is not None:
-            flusher.reached = snapshot.offsets
-            flusher.save_last()
+        if (snapshot := self._context.snapshot) is not None:
+            self._flusher.reached = snapshot.offsets
+            self._flusher.save_last()
 
     def rollback(self) -> None:
         """Causes unacknowledged rows to be read again."""

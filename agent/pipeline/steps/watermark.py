@@ -13,7 +13,7 @@ from agent.cdc_raw.observation import Observation
 from agent.pipeline.context import PipelineContext
 from agent.pipeline.steps.intake import RequeueStep
 from agent.watermark.coverage import Barrier, Coverage, CoverageStore, barrier_at, begun
-from agent.watermark.message import Obstacle, WatermarkSender, WatermarkSource
+from agent.watermark.message import WATERMARK, Obstacle, WatermarkSender
 from agent.watermark.node_probe import NodeProbe, NodeWatch
 from sidecar.errors import SidecarError
 from sidecar.quantities import size_text
@@ -60,7 +60,7 @@ class WatermarkStep:
         is_due = self.due_in_s == 0.0
         if is_due:
             self._next_s = self._context.clock() + self._interval_s
-        if not self._is_busy:
+        if not self._is_probing and self._scan_after is None and self._barrier is None:
             if is_due:
                 self._is_probing = True
                 self._parts.probes.request()
@@ -74,10 +74,6 @@ class WatermarkStep:
     def rewind(self) -> None:
         """Drops the barrier, which does not cover the events that are read again."""
         self._scan_after = self._barrier = None
-
-    @property
-    def _is_busy(self) -> bool:
-        return self._is_probing or self._scan_after is not None or self._barrier is not None
 
     def _advance(self) -> bool:
         """Takes the next steps of the cycle; returns True at its end."""
@@ -137,7 +133,7 @@ class WatermarkStep:
         batch = parts.sender.batch(
             parts.now_ms(), self._coverage, self._probe, tuple(self._obstacles())
         )
-        context.delivery.add(WatermarkSource(), batch, 0, is_plain=True)
+        context.delivery.add(WATERMARK, batch, 0, is_plain=True)
         self._sent_number = context.delivery.window.next_number
         context.metrics.watermarks.inc()
 

@@ -6,6 +6,7 @@ from typing import Any
 import orjson
 
 from agent.pipeline.steps.watermark import WatermarkParts
+from agent.schema import NodeIdentity
 from agent.snapshot.ring import whole_ring
 from agent.watermark.coverage import Coverage
 from agent.watermark.message import WatermarkSender
@@ -48,7 +49,8 @@ class FakeWatermarkNode:
         self.saves.append(coverage)
 
     def parts(self, interval_ms: int = 10_000) -> WatermarkParts:
-        sender = WatermarkSender(TOPIC, "shop", interval_ms, "node-1", "c", "dc1", "r1", "1.2.3")
+        identity = NodeIdentity("node-1", "c", "dc1", "r1")
+        sender = WatermarkSender(TOPIC, "shop", interval_ms, identity, "1.2.3")
         node: Any = self
         return WatermarkParts(sender, node, node, self.now_ms)
 

@@ -3,16 +3,14 @@
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import MofNCompleteColumn, TimeElapsedColumn
 
-from agent.cli.segment_files import SegmentFile, find_segments, keystore_options
+from agent.cli.segment_files import SegmentFile, find_segments, keystore_options, progress_bar
 from agent.keystore.source import KeySource, open_segment, with_key_advice
 from commitlog import (
     CommitLogError,
@@ -119,10 +117,13 @@ def dump(
         )
     printer = SegmentPrinter(form, schema, event_format, keystore, idx_limit=idx_limit)
     try:
-        with _progress(segments) as advance:
+        # The dump itself may be printed to the terminal.
+        is_apart = not sys.stdout.isatty()
+        columns = MofNCompleteColumn(), TimeElapsedColumn()
+        with progress_bar("segments", len(segments), *columns, is_shown=is_apart) as update:
             for segment in segments:
                 printer.print(segment)
-                advance(segment)
+                update(advance=1, description=segment.name.log)
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         # The reader of the pipe, such as `head`, closed it: the flush at exit would fail.
@@ -269,21 +270,3 @@ class SegmentPrinter:
                 abandoned.append((batch.blocked.table_id, batch.blocked.column))
             elif batch.stop == "end":
                 return schema
-
-
-@contextmanager
-def _progress(segments: Sequence[SegmentFile]) -> Iterator[Callable[[SegmentFile], None]]:
-    """Shows a progress bar on a terminal, unless the dump itself is printed to a terminal."""
-    console = Console(stderr=True)
-    if not console.is_terminal or sys.stdout.isatty():
-        yield lambda _segment: None
-        return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("segments", total=len(segments))
-        yield lambda segment: progress.update(task, advance=1, description=segment.name.log)

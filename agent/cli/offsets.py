@@ -58,19 +58,14 @@ def reset(invocation: Invocation[AgentConfig], snapshots: bool) -> None:
         ]
         if not present:
             raise ConfigError(f"{directory}: no offsets are stored, so there is nothing to reset.")
-        folder = _new_folder(directory)
+        folder = directory / f"reset-{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}"
+        folder.mkdir()
         # Move the previous copy first: the agent would recover from it after an interrupted reset.
         for path in reversed(present):
             path.rename(folder / path.name)
     message = f"The next start reads from the oldest segment. The old offsets are in {folder}."
     files = tuple(path.name for path in present)
     print_message(invocation, ResetOffsets(message, str(folder), files))
-
-
-def _new_folder(directory: Path) -> Path:
-    folder = directory / f"reset-{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}"
-    folder.mkdir()
-    return folder
 
 
 @dataclass(frozen=True, slots=True)

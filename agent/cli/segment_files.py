@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
 
 from agent.cdc_raw.idx import NO_UPDATE, Idx, read_idx
 from agent.cdc_raw.names import SegmentName, parse_log_name
@@ -89,6 +91,21 @@ def find_segments(paths: Sequence[Path]) -> list[SegmentFile]:
             raise ConfigError(f"{path}: not a regular file.")
         found.append(segment)
     return found
+
+
+@contextmanager
+def progress_bar(
+    description: str, total: int | None, *columns: ProgressColumn, is_shown: bool = True
+) -> Iterator[Callable[..., None]]:
+    """Shows a progress bar on a terminal. Yields a function with the options of
+    `Progress.update`."""
+    console = Console(stderr=True)
+    if not is_shown or not console.is_terminal:
+        yield lambda **_: None
+        return
+    texts = TextColumn("{task.description}"), BarColumn()
+    with Progress(*texts, *columns, console=console, transient=True) as progress:
+        yield functools.partial(progress.update, progress.add_task(description, total=total))
 
 
 def _segment(path: Path) -> SegmentFile | None:

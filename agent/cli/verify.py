@@ -2,17 +2,15 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import DownloadColumn, TimeRemainingColumn
 
-from agent.cli.segment_files import SegmentFile, find_segments, keystore_options
+from agent.cli.segment_files import SegmentFile, find_segments, keystore_options, progress_bar
 from agent.keystore.source import KeySource, open_segment, with_key_advice
 from commitlog import (
     CommitLogError,
@@ -91,9 +89,15 @@ def verify(paths: Sequence[Path], is_live: bool | None, keystore: KeySource) -> 
     as_json = invocation_of(click.get_current_context()).is_json
     segments = find_segments(paths)
     reports: list[VerifiedSegment] = []
-    with _progress(segments) as advance:
+    # The size of a compressed file is known only after decompression.
+    is_known = not any(segment.is_compressed for segment in segments)
+    total = sum(segment.path.stat().st_size for segment in segments) if is_known else None
+    columns = DownloadColumn(binary_units=True), TimeRemainingColumn()
+    with progress_bar("checking", total, *columns) as update:
         for segment in segments:
-            reports.append(check(segment, advance, keystore, is_live=is_live))
+            reports.append(
+                check(segment, lambda count: update(advance=count), keystore, is_live=is_live)
+            )
             if as_json:
                 print_json_line(reports[-1])
     if not as_json:
@@ -222,23 +226,3 @@ def _tail(report: VerifiedSegment) -> str:
         return f"{report.tail_bytes:,} zeros"
     zeros = report.tail_bytes - report.tail_written_bytes
     return f"{report.tail_written_bytes:,} written, not synced; {zeros:,} zeros"
-
-
-@contextmanager
-def _progress(segments: Sequence[SegmentFile]) -> Iterator[Callable[[int], None]]:
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda _bytes: None
-        return
-    # The size of a compressed file is known only after decompression.
-    total = sum(segment.path.stat().st_size for segment in segments if not segment.is_compressed)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(binary_units=True),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as progress:
-        is_known = not any(segment.is_compressed for segment in segments)
-        task = progress.add_task("checking", total=total if is_known else None)
-        yield lambda count: progress.advance(task, count)

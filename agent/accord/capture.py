@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from agent.accord.journal import AccordJournal, JournalParts
-from agent.accord.position import JournalPosition, position_from_entries
+from agent.accord.position import position_from_entries
 from agent.accord.segments import is_own
 from agent.cdc_raw.names import SegmentName
 from agent.config.loader import AgentConfig
@@ -131,14 +131,11 @@ class AccordCapture:
                 refresh_schema=self._refresh_schema,
                 column_ids=lambda: self._ids.ids,
                 request_column_ids=self._ids.request,
-                save=self._save,
+                save=lambda position: self._store.save(position.to_entries(self._node_id)),
                 record=record,
                 clock=time.monotonic,
             ),
         )
-
-    def _save(self, position: JournalPosition) -> None:
-        self._store.save(position.to_entries(self._node_id))
 
     def start(self) -> None:
         self._ids.worker.start()

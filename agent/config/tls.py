@@ -1,7 +1,6 @@
 """Creates the TLS context of the CQL connection."""
 
 import ssl
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -91,7 +90,7 @@ def _load_certificate(context: ssl.SSLContext, certificate: Path, files: _Files)
 
 
 def _files(properties: NodeProperties) -> _Files:
-    from_java = _java_files(_stores(properties))
+    from_java = _java_files(properties)
     password = properties.cassandra_ssl_key_password
     return _Files(
         ca=properties.cassandra_ssl_ca_path or from_java.ca,
@@ -102,18 +101,13 @@ def _files(properties: NodeProperties) -> _Files:
     )
 
 
-def _stores(properties: NodeProperties) -> Mapping[str, str]:
+def _java_files(properties: NodeProperties) -> _Files:
     """Reads the keystores from Debezium's TLS file, or else from the Java driver's file."""
-    if properties.cassandra_ssl_config_path is not None:
-        path = properties.cassandra_ssl_config_path
-        return {setting.name: setting.value for setting in read_properties(path)}
-    if properties.cassandra_driver_config_file is not None:
-        return driver_stores(properties.cassandra_driver_config_file)
-    return {}
-
-
-def _java_files(stores: Mapping[str, str]) -> _Files:
-    """Converts properties with Java's names."""
+    stores: dict[str, str] = {}
+    if (path := properties.cassandra_ssl_config_path) is not None:
+        stores = {setting.name: setting.value for setting in read_properties(path)}
+    elif properties.cassandra_driver_config_file is not None:
+        stores = driver_stores(properties.cassandra_driver_config_file)
     found: dict[str, str] = {}
     for written, value in stores.items():
         name = written.lower().removeprefix("javax.net.ssl.")

@@ -64,19 +64,16 @@ def _require_signature(
 class OwnClassStore:
     """The object that is pickled to the worker process, where it instantiates the class."""
 
-    name: str
+    address: str
+    """The class, as `module:Class`."""
     settings: TransferSettings
     _made: Any = None
-
-    @property
-    def address(self) -> str:
-        return self.name
 
     def transfer(self, log: Path, idx: Path | None, size_bytes: int) -> None:
         """Calls the class. Raises StoreError for every failure."""
         try:
             if self._made is None:
-                self._made = load_class(self.name)(self.settings)
+                self._made = load_class(self.address)(self.settings)
             self._made.transfer(FinishedSegment(log, idx, size_bytes))
         except ConfigError as error:
             raise StoreError(str(error)) from error
@@ -84,7 +81,7 @@ class OwnClassStore:
             lines = str(error).strip().splitlines()
             reason = f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
             raise StoreError(
-                f"{self.name} failed for {log.name}: {reason.rstrip('.')}. The agent keeps the "
+                f"{self.address} failed for {log.name}: {reason.rstrip('.')}. The agent keeps the "
                 "segment and repeats the call.",
                 is_segment_specific=isinstance(error, SegmentError),
             ) from error

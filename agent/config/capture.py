@@ -50,7 +50,6 @@ TransferName = Annotated[
     BeforeValidator(_transfer_name),
     Unit(f"{', '.join(f'`{name}`' for name in (*_LOCAL_TRANSFERS, *STORES))} or `module:Class`"),
 ]
-"""A local transfer, a kind of store, or a Python class."""
 
 
 class AccordProperties(Properties):

@@ -32,7 +32,6 @@ class PipelineSettings:
     window_max_events: int
     window_max_bytes: int
     poll_interval_ms: int
-    """Interval between periodic scans."""
     offset_flush_interval_ms: int
     blocked_timeout_ms: int
     """How long an unreadable record may block its segment."""
@@ -43,11 +42,8 @@ class PipelineSettings:
     waits_when_denied: bool = True
     """Whether the agent retries a sink that denies it access, or raises the error."""
     transform: Transform | None = None
-    """Applied to every event before the sink."""
     dead_letter_topic: DeadLetterTopic | None = None
-    """Receives events that the broker rejects."""
     tracing: Tracing | None = None
-    """Creates a span for every batch and every segment."""
     batch_max_events: int = 5000
     batch_max_bytes: int = 1 << 20
 

@@ -49,18 +49,14 @@ class PipelineParts:
     quarantine: Quarantine
     metrics: AgentMetrics
     attempts: ReadAttempts | None = None
-    """Counts reads that kill the process."""
     registrar: Registrar[Unregistered] | None = None
-    """Registers schemas if events need a schema registry."""
     announcer: SchemaAnnouncer | None = None
-    """Creates messages about schema changes."""
     snapshot: Snapshot | None = None
     snapshot_store: OffsetStore | None = None
     """Stores the progress of `snapshot`; defaults to `store`."""
     accord: Callable[[Record], AccordJournal] | None = None
     """Creates the reader of transactions, which records lost changes through its argument."""
     watermark: WatermarkParts | None = None
-    """Creates watermark messages."""
 
 
 class Pipeline(LoopPipeline[View]):

@@ -32,7 +32,6 @@ logger = logging.getLogger(__name__)
 VANISHED_CAUSE = "the segment is gone from cdc_raw before it was read to its end"
 
 EventSource = SegmentName | SnapshotPartition | PlainSource
-"""The origin of events."""
 
 
 class SegmentDisposer:

@@ -55,7 +55,8 @@ class BlockedView:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The pipeline at one moment. Times come from `time.monotonic` unless named otherwise."""
+    """The pipeline at one moment. Errors come from its parts, and are empty without an error. Times
+    come from `time.monotonic` unless named otherwise."""
 
     ledger: SegmentOffsets
     stored: SegmentOffsets
@@ -74,25 +75,16 @@ class View:
     raw_growth_bytes_per_s: float | None = None
     """None if unknown."""
     read_error: str = ""
-    """Why cdc_raw cannot be read; empty if it is readable."""
     watch_error: str = ""
-    """Why inotify does not report changes in cdc_raw; empty if it is active."""
     other_files: tuple[str, ...] = ()
-    """Files in cdc_raw that are not segments."""
     irregular_segments: tuple[str, ...] = ()
-    """Irregular files with the name of a segment or index."""
     save_error: str = ""
     snapshot_save_error: str = ""
-    """Why the latest save of snapshot progress failed; empty if it succeeded."""
     record_error: str = ""
-    """Why the quarantine is not writable, so that reading waits."""
     removal_error: str = ""
-    """Why finished segments stay in cdc_raw."""
     retry_error: str = ""
-    """Why a quarantined segment cannot be requeued."""
     quarantine: QuarantineUsage = field(default_factory=QuarantineUsage)
     watermark_error: str = ""
-    """Why the latest probe of the node failed."""
     accord: AccordView | None = None
     """None if transactions are not captured."""
     backlog: Backlog | None = None

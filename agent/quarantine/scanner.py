@@ -33,7 +33,6 @@ class QuarantinedFiles:
     is_available: bool
     """Whether the agent can read the segment again."""
     ranges: int = 0
-    """Lost ranges."""
     dead_letters: int = 0
     causes: tuple[str, ...] = ()
     """The first few distinct causes of the lost ranges."""
@@ -47,7 +46,6 @@ class QuarantineUsage:
     """Totals for the directory, with the few oldest names of each kind."""
 
     size_bytes: int = 0
-    """Size of all files."""
     segments: int = 0
     """Segments and snapshots with lost ranges or dead letters, even if their file is gone."""
     available: int = 0
@@ -55,7 +53,6 @@ class QuarantineUsage:
     missing: int = 0
     """Segments with lost ranges whose file no longer exists anywhere."""
     ranges: int = 0
-    """Lost ranges of all segments."""
     dead_letters: int = 0
     available_names: tuple[str, ...] = ()
     missing_names: tuple[str, ...] = ()

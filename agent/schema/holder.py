@@ -23,7 +23,6 @@ _CLOSE_S = 5.0
 _FIRST_ANSWER_S = 15.0
 """How long the agent waits for the first fetch before it uses a stored schema."""
 MAX_DROPPED_TABLES = 4096
-"""Maximum number of dropped tables that stay known."""
 
 
 class ReplacedNodeError(ConfigError):

@@ -16,7 +16,6 @@ SnapshotRanges = Literal["primary", "replica", "all"]
 class SnapshotSettings:
     mode: SnapshotMode
     consistency: str
-    """Name of a Cassandra consistency level."""
     scan_interval_ms: int
     rows_per_second: int | None
     """None means no limit."""

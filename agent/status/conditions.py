@@ -74,7 +74,6 @@ _COMPONENTS = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts(ServiceFacts):
     tables: int = 1
-    """Number of known tables."""
     schema_error: str = ""
     """Why the latest request for the schema failed; empty if it succeeded."""
     cdc_raw_directory: Path = Path("cdc_raw")

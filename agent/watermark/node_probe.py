@@ -193,7 +193,6 @@ def _sync_lag_ms(settings: NodeSettings, configured_ms: int | None) -> int:
 
 
 ProbeResult = NodeProbe | SidecarError
-"""The answers of the node, or the error."""
 
 
 class NodeWatch:

@@ -16,8 +16,8 @@ from mongo_agent.pipeline.stream import Stream
 from mongo_agent.pipeline.stream_factory import StreamFactory
 from mongo_agent.pipeline.view import SnapshotClock, View, lag_s, set_gauges, stream_view
 from mongo_agent.signals.signal import Signal, SignalResult
-from sidecar.delivery.dead_letter_topic import DeadLetterTopic
 from sidecar.dead_letters.dead_letter import RejectedEvent
+from sidecar.delivery.dead_letter_topic import DeadLetterTopic
 from sidecar.delivery.delivery import Delivery
 from sidecar.errors import UnavailableError
 from sidecar.logs import RateLimitedLog

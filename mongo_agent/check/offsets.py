@@ -105,7 +105,7 @@ def check_start_token(
         after = verify_start_token(token, source, deployment.cluster)
     except ConfigError as error:
         remedy = f"Fix this error. Until then the agent exits with code {error.exit_code}."
-        yield fault("position", str(error), remedy, code=START_TOKEN_REJECTED)
+        yield fault("position", str(error), remedy, code="start_token_rejected")
     except StreamFailedError:
         # The check of the streams reports the cause.
         return

@@ -39,23 +39,21 @@ def check_answer(probe: MongoProbe) -> Iterator[Finding]:
             release, address = release_text(answer.version), probe.config.client.address
             found = f"MongoDB {release} answers at {address}: {kind}."
             yield ok("MongoDB", found, code="server_answers")
-            return
         case UnavailableError():
-            code = "server_unavailable"
             remedy = (
                 "Start it, or correct mongodb.hosts or mongodb.connection.string. The agent tries "
                 "`connect.max.attempts` times."
             )
+            yield fault("MongoDB", str(answer), remedy, code="server_unavailable")
         case AccessDeniedError():
-            code = "server_access_denied"
             remedy = (
                 "Correct mongodb.user, mongodb.password and mongodb.authsource. Until then the "
                 "agent exits with code 4."
             )
+            yield fault("MongoDB", str(answer), remedy, code="server_access_denied")
         case _:
-            code = "server_unusable"
             remedy = f"Fix this error. Until then the agent exits with code {answer.exit_code}."
-    yield fault("MongoDB", str(answer), remedy, code=code)
+            yield fault("MongoDB", str(answer), remedy, code="server_unusable")
 
 
 def check_deployment(config: MongoConfig, deployment: Deployment) -> Iterator[Finding]:

@@ -10,8 +10,9 @@ from mongo_agent.cli.compare import compare
 from mongo_agent.cli.offsets import offsets, start_problems
 from mongo_agent.cli.plan import plan
 from mongo_agent.cli.snapshot import snapshot
+from mongo_agent.config.document import configuration_document
 from mongo_agent.config.loading import MongoConfig, load_config
-from mongo_agent.config.model import SERVICE_NAME, configuration_document
+from mongo_agent.config.model import SERVICE_NAME
 from sidecar.cli.config import config_group
 from sidecar.cli.entry import CONTEXT_SETTINGS, begin, completion_command, run_command_line
 from sidecar.cli.findings import ProbeOf, check_command

@@ -10,7 +10,8 @@ from pymongo import MongoClient
 
 from mongo_agent.config.client import settings_of_set
 from mongo_agent.config.loading import MongoConfig
-from mongo_agent.server.catalogue import Shard, list_shards
+from mongo_agent.documents import ClusterTime
+from mongo_agent.server.catalogue import Shard, list_shards, shard_of_task
 from mongo_agent.server.deployment import discover
 
 
@@ -38,9 +39,8 @@ def assign_shard(config: MongoConfig, answer_ms: int) -> Assignment:
         if not (deployment.is_sharded or deployment.is_config_server):
             return Assignment(config if properties.task_id == 0 else None)
         shards = list_shards(client)
-    if properties.task_id >= len(shards):
-        return Assignment(None, shards)
-    return Assignment(config_at_shard(config, shards[properties.task_id]), shards)
+    shard = shard_of_task(shards, properties.task_id)
+    return Assignment(None if shard is None else config_at_shard(config, shard), shards)
 
 
 def config_at_shard(config: MongoConfig, shard: Shard, *, is_new: bool = False) -> MongoConfig:
@@ -50,7 +50,12 @@ def config_at_shard(config: MongoConfig, shard: Shard, *, is_new: bool = False) 
     starts at the time when the shard was added, before its first chunk arrived.
     """
     client = settings_of_set(config.client, shard.replica_set, shard.hosts)
-    start = config.start_time
-    if shard.added is not None and (is_new or start):
-        start = shard.added if start is None else max(start, shard.added)
+    start = _start(config, shard, is_new)
     return replace(config, client=client, seeds=config.client, shard=shard, start_time=start)
+
+
+def _start(config: MongoConfig, shard: Shard, is_new: bool) -> ClusterTime | None:
+    time = config.start_time
+    if shard.added is None or not (is_new or time):
+        return time
+    return shard.added if time is None else max(time, shard.added)

@@ -116,6 +116,11 @@ def list_shards(client: Client) -> tuple[Shard, ...]:
     return tuple(sorted(map(_shard, entries), key=lambda each: (each.added or NEVER, each.name)))
 
 
+def shard_of_task(shards: Sequence[Shard], task: int) -> Shard | None:
+    """Return the shard of a task, or None for a spare task."""
+    return shards[task] if task < len(shards) else None
+
+
 def _shard(entry: dict[str, Any]) -> Shard:
     replica_set, _, hosts = str(entry["host"]).partition("/")
     added = entry.get("topologyTime")

@@ -11,7 +11,7 @@ import pytest
 from agent.cli.entry import agent
 from agent.config.document import configuration_document as agent_document
 from mongo_agent.cli.entry import mongo_agent
-from mongo_agent.config.model import configuration_document as mongo_document
+from mongo_agent.config.document import configuration_document as mongo_document
 from sidecar.properties.model import declarations
 from spark_jobs.dedupe.options import DedupeJobOptions
 from spark_jobs.mongo_reconcile.options import MongoJobOptions

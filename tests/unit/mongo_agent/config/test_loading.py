@@ -10,8 +10,8 @@ from pymongo import MongoClient
 from mongo_agent.capture.namespaces import Scope
 from mongo_agent.change_stream.options import StreamOptions
 from mongo_agent.config.client import settings_of_set
+from mongo_agent.config.document import configuration_document
 from mongo_agent.config.loading import load_config
-from mongo_agent.config.model import configuration_document
 from mongo_agent.config.shard_assignment import config_at_shard
 from mongo_agent.documents import ClusterTime, parse_filter
 from mongo_agent.server.catalogue import Shard

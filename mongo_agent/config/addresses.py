@@ -9,14 +9,19 @@ import warnings
 from collections.abc import Iterator, Sequence
 from urllib.parse import parse_qsl, urlencode
 
-from pymongo.errors import ConfigurationError, InvalidURI
-from pymongo.uri_parser import parse_uri
+from pymongo.errors import ConfigurationError
+from pymongo.uri_parser import parse_uri, validate_options
+
+from sidecar.properties.types import MASK
 
 HOSTS, STRING = "`mongodb.hosts`", "`mongodb.connection.string`"
 SRV = "mongodb+srv://"
 _PLAIN = "mongodb://"
-_SRV_OPTIONS = ("srvservicename", "srvmaxhosts")
+_SRV_OPTIONS = ("srvservicename", "srvmaxhosts", "srvallowedhostssuffix")
 _OF_HOSTS = {"replicaset", "directconnection", "loadbalanced", *_SRV_OPTIONS}
+REJECTIONS = (ConfigurationError, ValueError, TypeError, KeyError, OSError)
+"""What the driver raises for invalid options; `InvalidURI` is a `ConfigurationError`."""
+_SECRET_OPTIONS = ("authmechanismproperties", "tlscertificatekeyfilepassword")
 _LARGEST_PORT = 65535
 _SET_NAME = re.compile(r"[^\s/,;:?@\[\]]+")
 _HOST = re.compile(r"[\w.-]+|\[[0-9A-Fa-f:.]+(?:%[\w.-]+)?\]")
@@ -88,8 +93,14 @@ def string_problem(text: str, *, has_login: bool = False) -> str | None:
 
 def string_warnings(text: str) -> Iterator[str]:
     """Yield a warning for each option that the driver ignores."""
-    _, ignored = _parse_leniently(text)
-    for reason in dict.fromkeys(ignored):
+    _, of_string = _parse_leniently(text)
+    _, of_options = _validate_each(text)
+    ignored = [
+        reason
+        for reason in of_string
+        if not any(longer.startswith(reason) for longer in of_options)
+    ]
+    for reason in dict.fromkeys(of_options + ignored):
         yield f"{STRING} has an option that the driver ignores: {reason.rstrip('.')}."
 
 
@@ -103,7 +114,7 @@ def _parse_leniently(text: str) -> tuple[dict[str, object], list[str]]:
     """Like `_parse`, but empty for an invalid connection string."""
     try:
         return _parse(text.strip())
-    except (ConfigurationError, InvalidURI, ValueError, OSError):
+    except REJECTIONS:
         return {}, []
 
 
@@ -129,16 +140,26 @@ def _string_reason(uri: str, has_login: bool) -> str | None:
     reason = _login_reason(uri, has_login) or _hosts_reason(uri) or _options_reason(uri)
     if reason is not None:
         return reason
+    invalid, _ = _validate_each(uri)
+    if invalid is not None:
+        return invalid
     try:
         _parse(uri)
-    except (ConfigurationError, InvalidURI, ValueError) as error:
-        text = str(error).splitlines()[0].rstrip(".")
-        if "quote_plus" in text:
-            return _ESCAPED
-        return _without_secret(text.replace(" Refer to docstring", ""), uri)
-    except OSError as error:
-        return f"it refers to the file {error.filename}, which cannot be read: {error.strerror}"
+    except REJECTIONS as error:
+        return _driver_reason(error, uri)
     return None
+
+
+def _driver_reason(error: Exception, uri: str) -> str:
+    if isinstance(error, OSError):
+        return f"it refers to the file {error.filename}, which cannot be read: {error.strerror}"
+    if isinstance(error, KeyError):
+        return "the driver has no such value"
+    text = str(error).splitlines()[0].rstrip(".?")
+    if "quote_plus" in text:
+        return _ESCAPED
+    text = text.removesuffix("? Refer to docstring")
+    return _without_secrets(text, uri)
 
 
 def _login_reason(uri: str, has_login: bool) -> str | None:
@@ -223,8 +244,28 @@ def _parse(uri: str) -> tuple[dict[str, object], list[str]]:
     return dict(parsed["options"]), [str(each.message) for each in caught]
 
 
-def _without_secret(text: str, uri: str) -> str:
-    secret = _authority(uri).rpartition("@")[0].partition(":")[2]
-    if not secret:
-        return text
-    return re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "********", text)
+def _validate_each(uri: str) -> tuple[str | None, list[str]]:
+    """Return the error in the first invalid option, or None, and the driver's warnings.
+
+    About a whole connection string, the driver may omit the option's name and value.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for name, value in _pairs(uri):
+            try:
+                validate_options({name: value})
+            except REJECTIONS as error:
+                reason = _driver_reason(error, uri)
+                option = _without_secrets(f"{name}={value}", uri)
+                return reason if isinstance(error, OSError) else f"`{option}`: {reason}", []
+    return None, [str(each.message) for each in caught]
+
+
+def _without_secrets(text: str, uri: str) -> str:
+    secrets = [_authority(uri).rpartition("@")[0].partition(":")[2]]
+    for name, value in _pairs(uri):
+        if name.lower() in _SECRET_OPTIONS:
+            secrets += [value, *(part.partition(":")[2] for part in value.split(","))]
+    for secret in filter(None, secrets):
+        text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", MASK, text)
+    return text

@@ -9,10 +9,10 @@ from typing import Any
 
 from pydantic import SecretStr
 from pymongo import MongoClient
-from pymongo.errors import ConfigurationError, InvalidURI
 
 from mongo_agent.config.addresses import (
     HOSTS,
+    REJECTIONS,
     SRV,
     STRING,
     hosts_problem,
@@ -100,7 +100,7 @@ def client_problem(settings: ClientSettings) -> str | None:
             # `string_warnings` reports the warnings by property.
             warnings.simplefilter("ignore")
             client: MongoClient[Any] = MongoClient(**settings.options, connect=False)
-    except (ConfigurationError, InvalidURI, ValueError, TypeError, OSError) as error:
+    except REJECTIONS as error:
         reason = str(error).splitlines()[0].rstrip(".")
         secrets = [str(settings.options.get(name, "")) for name in _SECRETS]
         for secret in filter(None, secrets):

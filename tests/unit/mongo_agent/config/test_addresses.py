@@ -1,0 +1,34 @@
+"""Connection strings with any option of the driver and any value."""
+
+from urllib.parse import urlencode
+
+from hypothesis import given
+from hypothesis import strategies as st
+from pymongo.common import VALIDATORS
+
+from mongo_agent.config.addresses import string_problem, string_warnings
+
+_SECRETS = ("authmechanismproperties", "tlscertificatekeyfilepassword")
+_NAMES = st.sampled_from(sorted(VALIDATORS)) | st.text("abcDEF_", min_size=1)
+_VALUES = st.text(st.characters(codec="ascii", categories=("L", "N", "P", "S")), min_size=1)
+_MARK = "Qz7" * 4
+
+
+@given(
+    scheme=st.sampled_from(["mongodb", "mongodb+srv"]),
+    name=_NAMES,
+    value=_VALUES.map(lambda text: f"{_MARK}{text}") | _VALUES,
+)
+def test_invalid_option_is_named_without_secrets(scheme: str, name: str, value: str) -> None:
+    text = f"{scheme}://user:{_MARK[::-1]}@a.b.c/?{urlencode({name: value})}"
+    problem = string_problem(text)
+    messages = [*([problem] if problem else []), *string_warnings(text)]
+    for message in messages:
+        assert _MARK[::-1] not in message
+        if name in _SECRETS:
+            assert _MARK not in message
+    if problem is None:
+        assert not name.startswith("srv") or scheme == "mongodb+srv"
+    elif "only allowed with 'mongodb+srv://'" not in problem:
+        assert name in problem or "the file" in problem
+        assert name in _SECRETS or value in problem

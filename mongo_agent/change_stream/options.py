@@ -6,7 +6,8 @@ https://www.mongodb.com/docs/manual/reference/operator/aggregation/bsonSize/
 
 The agent probes for `startAfter`: Amazon DocumentDB reports a release that should support it, but
 rejects it as an unknown field. The probe sends an empty token; a server with `startAfter` rejects
-only the token.
+only the token. It probes for expanded events, because during an upgrade from 5.0 the feature
+compatibility version of MongoDB 6.0 withholds them and the images.
 """
 
 from collections.abc import Mapping
@@ -18,7 +19,13 @@ from pymongo.errors import OperationFailure, PyMongoError
 from mongo_agent.capture.namespaces import Scope
 from mongo_agent.server.commands import Client, run_command
 from mongo_agent.server.errors import server_error
-from mongo_agent.server.releases import EXPANDED_EVENTS, LargeEvents, Version, large_events_of
+from mongo_agent.server.releases import (
+    EXPANDED_EVENTS,
+    LargeEvents,
+    Version,
+    large_events_of,
+    may_restrict_features,
+)
 
 OversizePolicy = Literal["fail", "skip", "split"]
 
@@ -26,6 +33,7 @@ MOST_BYTES = 16 << 20
 _MEMBERS = ("fullDocument", "fullDocumentBeforeChange", "updateDescription", "documentKey")
 _LEFT = ("_id", "operationType", "clusterTime", "ns")
 _UNKNOWN_FIELD = 40415
+_NOT_ENABLED = 6188501
 _NAME = "startAfter"
 
 
@@ -83,8 +91,9 @@ class StreamOptions:
 
     `full_document` and `full_document_before` are values of the server's options. `batch_size`
     counts events; 0 means the server's default. `await_ms` limits how long the server waits for an
-    event. Without `has_start_after`, streams resume with `resumeAfter`. `large_events` states how
-    the server can handle events above 16 MB.
+    event. Without `has_start_after`, streams resume with `resumeAfter`. `is_restricted` is true if
+    the server's feature compatibility version withholds images and expanded events. `large_events`
+    states how the server can handle events above 16 MB.
     """
 
     full_document: str = "updateLookup"
@@ -93,6 +102,7 @@ class StreamOptions:
     batch_size: int = 0
     await_ms: int = 1000
     has_start_after: bool = True
+    is_restricted: bool = False
     large_events: LargeEvents = "split"
 
 
@@ -104,18 +114,31 @@ def detect_options(
     Ignores other errors that the server reports, because they recur when the stream opens. Raises
     an error of `server_error` if the server does not reply.
     """
-    if version < EXPANDED_EVENTS:
-        options = replace(options, shows_expanded_events=False)
     options = replace(options, large_events=large_events_of(version))
-    stage: dict[str, object] = {_NAME: {}}
-    if scope.database is None:
-        stage["allChangesForCluster"] = True
-    command = {"aggregate": scope.collection or 1, "pipeline": [{"$changeStream": stage}]}
+    error = _probe(client, scope, {_NAME: {}})
+    if error is not None and error.code == _UNKNOWN_FIELD and _NAME in str(error):
+        options = replace(options, has_start_after=False, large_events="none")
+    elif may_restrict_features(version):
+        error = _probe(client, scope, {"showExpandedEvents": True})
+        is_restricted = error is not None and error.code == _NOT_ENABLED
+        options = replace(options, is_restricted=is_restricted)
+    if version < EXPANDED_EVENTS or options.is_restricted:
+        options = replace(options, shows_expanded_events=False)
+    return options
+
+
+def _probe(client: Client, scope: Scope, stage: Mapping[str, Any]) -> OperationFailure | None:
+    """Open and close a stream with the stage; return the server's error, or None."""
+    cluster = {"allChangesForCluster": True} if scope.database is None else {}
+    pipeline = [{"$changeStream": {**stage, **cluster}}]
+    command = {"aggregate": scope.collection or 1, "pipeline": pipeline, "cursor": {"batchSize": 0}}
+    database = scope.database or "admin"
     try:
-        run_command(client, {**command, "cursor": {}}, scope.database or "admin")
+        cursor = run_command(client, command, database)["cursor"]
+        name = cursor["ns"].partition(".")[2]
+        run_command(client, {"killCursors": name, "cursors": [cursor["id"]]}, database)
     except OperationFailure as error:
-        if error.code == _UNKNOWN_FIELD and _NAME in str(error):
-            return replace(options, has_start_after=False, large_events="none")
+        return error
     except PyMongoError as error:
         raise server_error(error) from error
-    return options
+    return None

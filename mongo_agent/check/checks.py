@@ -73,8 +73,7 @@ def _check_quarantine(probe: MongoProbe) -> Iterator[Finding]:
 
 def _check_deployment(probe: MongoProbe, deployment: Deployment) -> Iterator[Finding]:
     yield from check_deployment(probe.config, deployment)
-    has_start_after = probe.options().has_start_after
-    yield from check_features(probe.config, deployment.version, has_start_after=has_start_after)
+    yield from check_features(probe.config, deployment.version, probe.options())
 
 
 def _check_collections(probe: MongoProbe, deployment: Deployment) -> Iterator[Finding]:

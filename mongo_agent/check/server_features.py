@@ -4,16 +4,14 @@ from collections.abc import Iterator
 
 from pymongo.errors import PyMongoError
 
-from mongo_agent.change_stream.options import can_read, remedy_of
+from mongo_agent.change_stream.options import StreamOptions, can_read, remedy_of
 from mongo_agent.check.probe import MongoProbe
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.server.deployment import Deployment
 from mongo_agent.server.releases import (
-    EXPANDED_EVENTS,
     IMAGES,
     SNAPSHOT_READS,
     Version,
-    large_events_of,
     reads_streams_in_a_withdrawn_way,
     release_text,
 )
@@ -27,29 +25,38 @@ _ENABLE = (
 
 
 def check_features(
-    config: MongoConfig, version: Version, *, has_start_after: bool = True
+    config: MongoConfig, version: Version, options: StreamOptions
 ) -> Iterator[Finding]:
-    """Report what the release does not support."""
+    """Report what the server does not support; `options` are the detected ones."""
+    has_start_after = options.has_start_after
     release = release_text(version)
+    server = f"MongoDB {release}"
+    newer = "Use MongoDB 6.0 or later"
+    if options.is_restricted:
+        server += " with a feature compatibility version below 6.0"
+        newer = (
+            "Complete the upgrade in mongosh: "
+            '`db.adminCommand({setFeatureCompatibilityVersion: "6.0"})`, and restart the agent'
+        )
     properties = config.properties
     has_snapshot_reads = has_start_after and version >= SNAPSHOT_READS
     if not has_snapshot_reads and properties.snapshot_mode != "no_data":
-        server = f"MongoDB {release}" if has_start_after else "A server without `startAfter`"
+        reader = server if has_start_after else "A server without `startAfter`"
         yield warning(
             "version",
-            f"{server} does not support reads at a cluster time, so snapshots are consistent only "
+            f"{reader} does not support reads at a cluster time, so snapshots are consistent only "
             "per document.",
             "Use MongoDB 5.0 or later for snapshots at an exact position of the stream.",
             code="server_without_snapshot_reads",
         )
-    if version < IMAGES:
-        yield from _without_images(config, release)
-    if version < EXPANDED_EVENTS and config.stream.shows_expanded_events:
+    if version < IMAGES or options.is_restricted:
+        yield from _without_images(config, server, newer)
+    if config.stream.shows_expanded_events and not options.shows_expanded_events:
         yield warning(
             "version",
-            f"MongoDB {release} reports only dropped and renamed collections and dropped "
+            f"{server} reports only dropped and renamed collections and dropped "
             "databases; `topic.schema.changes` receives no other events.",
-            "Use MongoDB 6.0 or later for created collections, indexes and options.",
+            f"{newer}, to receive created collections, indexes and options.",
             code="server_without_expanded_events",
         )
     if reads_streams_in_a_withdrawn_way(version):
@@ -61,18 +68,17 @@ def check_features(
             code="server_with_withdrawn_reader",
         )
     mode = properties.oversize_handling
-    server = large_events_of(version) if has_start_after else "none"
-    if mode != "fail" and not can_read(mode, server):
+    if mode != "fail" and not can_read(mode, options.large_events):
         yield warning(
             "version",
             f"MongoDB {release} cannot {mode} events larger than 16 MB; one such event stops the "
             "agent.",
-            remedy_of(mode, server),
+            remedy_of(mode, options.large_events),
             code="server_without_split_events",
         )
 
 
-def _without_images(config: MongoConfig, release: str) -> Iterator[Finding]:
+def _without_images(config: MongoConfig, server: str, newer: str) -> Iterator[Finding]:
     wanted = []
     if config.stream.full_document_before != "off":
         wanted.append("`capture.mode`")
@@ -80,8 +86,8 @@ def _without_images(config: MongoConfig, release: str) -> Iterator[Finding]:
         wanted.append("`capture.mode.full.update.type`")
     if wanted:
         names = " and ".join(wanted)
-        message = f"MongoDB {release} has no pre- and post-images; {names} requires them."
-        remedy = "Use MongoDB 6.0 or later, or remove the property."
+        message = f"{server} has no pre- and post-images; {names} requires them."
+        remedy = f"{newer}, or remove the property."
         yield fault("version", message, remedy, code="server_without_pre_images")
 
 

@@ -20,6 +20,7 @@ IMAGES = (6, 0)
 """The first release with pre- and post-images."""
 EXPANDED_EVENTS = (6, 0)
 """The first release with events of created collections, indexes and options."""
+_NEVER_RESTRICTED = (7, 0)
 DIRECT_SHARD_CHECK = (8, 0)
 """The first release that requires a privilege for reads from a shard without a mongos."""
 
@@ -31,6 +32,12 @@ def reads_streams_in_a_withdrawn_way(version: Version) -> bool:
     """Whether change streams use the reader and the look-up that MongoDB 9.0.2 switched off
     (SERVER-135099 and SERVER-134970, release notes of 9.0)."""
     return _WITHDRAWN_READER <= version < _WITHOUT_IT
+
+
+def may_restrict_features(version: Version) -> bool:
+    """Whether the release can run with the feature compatibility version of one without images and
+    expanded events."""
+    return EXPANDED_EVENTS <= version < _NEVER_RESTRICTED
 
 
 def release_text(version: Version) -> str:

@@ -141,7 +141,7 @@ def _require_support(config: MongoConfig, client: Client, deployment: Deployment
     if problem is not None:
         raise ConfigError(problem)
     options = detect_options(client, config.scopes[0], config.stream, deployment.version)
-    findings = check_features(config, deployment.version, has_start_after=options.has_start_after)
+    findings = check_features(config, deployment.version, options)
     lacking = [f"{each.message} {each.remedy}" for each in findings if each.level is Level.FAULT]
     if lacking:
         raise ConfigError(*lacking)

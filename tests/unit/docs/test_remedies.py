@@ -91,6 +91,7 @@ _STATEMENT = re.compile(
 )
 REAL_NODE = "acceptance/agent/test_real_node.py"
 MIGRATION = "acceptance/lifecycle/slow_transactional_migration.py::test_accord_migration_remedy"
+UPGRADED = "integration/mongo_agent/test_compatibility_versions.py"
 MONGOSH = "integration/mongo_agent/test_statements.py"
 STATEMENTS = {
     "GRANT SELECT ON {} TO {};": f"{REAL_NODE}::test_grants_printed_by_check",
@@ -102,6 +103,7 @@ STATEMENTS = {
     "nodetool consensus_admin finish-migration {}": MIGRATION,
     'db.adminCommand({"replSetResizeOplog': "needs an oplog that grows for hours",
     "db.adminCommand({modifyChangeStreams": f"{MONGOSH}::test_change_stream_statement",
+    "db.adminCommand({setFeatureCompatibilityVersion": f"{UPGRADED}::test_restricted_server",
     "db.getSiblingDB({}).runCommand": f"{MONGOSH}::test_pre_image_statement_resolves_its_finding",
     'db.getSiblingDB("admin").createRole': f"{MONGOSH}::test_grant_statements",
     'db.getSiblingDB("admin").grantPrivilegesToRole': f"{MONGOSH}::test_grant_statements",

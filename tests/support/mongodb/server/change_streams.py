@@ -245,6 +245,12 @@ def open_stream(
         is_missing = name == "startAfter" and release.is_documentdb
         if is_missing or name not in _KNOWN or (name in _SINCE_6 and not release.has_images):
             raise CommandError(40415, f"BSON field '$changeStream.{name}' is an unknown field.")
+    if argument.get("showExpandedEvents") and not release.enables_images:
+        message = (
+            "The 'featureFlagChangeStreamsVisibility' should be enabled to use "
+            "'showExpandedEvents' in the change stream spec"
+        )
+        raise CommandError(6188501, message)
     stages = list(pipeline[1:])
     is_split = bool(stages) and stage_name(stages[-1]) == _SPLIT and release.splits_events
     if is_split:

@@ -6,7 +6,7 @@ has one cluster time; a transaction is one entry of several changes.
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -206,6 +206,13 @@ class Oplog:
         kept = max(min(self.majority_end, self.end) - 1, self._first_number)
         self._entries = self._entries[kept - self._first_number :]
         self._first_number = kept
+
+    def drop_images(self) -> None:
+        """Forget the images of all changes, but not the changes."""
+        self._entries = [
+            replace(entry, changes=tuple(replace(each, has_images=False) for each in entry.changes))
+            for entry in self._entries
+        ]
 
     def stall_majority(self) -> None:
         """Entries from here on stay without a majority."""

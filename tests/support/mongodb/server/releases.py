@@ -14,6 +14,19 @@ _WIRE_VERSIONS = {
     "9.0": 29,
 }
 
+# The last release with long-term support, and the one before (the manual's page of
+# setFeatureCompatibilityVersion).
+_OLDER = {
+    "4.4": ("4.2",),
+    "5.0": ("4.4",),
+    "6.0": ("5.0",),
+    "7.0": ("6.0",),
+    "8.0": ("7.0",),
+    "8.2": ("8.0",),
+    "8.3": ("8.0", "8.2"),
+    "9.0": ("8.0", "8.3"),
+}
+
 OPAQUE = 0
 """Version of tokens that do not tell their time."""
 SERIES = tuple(_WIRE_VERSIONS)
@@ -25,10 +38,12 @@ class Release:
 
     With `is_documentdb` it is Amazon DocumentDB of that release: no `startAfter`, no causal reads,
     no index bounds, opaque tokens, and streams only where `modifyChangeStreams` enabled them.
+    `older` is a feature compatibility version below the series.
     """
 
     version: str
     is_documentdb: bool = False
+    older: str = ""
 
     def __post_init__(self) -> None:
         if self.series not in _WIRE_VERSIONS:
@@ -41,6 +56,15 @@ class Release:
     @property
     def series(self) -> str:
         return self.version.rpartition(".")[0]
+
+    @property
+    def compatibility(self) -> str:
+        return self.older or self.series
+
+    @property
+    def compatibilities(self) -> tuple[str, ...]:
+        """What the feature compatibility version can be set to."""
+        return self.series, *_OLDER[self.series]
 
     @property
     def wire_version(self) -> int:
@@ -71,6 +95,16 @@ class Release:
     def has_images(self) -> bool:
         """Pre- and post-images, and with them wall times and expanded events."""
         return self.numbers >= (6, 0)
+
+    @property
+    def enables_images(self) -> bool:
+        """Also expanded events: an upgraded 5.0 has them after its compatibility was raised
+        (change_streams_pre_and_post_images_upgrade_downgrade.js of the server)."""
+        return self.has_images and self.older != "5.0"
+
+    @property
+    def confirms_compatibility(self) -> bool:
+        return self.numbers >= (7, 0)
 
     @property
     def reshards(self) -> bool:

@@ -1,5 +1,6 @@
 """Findings on releases, collections and images, with their levels."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from mongo_agent.check.server import check_deployment
 from mongo_agent.check.server_features import check_features
 from mongo_agent.server.catalogue import CollectionInfo, CollectionKind
 from mongo_agent.server.deployment import Deployment
+from mongo_agent.server.releases import large_events_of
 from sidecar.check.check import Level
 from tests.support.mongodb.findings import texts
 from tests.support.mongodb.properties import Settings, load
@@ -20,13 +22,14 @@ POST_IMAGES = {"capture.mode.full.update.type": "post_image"}
 def test_current_release_supports_every_feature(tmp_path: Path) -> None:
     config = load(tmp_path, {**PRE_IMAGES, **POST_IMAGES, "topic.schema.changes": "ddl"})
     for version in ((7, 0, 14), (8, 2, 11), (9, 0, 2)):
-        assert list(check_features(config, version)) == []
+        assert list(check_features(config, version, config.stream)) == []
 
 
 @pytest.mark.parametrize(
     ("version", "changes", "level", "part"),
     [
         ((6, 0, 8), {}, Level.WARNING, "cannot split events"),
+        ((6, 0, 9), PRE_IMAGES, Level.FAULT, "compatibility version below 6.0 has no pre-"),
         ((5, 0, 1), PRE_IMAGES, Level.FAULT, "`capture.mode` requires"),
         ((5, 0, 1), POST_IMAGES, Level.FAULT, "`capture.mode.full.update.type` requires"),
         ((5, 0, 1), {"topic.schema.changes": "d"}, Level.WARNING, "`topic.schema.changes`"),
@@ -37,7 +40,14 @@ def test_current_release_supports_every_feature(tmp_path: Path) -> None:
 def test_check_reports_features_missing_or_withdrawn(
     tmp_path: Path, version: tuple[int, ...], changes: Settings, level: Level, part: str
 ) -> None:
-    assert part in texts(check_features(load(tmp_path, changes), version), level)
+    config = load(tmp_path, changes)
+    options = replace(
+        config.stream,
+        shows_expanded_events=False,
+        is_restricted=version == (6, 0, 9),
+        large_events=large_events_of(version),
+    )
+    assert part in texts(check_features(config, version, options), level)
 
 
 @pytest.mark.parametrize("version", [(3, 6, 23), (4, 0, 28)])

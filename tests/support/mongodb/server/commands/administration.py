@@ -1,5 +1,7 @@
 """Commands that tell of the member and the replica set, and fail points."""
 
+from dataclasses import replace
+
 from tests.support.mongodb.server.commands.authentication import speculate
 from tests.support.mongodb.server.commands.command import Command
 from tests.support.mongodb.server.context import Context
@@ -64,12 +66,31 @@ def _modify_change_streams(context: Context) -> Document:
 
 
 def _get_parameter(context: Context) -> Document:
-    series = context.deployment.topology.release.series
+    version = context.deployment.topology.release.compatibility
     # Fail points are test commands; clients look here before they set one.
-    known = {"featureCompatibilityVersion": {"version": series}, "enableTestCommands": True}
+    known = {"featureCompatibilityVersion": {"version": version}, "enableTestCommands": True}
     if context.body["getParameter"] == "*":
         return known
     return {name: value for name, value in known.items() if name in context.body}
+
+
+def _set_compatibility(context: Context) -> Document:
+    deployment, version = context.deployment, context.body["setFeatureCompatibilityVersion"]
+    release = deployment.topology.release
+    if version not in release.compatibilities:
+        raise CommandError(2, f"Invalid feature compatibility version value, '{version}'")
+    if release.confirms_compatibility and not context.body.get("confirm"):
+        raise CommandError(7369100, "Once you have done so, run it with {confirm: true}")
+    new = replace(release, older="" if version == release.series else version)
+    if not new.enables_images:
+        kept = (deployment.store.collection(each) for each in deployment.store.namespaces())
+        if any(each is not None and each.has_images for each in kept):
+            raise CommandError(188, "Cannot downgrade: a collection keeps pre-images")
+        for log in deployment.logs:
+            log.drop_images()
+    for each in (deployment, *deployment.shards):
+        each.topology.release = new
+    return {}
 
 
 def _command_line(context: Context) -> Document:
@@ -154,6 +175,9 @@ COMMANDS = {
     "connectionStatus": Command(_connection_status),
     "modifyChangeStreams": Command(_modify_change_streams),
     "getCmdLineOpts": Command(_command_line, "getCmdLineOpts"),
+    "setFeatureCompatibilityVersion": Command(
+        _set_compatibility, "setFeatureCompatibilityVersion", is_write=True
+    ),
     "getParameter": Command(_get_parameter, "getParameter"),
     "replSetGetStatus": Command(_status, "replSetGetStatus"),
     "serverStatus": Command(_server_status, "serverStatus"),

@@ -58,8 +58,11 @@ def _create(context: Context) -> Document:
 
 def _check_images(context: Context, options: Document) -> None:
     images = "changeStreamPreAndPostImages"
-    if images in options and not context.deployment.topology.release.has_images:
+    release = context.deployment.topology.release
+    if images in options and not release.has_images:
         raise CommandError(40415, f"BSON field '{context.name}.{images}' is an unknown field.")
+    if images in options and not release.enables_images:
+        raise CommandError(72, f"The '{images}' is not supported in this compatibility version")
 
 
 def _check_view(options: Document) -> None:

@@ -14,7 +14,7 @@ import bson
 from bson import CodecOptions
 from bson.raw_bson import RawBSONDocument
 from pymongo.client_session import ClientSession
-from pymongo.errors import OperationFailure, PyMongoError
+from pymongo.errors import PyMongoError
 
 from mongo_agent.capture.namespaces import Scope
 from mongo_agent.change_stream.options import StreamOptions, bare_stage, large_event_stage
@@ -29,7 +29,7 @@ from mongo_agent.server.commands import (
     new_session,
     run_command,
 )
-from mongo_agent.server.errors import RESUMABLE_LABEL, Failure, classify_failure, error_text
+from mongo_agent.server.errors import Failure, classify_failure, error_text
 
 _MOST_LIMITED = 1024
 """Without a configured batch size: from this size on, the server chooses again."""
@@ -241,6 +241,4 @@ def _stream_errors() -> Iterator[None]:
     try:
         yield
     except PyMongoError as error:
-        code = error.code if isinstance(error, OperationFailure) else None
-        labels = [label for label in (RESUMABLE_LABEL,) if error.has_error_label(label)]
-        raise StreamFailedError(classify_failure(code, labels), error_text(error)) from error
+        raise StreamFailedError(classify_failure(error), error_text(error)) from error

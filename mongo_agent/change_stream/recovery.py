@@ -149,7 +149,8 @@ def _without_history(
     since = f" (cluster time {position.time})"
     if rules.history_lost == "fail":
         cause = (
-            "The oplog no longer contains all later changes; enlarge it (`replSetResizeOplog`)."
+            "The servers no longer have all later changes. Enlarge the oplog "
+            "(`replSetResizeOplog`), and remove a shard only after the agent has read it."
             if failure is Failure.HISTORY_LOST
             else "The token is damaged or from another cluster or stream: restore an intact copy."
         )

@@ -105,7 +105,7 @@ def list_shards(client: Client) -> tuple[Shard, ...]:
     try:
         entries = list(client.config.shards.find())
     except OperationFailure as error:
-        if classify_failure(error.code) is not Failure.AUTHORISATION:
+        if classify_failure(error) is not Failure.AUTHORISATION:
             raise server_error(error) from error
         raise AccessDeniedError(
             f"The shards of the cluster cannot be read: {error_text(error)}. Grant `find` on "

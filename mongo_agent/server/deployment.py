@@ -202,7 +202,7 @@ def _if_permitted(ask: Callable[[], T]) -> T | None:
         with decode_replies():
             return ask()
     except OperationFailure as error:
-        is_denied = classify_failure(error.code) is Failure.AUTHORISATION
+        is_denied = classify_failure(error) is Failure.AUTHORISATION
         if is_denied or error.code in _UNKNOWN_COMMAND:
             return None
         raise

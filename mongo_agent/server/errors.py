@@ -1,6 +1,5 @@
 """Classification and reporting of errors from MongoDB's server and driver."""
 
-from collections.abc import Iterable
 from enum import Enum
 
 from pymongo.errors import ConfigurationError, OperationFailure, PyMongoError
@@ -8,7 +7,10 @@ from pymongo.errors import ConfigurationError, OperationFailure, PyMongoError
 from sidecar.errors import AccessDeniedError, ConfigError, SidecarError, UnavailableError
 from sidecar.tls.failures import TlsServer, tls_failure
 
-RESUMABLE_LABEL = "ResumableChangeStreamError"
+RESUMABLE_LABELS = ("ResumableChangeStreamError", "SystemOverloadedError")
+"""Labels of temporary failures, and of servers that reject requests under load (since 9.0)."""
+LOST_LABEL = "NonResumableChangeStreamError"
+"""The server can never resume the stream, for instance because a shard was removed."""
 _RESUMABLE_CODES = frozenset(
     {6, 7, 43, 63, 89, 91, 133, 150, 189, 234, 262, 9001, 10107, 11600, 11602, 13388, 13435, 13436}
 )
@@ -67,14 +69,17 @@ _BY_CODE = {
 }
 
 
-def classify_failure(code: int | None, labels: Iterable[str] = ()) -> Failure:
-    """Classify an error by its code and labels; `code` is None without a server reply."""
-    if code is None:
+def classify_failure(error: PyMongoError) -> Failure:
+    """Classify an error by its code, then by the labels that a server adds to newer codes."""
+    if not isinstance(error, OperationFailure) or error.code is None:
         return Failure.RESUMABLE
-    known = _BY_CODE.get(code)
+    known = _BY_CODE.get(error.code)
     if known is not None:
         return known
-    if RESUMABLE_LABEL in labels or code in _RESUMABLE_CODES:
+    if error.has_error_label(LOST_LABEL):
+        return Failure.HISTORY_LOST
+    is_temporary = any(error.has_error_label(each) for each in RESUMABLE_LABELS)
+    if is_temporary or error.code in _RESUMABLE_CODES:
         return Failure.RESUMABLE
     return Failure.OTHER
 
@@ -83,13 +88,12 @@ def server_error(error: PyMongoError) -> SidecarError:
     """Convert a driver error to an error with a retry policy and a remedy."""
     if isinstance(error, ConfigurationError):
         return ConfigError(f"MongoDB: the driver rejects the configuration: {error}.")
-    code = error.code if isinstance(error, OperationFailure) else None
-    failure = classify_failure(code)
+    failure = classify_failure(error)
     if failure is Failure.AUTHENTICATION:
         return AccessDeniedError(authentication_message(error_text(error)))
     if failure is Failure.AUTHORISATION:
         return AccessDeniedError(authorisation_message(error_text(error)))
-    tls = tls_error(str(error)) if code is None else None
+    tls = None if isinstance(error, OperationFailure) else tls_error(str(error))
     if tls is not None:
         return ConfigError(tls)
     return UnavailableError(

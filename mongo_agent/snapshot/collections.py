@@ -67,7 +67,7 @@ def _estimate(client: Client, selected: CollectionSnapshot) -> int | None:
     try:
         reply = run_command(client, {"count": selected.collection}, selected.database)
     except OperationFailure as error:
-        if classify_failure(error.code) in (Failure.AUTHORISATION, Failure.OTHER):
+        if classify_failure(error) in (Failure.AUTHORISATION, Failure.OTHER):
             # The reads of this collection report the fault; the others are copied.
             return None
         raise

@@ -10,7 +10,6 @@ from pymongo.errors import (
 )
 
 from mongo_agent.server.errors import (
-    RESUMABLE_LABEL,
     Failure,
     authorisation_message,
     classify_failure,
@@ -64,8 +63,7 @@ def classify_read_failure(
         return ReadFailure.AGAIN if is_shared else of_one
     if is_exact and error.code in _TOO_OLD:
         return ReadFailure.CAPPED if _CAPPED in str(error) else ReadFailure.LATER
-    labels = [RESUMABLE_LABEL] if error.has_error_label(RESUMABLE_LABEL) else []
-    failure = classify_failure(error.code, labels)
+    failure = classify_failure(error)
     if failure is Failure.AUTHENTICATION:
         return ReadFailure.FATAL
     if failure is Failure.AUTHORISATION:
@@ -86,6 +84,6 @@ def failure_text(error: Exception, snapshot: CollectionSnapshot) -> str:
     text = error_text(error)
     if not isinstance(error, OperationFailure):
         return f"{snapshot.namespace}: {text}."
-    if classify_failure(error.code) is Failure.AUTHORISATION:
+    if classify_failure(error) is Failure.AUTHORISATION:
         return f"{snapshot.namespace}: {authorisation_message(text)}"
     return f"{snapshot.namespace}: {text} (code {error.code})."

@@ -4,11 +4,12 @@ import itertools
 
 import bson
 import pytest
+from pymongo.errors import OperationFailure
 
 from mongo_agent.change_stream.tokens import TokenParts, read_token
 from mongo_agent.documents import ClusterTime
 from mongo_agent.encoder import ChangeEvents
-from mongo_agent.server.errors import RESUMABLE_LABEL, Failure, classify_failure
+from mongo_agent.server.errors import LOST_LABEL, RESUMABLE_LABELS, Failure, classify_failure
 
 TIME = "65C0FFEE00000003"
 AT = ClusterTime(0x65C0FFEE, 3)
@@ -47,15 +48,16 @@ def test_events_after_a_token_are_selected() -> None:
 @pytest.mark.parametrize(
     ("code", "labels", "failure"),
     [
-        (None, (), Failure.RESUMABLE),
         (43, (), Failure.RESUMABLE),
         (10107, (), Failure.RESUMABLE),
-        (8, (RESUMABLE_LABEL,), Failure.RESUMABLE),
+        (8, RESUMABLE_LABELS[:1], Failure.RESUMABLE),
+        (462, RESUMABLE_LABELS[1:], Failure.RESUMABLE),
+        (8, (LOST_LABEL,), Failure.HISTORY_LOST),
         (18, (), Failure.AUTHENTICATION),
         (13, (), Failure.AUTHORISATION),
         (286, (), Failure.HISTORY_LOST),
-        (286, (RESUMABLE_LABEL,), Failure.HISTORY_LOST),
-        (280, (), Failure.FILTERED_TOKEN),
+        (286, RESUMABLE_LABELS, Failure.HISTORY_LOST),
+        (280, (LOST_LABEL,), Failure.FILTERED_TOKEN),
         (260, (), Failure.INVALID_TOKEN),
         (10334, (), Failure.TOO_LARGE),
         (146, (), Failure.MEMORY_LIMIT),
@@ -65,6 +67,7 @@ def test_events_after_a_token_are_selected() -> None:
     ],
 )
 def test_server_error_has_one_failure_class(
-    code: int | None, labels: tuple[str, ...], failure: Failure
+    code: int, labels: tuple[str, ...], failure: Failure
 ) -> None:
-    assert classify_failure(code, labels) is failure
+    error = OperationFailure("wrong", code, {"errorLabels": list(labels)})
+    assert classify_failure(error) is failure

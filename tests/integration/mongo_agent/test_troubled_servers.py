@@ -25,9 +25,13 @@ def metric(agent: RunningAgent, name: str) -> float:
     return float(found[1])
 
 
-def fail_streams(servers: MongoReplicaSet, mode: str) -> None:
+def fail_streams(
+    servers: MongoReplicaSet, mode: str, code: int = 6, labels: tuple[str, ...] = ()
+) -> None:
     """On every member, so that no stream can be opened or read; `mode` is alwaysOn or off."""
-    data = {"failCommands": ["aggregate", "getMore"], "errorCode": 6}
+    data = {"failCommands": ["aggregate", "getMore"], "errorCode": code}
+    if labels:
+        data["errorLabels"] = list(labels)
     for address in servers.members:
         with Client(f"mongodb://{address}/?directConnection=true") as client:
             client.admin.command("configureFailPoint", "failCommand", mode=mode, data=data)
@@ -52,6 +56,27 @@ def test_server_election_is_counted_and_logged(
         assert [each.id for each in agent.wait_for(2)] == [1, 2]
     said = [record.message for record in caplog.records]
     assert said.count("another member became primary") == 1
+
+
+def test_loss_that_only_a_label_reports_ends_the_agent(
+    three_members: MongoReplicaSet, run_agent: RunAgent
+) -> None:
+    """Since 8.3, a router reports a removed shard with a code of its own."""
+    with run_agent().streaming() as agent:
+        fail_streams(three_members, "alwaysOn", 999, ("NonResumableChangeStreamError",))
+        assert isinstance(agent.wait_until_ended(), HistoryLostError)
+
+
+def test_overloaded_server_is_retried_without_loss(
+    three_members: MongoReplicaSet, writer: Client, run_agent: RunAgent
+) -> None:
+    labels = ("RetryableError", "SystemOverloadedError")
+    with run_agent().streaming() as agent:
+        fail_streams(three_members, "alwaysOn", 462, labels)
+        writer.shop.a.insert_one({"_id": 1})
+        agent.wait_until(lambda: not part(agent).ok, "the failure")
+        fail_streams(three_members, "off")
+        assert [each.id for each in agent.wait_for(1)] == [1]
 
 
 @pytest.fixture

@@ -46,6 +46,7 @@ def outcomes(pipeline: Pipeline) -> dict[str, str]:
         {"errorCode": 1},
         {"errorCode": 239},
         {"errorCode": 246},
+        {"errorCode": 462, "errorLabels": ["RetryableError", "SystemOverloadedError"]},
         {"closeConnection": True},
     ],
     ids=lambda fault: str(next(iter(fault.values()))),

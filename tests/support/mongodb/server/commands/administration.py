@@ -85,7 +85,7 @@ def _set_compatibility(context: Context) -> Document:
     if not new.enables_images:
         kept = (deployment.store.collection(each) for each in deployment.store.namespaces())
         if any(each is not None and each.has_images for each in kept):
-            raise CommandError(188, "Cannot downgrade: a collection keeps pre-images")
+            raise CommandError(332, "Cannot downgrade: a collection keeps pre-images")
         for log in deployment.logs:
             log.drop_images()
     for each in (deployment, *deployment.shards):

@@ -290,10 +290,10 @@ class SnapshotWorker:
         peers = self._node.unreachable_peers()
         is_least = self._settings.consistency in ("LOCAL_QUORUM", *_LEAST)
         remedy = "" if is_least else ", or set snapshot.consistency=LOCAL_QUORUM"
-        who = f"{', '.join(peers)} does not answer" if peers else "a replica does not answer"
+        who = f"no answer from {', '.join(peers)}" if peers else "a replica does not answer"
         return (
             f"snapshot.consistency={self._settings.consistency} needs more replicas than answer "
-            f"({error}); {who}. Start it{remedy}."
+            f"({error}); {who}. Start the replica{remedy}."
         )
 
     def _report(self, error: str) -> None:

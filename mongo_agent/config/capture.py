@@ -120,8 +120,9 @@ class CaptureProperties(Properties):
         "cursor.oversize.handling.mode",
         default="split",
         doc="Handling of events larger than 16 MB or the memory limit of MongoDB 9.0. `split`: the "
-        "server sends large ones in parts (MongoDB 6.0.9 and 7.0); the agent requests this after "
-        "the first. `skip`: the agent skips, counts and logs them (MongoDB 4.4). `fail`: it exits.",
+        "server sends large ones in parts (MongoDB 6.0.9, or 7.0 and later); the agent requests "
+        "this after the first. `skip`: the agent skips, counts and logs them (MongoDB 4.4 and "
+        "later). `fail`: it exits.",
     )
     cursor_pipeline: Stages | None = optional(
         "cursor.pipeline",

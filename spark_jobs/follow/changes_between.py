@@ -1,4 +1,4 @@
-"""Finds the changes of a table's visible rows between two positions."""
+"""Finds the changes to a table's visible rows between two positions."""
 
 from functools import partial, reduce
 

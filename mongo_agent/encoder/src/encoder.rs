@@ -136,8 +136,8 @@ impl Encoder {
         Some((key, value))
     }
 
-    /// Schemas without an id of the documents of a collection. None if it is transformed: its schemas
-    /// depend on the documents.
+    /// The schemas of a collection's documents that have no id yet; empty if the collection is
+    /// transformed, because its schemas then depend on the documents.
     pub fn unregistered_of<R: Routing>(
         &self,
         database: &str,
@@ -153,7 +153,7 @@ impl Encoder {
         Ok(self.unregistered(Record::Document, &topic))
     }
 
-    /// Schemas without an id of a topic's messages.
+    /// The schemas of a topic's messages that have no id yet.
     pub fn unregistered(&self, record: Record, topic: &str) -> Vec<UnregisteredSchema> {
         let schemas = self.schemas.get_or_make(record, topic, &self.format);
         self.format.schema_ids.missing(schemas.avro_schemas())

@@ -140,7 +140,7 @@ fn update_without_its_document_has_null_under_the_path() {
 }
 
 #[test]
-fn removed_field_that_the_document_has_again_keeps_its_value() {
+fn removed_field_that_was_set_again_has_its_new_value() {
     // The server looks the document up later than the update.
     let after = [int64("_id", 7), string("a", "new")];
     let event = update(Some(&after), &[], &["a".to_owned()]);

@@ -150,7 +150,8 @@ class KafkaClient:
     def poll(self, timeout_s: float, *, flush: bool = False) -> None:
         """Serve delivery callbacks. Raises a fatal error of the client or of a callback.
 
-        With `flush`, the client sends without lingering, until every message is reported.
+        With `flush`, the client sends without lingering, and the call waits until every message has
+        a delivery report or `timeout_s` has passed.
         """
         producer = self.producer()
         try:

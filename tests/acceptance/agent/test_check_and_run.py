@@ -248,7 +248,7 @@ def _give(agent_dir: AgentDir) -> None:
 
 
 @pytest.mark.parametrize("name", ENDS)
-def test_check_finds_errors_that_end_run(agent_dir: AgentDir, name: str) -> None:
+def test_check_finds_errors_that_make_run_exit(agent_dir: AgentDir, name: str) -> None:
     bad = ENDS[name]
     path = bad_configuration(agent_dir, bad)
     done, document = checked(path)

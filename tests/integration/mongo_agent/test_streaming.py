@@ -233,7 +233,7 @@ def test_lost_history_ends_the_agent_with_a_remedy(
     assert "history.lost.policy=resnapshot" in str(error)
 
 
-def test_skipped_lost_history_is_recorded(
+def test_lost_history_is_recorded_if_the_policy_skips_it(
     three_members: MongoReplicaSet, writer: Client, run_agent: RunAgent, tmp_path: Path
 ) -> None:
     with run_agent().streaming() as agent:

@@ -40,7 +40,7 @@ pub struct EventRouter {
     /// The field with the message's timestamp, or `None` for the time of publication.
     pub timestamp: Option<String>,
     pub route_by: String,
-    /// Whether a document as payload becomes an object instead of a JSON string.
+    /// Whether a payload that is a document is written as an object instead of a JSON string.
     pub expands_payload: bool,
     /// Whether an empty payload produces a message without a value.
     pub tombstones: bool,

@@ -16,7 +16,7 @@ def stop() -> Iterator[Stop]:
     made.close()
 
 
-def test_retry_pauses_double_up_to_limit_and_reset() -> None:
+def test_retry_pauses_double_up_to_limit_and_reset_after_success() -> None:
     pause = RetryPause(1.0, 5.0)
     assert [pause.failed() for _ in range(5)] == [1.0, 2.0, 4.0, 5.0, 5.0]
     pause.succeeded()

@@ -13,10 +13,11 @@ from tests.acceptance.mongo_real.stand_in import StandIn
 from tests.support.mongodb.server import MongoReplicaSet
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(1800)]
+RELEASES = ("4.4.29", "5.0.31", "6.0.19", "7.0.14", "8.0.4", "8.2.11", "8.3.13", "9.0.4")
 NEEDS_PROGRAMS = "the proof has not started the server: use MONGOD=…"
 
 
-@pytest.mark.parametrize("version", ["4.4.29", "5.0.31", "6.0.19", "7.0.14", "8.0.4"])
+@pytest.mark.parametrize("version", RELEASES)
 def test_proof_passes_on_a_server_given_by_uri(tmp_path: Path, version: str) -> None:
     with MongoReplicaSet(3, version=version) as replica_set:
         done = prove(tmp_path, ALL, "--yes", MONGODB_URI=replica_set.connection_string)

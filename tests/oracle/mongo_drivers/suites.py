@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol
 from xml.etree import ElementTree
 
-RELEASES = ("5.0.31", "6.0.20", "8.0.4")
+RELEASES = ("5.0.31", "6.0.20", "8.0.4", "9.0.4")
 
 
 @dataclass(frozen=True)

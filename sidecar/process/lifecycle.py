@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Protocol, Self
 
-from sidecar.errors import EXIT_STOPPED, SidecarError
+from sidecar.errors import EXIT_STOPPED, ConfigError, SidecarError
 from sidecar.logs import fields
 from sidecar.process import deferred_sigterm
 
@@ -152,8 +152,9 @@ def exit_code(work: Callable[[], None]) -> int:
     try:
         work()
     except SidecarError as error:
-        for line in str(error).splitlines():
-            logger.error(line)
+        # A name in a message may contain separators of lines.
+        for message in error.problems if isinstance(error, ConfigError) else (str(error),):
+            logger.error(message)
         logger.debug("where the error came from", exc_info=error)
         return error.exit_code
     except KeyboardInterrupt:

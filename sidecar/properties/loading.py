@@ -271,7 +271,7 @@ class _Reading(Generic[Model]):
         if declaration.name in self._unresolved:
             return []
         if declaration.is_prefix:
-            return [_located(line, self._used) for line in reason.splitlines()]
+            return [_located(line, self._used) for line in reason.split("\n")]
         setting = self._used.get(declaration.name)
         if setting is None:
             return [f"`{declaration.name}` {reason}: {_first_sentence(declaration.doc)}"]

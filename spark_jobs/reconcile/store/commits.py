@@ -47,7 +47,8 @@ def read_commit(version: int, log_file: str) -> Commit:
     """Parse a commit from its file in `_delta_log` (Delta Lake protocol, section "Actions")."""
     rows: Counter[str] = Counter()
     metadata: dict[str, Any] = {}
-    for line in log_file.splitlines():
+    # Values in the statistics may contain other separators of lines.
+    for line in log_file.strip().split("\n"):
         action = json.loads(line)
         if "commitInfo" in action:
             metadata = _metadata(action["commitInfo"].get("userMetadata"))

@@ -133,7 +133,7 @@ class DeltaTypedTable(TypedTable):
         log = Folder(self._session, f"{self._path}/{_LOG}")
         version = self._known[0].version if self._known else None
         while version is not None and log.exists(name := f"{version:020}.json"):
-            actions = map(json.loads, log.read_text(name).splitlines())
+            actions = map(json.loads, log.read_text(name).strip().split("\n"))
             info: dict[str, Any]
             info = next((each["commitInfo"] for each in actions if "commitInfo" in each), {})
             moment = local_time(info.get("timestamp", 0))

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from sidecar.logs import one_line
 from tests.support.servers.agent_process import AgentProcess
 
 _INTERVAL_S = 0.5
@@ -73,15 +74,16 @@ class Said(logging.Handler):
 
     def names(self, *names: str) -> str | None:
         """A sentence with one of the names, as texts show it; or that nothing is delivered now."""
-        wanted = {shown for name in names if name for shown in _shown(name)}
+        wanted = {text for name in names if name for text in shown(name)}
         stopped = [each for each in self.conditions if each.startswith("Events are not delivered:")]
         named = (each for each in self.sentences if any(one in each for one in wanted))
         return next(iter(stopped), None) or next(named, None)
 
 
-def _shown(name: str) -> set[str]:
+def shown(name: str) -> set[str]:
+    """The forms of a name in messages, logs and JSON."""
     texts = (json.dumps(name), json.dumps(name, ensure_ascii=False), repr(name), ascii(name))
-    return {name, name.replace('"', '""'), *(text[1:-1] for text in texts)}
+    return {name, one_line(name), name.replace('"', '""'), *(text[1:-1] for text in texts)}
 
 
 def _messages(health: Any) -> list[str]:

@@ -126,6 +126,12 @@ def test_traceback_of_unexpected_error_is_logged_at_debug(
     assert debug.exc_info is not None
 
 
+def test_mistake_with_a_hostile_name_is_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    mistakes = ("the name a\u2028b\x85c\nd is used twice", "another mistake")
+    assert run_failing(ConfigError(*mistakes)) == 2
+    assert tuple(each.getMessage() for each in caplog.records) == mistakes
+
+
 def test_keyboard_interrupt_exits_with_0() -> None:
     def interrupted() -> None:
         raise KeyboardInterrupt

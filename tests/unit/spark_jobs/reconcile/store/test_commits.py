@@ -4,6 +4,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from spark_jobs.reconcile.store.commits import (
     Commit,
@@ -14,14 +16,14 @@ from spark_jobs.reconcile.store.commits import (
 )
 
 
-def added(table: str, rows: int, *, is_change: bool = True) -> dict[str, Any]:
-    stats = json.dumps({"numRecords": rows})
+def added(table: str, rows: int, *, is_change: bool = True, least: str = "") -> dict[str, Any]:
+    stats = json.dumps({"numRecords": rows, "minValues": {"v": least}}, ensure_ascii=False)
     values = {"table": table, "bucket": "0", "level": "events"}
     return {"add": {"partitionValues": values, "dataChange": is_change, "stats": stats}}
 
 
 def log_file(*actions: dict[str, Any]) -> str:
-    return "".join(json.dumps(action) + "\n" for action in actions)
+    return "".join(json.dumps(action, ensure_ascii=False) + "\n" for action in actions)
 
 
 def test_append_commit_has_rows_and_offsets() -> None:
@@ -31,6 +33,12 @@ def test_append_commit_has_rows_and_offsets() -> None:
     )
     expected = Commit(4, "append", {"t": 3, "u": 5}, {"shop.a": {0: 7, 12: 9}})
     assert read_commit(4, text) == expected
+
+
+@given(least=st.text(st.characters(codec="utf-8"), max_size=32) | st.sampled_from("\x85\u2028"))
+def test_statistics_of_any_values_leave_the_commit_readable(least: str) -> None:
+    """Delta writes separators of lines in values as they are."""
+    assert read_commit(4, log_file(added("t", 2, least=least), added("t", 1))).rows == {"t": 3}
 
 
 def test_compaction_commit_adds_no_rows() -> None:

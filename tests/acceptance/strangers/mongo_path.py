@@ -13,7 +13,7 @@ from spark_jobs.mongo_reconcile.document_table import DocumentTable
 from spark_jobs.mongo_reconcile.job import run
 from spark_jobs.mongo_reconcile.options import MongoJobOptions
 from tests.acceptance.strangers.mongo_source import CODEC, MongoSource, Place, identity_text
-from tests.acceptance.strangers.path import Difference, Path, Round, Step, compared
+from tests.acceptance.strangers.path import REFUSED, Difference, Path, Round, Step, compared
 from tests.acceptance.strangers.said import shown
 from tests.support.mongodb.agent_process import MongoAgentProcess
 from tests.support.mongodb.server import MongoReplicaSet, MongoShardedCluster
@@ -24,7 +24,6 @@ _JSON = json_util.CANONICAL_JSON_OPTIONS.with_options(datetime_conversion=CODEC.
 _DAY_S = 86_400
 _NAMINGS = ("DefaultTopicNamingStrategy", "DefaultUnicodeTopicNamingStrategy")
 _REPLACING = ("drop", "rename", "dropDatabase")
-_REFUSED = 2
 
 
 class MongoPath(Path):
@@ -173,7 +172,7 @@ class MongoPath(Path):
             for each in self._source.places
             if any(text in tail for text in shown(".".join(each)))
         ]
-        if self.agent.exit_status != _REFUSED or len(named) < 2:
+        if self.agent.exit_status != REFUSED or len(named) < 2:
             return False
         self.round.step(f"the agent refuses to start: {self._source.drop(named[-1])}")
         self.agent.launch()

@@ -13,8 +13,12 @@ from spark_jobs.errors import mapped_error
 from tests.acceptance.strangers.said import Said
 from tests.acceptance.strangers.servers import LARGEST_MESSAGE_BYTES, Servers
 from tests.support.servers.agent_process import AgentProcess
+from tests.support.servers.errors import ServerFailedError
 from tests.support.servers.processes import wait_until
 from tests.support.strangers.chance import Chance
+
+REFUSED = 2
+"""Exit code of an agent whose configuration the names forbid."""
 
 _MOMENT_S = 4
 _QUIET_S = 30
@@ -174,8 +178,13 @@ class Path(ExitStack):
         """SIGTERM, once it can obey; one may have refused to start."""
         agent = self.agent
         wait_until(lambda: bool(agent.get("/ping")) or not agent.is_running, "an answer")
-        if agent.is_running:
-            agent.stop()
+        try:
+            if agent.is_running:
+                agent.stop()
+        except ServerFailedError:
+            # It may refuse after its first answer.
+            if agent.exit_status != REFUSED:
+                raise
         return self.kill_agent().replace("kill", "stop")
 
     def restart_broker(self) -> str:
@@ -191,11 +200,15 @@ class Path(ExitStack):
         """Whether it comes true before the deadline, and while the topics grow."""
         begun_s = since_s = time.monotonic()
         last = None
+        was_running = True
         while not (is_true := condition()) and time.monotonic() < begun_s + _DEADLINE_S:
             if (now := self.ends()) != last:
                 last, since_s = now, time.monotonic()
-            if time.monotonic() > since_s + _QUIET_S or not self.agent.is_running:
+            is_running = self.agent.is_running
+            # The condition may start an agent again that it saw ended.
+            if time.monotonic() > since_s + _QUIET_S or not (is_running or was_running):
                 break
+            was_running = is_running
             time.sleep(_TICK_S)
         return is_true
 

@@ -14,19 +14,6 @@ _WIRE_VERSIONS = {
     "9.0": 29,
 }
 
-# The last release with long-term support, and the one before (the manual's page of
-# setFeatureCompatibilityVersion).
-_OLDER = {
-    "4.4": ("4.2",),
-    "5.0": ("4.4",),
-    "6.0": ("5.0",),
-    "7.0": ("6.0",),
-    "8.0": ("7.0",),
-    "8.2": ("8.0",),
-    "8.3": ("8.0", "8.2"),
-    "9.0": ("8.0", "8.3"),
-}
-
 OPAQUE = 0
 """Version of tokens that do not tell their time."""
 SERIES = tuple(_WIRE_VERSIONS)
@@ -63,8 +50,9 @@ class Release:
 
     @property
     def compatibilities(self) -> tuple[str, ...]:
-        """What the feature compatibility version can be set to."""
-        return self.series, *_OLDER[self.series]
+        """What the feature compatibility version can be set to: another one withholds features that
+        a client of change streams notices from 6.0 alone."""
+        return (self.series, "5.0") if self.series == "6.0" else (self.series,)
 
     @property
     def wire_version(self) -> int:
@@ -101,10 +89,6 @@ class Release:
         """Also expanded events: an upgraded 5.0 has them after its compatibility was raised
         (change_streams_pre_and_post_images_upgrade_downgrade.js of the server)."""
         return self.has_images and self.older != "5.0"
-
-    @property
-    def confirms_compatibility(self) -> bool:
-        return self.numbers >= (7, 0)
 
     @property
     def reshards(self) -> bool:

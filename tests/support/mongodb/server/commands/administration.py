@@ -79,8 +79,6 @@ def _set_compatibility(context: Context) -> Document:
     release = deployment.topology.release
     if version not in release.compatibilities:
         raise CommandError(2, f"Invalid feature compatibility version value, '{version}'")
-    if release.confirms_compatibility and not context.body.get("confirm"):
-        raise CommandError(7369100, "Once you have done so, run it with {confirm: true}")
     new = replace(release, older="" if version == release.series else version)
     if not new.enables_images:
         kept = (deployment.store.collection(each) for each in deployment.store.namespaces())

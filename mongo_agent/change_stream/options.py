@@ -17,7 +17,7 @@ from typing import Any, Literal
 from pymongo.errors import OperationFailure, PyMongoError
 
 from mongo_agent.capture.namespaces import Scope
-from mongo_agent.server.commands import Client, run_command
+from mongo_agent.server.commands import Client, decode_replies, run_command
 from mongo_agent.server.errors import server_error
 from mongo_agent.server.releases import (
     EXPANDED_EVENTS,
@@ -134,9 +134,10 @@ def _probe(client: Client, scope: Scope, stage: Mapping[str, Any]) -> OperationF
     command = {"aggregate": scope.collection or 1, "pipeline": pipeline, "cursor": {"batchSize": 0}}
     database = scope.database or "admin"
     try:
-        cursor = run_command(client, command, database)["cursor"]
-        name = cursor["ns"].partition(".")[2]
-        run_command(client, {"killCursors": name, "cursors": [cursor["id"]]}, database)
+        with decode_replies():
+            cursor = run_command(client, command, database)["cursor"]
+            name = cursor["ns"].partition(".")[2]
+            run_command(client, {"killCursors": name, "cursors": [cursor["id"]]}, database)
     except OperationFailure as error:
         return error
     except PyMongoError as error:

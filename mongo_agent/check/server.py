@@ -18,7 +18,7 @@ from mongo_agent.check.privileges import (
 from mongo_agent.check.probe import ANSWER_S, MongoProbe
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.config.shard_assignment import assign_shard
-from mongo_agent.server.commands import Client, run_command
+from mongo_agent.server.commands import Client, decode_replies, run_command
 from mongo_agent.server.deployment import Deployment, deployment_error
 from mongo_agent.server.errors import error_text
 from mongo_agent.server.releases import release_text
@@ -66,20 +66,6 @@ def check_deployment(config: MongoConfig, deployment: Deployment) -> Iterator[Fi
 def check_privileges(probe: MongoProbe, deployment: Deployment) -> Iterator[Finding]:
     """Report missing privileges and the commands that grant them."""
     config = probe.config
-    try:
-        with pymongo.timeout(ANSWER_S):
-            status = probe.client.admin.command("connectionStatus", showPrivileges=True)
-    except PyMongoError as error:
-        message = f"The privileges cannot be queried: {error_text(error)}."
-        remedy = "Retry. If the error persists, see the server's log."
-        yield fault("privileges", message, remedy, code="privileges_unknown")
-        return
-    info = status["authInfo"]
-    users = info["authenticatedUsers"]
-    if not users:
-        yield ok("privileges", "The agent does not log in; MongoDB requires no privileges.")
-        return
-    user, database = str(users[0]["user"]), str(users[0]["db"])
     wanted = required_privileges(
         config.scopes,
         version=deployment.version,
@@ -88,8 +74,22 @@ def check_privileges(probe: MongoProbe, deployment: Deployment) -> Iterator[Find
         or config.shard is not None
         or config.properties.deployment == "shard",
     )
-    lacking = missing_privileges(wanted, info.get("authenticatedUserPrivileges", ()))
-    roles = info["authenticatedUserRoles"]
+    try:
+        with pymongo.timeout(ANSWER_S), decode_replies():
+            status = probe.client.admin.command("connectionStatus", showPrivileges=True)
+            info = status["authInfo"]
+            users = [(str(each["user"]), str(each["db"])) for each in info["authenticatedUsers"]]
+            lacking = missing_privileges(wanted, info.get("authenticatedUserPrivileges", ()))
+            roles = info["authenticatedUserRoles"]
+    except PyMongoError as error:
+        message = f"The privileges cannot be queried: {error_text(error)}."
+        remedy = "Retry. If the error persists, see the server's log."
+        yield fault("privileges", message, remedy, code="privileges_unknown")
+        return
+    if not users:
+        yield ok("privileges", "The agent does not log in; MongoDB requires no privileges.")
+        return
+    user, database = users[0]
     required = [each for each in lacking if each.need.is_required]
     useful = [each for each in lacking if not each.need.is_required]
     if required:

@@ -7,6 +7,7 @@ from pymongo.errors import PyMongoError
 from mongo_agent.change_stream.options import StreamOptions, can_read, remedy_of
 from mongo_agent.check.probe import MongoProbe
 from mongo_agent.config.loading import MongoConfig
+from mongo_agent.server.commands import decode_replies
 from mongo_agent.server.deployment import Deployment
 from mongo_agent.server.releases import (
     IMAGES,
@@ -100,10 +101,11 @@ def check_enabled_streams(probe: MongoProbe, deployment: Deployment) -> Iterator
     if probe.options().has_start_after:
         return
     try:
-        entries = list(probe.client.admin.aggregate([{"$listChangeStreams": 1}]))
+        with decode_replies():
+            entries = probe.client.admin.aggregate([{"$listChangeStreams": 1}])
+            enabled = {(each.get("database", ""), each.get("collection", "")) for each in entries}
     except PyMongoError:
         return
-    enabled = {(each.get("database", ""), each.get("collection", "")) for each in entries}
     missing = [
         each.namespace
         for each in probe.captured

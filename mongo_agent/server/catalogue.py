@@ -14,7 +14,7 @@ from pymongo.errors import OperationFailure, PyMongoError
 
 from mongo_agent.capture.namespaces import BUILT_IN, SYSTEM, Scope
 from mongo_agent.documents import NEVER, ClusterTime
-from mongo_agent.server.commands import Client
+from mongo_agent.server.commands import Client, decode_replies
 from mongo_agent.server.errors import Failure, classify_failure, error_text, server_error
 from sidecar.errors import AccessDeniedError
 
@@ -103,7 +103,8 @@ def list_shards(client: Client) -> tuple[Shard, ...]:
     Raises AccessDeniedError if the privilege is missing, and UnavailableError.
     """
     try:
-        entries = list(client.config.shards.find())
+        with decode_replies():
+            shards = [_shard(entry) for entry in client.config.shards.find()]
     except OperationFailure as error:
         if classify_failure(error) is not Failure.AUTHORISATION:
             raise server_error(error) from error
@@ -113,7 +114,7 @@ def list_shards(client: Client) -> tuple[Shard, ...]:
         ) from error
     except PyMongoError as error:
         raise server_error(error) from error
-    return tuple(sorted(map(_shard, entries), key=lambda each: (each.added or NEVER, each.name)))
+    return tuple(sorted(shards, key=lambda each: (each.added or NEVER, each.name)))
 
 
 def shard_of_task(shards: Sequence[Shard], task: int) -> Shard | None:

@@ -9,7 +9,7 @@ from pymongo.errors import OperationFailure
 from mongo_agent.capture.namespaces import Namespaces, Scope
 from mongo_agent.regular_expressions import Pattern, compile_pattern
 from mongo_agent.server.catalogue import CollectionInfo, CollectionKind, list_collections
-from mongo_agent.server.commands import Client, run_command
+from mongo_agent.server.commands import Client, decode_replies, run_command
 from mongo_agent.server.errors import Failure, classify_failure
 from mongo_agent.snapshot.records import (
     CollectionSnapshot,
@@ -36,7 +36,8 @@ def list_captured_collections(client: Client, namespaces: Namespaces) -> list[Co
 
 def exists(client: Client, database: str, collection: str) -> bool:
     """Whether a collection exists. Raises `PyMongoError`."""
-    return bool(client[database].list_collection_names(filter={"name": collection}))
+    with decode_replies():
+        return bool(client[database].list_collection_names(filter={"name": collection}))
 
 
 Selected = CollectionSnapshot | FinishedSnapshot

@@ -67,7 +67,7 @@ class Round:
                 return Sent(message_of(message, document))
 
             proxy.alter(fault, commands=commands, times=times)
-            with _running(self.directory, proxy.connection_string, properties) as agent:
+            with running(self.directory, proxy.connection_string, properties) as agent:
                 numbers = count(_FIRST_NUMBER)
 
                 def has_streamed() -> bool:
@@ -97,9 +97,10 @@ class Round:
 
 
 @contextmanager
-def _running(
+def running(
     directory: Path, connection_string: str, properties: dict[str, object]
 ) -> Iterator[RunningAgent]:
+    """Run an agent; what ends it is in its `error`."""
     agent = RunningAgent(directory, connection_string, properties)
     try:
         with agent:

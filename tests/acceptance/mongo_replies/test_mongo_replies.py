@@ -1,5 +1,8 @@
 """Some rounds of altered replies. `python -m tests.acceptance.mongo_replies` plays more."""
 
+from collections.abc import Iterator
+from functools import partial
+from itertools import product
 from pathlib import Path
 from random import Random
 
@@ -7,13 +10,25 @@ import bson
 from bson import CodecOptions, Timestamp
 from bson.codec_options import DatetimeConversion
 
+from mongo_agent.check.checks import CHECKS
+from mongo_agent.check.probe import open_probe
+from sidecar.check.check import findings_of
+from sidecar.errors import SidecarError
 from tests.acceptance.mongo_replies.mutation import mutate
-from tests.acceptance.mongo_replies.rounds import Round
+from tests.acceptance.mongo_replies.rounds import Round, running
+from tests.support.mongodb.proxy import MongoProxy, Sent, message_of
+from tests.support.mongodb.running_agent import RunningAgent
 from tests.support.mongodb.server import MongoReplicaSet
 from tests.support.mongodb.server.client import Client
 from tests.support.seeds import draw_seed
+from tests.support.servers.processes import wait_until
 
 ROUNDS = 20
+# All but those of the driver's monitors, and of cursors that never end.
+COMMANDS = (
+    *("aggregate", "buildInfo", "connectionStatus", "count", "find", "killCursors"),
+    *("listCollections", "listDatabases", "ping", "replSetGetConfig"),
+)
 
 
 def test_agent_goes_on_or_ends_with_an_error_after_altered_replies(tmp_path: Path) -> None:
@@ -29,6 +44,51 @@ def test_agent_goes_on_or_ends_with_an_error_after_altered_replies(tmp_path: Pat
             except Exception as error:
                 error.add_note("\n".join([f"round {number}", *played.said]))
                 raise
+
+
+def replies_without_members(servers: MongoReplicaSet) -> Iterator[MongoProxy]:
+    """Proxies that reduce the first replies to one command to `{ok: 1}`."""
+    for command, times in product(COMMANDS, (1, 4)):
+        with MongoProxy(servers.members[0]) as proxy:
+            proxy.alter(
+                lambda message: Sent(message_of(message, bson.encode({"ok": 1.0}))),
+                commands=[command],
+                times=times,
+            )
+            yield proxy
+
+
+def has_copied_or_ended(agent: RunningAgent) -> bool:
+    return agent.error is not None or len(agent.of_documents()) >= 4
+
+
+def test_agent_retries_or_reports_replies_without_their_members(tmp_path: Path) -> None:
+    with (
+        MongoReplicaSet(noop_interval_s=0.05) as servers,
+        Client(servers.connection_string) as writer,
+    ):
+        writer.shop.a.insert_many([{"_id": number} for number in range(4)])
+        for number, proxy in enumerate(replies_without_members(servers)):
+            values: dict[str, object] = {
+                "snapshot.mode": "initial",
+                "database.include.list": "shop",
+            }
+            with running(tmp_path / str(number), proxy.connection_string, values) as agent:
+                wait_until(partial(has_copied_or_ended, agent), "the documents, or the end")
+            assert agent.error is None or isinstance(agent.error, SidecarError), repr(agent.error)
+
+
+def test_check_reports_replies_without_their_members(tmp_path: Path) -> None:
+    with (
+        MongoReplicaSet(noop_interval_s=0.05) as servers,
+        Client(servers.connection_string) as writer,
+    ):
+        writer.shop.a.insert_one({"_id": 1})
+        for number, proxy in enumerate(replies_without_members(servers)):
+            config = RunningAgent(tmp_path / str(number), proxy.connection_string).configuration()
+            with open_probe(config) as probe:
+                found = [each for check in CHECKS for each in findings_of(check, probe)]
+            assert [each for each in found if each.code == "check_failed"] == []
 
 
 def test_mutated_reply_is_bson_and_repeatable() -> None:

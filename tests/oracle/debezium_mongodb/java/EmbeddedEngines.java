@@ -71,7 +71,7 @@ public final class EmbeddedEngines {
                     if (error != null) {
                         error.printStackTrace();
                     }
-                    print("stopped", name, isSuccess ? "" : String.valueOf(message).replaceAll("\\s+", " "));
+                    print("stopped", name, isSuccess ? "" : causes(message, error).replaceAll("\\s+", " "));
                 })
                 .notifying(consumer(properties))
                 .build();
@@ -123,6 +123,14 @@ public final class EmbeddedEngines {
             }
             committer.markBatchFinished();
         }
+    }
+
+    private static String causes(String message, Throwable error) {
+        StringBuilder text = new StringBuilder(String.valueOf(message));
+        for (Throwable cause = error; cause != null; cause = cause.getCause()) {
+            text.append("; ").append(cause);
+        }
+        return text.toString();
     }
 
     private static String hex(String text) {

@@ -249,9 +249,16 @@ def _open_stream(context: Context, pipeline: list[Stage], size: int) -> Document
     return {"cursor": {"id": number, "ns": cursor.namespace, **found}}
 
 
+def _cursor_number(value: Any, field: str) -> int:
+    """The id of a cursor; a client may repeat one of another type that it was sent."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    raise CommandError(14, f"BSON field '{field}' is the wrong type, expected type 'long'")
+
+
 def _get_more(context: Context) -> Document:
     body = context.body
-    number = body["getMore"]
+    number = _cursor_number(body["getMore"], "getMore.getMore")
     cursor = context.member.cursors.get(number)
     if cursor is None or cursor.namespace != f"{context.database}.{body['collection']}":
         raise CommandError(43, f"cursor id {number} not found")
@@ -300,7 +307,8 @@ def _awaited(context: Context, cursor: Cursor, number: int, size: int) -> list[D
 def _kill_cursors(context: Context) -> Document:
     killed: list[int] = []
     unknown: list[int] = []
-    for number in context.body["cursors"]:
+    for value in context.body["cursors"]:
+        number = _cursor_number(value, "killCursors.cursors")
         found = context.member.cursors.pop(number, None)
         (unknown if found is None else killed).append(number)
     context.deployment.changed.notify_all()

@@ -4,7 +4,7 @@ Files written for Debezium work unchanged. The agent accepts the default of an u
 rejects values that need the feature, and ignores properties without effect, with a warning.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator
@@ -116,3 +116,26 @@ INERT: Mapping[str, str] = {
     "topic.transaction": "the commit log has no transactions.",
     "provide.transaction.metadata": "the commit log has no transactions.",
 }
+
+_OTHER_DEFAULTS: Mapping[str, tuple[str, str, str]] = {
+    "event_cells": ("event.cells", "adds `cells` to values", "false"),
+    "kafka_partition_by": ("kafka.partition.by", "partitions by the partition key", "key"),
+}
+
+
+def cutover_warnings(properties: Properties, names: Iterable[str]) -> Iterator[str]:
+    """Warn of defaults that change the messages of a file written for Debezium's connector.
+
+    `names` are those of the file; a property without effect here shows its origin.
+    """
+    origin = next((each for each in names if each in INERT), None)
+    found = [
+        each for name, each in _OTHER_DEFAULTS.items() if name not in properties.model_fields_set
+    ]
+    if origin is None or not found:
+        return
+    yield (
+        f"The file has `{origin}` of Debezium's connector. Unlike Debezium, the agent "
+        f"{' and '.join(effect for _, effect, _ in found)}. For equal messages, set "
+        f"{' and '.join(f'`{name}={value}`' for name, _, value in found)}."
+    )

@@ -10,7 +10,7 @@ from agent.config.cross_validation import (
     cross_validation_warnings,
     directory_conflicts,
 )
-from agent.config.debezium import DebeziumProperties
+from agent.config.debezium import DebeziumProperties, cutover_warnings
 from agent.config.driver_file import PROPERTY, driver_settings
 from agent.config.keystore import keystore_settings
 from agent.config.model import AgentProperties
@@ -129,6 +129,9 @@ def load_config(
             ),
             *properties.converter_warnings(),
             *cross_validation_warnings(properties),
+            *cutover_warnings(
+                properties, [each.name for path in paths for each in read_properties(path)]
+            ),
         ),
     )
 

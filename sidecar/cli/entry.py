@@ -1,8 +1,10 @@
 """Runs a command line, exits the process with its code, and completes commands in a shell."""
 
+import shlex
 import sys
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 import click
@@ -17,6 +19,7 @@ from sidecar.properties.show import runnable
 CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _FAULT = 1
 _INTERRUPTED = 130
+_CONFIGURATION_SUFFIXES = (".conf", ".json", ".properties")
 
 
 def begin(context: click.Context, run: click.Command) -> None:
@@ -57,6 +60,7 @@ def run_command_line(
             standalone_mode=False,
         )
     except click.ClickException as error:
+        error.message = with_hint(error.message, given)
         if invocation.is_json:
             _print_error([error.format_message()], error.exit_code)
         else:
@@ -67,6 +71,19 @@ def run_command_line(
     except Exception as error:
         _exit_with(error, invocation, expected)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def with_hint(message: str, arguments: Sequence[str]) -> str:
+    """Add the option for a rejected argument in the style of other programs (`-D`, a bare file)."""
+    for each in arguments:
+        if each.startswith("-D") and "-D" in message:
+            hint = f"Set a property with --set {shlex.quote(each[2:] or 'NAME=VALUE')}."
+        elif Path(each).suffix in _CONFIGURATION_SUFFIXES and each in message:
+            hint = f"Specify a configuration file with --config {shlex.quote(each)}."
+        else:
+            continue
+        return f"{message.rstrip('.')}. {hint}"
+    return message
 
 
 def _exit_with(

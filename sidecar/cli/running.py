@@ -40,7 +40,8 @@ def run_command(
         """Publish changes until SIGTERM or SIGINT."""
         config, is_debugging = invocation.usable_config(), invocation.is_debugging
         properties, first_fields = config.properties, about(config)
-        logs.set_constant_fields(instance(config).log_fields())
+        identity = instance(config)
+        logs.set_constant_fields(identity.log_fields())
         level: LogLevel = "debug" if is_debugging else properties.log_level
         logs.configure(properties.log_format, level, hide=presenting(config.loaded))
         for name in quiet:
@@ -54,7 +55,8 @@ def run_command(
                 "core files of this process cannot be disabled; they may contain secrets"
             )
         service = create(config)
-        logger.info("starting", extra=fields(**first_fields, sink=properties.sink))
+        first = fields(version=identity.version, **first_fields, sink=properties.sink)
+        logger.info("starting", extra=first)
         sys.exit(lifecycle.run(service, properties.shutdown_timeout_ms))
 
     return run

@@ -87,9 +87,25 @@ def test_every_inert_property_has_an_accepted_row() -> None:
 @pytest.mark.parametrize("entry", of_state("accepted"), ids=lambda entry: entry.name)
 def test_accepted_property_logs_a_warning_with_its_name(entry: Entry, tmp_path: Path) -> None:
     name = entry.name.replace("*", "some.setting")
-    (warning,) = of_lines(tmp_path, f"{name}=1").warnings
+    warning, *_ = of_lines(tmp_path, f"{name}=1").warnings
     assert f"`{name}`" in warning
     assert "has no effect here" in warning
+
+
+@pytest.mark.parametrize(
+    ("lines", "proposed"),
+    [
+        (["tasks.max=1"], "`event.cells=false` and `kafka.partition.by=key`."),
+        (["tasks.max=1", "event.cells=true"], "set `kafka.partition.by=key`."),
+        (["tasks.max=1", "event.cells=false", "kafka.partition.by=key"], None),
+        ([], None),
+    ],
+)
+def test_file_of_debezium_names_settings_that_keep_its_messages(
+    tmp_path: Path, lines: list[str], proposed: str | None
+) -> None:
+    found = [each for each in of_lines(tmp_path, *lines).warnings if "For equal messages" in each]
+    assert [each.endswith(str(proposed)) for each in found] == ([True] if proposed else [])
 
 
 @pytest.mark.parametrize("entry", of_state("works", "default"), ids=lambda entry: entry.name)

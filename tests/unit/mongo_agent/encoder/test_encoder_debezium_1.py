@@ -38,7 +38,7 @@ def test_debezium_1_insert_contains_document() -> None:
         ("transaction", None),
     ]
     assert list(value["source"].items()) == [
-        ("version", "0.1.0"),
+        ("version", "0.2.0"),
         ("connector", "mongodb"),
         ("name", "L"),
         ("ts_ms", 1674749174123),
@@ -143,7 +143,7 @@ def test_debezium_1_source_version_1_matches_debezium(snapshot: Any, is_initial:
     """The fields follow `LegacyV1MongoDbSourceInfoStructMaker` of Debezium 1.7."""
     changed = value_of(event("insert", Int64(7), fullDocument=_DOCUMENT), source_version="v1")
     expected = {
-        "version": "0.1.0",
+        "version": "0.2.0",
         "connector": "mongodb",
         "name": "L",
         "rs": "rs0",

@@ -130,7 +130,7 @@ def _in_python(raw: bytes) -> tuple[bytes, bytes]:
         "after": None if document is None else json_util.dumps(document, json_options=_DOCUMENTS),
         "updateDescription": described,
         "source": {
-            "version": "0.1.0",
+            "version": "0.2.0",
             "connector": "mongodb",
             "name": "L",
             "ts_ms": wall_ms,

@@ -123,7 +123,7 @@ fn scan(segment: &str, schema: &Arc<Schema>) -> Result<(u64, u64), String> {
 fn format(cells: bool, include: &[&str]) -> Result<Arc<EventFormat>, String> {
     Ok(Arc::new(EventFormat {
         topic_prefix: "cass".to_owned(),
-        connector_version: "0.1.0".to_owned(),
+        connector_version: "0.2.0".to_owned(),
         cluster: "cluster".to_owned(),
         node_id: "550e8400-e29b-41d4-a716-446655440000".to_owned(),
         cells,

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 fn format() -> EventFormat {
     EventFormat {
         topic_prefix: "L".to_owned(),
-        connector_version: "0.1.0".to_owned(),
+        connector_version: "0.2.0".to_owned(),
         replica_set: "rs0".to_owned(),
         node_id: "a".to_owned(),
         tombstones: true,
@@ -111,7 +111,7 @@ fn insert_becomes_message() {
         std::str::from_utf8(batch.value(entry).unwrap()).unwrap(),
         concat!(
             r#"{"before":null,"after":"{\"_id\": {\"$numberLong\": \"7\"},\"n\": \"x\"}","#,
-            r#""updateDescription":null,"source":{"version":"0.1.0","connector":"mongodb","name":"L","#,
+            r#""updateDescription":null,"source":{"version":"0.2.0","connector":"mongodb","name":"L","#,
             r#""ts_ms":1674749174123,"snapshot":"false","db":"shop","sequence":null,"#,
             r#""ts_us":1674749174123000,"ts_ns":1674749174123000000,"collection":"cust","ord":2,"#,
             r#""lsid":null,"txnNumber":null,"wallTime":1674749174123},"op":"c","#,

@@ -19,6 +19,9 @@ PATH = REPOSITORY / "docs" / "reference" / "debezium-differences.md"
 Pairs = Sequence[tuple[CaseRecord, Sequence[Sent]]]
 """Each case with our events."""
 
+_MAX_NAMES = 8
+"""A flaw with more cases shows their number, not their names."""
+
 _HEAD = f"""# Differences from Debezium's events
 
 This page compares the events of `cdc-sidecar` with those of Debezium's connector on the same
@@ -98,18 +101,14 @@ def _next_release(results: Results) -> str:
 
 
 def _flaw(flaw: Flaw, pairs: Pairs) -> str:
-    """Every case; of cases that differ only in order, the first and the names of the others."""
+    """The first case, and the names of a few others or their number."""
     shown = [(case, found) for case, found in pairs if flaw_of(case.name) is flaw]
-    others = []
-    if flaw.mend is not None:
-        shown, others = shown[:1], [case.name for case, _ in shown[1:]]
-    lines = [f"### {flaw.title}", "", fill(flaw.reason, 100), ""]
-    for case, found in shown:
-        lines += [*_case(case, found), ""]
-    if others:
-        lines += ["These cases differ in the same way:", ""]
-        lines += [f"* {_escaped(name)}" for name in others]
-        lines.append("")
+    names = [_escaped(case.name) for case, _ in shown[1:]]
+    lines = [f"### {flaw.title}", "", fill(flaw.reason, 100), "", *_case(*shown[0]), ""]
+    if len(names) > _MAX_NAMES:
+        lines += [f"{len(names)} other cases differ in the same way.", ""]
+    elif names:
+        lines += ["Also:", "", *(f"* {name}" for name in names), ""]
     return "\n".join(lines)
 
 
@@ -163,10 +162,12 @@ def _chapter(chapter: Chapter) -> str:
             groups.setdefault(case.group, []).append(short)
     if not groups:
         return ""
-    lines = [f"### {chapter.title}", "", "| case | variants |", "| --- | --- |"]
+    rows: dict[str, list[str]] = {}
     for group, names in groups.items():
         listed = "; ".join(_escaped(name) for name in names)
-        lines.append(f"| {_escaped(group)} | {listed} |")
+        rows.setdefault(listed, []).append(_escaped(group))
+    lines = [f"### {chapter.title}", "", "| case | variants |", "| --- | --- |"]
+    lines += [f"| {'; '.join(cases)} | {listed} |" for listed, cases in rows.items()]
     return "\n".join([*lines, ""])
 
 

@@ -1,6 +1,7 @@
 """docs/reference/debezium-differences.md, written from the recording."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from textwrap import fill, wrap
 from typing import Any
@@ -155,20 +156,16 @@ def _column(member: Any) -> Any:
 
 
 def _chapter(chapter: Chapter) -> str:
-    groups: dict[str, list[str]] = {}
-    for case in chapter.cases:
-        if flaw_of(case.name) is None:
-            short = case.name.removeprefix(case.group).lstrip(", ") or "insert"
-            groups.setdefault(case.group, []).append(short)
+    """The names of single cases, then each group with the number of its cases."""
+    groups = Counter(case.group for case in chapter.cases if flaw_of(case.name) is None)
     if not groups:
         return ""
-    rows: dict[str, list[str]] = {}
-    for group, names in groups.items():
-        listed = "; ".join(_escaped(name) for name in names)
-        rows.setdefault(listed, []).append(_escaped(group))
-    lines = [f"### {chapter.title}", "", "| case | variants |", "| --- | --- |"]
-    lines += [f"| {'; '.join(cases)} | {listed} |" for listed, cases in rows.items()]
-    return "\n".join([*lines, ""])
+    single = [case.name for case in chapter.cases if not case.group and not flaw_of(case.name)]
+    cells = [_escaped(name) for name in single]
+    cells += [f"{_escaped(group)} ({cases})" for group, cases in groups.items() if group]
+    return "\n".join(
+        [f"### {chapter.title}", "", "| cases |", "| --- |", f"| {'; '.join(cells)} |", ""]
+    )
 
 
 def _escaped(text: str) -> str:

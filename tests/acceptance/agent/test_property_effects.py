@@ -1,6 +1,6 @@
 """Observable effects of Debezium's properties.
 
-docs/reference/debezium-properties.md lists the tests of all other properties.
+tests/unit/agent/config/test_debezium_properties.py lists the tests of all other properties.
 """
 
 import json

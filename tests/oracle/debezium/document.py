@@ -51,10 +51,13 @@ order within each topic. Times are equal where a mutation gives one event. Neith
 for these cases:
 
 {silent}
-"""
+
+| chapter | number of cases |
+| --- | --- |"""
 
 
-_NEXT = """## 3. Cassandra {cassandra}
+_NEXT = """
+## 3. Cassandra {cassandra}
 
 Debezium's connector for Cassandra 5 {debezium} and `cdc-sidecar` read the log of one node of
 Cassandra {cassandra} with {changes} changes. `cdc-sidecar` reads a copy, because the connector
@@ -156,16 +159,16 @@ def _column(member: Any) -> Any:
 
 
 def _chapter(chapter: Chapter) -> str:
-    """The names of single cases, then each group with the number of its cases."""
+    """The groups of cases, with the number of cases in each."""
     groups = Counter(case.group for case in chapter.cases if flaw_of(case.name) is None)
-    if not groups:
-        return ""
-    single = [case.name for case in chapter.cases if not case.group and not flaw_of(case.name)]
-    cells = [_escaped(name) for name in single]
-    cells += [f"{_escaped(group)} ({cases})" for group, cases in groups.items() if group]
-    return "\n".join(
-        [f"### {chapter.title}", "", "| cases |", "| --- |", f"| {'; '.join(cells)} |", ""]
-    )
+    by_number: dict[int, list[str]] = {}
+    for group, cases in groups.items():
+        by_number.setdefault(cases, []).append(_escaped(group) or "various")
+    cells = [
+        f"{number}{' each' if len(names) > 1 else ''}: {', '.join(names)}"
+        for number, names in sorted(by_number.items())
+    ]
+    return f"| {chapter.title} | {'; '.join(cells)} |" if cells else ""
 
 
 def _escaped(text: str) -> str:

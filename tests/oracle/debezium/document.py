@@ -38,9 +38,6 @@ clock, `source.version` the sender's version.
 A mutation with several events has one more difference: `source.ts_ms`, `ts_us` and `ts_ns`. With
 Debezium they are the largest write time of the whole partition update, here that of the event.
 
-With `include.schema.changes=true` the agent also sends [schema changes](schema-changes.md).
-Debezium's connector for Cassandra has no such topic.
-
 ## 1. Where Debezium is wrong
 """
 

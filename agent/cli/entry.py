@@ -9,6 +9,7 @@ import click
 from agent.cli.dump import dump
 from agent.cli.offsets import offsets, state_stores
 from agent.cli.quarantine import quarantine
+from agent.cli.size import size
 from agent.cli.snapshot import snapshot
 from agent.cli.truncations import truncations
 from agent.cli.verify import verify
@@ -105,6 +106,7 @@ for command in (
     truncations,
     dump,
     verify,
+    size,
     completion_command("agent"),
 ):
     agent.add_command(command)

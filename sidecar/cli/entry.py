@@ -60,11 +60,13 @@ def run_command_line(
             standalone_mode=False,
         )
     except click.ClickException as error:
-        error.message = with_hint(error.message, given)
+        hint = option_hint(error.format_message(), given)
         if invocation.is_json:
-            _print_error([error.format_message()], error.exit_code)
+            _print_error([error.format_message() + hint], error.exit_code)
         else:
             error.show()
+            if hint:
+                print(hint.lstrip(), file=sys.stderr)
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(_INTERRUPTED)
@@ -73,17 +75,15 @@ def run_command_line(
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def with_hint(message: str, arguments: Sequence[str]) -> str:
-    """Add the option for a rejected argument in the style of other programs (`-D`, a bare file)."""
+def option_hint(message: str, arguments: Sequence[str]) -> str:
+    """Return the option for a rejected argument in the style of other programs (`-D`, a bare file),
+    or an empty text."""
     for each in arguments:
         if each.startswith("-D") and "-D" in message:
-            hint = f"Set a property with --set {shlex.quote(each[2:] or 'NAME=VALUE')}."
-        elif Path(each).suffix in _CONFIGURATION_SUFFIXES and each in message:
-            hint = f"Specify a configuration file with --config {shlex.quote(each)}."
-        else:
-            continue
-        return f"{message.rstrip('.')}. {hint}"
-    return message
+            return f" Set a property with --set {shlex.quote(each[2:] or 'NAME=VALUE')}."
+        if Path(each).suffix in _CONFIGURATION_SUFFIXES and each in message:
+            return f" Specify a configuration file with --config {shlex.quote(each)}."
+    return ""
 
 
 def _exit_with(

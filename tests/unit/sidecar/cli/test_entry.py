@@ -2,7 +2,7 @@
 
 import pytest
 
-from sidecar.cli.entry import with_hint
+from sidecar.cli.entry import option_hint
 
 
 @pytest.mark.parametrize(
@@ -23,9 +23,5 @@ from sidecar.cli.entry import with_hint
 def test_rejected_argument_of_another_program_names_the_option(
     arguments: list[str], message: str, hint: str | None
 ) -> None:
-    found = with_hint(message, arguments)
-    if hint is None:
-        assert found == message
-    else:
-        assert found.startswith(f"{message.rstrip('.')}. ")
-        assert found.endswith(f" with {hint}")
+    found = option_hint(message, arguments)
+    assert found.endswith(f" with {hint}") if hint else found == ""

@@ -134,6 +134,7 @@ CASES = (
     ("truncations acknowledge", f"{CONFIGURED} ks.t"),
     ("verify", "{0}/cdc_raw"),
     ("dump", "--schema {0}/schema.cql {0}/cdc_raw"),
+    ("size", "--nodes 60 --writes 200000"),
 )
 """Commands of `agent` with their options; `{0}` is the folder of the agent."""
 
